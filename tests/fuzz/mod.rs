@@ -18,7 +18,10 @@ pub const FEW: u32 = 300;
 
 /// Cases of an opt-in run.
 pub fn many() -> u32 {
-    std::env::var("FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000)
+    std::env::var("FUZZ_CASES")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(100_000)
 }
 
 thread_local! {
@@ -189,11 +192,17 @@ pub fn fuzz(
     strategy: impl Strategy<Value = Vec<u8>>,
     mut test: impl FnMut(&[u8]),
 ) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/regressions").join(name);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/regressions")
+        .join(name);
     for path in kept(&folder) {
         test(&std::fs::read(path).unwrap());
     }
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    };
     let test = std::cell::RefCell::new(test);
     let tried = Cell::new(0);
     let start = std::time::Instant::now();
@@ -204,15 +213,24 @@ pub fn fuzz(
             .map_err(|_| TestCaseError::fail("panicked, see above"))
     });
     if let Err(proptest::test_runner::TestError::Fail(why, bytes)) = outcome {
-        let hash = bytes.iter().fold(7u64, |h, &b| h.wrapping_mul(31).wrapping_add(b.into()));
+        let hash = bytes
+            .iter()
+            .fold(7u64, |h, &b| h.wrapping_mul(31).wrapping_add(b.into()));
         let path = folder.join(format!("{hash:016x}"));
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(&path, &bytes).unwrap();
-        panic!("{why}; kept as {}: {}", path.display(), String::from_utf8_lossy(&bytes));
+        panic!(
+            "{why}; kept as {}: {}",
+            path.display(),
+            String::from_utf8_lossy(&bytes)
+        );
     }
     outcome.unwrap();
     assert_eq!(tried.get(), cases, "every case was tried");
-    eprintln!("{name}: {cases} cases in {:.1} s", start.elapsed().as_secs_f64());
+    eprintln!(
+        "{name}: {cases} cases in {:.1} s",
+        start.elapsed().as_secs_f64()
+    );
 }
 
 fn kept(folder: &Path) -> Vec<PathBuf> {

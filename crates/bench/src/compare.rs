@@ -45,7 +45,10 @@ impl PeerArgs {
     /// and the ratio of their medians with its spread. A setting that was much slower than the
     /// fastest is left out of the rounds that follow.
     pub fn run(&self, work: Comparison) -> Result<()> {
-        let python = self.against.as_deref().context("--against names the Python of the peer")?;
+        let python = self
+            .against
+            .as_deref()
+            .context("--against names the Python of the peer")?;
         check_packages(python, work.peer.1)?;
         let mut options: Vec<String> = std::env::args().skip(1).collect();
         let kind = options.remove(0);
@@ -54,17 +57,27 @@ impl PeerArgs {
             command.arg(&kind).args(without_comparison(&options));
             Ok(measured(command.args(setting.split(' ')), work.figure)?
                 .into_iter()
-                .map(|run| Run { setting: setting.clone(), ..run })
+                .map(|run| Run {
+                    setting: setting.clone(),
+                    ..run
+                })
                 .collect::<Vec<_>>())
         };
         let run_ours = |settings: &[String]| {
-            Ok(settings.iter().map(one).collect::<Result<Vec<_>>>()?.concat())
+            Ok(settings
+                .iter()
+                .map(one)
+                .collect::<Result<Vec<_>>>()?
+                .concat())
         };
         let run_theirs = |settings: &[String]| {
             let mut command = Command::new(python);
             command.arg(peers().join(work.peer.0)).args(&work.files);
             command.args(without_comparison(&options));
-            measured(command.args(["--settings", &settings.join(",")]), work.figure)
+            measured(
+                command.args(["--settings", &settings.join(",")]),
+                work.figure,
+            )
         };
         let [mut ours, mut peers] = [work.ours.clone(), work.theirs.clone()].map(Side::new);
         for turn in 0..self.pairs {
@@ -80,7 +93,9 @@ impl PeerArgs {
             }
         }
         let types: BTreeSet<&str> = peers.rounds[0].iter().map(Run::compute_type).collect();
-        types.into_iter().try_for_each(|kind| print(report(&ours, &peers, kind, work.figure)))
+        types
+            .into_iter()
+            .try_for_each(|kind| print(report(&ours, &peers, kind, work.figure)))
     }
 }
 
@@ -109,7 +124,10 @@ struct Side {
 
 impl Side {
     fn new(settings: Vec<String>) -> Self {
-        Self { settings, rounds: vec![] }
+        Self {
+            settings,
+            rounds: vec![],
+        }
     }
 
     /// Adds a round of `runs`. Settings that failed, or whose speed is below three quarters of the
@@ -120,7 +138,11 @@ impl Side {
             of_type.map(|run| run.figure).fold(0.0, f64::max)
         };
         let stays = |run: &&Run| run.figure >= 0.75 * fastest(run.compute_type());
-        let stay: Vec<_> = runs.iter().filter(stays).map(|run| run.setting.clone()).collect();
+        let stay: Vec<_> = runs
+            .iter()
+            .filter(stays)
+            .map(|run| run.setting.clone())
+            .collect();
         self.settings.retain(|setting| stay.contains(setting));
         self.rounds.push(runs);
     }
@@ -131,11 +153,21 @@ impl Side {
         let is_of_type = |run: &Run| run.compute_type() == kind;
         let any = !self.rounds.iter().flatten().any(is_of_type);
         let runs = |setting: &String| -> Vec<&Run> {
-            let all = self.rounds.iter().flatten().filter(|run| run.setting == *setting);
+            let all = self
+                .rounds
+                .iter()
+                .flatten()
+                .filter(|run| run.setting == *setting);
             all.filter(|run| any || is_of_type(run)).collect()
         };
-        let candidates = self.settings.iter().map(runs).filter(|runs| !runs.is_empty());
-        candidates.max_by(|a, b| figures(a).total_cmp(&figures(b))).unwrap_or_default()
+        let candidates = self
+            .settings
+            .iter()
+            .map(runs)
+            .filter(|runs| !runs.is_empty());
+        candidates
+            .max_by(|a, b| figures(a).total_cmp(&figures(b)))
+            .unwrap_or_default()
     }
 }
 
@@ -147,14 +179,24 @@ fn figures(runs: &[&Run]) -> f64 {
 /// program lacks is compared with the fastest that it has.
 fn report(ours: &Side, peers: &Side, kind: &str, figure: &str) -> Value {
     let (ours, peers) = (ours.fastest(kind), peers.fastest(kind));
-    let mut ratios: Vec<f64> = ours.iter().zip(&peers).map(|(a, b)| a.figure / b.figure).collect();
+    let mut ratios: Vec<f64> = ours
+        .iter()
+        .zip(&peers)
+        .map(|(a, b)| a.figure / b.figure)
+        .collect();
     ratios.sort_by(f64::total_cmp);
     let side = |runs: &[&Run]| {
-        let most = runs.iter().filter_map(|run| run.fields["peak_memory_bytes"].as_u64()).max();
+        let most = runs
+            .iter()
+            .filter_map(|run| run.fields["peak_memory_bytes"].as_u64())
+            .max();
         let mut side = json!({ "median": figures(runs), "peak_memory_bytes": most });
         // The speed of a training depends on the speed of the machine in that hour.
         for name in ["gflops", "matmul_gflops", "matmul_share"] {
-            let values: Vec<_> = runs.iter().filter_map(|run| run.fields[name].as_f64()).collect();
+            let values: Vec<_> = runs
+                .iter()
+                .filter_map(|run| run.fields[name].as_f64())
+                .collect();
             if !values.is_empty() {
                 side[name] = median(values).into();
             }
@@ -193,12 +235,21 @@ fn measured(command: &mut Command, figure: &str) -> Result<Vec<Run>> {
     let output = output.with_context(|| format!("cannot start {shown}"))?;
     ensure!(output.status.success(), "failed: {shown}");
     let text = String::from_utf8_lossy(&output.stdout);
-    let runs = text.lines().filter(|line| line.starts_with('{')).map(|line| {
-        let fields: Value = serde_json::from_str(line)?;
-        let speed = fields[figure].as_f64().with_context(|| format!("no {figure} from {shown}"))?;
-        let setting = fields["setting"].as_str().unwrap_or_default().to_string();
-        Ok(Run { setting, figure: speed, fields })
-    });
+    let runs = text
+        .lines()
+        .filter(|line| line.starts_with('{'))
+        .map(|line| {
+            let fields: Value = serde_json::from_str(line)?;
+            let speed = fields[figure]
+                .as_f64()
+                .with_context(|| format!("no {figure} from {shown}"))?;
+            let setting = fields["setting"].as_str().unwrap_or_default().to_string();
+            Ok(Run {
+                setting,
+                figure: speed,
+                fields,
+            })
+        });
     let runs: Vec<Run> = runs.collect::<Result<_>>()?;
     ensure!(!runs.is_empty(), "no JSON line from {shown}");
     Ok(runs)
@@ -211,13 +262,20 @@ print(*[name for name in sys.argv[1:] if importlib.util.find_spec(name) is None]
 /// Returns an error if `python` does not run, or lacks one of `packages`.
 fn check_packages(python: &Path, packages: &[&str]) -> Result<()> {
     let shown = python.display();
-    let output = Command::new(python).args(["-c", MISSING]).args(packages).output();
+    let output = Command::new(python)
+        .args(["-c", MISSING])
+        .args(packages)
+        .output();
     let output = output.with_context(|| {
         format!("--against {shown} does not start: give the path of a Python 3, for example --against python3")
     })?;
     let errors = String::from_utf8_lossy(&output.stderr);
     let works = output.status.success();
-    ensure!(works, "--against {shown} is not a Python 3 that works: {}", errors.trim());
+    ensure!(
+        works,
+        "--against {shown} is not a Python 3 that works: {}",
+        errors.trim()
+    );
     let missing = String::from_utf8_lossy(&output.stdout).trim().to_string();
     ensure!(
         missing.is_empty(),
@@ -274,7 +332,9 @@ mod tests {
                     setting: setting.into(),
                     fields: json!({ "type": kind }),
                 });
-                let runs = runs.filter(|run| side.settings.contains(&run.setting)).collect();
+                let runs = runs
+                    .filter(|run| side.settings.contains(&run.setting))
+                    .collect();
                 side.add(runs);
             }
             side
@@ -339,8 +399,17 @@ mod tests {
 
     #[test]
     fn the_options_of_the_comparison_are_not_those_of_a_run() {
-        let options =
-            ["--beam", "1", "--against", "python", "--pairs=3", "--types", "int8", "--d", "8"];
+        let options = [
+            "--beam",
+            "1",
+            "--against",
+            "python",
+            "--pairs=3",
+            "--types",
+            "int8",
+            "--d",
+            "8",
+        ];
         let options = options.map(String::from);
         assert_eq!(without_comparison(&options), ["--beam", "1", "--d", "8"]);
     }

@@ -46,14 +46,26 @@ pub fn run(args: Args, memory: &PeakAlloc) -> Result<()> {
     if !args.json {
         return print(table(&all, args.fit_from).trim_end());
     }
-    all.iter().try_for_each(|m| print(serde_json::to_string(m)?))
+    all.iter()
+        .try_for_each(|m| print(serde_json::to_string(m)?))
 }
 
 fn check(args: &Args) -> Result<()> {
-    ensure!(args.k % 2 == 1, "-k {}: give an odd number, so that the kernel has a centre", args.k);
-    ensure!(!args.n.contains(&0), "--n 0: a sequence has at least one position");
+    ensure!(
+        args.k % 2 == 1,
+        "-k {}: give an odd number, so that the kernel has a centre",
+        args.k
+    );
+    ensure!(
+        !args.n.contains(&0),
+        "--n 0: a sequence has at least one position"
+    );
     let odd = args.d.iter().find(|&&d| d == 0 || (d > 64 && d % 64 != 0));
-    ensure!(odd.is_none(), "--d {}: give multiples of 64, the width of a head", odd.unwrap_or(&0));
+    ensure!(
+        odd.is_none(),
+        "--d {}: give multiples of 64, the width of a head",
+        odd.unwrap_or(&0)
+    );
     Ok(())
 }
 
@@ -63,7 +75,11 @@ fn measure_all(args: &Args, memory: &PeakAlloc) -> Result<Vec<Measurement>> {
     let mut all = Vec::new();
     for kind in Kind::ALL {
         for &d in &args.d {
-            let sizes = LayerSizes { d, radius: args.r, kernel: args.k };
+            let sizes = LayerSizes {
+                d,
+                radius: args.r,
+                kernel: args.k,
+            };
             note(format_args!("{}, d {d}", kind.name()));
             let at = |&n: &usize| measure(kind, sizes, n, patience, &device, memory);
             all.extend(args.n.iter().map(at));
@@ -85,7 +101,9 @@ fn table(all: &[Measurement], fit_from: usize) -> String {
         let of_kind = || all.iter().filter(move |m| m.kind == kind);
         let at_d = || of_kind().filter(move |m| m.d == d && m.n >= fit_from);
         let at_n = || of_kind().filter(move |m| m.n == n);
-        let Some(largest) = at_n().find(|m| m.d == d) else { continue };
+        let Some(largest) = at_n().find(|m| m.d == d) else {
+            continue;
+        };
         let time_n = fitted(at_d().map(|m| (m.n, m.seconds)));
         let time_d = fitted(at_n().map(|m| (m.d, m.seconds)));
         let memory = fitted(at_d().map(|m| (m.n, m.bytes as f64)));
@@ -122,7 +140,15 @@ mod tests {
             for (n, d) in [(512, 64), (512, 128), (1024, 64), (1024, 128)] {
                 let (_, [by_n, by_d]) = kind.in_the_paper();
                 let seconds = 1e-9 * (n as f64).powf(by_n) * (d as f64).powf(by_d);
-                all.push(Measurement { kind, n, d, seconds, bytes: n * d, steps: 1, path: 1 });
+                all.push(Measurement {
+                    kind,
+                    n,
+                    d,
+                    seconds,
+                    bytes: n * d,
+                    steps: 1,
+                    path: 1,
+                });
             }
         }
         all
@@ -132,7 +158,13 @@ mod tests {
     fn the_table_holds_the_fitted_exponents_beside_the_papers() {
         let table = table(&ideal(), 512);
         let row = |name: &str| table.lines().find(|line| line.starts_with(name)).unwrap();
-        assert!(row("| self-attention").contains("| 2.00 (2) | 1.00 (1) | 1.00 |"), "{table}");
-        assert!(row("| convolution").contains("| 1.00 (1) | 2.00 (2) |"), "{table}");
+        assert!(
+            row("| self-attention").contains("| 2.00 (2) | 1.00 (1) | 1.00 |"),
+            "{table}"
+        );
+        assert!(
+            row("| convolution").contains("| 1.00 (1) | 2.00 (2) |"),
+            "{table}"
+        );
     }
 }

@@ -23,7 +23,12 @@ use clap::{Parser, Subcommand};
 
 /// Measure speed and memory, alone or in comparison with another framework.
 #[derive(Parser)]
-#[command(name = "cargo xtask bench", version, max_term_width = 100, args_override_self = true)]
+#[command(
+    name = "cargo xtask bench",
+    version,
+    max_term_width = 100,
+    args_override_self = true
+)]
 struct Cli {
     #[command(subcommand)]
     benchmark: Benchmark,

@@ -19,7 +19,9 @@ impl Common {
     /// Opens the device. Sets the number of threads first, before any thread is started.
     pub fn open(&self) -> Result<burn::tensor::Device> {
         if self.threads > 0 {
-            rayon::ThreadPoolBuilder::new().num_threads(self.threads).build_global()?;
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(self.threads)
+                .build_global()?;
         }
         self.device.open()
     }

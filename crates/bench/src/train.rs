@@ -70,7 +70,10 @@ pub fn run(args: Args) -> Result<()> {
     }
     let device = args.common.open()?.autodiff();
     let precision = args.precision;
-    ensure!(precision.is_supported_on(&device), "{device:?} does not compute in {precision}");
+    ensure!(
+        precision.is_supported_on(&device),
+        "{device:?} does not compute in {precision}"
+    );
     print(measure(&args, &device)?)
 }
 
@@ -80,7 +83,10 @@ fn comparison(args: &Args) -> Result<Comparison> {
         args.common.device != DeviceName::Auto || !cfg!(feature = "gpu"),
         "--against compares on one device: name it with --device cpu or --device cuda"
     );
-    ensure!(args.train.len() == 2, "--against needs --train SOURCE TARGET: two plain text files");
+    ensure!(
+        args.train.len() == 2,
+        "--against needs --train SOURCE TARGET: two plain text files"
+    );
     let of_type = |kind: &Precision| ["eager", "compiled"].map(|how| format!("{kind}/{how}"));
     Ok(Comparison {
         peer: ("torch_train.py", &["torch", "sentencepiece"]),
@@ -95,10 +101,16 @@ fn comparison(args: &Args) -> Result<Comparison> {
 fn measure(args: &Args, device: &Device) -> Result<Value> {
     let (mut batches, vocab) = batches(args)?;
     let shape = args.shape.config(vocab, args.dropout);
-    let (mut model, counted) = (Model::from(shape.init(1, device)?), ModelConfig::from(shape));
+    let (mut model, counted) = (
+        Model::from(shape.init(1, device)?),
+        ModelConfig::from(shape),
+    );
     model.set_precision(args.precision);
     let optimizer = Optimizer::new(OptimizerSettings::default(), &model);
-    let recipe = Recipe { clip_norm: 0.0, ..Recipe::default() };
+    let recipe = Recipe {
+        clip_norm: 0.0,
+        ..Recipe::default()
+    };
     let loss_scale = (args.precision == Precision::Float16).then(LossScale::default);
     let mut updater = Updater::new(optimizer, recipe, loss_scale, device);
     let replicas = Replicas::new(from_ref(device));
@@ -115,7 +127,9 @@ fn measure(args: &Args, device: &Device) -> Result<Value> {
         // outcome.
         if step == args.warm || step == args.warm + args.updates {
             let read = updater.read(&std::mem::take(&mut unread));
-            loss = read.last().map_or(f64::NAN, |last| last.loss / last.tokens as f64);
+            loss = read
+                .last()
+                .map_or(f64::NAN, |last| last.loss / last.tokens as f64);
         }
         if step > args.warm {
             let [batch] = &parts;
@@ -151,7 +165,11 @@ fn batches(args: &Args) -> Result<(impl Iterator<Item = Result<Batch>> + use<>, 
     let (texts, _read): (Texts, _) = texts::of_command(&mut config.data, Path::new("."), &cache)?;
     let corpora = Corpora::prepare(&config, texts, &mut |_| ())?;
     let (budget, multiple) = (args.budget, args.multiple);
-    let settings = SamplerSettings { budget, multiple, ..SamplerSettings::default() };
+    let settings = SamplerSettings {
+        budget,
+        multiple,
+        ..SamplerSettings::default()
+    };
     let sampler = BatchSampler::new(Arc::clone(&corpora.train), settings)?;
     let updates = sampler.updates(sampler.start(), 1, Rank::ALONE)?;
     let vocab = corpora.tokenizers.target.vocab_size();

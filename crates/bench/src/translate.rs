@@ -71,7 +71,10 @@ pub fn run(args: Args) -> Result<()> {
     let mut lines = LineReader::open(&args.input, Utf8Policy::Replace)?;
     lines.try_for_each(|line| anyhow::Ok(plain.line(line?.text)?))?;
     plain.flush()?;
-    args.against.run(comparison(&args, vec![exported, args.model.join("tokenizer.json"), source]))
+    args.against.run(comparison(
+        &args,
+        vec![exported, args.model.join("tokenizer.json"), source],
+    ))
 }
 
 /// The settings of both sides. CTranslate2 divides the threads among workers in every possible way.
@@ -102,7 +105,10 @@ fn measure(args: &Args) -> Result<Value> {
     let mut options = translator.options();
     options.search.beam_size = args.beam;
     options.search.n_best = 1;
-    options.batching = Batching { max_sentences: args.batch, ..Batching::default() };
+    options.batching = Batching {
+        max_sentences: args.batch,
+        ..Batching::default()
+    };
     options.long_sources = LongSources::Truncate;
     let create = |path: &PathBuf| Output::create(Some(path), &[&args.input]);
     let mut output = args.output.as_ref().map(create).transpose()?;
@@ -117,7 +123,9 @@ fn measure(args: &Args) -> Result<Value> {
         sentences += texts.len();
         for translation in translator.translate(&texts, &options)? {
             tokens += translation.tokens.len();
-            output.as_mut().map_or(Ok(()), |output| output.line(&translation.text))?;
+            output
+                .as_mut()
+                .map_or(Ok(()), |output| output.line(&translation.text))?;
         }
     }
     output.map_or(Ok(()), |mut output| output.flush())?;

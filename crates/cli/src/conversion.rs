@@ -50,7 +50,10 @@ pub fn convert(
     // Windows renames onto no folder, not even an empty one.
     let _ = fs::remove_dir(out);
     fs::rename(&dir, out).with_context(cannot)?;
-    model.warnings.iter().for_each(|warning| note(format_args!("note: {warning}")));
+    model
+        .warnings
+        .iter()
+        .for_each(|warning| note(format_args!("note: {warning}")));
     Ok((format, model))
 }
 
@@ -60,7 +63,10 @@ pub fn convert(
 /// Returns an error if loading or translating fails.
 pub fn try_search(dir: &Path, search: SearchSettings) -> Result<()> {
     let translator = Translator::load(dir, &Device::flex())?;
-    let options = TranslateOptions { search, ..translator.options() };
+    let options = TranslateOptions {
+        search,
+        ..translator.options()
+    };
     translator.translate(&["a 1"], &options)?;
     Ok(())
 }
@@ -68,7 +74,10 @@ pub fn try_search(dir: &Path, search: SearchSettings) -> Result<()> {
 /// Loads the model directory `dir` and translates a few words, or ids without a tokeniser.
 fn try_out(dir: &Path, converted: &Pretrained) -> Result<()> {
     let device = Device::flex();
-    let search = SearchSettings { max_length: Some(8), ..SearchSettings::greedy() };
+    let search = SearchSettings {
+        max_length: Some(8),
+        ..SearchSettings::greedy()
+    };
     if converted.has_tokenizers() {
         return try_search(dir, search);
     }

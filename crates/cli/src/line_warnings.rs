@@ -19,7 +19,10 @@ pub struct LineWarnings {
 impl LineWarnings {
     /// A counter for the input at `path`.
     pub fn new(path: &Path) -> Self {
-        Self { input: path.display().to_string(), counts: Vec::new() }
+        Self {
+            input: path.display().to_string(),
+            counts: Vec::new(),
+        }
     }
 
     /// Counts line `number` as one of `kind`. The first of a kind is reported by `message`.
@@ -76,7 +79,11 @@ impl LineWarnings {
                 "only the {MOST_TERMS} longest of {} terms are asked for; split the sentence",
                 MOST_TERMS + left_out
             );
-            self.count("have more terms of the glossary than can be asked for", number, &remedy);
+            self.count(
+                "have more terms of the glossary than can be asked for",
+                number,
+                &remedy,
+            );
         }
     }
 
@@ -89,7 +96,11 @@ impl LineWarnings {
                  length limit allows; shorten the prefix, or raise the limit (--max-length, or \
                  max_length_extra in the model's generation.json)"
             );
-            self.count("were longer than their translations may be", number, &remedy);
+            self.count(
+                "were longer than their translations may be",
+                number,
+                &remedy,
+            );
         }
     }
 
@@ -112,7 +123,10 @@ impl LineWarnings {
     /// Reports how many lines there were of each kind, if there was more than one.
     pub fn finish(&self) {
         for (kind, lines) in self.counts.iter().filter(|(_, lines)| *lines > 1) {
-            say(format_args!("warning: {}: {lines} lines in all {kind}", self.input));
+            say(format_args!(
+                "warning: {}: {lines} lines in all {kind}",
+                self.input
+            ));
         }
     }
 }

@@ -8,8 +8,12 @@ use anyhow::bail;
 use burnformer_train::Ranks;
 
 /// Variables with which launchers of MPI tell a process how many there are.
-const SIZES: [&str; 4] =
-    ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"];
+const SIZES: [&str; 4] = [
+    "OMPI_COMM_WORLD_SIZE",
+    "PMI_SIZE",
+    "MV2_COMM_WORLD_SIZE",
+    "SLURM_STEP_NUM_TASKS",
+];
 
 /// The number of processes that a launcher of MPI started together with this one.
 fn launched() -> usize {
@@ -73,7 +77,10 @@ mod world {
                     let world = universe.as_ref().expect("MPI was started").world();
                     let (found, launched) = (world.size() as usize, launched());
                     match found == launched {
-                        true => Ok(Self { world, universe: RefCell::new(universe) }),
+                        true => Ok(Self {
+                            world,
+                            universe: RefCell::new(universe),
+                        }),
                         false => bail!(
                             "the launcher started {launched} processes, but MPI sees {found}: use the mpirun of the MPI \
                              that this program was built with (Slurm: --mpi=pmix)"
@@ -105,7 +112,10 @@ mod world {
 
     impl Ranks for World {
         fn rank(&self) -> Rank {
-            Rank { number: self.world.rank() as usize, count: self.world.size() as usize }
+            Rank {
+                number: self.world.rank() as usize,
+                count: self.world.size() as usize,
+            }
         }
 
         fn broadcast(&self, bytes: &mut Vec<u8>) {
@@ -144,7 +154,9 @@ mod world {
         let (first, others) = parts.split_at(chunk);
         let mut sums = first.to_vec();
         for part in others.chunks_exact(chunk.max(1)) {
-            sums.iter_mut().zip(part).for_each(|(sum, value)| *sum += value);
+            sums.iter_mut()
+                .zip(part)
+                .for_each(|(sum, value)| *sum += value);
         }
         sums
     }

@@ -40,7 +40,13 @@ pub fn folder() -> PathBuf {
 /// Returns an error if the model cannot be fetched, or if no importer can read it.
 pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
     let fetched = fetch(name, goes_on)?;
-    let portable = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let portable = |c: char| {
+        if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+            c
+        } else {
+            '-'
+        }
+    };
     let stem: String = name.to_string().chars().map(portable).collect();
     let revision: String = fetched.revision.chars().take(12).collect();
     let folder = folder().join(format!("{stem}-{revision}"));
@@ -53,10 +59,19 @@ pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
     // Another process may convert the same model: the first to end gives the folder its name.
     let made = tempfile::tempdir_in(&beside).with_context(cannot)?;
     convert(&fetched.folder, &made.path().join("model"))?;
-    let Download { revision, licence, .. } = fetched;
-    let origin = Origin { name: name.to_string(), revision, licence };
-    fs::write(made.path().join(ORIGIN), serde_json::to_vec_pretty(&origin)?)
-        .with_context(cannot)?;
+    let Download {
+        revision, licence, ..
+    } = fetched;
+    let origin = Origin {
+        name: name.to_string(),
+        revision,
+        licence,
+    };
+    fs::write(
+        made.path().join(ORIGIN),
+        serde_json::to_vec_pretty(&origin)?,
+    )
+    .with_context(cannot)?;
     if fs::rename(made.path(), &folder).is_err() && !folder.join(ORIGIN).exists() {
         fs::remove_dir_all(&folder).with_context(cannot)?;
         fs::rename(made.path(), &folder).with_context(cannot)?;
@@ -81,7 +96,10 @@ pub fn fetch(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<Download> {
     };
     let fetched = burnformer_hub::fetch(name, &Settings::from_env(), &mut watch)?;
     if fetched.is_stale {
-        note(format_args!("{name}: from the cache, revision {}", fetched.revision));
+        note(format_args!(
+            "{name}: from the cache, revision {}",
+            fetched.revision
+        ));
     }
     Ok(fetched)
 }

@@ -58,12 +58,20 @@ impl Output {
     pub fn create(path: Option<&Path>, inputs: &[&Path]) -> Result<Self> {
         let Some(path) = path else {
             let writer = Box::new(BufWriter::new(io::stdout()));
-            return Ok(Self { name: "standard output".into(), writer, unfinished: None });
+            return Ok(Self {
+                name: "standard output".into(),
+                writer,
+                unfinished: None,
+            });
         };
         check_name(path, inputs)?;
         let name = path.display().to_string();
         let file = File::create(path).with_context(|| unwritable(&name))?;
-        Ok(Self { name, writer: Box::new(BufWriter::new(file)), unfinished: None })
+        Ok(Self {
+            name,
+            writer: Box::new(BufWriter::new(file)),
+            unfinished: None,
+        })
     }
 
     /// Opens a file that appears at `path` when it is [published](Self::take_unfinished).
@@ -75,7 +83,11 @@ impl Output {
         let name = path.display().to_string();
         let file = Temporary::beside(path).and_then(|file| Ok((file.handle()?, file)));
         let (handle, file) = file.with_context(|| unwritable(&name))?;
-        Ok(Self { name, writer: Box::new(BufWriter::new(handle)), unfinished: Some(file) })
+        Ok(Self {
+            name,
+            writer: Box::new(BufWriter::new(handle)),
+            unfinished: Some(file),
+        })
     }
 
     /// Flushes and returns the finished file of [`create_whole`](Self::create_whole), which the
@@ -107,7 +119,9 @@ impl Output {
     /// # Errors
     /// Returns the errors of [`line`](Self::line).
     pub fn text(&mut self, text: impl AsRef<[u8]>) -> Result<()> {
-        self.writer.write_all(text.as_ref()).map_err(|cause| self.failed(cause))
+        self.writer
+            .write_all(text.as_ref())
+            .map_err(|cause| self.failed(cause))
     }
 
     /// Flushes the buffer.
@@ -138,7 +152,10 @@ pub fn check_name(path: &Path, inputs: &[&Path]) -> Result<()> {
             input.display()
         )));
     }
-    if path.extension().is_some_and(|end| end == "gz" || end == "zst") {
+    if path
+        .extension()
+        .is_some_and(|end| end == "gz" || end == "zst")
+    {
         return Err(wrong_usage(format_args!(
             "{}: the output is plain text; name it without the last ending, or send standard output through a compressor",
             path.display()
@@ -168,12 +185,18 @@ pub fn check_writable(path: &Path, inputs: &[&Path]) -> Result<()> {
 /// # Errors
 /// Returns an error if `out` exists.
 pub fn check_new(out: &Path) -> Result<()> {
-    ensure!(!out.exists(), "{}: exists already; choose another --out", out.display());
+    ensure!(
+        !out.exists(),
+        "{}: exists already; choose another --out",
+        out.display()
+    );
     Ok(())
 }
 
 fn real(path: &Path) -> Option<PathBuf> {
-    std::fs::canonicalize(path).ok().filter(|path| path.is_file())
+    std::fs::canonicalize(path)
+        .ok()
+        .filter(|path| path.is_file())
 }
 
 /// Returns the message that the file or folder `name` cannot be written, to which the caller adds
@@ -215,7 +238,11 @@ pub fn is_quiet() -> bool {
 
 /// The lines that a run prints.
 pub fn verbosity() -> Verbosity {
-    if is_quiet() { Verbosity::Quiet } else { Verbosity::Normal }
+    if is_quiet() {
+        Verbosity::Quiet
+    } else {
+        Verbosity::Normal
+    }
 }
 
 /// Prints a remark to standard error, as [`say`] does with warnings and errors, unless `--quiet` is
@@ -229,7 +256,11 @@ pub fn note(text: impl Display) {
 /// Tells a user at a terminal that one of `inputs` is read from there.
 pub fn note_terminal<'a>(inputs: impl IntoIterator<Item = &'a Path>) {
     if inputs.into_iter().any(is_standard_input) && io::stdin().is_terminal() {
-        let end = if cfg!(windows) { "Ctrl-Z and Enter" } else { "Ctrl-D" };
+        let end = if cfg!(windows) {
+            "Ctrl-Z and Enter"
+        } else {
+            "Ctrl-D"
+        };
         note(format_args!("reading standard input, end with {end}"));
     }
 }
@@ -239,7 +270,9 @@ pub fn note_terminal<'a>(inputs: impl IntoIterator<Item = &'a Path>) {
 /// # Errors
 /// Returns `usage` if it is an error, otherwise the errors of [`Output::line`].
 pub fn print_usage(usage: clap::Error) -> Result<()> {
-    let no_model = usage.source().and_then(|cause| cause.downcast_ref::<NoModel>());
+    let no_model = usage
+        .source()
+        .and_then(|cause| cause.downcast_ref::<NoModel>());
     if let Some(cause) = no_model.filter(|cause| cause.is_fetched) {
         return Err(anyhow::Error::msg(cause.to_string()));
     }
@@ -250,7 +283,10 @@ pub fn print_usage(usage: clap::Error) -> Result<()> {
         return Err(usage.into());
     }
     let output = Output::create(None, &[])?;
-    usage.print().and_then(|()| io::stdout().flush()).map_err(|cause| output.failed(cause))
+    usage
+        .print()
+        .and_then(|()| io::stdout().flush())
+        .map_err(|cause| output.failed(cause))
 }
 
 /// The option to write instead of an unknown one that is the name of a setting of training runs,
@@ -260,7 +296,9 @@ fn setting_meant(usage: &clap::Error) -> Option<String> {
         return None;
     };
     let command = usage.get(ContextKind::Usage)?.to_string();
-    let is_of_runs = [" train ", " study "].iter().any(|name| command.contains(name));
+    let is_of_runs = [" train ", " study "]
+        .iter()
+        .any(|name| command.contains(name));
     let name = option.trim_start_matches('-').replace('-', "_");
     let hint = match SettingsFile::Training.find(&name) {
         Ok(tables) => format!("; here it is \"{}\"", tables[0].keys.first()?.path),
@@ -298,9 +336,18 @@ pub fn exit_code(result: Result<()>) -> u8 {
 /// `message` with the remedy for limits of the system, whatever else it advises to check.
 fn with_remedy(message: String) -> String {
     let remedies = [
-        ("(os error 20)", "there is a file in the place of a folder; name another path"),
-        ("(os error 24)", "raise the limit on open files (`ulimit -n`)"),
-        ("(os error 27)", "raise the limit on the size of files (`ulimit -f`)"),
+        (
+            "(os error 20)",
+            "there is a file in the place of a folder; name another path",
+        ),
+        (
+            "(os error 24)",
+            "raise the limit on open files (`ulimit -n`)",
+        ),
+        (
+            "(os error 27)",
+            "raise the limit on the size of files (`ulimit -f`)",
+        ),
     ];
     if message.contains("generation.json: hash differs")
         || message.contains("generation.json: size differs")
@@ -318,14 +365,17 @@ fn with_remedy(message: String) -> String {
 /// Returns the message of `error` and of its causes, without causes that are already part of the
 /// message.
 pub fn message(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |mut text, cause| {
-        if text.is_empty() {
-            text = cause;
-        } else if !text.contains(&cause) {
-            text = format!("{text}: {cause}");
-        }
-        text
-    })
+    error
+        .chain()
+        .map(ToString::to_string)
+        .fold(String::new(), |mut text, cause| {
+            if text.is_empty() {
+                text = cause;
+            } else if !text.contains(&cause) {
+                text = format!("{text}: {cause}");
+            }
+            text
+        })
 }
 
 /// Formats `rows` (JSON objects) as CSV with the header `columns`, which are keys of the objects. A
@@ -339,9 +389,18 @@ pub fn csv(columns: &str, rows: impl IntoIterator<Item = Value>) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let cells = |row: Value| columns.split(',').map(|key| cell(&row[key])).collect::<Vec<_>>();
+    let cells = |row: Value| {
+        columns
+            .split(',')
+            .map(|key| cell(&row[key]))
+            .collect::<Vec<_>>()
+    };
     let lines = rows.into_iter().map(|row| cells(row).join(","));
-    [columns.to_owned()].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
+    [columns.to_owned()]
+        .into_iter()
+        .chain(lines)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[cfg(test)]
@@ -355,7 +414,10 @@ mod tests {
         for (code, remedy) in [(20, "another path"), (24, "ulimit -n"), (27, "ulimit -f")] {
             let cause = io::Error::from_raw_os_error(code);
             let message = with_remedy(format!("a/b: {cause}; check the disk"));
-            assert!(message.starts_with("a/b: ") && message.contains(remedy), "{message}");
+            assert!(
+                message.starts_with("a/b: ") && message.contains(remedy),
+                "{message}"
+            );
             assert!(!message.contains("check the disk"), "{message}");
         }
         assert_eq!(with_remedy("a; check the disk".into()), "a; check the disk");
@@ -370,7 +432,10 @@ mod tests {
 
     #[test]
     fn cells_that_would_end_early_are_quoted() {
-        let rows = [json!({"x": "1, 2", "y": "a \"b\""}), json!({"y": 0.5, "x": null, "z": 1})];
+        let rows = [
+            json!({"x": "1, 2", "y": "a \"b\""}),
+            json!({"y": 0.5, "x": null, "z": 1}),
+        ];
         assert_eq!(csv("x,y", rows), "x,y\n\"1, 2\",\"a \"\"b\"\"\"\n,0.5");
     }
 }

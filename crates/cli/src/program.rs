@@ -18,7 +18,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     // With a handler, a write beyond `ulimit -f` is an error with a message instead of the end of
     // the process. Without it, the program works too.
     #[cfg(unix)]
-    drop(signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Default::default()));
+    drop(signal_hook::flag::register(
+        signal_hook::consts::SIGXFSZ,
+        Default::default(),
+    ));
     burnformer_core::allocator::keep_freed_memory();
     device::prepare();
     let command = match Cli::try_parse_from(args) {
@@ -36,7 +39,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
 const MOST_THREADS: usize = 1024;
 
 fn check_threads() -> anyhow::Result<()> {
-    let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.trim().parse().ok());
+    let asked = std::env::var("RAYON_NUM_THREADS")
+        .ok()
+        .and_then(|text| text.trim().parse().ok());
     match asked.unwrap_or(0_u128) {
         threads if threads > MOST_THREADS as u128 => Err(output::wrong_usage(format_args!(
             "RAYON_NUM_THREADS is {threads}, and {MOST_THREADS} are the most; unset it for one thread a processor"

@@ -42,7 +42,10 @@ impl Progress {
         };
         // Without a thread there is no progress to read, but the work continues.
         let _ = thread::Builder::new().name("progress".into()).spawn(watch);
-        Self { done, _ends: Some(ends) }
+        Self {
+            done,
+            _ends: Some(ends),
+        }
     }
 
     /// Counts sentences that are done.
@@ -64,7 +67,10 @@ mod tests {
 
     #[test]
     fn the_number_of_all_sentences_is_named_where_it_is_known() {
-        assert_eq!(line(512, Some(2000), 40.25), "512 of 2000 sentences | 40.2 sentences/s");
+        assert_eq!(
+            line(512, Some(2000), 40.25),
+            "512 of 2000 sentences | 40.2 sentences/s"
+        );
         assert_eq!(line(512, None, 3.0), "512 sentences | 3.0 sentences/s");
     }
 }

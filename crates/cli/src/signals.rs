@@ -107,7 +107,10 @@ pub fn on_signal(handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let mut caught = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     let watch = move || caught.forever().for_each(handle);
-    thread::Builder::new().name("signals".into()).spawn(watch).map(drop)
+    thread::Builder::new()
+        .name("signals".into())
+        .spawn(watch)
+        .map(drop)
 }
 
 /// Calls `handle` with each Ctrl-C from now on, and when the window is closed.
@@ -138,7 +141,9 @@ extern "system" fn on_event(event: u32) -> i32 {
     // Ctrl-C and Ctrl-Break are 0 and 1.
     let is_key = event < 2;
     let mut handle = HANDLE.lock().unwrap_or_else(PoisonError::into_inner);
-    handle.iter_mut().for_each(|handle| handle(if is_key { 2 } else { 15 }));
+    handle
+        .iter_mut()
+        .for_each(|handle| handle(if is_key { 2 } else { 15 }));
     if !is_key {
         // The process ends as soon as this returns; Windows waits for some seconds.
         thread::sleep(std::time::Duration::from_secs(60));

@@ -25,7 +25,9 @@ pub fn next_chunk<T, E: Into<Error>>(
 ) -> (Vec<T>, Option<Error>) {
     let mut failure = None;
     let mut fails = |error: E| failure = Some(error.into());
-    let items = items.take(count).map_while(|item| item.map_err(&mut fails).ok());
+    let items = items
+        .take(count)
+        .map_while(|item| item.map_err(&mut fails).ok());
     let items = items.collect();
     (items, failure)
 }
@@ -57,7 +59,9 @@ impl Unnamed {
     /// Returns an error if one pipe is given for several texts.
     pub fn take(data: &mut DataSettings) -> Result<Self> {
         let all = data.texts();
-        let all = all.iter().flat_map(|(_, paths)| paths.iter().map(PathBuf::as_path));
+        let all = all
+            .iter()
+            .flat_map(|(_, paths)| paths.iter().map(PathBuf::as_path));
         check_pipes(all)?;
         let mut unnamed = Vec::new();
         for (index, (key, paths)) in data.texts_mut().into_iter().enumerate() {
@@ -66,7 +70,11 @@ impl Unnamed {
                 "mix" => format!("mix-{}", index - 2),
                 part => part.to_string(),
             };
-            let sides: &[&str] = if paths.len() == 1 { &["tsv"] } else { &["source", "target"] };
+            let sides: &[&str] = if paths.len() == 1 {
+                &["tsv"]
+            } else {
+                &["source", "target"]
+            };
             for (path, side) in paths.iter_mut().zip(sides) {
                 let is_named = matches!(TextName::parse(key, path)?, TextName::File(_));
                 if is_named && (path.to_str().is_none() || is_pipe(path)) {
@@ -93,14 +101,22 @@ impl Unnamed {
     pub fn read(self, cache: &Path) -> Result<ReadTexts> {
         remove_leftovers(cache);
         let read = |source: Source| match is_pipe(&source.from) {
-            true => to_file(&source.from, cache).map(|file| ReadText { file: Some(file), source }),
+            true => to_file(&source.from, cache).map(|file| ReadText {
+                file: Some(file),
+                source,
+            }),
             false => Ok(ReadText { file: None, source }),
         };
         let texts: Result<Vec<ReadText>> = thread::scope(|scope| {
-            let readers: Vec<_> =
-                self.0.into_iter().map(|source| scope.spawn(move || read(source))).collect();
+            let readers: Vec<_> = self
+                .0
+                .into_iter()
+                .map(|source| scope.spawn(move || read(source)))
+                .collect();
             let join = |reader: thread::ScopedJoinHandle<'_, _>| {
-                reader.join().unwrap_or_else(|_| bail!("the thread that reads a pipe panicked"))
+                reader
+                    .join()
+                    .unwrap_or_else(|_| bail!("the thread that reads a pipe panicked"))
             };
             readers.into_iter().map(join).collect()
         });
@@ -120,7 +136,9 @@ struct ReadText {
 
 impl ReadText {
     fn path(&self) -> &Path {
-        self.file.as_ref().map_or(&self.source.from, Temporary::path)
+        self.file
+            .as_ref()
+            .map_or(&self.source.from, Temporary::path)
     }
 }
 
@@ -140,7 +158,10 @@ impl ReadTexts {
             TextName::Embedded(text) => {
                 let unknown = || {
                     let (entry, known) = (name.to_entry(), embedded::entries().join(", "));
-                    anyhow!("{key} is {}; the texts in this program are {known}", entry.display())
+                    anyhow!(
+                        "{key} is {}; the texts in this program are {known}",
+                        entry.display()
+                    )
                 };
                 embedded::find(text, cache)?.ok_or_else(unknown)
             }
@@ -150,7 +171,9 @@ impl ReadTexts {
     /// Gives the texts that `error` names the names that the user gave them, instead of those of
     /// their copies in the cache.
     pub fn explain(&self, mut error: TrainError) -> TrainError {
-        let TrainError::Data(DataError::Text(cause)) = &mut error else { return error };
+        let TrainError::Data(DataError::Text(cause)) = &mut error else {
+            return error;
+        };
         for path in cause.texts_mut() {
             if let Some(text) = self.0.iter().find(|text| text.path() == path) {
                 *path = shown(&text.source.from).into();
@@ -214,7 +237,11 @@ fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
 fn check_ends(from: &Path) -> Result<()> {
     use std::io::IsTerminal;
     use std::os::unix::fs::FileTypeExt;
-    let path = if is_standard_input(from) { Path::new("/dev/stdin") } else { from };
+    let path = if is_standard_input(from) {
+        Path::new("/dev/stdin")
+    } else {
+        from
+    };
     let is_device = fs::metadata(path).is_ok_and(|meta| meta.file_type().is_char_device());
     let is_terminal = || File::open(path).is_ok_and(|file| file.is_terminal());
     anyhow::ensure!(
@@ -227,7 +254,11 @@ fn check_ends(from: &Path) -> Result<()> {
 
 /// The name of the text at `path` in messages.
 pub fn shown(path: &Path) -> String {
-    if is_standard_input(path) { "standard input".into() } else { path.display().to_string() }
+    if is_standard_input(path) {
+        "standard input".into()
+    } else {
+        path.display().to_string()
+    }
 }
 
 #[cfg(all(test, unix))]
@@ -238,7 +269,11 @@ mod tests {
 
     fn data(train: &[&Path]) -> DataSettings {
         let train = train.iter().map(PathBuf::from).collect();
-        DataSettings { train, valid: vec!["embedded:a".into()], ..DataSettings::default() }
+        DataSettings {
+            train,
+            valid: vec!["embedded:a".into()],
+            ..DataSettings::default()
+        }
     }
 
     #[test]
@@ -259,7 +294,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [a, b, cache] = ["a", "b", "cache"].map(|name| folder.path().join(name));
         for pipe in [&a, &b] {
-            assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+            assert!(
+                std::process::Command::new("mkfifo")
+                    .arg(pipe)
+                    .status()
+                    .unwrap()
+                    .success()
+            );
         }
         let mut data = data(&[&a, &b]);
         data.valid.clear();
@@ -277,9 +318,16 @@ mod tests {
         let read = unnamed.read(&cache).unwrap();
         writer.join().unwrap();
         let texts = read.locate(&data, folder.path(), &cache).unwrap();
-        for (path, line) in texts.train.iter().zip(["eins zwei drei\n", "one two three\n"]) {
+        for (path, line) in texts
+            .train
+            .iter()
+            .zip(["eins zwei drei\n", "one two three\n"])
+        {
             assert_eq!(fs::read_to_string(path).unwrap(), line.repeat(10_000));
-            assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+            assert_eq!(
+                fs::metadata(path).unwrap().permissions().mode() & 0o777,
+                0o600
+            );
         }
         let error = |[shorter, longer]: [PathBuf; 2]| {
             TrainError::Data(DataError::Text(TextError::LineCountMismatch {
@@ -292,7 +340,9 @@ mod tests {
         let explained = read.explain(error([texts.train[1].clone(), texts.train[0].clone()]));
         assert_eq!(explained.to_string(), error([b, a]).to_string());
         drop(read);
-        let left = fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().file_name());
+        let left = fs::read_dir(&cache)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name());
         assert_eq!(left.collect::<Vec<_>>(), [".burnformer.lock"]);
     }
 }

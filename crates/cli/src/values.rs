@@ -49,7 +49,10 @@ pub fn model_with_name() -> impl TypedValueParser<Value = (PathBuf, PathBuf)> {
 /// # Errors
 /// Returns [`NoModel`] with the error of [`model_dir`].
 pub fn named_model(name: &Path) -> Result<PathBuf, NoModel> {
-    let is_fetched = name.to_str().and_then(ModelName::parse).is_some_and(|name| name.is_ok());
+    let is_fetched = name
+        .to_str()
+        .and_then(ModelName::parse)
+        .is_some_and(|name| name.is_ok());
     model_dir(name).map_err(|cause| NoModel { cause, is_fetched })
 }
 
@@ -90,7 +93,10 @@ fn names_a_type(dir: &Path) -> bool {
 fn model_of_run(folder: PathBuf) -> PathBuf {
     let is_model = |folder: &Path| folder.join("manifest.json").exists();
     let models = ["best", "last"].map(|name| folder.join(name));
-    match models.into_iter().find(|model| !is_model(&folder) && is_model(model)) {
+    match models
+        .into_iter()
+        .find(|model| !is_model(&folder) && is_model(model))
+    {
         Some(model) => {
             note(format_args!("model: {}", model.display()));
             model

@@ -16,7 +16,9 @@ use crate::output::say;
 /// Returns an error if the file cannot be read or is broken.
 pub fn read(path: &Path, kind: &str) -> anyhow::Result<WholeFile> {
     let (name, mut bytes) = (path.display(), Vec::new());
-    open_bytes(path)?.read_to_end(&mut bytes).with_context(|| name.to_string())?;
+    open_bytes(path)?
+        .read_to_end(&mut bytes)
+        .with_context(|| name.to_string())?;
     let file = WholeFile::read(bytes, kind).with_context(|| name.to_string())?;
     if let Some(encoding) = file.encoding() {
         say(format_args!("{name}: is not UTF-8 but {encoding}"));
@@ -47,7 +49,9 @@ pub fn translate(
     let languages = [language, options.languages.codes().map(|codes| &*codes[1])];
     let document = Document::try_parse(&file.text, file.format, languages, more, &fits)?;
     let known = |text: &str| Some(options.memory.as_ref()?.translation(text)?.to_string());
-    let mut document = document.with_writing(options.languages.writing()).with_memory(&known);
+    let mut document = document
+        .with_writing(options.languages.writing())
+        .with_memory(&known);
     loop {
         let pending = document.pending();
         if pending.is_empty() {
@@ -64,16 +68,24 @@ fn translated(
     options: &TranslateOptions,
     cancel: &Cancel,
 ) -> Result<Vec<Translated>, InferError> {
-    let texts: Vec<&str> = sentences.iter().map(|sentence| sentence.text.as_str()).collect();
+    let texts: Vec<&str> = sentences
+        .iter()
+        .map(|sentence| sentence.text.as_str())
+        .collect();
     let mut requests = translator.requests(&texts, options)?;
-    requests.iter_mut().for_each(|request| request.cancel = cancel.clone());
+    requests
+        .iter_mut()
+        .for_each(|request| request.cancel = cancel.clone());
     let translations = translator.translate_requests(requests, options)?;
     let link = |(sentence, translation): (&PendingSentence, Translation)| {
         let links = match sentence.links && !cancel.is_cancelled() {
             true => translator.links(&sentence.text, &translation.text)?,
             false => Vec::new(),
         };
-        Ok(Translated { text: translation.text, links })
+        Ok(Translated {
+            text: translation.text,
+            links,
+        })
     };
     sentences.iter().zip(translations).map(link).collect()
 }

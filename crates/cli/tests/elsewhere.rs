@@ -30,8 +30,14 @@ struct Elsewhere {
 impl Elsewhere {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.words[0]);
-        command.args(&self.words[1..]).args(arguments).current_dir(self.folder.path());
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(&self.words[1..])
+            .args(arguments)
+            .current_dir(self.folder.path());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command.env("WINEDEBUG", "-all");
         command
     }
@@ -48,24 +54,41 @@ impl Elsewhere {
     fn translates(&self) {
         fs::write(self.path("text.de"), GERMAN).unwrap();
         for model in ["embedded:de-en", "embedded:en-de"] {
-            let arguments =
-                ["--quiet", "translate", "--model", model, "--beam", "4", "--nbest", "2"];
+            let arguments = [
+                "--quiet",
+                "translate",
+                "--model",
+                model,
+                "--beam",
+                "4",
+                "--nbest",
+                "2",
+            ];
             let here = stdout(&common::run_with(&arguments, GERMAN.as_bytes()));
             let there = feed(&mut self.command(&arguments), GERMAN.as_bytes());
             assert_eq!(stdout(&there), here, "{model}");
-            let of_files =
-                [&arguments[..], &["--input", "text.de", "--output", "text.out"]].concat();
+            let of_files = [
+                &arguments[..],
+                &["--input", "text.de", "--output", "text.out"],
+            ]
+            .concat();
             for _ in 0..2 {
                 // The second time, the file is replaced.
                 stdout(&self.run(&of_files));
-                assert_eq!(fs::read_to_string(self.path("text.out")).unwrap(), here, "{model}");
+                assert_eq!(
+                    fs::read_to_string(self.path("text.out")).unwrap(),
+                    here,
+                    "{model}"
+                );
             }
         }
     }
 
     fn training(&self, out: &str, more: &[&str]) -> Command {
         let mut arguments = vec!["--quiet", "train", "--preset", "tiny", "--out", out];
-        arguments.extend(["--train", "train.de", "train.en", "--valid", "valid.de", "valid.en"]);
+        arguments.extend([
+            "--train", "train.de", "train.en", "--valid", "valid.de", "valid.en",
+        ]);
         let settings = [
             "tokenizer.train.vocab_size=320",
             "tokenizer.train.allow_smaller=true",
@@ -76,7 +99,9 @@ impl Elsewhere {
             "checkpoints.every=4",
             "data.cache=cache",
         ];
-        settings.iter().for_each(|setting| arguments.extend(["--set", setting]));
+        settings
+            .iter()
+            .for_each(|setting| arguments.extend(["--set", setting]));
         arguments.extend(more);
         self.command(&arguments)
     }
@@ -86,31 +111,59 @@ impl Elsewhere {
         Corpus::write(self.folder.path());
         stdout(&self.training("whole", &[]).output().unwrap());
         let mut killed = self.training("killed", &[]).spawn().unwrap();
-        wait_for("a checkpoint", || self.path("killed/checkpoints/step-000008").exists());
+        wait_for("a checkpoint", || {
+            self.path("killed/checkpoints/step-000008").exists()
+        });
         killed.kill().unwrap();
         killed.wait().unwrap();
-        assert!(!self.path("killed/checkpoints/step-000020").exists(), "it was killed too late");
+        assert!(
+            !self.path("killed/checkpoints/step-000020").exists(),
+            "it was killed too late"
+        );
         stdout(&self.training("killed", &["--resume"]).output().unwrap());
         for model in ["best", "last"] {
             let weights = |run| fs::read(self.path(&format!("{run}/{model}/model.safetensors")));
-            assert!(weights("killed").unwrap() == weights("whole").unwrap(), "{model} differs");
+            assert!(
+                weights("killed").unwrap() == weights("whole").unwrap(),
+                "{model} differs"
+            );
         }
-        stdout(&self.run(&["--quiet", "translate", "--model", "whole/best", "--input", "test.de"]));
+        stdout(&self.run(&[
+            "--quiet",
+            "translate",
+            "--model",
+            "whole/best",
+            "--input",
+            "test.de",
+        ]));
     }
 
     /// The first Ctrl-C lets a training save what it has.
     fn stops_in_good_order(&self) {
-        let endless = ["--set", "training.max_updates=100000", "--set", "checkpoints.every=50000"];
+        let endless = [
+            "--set",
+            "training.max_updates=100000",
+            "--set",
+            "checkpoints.every=50000",
+        ];
         let running = self.training("stopped", &endless).spawn().unwrap();
         wait_for("an update", || {
             fs::metadata(self.path("stopped/metrics.jsonl")).is_ok_and(|meta| meta.len() > 1000)
         });
-        let interrupt = Command::new("kill").args(["-INT", &running.id().to_string()]).status();
+        let interrupt = Command::new("kill")
+            .args(["-INT", &running.id().to_string()])
+            .status();
         assert!(interrupt.unwrap().success());
         let ended = running.wait_with_output().unwrap();
         assert_eq!(ended.status.code(), Some(130), "{}", stderr(&ended));
-        assert!(stderr(&ended).contains("finishing this update and saving"), "{}", stderr(&ended));
-        let checkpoints = fs::read_dir(self.path("stopped/checkpoints")).unwrap().count();
+        assert!(
+            stderr(&ended).contains("finishing this update and saving"),
+            "{}",
+            stderr(&ended)
+        );
+        let checkpoints = fs::read_dir(self.path("stopped/checkpoints"))
+            .unwrap()
+            .count();
         assert_eq!(checkpoints, 1);
     }
 
@@ -119,7 +172,10 @@ impl Elsewhere {
         let translated = |input: &str| {
             let output = self.run(&["--quiet", "translate", "--input", input]);
             let text = stdout(&output);
-            assert!(!text.contains('\r') && !stderr(&output).contains(r"\\?\"), "{text}");
+            assert!(
+                !text.contains('\r') && !stderr(&output).contains(r"\\?\"),
+                "{text}"
+            );
             text
         };
         let expected = stdout(&feed(
@@ -133,7 +189,13 @@ impl Elsewhere {
         fs::copy(self.path("text.de"), self.path(&long).join("text.de")).unwrap();
         let root = self.folder.path().display().to_string().replace('/', r"\");
         let here = format!(r"Z:{root}\text.de");
-        for input in ["text.de", "TEXT.DE", r".\text.de", &here, &format!("{long}/text.de")] {
+        for input in [
+            "text.de",
+            "TEXT.DE",
+            r".\text.de",
+            &here,
+            &format!("{long}/text.de"),
+        ] {
             assert_eq!(translated(input), expected, "{input}");
         }
         let out = format!("{long}/text.out");
@@ -149,7 +211,10 @@ impl Elsewhere {
         }
         stdout(&self.training(&long, &[]).output().unwrap());
         for command in ["adapt", "score", "eval-bleu", "settings"] {
-            assert!(stdout(&self.run(&[command, "--help"])).contains("Usage:"), "{command}");
+            assert!(
+                stdout(&self.run(&[command, "--help"])).contains("Usage:"),
+                "{command}"
+            );
         }
     }
 
@@ -157,15 +222,27 @@ impl Elsewhere {
     fn serves(&self) {
         let mut server = Killed(self.command(&["serve", "--listen", "0"]).spawn().unwrap());
         let mut line = String::new();
-        BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening at http://").expect(&line);
+        BufReader::new(server.0.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let address = line
+            .trim()
+            .strip_prefix("listening at http://")
+            .expect(&line);
         let body = r#"{"q": "Guten Morgen!", "source": "de", "target": "en"}"#;
         let (length, mut answer) = (body.len(), String::new());
         let mut stream = TcpStream::connect(address).unwrap();
-        write!(stream, "POST /translate HTTP/1.1\r\nHost: a\r\nConnection: close\r\n").unwrap();
+        write!(
+            stream,
+            "POST /translate HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+        )
+        .unwrap();
         write!(stream, "Content-Length: {length}\r\n\r\n{body}").unwrap();
         stream.read_to_string(&mut answer).unwrap();
-        assert!(answer.contains(r#""translatedText":"Good morning!""#), "{answer}");
+        assert!(
+            answer.contains(r#""translatedText":"Good morning!""#),
+            "{answer}"
+        );
     }
 
     /// Bad input is a sentence and an exit code, as everywhere.
@@ -215,7 +292,10 @@ fn wait_for(what: &str, mut there: impl FnMut() -> bool) {
 /// The program whose path the variable `name` has.
 fn program(name: &str) -> PathBuf {
     let path = std::env::var(name).unwrap_or_default();
-    assert!(Path::new(&path).is_file(), "set {name} to the path of the program; it is {path:?}");
+    assert!(
+        Path::new(&path).is_file(),
+        "set {name} to the path of the program; it is {path:?}"
+    );
     fs::canonicalize(path).unwrap()
 }
 
@@ -223,7 +303,11 @@ fn program(name: &str) -> PathBuf {
 #[ignore = "needs a static program (BURNFORMER_STATIC) and the rights for chroot"]
 fn a_static_program_needs_nothing_but_itself() {
     let folder = tempfile::tempdir().unwrap();
-    fs::copy(program("BURNFORMER_STATIC"), folder.path().join("burnformer")).unwrap();
+    fs::copy(
+        program("BURNFORMER_STATIC"),
+        folder.path().join("burnformer"),
+    )
+    .unwrap();
     let words = ["chroot", ".", "/burnformer"].map(PathBuf::from).to_vec();
     Elsewhere { folder, words }.does_everything();
 }
@@ -233,7 +317,10 @@ fn a_static_program_needs_nothing_but_itself() {
 fn a_program_for_windows_runs_in_wine() {
     let wine = std::env::var_os("WINE").unwrap_or("wine".into());
     let words = vec![PathBuf::from(wine), program("BURNFORMER_WINDOWS")];
-    let elsewhere = Elsewhere { folder: tempfile::tempdir().unwrap(), words };
+    let elsewhere = Elsewhere {
+        folder: tempfile::tempdir().unwrap(),
+        words,
+    };
     elsewhere.does_everything();
     elsewhere.knows_windows();
 }

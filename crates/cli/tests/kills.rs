@@ -58,8 +58,16 @@ impl Fixture {
     fn new(more: &[&'static str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let corpus = Corpus::write(folder.path());
-        let settings = SETTINGS.iter().chain(more).map(ToString::to_string).collect();
-        Self { folder, corpus, settings }
+        let settings = SETTINGS
+            .iter()
+            .chain(more)
+            .map(ToString::to_string)
+            .collect();
+        Self {
+            folder,
+            corpus,
+            settings,
+        }
     }
 
     fn run_dir(&self, out: &str) -> PathBuf {
@@ -69,14 +77,26 @@ impl Fixture {
     fn start(&self, out: &str) -> Child {
         let mut arguments = train_arguments(self.folder.path(), &self.corpus, out, &[]);
         arguments.retain(|argument| argument != "--test");
-        let test = self.corpus.test.each_ref().map(|path| path.display().to_string());
+        let test = self
+            .corpus
+            .test
+            .each_ref()
+            .map(|path| path.display().to_string());
         arguments.retain(|argument| !test.contains(argument));
-        arguments.extend(self.settings.iter().flat_map(|s| ["--set".to_string(), s.clone()]));
+        arguments.extend(
+            self.settings
+                .iter()
+                .flat_map(|s| ["--set".to_string(), s.clone()]),
+        );
         if self.run_dir(out).join("config.toml").exists() {
             arguments.push("--resume".into());
         }
         let mut command = burnformer(&arguments);
-        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        command
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
     }
 
     /// Runs to the end, and how long that took.
@@ -150,7 +170,10 @@ impl Observed {
 /// Folders that a process is writing, or was when it was killed.
 fn half_written(run: &Path) -> usize {
     let folders = [run.to_path_buf(), run.join("checkpoints")];
-    let names = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
+    let names = folders
+        .iter()
+        .filter_map(|folder| fs::read_dir(folder).ok())
+        .flatten();
     let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     names.filter(|name| name.ends_with(".partial")).count()
 }
@@ -172,7 +195,13 @@ fn bytes(run: &Path) -> BTreeMap<String, Vec<u8>> {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.strip_prefix(run).unwrap().display().to_string();
-            let timed = ["metrics.jsonl", "train.log", "run.lock", "state.json", "manifest.json"];
+            let timed = [
+                "metrics.jsonl",
+                "train.log",
+                "run.lock",
+                "state.json",
+                "manifest.json",
+            ];
             if path.is_dir() {
                 folders.push(path);
             } else if !timed.iter().any(|end| name.ends_with(end)) {
@@ -199,12 +228,18 @@ fn timeless(text: &str) -> Value {
 }
 
 fn metrics(run: &Path) -> Vec<Value> {
-    fs::read_to_string(run.join("metrics.jsonl")).unwrap().lines().map(timeless).collect()
+    fs::read_to_string(run.join("metrics.jsonl"))
+        .unwrap()
+        .lines()
+        .map(timeless)
+        .collect()
 }
 
 /// The state of each checkpoint, by its name.
 fn states(run: &Path) -> BTreeMap<String, Value> {
-    let entries = fs::read_dir(run.join("checkpoints")).unwrap().map(|entry| entry.unwrap());
+    let entries = fs::read_dir(run.join("checkpoints"))
+        .unwrap()
+        .map(|entry| entry.unwrap());
     let read = |entry: fs::DirEntry| {
         let state = fs::read_to_string(entry.path().join("state.json")).unwrap();
         (entry.file_name().into_string().unwrap(), timeless(&state))
@@ -234,8 +269,16 @@ fn harness_in(fixture: &Fixture, kills: usize, seed: u64) {
     let mut draw = Xoshiro256PlusPlus::seed_from_u64(seed);
     fixture.finish("warm");
     let whole = Duration::max(fixture.finish("whole"), Duration::from_millis(500));
-    assert_same(&fixture.run_dir("warm"), &fixture.run_dir("whole"), "two whole runs");
-    let moments = [Moment::AnyTime, Moment::WhileWriting, Moment::WhileValidating];
+    assert_same(
+        &fixture.run_dir("warm"),
+        &fixture.run_dir("whole"),
+        "two whole runs",
+    );
+    let moments = [
+        Moment::AnyTime,
+        Moment::WhileWriting,
+        Moment::WhileValidating,
+    ];
     let mut counts: BTreeMap<Moment, usize> = BTreeMap::new();
     let (mut killed, mut writing, mut run) = (0, 0, 0);
     while killed < kills {
@@ -269,7 +312,10 @@ fn harness_in(fixture: &Fixture, kills: usize, seed: u64) {
 }
 
 fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_secs()
 }
 
 #[test]
@@ -282,14 +328,20 @@ fn kills_of_a_fine_tuning_leave_no_trace() {
     let mut fixture = Fixture::new(&["training.freeze=[\"encoder\"]"]);
     fixture.finish("base");
     let base = fixture.run_dir("base/best").display().to_string();
-    fixture.settings.extend([format!("training.from={base:?}"), "schedule.peak=1e-4".into()]);
+    fixture.settings.extend([
+        format!("training.from={base:?}"),
+        "schedule.peak=1e-4".into(),
+    ]);
     harness_in(&fixture, 3, now());
 }
 
 /// The first update makes the parameters so large that every later loss is NaN; going back lowers
 /// the learning rate to a usual one.
-const DIVERGING: [&str; 3] =
-    ["schedule.factor=1e25", "recovery.rate=1e-25", "training.max_updates=150"];
+const DIVERGING: [&str; 3] = [
+    "schedule.factor=1e25",
+    "recovery.rate=1e-25",
+    "training.max_updates=150",
+];
 
 #[test]
 fn a_run_that_diverges_goes_back_and_kills_leave_no_trace_of_that_either() {
@@ -308,7 +360,11 @@ fn a_run_that_goes_on_after_its_end_can_be_killed_too() {
     for out in outs {
         fixture.finish(out);
     }
-    assert_same(&fixture.run_dir("whole"), &fixture.run_dir("killed"), "before they go on");
+    assert_same(
+        &fixture.run_dir("whole"),
+        &fixture.run_dir("killed"),
+        "before they go on",
+    );
     fixture.settings.push("training.max_updates=200".into());
     let whole = Duration::max(fixture.finish("whole"), Duration::from_millis(300));
     for moment in [Moment::AnyTime, Moment::WhileWriting, Moment::AnyTime] {
@@ -319,7 +375,11 @@ fn a_run_that_goes_on_after_its_end_can_be_killed_too() {
     assert_same(&whole, &killed, "after they went on");
     let records = metrics(&whole);
     let of_average = |record: &&Value| record["averaged"] == true;
-    let steps: Vec<_> = records.iter().filter(of_average).map(|record| &record["step"]).collect();
+    let steps: Vec<_> = records
+        .iter()
+        .filter(of_average)
+        .map(|record| &record["step"])
+        .collect();
     assert_eq!(steps, [150, 200]);
 }
 
@@ -327,13 +387,23 @@ fn a_run_that_goes_on_after_its_end_can_be_killed_too() {
 #[ignore = "minutes: BURNFORMER_KILLS processes (30 if unset) are killed and resumed"]
 fn thirty_kills_leave_no_trace() {
     let number = |name: &str, default| {
-        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+        std::env::var(name)
+            .ok()
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(default)
     };
-    harness(number("BURNFORMER_KILLS", 30) as usize, number("BURNFORMER_SEED", 1), &[]);
+    harness(
+        number("BURNFORMER_KILLS", 30) as usize,
+        number("BURNFORMER_SEED", 1),
+        &[],
+    );
 }
 
 fn signal(child: &Child, name: &str) {
-    let status = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    let status = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status()
+        .unwrap();
     assert!(status.success());
 }
 
@@ -358,7 +428,10 @@ fn ctrl_c_and_sigterm_save_between_two_updates_and_leave_no_trace_either() {
         let output = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{said}");
-        assert!(said.contains("interrupted; continue with --resume"), "{said}");
+        assert!(
+            said.contains("interrupted; continue with --resume"),
+            "{said}"
+        );
     }
     fixture.finish("stopped");
     assert_same(&fixture.run_dir("whole"), &run, "stopped twice");
@@ -368,21 +441,34 @@ fn ctrl_c_and_sigterm_save_between_two_updates_and_leave_no_trace_either() {
 fn ctrl_c_in_the_last_phase_is_obeyed_and_resuming_makes_the_rest() {
     // The many searches of this run take long after the last update.
     let alphas = "validation.test_alphas=[0.2, 0.4, 0.6, 0.8]";
-    let fixture = Fixture::new(&["training.max_updates=40", "validation.test_beam=100", alphas]);
+    let fixture = Fixture::new(&[
+        "training.max_updates=40",
+        "validation.test_beam=100",
+        alphas,
+    ]);
     let run = fixture.run_dir("stopped");
     for phase in ["stopped after update 40", "averaged the checkpoints"] {
         let child = fixture.start("stopped");
         let log = || fs::read_to_string(run.join("train.log")).unwrap_or_default();
         let before = log().len();
-        wait_for(phase, || log().get(before..).is_some_and(|new| new.contains(phase)));
+        wait_for(phase, || {
+            log().get(before..).is_some_and(|new| new.contains(phase))
+        });
         std::thread::sleep(Duration::from_millis(200));
         let asked = Instant::now();
         signal(&child, "-INT");
         let output = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(130), "{said}");
-        assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
-        assert!(said.contains("stopped; --resume makes the rest of the run's end"), "{said}");
+        assert!(
+            asked.elapsed() < Duration::from_secs(5),
+            "{:?}",
+            asked.elapsed()
+        );
+        assert!(
+            said.contains("stopped; --resume makes the rest of the run's end"),
+            "{said}"
+        );
         assert!(!run.join("finished.json").exists());
     }
     fixture.finish("stopped");
@@ -393,8 +479,16 @@ fn ctrl_c_in_the_last_phase_is_obeyed_and_resuming_makes_the_rest() {
 #[test]
 fn a_second_ctrl_c_ends_the_process_at_once() {
     // One update takes about a second.
-    let slow = ["model.d_model=256", "model.d_ff=1024", "model.encoder_layers=6"];
-    let wide = ["training.budget=8192", "training.accumulate=8", "training.max_memory=64"];
+    let slow = [
+        "model.d_model=256",
+        "model.d_ff=1024",
+        "model.encoder_layers=6",
+    ];
+    let wide = [
+        "training.budget=8192",
+        "training.accumulate=8",
+        "training.max_memory=64",
+    ];
     let fixture = Fixture::new(&[&slow[..], &wide].concat());
     let mut child = fixture.start("run");
     let run = fixture.run_dir("run");
@@ -405,5 +499,9 @@ fn a_second_ctrl_c_ends_the_process_at_once() {
     assert!(lines.any(|line| line.unwrap().contains("once more to stop at once")));
     signal(&child, "-INT");
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert_eq!(fs::read_dir(run.join("checkpoints")).unwrap().count(), 0, "nothing was saved");
+    assert_eq!(
+        fs::read_dir(run.join("checkpoints")).unwrap().count(),
+        0,
+        "nothing was saved"
+    );
 }

@@ -19,22 +19,52 @@ use common::{opus_mt, pairs, run, stderr, stdout, write_pairs};
 
 /// Parts of commands that cannot be run here, each with the reason.
 const NOT_RUN: [(&str, &str); 17] = [
-    ("pip install", "needs the wheel, which `cargo xtask wheel --test` builds and installs"),
-    ("hf:Helsinki-NLP", "needs the hub; tests/it/named.rs has a local one"),
-    ("firefox:de-en", "needs Mozilla's server; crates/hub tests a local one"),
-    ("apt-get download", "needs Debian's packages; the reader has their messages"),
+    (
+        "pip install",
+        "needs the wheel, which `cargo xtask wheel --test` builds and installs",
+    ),
+    (
+        "hf:Helsinki-NLP",
+        "needs the hub; tests/it/named.rs has a local one",
+    ),
+    (
+        "firefox:de-en",
+        "needs Mozilla's server; crates/hub tests a local one",
+    ),
+    (
+        "apt-get download",
+        "needs Debian's packages; the reader has their messages",
+    ),
     ("dpkg-deb", "unpacks them"),
     ("msgunfmt", "needs gettext"),
     ("msgfmt", "needs gettext"),
     ("rustup target", "needs the network"),
-    ("cargo xtask web", "needs the target wasm32-unknown-unknown and minutes"),
-    ("docs/images/draw.py", "draws into the repository; a test of xtask runs it"),
+    (
+        "cargo xtask web",
+        "needs the target wasm32-unknown-unknown and minutes",
+    ),
+    (
+        "docs/images/draw.py",
+        "draws into the repository; a test of xtask runs it",
+    ),
     ("cargo install", "compiles the program, which the test has"),
     ("cargo rustc", "compiles the program, which the test has"),
-    ("cargo xtask test", "is the suite of which this test is a part"),
-    ("--device wgpu", "needs a build for graphics cards, and one to compute on"),
-    ("--device cuda", "needs a build for graphics cards, and one to compute on"),
-    ("study table3", "trains some fifteen models; tests/it/streams.rs runs it with one"),
+    (
+        "cargo xtask test",
+        "is the suite of which this test is a part",
+    ),
+    (
+        "--device wgpu",
+        "needs a build for graphics cards, and one to compute on",
+    ),
+    (
+        "--device cuda",
+        "needs a build for graphics cards, and one to compute on",
+    ),
+    (
+        "study table3",
+        "trains some fifteen models; tests/it/streams.rs runs it with one",
+    ),
     (
         "cargo xtask bench",
         "measures for minutes; the tests of crates/bench run it with small sizes",
@@ -45,14 +75,22 @@ const NOT_RUN: [(&str, &str); 17] = [
 const ADDRESS: &str = "127.0.0.1:5000";
 
 fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
 }
 
 /// The pages of the guide in the order of its table of contents.
 fn guide() -> Vec<String> {
     let summary = fs::read_to_string(repository().join("docs/SUMMARY.md")).unwrap();
-    let linked = summary.lines().filter_map(|line| line.split_once("](")?.1.strip_suffix(')'));
-    linked.filter(|page| page.starts_with("guide/")).map(|page| format!("docs/{page}")).collect()
+    let linked = summary
+        .lines()
+        .filter_map(|line| line.split_once("](")?.1.strip_suffix(')'));
+    linked
+        .filter(|page| page.starts_with("guide/"))
+        .map(|page| format!("docs/{page}"))
+        .collect()
 }
 
 /// A command of a page.
@@ -82,7 +120,11 @@ fn commands(page: &str, text: &str) -> Vec<PageCommand> {
             Some(begun) => begun.text += &format!("\n{line}"),
             None => {
                 let (location, text) = (format!("{page}:{number}"), line.to_owned());
-                found.push(PageCommand { location, text, block });
+                found.push(PageCommand {
+                    location,
+                    text,
+                    block,
+                });
             }
         }
         goes_on = line.ends_with('\\');
@@ -106,7 +148,11 @@ struct Reader {
 impl Reader {
     fn new(cache: &Path) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let reader = Self { home, cache: cache.into(), server: None };
+        let reader = Self {
+            home,
+            cache: cache.into(),
+            server: None,
+        };
         fs::create_dir(reader.path("bin")).unwrap();
         fs::create_dir(reader.path("work")).unwrap();
         reader.write_programs();
@@ -167,7 +213,13 @@ impl Reader {
         ] {
             write_pairs(&work, name, &toy(seed, count));
         }
-        for (seed, name) in [(7, "my"), (7, "mine"), (8, "news"), (9, "talks"), (3, "valid")] {
+        for (seed, name) in [
+            (7, "my"),
+            (7, "mine"),
+            (8, "news"),
+            (9, "talks"),
+            (3, "valid"),
+        ] {
             let lines: Vec<(String, String)> = toy(seed, 60);
             let [de, en] = write_pairs(&work, &format!("{name}-"), &lines);
             fs::rename(de, work.join(format!("{name}.fr"))).unwrap();
@@ -178,7 +230,10 @@ impl Reader {
         write_pairs(&work, "valid", &toy(3, 60));
         let [input, _] = write_pairs(&work, "input", &toy(10, 5));
         fs::copy(input, work.join("input.en")).unwrap();
-        let tsv: String = toy(11, 300).iter().map(|(de, en)| format!("{de}\t{en}\n")).collect();
+        let tsv: String = toy(11, 300)
+            .iter()
+            .map(|(de, en)| format!("{de}\t{en}\n"))
+            .collect();
         fs::write(work.join("corpus.tsv"), &tsv).unwrap();
         let gz = fs::File::create(work.join("corpus.tsv.gz")).unwrap();
         let mut gz = flate2::write::GzEncoder::new(gz, flate2::Compression::fast());
@@ -196,11 +251,12 @@ impl Reader {
         fs::write(work.join("messages.po"), all.collect::<String>()).unwrap();
         // A memory of one kind of message, which thirty updates teach, and the next version of it.
         let of = |i: usize| {
-            let first =
-                ["Tom", "Mary", "John", "Anna", "Peter", "Paul", "Lisa", "Max", "Eva", "Karl"]
-                    [i % 10];
-            let last =
-                ["Adams", "Baker", "Clark", "Davis", "Evans", "Frank", "Green", "Hill"][i / 10 % 8];
+            let first = [
+                "Tom", "Mary", "John", "Anna", "Peter", "Paul", "Lisa", "Max", "Eva", "Karl",
+            ][i % 10];
+            let last = [
+                "Adams", "Baker", "Clark", "Davis", "Evans", "Frank", "Green", "Hill",
+            ][i / 10 % 8];
             let middle = ["", "Ann ", "Lee "][i / 80];
             let name = format!("{first} {middle}{last}");
             format!("msgid \"{name} has two cats.\"\nmsgstr \"{name} hat zwei Kater.\"\n\n")
@@ -210,8 +266,11 @@ impl Reader {
             let text: String = (part * 100..part * 100 + 100).map(of).collect();
             fs::write(work.join("locale/de").join(name), text).unwrap();
         }
-        fs::write(work.join("next.po"), of(1) + "msgid \"Tom Baker has two cats.\"\nmsgstr \"\"\n")
-            .unwrap();
+        fs::write(
+            work.join("next.po"),
+            of(1) + "msgid \"Tom Baker has two cats.\"\nmsgstr \"\"\n",
+        )
+        .unwrap();
         fs::write(work.join("page.html"), "<p>eins <b>zwei</b> drei.</p>\n").unwrap();
     }
 
@@ -219,7 +278,10 @@ impl Reader {
     /// two of M2M100's.
     fn write_models(&self) {
         let fixtures = repository().join("crates/interop/tests/fixtures");
-        let (opus, m2m100) = (self.path("work/opus-mt-en-fr"), fixtures.join("m2m100/relu"));
+        let (opus, m2m100) = (
+            self.path("work/opus-mt-en-fr"),
+            fixtures.join("m2m100/relu"),
+        );
         opus_mt(&opus, &["fra"]);
         for (from, name) in [(&m2m100, "m2m100"), (&m2m100, "nllb"), (&opus, "en-roa")] {
             let out = self.path("work/models").join(name);
@@ -230,10 +292,19 @@ impl Reader {
 
     /// A shell that runs `text` in the reader's folder.
     fn shell(&self, text: &str) -> Command {
-        let path = format!("{}:{}", self.path("bin").display(), std::env::var("PATH").unwrap());
+        let path = format!(
+            "{}:{}",
+            self.path("bin").display(),
+            std::env::var("PATH").unwrap()
+        );
         let mut command = Command::new("bash");
-        command.args(["-o", "pipefail", "-c", text]).current_dir(self.path("work"));
-        command.env("PATH", path).env("XDG_CACHE_HOME", &self.cache).stdin(Stdio::null());
+        command
+            .args(["-o", "pipefail", "-c", text])
+            .current_dir(self.path("work"));
+        command
+            .env("PATH", path)
+            .env("XDG_CACHE_HOME", &self.cache)
+            .stdin(Stdio::null());
         command
     }
 
@@ -255,18 +326,38 @@ impl Reader {
         };
         let begun = std::time::Instant::now();
         let output = self.shell(&text).output().unwrap();
-        let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr(&output));
-        assert!(output.status.success(), "{location}: {text}: {}\n{told}", output.status);
-        println!("{:5.1} s  {location}: {text}", begun.elapsed().as_secs_f64());
+        let told = format!(
+            "{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            stderr(&output)
+        );
+        assert!(
+            output.status.success(),
+            "{location}: {text}: {}\n{told}",
+            output.status
+        );
+        println!(
+            "{:5.1} s  {location}: {text}",
+            begun.elapsed().as_secs_f64()
+        );
     }
 
     /// Starts the server of `command` and waits until it listens.
     fn serve(&mut self, PageCommand { location, text, .. }: &PageCommand) {
         self.stop();
-        let mut child = self.shell(&format!("exec {text}")).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = self
+            .shell(&format!("exec {text}"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening at http://").map(str::to_owned);
+        BufReader::new(child.stdout.as_mut().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let address = line
+            .trim()
+            .strip_prefix("listening at http://")
+            .map(str::to_owned);
         let address = address.unwrap_or_else(|| panic!("{location}: {text}: {line:?}"));
         self.server = Some((child, address));
     }
@@ -292,7 +383,10 @@ fn follow(pages: &[String], cache: &Path) {
     for page in pages {
         let mut block = 0;
         let runs = |text: &str| NOT_RUN.iter().all(|(part, _)| !text.contains(part));
-        for command in commands_of(page).iter().filter(|command| runs(&command.text)) {
+        for command in commands_of(page)
+            .iter()
+            .filter(|command| runs(&command.text))
+        {
             // A page of the guide shows calls of one server in several blocks.
             if command.block != block && !command.text.contains(ADDRESS) {
                 reader.stop();
@@ -333,7 +427,10 @@ fn commands_are_the_lines_of_sh_blocks() {
         text: text.into(),
         block,
     };
-    let expected =
-        [command(4, "one \\\n  more # comment", 1), command(7, "two", 1), command(13, "three", 2)];
+    let expected = [
+        command(4, "one \\\n  more # comment", 1),
+        command(7, "two", 1),
+        command(13, "three", 2),
+    ];
     assert_eq!(commands("p.md", page), expected);
 }

@@ -15,7 +15,10 @@ use common::Trained;
 
 /// A number from the environment.
 fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+    std::env::var(name)
+        .ok()
+        .and_then(|value| value.parse().ok())
+        .unwrap_or(default)
 }
 
 /// Lines that a careless crawler collects, one in ten of the input.
@@ -23,7 +26,11 @@ fn hostile(number: u64) -> Vec<u8> {
     // Each of the worst comes early, so that the memory it needs counts as that of the beginning.
     let first = number <= 40;
     let rare = first || number.is_multiple_of(5000);
-    let worst = if first { number / 10 % 4 } else { number / 5000 % 4 };
+    let worst = if first {
+        number / 10 % 4
+    } else {
+        number / 5000 % 4
+    };
     let kinds: [&[u8]; 14] = [
         b"",
         b"   \t ",
@@ -56,16 +63,23 @@ struct Real {
 
 impl Real {
     fn load() -> Self {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/corpus/tatoeba-de-en");
+        let folder = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../assets/corpus/tatoeba-de-en"
+        );
         let path = PathBuf::from(folder).join("train.de.zst");
         let reader = LineReader::open(&path, Utf8Policy::Error).unwrap();
-        Self { lines: reader.map(|line| line.unwrap().text).collect() }
+        Self {
+            lines: reader.map(|line| line.unwrap().text).collect(),
+        }
     }
 
     fn line(&self, number: u64) -> Vec<u8> {
         match number % 10 {
             9 => hostile(number + 1),
-            _ => self.lines[number as usize % self.lines.len()].clone().into_bytes(),
+            _ => self.lines[number as usize % self.lines.len()]
+                .clone()
+                .into_bytes(),
         }
     }
 }
@@ -86,15 +100,28 @@ fn feed(stdin: ChildStdin, lines: u64, seconds: u64) -> u64 {
 /// Resident memory of `child` in kilobytes.
 fn resident(child: &Child) -> Option<u64> {
     let status = File::open(format!("/proc/{}/status", child.id())).ok()?;
-    let line =
-        BufReader::new(status).lines().map_while(Result::ok).find(|l| l.starts_with("VmRSS:"))?;
+    let line = BufReader::new(status)
+        .lines()
+        .map_while(Result::ok)
+        .find(|l| l.starts_with("VmRSS:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn translate(model: &str) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_burnformer"));
-    command.args(["translate", "--model", model, "--beam", "1", "--max-length", "60"]);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.args([
+        "translate",
+        "--model",
+        model,
+        "--beam",
+        "1",
+        "--max-length",
+        "60",
+    ]);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
     command.spawn().unwrap()
 }
 
@@ -103,7 +130,10 @@ fn translate(model: &str) -> Child {
 #[test]
 #[ignore = "thirty minutes; SOAK_LINES and SOAK_SECONDS shorten it"]
 fn a_million_hostile_lines_give_a_million_lines_in_flat_memory() {
-    let (lines, seconds) = (setting("SOAK_LINES", 1_000_000), setting("SOAK_SECONDS", 1800));
+    let (lines, seconds) = (
+        setting("SOAK_LINES", 1_000_000),
+        setting("SOAK_SECONDS", 1800),
+    );
     let started = Instant::now();
     let mut child = translate(&Trained::get().model());
     let stdin = child.stdin.take().unwrap();
@@ -112,7 +142,10 @@ fn a_million_hostile_lines_give_a_million_lines_in_flat_memory() {
     let (mut given, mut samples) = (0u64, Vec::new());
     for line in output.split(b'\n') {
         let line = line.unwrap();
-        assert!(std::str::from_utf8(&line).is_ok(), "line {given} is not UTF-8");
+        assert!(
+            std::str::from_utf8(&line).is_ok(),
+            "line {given} is not UTF-8"
+        );
         given += 1;
         if given.is_multiple_of(1000) {
             samples.extend(resident(&child));
@@ -129,5 +162,8 @@ fn a_million_hostile_lines_give_a_million_lines_in_flat_memory() {
     eprintln!(
         "{given} lines, {rate:.0} lines/s; memory {early} kB in the first tenth, {late} kB in the second half"
     );
-    assert!(late as f64 <= 1.1 * early as f64, "memory grew from {early} kB to {late} kB");
+    assert!(
+        late as f64 <= 1.1 * early as f64,
+        "memory grew from {early} kB to {late} kB"
+    );
 }

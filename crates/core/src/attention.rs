@@ -47,7 +47,10 @@ pub fn scaled_dot_product_attention(
         None => softmax(scores, 3),
         Some(mask) => masked_softmax(scores, mask.expand([batch, heads, query_len, key_len])),
     };
-    let context = dropout.forward(weights.clone(), mode).cast(value.dtype()).matmul(value);
+    let context = dropout
+        .forward(weights.clone(), mode)
+        .cast(value.dtype())
+        .matmul(value);
     Attended { context, weights }
 }
 
@@ -107,9 +110,10 @@ impl AttentionBias {
             None => mask,
         };
         match self {
-            Self::Additive { scores, .. } => {
-                Self::Additive { scores: scores.clone(), mask: Some(mask) }
-            }
+            Self::Additive { scores, .. } => Self::Additive {
+                scores: scores.clone(),
+                mask: Some(mask),
+            },
             _ => Self::Mask(mask),
         }
     }
@@ -176,7 +180,10 @@ mod tests {
     #[test]
     fn short_sequences_are_masked_and_long_ones_cut_into_blocks() {
         let device = Device::default();
-        let window = Window { radius: 20, causal: false };
+        let window = Window {
+            radius: 20,
+            causal: false,
+        };
         let bias = |len| AttentionBias::None.within(window, len, &device);
         assert!(matches!(bias(79), AttentionBias::Mask(_)));
         assert!(matches!(bias(80), AttentionBias::Window(_)));

@@ -178,7 +178,14 @@ impl TransformerConfig {
         if self.conventions.sinusoids == Sinusoids::HalvesToEnd && self.d_model < 4 {
             return Err(ConfigError::NarrowWidth(self.d_model));
         }
-        let &Self { source_vocab, target_vocab, pad, bos, eos, .. } = self;
+        let &Self {
+            source_vocab,
+            target_vocab,
+            pad,
+            bos,
+            eos,
+            ..
+        } = self;
         check_vocabularies(self.sharing, [source_vocab, target_vocab], [pad, bos, eos])
     }
 
@@ -197,9 +204,17 @@ impl TransformerConfig {
             ("decoder_layers", self.decoder_layers, DEEPEST),
             ("max_positions", self.max_positions, MOST_ROWS),
         ];
-        let Conventions { decoder_heads, decoder_d_ff, .. } = self.conventions;
+        let Conventions {
+            decoder_heads,
+            decoder_d_ff,
+            ..
+        } = self.conventions;
         let of_decoder = [
-            ("decoder_heads", decoder_heads.unwrap_or(self.heads), MOST_HEADS),
+            (
+                "decoder_heads",
+                decoder_heads.unwrap_or(self.heads),
+                MOST_HEADS,
+            ),
             ("decoder_d_ff", decoder_d_ff.unwrap_or(self.d_ff), WIDEST),
         ];
         check_sizes(sizes.into_iter().chain(of_decoder))?;
@@ -208,13 +223,21 @@ impl TransformerConfig {
             ("attention_window", self.attention_window.unwrap_or(0)),
         ];
         if let Some((field, value)) = distances.into_iter().find(|(_, value)| *value > MOST_ROWS) {
-            return Err(ConfigError::TooLarge { field, value, limit: MOST_ROWS });
+            return Err(ConfigError::TooLarge {
+                field,
+                value,
+                limit: MOST_ROWS,
+            });
         }
         let [keys, values] = [self.heads * self.d_k, self.heads * self.d_v];
         let heads = decoder_heads.unwrap_or(self.heads);
         match keys.is_multiple_of(heads) && values.is_multiple_of(heads) {
             true => Ok(()),
-            false => Err(ConfigError::DecoderHeads { heads, keys, values }),
+            false => Err(ConfigError::DecoderHeads {
+                heads,
+                keys,
+                values,
+            }),
         }
     }
 
@@ -245,11 +268,17 @@ impl TransformerConfig {
 pub fn check_sizes(
     sizes: impl IntoIterator<Item = (&'static str, usize, usize)>,
 ) -> Result<(), ConfigError> {
-    sizes.into_iter().try_for_each(|(field, value, limit)| match value {
-        0 => Err(ConfigError::Zero(field)),
-        _ if value > limit => Err(ConfigError::TooLarge { field, value, limit }),
-        _ => Ok(()),
-    })
+    sizes
+        .into_iter()
+        .try_for_each(|(field, value, limit)| match value {
+            0 => Err(ConfigError::Zero(field)),
+            _ if value > limit => Err(ConfigError::TooLarge {
+                field,
+                value,
+                limit,
+            }),
+            _ => Ok(()),
+        })
 }
 
 /// Checks the vocabularies of a model of any architecture: shared embeddings need vocabularies of
@@ -266,7 +295,10 @@ pub fn check_vocabularies(
     [pad, bos, eos]: [u32; 3],
 ) -> Result<(), ConfigError> {
     if sharing == EmbeddingSharing::All && source_vocab != target_vocab {
-        return Err(ConfigError::SharedVocabularies { source_vocab, target_vocab });
+        return Err(ConfigError::SharedVocabularies {
+            source_vocab,
+            target_vocab,
+        });
     }
     let vocab = source_vocab.min(target_vocab);
     let inside = [pad, bos, eos].iter().all(|&id| (id as usize) < vocab);
@@ -291,22 +323,52 @@ mod tests {
         assert_eq!(error(|c| c.heads = 0), ConfigError::Zero("heads"));
         let large = error(|c| c.d_ff = 1 << 40);
         assert!(matches!(large, ConfigError::TooLarge { field: "d_ff", .. }));
-        assert!(matches!(error(|c| c.layer_norm_eps = f64::INFINITY), ConfigError::Epsilon(..)));
-        let rate = ConfigError::Rate { field: "dropout", value: 1.0 };
+        assert!(matches!(
+            error(|c| c.layer_norm_eps = f64::INFINITY),
+            ConfigError::Epsilon(..)
+        ));
+        let rate = ConfigError::Rate {
+            field: "dropout",
+            value: 1.0,
+        };
         assert_eq!(error(|c| c.dropout = 1.0), rate);
-        assert!(matches!(error(|c| c.source_vocab = 40), ConfigError::SharedVocabularies { .. }));
+        assert!(matches!(
+            error(|c| c.source_vocab = 40),
+            ConfigError::SharedVocabularies { .. }
+        ));
         assert_eq!(error(|c| c.d_model = 33), ConfigError::OddWidth(33));
-        assert!(matches!(error(|c| c.eos = 50), ConfigError::SpecialIds { .. }));
-        assert!(matches!(error(|c| c.eos = c.pad), ConfigError::SpecialIds { .. }));
-        assert!(matches!(error(|c| c.layer_norm_eps = f64::NAN), ConfigError::Epsilon(..)));
+        assert!(matches!(
+            error(|c| c.eos = 50),
+            ConfigError::SpecialIds { .. }
+        ));
+        assert!(matches!(
+            error(|c| c.eos = c.pad),
+            ConfigError::SpecialIds { .. }
+        ));
+        assert!(matches!(
+            error(|c| c.layer_norm_eps = f64::NAN),
+            ConfigError::Epsilon(..)
+        ));
         let far = error(|c| c.conventions.position_offset = usize::MAX);
-        assert!(matches!(far, ConfigError::TooLarge { field: "position_offset", .. }));
+        assert!(matches!(
+            far,
+            ConfigError::TooLarge {
+                field: "position_offset",
+                ..
+            }
+        ));
         let heads = error(|c| c.conventions.decoder_heads = Some(3));
         assert!(matches!(heads, ConfigError::DecoderHeads { heads: 3, .. }));
         let zero = error(|c| c.conventions.decoder_heads = Some(0));
         assert_eq!(zero, ConfigError::Zero("decoder_heads"));
         let large = error(|c| c.conventions.decoder_d_ff = Some(1 << 40));
-        assert!(matches!(large, ConfigError::TooLarge { field: "decoder_d_ff", .. }));
+        assert!(matches!(
+            large,
+            ConfigError::TooLarge {
+                field: "decoder_d_ff",
+                ..
+            }
+        ));
         let narrow = |c: &mut TransformerConfig| {
             c.d_model = 2;
             c.conventions.sinusoids = Sinusoids::HalvesToEnd;
@@ -319,17 +381,38 @@ mod tests {
         let paper = TransformerConfig::tiny(50);
         let json = serde_json::to_value(&paper).unwrap();
         assert!(json.get("conventions").is_none(), "{json}");
-        assert_eq!(serde_json::from_value::<TransformerConfig>(json).unwrap(), paper);
-        let conventions = Conventions { position_offset: 2, ..Conventions::default() };
-        let other = TransformerConfig { conventions, ..paper };
+        assert_eq!(
+            serde_json::from_value::<TransformerConfig>(json).unwrap(),
+            paper
+        );
+        let conventions = Conventions {
+            position_offset: 2,
+            ..Conventions::default()
+        };
+        let other = TransformerConfig {
+            conventions,
+            ..paper
+        };
         let json = serde_json::to_value(&other).unwrap();
-        assert_eq!(serde_json::from_value::<TransformerConfig>(json.clone()).unwrap(), other);
+        assert_eq!(
+            serde_json::from_value::<TransformerConfig>(json.clone()).unwrap(),
+            other
+        );
         // Equal stacks leave none in the conventions either.
         assert!(json["conventions"].get("decoder_heads").is_none(), "{json}");
-        let conventions = Conventions { decoder_d_ff: Some(8), ..conventions };
-        let third = TransformerConfig { conventions, ..other };
+        let conventions = Conventions {
+            decoder_d_ff: Some(8),
+            ..conventions
+        };
+        let third = TransformerConfig {
+            conventions,
+            ..other
+        };
         let json = serde_json::to_value(&third).unwrap();
-        assert_eq!(serde_json::from_value::<TransformerConfig>(json).unwrap(), third);
+        assert_eq!(
+            serde_json::from_value::<TransformerConfig>(json).unwrap(),
+            third
+        );
     }
 
     #[test]

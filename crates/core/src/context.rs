@@ -75,19 +75,30 @@ impl Recorder {
 
 impl From<Mode> for Context<'_> {
     fn from(mode: Mode) -> Self {
-        Self { mode, start: 0, kind: AttentionKind::SelfAttention, recorder: None }
+        Self {
+            mode,
+            start: 0,
+            kind: AttentionKind::SelfAttention,
+            recorder: None,
+        }
     }
 }
 
 impl<'a> Context<'a> {
     /// This context, with attention weights recorded by `recorder`.
     pub fn recorded_by(self, recorder: &'a Recorder) -> Self {
-        Self { recorder: Some(recorder), ..self }
+        Self {
+            recorder: Some(recorder),
+            ..self
+        }
     }
 
     /// The context for part number `index` of a module; see [`Mode::fold`].
     pub fn fold(self, index: u64) -> Self {
-        Self { mode: self.mode.fold(index), ..self }
+        Self {
+            mode: self.mode.fold(index),
+            ..self
+        }
     }
 
     /// Shows weights, queries and keys to the recorder, if there is one.

@@ -18,6 +18,9 @@ pub struct Cost {
 impl Cost {
     /// The cost of a module that only holds `count` trained values.
     pub fn parameters(count: usize) -> Self {
-        Self { parameters: count, ..Self::default() }
+        Self {
+            parameters: count,
+            ..Self::default()
+        }
     }
 }

@@ -52,7 +52,9 @@ impl Seq2SeqCache for DecoderCache {
     /// Selects the padding mask and the cached keys and values of the source by sentence. Does
     /// nothing if the cache has no source.
     fn select_sentences(&mut self, indices: &[usize]) {
-        let Some(padding) = self.source_padding.take() else { return };
+        let Some(padding) = self.source_padding.take() else {
+            return;
+        };
         let indices = &row_ids(indices, &padding.device());
         self.source_padding = Some(padding.select(0, indices.clone()));
         for KeyValues { key, value } in self.layers.iter_mut().flat_map(|layer| &mut layer.source) {
@@ -130,8 +132,16 @@ impl Decoder {
 
     /// An empty cache for a decoder-only model, whose layers have no cross-attention.
     pub fn start_without_source(&self) -> DecoderCache {
-        let layers = self.layers.iter().map(|_| LayerCache::without_source()).collect();
-        DecoderCache { layers, source_padding: None, len: 0 }
+        let layers = self
+            .layers
+            .iter()
+            .map(|_| LayerCache::without_source())
+            .collect();
+        DecoderCache {
+            layers,
+            source_padding: None,
+            len: 0,
+        }
     }
 
     /// Decodes the embedded positions `x`, which follow those in `cache`, and adds them to it.
@@ -154,9 +164,15 @@ impl Decoder {
         context: impl Into<Context<'a>>,
     ) -> Tensor<3> {
         let (layers, cached) = (self.layers.len(), cache.layers.len());
-        assert_eq!(layers, cached, "the decoder has {layers} layers, the cache is of {cached}");
+        assert_eq!(
+            layers, cached,
+            "the decoder has {layers} layers, the cache is of {cached}"
+        );
         let (start, new_len) = (cache.len, x.dims()[1]);
-        let context = Context { start, ..context.into() };
+        let context = Context {
+            start,
+            ..context.into()
+        };
         let bias = self.whole_bias(bias, cache, new_len, &x.device());
         for (n, layer) in self.layers.iter().enumerate() {
             let past = &mut cache.layers[n];
@@ -192,7 +208,13 @@ impl Decoder {
             None if new_len == 1 || !self.is_causal => bias.target.clone(),
             None => bias.target.hiding(look_ahead_mask(past, new_len, device)),
             Some(radius) => {
-                let (window, held) = (Window { radius, causal: true }, past.min(radius));
+                let (window, held) = (
+                    Window {
+                        radius,
+                        causal: true,
+                    },
+                    past.min(radius),
+                );
                 let target = bias.target.last_keys(held + new_len);
                 let hides = |query, key| window.hides(query, key);
                 match new_len {

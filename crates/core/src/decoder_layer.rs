@@ -50,7 +50,11 @@ impl DecoderLayerConfig {
 
     /// A layer whose initial weights are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> DecoderLayer {
-        let LayerConfig { self_attention, feed_forward, .. } = &self.layer;
+        let LayerConfig {
+            self_attention,
+            feed_forward,
+            ..
+        } = &self.layer;
         let norm = || self.layer.layer_norm().init(device);
         let cross = self.cross_attention.as_ref();
         DecoderLayer {
@@ -80,18 +84,34 @@ impl DecoderLayerConfig {
         window: Option<usize>,
         precision: Precision,
     ) -> [Cost; 2] {
-        let LayerConfig { self_attention, feed_forward, .. } = &self.layer;
+        let LayerConfig {
+            self_attention,
+            feed_forward,
+            ..
+        } = &self.layer;
         let history = match self.history {
             TargetHistory::SelfAttention => self_attention.cost(target, window, precision),
             TargetHistory::Ssru => Ssru::cost(self_attention.d_model),
         };
         let residual = ResidualNorm::cost(&self.layer.layer_norm());
         let of_target = history + feed_forward.cost() + residual * 2;
-        let Some(cross) = &self.cross_attention else { return [of_target, Cost::default()] };
-        let (whole, Cost { multiplications, .. }) =
-            (cross.cost(source, None, precision), cross.key_value_cost());
-        let at_target = Cost { multiplications: whole.multiplications - multiplications, ..whole };
-        let at_source = Cost { multiplications, ..Cost::default() };
+        let Some(cross) = &self.cross_attention else {
+            return [of_target, Cost::default()];
+        };
+        let (
+            whole,
+            Cost {
+                multiplications, ..
+            },
+        ) = (cross.cost(source, None, precision), cross.key_value_cost());
+        let at_target = Cost {
+            multiplications: whole.multiplications - multiplications,
+            ..whole
+        };
+        let at_source = Cost {
+            multiplications,
+            ..Cost::default()
+        };
         [of_target + at_target + residual, at_source]
     }
 }
@@ -152,7 +172,9 @@ impl TargetSublayer {
             Self::SelfAttention(attention) => (Some(attention), None),
             Self::Ssru(unit) => (None, Some(unit)),
         };
-        let of_attention = attention.into_iter().flat_map(MultiHeadAttention::linears_mut);
+        let of_attention = attention
+            .into_iter()
+            .flat_map(MultiHeadAttention::linears_mut);
         of_attention.chain(unit.into_iter().flat_map(Ssru::linears_mut))
     }
 }
@@ -182,7 +204,11 @@ pub struct LayerCache {
 impl LayerCache {
     /// An empty cache of a layer without cross-attention.
     pub fn without_source() -> Self {
-        Self { target: KvCache::new(), recurrent: SsruState::default(), source: None }
+        Self {
+            target: KvCache::new(),
+            recurrent: SsruState::default(),
+            source: None,
+        }
     }
 }
 
@@ -190,8 +216,14 @@ impl DecoderLayer {
     /// An empty cache for decoding from the encoded source `memory`,
     /// `[sentences, source_len, memory_width]`. A layer without cross-attention ignores `memory`.
     pub fn start(&self, memory: Tensor<3>) -> LayerCache {
-        let source = self.cross_attention.as_ref().map(|attention| attention.key_values(memory, 0));
-        LayerCache { source, ..LayerCache::without_source() }
+        let source = self
+            .cross_attention
+            .as_ref()
+            .map(|attention| attention.key_values(memory, 0));
+        LayerCache {
+            source,
+            ..LayerCache::without_source()
+        }
     }
 
     /// Computes the new target positions `x` and adds their keys and values to `cache`. In training
@@ -219,26 +251,39 @@ impl DecoderLayer {
     ) -> Tensor<3> {
         let context = context.into();
         let mode = context.mode;
-        let x = self.residual.forward(x, &self.self_attention_norm, context.fold(0), |x| {
-            self.self_attention.forward(x, cache, &bias.target, context.fold(1))
-        });
+        let x = self
+            .residual
+            .forward(x, &self.self_attention_norm, context.fold(0), |x| {
+                self.self_attention
+                    .forward(x, cache, &bias.target, context.fold(1))
+            });
         let x = match (&self.cross_attention, &self.cross_attention_norm) {
             (Some(attention), Some(norm)) => self.residual.forward(x, norm, context.fold(2), |x| {
                 let memory = cache.source.clone().expect("the cache has a source");
-                let context = Context { kind: AttentionKind::Cross, ..context.fold(3) };
+                let context = Context {
+                    kind: AttentionKind::Cross,
+                    ..context.fold(3)
+                };
                 attend_source(attention, x, memory, &bias.source, context)
             }),
             _ => x,
         };
-        self.residual.forward(x, &self.feed_forward_norm, context.fold(4), |x| {
-            self.feed_forward.forward(x, mode.fold(5))
-        })
+        self.residual
+            .forward(x, &self.feed_forward_norm, context.fold(4), |x| {
+                self.feed_forward.forward(x, mode.fold(5))
+            })
     }
 
     /// The linear maps of all sub-layers, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
-        let cross = self.cross_attention.iter_mut().flat_map(MultiHeadAttention::linears_mut);
-        self.self_attention.linears_mut().chain(cross).chain(self.feed_forward.linears_mut())
+        let cross = self
+            .cross_attention
+            .iter_mut()
+            .flat_map(MultiHeadAttention::linears_mut);
+        self.self_attention
+            .linears_mut()
+            .chain(cross)
+            .chain(self.feed_forward.linears_mut())
     }
 }
 
@@ -257,5 +302,7 @@ fn attend_source(
     let grouped = x.reshape([sentences, rows / sentences * new_len, d_model]);
     let query = attention.queries(grouped, context.start);
     let source = AttentionSource::KeyValues(memory);
-    attention.attend(query, source, bias, context).reshape([rows, new_len, d_model])
+    attention
+        .attend(query, source, bias, context)
+        .reshape([rows, new_len, d_model])
 }

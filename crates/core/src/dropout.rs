@@ -35,7 +35,10 @@ impl Dropout {
     /// # Panics
     /// If `rate` is not in `[0, 1)`.
     pub fn new(rate: f64) -> Self {
-        assert!((0.0..1.0).contains(&rate), "dropout rate {rate} is not in [0, 1)");
+        assert!(
+            (0.0..1.0).contains(&rate),
+            "dropout rate {rate} is not in [0, 1)"
+        );
         Self { rate }
     }
 
@@ -65,7 +68,10 @@ mod tests {
         let dropout = Dropout::new(0.25);
         let same = dropout.forward(x.clone(), Mode::Inference);
         same.into_data().assert_eq(&x.to_data(), true);
-        let mean: f32 = dropout.forward(x, Mode::training(1, 1)).mean().into_scalar();
+        let mean: f32 = dropout
+            .forward(x, Mode::training(1, 1))
+            .mean()
+            .into_scalar();
         assert!((mean - 1.0).abs() < 0.02, "{mean}");
     }
 }

@@ -132,18 +132,23 @@ impl EncoderLayer {
     ) -> Tensor<3> {
         let (context, attention) = (context.into(), &self.self_attention);
         let (mode, start) = (context.mode, context.start);
-        let x = self.residual.forward(x, &self.self_attention_norm, context.fold(0), |x| {
-            let source = AttentionSource::KeyValues(attention.key_values(x.clone(), start));
-            attention.attend(attention.queries(x, start), source, bias, context.fold(1))
-        });
-        self.residual.forward(x, &self.feed_forward_norm, context.fold(2), |x| {
-            self.feed_forward.forward(x, mode.fold(3))
-        })
+        let x = self
+            .residual
+            .forward(x, &self.self_attention_norm, context.fold(0), |x| {
+                let source = AttentionSource::KeyValues(attention.key_values(x.clone(), start));
+                attention.attend(attention.queries(x, start), source, bias, context.fold(1))
+            });
+        self.residual
+            .forward(x, &self.feed_forward_norm, context.fold(2), |x| {
+                self.feed_forward.forward(x, mode.fold(3))
+            })
     }
 
     /// The linear maps of both sub-layers, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
-        self.self_attention.linears_mut().chain(self.feed_forward.linears_mut())
+        self.self_attention
+            .linears_mut()
+            .chain(self.feed_forward.linears_mut())
     }
 }
 
@@ -210,9 +215,14 @@ impl Encoder {
         context: impl Into<Context<'a>>,
     ) -> Tensor<3> {
         let (context, len) = (context.into(), x.dims()[1]);
-        let window = self.window.map(|radius| Window { radius, causal: false });
-        let bias =
-            window.map_or_else(|| bias.clone(), |window| bias.within(window, len, &x.device()));
+        let window = self.window.map(|radius| Window {
+            radius,
+            causal: false,
+        });
+        let bias = window.map_or_else(
+            || bias.clone(),
+            |window| bias.within(window, len, &x.device()),
+        );
         for (n, layer) in self.layers.iter().enumerate() {
             x = layer.forward(x, &bias, context.fold(n as u64));
         }

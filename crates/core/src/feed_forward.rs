@@ -59,7 +59,12 @@ impl PositionWiseFeedForwardConfig {
 
     /// The maps to the inner width and back.
     fn maps(&self) -> [LinearConfig; 2] {
-        let &Self { d_model, d_ff, bias, .. } = self;
+        let &Self {
+            d_model,
+            d_ff,
+            bias,
+            ..
+        } = self;
         [(d_model, d_ff), (d_ff, d_model)]
             .map(|(input, output)| LinearConfig::new(input, output).with_bias(bias))
     }
@@ -103,7 +108,9 @@ impl PositionWiseFeedForward {
 
     /// The linear maps, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
-        [&mut self.inner, &mut self.outer].into_iter().chain(&mut self.gate)
+        [&mut self.inner, &mut self.outer]
+            .into_iter()
+            .chain(&mut self.gate)
     }
 }
 

@@ -15,7 +15,10 @@ pub fn xavier_uniform(
     let bound = (6.0 / (fan_in + fan_out) as f64).sqrt() as f32;
     let draw = move || {
         let values = key.uniform(fan_out * fan_in);
-        values.into_iter().map(|u| (2.0 * u - 1.0) * bound).collect()
+        values
+            .into_iter()
+            .map(|u| (2.0 * u - 1.0) * bound)
+            .collect()
     };
     parameter(draw, [fan_out, fan_in], device)
 }
@@ -39,7 +42,9 @@ pub fn constant(value: f32, length: usize, device: &Device) -> Param<Tensor<1>> 
 pub(crate) fn drawn_key(device: &Device) -> RandomKey {
     let range = Distribution::Uniform(0.0, f64::from(1 << 24));
     let draws = Tensor::<1>::random([2], range, device).into_data();
-    draws.iter::<f32>().fold(RandomKey::new(0), |key, draw| key.fold(draw as u64))
+    draws
+        .iter::<f32>()
+        .fold(RandomKey::new(0), |key, draw| key.fold(draw as u64))
 }
 
 /// A parameter whose values `draw` computes when the parameter is first read.
@@ -50,7 +55,11 @@ fn parameter<const D: usize>(
 ) -> Param<Tensor<D>> {
     let init = move |device: &Device, is_trained: bool| {
         let values = Tensor::from_data(TensorData::new(draw(), shape), device);
-        if is_trained { values.require_grad() } else { values }
+        if is_trained {
+            values.require_grad()
+        } else {
+            values
+        }
     };
     Param::uninitialized(ParamId::new(), init, device.clone(), true, shape.into())
 }

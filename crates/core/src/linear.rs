@@ -36,7 +36,11 @@ impl LinearConfig {
 
     /// The cost of the map. Training keeps its input for the backward pass.
     pub fn cost(&self) -> Cost {
-        let &Self { input, output, bias } = self;
+        let &Self {
+            input,
+            output,
+            bias,
+        } = self;
         Cost {
             parameters: input * output + usize::from(bias) * output,
             multiplications: input * output,
@@ -71,7 +75,10 @@ impl Linear {
     /// and a bias of zeros.
     pub fn new(input: usize, output: usize, key: RandomKey, device: &Device) -> Self {
         let bias = Some(init::constant(0.0, output, device));
-        Self { bias, ..Self::without_bias(input, output, key, device) }
+        Self {
+            bias,
+            ..Self::without_bias(input, output, key, device)
+        }
     }
 
     /// A map from `input` to `output` features with Xavier-uniform weights, a function of `key`,
@@ -117,7 +124,11 @@ impl Linear {
     /// float32, the packed weight replaces the weight in memory if that is possible
     /// ([`PackedWeight::in_place`]); a frozen weight is trainable after that.
     pub fn pack(&mut self, compute: ComputeType) {
-        if self.product.packed_of(&self.weight).is_some_and(|packed| packed.compute() == compute) {
+        if self
+            .product
+            .packed_of(&self.weight)
+            .is_some_and(|packed| packed.compute() == compute)
+        {
             return;
         }
         let is_in_place = compute == ComputeType::Float32 && self.pack_in_place();
@@ -152,7 +163,11 @@ impl Linear {
                 let source = weight.clone();
                 let unpack = move |device: &Device, is_trained: bool| {
                     let weight = source.weight().to_device(device);
-                    if is_trained { weight.require_grad() } else { weight }
+                    if is_trained {
+                        weight.require_grad()
+                    } else {
+                        weight
+                    }
                 };
                 self.weight = Param::uninitialized(id, unpack, device, true, shape);
                 self.product.packed = Some((id, weight));
@@ -194,7 +209,10 @@ impl Product {
         epilogue: Epilogue,
     ) -> Tensor<D> {
         let (features, [_, input]) = (x.dims()[D - 1], weight.lazy_shape().dims());
-        assert!(features == input, "x has {features} features, the map takes {input}");
+        assert!(
+            features == input,
+            "x has {features} features, the map takes {input}"
+        );
         self.fast(weight)
             .and_then(|packed| packed.linear(&x, bias.clone(), epilogue))
             .unwrap_or_else(|| linear_with(x, weight.val(), bias, epilogue, self.precision))
@@ -219,7 +237,10 @@ impl Product {
         let mut linear = Linear {
             weight: Param::from_tensor(weight.select(0, rows.clone())),
             bias: bias.map(|bias| Param::from_tensor(bias.select(0, rows))),
-            product: Self { packed: None, precision: self.precision },
+            product: Self {
+                packed: None,
+                precision: self.precision,
+            },
         };
         if let Some(compute) = compute {
             linear.pack(compute);

@@ -28,9 +28,17 @@ pub fn label_smoothed_cross_entropy(
     smoothing: f64,
 ) -> LossSums {
     let [batch, len, vocab] = logits.dims();
-    assert!((0.0..1.0).contains(&smoothing), "label smoothing {smoothing} is not in [0, 1)");
+    assert!(
+        (0.0..1.0).contains(&smoothing),
+        "label smoothing {smoothing} is not in [0, 1)"
+    );
     let found = targets.dims();
-    assert_eq!(found, [batch, len], "targets {found:?} for logits {:?}", [batch, len, vocab]);
+    assert_eq!(
+        found,
+        [batch, len],
+        "targets {found:?} for logits {:?}",
+        [batch, len, vocab]
+    );
     let logits = logits.reshape([batch * len, vocab]);
     let targets = targets.reshape([batch * len]);
     let (smoothed, nll) = kernels::label_smoothed_cross_entropy(logits, targets, pad, smoothing);

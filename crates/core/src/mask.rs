@@ -7,7 +7,9 @@ use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 /// Mask that hides the padding of `ids`: `[batch, len]` → `[batch, 1, 1, len]`.
 pub fn padding_mask(ids: &Tensor<2, Int>, pad: u32) -> Tensor<4, Bool> {
     let [batch, len] = ids.dims();
-    ids.clone().equal_scalar(pad as i64).reshape([batch, 1, 1, len])
+    ids.clone()
+        .equal_scalar(pad as i64)
+        .reshape([batch, 1, 1, len])
 }
 
 /// Mask that hides the `</s>` of `ids`, except at the first position, so that a source without
@@ -15,7 +17,10 @@ pub fn padding_mask(ids: &Tensor<2, Int>, pad: u32) -> Tensor<4, Bool> {
 pub fn end_mask(ids: &Tensor<2, Int>, eos: u32) -> Tensor<4, Bool> {
     let [batch, len] = ids.dims();
     let positions = Tensor::<1, Int>::arange(0..len as i64, &ids.device());
-    let later = positions.greater_scalar(0).reshape([1, 1, 1, len]).expand([batch, 1, 1, len]);
+    let later = positions
+        .greater_scalar(0)
+        .reshape([1, 1, 1, len])
+        .expand([batch, 1, 1, len]);
     padding_mask(ids, eos).bool_and(later)
 }
 
@@ -33,7 +38,9 @@ pub fn window_mask(
     window: usize,
     device: &Device,
 ) -> Tensor<4, Bool> {
-    position_mask(past, query_len, device, |query, key| query.abs_diff(key) > window)
+    position_mask(past, query_len, device, |query, key| {
+        query.abs_diff(key) > window
+    })
 }
 
 pub(crate) fn position_mask(
@@ -70,7 +77,10 @@ pub fn token_ids<const D: usize>(
     device: &Device,
 ) -> Tensor<D, Int> {
     if let Some(index) = ids.iter().position(|&id| id as usize >= vocab) {
-        panic!("id {} at index {index} of {shape:?} is not below vocab {vocab}", ids[index]);
+        panic!(
+            "id {} at index {index} of {shape:?} is not below vocab {vocab}",
+            ids[index]
+        );
     }
     let ids: Vec<i32> = ids.iter().map(|&id| id as i32).collect();
     Tensor::from_data(TensorData::new(ids, shape), device)
@@ -87,20 +97,32 @@ mod tests {
     #[test]
     fn padding_is_hidden() {
         let ids = Tensor::<2, Int>::from_ints([[5, 2, 0], [5, 6, 2]], &Device::default());
-        assert_eq!(bits(padding_mask(&ids, 0)), [false, false, true, false, false, false]);
+        assert_eq!(
+            bits(padding_mask(&ids, 0)),
+            [false, false, true, false, false, false]
+        );
     }
 
     #[test]
     fn the_end_is_hidden_unless_it_is_all_there_is() {
         let ids = Tensor::<2, Int>::from_ints([[5, 2, 0], [2, 0, 0]], &Device::default());
-        assert_eq!(bits(end_mask(&ids, 2)), [false, true, false, false, false, false]);
+        assert_eq!(
+            bits(end_mask(&ids, 2)),
+            [false, true, false, false, false, false]
+        );
     }
 
     #[test]
     fn later_positions_are_hidden_also_with_a_past() {
         let device = Device::default();
-        assert_eq!(bits(look_ahead_mask(0, 2, &device)), [false, true, false, false]);
-        assert_eq!(bits(look_ahead_mask(1, 2, &device)), [false, false, true, false, false, false]);
+        assert_eq!(
+            bits(look_ahead_mask(0, 2, &device)),
+            [false, true, false, false]
+        );
+        assert_eq!(
+            bits(look_ahead_mask(1, 2, &device)),
+            [false, false, true, false, false, false]
+        );
     }
 
     #[test]
@@ -114,7 +136,10 @@ mod tests {
     #[test]
     fn token_ids_are_those_given_row_after_row() {
         let ids = token_ids(&[4, 0, 6, 1, 2, 6], [2, 3], 7, &Device::default());
-        assert_eq!(ids.into_data().iter::<i64>().collect::<Vec<_>>(), [4, 0, 6, 1, 2, 6]);
+        assert_eq!(
+            ids.into_data().iter::<i64>().collect::<Vec<_>>(),
+            [4, 0, 6, 1, 2, 6]
+        );
     }
 
     #[test]

@@ -85,9 +85,15 @@ impl MultiHeadAttentionConfig {
         let [query, keys, values, output] = self.maps();
         let d_k = query.output / heads;
         let even = rotary.is_none() || d_k.is_multiple_of(2);
-        assert!(even, "rotary positions rotate pairs of features; d_k is {d_k}");
+        assert!(
+            even,
+            "rotary positions rotate pairs of features; d_k is {d_k}"
+        );
         let map = |map: &LinearConfig, index| map.init_with_key(key.fold(index), device);
-        let norm = |width| self.qk_norm.map(|epsilon| LayerNorm::new(width, epsilon, device));
+        let norm = |width| {
+            self.qk_norm
+                .map(|epsilon| LayerNorm::new(width, epsilon, device))
+        };
         MultiHeadAttention {
             query: map(&query, 0),
             key: map(&keys, 1),
@@ -110,7 +116,11 @@ impl MultiHeadAttentionConfig {
         let [query, _, _, output] = self.maps();
         let (key_width, value_width) = (query.output, output.input);
         let seen = window.map_or(keys, |radius| keys.min(2 * radius + 1));
-        let times = if precision == Precision::Float32 { 1 } else { 3 };
+        let times = if precision == Precision::Float32 {
+            1
+        } else {
+            3
+        };
         let attention = Cost {
             parameters: 0,
             multiplications: (key_width + value_width) * seen,
@@ -127,20 +137,30 @@ impl MultiHeadAttentionConfig {
         let [query, keys, values, _] = self.maps();
         let norm = self.norm_cost(query.output / self.heads);
         let activations = keys.output + values.output;
-        Cost { activations, ..keys.cost() + values.cost() } + norm
+        Cost {
+            activations,
+            ..keys.cost() + values.cost()
+        } + norm
     }
 
     /// The width over which queries are normalised.
     fn query_norm_width(&self) -> usize {
         let [query, ..] = self.maps();
-        if self.joint_query_norm { query.output } else { query.output / self.heads }
+        if self.joint_query_norm {
+            query.output
+        } else {
+            query.output / self.heads
+        }
     }
 
     /// The cost of normalising the queries, or the keys, over `width`. Training keeps the inputs.
     fn norm_cost(&self, width: usize) -> Cost {
         let [query, ..] = self.maps();
         match self.qk_norm {
-            Some(_) => Cost { activations: query.output, ..LayerNormConfig::new(width).cost() },
+            Some(_) => Cost {
+                activations: query.output,
+                ..LayerNormConfig::new(width).cost()
+            },
             None => Cost::default(),
         }
     }
@@ -149,14 +169,27 @@ impl MultiHeadAttentionConfig {
     fn key_heads(&self) -> usize {
         let (heads, shared) = (self.heads, self.key_heads.unwrap_or(self.heads));
         let divides = shared > 0 && heads.is_multiple_of(shared);
-        assert!(divides, "{shared} heads of keys do not divide {heads} heads of queries");
+        assert!(
+            divides,
+            "{shared} heads of keys do not divide {heads} heads of queries"
+        );
         shared
     }
 
     /// The projections of queries, keys, values and output.
     fn maps(&self) -> [LinearConfig; 4] {
-        let &Self { d_model, heads, d_k, d_v, bias, .. } = self;
-        assert!(heads > 0, "attention over {d_model} features has 0 heads; it needs at least one");
+        let &Self {
+            d_model,
+            heads,
+            d_k,
+            d_v,
+            bias,
+            ..
+        } = self;
+        assert!(
+            heads > 0,
+            "attention over {d_model} features has 0 heads; it needs at least one"
+        );
         let [d_k, d_v] = [d_k, d_v].map(|width| width.unwrap_or_else(|| head(d_model, heads)));
         let (memory, shared) = (self.memory_width.unwrap_or(d_model), self.key_heads());
         [
@@ -236,7 +269,10 @@ pub struct KeyValues {
 
 /// The keys and values to which queries attend.
 #[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "there is one for each call, on the stack")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one for each call, on the stack"
+)]
 pub enum AttentionSource<'a> {
     /// The keys and values of one tensor, see [`MultiHeadAttention::key_values`].
     KeyValues(KeyValues),
@@ -275,7 +311,12 @@ impl MultiHeadAttention {
     ) -> Tensor<3> {
         let context = context.into();
         let source = AttentionSource::KeyValues(self.key_values(memory, context.start));
-        self.attend(self.queries(query, context.start), source, &mask.into(), context)
+        self.attend(
+            self.queries(query, context.start),
+            source,
+            &mask.into(),
+            context,
+        )
     }
 
     /// Projects the positions from `start` on (`[batch, query_len, d_model]`) to queries,
@@ -293,7 +334,10 @@ impl MultiHeadAttention {
     pub fn key_values(&self, memory: Tensor<3>, start: usize) -> KeyValues {
         let key = self.normalised(self.key.forward(memory.clone()), &self.key_norm);
         let key = self.narrowed(self.rotated(key, self.key_heads, start));
-        KeyValues { key, value: self.narrowed(self.value.forward(memory)) }
+        KeyValues {
+            key,
+            value: self.narrowed(self.value.forward(memory)),
+        }
     }
 
     /// Attends from the [`queries`](Self::queries) `query` to the keys and values of `source` under
@@ -354,7 +398,13 @@ impl MultiHeadAttention {
         hidden: Option<Tensor<4, Bool>>,
     ) -> AttentionInputs {
         let KeyValues { key, value } = self.of_all_heads(source);
-        AttentionInputs { query, key, value, heads: self.heads, hidden }
+        AttentionInputs {
+            query,
+            key,
+            value,
+            heads: self.heads,
+            hidden,
+        }
     }
 
     fn in_plain_tensors(
@@ -391,7 +441,13 @@ impl MultiHeadAttention {
 
     /// The four projections, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
-        [&mut self.query, &mut self.key, &mut self.value, &mut self.output].into_iter()
+        [
+            &mut self.query,
+            &mut self.key,
+            &mut self.value,
+            &mut self.output,
+        ]
+        .into_iter()
     }
 
     /// `x` (`[batch, len, heads·d_k]`) normalised by `norm`, if there is one, in parts of the
@@ -400,7 +456,8 @@ impl MultiHeadAttention {
         let Some(norm) = norm else { return x };
         let [batch, len, width] = x.dims();
         let [part] = norm.weight.dims();
-        norm.forward(x.reshape([batch, len, width / part, part])).reshape([batch, len, width])
+        norm.forward(x.reshape([batch, len, width / part, part]))
+            .reshape([batch, len, width])
     }
 
     /// `x` (`[batch, len, heads·d_k]`) rotated by its positions, if the layer has rotary ones.

@@ -82,7 +82,9 @@ impl LayerNorm {
 
     /// A layer normalisation over `d_model` features; `epsilon` is added to the variance.
     pub fn new(d_model: usize, epsilon: f64, device: &Device) -> Self {
-        LayerNormConfig::new(d_model).with_epsilon(epsilon).init(device)
+        LayerNormConfig::new(d_model)
+            .with_epsilon(epsilon)
+            .init(device)
     }
 
     /// Computes (x − mean) / √(variance + ε) of each row, or x / √(mean of x² + ε), multiplies by
@@ -145,13 +147,19 @@ impl ResidualNorm {
     /// A residual connection with the given position of the layer normalisation and rate of
     /// dropout.
     pub fn new(position: NormPosition, dropout: f64) -> Self {
-        Self { dropout: Dropout::new(dropout), position }
+        Self {
+            dropout: Dropout::new(dropout),
+            position,
+        }
     }
 
     /// The cost of the connection with its layer normalisation, without the sub-layer: it keeps its
     /// two inputs.
     pub fn cost(norm: &LayerNormConfig) -> Cost {
-        Cost { activations: 2 * norm.d_model, ..norm.cost() }
+        Cost {
+            activations: 2 * norm.d_model,
+            ..norm.cost()
+        }
     }
 
     /// Runs `sublayer` on `x` inside the residual connection, with the layer normalisation `norm`.

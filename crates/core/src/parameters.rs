@@ -82,7 +82,9 @@ impl<const D: usize> Parameter for Param<Tensor<D>> {
     }
 
     fn take_gradient(&self, gradients: &mut Gradients) -> Option<Tensor<1>> {
-        self.val().grad_remove(gradients).map(|gradient| gradient.reshape([-1]))
+        self.val()
+            .grad_remove(gradients)
+            .map(|gradient| gradient.reshape([-1]))
     }
 
     fn update(&mut self, change: Box<dyn FnOnce(Tensor<1>) -> Tensor<1> + '_>) {
@@ -203,13 +205,17 @@ pub fn data_now<const D: usize>(x: Tensor<D>) -> TensorData {
 
 /// The values of all parameters, sorted by name.
 pub fn named_parameters(module: &impl Parameters) -> StateDict {
-    collect(module, |name, param| (name, param.value())).into_iter().collect()
+    collect(module, |name, param| (name, param.value()))
+        .into_iter()
+        .collect()
 }
 
 /// The gradients of all parameters, sorted by name. A parameter that did not take part in the loss
 /// has no entry.
 pub fn named_gradients(module: &impl Parameters, gradients: &Gradients) -> StateDict {
-    let found = collect(module, |name, param| Some((name, param.gradient(gradients)?)));
+    let found = collect(module, |name, param| {
+        Some((name, param.gradient(gradients)?))
+    });
     found.into_iter().flatten().collect()
 }
 
@@ -222,7 +228,9 @@ pub fn parameter_sizes(module: &impl Parameters) -> Vec<(String, usize)> {
 /// autodiff, all parameters but the [frozen](freeze_parameters) ones are trained. The shape of a
 /// [`Linear`](crate::Linear) layer is `[out, in]`, in memory as in files.
 pub fn trained_parameter_shapes(module: &impl Parameters) -> Vec<(String, Vec<usize>)> {
-    let found = collect(module, |name, param| param.is_trained().then(|| (name, param.shape())));
+    let found = collect(module, |name, param| {
+        param.is_trained().then(|| (name, param.shape()))
+    });
     found.into_iter().flatten().collect()
 }
 
@@ -262,9 +270,11 @@ fn taken(
     let (name, expected) = (name.to_owned(), param.shape());
     match values.remove(&name) {
         None => Err(LoadError::Missing(name)),
-        Some(data) if data.shape().to_vec() != expected => {
-            Err(LoadError::Shape { name, found: data.shape().to_vec(), expected })
-        }
+        Some(data) if data.shape().to_vec() != expected => Err(LoadError::Shape {
+            name,
+            found: data.shape().to_vec(),
+            expected,
+        }),
         Some(data) => Ok(data),
     }
 }
@@ -287,7 +297,11 @@ impl Path {
             *holder = name.to_owned();
         }
         let is_variant = container.starts_with("Enum:");
-        self.0.push(if is_variant { String::new() } else { name.to_owned() });
+        self.0.push(if is_variant {
+            String::new()
+        } else {
+            name.to_owned()
+        });
     }
 
     /// Leaves the field that was entered last.
@@ -297,8 +311,12 @@ impl Path {
 
     /// The fields joined by dots.
     pub fn name(&self) -> String {
-        let fields: Vec<&str> =
-            self.0.iter().map(String::as_str).filter(|f| !f.is_empty()).collect();
+        let fields: Vec<&str> = self
+            .0
+            .iter()
+            .map(String::as_str)
+            .filter(|f| !f.is_empty())
+            .collect();
         fields.join(".")
     }
 }

@@ -48,10 +48,19 @@ impl PositionalEncodingConfig {
     /// An encoding whose learned vectors, if it has any, are a function of `key`: normally
     /// distributed with standard deviation d_model^−½.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> PositionalEncoding {
-        let &Self { d_model, learned, sinusoids, offset } = self;
+        let &Self {
+            d_model,
+            learned,
+            sinusoids,
+            offset,
+        } = self;
         let std = (d_model as f64).powf(-0.5);
         let weight = learned.map(|count| init::normal([count, d_model], std, key, device));
-        PositionalEncoding { weight, sinusoids, offset }
+        PositionalEncoding {
+            weight,
+            sinusoids,
+            offset,
+        }
     }
 
     /// The cost of the encoding: its trained vectors.
@@ -74,7 +83,11 @@ pub struct PositionalEncoding {
 impl PositionalEncoding {
     /// Fixed sines and cosines ([`sinusoid`]), for any length and any even d_model.
     pub fn sinusoidal() -> Self {
-        Self { weight: None, sinusoids: Sinusoids::Interleaved, offset: 0 }
+        Self {
+            weight: None,
+            sinusoids: Sinusoids::Interleaved,
+            offset: 0,
+        }
     }
 
     /// Adds the vectors of the positions `start..start + len` to `x`.
@@ -91,7 +104,10 @@ impl PositionalEncoding {
         let vectors = match &self.weight {
             None => {
                 let even = d_model.is_multiple_of(2);
-                assert!(even, "sinusoids need an even number of features; x has {d_model}");
+                assert!(
+                    even,
+                    "sinusoids need an even number of features; x has {d_model}"
+                );
                 let values = self.sinusoids.values(start..start + len, d_model);
                 Tensor::from_data(TensorData::new(values, [len, d_model]), &x.device())
             }
@@ -101,7 +117,10 @@ impl PositionalEncoding {
                     d_model, width,
                     "x has {d_model} features, the learned positions have {width}"
                 );
-                assert!(end <= known, "position {end} is past the {known} learned positions");
+                assert!(
+                    end <= known,
+                    "position {end} is past the {known} learned positions"
+                );
                 weight.val().slice([start..end, 0..d_model])
             }
         };
@@ -110,7 +129,9 @@ impl PositionalEncoding {
 
     /// The number of learned positions; `None` for sinusoids, which have no limit.
     pub fn limit(&self) -> Option<usize> {
-        self.weight.as_ref().map(|weight| weight.dims()[0].saturating_sub(self.offset))
+        self.weight
+            .as_ref()
+            .map(|weight| weight.dims()[0].saturating_sub(self.offset))
     }
 }
 
@@ -118,7 +139,11 @@ impl PositionalEncoding {
 /// PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i + 1) = cos(pos / 10000^(2i/d)).
 pub fn sinusoid(position: usize, feature: usize, d_model: usize) -> f64 {
     let angle = position as f64 * frequency(feature / 2, d_model);
-    if feature.is_multiple_of(2) { angle.sin() } else { angle.cos() }
+    if feature.is_multiple_of(2) {
+        angle.sin()
+    } else {
+        angle.cos()
+    }
 }
 
 fn frequency(pair: usize, d_model: usize) -> f64 {
@@ -148,7 +173,9 @@ impl Sinusoids {
         let frequencies: Vec<f64> = (0..d_model / 2).map(frequency).collect();
         let mut values = Vec::with_capacity(positions.len() * d_model);
         for position in positions {
-            let pairs = frequencies.iter().map(|frequency| (position as f64 * frequency).sin_cos());
+            let pairs = frequencies
+                .iter()
+                .map(|frequency| (position as f64 * frequency).sin_cos());
             match self {
                 Self::Interleaved => {
                     values.extend(pairs.flat_map(|(sin, cos)| [sin as f32, cos as f32]));
@@ -172,11 +199,20 @@ impl Sinusoids {
 pub fn rotate(x: Tensor<3>, heads: usize, base: f64, start: usize) -> Tensor<3> {
     let [batch, len, width] = x.dims();
     let half = width / heads / 2;
-    assert_eq!(heads * half * 2, width, "{heads} heads of {width} features are no pairs");
-    let frequencies: Vec<f64> =
-        (0..half).map(|pair| base.powf(-(pair as f64) / half as f64)).collect();
+    assert_eq!(
+        heads * half * 2,
+        width,
+        "{heads} heads of {width} features are no pairs"
+    );
+    let frequencies: Vec<f64> = (0..half)
+        .map(|pair| base.powf(-(pair as f64) / half as f64))
+        .collect();
     let angles: Vec<f64> = (start..start + len)
-        .flat_map(|position| frequencies.iter().map(move |frequency| position as f64 * frequency))
+        .flat_map(|position| {
+            frequencies
+                .iter()
+                .map(move |frequency| position as f64 * frequency)
+        })
         .collect();
     let table = |of: fn(f64) -> f64| {
         let values: Vec<f32> = angles.iter().map(|&angle| of(angle) as f32).collect();
@@ -206,7 +242,10 @@ mod tests {
         let last = wavelength(d / 2 - 1);
         assert!(last < 10_000.0 * TAU && last > 9_600.0 * TAU, "{last}");
         let growth = wavelength(7) / wavelength(6);
-        assert!((wavelength(100) / wavelength(99) - growth).abs() < 1e-9, "not geometric");
+        assert!(
+            (wavelength(100) / wavelength(99) - growth).abs() < 1e-9,
+            "not geometric"
+        );
     }
 
     /// For a fixed offset k, PE(pos + k) is the same linear map of PE(pos) at every pos: a rotation
@@ -227,8 +266,15 @@ mod tests {
 
     #[test]
     fn a_start_offset_continues_the_sequence() {
-        for sinusoids in [Sinusoids::Interleaved, Sinusoids::Halves, Sinusoids::HalvesToEnd] {
-            assert_eq!(sinusoids.values(5..9, 16), sinusoids.values(0..9, 16)[5 * 16..]);
+        for sinusoids in [
+            Sinusoids::Interleaved,
+            Sinusoids::Halves,
+            Sinusoids::HalvesToEnd,
+        ] {
+            assert_eq!(
+                sinusoids.values(5..9, 16),
+                sinusoids.values(0..9, 16)[5 * 16..]
+            );
         }
     }
 
@@ -237,7 +283,10 @@ mod tests {
         let device = Device::default();
         let x = Tensor::<3>::zeros([1, 4, 16], &device);
         let later = PositionalEncoding::sinusoidal().forward(x.clone(), 2);
-        let shifted = PositionalEncodingConfig::new(16).with_offset(2).init(&device).forward(x, 0);
+        let shifted = PositionalEncodingConfig::new(16)
+            .with_offset(2)
+            .init(&device)
+            .forward(x, 0);
         shifted.into_data().assert_eq(&later.into_data(), true);
     }
 
@@ -247,13 +296,28 @@ mod tests {
     fn halves_are_those_of_hugging_face_and_of_marian() {
         let near = |actual: &[f32], expected: [f64; 8]| {
             let pairs = actual.iter().zip(expected);
-            assert!(pairs.clone().all(|(&a, b)| (f64::from(a) - b).abs() < 1e-7), "{actual:?}");
+            assert!(
+                pairs.clone().all(|(&a, b)| (f64::from(a) - b).abs() < 1e-7),
+                "{actual:?}"
+            );
         };
         let of = |angles: [f64; 4]| {
             let [a, b, c, d] = angles;
-            [a.sin(), b.sin(), c.sin(), d.sin(), a.cos(), b.cos(), c.cos(), d.cos()]
+            [
+                a.sin(),
+                b.sin(),
+                c.sin(),
+                d.sin(),
+                a.cos(),
+                b.cos(),
+                c.cos(),
+                d.cos(),
+            ]
         };
-        near(&Sinusoids::Halves.values(3..4, 8), of([3.0, 0.3, 0.03, 0.003]));
+        near(
+            &Sinusoids::Halves.values(3..4, 8),
+            of([3.0, 0.3, 0.03, 0.003]),
+        );
         let third = 10_000f64.powf(-1.0 / 3.0);
         let angles = [3.0, 3.0 * third, 3.0 * third * third, 3.0e-4];
         near(&Sinusoids::HalvesToEnd.values(3..4, 8), of(angles));

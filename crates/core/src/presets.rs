@@ -54,7 +54,11 @@ impl TransformerConfig {
     /// The paper's big model (Table 3, last row) with one vocabulary of `vocab` tokens for both
     /// languages.
     pub fn big(vocab: usize) -> Self {
-        Self { d_ff: 4096, dropout: 0.3, ..Self::base(vocab).with_width(1024, 16) }
+        Self {
+            d_ff: 4096,
+            dropout: 0.3,
+            ..Self::base(vocab).with_width(1024, 16)
+        }
     }
 
     /// A model with 3 + 3 layers of width 256, for corpora of some hundred thousand sentence pairs.
@@ -84,7 +88,13 @@ impl TransformerConfig {
     /// If `heads` does not divide `d_model`.
     pub fn with_width(self, d_model: usize, heads: usize) -> Self {
         let d_head = head(d_model, heads);
-        Self { d_model, heads, d_k: d_head, d_v: d_head, ..self }
+        Self {
+            d_model,
+            heads,
+            d_k: d_head,
+            d_v: d_head,
+            ..self
+        }
     }
 
     /// This configuration with the decoder's own sizes of attention and feed-forward networks,
@@ -93,7 +103,13 @@ impl TransformerConfig {
         let heads = self.conventions.decoder_heads.unwrap_or(self.heads).max(1);
         let d_ff = self.conventions.decoder_d_ff.unwrap_or(self.d_ff);
         let [d_k, d_v] = [self.d_k, self.d_v].map(|d| self.heads * d / heads);
-        Self { heads, d_k, d_v, d_ff, ..self.clone() }
+        Self {
+            heads,
+            d_k,
+            d_v,
+            d_ff,
+            ..self.clone()
+        }
     }
 
     fn attention(&self) -> MultiHeadAttentionConfig {
@@ -152,7 +168,10 @@ impl TransformerConfig {
     /// source and of the target. Embeddings and logits are not counted.
     pub fn cost(&self, source: usize, target: usize, precision: Precision) -> [Cost; 2] {
         let [at_target, at_source] = self.decoder().cost([source, target], precision);
-        [self.encoder().cost(source, precision) + at_source, at_target]
+        [
+            self.encoder().cost(source, precision) + at_source,
+            at_target,
+        ]
     }
 
     /// The number of trained values in the model, computed without building it.
@@ -174,7 +193,10 @@ mod tests {
         let millions = |c: TransformerConfig| c.parameter_count() as f64 / 1e6;
         let near = |c: TransformerConfig, printed: f64| {
             let count = millions(c);
-            assert!((count - printed).abs() <= 0.07 * printed, "{count} against {printed}");
+            assert!(
+                (count - printed).abs() <= 0.07 * printed,
+                "{count} against {printed}"
+            );
         };
         let base = || TransformerConfig::base(37_000);
         near(base(), 65.0);
@@ -183,16 +205,47 @@ mod tests {
         near(TransformerConfig { d_k: 32, ..base() }, 60.0);
         for (layers, printed) in [(2, 36.0), (4, 50.0), (8, 80.0)] {
             let (encoder_layers, decoder_layers) = (layers, layers);
-            near(TransformerConfig { encoder_layers, decoder_layers, ..base() }, printed);
+            near(
+                TransformerConfig {
+                    encoder_layers,
+                    decoder_layers,
+                    ..base()
+                },
+                printed,
+            );
         }
         near(base().with_width(256, 8), 28.0);
         near(base().with_width(1024, 8), 168.0);
-        near(TransformerConfig { d_ff: 1024, ..base() }, 53.0);
-        near(TransformerConfig { d_ff: 4096, ..base() }, 90.0);
+        near(
+            TransformerConfig {
+                d_ff: 1024,
+                ..base()
+            },
+            53.0,
+        );
+        near(
+            TransformerConfig {
+                d_ff: 4096,
+                ..base()
+            },
+            90.0,
+        );
         for heads in [1, 4, 16, 32] {
             near(base().with_width(512, heads), 65.0);
         }
-        near(TransformerConfig { dropout: 0.2, ..base() }, 65.0);
-        near(TransformerConfig { positions: Positions::Learned, ..base() }, 65.0);
+        near(
+            TransformerConfig {
+                dropout: 0.2,
+                ..base()
+            },
+            65.0,
+        );
+        near(
+            TransformerConfig {
+                positions: Positions::Learned,
+                ..base()
+            },
+            65.0,
+        );
     }
 }

@@ -56,10 +56,16 @@ impl SharedEmbeddingsConfig {
 
     /// Embeddings whose initial weights are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> SharedEmbeddings {
-        let &Self { vocabularies: [source_vocab, target_vocab], d_model, .. } = self;
+        let &Self {
+            vocabularies: [source_vocab, target_vocab],
+            d_model,
+            ..
+        } = self;
         let embed = |vocab, index| {
             let config = TokenEmbeddingConfig::new(vocab, d_model).with_scale(self.scale);
-            config.with_fix_norm(self.fix_norm).init_with_key(key.fold(index), device)
+            config
+                .with_fix_norm(self.fix_norm)
+                .init_with_key(key.fold(index), device)
         };
         let generator = || Linear::without_bias(d_model, target_vocab, key.fold(3), device);
         let shared = self.sharing == EmbeddingSharing::All;
@@ -79,7 +85,11 @@ impl SharedEmbeddingsConfig {
     /// The cost of the matrices and the bias. Models count the multiplications and values of logits
     /// by themselves.
     pub fn cost(&self) -> Cost {
-        let &Self { vocabularies: [source_vocab, target_vocab], d_model, .. } = self;
+        let &Self {
+            vocabularies: [source_vocab, target_vocab],
+            d_model,
+            ..
+        } = self;
         let rows = match self.sharing {
             EmbeddingSharing::All => target_vocab,
             EmbeddingSharing::Target => source_vocab + target_vocab,
@@ -210,9 +220,19 @@ impl TokenEmbeddingConfig {
 
     /// An embedding whose initial weights are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> TokenEmbedding {
-        let &Self { vocab, d_model, fix_norm, scale } = self;
+        let &Self {
+            vocab,
+            d_model,
+            fix_norm,
+            scale,
+        } = self;
         let weight = init::normal([vocab, d_model], (d_model as f64).powf(-0.5), key, device);
-        TokenEmbedding { weight, product: Product::default(), fix_norm, scale }
+        TokenEmbedding {
+            weight,
+            product: Product::default(),
+            fix_norm,
+            scale,
+        }
     }
 }
 
@@ -255,7 +275,8 @@ impl TokenEmbedding {
     /// # Shapes
     /// `x`: `[.., d_model]` → `[.., vocab]`, `bias`: `[vocab]`
     pub fn logits<const D: usize>(&self, x: Tensor<D>, bias: Option<Tensor<1>>) -> Tensor<D> {
-        self.product.with(&self.output_weight(), x, bias, Epilogue::None)
+        self.product
+            .with(&self.output_weight(), x, bias, Epilogue::None)
     }
 
     /// The tied output projection to the tokens `ids` alone, in this order, with `bias`

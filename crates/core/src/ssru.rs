@@ -53,7 +53,10 @@ impl Ssru {
     pub fn cost(d_model: usize) -> Cost {
         let [candidate, gate] =
             [false, true].map(|bias| LinearConfig::new(d_model, d_model).with_bias(bias).cost());
-        Cost { activations: 7 * d_model, ..candidate + gate }
+        Cost {
+            activations: 7 * d_model,
+            ..candidate + gate
+        }
     }
 
     /// Runs the recurrence over the positions of `x`, from `state`, or from zeros if it is empty.
@@ -69,7 +72,10 @@ impl Ssru {
         let mut cell = state.0.take().unwrap_or_else(start);
         let mut cells = Vec::with_capacity(len);
         for position in 0..len {
-            let at = |x: &Tensor<3>| x.clone().slice([0..rows, position..position + 1, 0..d_model]);
+            let at = |x: &Tensor<3>| {
+                x.clone()
+                    .slice([0..rows, position..position + 1, 0..d_model])
+            };
             cell = at(&keep) * cell + at(&new);
             cells.push(cell.clone());
         }
@@ -121,6 +127,7 @@ mod tests {
         unit.forward(x.clone().slice([0..2, 0..2, 0..4]), &mut state);
         state.select(&[1]);
         let rest = unit.forward(x.slice([1..2, 2..5, 0..4]), &mut state);
-        rest.into_data().assert_eq(&whole.slice([1..2, 2..5, 0..4]).into_data(), true);
+        rest.into_data()
+            .assert_eq(&whole.slice([1..2, 2..5, 0..4]).into_data(), true);
     }
 }

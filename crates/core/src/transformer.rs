@@ -91,7 +91,11 @@ impl Transformer {
         memory: &EncodedSource,
         context: impl Into<Context<'a>>,
     ) -> Tensor<3> {
-        self.decode_cached(target_input, &mut self.start_decoding(memory), context.into())
+        self.decode_cached(
+            target_input,
+            &mut self.start_decoding(memory),
+            context.into(),
+        )
     }
 
     /// An empty cache for [`decode_step`](Self::decode_step), for decoding from `memory`.
@@ -118,7 +122,10 @@ impl Transformer {
         let x = self.source_position.forward(x, 0);
         let x = self.dropout.forward(x, context.mode.fold(0));
         let bias = AttentionBias::Mask(padding.clone());
-        EncodedSource { states: self.encoder.forward(x, &bias, context.fold(1)), padding }
+        EncodedSource {
+            states: self.encoder.forward(x, &bias, context.fold(1)),
+            padding,
+        }
     }
 
     /// Decodes vectors that are not embeddings of token ids, after those in `cache`
@@ -136,7 +143,8 @@ impl Transformer {
         let context = context.into();
         let x = self.target_position.forward(x, cache.len());
         let x = self.dropout.forward(x, context.mode.fold(2));
-        self.decoder.forward(x, cache, &DecoderBias::default(), context.fold(3))
+        self.decoder
+            .forward(x, cache, &DecoderBias::default(), context.fold(3))
     }
 
     /// The linear maps of both stacks.
@@ -223,7 +231,8 @@ impl Seq2Seq for Transformer {
     }
 
     fn set_precision(&mut self, precision: Precision) {
-        self.linears_mut().for_each(|linear| linear.set_precision(precision));
+        self.linears_mut()
+            .for_each(|linear| linear.set_precision(precision));
         self.embeddings.set_precision(precision);
     }
 }
@@ -238,8 +247,21 @@ impl Seq2SeqConfig for TransformerConfig {
     }
 
     fn tokens(&self) -> Tokens {
-        let &Self { source_vocab, target_vocab, pad, bos, eos, .. } = self;
-        Tokens { source_vocab, target_vocab, pad, bos, eos }
+        let &Self {
+            source_vocab,
+            target_vocab,
+            pad,
+            bos,
+            eos,
+            ..
+        } = self;
+        Tokens {
+            source_vocab,
+            target_vocab,
+            pad,
+            bos,
+            eos,
+        }
     }
 
     fn d_model(&self) -> usize {

@@ -98,13 +98,19 @@ impl WindowBlocks {
                 padding.expand(shape).bool_or(near.expand(shape))
             }
         };
-        Self { window, len, hidden, padding: padding.cloned() }
+        Self {
+            window,
+            len,
+            hidden,
+            padding: padding.cloned(),
+        }
     }
 
     /// The mask of the blocks as a dense tensor, `[batch or 1, 1, len, len]`.
     pub fn dense_mask(&self) -> Tensor<4, Bool> {
         let padding = self.padding.as_ref();
-        self.window.dense_mask(self.len, padding, &self.hidden.device())
+        self.window
+            .dense_mask(self.len, padding, &self.hidden.device())
     }
 }
 
@@ -122,7 +128,10 @@ fn near_mask(window: Window, len: usize, device: &Device) -> Tensor<4, Bool> {
             !inside || window.hides(query, shifted - block)
         }));
     }
-    Tensor::from_data(TensorData::new(hidden, [1, blocks, block, span * block]), device)
+    Tensor::from_data(
+        TensorData::new(hidden, [1, blocks, block, span * block]),
+        device,
+    )
 }
 
 /// Restricted multi-head self-attention: [`scaled_dot_product_attention`] of every position over
@@ -146,7 +155,13 @@ pub fn window_attention(
     dropout: &Dropout,
     mode: Mode,
 ) -> Tensor<3> {
-    let AttentionInputs { query, key, value, heads, .. } = inputs;
+    let AttentionInputs {
+        query,
+        key,
+        value,
+        heads,
+        ..
+    } = inputs;
     let [batch, len, width] = query.dims();
     assert_eq!(len, blocks.len, "length of the sequence and of its mask");
     let value_width = value.dims()[2];
@@ -155,11 +170,22 @@ pub fn window_attention(
     let query = filled(query, full).reshape([batch * count, block, width]);
     let [key, value] = [key, value].map(|x| edged(filled(x, full), block, span));
     let [key, value] = [key, value].map(|x| neighbours(x, block, span));
-    let hidden = blocks.hidden.clone().expand([batch, count, block, span * block]);
+    let hidden = blocks
+        .hidden
+        .clone()
+        .expand([batch, count, block, span * block]);
     let hidden = Some(hidden.reshape([batch * count, 1, block, span * block]));
-    let inputs = AttentionInputs { query, key, value, heads, hidden };
+    let inputs = AttentionInputs {
+        query,
+        key,
+        value,
+        heads,
+        hidden,
+    };
     let context = attention(inputs, dropout.mask(mode));
-    context.reshape([batch, full, value_width]).slice([0..batch, 0..len, 0..value_width])
+    context
+        .reshape([batch, full, value_width])
+        .slice([0..batch, 0..len, 0..value_width])
 }
 
 /// Appends zeros: `[batch, len, width]` → `[batch, full, width]`.
@@ -205,7 +231,9 @@ mod tests {
 
     #[test]
     fn a_block_sees_itself_and_its_neighbours() {
-        let x = Tensor::<1, Int>::arange(0..4, &Device::default()).float().reshape([1, 4, 1]);
+        let x = Tensor::<1, Int>::arange(0..4, &Device::default())
+            .float()
+            .reshape([1, 4, 1]);
         let values = |x: Tensor<3>| x.into_data().iter::<f32>().collect::<Vec<_>>();
         let near = |span| values(neighbours(edged(x.clone(), 2, span), 2, span));
         assert_eq!(near(2), [0., 0., 0., 1., 0., 1., 2., 3.]);

@@ -63,8 +63,11 @@ impl Batch {
         assert_eq!(pairs.len(), rows.len(), "a batch needs one index per pair");
         let source: Vec<&[u32]> = rows.iter().map(|row| row.0.as_ref()).collect();
         let target: Vec<&[u32]> = rows.iter().map(|row| row.1.as_ref()).collect();
-        let [source_lengths, target_lengths] = [&source, &target]
-            .map(|side| side.iter().map(|ids| ids.len() as u32 + 1).collect::<Vec<_>>());
+        let [source_lengths, target_lengths] = [&source, &target].map(|side| {
+            side.iter()
+                .map(|ids| ids.len() as u32 + 1)
+                .collect::<Vec<_>>()
+        });
         let [source_len, target_len] = [&source_lengths, &target_lengths].map(|lengths| {
             let longest = lengths.iter().copied().max().unwrap_or(0) as usize;
             longest.next_multiple_of(multiple)

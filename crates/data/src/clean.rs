@@ -67,10 +67,17 @@ impl CleaningSettings {
     /// # Errors
     /// Returns [`DataError::InvalidSetting`] for the first setting that is out of its range.
     pub fn validate(&self) -> Result<()> {
-        let lengths =
-            [("max_source_len", self.max_source_len), ("max_target_len", self.max_target_len)];
+        let lengths = [
+            ("max_source_len", self.max_source_len),
+            ("max_target_len", self.max_target_len),
+        ];
         for (name, length) in lengths {
-            DataError::check(length > 0, name, length, "choose at least 1; the default is 256")?;
+            DataError::check(
+                length > 0,
+                name,
+                length,
+                "choose at least 1; the default is 256",
+            )?;
         }
         let ratio = self.max_length_ratio.unwrap_or(1.0);
         let remedy = "choose at least 1, or leave it out to keep all";
@@ -81,7 +88,10 @@ impl CleaningSettings {
     /// of a cache is made from them. A budget that drops nothing does not change the key.
     pub(crate) fn effective(&self) -> Self {
         let longest = self.max_source_len.max(self.max_target_len);
-        Self { budget: self.budget.filter(|&budget| budget <= longest), ..self.clone() }
+        Self {
+            budget: self.budget.filter(|&budget| budget <= longest),
+            ..self.clone()
+        }
     }
 }
 
@@ -94,7 +104,11 @@ pub(crate) struct Cleaner {
 
 impl Cleaner {
     pub fn new(settings: &CleaningSettings) -> Self {
-        Self { settings: settings.clone(), seen: HashSet::new(), report: CleaningReport::default() }
+        Self {
+            settings: settings.clone(),
+            seen: HashSet::new(),
+            report: CleaningReport::default(),
+        }
     }
 
     /// Returns whether the pair, with `source` and `target` tokens, is kept.
@@ -113,15 +127,26 @@ impl Cleaner {
         let ratio = source.max(target) as f64 / source.min(target) as f64;
         let reasons: [(bool, Count); 6] = [
             (!pair.valid, |report| &mut report.invalid_utf8),
-            (source.min(target) == 0 && !limits.keep_empty, |report| &mut report.empty),
-            (source > limits.max_source_len, |report| &mut report.source_too_long),
-            (target > limits.max_target_len, |report| &mut report.target_too_long),
-            (is_above(source.max(target) + 1, limits.budget), |report| &mut report.over_budget),
-            (limits.max_length_ratio.is_some_and(|most| ratio > most), |report| {
-                &mut report.length_ratio
+            (source.min(target) == 0 && !limits.keep_empty, |report| {
+                &mut report.empty
             }),
+            (source > limits.max_source_len, |report| {
+                &mut report.source_too_long
+            }),
+            (target > limits.max_target_len, |report| {
+                &mut report.target_too_long
+            }),
+            (is_above(source.max(target) + 1, limits.budget), |report| {
+                &mut report.over_budget
+            }),
+            (
+                limits.max_length_ratio.is_some_and(|most| ratio > most),
+                |report| &mut report.length_ratio,
+            ),
         ];
-        let found = reasons.into_iter().find_map(|(is, count)| is.then_some(count));
+        let found = reasons
+            .into_iter()
+            .find_map(|(is, count)| is.then_some(count));
         found.or_else(|| {
             let is_new = !limits.drop_duplicates || self.seen.insert(fingerprint(pair));
             (!is_new).then_some(|report| &mut report.duplicate)
@@ -145,18 +170,33 @@ mod tests {
     use super::*;
 
     fn pair(source: &str, target: &str) -> LinePair {
-        LinePair { line: 1, source: source.into(), target: target.into(), valid: true }
+        LinePair {
+            line: 1,
+            source: source.into(),
+            target: target.into(),
+            valid: true,
+        }
     }
 
     #[test]
     fn a_text_to_measure_keeps_duplicates_empty_sides_and_any_ratio() {
         let mut cleaner = Cleaner::new(&CleaningSettings::keep_all(10, Utf8Policy::Skip));
         for (source, target) in [(1, 10), (1, 10), (0, 3), (3, 0), (0, 0)] {
-            assert!(cleaner.keeps(&pair("a", "b"), source, target), "{source} {target}");
+            assert!(
+                cleaner.keeps(&pair("a", "b"), source, target),
+                "{source} {target}"
+            );
         }
         assert!(!cleaner.keeps(&pair("a", "b"), 11, 1));
         assert!(!cleaner.keeps(&pair("a", "b"), 1, 11));
-        assert!(!cleaner.keeps(&LinePair { valid: false, ..pair("", "") }, 0, 0));
+        assert!(!cleaner.keeps(
+            &LinePair {
+                valid: false,
+                ..pair("", "")
+            },
+            0,
+            0
+        ));
         assert_eq!((cleaner.report.kept, cleaner.report.dropped()), (5, 3));
     }
 
@@ -178,7 +218,14 @@ mod tests {
         };
         let mut cleaner = Cleaner::new(&settings);
         assert!(cleaner.keeps(&pair("a", "b"), 2, 6));
-        assert!(!cleaner.keeps(&LinePair { valid: false, ..pair("", "") }, 0, 0));
+        assert!(!cleaner.keeps(
+            &LinePair {
+                valid: false,
+                ..pair("", "")
+            },
+            0,
+            0
+        ));
         assert!(!cleaner.keeps(&pair("", "b"), 0, 3));
         assert!(!cleaner.keeps(&pair("c", "b"), 11, 3));
         assert!(!cleaner.keeps(&pair("c", "b"), 3, 9));
@@ -202,13 +249,19 @@ mod tests {
 
     #[test]
     fn pairs_that_differ_in_invisible_characters_are_duplicates() {
-        let settings = CleaningSettings { drop_duplicates: true, ..Default::default() };
+        let settings = CleaningSettings {
+            drop_duplicates: true,
+            ..Default::default()
+        };
         let mut cleaner = Cleaner::new(&settings);
         assert!(cleaner.keeps(&pair("ein Haus", "a house"), 2, 2));
-        for c in ['\u{AD}', '\u{200B}', '\u{200E}', '\u{FEFF}', '\u{2060}', '\u{1}'] {
-            for private_use in
-                [pair(&format!("ein{c} Haus"), "a house"), pair("ein Haus", &format!("{c}a house"))]
-            {
+        for c in [
+            '\u{AD}', '\u{200B}', '\u{200E}', '\u{FEFF}', '\u{2060}', '\u{1}',
+        ] {
+            for private_use in [
+                pair(&format!("ein{c} Haus"), "a house"),
+                pair("ein Haus", &format!("{c}a house")),
+            ] {
                 assert!(!cleaner.keeps(&private_use, 2, 2), "U+{:04X}", u32::from(c));
             }
         }
@@ -217,8 +270,13 @@ mod tests {
 
     #[test]
     fn the_report_reads_as_a_sentence_that_names_only_what_happened() {
-        let report =
-            CleaningReport { read: 10, kept: 7, empty: 2, duplicate: 1, ..Default::default() };
+        let report = CleaningReport {
+            read: 10,
+            kept: 7,
+            empty: 2,
+            duplicate: 1,
+            ..Default::default()
+        };
         assert_eq!(
             report.to_string(),
             "10 pairs read, 7 kept, 3 dropped: 2 empty side, 1 duplicate"
@@ -227,19 +285,44 @@ mod tests {
 
     #[test]
     fn a_budget_that_drops_nothing_does_not_change_the_cache_key() {
-        let with = |budget| CleaningSettings { budget, ..Default::default() }.effective();
+        let with = |budget| {
+            CleaningSettings {
+                budget,
+                ..Default::default()
+            }
+            .effective()
+        };
         assert_eq!(with(None), with(Some(4096)));
         assert_ne!(with(None), with(Some(256)));
     }
 
     #[test]
     fn out_of_range_limits_are_refused() {
-        let ratio = CleaningSettings { max_length_ratio: Some(0.5), ..Default::default() }
-            .validate()
-            .unwrap_err();
-        assert!(matches!(ratio, DataError::InvalidSetting { name: "max_length_ratio", .. }));
-        let length =
-            CleaningSettings { max_target_len: 0, ..Default::default() }.validate().unwrap_err();
-        assert!(matches!(length, DataError::InvalidSetting { name: "max_target_len", .. }));
+        let ratio = CleaningSettings {
+            max_length_ratio: Some(0.5),
+            ..Default::default()
+        }
+        .validate()
+        .unwrap_err();
+        assert!(matches!(
+            ratio,
+            DataError::InvalidSetting {
+                name: "max_length_ratio",
+                ..
+            }
+        ));
+        let length = CleaningSettings {
+            max_target_len: 0,
+            ..Default::default()
+        }
+        .validate()
+        .unwrap_err();
+        assert!(matches!(
+            length,
+            DataError::InvalidSetting {
+                name: "max_target_len",
+                ..
+            }
+        ));
     }
 }

@@ -39,7 +39,12 @@ impl CleaningReport {
 impl fmt::Display for CleaningReport {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let read = counted(self.read, "pair");
-        write!(out, "{read} read, {} kept, {} dropped", self.kept, self.dropped())?;
+        write!(
+            out,
+            "{read} read, {} kept, {} dropped",
+            self.kept,
+            self.dropped()
+        )?;
         let reasons = [
             (self.invalid_utf8, "invalid UTF-8"),
             (self.empty, "empty side"),

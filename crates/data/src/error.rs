@@ -57,7 +57,11 @@ impl DataError {
         value: impl ToString,
         remedy: &'static str,
     ) -> Result<()> {
-        let invalid = || Self::InvalidSetting { name, value: value.to_string(), remedy };
+        let invalid = || Self::InvalidSetting {
+            name,
+            value: value.to_string(),
+            remedy,
+        };
         if good { Ok(()) } else { Err(invalid()) }
     }
 }

@@ -44,7 +44,11 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 /// A generator for one `purpose` and one epoch. The same arguments always give the same
 /// stream, on every machine.
 pub(crate) fn generator(purpose: &str, seed: u64, epoch: u64) -> ChaCha8Rng {
-    let seed = key_of(&[purpose.as_bytes(), &seed.to_le_bytes(), &epoch.to_le_bytes()]);
+    let seed = key_of(&[
+        purpose.as_bytes(),
+        &seed.to_le_bytes(),
+        &epoch.to_le_bytes(),
+    ]);
     ChaCha8Rng::from_seed(seed)
 }
 

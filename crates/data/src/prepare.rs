@@ -95,7 +95,12 @@ pub struct Prepared {
 /// Damaged cache files are built again without an error.
 pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
     settings.cleaning.validate()?;
-    if let Some(path) = settings.corpus.files().into_iter().find(|path| is_pipe(path)) {
+    if let Some(path) = settings
+        .corpus
+        .files()
+        .into_iter()
+        .find(|path| is_pipe(path))
+    {
         return Err(TextError::NotRepeatable(path.into()).into());
     }
     make_folder(&settings.cache_dir)?;
@@ -104,7 +109,13 @@ pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -
     tokenizers.special_ids()?;
     let (corpus, corpus_reused) = tokenized(settings, &text, &tokenizers, progress)?;
     let report = corpus.report().clone();
-    Ok(Prepared { tokenizers, corpus, report, tokenizer_reused, corpus_reused })
+    Ok(Prepared {
+        tokenizers,
+        corpus,
+        report,
+        tokenizer_reused,
+        corpus_reused,
+    })
 }
 
 /// A key made from the bytes of the corpus and from how its files are read, not from their names.
@@ -113,7 +124,11 @@ fn text_key(corpus: &CorpusPaths) -> Result<Key> {
         CorpusPaths::Pair { .. } => b"pair",
         CorpusPaths::Tsv { .. } => b"tsv",
     };
-    let keys = corpus.files().into_iter().map(file_key).collect::<Result<Vec<_>, _>>()?;
+    let keys = corpus
+        .files()
+        .into_iter()
+        .map(file_key)
+        .collect::<Result<Vec<_>, _>>()?;
     Ok(key_of(&[RECIPE, kind, keys.as_flattened()]))
 }
 
@@ -129,17 +144,28 @@ fn tokenizers(
 ) -> Result<(Tokenizers, bool)> {
     match &settings.tokenizer {
         TokenizerSource::Given(tokenizers) => Ok((tokenizers.clone(), true)),
-        TokenizerSource::Load { source, target: None } => {
-            Ok((Tokenizers::joint(Tokenizer::load(source)?), true))
-        }
-        TokenizerSource::Load { source, target: Some(target) } => {
-            Ok((Tokenizers::separate(Tokenizer::load(source)?, Tokenizer::load(target)?), true))
-        }
+        TokenizerSource::Load {
+            source,
+            target: None,
+        } => Ok((Tokenizers::joint(Tokenizer::load(source)?), true)),
+        TokenizerSource::Load {
+            source,
+            target: Some(target),
+        } => Ok((
+            Tokenizers::separate(Tokenizer::load(source)?, Tokenizer::load(target)?),
+            true,
+        )),
         TokenizerSource::Train(training) => {
             training.validate()?;
-            let key =
-                key_of(&[b"tokenizer", text, &json(training), &json(&settings.cleaning.utf8)]);
-            let base = settings.cache_dir.join(format!("tokenizer-{}", &hex(&key)[..16]));
+            let key = key_of(&[
+                b"tokenizer",
+                text,
+                &json(training),
+                &json(&settings.cleaning.utf8),
+            ]);
+            let base = settings
+                .cache_dir
+                .join(format!("tokenizer-{}", &hex(&key)[..16]));
             if let Some(found) = cached_tokenizers(&base, training.joint) {
                 return Ok((found, true));
             }
@@ -152,7 +178,11 @@ fn tokenizers(
 
 /// The paths of the cached tokenisers: one file, or one per side.
 fn sides(base: &Path, joint: bool) -> Vec<PathBuf> {
-    let names: &[&str] = if joint { &["json"] } else { &["source.json", "target.json"] };
+    let names: &[&str] = if joint {
+        &["json"]
+    } else {
+        &["source.json", "target.json"]
+    };
     names.iter().map(|name| base.with_extension(name)).collect()
 }
 
@@ -175,7 +205,10 @@ fn save_tokenizers(base: &Path, tokenizers: &Tokenizers) -> Result<()> {
     for (path, tokenizer) in sides(base, tokenizers.is_joint()).iter().zip(both) {
         let bytes = tokenizer.to_bytes();
         write_atomically(path, &bytes)?;
-        write_atomically(&path.with_extension("sha256"), hex(&key_of(&[&bytes])).as_bytes())?;
+        write_atomically(
+            &path.with_extension("sha256"),
+            hex(&key_of(&[&bytes])).as_bytes(),
+        )?;
     }
     Ok(())
 }
@@ -188,7 +221,9 @@ fn train(
     let trainer = || TokenizerTrainer::new(training.clone());
     if training.joint {
         let mut joint = trainer()?;
-        read_text(settings, progress, |pair| joint.feed_pair(&pair.source, &pair.target))?;
+        read_text(settings, progress, |pair| {
+            joint.feed_pair(&pair.source, &pair.target)
+        })?;
         return Ok(Tokenizers::joint(joint.train()?));
     }
     let (mut source, mut target) = (trainer()?, trainer()?);
@@ -209,11 +244,20 @@ fn read_text(
         each(&pair?);
         lines += 1;
         if lines % 8192 == 0 {
-            progress(Progress { stage: Stage::ReadText, lines });
+            progress(Progress {
+                stage: Stage::ReadText,
+                lines,
+            });
         }
     }
-    progress(Progress { stage: Stage::ReadText, lines });
-    progress(Progress { stage: Stage::TrainTokenizer, lines: 0 });
+    progress(Progress {
+        stage: Stage::ReadText,
+        lines,
+    });
+    progress(Progress {
+        stage: Stage::TrainTokenizer,
+        lines: 0,
+    });
     Ok(())
 }
 
@@ -224,13 +268,32 @@ fn tokenized(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(TokenizedCorpus, bool)> {
     let hashes = [tokenizers.source.hash(), tokenizers.target.hash()].concat();
-    let key = key_of(&[b"tokens", text, hashes.as_bytes(), &json(&settings.cleaning.effective())]);
-    let path = settings.cache_dir.join(format!("corpus-{}.tokens", &hex(&key)[..16]));
+    let key = key_of(&[
+        b"tokens",
+        text,
+        hashes.as_bytes(),
+        &json(&settings.cleaning.effective()),
+    ]);
+    let path = settings
+        .cache_dir
+        .join(format!("corpus-{}.tokens", &hex(&key)[..16]));
     if let Ok(corpus) = TokenizedCorpus::open(&path, &key) {
         return Ok((corpus, true));
     }
     let reader = ParallelReader::open(&settings.corpus, settings.cleaning.utf8)?;
-    let mut lines_done = |lines| progress(Progress { stage: Stage::Tokenize, lines });
-    build(&path, &key, reader, tokenizers, &settings.cleaning, &mut lines_done)?;
+    let mut lines_done = |lines| {
+        progress(Progress {
+            stage: Stage::Tokenize,
+            lines,
+        })
+    };
+    build(
+        &path,
+        &key,
+        reader,
+        tokenizers,
+        &settings.cleaning,
+        &mut lines_done,
+    )?;
     Ok((TokenizedCorpus::open(&path, &key)?, false))
 }

@@ -66,8 +66,12 @@ crate::fuzz_test!(corpus_lines, corpus(), read_lines);
 
 /// Plain text has one line for each line end, and one for what follows the last.
 fn count_lines(bytes: &[u8]) {
-    let others: [&[u8]; 4] =
-        [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd], &[0xff, 0xfe], &[0xfe, 0xff]];
+    let others: [&[u8]; 4] = [
+        &[0x1f, 0x8b],
+        &[0x28, 0xb5, 0x2f, 0xfd],
+        &[0xff, 0xfe],
+        &[0xfe, 0xff],
+    ];
     if others.iter().any(|first| bytes.starts_with(first)) {
         return;
     }
@@ -105,7 +109,10 @@ fn read_pairs(bytes: &[u8]) {
 crate::fuzz_test!(corpus_pairs, corpus(), read_pairs);
 
 static TOKENIZER: LazyLock<Tokenizer> = LazyLock::new(|| {
-    let settings = TokenizerSettings { allow_smaller: true, ..TokenizerSettings::bpe(300) };
+    let settings = TokenizerSettings {
+        allow_smaller: true,
+        ..TokenizerSettings::bpe(300)
+    };
     Tokenizer::train(TEXT.split(['\n', '\t']), &settings).unwrap()
 });
 
@@ -114,8 +121,17 @@ static UNIGRAM: LazyLock<Tokenizer> = LazyLock::new(|| {
     let mut json: Value = serde_json::from_slice(&TOKENIZER.to_bytes()).unwrap();
     let mut pieces: Vec<_> = json["model"]["vocab"].as_object().unwrap().iter().collect();
     pieces.sort_by_key(|(_, id)| id.as_u64());
-    let score = |piece: &str| if piece.starts_with('<') { 0.0 } else { -20.0 / piece.len() as f64 };
-    let vocab: Vec<_> = pieces.into_iter().map(|(piece, _)| (piece, score(piece))).collect();
+    let score = |piece: &str| {
+        if piece.starts_with('<') {
+            0.0
+        } else {
+            -20.0 / piece.len() as f64
+        }
+    };
+    let vocab: Vec<_> = pieces
+        .into_iter()
+        .map(|(piece, _)| (piece, score(piece)))
+        .collect();
     json["model"] =
         serde_json::json!({"type": "Unigram", "unk_id": 3, "vocab": vocab, "byte_fallback": true});
     Tokenizer::from_bytes(Path::new("tokenizer.json"), json.to_string().as_bytes()).unwrap()
@@ -123,7 +139,9 @@ static UNIGRAM: LazyLock<Tokenizer> = LazyLock::new(|| {
 
 /// Asserts that a tokeniser which loads can encode and decode anything, in ids below its size.
 fn use_tokenizer(bytes: &[u8]) {
-    let loaded = within(200 << 20, || Tokenizer::from_bytes(Path::new("tokenizer.json"), bytes));
+    let loaded = within(200 << 20, || {
+        Tokenizer::from_bytes(Path::new("tokenizer.json"), bytes)
+    });
     let Ok(tokenizer) = loaded else { return };
     assert!(tokenizer.vocab_size() <= 2 * bytes.len());
     encode_and_decode(&tokenizer);
@@ -131,14 +149,25 @@ fn use_tokenizer(bytes: &[u8]) {
 
 fn encode_and_decode(tokenizer: &Tokenizer) {
     let start = Instant::now();
-    for text in ["", "eins zwei", "\0\u{1b} ﷽ 😀 </s> <0x0A>", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"]
-    {
+    for text in [
+        "",
+        "eins zwei",
+        "\0\u{1b} ﷽ 😀 </s> <0x0A>",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    ] {
         let ids = within(200 << 20, || tokenizer.encode(text));
-        assert!(ids.iter().all(|&id| (id as usize) < tokenizer.vocab_size()), "{ids:?}");
+        assert!(
+            ids.iter().all(|&id| (id as usize) < tokenizer.vocab_size()),
+            "{ids:?}"
+        );
         within(200 << 20, || tokenizer.decode(&ids));
     }
     within(200 << 20, || tokenizer.decode(&[0, 5, 299, u32::MAX]));
-    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_secs(60),
+        "{:?}",
+        start.elapsed()
+    );
 }
 
 crate::fuzz_test!(
@@ -164,7 +193,11 @@ fn use_vocabulary(bytes: &[u8]) {
     assert_eq!(tokenizer.to_bytes(), [MODEL, bytes].concat());
 }
 
-crate::fuzz_test!(sentencepiece_vocabulary, damaged(VOCABULARY.to_vec()), use_vocabulary);
+crate::fuzz_test!(
+    sentencepiece_vocabulary,
+    damaged(VOCABULARY.to_vec()),
+    use_vocabulary
+);
 
 /// Numbers, texts and patterns that a part of a tokeniser may get wrong.
 fn number() -> impl Strategy<Value = Value> {
@@ -172,7 +205,20 @@ fn number() -> impl Strategy<Value = Value> {
 }
 
 fn text() -> impl Strategy<Value = Value> {
-    let texts = ["", " ", "a", "e", "▁", "\u{301}", "ß", "##", "</w>", "<pad>", "\u{0}", "👩‍👩‍👧"];
+    let texts = [
+        "",
+        " ",
+        "a",
+        "e",
+        "▁",
+        "\u{301}",
+        "ß",
+        "##",
+        "</w>",
+        "<pad>",
+        "\u{0}",
+        "👩‍👩‍👧",
+    ];
     prop_oneof![
         4 => prop::sample::select(texts.to_vec()).prop_map(Value::from),
         1 => (0usize..2000).prop_map(|n| "ab ".repeat(n).into()),
@@ -212,14 +258,25 @@ fn pattern() -> impl Strategy<Value = Value> {
 fn charsmap() -> impl Strategy<Value = Value> {
     let units = prop::collection::vec(any::<u32>(), 0..4);
     let sizes = prop::sample::select(vec![0u32, 4, 1024, u32::MAX]);
-    (units, prop::sample::select(vec![0usize, 256]), sizes, ".{0,5}").prop_map(
-        |(units, more, size, texts)| {
-            let mut bytes = size.to_le_bytes().to_vec();
-            bytes.extend(units.into_iter().chain(vec![0; more]).flat_map(u32::to_le_bytes));
-            bytes.extend(texts.into_bytes());
-            base64::engine::general_purpose::STANDARD.encode(bytes).into()
-        },
+    (
+        units,
+        prop::sample::select(vec![0usize, 256]),
+        sizes,
+        ".{0,5}",
     )
+        .prop_map(|(units, more, size, texts)| {
+            let mut bytes = size.to_le_bytes().to_vec();
+            bytes.extend(
+                units
+                    .into_iter()
+                    .chain(vec![0; more])
+                    .flat_map(u32::to_le_bytes),
+            );
+            bytes.extend(texts.into_bytes());
+            base64::engine::general_purpose::STANDARD
+                .encode(bytes)
+                .into()
+        })
 }
 
 /// An object of the named type with any of these fields; now and then the type is left out.
@@ -255,13 +312,31 @@ fn flag() -> BoxedStrategy<Value> {
 }
 
 fn normalizer() -> impl Strategy<Value = Value> {
-    let plain = ["NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Nmt", "ByteLevel"];
+    let plain = [
+        "NFC",
+        "NFD",
+        "NFKC",
+        "NFKD",
+        "Lowercase",
+        "StripAccents",
+        "Nmt",
+        "ByteLevel",
+    ];
     let mut all: Vec<_> = plain.into_iter().map(|kind| step(kind, vec![])).collect();
     all.extend([
-        step("Replace", vec![("pattern", pattern().boxed()), ("content", text().boxed())]),
+        step(
+            "Replace",
+            vec![("pattern", pattern().boxed()), ("content", text().boxed())],
+        ),
         step("Prepend", vec![("prepend", text().boxed())]),
-        step("Strip", vec![("strip_left", flag()), ("strip_right", flag())]),
-        step("Precompiled", vec![("precompiled_charsmap", charsmap().boxed())]),
+        step(
+            "Strip",
+            vec![("strip_left", flag()), ("strip_right", flag())],
+        ),
+        step(
+            "Precompiled",
+            vec![("precompiled_charsmap", charsmap().boxed())],
+        ),
         step(
             "BertNormalizer",
             vec![
@@ -276,12 +351,25 @@ fn normalizer() -> impl Strategy<Value = Value> {
 }
 
 fn behavior() -> BoxedStrategy<Value> {
-    let all = ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"];
-    prop::sample::select(all.to_vec()).prop_map(Value::from).boxed()
+    let all = [
+        "Removed",
+        "Isolated",
+        "MergedWithPrevious",
+        "MergedWithNext",
+        "Contiguous",
+    ];
+    prop::sample::select(all.to_vec())
+        .prop_map(Value::from)
+        .boxed()
 }
 
 fn pre_tokenizer() -> impl Strategy<Value = Value> {
-    let plain = ["BertPreTokenizer", "Whitespace", "WhitespaceSplit", "UnicodeScripts"];
+    let plain = [
+        "BertPreTokenizer",
+        "Whitespace",
+        "WhitespaceSplit",
+        "UnicodeScripts",
+    ];
     let mut all: Vec<_> = plain.into_iter().map(|kind| step(kind, vec![])).collect();
     let scheme = prop::sample::select(vec!["first", "never", "always"]).prop_map(Value::from);
     all.extend([
@@ -291,7 +379,11 @@ fn pre_tokenizer() -> impl Strategy<Value = Value> {
         step("CharDelimiterSplit", vec![("delimiter", text().boxed())]),
         step(
             "Split",
-            vec![("pattern", pattern().boxed()), ("behavior", behavior()), ("invert", flag())],
+            vec![
+                ("pattern", pattern().boxed()),
+                ("behavior", behavior()),
+                ("invert", flag()),
+            ],
         ),
         step(
             "Metaspace",
@@ -303,7 +395,11 @@ fn pre_tokenizer() -> impl Strategy<Value = Value> {
         ),
         step(
             "ByteLevel",
-            vec![("add_prefix_space", flag()), ("trim_offsets", flag()), ("use_regex", flag())],
+            vec![
+                ("add_prefix_space", flag()),
+                ("trim_offsets", flag()),
+                ("use_regex", flag()),
+            ],
         ),
     ]);
     steps(all, "pretokenizers")
@@ -313,7 +409,10 @@ fn decoder() -> impl Strategy<Value = Value> {
     let all = vec![
         step("ByteFallback", vec![]),
         step("Fuse", vec![]),
-        step("Replace", vec![("pattern", pattern().boxed()), ("content", text().boxed())]),
+        step(
+            "Replace",
+            vec![("pattern", pattern().boxed()), ("content", text().boxed())],
+        ),
         step(
             "Strip",
             vec![
@@ -323,7 +422,10 @@ fn decoder() -> impl Strategy<Value = Value> {
             ],
         ),
         step("BPEDecoder", vec![("suffix", text().boxed())]),
-        step("WordPiece", vec![("prefix", text().boxed()), ("cleanup", flag())]),
+        step(
+            "WordPiece",
+            vec![("prefix", text().boxed()), ("cleanup", flag())],
+        ),
         step(
             "CTC",
             vec![
@@ -348,7 +450,10 @@ fn odd_parts() -> impl Strategy<Value = Vec<u8>> {
         prop::option::of(pre_tokenizer()),
         prop::option::of(decoder()),
         prop::collection::vec(added, 0..3),
-        (prop::option::weighted(0.2, text()), prop::option::weighted(0.2, text())),
+        (
+            prop::option::weighted(0.2, text()),
+            prop::option::weighted(0.2, text()),
+        ),
     );
     (any::<bool>(), parts).prop_map(
         |(unigram, (normalizer, pre_tokenizer, decoder, added, marks))| {
@@ -372,7 +477,12 @@ fn encode_text(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     for tokenizer in [&*TOKENIZER, &*UNIGRAM] {
         let ids = within(50 << 20, || tokenizer.encode(&text));
-        assert!(ids.len() <= 3 * text.len() + 3, "{} ids of {} bytes", ids.len(), text.len());
+        assert!(
+            ids.len() <= 3 * text.len() + 3,
+            "{} ids of {} bytes",
+            ids.len(),
+            text.len()
+        );
         assert!(ids.iter().all(|&id| (id as usize) < tokenizer.vocab_size()));
         within(50 << 20, || tokenizer.decode(&ids));
     }
@@ -403,9 +513,15 @@ thread_local! {
 impl Cache {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("text.tsv"), "eins\tone\nzwei\ttwo\ndrei\tthree\n")
-            .unwrap();
-        let mut cache = Self { folder, good: Vec::new() };
+        std::fs::write(
+            folder.path().join("text.tsv"),
+            "eins\tone\nzwei\ttwo\ndrei\tthree\n",
+        )
+        .unwrap();
+        let mut cache = Self {
+            folder,
+            good: Vec::new(),
+        };
         cache.prepare();
         cache.good = std::fs::read(cache.token_file()).unwrap();
         cache
@@ -426,8 +542,14 @@ impl Cache {
     fn token_file(&self) -> std::path::PathBuf {
         let entries = std::fs::read_dir(self.folder.path().join("cache")).unwrap();
         let mut paths = entries.map(|entry| entry.unwrap().path());
-        paths.find(|path| path.extension().is_some_and(|e| e == "tokens")).unwrap()
+        paths
+            .find(|path| path.extension().is_some_and(|e| e == "tokens"))
+            .unwrap()
     }
 }
 
-crate::fuzz_test!(token_cache, damaged(CACHE.with(|cache| cache.good.clone())), reopen_cache);
+crate::fuzz_test!(
+    token_cache,
+    damaged(CACHE.with(|cache| cache.good.clone())),
+    reopen_cache
+);

@@ -49,10 +49,18 @@ pub(crate) struct Node {
 pub(crate) enum Kind {
     /// Stands around text. A link that finds its definition by its text has this as `label`, which
     /// is written if the text changes.
-    Element { open: String, close: String, label: Option<String> },
+    Element {
+        open: String,
+        close: String,
+        label: Option<String>,
+    },
     /// Stands between characters. `space_after` says that the source has white space after it and
     /// the text has none; `is_space` says that the space after it in the text replaces it.
-    Point { raw: String, space_after: bool, is_space: bool },
+    Point {
+        raw: String,
+        space_after: bool,
+        is_space: bool,
+    },
     /// Stands for text that must stay unchanged, an [`Atom`].
     Atom { raw: String },
 }
@@ -101,14 +109,23 @@ pub(crate) struct AtomText {
 
 impl Atom {
     pub(crate) fn new(range: Span, node: Option<usize>, kind: PartKind) -> Self {
-        Self { range, node, kind, message: String::new(), arms: Vec::new(), written: None }
+        Self {
+            range,
+            node,
+            kind,
+            message: String::new(),
+            arms: Vec::new(),
+            written: None,
+        }
     }
 }
 
 impl Node {
     /// Returns whether it is a link of HTML or Markdown around text.
     pub(crate) fn is_link(&self) -> bool {
-        let Kind::Element { open, .. } = &self.kind else { return false };
+        let Kind::Element { open, .. } = &self.kind else {
+            return false;
+        };
         let name = open.get(..3).map(str::to_ascii_lowercase);
         open == "[" || name.is_some_and(|name| name == "<a>" || name == "<a " || name == "<a\n")
     }
@@ -119,19 +136,26 @@ impl Block {
     /// characters are ignored.
     pub(crate) fn is_unchanged(&self) -> bool {
         self.atoms.iter().all(|atom| atom.written.is_none())
-            && self.segments.iter().all(|Segment { range, state }| match state {
-                State::Done(AtomText { translated, .. }) => {
-                    let divides = |c: char| c.is_whitespace() || c.is_control();
-                    let words = |text| str::split(text, divides).filter(|word| !word.is_empty());
-                    words(&translated.text).eq(words(&self.text[range.clone()]))
-                }
-                _ => true,
-            })
+            && self
+                .segments
+                .iter()
+                .all(|Segment { range, state }| match state {
+                    State::Done(AtomText { translated, .. }) => {
+                        let divides = |c: char| c.is_whitespace() || c.is_control();
+                        let words =
+                            |text| str::split(text, divides).filter(|word| !word.is_empty());
+                        words(&translated.text).eq(words(&self.text[range.clone()]))
+                    }
+                    _ => true,
+                })
     }
 
     /// The arms of its messages.
     pub(crate) fn arms_mut(&mut self) -> impl Iterator<Item = &mut Block> {
-        self.atoms.iter_mut().flat_map(|atom| &mut atom.arms).map(|(_, arm)| arm)
+        self.atoms
+            .iter_mut()
+            .flat_map(|atom| &mut atom.arms)
+            .map(|(_, arm)| arm)
     }
 
     /// Indices of the atoms within `range`.
@@ -142,12 +166,19 @@ impl Block {
     /// The ranges of the atoms within `range`, relative to its start.
     pub(crate) fn parts(&self, range: &Span) -> Vec<Span> {
         let atoms = self.atoms[self.atoms_in(range)].iter();
-        atoms.map(|atom| moved(&atom.range, range.start, 0)).collect()
+        atoms
+            .map(|atom| moved(&atom.range, range.start, 0))
+            .collect()
     }
 
     /// The offsets in the text at which markup begins or ends. Atoms are not markup.
     pub(crate) fn borders(&self) -> BTreeSet<usize> {
-        let nodes = self.nodes.iter().filter(|node| !matches!(node.kind, Kind::Atom { .. }));
-        nodes.flat_map(|node| [node.range.start, node.range.end]).collect()
+        let nodes = self
+            .nodes
+            .iter()
+            .filter(|node| !matches!(node.kind, Kind::Atom { .. }));
+        nodes
+            .flat_map(|node| [node.range.start, node.range.end])
+            .collect()
     }
 }

@@ -39,7 +39,10 @@ pub(crate) struct Builder {
 
 impl Builder {
     pub(crate) fn new(space: Space) -> Self {
-        Self { space, ..Self::default() }
+        Self {
+            space,
+            ..Self::default()
+        }
     }
 
     pub(crate) fn text(&mut self, text: &str) {
@@ -79,16 +82,27 @@ impl Builder {
             return self.point(raw);
         }
         let raw = take(&mut self.pending) + raw;
-        self.node(Kind::Point { raw, space_after: false, is_space: true });
+        self.node(Kind::Point {
+            raw,
+            space_after: false,
+            is_space: true,
+        });
         self.text.push(' ');
     }
 
     /// The line break that is the last that was added.
     fn last_break(&mut self) -> Option<&mut String> {
         let end = self.text.len();
-        let last = self.nodes.last_mut().filter(|node| node.range.end + 1 == end);
+        let last = self
+            .nodes
+            .last_mut()
+            .filter(|node| node.range.end + 1 == end);
         match &mut last.filter(|_| self.pending.is_empty())?.kind {
-            Kind::Point { raw, is_space: true, .. } => Some(raw),
+            Kind::Point {
+                raw,
+                is_space: true,
+                ..
+            } => Some(raw),
             _ => None,
         }
     }
@@ -110,11 +124,19 @@ impl Builder {
     }
 
     pub(crate) fn point(&mut self, raw: &str) {
-        self.node(Kind::Point { raw: raw.into(), space_after: false, is_space: false });
+        self.node(Kind::Point {
+            raw: raw.into(),
+            space_after: false,
+            is_space: false,
+        });
     }
 
     pub(crate) fn open(&mut self, name: &str, raw: &str) {
-        let element = Kind::Element { open: raw.into(), close: String::new(), label: None };
+        let element = Kind::Element {
+            open: raw.into(),
+            close: String::new(),
+            label: None,
+        };
         let index = self.node(element);
         self.open.push((name.into(), index));
         *self.open_by_name.entry(name.into()).or_default() += 1;
@@ -131,7 +153,11 @@ impl Builder {
                 let node = &mut self.nodes[index];
                 node.range.end = self.text.len();
                 if let Kind::Element { open, .. } = &mut node.kind {
-                    node.kind = Kind::Element { open: take(open), close: raw.into(), label };
+                    node.kind = Kind::Element {
+                        open: take(open),
+                        close: raw.into(),
+                        label,
+                    };
                 }
                 return;
             }
@@ -155,14 +181,22 @@ impl Builder {
         let node = &mut self.nodes[index];
         node.range.end = node.range.start;
         if let Kind::Element { open, .. } = &mut node.kind {
-            node.kind = Kind::Point { raw: take(open), space_after: false, is_space: false };
+            node.kind = Kind::Point {
+                raw: take(open),
+                space_after: false,
+                is_space: false,
+            };
         }
     }
 
     fn node(&mut self, kind: Kind) -> usize {
         self.flush_space();
         let parent = self.open.last().map(|&(_, index)| index);
-        self.nodes.push(Node { range: self.text.len()..self.text.len(), parent, kind });
+        self.nodes.push(Node {
+            range: self.text.len()..self.text.len(),
+            parent,
+            kind,
+        });
         self.nodes.len() - 1
     }
 
@@ -179,8 +213,11 @@ impl Builder {
             return self.text.push(' ');
         }
         let end = self.text.len();
-        if let Some(Node { range, kind: Kind::Point { space_after, .. }, .. }) =
-            self.nodes.last_mut()
+        if let Some(Node {
+            range,
+            kind: Kind::Point { space_after, .. },
+            ..
+        }) = self.nodes.last_mut()
             && range.end == end
         {
             *space_after = true;
@@ -202,9 +239,19 @@ impl Builder {
                 self.nodes[index].parent = self.nodes[parent].parent;
             }
         }
-        let Self { text, nodes, atoms, .. } = self;
+        let Self {
+            text, nodes, atoms, ..
+        } = self;
         let (segments, lines) = (Vec::new(), Lines::default());
-        Block { source: 0..0, text, nodes, atoms, segments, escape, lines }
+        Block {
+            source: 0..0,
+            text,
+            nodes,
+            atoms,
+            segments,
+            escape,
+            lines,
+        }
     }
 }
 
@@ -217,7 +264,12 @@ mod tests {
             Kind::Point { raw, .. } => Some(raw.clone()),
             _ => None,
         };
-        block.nodes.iter().filter_map(raw).map(|raw| &*raw.leak()).collect()
+        block
+            .nodes
+            .iter()
+            .filter_map(raw)
+            .map(|raw| &*raw.leak())
+            .collect()
     }
 
     #[test]
@@ -267,7 +319,11 @@ mod tests {
         assert_eq!(block.text, "a b");
         assert_eq!(
             block.nodes[0].kind,
-            Kind::Point { raw: "<img>".into(), space_after: true, is_space: false }
+            Kind::Point {
+                raw: "<img>".into(),
+                space_after: true,
+                is_space: false
+            }
         );
     }
 }

@@ -38,7 +38,10 @@ pub struct Detection {
 /// the texts are clearly in another language; `None` if the texts have no words. Markup, code,
 /// addresses and numbers do not count.
 pub fn detect<'a>(texts: impl IntoIterator<Item = &'a str>, codes: &[&str]) -> Option<Detection> {
-    let texts: Vec<String> = texts.into_iter().map(|text| prose(text, Format::Text)).collect();
+    let texts: Vec<String> = texts
+        .into_iter()
+        .map(|text| prose(text, Format::Text))
+        .collect();
     let (found, sure) = Languages::new(codes).detect(&texts.join("\n"))?;
     (sure || !found.served || found.confidence >= LEAST_CONFIDENCE).then_some(found)
 }
@@ -53,11 +56,17 @@ pub fn prose(text: &str, format: Format) -> String {
     // Documents have code within their sentences, since models translate it with them.
     let is_html = format == Format::Html;
     let is_marked = is_html || format == Format::Markdown;
-    let text =
-        if is_marked { CODE[usize::from(is_html)].replace_all(text, " ") } else { text.into() };
+    let text = if is_marked {
+        CODE[usize::from(is_html)].replace_all(text, " ")
+    } else {
+        text.into()
+    };
     let sentences = Document::parse(&text, format, None, &|_| true).pending();
     let mut words = String::new();
-    for word in sentences.iter().flat_map(|sentence| sentence.text.split_whitespace()) {
+    for word in sentences
+        .iter()
+        .flat_map(|sentence| sentence.text.split_whitespace())
+    {
         if words.len() >= MOST_BYTES {
             break;
         } else if word.contains(is_unspaced) {
@@ -98,20 +107,33 @@ pub struct Languages<'a> {
 impl<'a> Languages<'a> {
     /// The languages with these codes.
     pub fn new(codes: &[&'a str]) -> Self {
-        let (known, others) = codes.iter().partition::<Vec<&str>, _>(|code| lang(code).is_some());
-        let langs = known.into_iter().filter_map(|code| Some((lang(code)?, code))).collect();
+        let (known, others) = codes
+            .iter()
+            .partition::<Vec<&str>, _>(|code| lang(code).is_some());
+        let langs = known
+            .into_iter()
+            .filter_map(|code| Some((lang(code)?, code)))
+            .collect();
         Self { langs, others }
     }
 
     fn code(&self, lang: Lang) -> Option<&'a str> {
-        self.langs.iter().find(|known| known.0 == lang).map(|known| known.1)
+        self.langs
+            .iter()
+            .find(|known| known.0 == lang)
+            .map(|known| known.1)
     }
 
     /// The most probable of the languages except those in `without`.
     fn among(&self, text: &str, without: &[&str]) -> Option<Info> {
-        let left = self.langs.iter().filter(|(_, code)| !without.contains(code));
+        let left = self
+            .langs
+            .iter()
+            .filter(|(_, code)| !without.contains(code));
         let found = Detector::with_allowlist(left.map(|known| known.0).collect()).detect(text)?;
-        self.code(found.lang()).is_some_and(|code| !without.contains(&code)).then_some(found)
+        self.code(found.lang())
+            .is_some_and(|code| !without.contains(&code))
+            .then_some(found)
     }
 
     /// The `most` most probable languages of `text`, followed by up to as many languages that the
@@ -146,7 +168,14 @@ impl<'a> Languages<'a> {
             true => is_reliable || (confidence >= SURE && self.others.is_empty()),
             false => is_reliable && self.others.is_empty(),
         };
-        Some((Detection { language: language.to_owned(), confidence, served }, sure))
+        Some((
+            Detection {
+                language: language.to_owned(),
+                confidence,
+                served,
+            },
+            sure,
+        ))
     }
 }
 
@@ -174,8 +203,14 @@ mod tests {
         let codes = ["de", "en", "fr"];
         for (text, code) in [
             ("Der alte Mann wohnt am Meer und fischt jeden Tag.", "de"),
-            ("The old man lives by the sea and goes fishing every day.", "en"),
-            ("Le vieil homme vit au bord de la mer et pêche tous les jours.", "fr"),
+            (
+                "The old man lives by the sea and goes fishing every day.",
+                "en",
+            ),
+            (
+                "Le vieil homme vit au bord de la mer et pêche tous les jours.",
+                "fr",
+            ),
             // Too short for a detector that knows all languages.
             ("Guten Morgen!", "de"),
             ("Good morning!", "en"),
@@ -194,10 +229,19 @@ mod tests {
         let names = "the main header with some buttons and this very long navigation of that page";
         let class = names.replace(' ', "-");
         for (text, format) in [
-            (format!("<p class=\"{names}\"><!-- {names} -->{german}</p>"), Format::Html),
+            (
+                format!("<p class=\"{names}\"><!-- {names} -->{german}</p>"),
+                Format::Html,
+            ),
             (format!("<p class=\"{names}\">{german}<br>"), Format::Text),
-            (format!("<style>.{class} {{color: red}}</style><p>{german}"), Format::Text),
-            (format!("<script>let text = \"{names}\";</script>{german}"), Format::Html),
+            (
+                format!("<style>.{class} {{color: red}}</style><p>{german}"),
+                Format::Text,
+            ),
+            (
+                format!("<script>let text = \"{names}\";</script>{german}"),
+                Format::Html,
+            ),
             (
                 format!("{german} https://example.org/{class}/with/the/page.html?of={class}"),
                 Format::Text,
@@ -208,21 +252,30 @@ mod tests {
                 format!("{german} <code class=a>{names}</code><b>Ja</b> <code>the</code>"),
                 Format::Html,
             ),
-            (format!("[{german}](https://example.org/{class})"), Format::Markdown),
+            (
+                format!("[{german}](https://example.org/{class})"),
+                Format::Markdown,
+            ),
             (
                 format!(
                     "{german} {{name_of_the_user}} %(theValue)s $theHouse theUserName the_new_house"
                 ),
                 Format::Text,
             ),
-            (format!("1\n00:00:01,000 --> 00:00:02,000\n<i>{german}</i>\n"), Format::Srt),
+            (
+                format!("1\n00:00:01,000 --> 00:00:02,000\n<i>{german}</i>\n"),
+                Format::Srt,
+            ),
             (
                 format!("{german} someone.with.the.name@the-house.example #thisIsTheTag @theUser"),
                 Format::Text,
             ),
         ] {
             let words = prose(&text, format);
-            assert!(words.starts_with("Der alte") || words.starts_with("Mit"), "{words}");
+            assert!(
+                words.starts_with("Der alte") || words.starts_with("Mit"),
+                "{words}"
+            );
             let (found, sure) = Languages::new(&["de", "en"]).detect(&words).unwrap();
             assert!(found.language == "de" && sure, "{text}: {words}: {found:?}");
         }
@@ -238,18 +291,31 @@ mod tests {
         ] {
             assert_eq!(prose(text, Format::Text), "", "{text}");
         }
-        assert_eq!(prose("これは2024年の本です。 私も。", Format::Text), "これは年の本です 私も ");
+        assert_eq!(
+            prose("これは2024年の本です。 私も。", Format::Text),
+            "これは年の本です 私も "
+        );
     }
 
     #[test]
     fn a_language_that_no_model_takes_is_named() {
         for (text, code) in [
-            ("Le vieil homme vit au bord de la mer et pêche tous les jours avec son fils.", "fr"),
+            (
+                "Le vieil homme vit au bord de la mer et pêche tous les jours avec son fils.",
+                "fr",
+            ),
             ("Старик живёт у моря и каждый день ловит рыбу.", "ru"),
             ("老人は海のそばに住んでいて、毎日釣りをします。", "ja"),
         ] {
-            assert_eq!(found(text, &["de", "en"]), Some((code.into(), false)), "{text}");
+            assert_eq!(
+                found(text, &["de", "en"]),
+                Some((code.into(), false)),
+                "{text}"
+            );
         }
-        assert_eq!(found("Der alte Mann", &["xx"]).map(|(_, served)| served), Some(false));
+        assert_eq!(
+            found("Der alte Mann", &["xx"]).map(|(_, served)| served),
+            Some(false)
+        );
     }
 }

@@ -45,7 +45,9 @@ impl Document {
     /// Sets how amounts are written in translations; with `None`, they are written as in the
     /// source.
     pub fn with_writing(mut self, writing: Option<Writing>) -> Self {
-        self.messages.iter_mut().for_each(|(_, message)| message.writing = writing);
+        self.messages
+            .iter_mut()
+            .for_each(|(_, message)| message.writing = writing);
         Self { writing, ..self }
     }
 
@@ -78,12 +80,25 @@ impl Document {
         fits: Fits<'_>,
     ) -> Result<Self, BrokenCatalogue> {
         let target = target.and_then(Categories::of);
-        Reader { language, target, more, fits }.document(text, format)
+        Reader {
+            language,
+            target,
+            more,
+            fits,
+        }
+        .document(text, format)
     }
 
     fn with_messages(text: String, format: Format, messages: Vec<(Slot, Self)>) -> Self {
         let (source, attributes, blocks) = format.parse(&text);
-        Self { source, blocks, attributes, messages, format, ..Self::default() }
+        Self {
+            source,
+            blocks,
+            attributes,
+            messages,
+            format,
+            ..Self::default()
+        }
     }
 
     /// The text of a message of a catalogue, its source or its translation, as a document: HTML if
@@ -108,7 +123,10 @@ impl Document {
     /// plurals. They are not pending then, and PO does not mark them as machine translations.
     pub fn with_memory(mut self, translation: &dyn Fn(&str) -> Option<String>) -> Self {
         // The forms of a plural are messages of one group beside each other.
-        for group in self.messages.chunk_by_mut(|(one, _), (next, _)| one.group == next.group) {
+        for group in self
+            .messages
+            .chunk_by_mut(|(one, _), (next, _)| one.group == next.group)
+        {
             let [(slot, message)] = group else { continue };
             let source = message.source.as_str();
             if slot.is_markup() || !message.attributes.is_empty() {
@@ -117,7 +135,11 @@ impl Document {
             if let Some(text) = translation(source) {
                 // gettext asks for the line breaks of the source at both ends.
                 let source = source.replacen(source.trim(), text.trim(), 1);
-                *message = Self { source, is_answer: true, ..Self::default() };
+                *message = Self {
+                    source,
+                    is_answer: true,
+                    ..Self::default()
+                };
                 slot.accept();
             }
         }
@@ -126,11 +148,17 @@ impl Document {
 
     /// The blocks that are not those of its messages.
     fn text_blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
-        self.attributes.iter_mut().map(|(_, block)| block).chain(&mut self.blocks)
+        self.attributes
+            .iter_mut()
+            .map(|(_, block)| block)
+            .chain(&mut self.blocks)
     }
 
     fn text_blocks(&self) -> impl Iterator<Item = &Block> {
-        self.attributes.iter().map(|(_, block)| block).chain(&self.blocks)
+        self.attributes
+            .iter()
+            .map(|(_, block)| block)
+            .chain(&self.blocks)
     }
 
     /// Returns whether every sentence is its own translation.
@@ -141,8 +169,14 @@ impl Document {
     /// The sentences to translate now. Empty when the document is done, which is after at most two
     /// rounds.
     pub fn pending(&self) -> Vec<PendingSentence> {
-        let messages = self.messages.iter().flat_map(|(_, message)| message.pending());
-        self.text_blocks().flat_map(sentences).chain(messages).collect()
+        let messages = self
+            .messages
+            .iter()
+            .flat_map(|(_, message)| message.pending());
+        self.text_blocks()
+            .flat_map(sentences)
+            .chain(messages)
+            .collect()
     }
 
     /// Takes the translations of the sentences of [`Document::pending`], in their order.
@@ -158,13 +192,19 @@ impl Document {
             translations.next().map(clean)
         };
         self.accept_from(&mut next);
-        assert_eq!(given, used, "translations given for {used} pending sentences");
+        assert_eq!(
+            given, used,
+            "translations given for {used} pending sentences"
+        );
     }
 
     fn accept_from(&mut self, next: Next<'_>) {
         let writing = self.writing;
-        self.text_blocks_mut().for_each(|block| accept(block, next, writing));
-        self.messages.iter_mut().for_each(|(_, message)| message.accept_from(next));
+        self.text_blocks_mut()
+            .for_each(|block| accept(block, next, writing));
+        self.messages
+            .iter_mut()
+            .for_each(|(_, message)| message.accept_from(next));
     }
 
     /// The translated document. Sentences that are still pending stay unchanged.
@@ -185,7 +225,11 @@ impl Document {
                 .map(|part| value(part).unwrap_or_else(|| part.into()))
                 .collect(),
         };
-        self.byte_order_mark.then_some(BYTE_ORDER_MARK).into_iter().chain(out.chars()).collect()
+        self.byte_order_mark
+            .then_some(BYTE_ORDER_MARK)
+            .into_iter()
+            .chain(out.chars())
+            .collect()
     }
 
     /// The catalogue with the translations of its messages.
@@ -208,7 +252,9 @@ impl Document {
         let mut parts: Vec<(Span, String)> = self.blocks.iter().map(write).collect();
         for _ in 0..MOST_REPAIRS {
             let out = apply_edits(&self.source, &parts);
-            let Err(at) = self.format.has_shape_of(&self.source, &out) else { return out };
+            let Err(at) = self.format.has_shape_of(&self.source, &out) else {
+                return out;
+            };
             let ends = parts.iter().scan((0, 0), |(last, end), (range, part)| {
                 *end += range.start - *last + part.len();
                 *last = range.end;
@@ -216,7 +262,9 @@ impl Document {
             });
             let next = ends.take_while(|&end| end <= at).count();
             let near = next.saturating_sub(1)..parts.len().min(next + 1);
-            parts[near].iter_mut().for_each(|(range, part)| *part = text(range).into());
+            parts[near]
+                .iter_mut()
+                .for_each(|(range, part)| *part = text(range).into());
         }
         apply_edits(&self.source, &parts)
     }
@@ -224,7 +272,11 @@ impl Document {
 
 /// `block` in its document; `source`, which it is there, if it does not change.
 fn written(block: &Block, source: &str) -> String {
-    if block.is_unchanged() { source.into() } else { finish_block(block, &layout(block), source) }
+    if block.is_unchanged() {
+        source.into()
+    } else {
+        finish_block(block, &layout(block), source)
+    }
 }
 
 /// Reads documents of one language for a model.
@@ -246,14 +298,25 @@ impl Reader<'_> {
             |state: &_| *state == MessageState::Untranslated || self.more.contains(state);
         let message = |it: Message| {
             let is_html = it.slot.is_markup();
-            let format = if is_html { Format::Html } else { catalogue::format_of(&it.source) };
+            let format = if is_html {
+                Format::Html
+            } else {
+                catalogue::format_of(&it.source)
+            };
             Ok((it.slot, self.document(&it.source, format)?))
         };
-        let messages = Catalogue::read(&source, format, [None; 2])?.messages.into_iter();
+        let messages = Catalogue::read(&source, format, [None; 2])?
+            .messages
+            .into_iter();
         let messages = messages.filter(|it| is_pending(&it.state)).map(message);
         let document = Document::with_messages(source, format, messages.collect::<Result<_, _>>()?);
-        let mut document = Document { byte_order_mark: rest.is_some(), ..document };
-        document.text_blocks_mut().for_each(|block| self.prepare(block, 0));
+        let mut document = Document {
+            byte_order_mark: rest.is_some(),
+            ..document
+        };
+        document
+            .text_blocks_mut()
+            .for_each(|block| self.prepare(block, 0));
         Ok(document)
     }
 
@@ -263,11 +326,17 @@ impl Reader<'_> {
         if depth < message::DEEPEST {
             message::find_arms(block, self.target.as_ref(), depth);
         }
-        block.arms_mut().for_each(|arm| self.prepare(arm, depth + 1));
+        block
+            .arms_mut()
+            .for_each(|arm| self.prepare(arm, depth + 1));
         split(block, self.language, self.fits);
         // Nothing in a message with tags can be told from its syntax.
         let is_cut = |segment: &&mut Segment| overlaps(&messages, &segment.range);
-        block.segments.iter_mut().filter(is_cut).for_each(|segment| segment.state = State::Kept);
+        block
+            .segments
+            .iter_mut()
+            .filter(is_cut)
+            .for_each(|segment| segment.state = State::Kept);
     }
 }
 

@@ -29,8 +29,11 @@ const BINARY: &str = include_str!("binary.tsv");
 /// The names that PO, XML and HTML have for the encoding of a file.
 static NAMES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
     let name = r#"=\s*["']?\s*([\w.:+-]+)"#;
-    let names =
-        [r#"(?i)content-type:[^"\n]*charset"#, r"^\s*<\?xml[^>]*encoding", "(?i)<meta[^>]*charset"];
+    let names = [
+        r#"(?i)content-type:[^"\n]*charset"#,
+        r"^\s*<\?xml[^>]*encoding",
+        "(?i)<meta[^>]*charset",
+    ];
     names.map(|before| Regex::new(&format!("(?-u){before}{name}")).expect("it is tested"))
 });
 
@@ -61,7 +64,11 @@ impl Charset {
     /// declared one, else UTF-8 if the bytes are valid UTF-8. Otherwise Java properties are read as
     /// ISO 8859-1, and the encoding of other texts is guessed from the bytes.
     fn of(bytes: &[u8], format: Format) -> Result<Self, String> {
-        let of = |encoding| Self { encoding, range: Range::All, format };
+        let of = |encoding| Self {
+            encoding,
+            range: Range::All,
+            format,
+        };
         match bytes {
             [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] | [1..=255, 0, 0, 0, ..] => {
                 return Err("the text is UTF-32; convert it: iconv -f UTF-32 -t UTF-8".into());
@@ -83,7 +90,10 @@ impl Charset {
         }
         Ok(match format {
             _ if str::from_utf8(bytes).is_ok() || is_damaged(bytes) => of(UTF_8),
-            Format::Properties => Self { range: iso(bytes), ..of(WINDOWS_1252) },
+            Format::Properties => Self {
+                range: iso(bytes),
+                ..of(WINDOWS_1252)
+            },
             _ if format.is_catalogue() => of(UTF_8),
             _ => of(guess(bytes).unwrap_or(UTF_8)),
         })
@@ -97,16 +107,28 @@ impl Charset {
         let label = if is_ascii { "utf-8" } else { &lower };
         let find = |label: &str| Encoding::for_label_no_replacement(label.as_bytes());
         let encoding = find(label).or_else(|| find(&label.replace("cp", "windows-")));
-        let unknown = || format!("the file is in {name}, which is not known; {}", remedy(format));
+        let unknown = || {
+            format!(
+                "the file is in {name}, which is not known; {}",
+                remedy(format)
+            )
+        };
         let encoding = encoding.ok_or_else(unknown)?;
-        let range = match ["iso", "latin", "l1", "tis"].iter().any(|it| lower.starts_with(it)) {
+        let range = match ["iso", "latin", "l1", "tis"]
+            .iter()
+            .any(|it| lower.starts_with(it))
+        {
             _ if is_ascii && bytes.is_ascii() => Range::Ascii,
             true if encoding.is_single_byte() => iso(bytes),
             _ => Range::All,
         };
         // Programs write "UTF-16" into files that are not: the name itself can be read here.
         let is_wide = encoding == UTF_16LE || encoding == UTF_16BE;
-        Ok(Self { encoding: if is_wide { UTF_8 } else { encoding }, range, format })
+        Ok(Self {
+            encoding: if is_wide { UTF_8 } else { encoding },
+            range,
+            format,
+        })
     }
 
     /// The text of `bytes`, a file of this `format`, and its encoding.
@@ -124,7 +146,11 @@ impl Charset {
         if *back == *bytes {
             return Ok((whole.into_owned(), charset));
         }
-        let at = 1 + back.iter().zip(bytes).take_while(|(back, byte)| back == byte).count();
+        let at = 1 + back
+            .iter()
+            .zip(bytes)
+            .take_while(|(back, byte)| back == byte)
+            .count();
         let line = 1 + text(&bytes[..at - 1]).matches('\n').count();
         let fault = format!("line {line}: the bytes from byte {at} of the file are not {name}");
         Err(BrokenFile(format!("{fault}; {}", remedy(format))))
@@ -145,7 +171,9 @@ impl Charset {
         let lacking = |&c: &char| !c.is_ascii() && self.lacks(c);
         let lacking: HashSet<char> = text.chars().filter(lacking).collect();
         let is_xml = self.format == Format::Html || is_xml(self.format);
-        let name = NAMES[0].captures(text.as_bytes()).and_then(|found| Some(found.get(1)?.range()));
+        let name = NAMES[0]
+            .captures(text.as_bytes())
+            .and_then(|found| Some(found.get(1)?.range()));
         match name {
             _ if lacking.is_empty() => return self.encoded(&text).into_owned(),
             Some(name) if self.format == Format::Po => {
@@ -158,7 +186,13 @@ impl Charset {
             true => format!("&#{};", u32::from(c)),
             false => by_number(c),
         };
-        let written = text.chars().map(|c| if lacking.contains(&c) { number(c) } else { c.into() });
+        let written = text.chars().map(|c| {
+            if lacking.contains(&c) {
+                number(c)
+            } else {
+                c.into()
+            }
+        });
         self.encoded(&written.collect::<String>()).into_owned()
     }
 
@@ -182,14 +216,21 @@ impl Charset {
 
 /// The characters of a file that says that it is ISO 8859; some are of Windows in truth.
 fn iso(bytes: &[u8]) -> Range {
-    if bytes.iter().any(|byte| matches!(byte, 0x80..=0x9f)) { Range::All } else { Range::Iso }
+    if bytes.iter().any(|byte| matches!(byte, 0x80..=0x9f)) {
+        Range::All
+    } else {
+        Range::Iso
+    }
 }
 
 /// The sentence on a file that is no text.
 pub(crate) fn binary(bytes: &[u8]) -> Option<&'static str> {
     let begins = |magic: &str| {
         let bytes = bytes.iter().map(|&byte| Some(byte)).chain([None]);
-        magic.split(' ').zip(bytes).all(|(it, byte)| u8::from_str_radix(it, 16).ok() == byte)
+        magic
+            .split(' ')
+            .zip(bytes)
+            .all(|(it, byte)| u8::from_str_radix(it, 16).ok() == byte)
     };
     let mut rows = BINARY.lines().filter_map(|row| row.split_once('\t'));
     rows.find_map(|(magic, fault)| begins(magic).then_some(fault))
@@ -233,6 +274,8 @@ pub(crate) fn tmx_as_utf8(mut file: impl BufRead) -> Result<(impl BufRead, bool)
     let first = file.fill_buf().map_err(|error| error.to_string())?;
     let encoding = Charset::of(first, Format::Tmx)?.encoding;
     let mut decoder = DecodeReaderBytesBuilder::new();
-    decoder.encoding(Some(encoding).filter(|it| *it != UTF_8)).utf8_passthru(true);
+    decoder
+        .encoding(Some(encoding).filter(|it| *it != UTF_8))
+        .utf8_passthru(true);
     Ok((BufReader::new(decoder.build(file)), encoding != UTF_8))
 }

@@ -23,8 +23,12 @@ static END: LazyLock<Regex> = LazyLock::new(|| {
 /// By language, the abbreviations within a sentence; with `^`, words that are capitalised only at
 /// its beginning. Some lists are of languages.
 static WORDS: LazyLock<HashMap<&str, HashSet<&str>>> = LazyLock::new(|| {
-    let lines = include_str!("abbreviations.txt").lines().filter_map(|line| line.split_once(": "));
-    lines.map(|(language, words)| (language, words.split(' ').collect())).collect()
+    let lines = include_str!("abbreviations.txt")
+        .lines()
+        .filter_map(|line| line.split_once(": "));
+    lines
+        .map(|(language, words)| (language, words.split(' ').collect()))
+        .collect()
 });
 
 /// The rules of a language.
@@ -49,20 +53,34 @@ impl Ends {
     /// The rules of `language` (`de`, `pt-BR`; English if it is not known).
     pub(crate) fn new(language: Option<&str>) -> Self {
         let language = language.unwrap_or("en");
-        let code = language.split(['-', '_']).next().unwrap_or("en").to_lowercase();
-        Self { language: language_factory(&code), code }
+        let code = language
+            .split(['-', '_'])
+            .next()
+            .unwrap_or("en")
+            .to_lowercase();
+        Self {
+            language: language_factory(&code),
+            code,
+        }
     }
 
     /// Offsets at which a sentence of `text` ends, sorted. The splitter gets `parts` of it, and
     /// none is within one of `atoms`.
     pub(crate) fn find(&self, text: &str, parts: &[Span], atoms: &[Span]) -> Vec<usize> {
         let end = |piece: &str| piece.as_ptr().addr() + piece.len() - text.as_ptr().addr();
-        let pieces = parts.iter().flat_map(|part| self.language.segment(&text[part.clone()]));
+        let pieces = parts
+            .iter()
+            .flat_map(|part| self.language.segment(&text[part.clone()]));
         // For each offset, whether the splitter knows it, and the mark before it.
         let mut all: BTreeMap<usize, (bool, Option<_>)> =
             pieces.map(|piece| (end(piece), (true, None))).collect();
         for found in END.captures_iter(text) {
-            let group = |number| found.get(number).or(found.get(number + 2)).map(|it| it.range());
+            let group = |number| {
+                found
+                    .get(number)
+                    .or(found.get(number + 2))
+                    .map(|it| it.range())
+            };
             if let (Some(end), Some(mark), Some(closing)) = (found.get(0), group(1), group(2)) {
                 all.entry(end.end()).or_default().1 = Some((mark, closing.is_empty()));
             }
@@ -111,7 +129,9 @@ impl Ends {
     /// Returns whether the sentence ends at `mark`, behind which `sentencex` sees no beginning: an
     /// atom, a small letter, a number. `is_code` says whether the word is in an atom.
     fn is_unseen(&self, mark: &Mark<'_>, is_code: bool, is_atom: bool) -> bool {
-        let Some(next) = mark.next.chars().next().filter(|_| !mark.is_open()) else { return false };
+        let Some(next) = mark.next.chars().next().filter(|_| !mark.is_open()) else {
+            return false;
+        };
         let begins = match words::mark(next) {
             words::Mark::Terminal | words::Mark::Separator | words::Mark::Close => {
                 mark.next[next.len_utf8()..].starts_with(char::is_alphanumeric)
@@ -133,7 +153,11 @@ impl Ends {
     /// Returns whether a word follows that is capitalised only where a sentence begins. Behind a
     /// title, it is a name.
     fn begins(&self, mark: &Mark<'_>) -> bool {
-        let next = mark.next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        let next = mark
+            .next
+            .split(|c: char| !c.is_alphanumeric())
+            .next()
+            .unwrap_or_default();
         let is_first_word = is_word(&format!("{}^", self.code), next)
             || self.language.get_sentence_starters().contains(next);
         let initials = mark.is_letter() && next.chars().nth(1).is_none();
@@ -157,7 +181,10 @@ impl Ends {
             && parts.all(|part| part.len() <= 3);
         dotted
             || mark.is_letter()
-            || self.language.get_abbreviations().contains(&mark.word.to_lowercase())
+            || self
+                .language
+                .get_abbreviations()
+                .contains(&mark.word.to_lowercase())
             || self.is_listed(mark)
     }
 
@@ -166,8 +193,16 @@ impl Ends {
     fn is_listed(&self, mark: &Mark<'_>) -> bool {
         const CONSONANTS: &str = "bcdfghjklmnpqrstvwxzбвгджзйклмнпрстфхцчшщ";
         let small = mark.word.to_lowercase();
-        let last = mark.word.rsplit(['-', '/', '\'', '’']).next().unwrap_or_default();
-        let known = |word: &str| [&self.code, "*", "title"].iter().any(|list| is_word(list, word));
+        let last = mark
+            .word
+            .rsplit(['-', '/', '\'', '’'])
+            .next()
+            .unwrap_or_default();
+        let known = |word: &str| {
+            [&self.code, "*", "title"]
+                .iter()
+                .any(|list| is_word(list, word))
+        };
         let syllabic = is_word("syllabic", &self.code) && small.contains(['r', 'l']);
         let before = mark.before[..mark.before.len() - mark.word.len()].trim_end();
         let vowelless = (2..=5).contains(&small.chars().count())
@@ -184,13 +219,23 @@ impl<'a> Mark<'a> {
     /// The mark `range` of a sentence that begins at `start`; the next begins at `next`.
     fn new(text: &'a str, start: usize, range: Span, next: usize) -> Self {
         let start = start.min(range.start);
-        let before = &text
-            [text.floor_char_boundary(range.start.saturating_sub(REACH)).max(start)..range.start];
-        let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
+        let before = &text[text
+            .floor_char_boundary(range.start.saturating_sub(REACH))
+            .max(start)..range.start];
+        let word = before
+            .rsplit(char::is_whitespace)
+            .next()
+            .unwrap_or_default();
         let word = word.trim_start_matches(|c: char| !c.is_alphanumeric());
         let is_first =
             before.len() < REACH / 2 && before[..before.len() - word.len()].trim().is_empty();
-        Self { before, mark: &text[range], word, is_first, next: &text[next..] }
+        Self {
+            before,
+            mark: &text[range],
+            word,
+            is_first,
+            next: &text[next..],
+        }
     }
 
     fn is_letter(&self) -> bool {
@@ -235,6 +280,8 @@ fn can_end(text: &str, at: usize, atoms: &[Span]) -> bool {
             && (is_unspaced(first)
                 || first.is_uppercase()
                 || matches!(words::mark(first), words::Mark::Quote | words::Mark::Open))
-            && !WORDS["quotatives"].iter().any(|word| after.starts_with(word));
+            && !WORDS["quotatives"]
+                .iter()
+                .any(|word| after.starts_with(word));
     free && !is_within(atoms, at)
 }

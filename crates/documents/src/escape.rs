@@ -158,8 +158,16 @@ impl Entities {
     /// The way in which `source`, a block of the document, writes them: as they are, if it has no
     /// reference to a sign that the document writes in two ways.
     pub(crate) fn of_block(&self, source: &str) -> Self {
-        let is_bare = |c: &char| !self.names.get(c).is_some_and(|name| source.contains(&**name));
-        Self { bare: self.bare.iter().copied().filter(is_bare).collect(), ..self.clone() }
+        let is_bare = |c: &char| {
+            !self
+                .names
+                .get(c)
+                .is_some_and(|name| source.contains(&**name))
+        };
+        Self {
+            bare: self.bare.iter().copied().filter(is_bare).collect(),
+            ..self.clone()
+        }
     }
 
     fn write(&self, out: &mut String, c: char, after: Option<char>) {
@@ -208,7 +216,10 @@ impl Markdown {
 
 /// `c` by the numbers of its units of UTF-16, as Java and JSON write it: `\u00e9`.
 pub(crate) fn by_number(c: char) -> String {
-    c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+    c.encode_utf16(&mut [0; 2])
+        .iter()
+        .map(|unit| format!("\\u{unit:04x}"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -232,21 +243,35 @@ mod tests {
 
     #[test]
     fn html_escapes_what_would_be_markup() {
-        assert_eq!(html(Entities::default(), "a<b & c>d"), "a&lt;b &amp; c&gt;d");
+        assert_eq!(
+            html(Entities::default(), "a<b & c>d"),
+            "a&lt;b &amp; c&gt;d"
+        );
     }
 
     #[test]
     fn html_writes_characters_as_the_document_does() {
         let names = Arc::new([('é', "&eacute;".into())].into());
-        let entities = Entities { names, bare: vec!['&', '<'] };
+        let entities = Entities {
+            names,
+            bare: vec!['&', '<'],
+        };
         assert_eq!(html(entities, "é & <b a < b"), "&eacute; & &lt;b a < b");
     }
 
     #[test]
     fn markdown_escapes_emphasis_but_not_names_and_products() {
         let (level, position) = (Level::Light, Position::Paragraph);
-        let light = Markdown { level, position, is_part: false, references: Arc::default() };
+        let light = Markdown {
+            level,
+            position,
+            is_part: false,
+            references: Arc::default(),
+        };
         let light = Escape::Markdown(light);
-        assert_eq!(written(&light, "*a* snake_case 2 * 3 _x"), r"\*a\* snake_case 2 * 3 \_x");
+        assert_eq!(
+            written(&light, "*a* snake_case 2 * 3 _x"),
+            r"\*a\* snake_case 2 * 3 \_x"
+        );
     }
 }

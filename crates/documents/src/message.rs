@@ -19,7 +19,11 @@ pub(crate) const DEEPEST: usize = 8;
 /// An apostrophe and a quoted text, whose signs mean nothing. Around messages, an apostrophe that
 /// closes no quotation is one of the language; in an arm, there is the number of a plural, too.
 static KEPT: LazyLock<[Regex; 2]> = LazyLock::new(|| {
-    [r"''|'[{}][^']*(?:''[^']*)*'", r"''|#|'[{}#|][^']*(?:''[^']*)*'?"].map(regex)
+    [
+        r"''|'[{}][^']*(?:''[^']*)*'",
+        r"''|#|'[{}#|][^']*(?:''[^']*)*'?",
+    ]
+    .map(regex)
 });
 
 /// Gives the atoms of `block`, which is `depth` messages deep, that are messages their arms.
@@ -35,7 +39,10 @@ pub(crate) fn find_arms(block: &mut Block, target: Option<&Categories>, depth: u
         let plural = plurals.first().filter(|_| !message.contains("offset"));
         let sample = |name| target?.sample(name, plural?.is_ordinal);
         let arm = |[name, range]: [Span; 2]| {
-            (range.clone(), body(&message[range], Some(sample(&message[name]))))
+            (
+                range.clone(),
+                body(&message[range], Some(sample(&message[name]))),
+            )
         };
         atom.arms = arms(message).into_iter().map(arm).collect();
     }
@@ -47,7 +54,8 @@ pub(crate) fn messages(text: &str) -> Vec<Span> {
         return Vec::new();
     }
     let all = parts(text).into_iter().map(|part| part.range);
-    all.filter(|range| !arms(&text[range.clone()]).is_empty()).collect()
+    all.filter(|range| !arms(&text[range.clone()]).is_empty())
+        .collect()
 }
 
 /// `text` with `x` in place of each character of `parts`.
@@ -62,14 +70,20 @@ pub(crate) fn body(text: &str, arm: Option<Option<&str>>) -> Block {
     let is_arm = arm.is_some();
     let sample = arm.flatten().filter(|_| !text.contains(char::is_numeric));
     // The spaces around an element are one to the model, which cannot tell on whose side it stood.
-    let space = if TAG.is_match(text) { Space::Collapse } else { Space::Keep };
+    let space = if TAG.is_match(text) {
+        Space::Collapse
+    } else {
+        Space::Keep
+    };
     let (mut builder, mut at) = (Builder::new(space), 0);
     let braces = parts(text).into_iter().map(|part| part.range);
     let braces = braces.filter(|range| text[range.clone()].starts_with('{'));
     let around = if is_arm { Vec::new() } else { messages(text) };
     // An apostrophe in a message quotes nothing behind it.
     let masked = masked(text, &around);
-    let kept = KEPT[usize::from(is_arm)].find_iter(&masked).map(|found| found.range());
+    let kept = KEPT[usize::from(is_arm)]
+        .find_iter(&masked)
+        .map(|found| found.range());
     let kept = kept.filter(|range| &text[range.clone()] != "''");
     let tags = TAG.find_iter(text).map(|found| found.range());
     let mut spans: Vec<Span> = kept.chain(tags).chain(braces).collect();
@@ -89,7 +103,10 @@ pub(crate) fn body(text: &str, arm: Option<Option<&str>>) -> Block {
         }
     }
     builder.text(&text[at..].replace("''", "'"));
-    builder.finish(Escape::Message { doubles: text.contains("''"), is_arm })
+    builder.finish(Escape::Message {
+        doubles: text.contains("''"),
+        is_arm,
+    })
 }
 
 impl Atom {

@@ -25,21 +25,31 @@ pub(crate) fn find_atoms(
     while let Some(Part { mut range, kind }) = todo.pop_front() {
         let known = |range: &Span| {
             let next = atoms[..known].partition_point(|atom| atom.range.end <= range.start);
-            atoms[..known].get(next).filter(|atom| atom.range.start < range.end)
+            atoms[..known]
+                .get(next)
+                .filter(|atom| atom.range.start < range.end)
         };
         // After the number of a plural, `#{x}` is not a placeholder of Ruby.
-        if let Some(end) = known(&range).map(|atom| atom.range.end).filter(|&end| end < range.end)
+        if let Some(end) = known(&range)
+            .map(|atom| atom.range.end)
+            .filter(|&end| end < range.end)
             && text[end..].starts_with('{')
         {
             range.start = end;
         }
-        let mut inside = borders.range(range.start + 1..range.end).copied().peekable();
+        let mut inside = borders
+            .range(range.start + 1..range.end)
+            .copied()
+            .peekable();
         match inside.peek() {
             Some(_) if !arms(&text[range.clone()]).is_empty() => messages.push(range),
             Some(_) if kind != PartKind::Number => {
                 for end in inside.chain([range.end]) {
                     let pieces = parts(&text[range.start..end]).into_iter();
-                    let moved = |it: Part| Part { range: moved(&it.range, 0, range.start), ..it };
+                    let moved = |it: Part| Part {
+                        range: moved(&it.range, 0, range.start),
+                        ..it
+                    };
                     todo.extend(pieces.map(moved));
                     range.start = end;
                 }
@@ -64,7 +74,9 @@ pub(crate) fn locate(block: &Block, range: &Span, translation: &str) -> Option<V
     }
     let is_verbatim = |&atom: &usize| block.atoms[atom].kind != PartKind::Number;
     let atoms: Vec<usize> = atoms.filter(is_verbatim).collect();
-    let parts = atoms.iter().map(|&atom| moved(&block.atoms[atom].range, range.start, 0));
+    let parts = atoms
+        .iter()
+        .map(|&atom| moved(&block.atoms[atom].range, range.start, 0));
     let parts: Vec<Span> = parts.collect();
     let spans = burnformer_glossary::positions(source, &parts, translation)?;
     let mut spans: Vec<_> = atoms.into_iter().zip(spans).collect();
@@ -81,8 +93,15 @@ pub(crate) fn tidied(source: &str, block: &Block, translated: Translated) -> Tra
         return translated;
     }
     let text = apply_edits(&translated.text, &changes);
-    let text = if text.trim().is_empty() { source.into() } else { text };
-    Translated { text, links: Vec::new() }
+    let text = if text.trim().is_empty() {
+        source.into()
+    } else {
+        text
+    };
+    Translated {
+        text,
+        links: Vec::new(),
+    }
 }
 
 /// `block.text[range]` without its atoms.
@@ -92,7 +111,11 @@ pub(crate) fn reduced<'a>(block: &'a Block, range: &Span) -> Cloze<'a> {
 
 /// The state of a sentence that is to be translated without its atoms.
 pub(crate) fn without_atoms(block: &Block, range: &Span) -> State {
-    if has_letters(&reduced(block, range).text) { State::Reduced } else { State::Kept }
+    if has_letters(&reduced(block, range).text) {
+        State::Reduced
+    } else {
+        State::Kept
+    }
 }
 
 /// The translation of the whole sentence `block.text[range]`, from that of the `reduced` one.
@@ -104,13 +127,19 @@ pub(crate) fn restore(
 ) -> AtomText {
     let Translated { text, links } = translated;
     let even = links.is_empty().then(|| even_links(&reduced.text, text));
-    let (filled, parts) = (reduced.fill(text, even.as_ref().unwrap_or(links)), block.parts(range));
+    let (filled, parts) = (
+        reduced.fill(text, even.as_ref().unwrap_or(links)),
+        block.parts(range),
+    );
     let spans = block.atoms_in(range).zip(&parts);
     let spans = spans.filter_map(|(atom, part)| Some((atom, filled.position(part)?)));
     let mut atoms: Vec<_> = spans.collect();
     atoms.sort_by_key(|(_, span)| span.start);
     let FilledCloze { text, links, .. } = filled;
-    AtomText { translated: Translated { text, links }, atoms }
+    AtomText {
+        translated: Translated { text, links },
+        atoms,
+    }
 }
 
 /// `done`, a translation of `source`, with its amounts as its language writes them.
@@ -134,7 +163,12 @@ pub(crate) fn change<'a>(
             moved - old + if at < range.end { old.min(new) } else { new }
         })
     };
-    for range in translated.links.iter_mut().map(|link| &mut link.target).chain(others) {
+    for range in translated
+        .links
+        .iter_mut()
+        .map(|link| &mut link.target)
+        .chain(others)
+    {
         *range = moved(range.start)..moved(range.end);
     }
     translated.text = apply_edits(&translated.text, changes);

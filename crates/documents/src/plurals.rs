@@ -25,7 +25,10 @@ impl Categories {
     pub(crate) fn of(language: &str) -> Option<Self> {
         let rows = || CATEGORIES.lines().filter_map(|row| row.split_once('\t'));
         let code = find_language(language, rows().map(|(code, _)| code)).ok()?;
-        let rules = rows().find(|(known, _)| *known == code)?.1.split_once('\t')?;
+        let rules = rows()
+            .find(|(known, _)| *known == code)?
+            .1
+            .split_once('\t')?;
         let rule = |it: &'static str| it.split(' ').filter_map(|it| it.split_once(':')).collect();
         Some(Self([rules.0, rules.1].map(rule)))
     }
@@ -33,7 +36,9 @@ impl Categories {
     /// A number of the arm `name` of a plural, which is of ordinal numbers if `is_ordinal`.
     pub(crate) fn sample<'s>(&self, name: &'s str, is_ordinal: bool) -> Option<&'s str> {
         let first = || self.0[usize::from(is_ordinal)].get(name)?.split(',').next();
-        name.strip_prefix('=').or_else(first).filter(|number| !number.is_empty())
+        name.strip_prefix('=')
+            .or_else(first)
+            .filter(|number| !number.is_empty())
     }
 }
 
@@ -54,7 +59,12 @@ impl Arm {
     pub(crate) fn new(text: &str, name: &str, whole: Span, inner: Span) -> Self {
         let before = &text[..whole.start];
         let separator = before[before.trim_end().len()..].into();
-        Self { name: name.into(), whole, inner, separator }
+        Self {
+            name: name.into(),
+            whole,
+            inner,
+            separator,
+        }
     }
 
     /// Returns whether it is that of a category or of a number.
@@ -66,7 +76,10 @@ impl Arm {
     fn copy(&self, text: &str, name: &str) -> Option<String> {
         let head = &text[self.whole.start..self.inner.start];
         let (before, after) = head.rsplit_once(&self.name)?;
-        let (before, rest) = (before.replace("*[", " ["), &text[self.inner.start..self.whole.end]);
+        let (before, rest) = (
+            before.replace("*[", " ["),
+            &text[self.inner.start..self.whole.end],
+        );
         Some([&before, name, after, rest, &self.separator].concat())
     }
 
@@ -102,7 +115,11 @@ impl Plural {
         let arm = |[name, inner]: [Span; 2]| {
             Arm::new(text, &text[name.clone()], name.start..inner.end + 1, inner)
         };
-        Some(Self { arms: arms(text).into_iter().map(arm).collect(), is_ordinal, has_zero: false })
+        Some(Self {
+            arms: arms(text).into_iter().map(arm).collect(),
+            is_ordinal,
+            has_zero: false,
+        })
     }
 
     /// The changes to the file `text` that give it the categories of `target`.
@@ -134,7 +151,9 @@ impl Plural {
 /// `text` with its `plurals` in the categories of `target`, except for those in the arms of others
 /// that change.
 pub(crate) fn adapted(text: &str, plurals: &[Plural], target: &Categories) -> String {
-    let changes = plurals.iter().filter_map(|plural| plural.changes(text, target));
+    let changes = plurals
+        .iter()
+        .filter_map(|plural| plural.changes(text, target));
     let mut all: Vec<_> = changes.flatten().collect();
     all.sort_by_key(|(range, _)| (range.start, range.end));
     apply_edits(text, &all)
@@ -143,7 +162,9 @@ pub(crate) fn adapted(text: &str, plurals: &[Plural], target: &Categories) -> St
 /// Returns whether the text of an arm lacks the number, or something else, that the `other` shows.
 pub(crate) fn hides(text: &str, other: &str) -> bool {
     let count = |text: &str| {
-        let parts = parts(text).into_iter().filter(|part| part.kind != PartKind::Number);
+        let parts = parts(text)
+            .into_iter()
+            .filter(|part| part.kind != PartKind::Number);
         parts.count() + text.matches('#').count()
     };
     count(text) < count(other)

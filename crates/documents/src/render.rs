@@ -53,7 +53,13 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
     }];
     while let Some(frame) = stack.last_mut() {
         let Some((&child, rest)) = frame.children.split_first() else {
-            let Frame { node, at, end, text, .. } = *frame;
+            let Frame {
+                node,
+                at,
+                end,
+                text,
+                ..
+            } = *frame;
             writer.text(at..end);
             stack.pop();
             writer.close(node, text);
@@ -65,7 +71,13 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
         frame.at = end;
         if writer.open(child) {
             let text = writer.out.text.len();
-            stack.push(Frame { node: Some(child), children: &below[child], at: start, end, text });
+            stack.push(Frame {
+                node: Some(child),
+                children: &below[child],
+                at: start,
+                end,
+                text,
+            });
         }
     }
     writer.out
@@ -81,12 +93,22 @@ pub(crate) fn breaks(block: &Block, alignment: &Alignment, atoms: &[(usize, Span
     }
     let atoms: Vec<Span> = atoms.iter().map(|(_, span)| span.clone()).collect();
     let spaces = target.match_indices(' ').map(|(at, _)| at);
-    let between = alignment.units.iter().filter(|unit| unit.is_word).map(|unit| unit.range.start);
+    let between = alignment
+        .units
+        .iter()
+        .filter(|unit| unit.is_word)
+        .map(|unit| unit.range.start);
     let between = between.filter(|&at| target[..at].ends_with(is_unspaced));
-    let mut candidates: Vec<usize> =
-        spaces.chain(between).filter(|&at| at > 0 && !is_within(&atoms, at)).collect();
+    let mut candidates: Vec<usize> = spaces
+        .chain(between)
+        .filter(|&at| at > 0 && !is_within(&atoms, at))
+        .collect();
     candidates.sort_unstable();
-    let ideals = block.lines.breaks.iter().map(|at| at * target.len() / block.text.len().max(1));
+    let ideals = block
+        .lines
+        .breaks
+        .iter()
+        .map(|at| at * target.len() / block.text.len().max(1));
     nearest(&candidates, ideals)
 }
 
@@ -97,7 +119,9 @@ fn nearest(candidates: &[usize], ideals: impl Iterator<Item = usize>) -> Vec<usi
     for ideal in ideals {
         let next = left.partition_point(|&at| at < ideal);
         let near = next.saturating_sub(1)..left.len().min(next + 1);
-        let Some(best) = near.min_by_key(|&index| left[index].abs_diff(ideal)) else { break };
+        let Some(best) = near.min_by_key(|&index| left[index].abs_diff(ideal)) else {
+            break;
+        };
         chosen.push(left[best]);
         left = &left[best + 1..];
     }
@@ -144,7 +168,11 @@ impl Writer<'_> {
                 self.markup(open, "<");
                 true
             }
-            Kind::Point { raw, space_after, is_space } => {
+            Kind::Point {
+                raw,
+                space_after,
+                is_space,
+            } => {
                 self.point(raw, at, *space_after);
                 self.has_space |= *is_space;
                 if raw.contains('\n') {
@@ -154,7 +182,11 @@ impl Writer<'_> {
             }
             Kind::Atom { raw } if self.layout.spans[node].is_empty() => {
                 let end = self.block.nodes[node].range.end;
-                self.point(raw, at, self.block.text[end..].starts_with(char::is_whitespace));
+                self.point(
+                    raw,
+                    at,
+                    self.block.text[end..].starts_with(char::is_whitespace),
+                );
                 false
             }
             Kind::Atom { raw } => {
@@ -188,7 +220,9 @@ impl Writer<'_> {
         if let Some(Kind::Element { close, label, .. }) =
             node.map(|node| &self.block.nodes[node].kind)
         {
-            let label = label.as_ref().filter(|label| self.out.text[text..] != ***label);
+            let label = label
+                .as_ref()
+                .filter(|label| self.out.text[text..] != ***label);
             match label {
                 Some(label) => self.markup(&format!("][{label}]"), ">"),
                 None => self.markup(close, ">"),
@@ -200,7 +234,9 @@ impl Writer<'_> {
     fn markup(&mut self, raw: &str, kind: &str) {
         self.out.text.push_str(raw);
         // White space is a part of some line breaks, and all of others.
-        let name = Some(raw.trim()).filter(|name| !name.is_empty()).unwrap_or(raw);
+        let name = Some(raw.trim())
+            .filter(|name| !name.is_empty())
+            .unwrap_or(raw);
         if !name.is_empty() {
             self.out.outline.extend(["\0", kind, name, "\0"]);
         }
@@ -210,7 +246,9 @@ impl Writer<'_> {
     fn pay_line(&mut self) {
         if std::mem::take(&mut self.owes_line) && !self.out.text[self.line..].trim().is_empty() {
             // Two spaces at the end of a line mean something in Markdown.
-            self.out.text.truncate(self.out.text.trim_end_matches(' ').len());
+            self.out
+                .text
+                .truncate(self.out.text.trim_end_matches(' ').len());
             self.out.text.push_str(&self.block.lines.newline);
             self.line = self.out.text.len();
             self.last = Some('\n');
@@ -257,7 +295,9 @@ impl Writer<'_> {
             true => self.out.text.push(c),
             false => self.escape.write(&mut self.out.text, self.last, c, after),
         }
-        self.out.outline.extend(Some(c).filter(|c| !c.is_whitespace()));
+        self.out
+            .outline
+            .extend(Some(c).filter(|c| !c.is_whitespace()));
         self.last = Some(c);
     }
 
@@ -279,9 +319,16 @@ impl Writer<'_> {
             self.pay_line();
             self.pay_space(Some(c));
             // Markup of Markdown can be escaped by the character before it.
-            let end =
-                if matches!(self.escape, Escape::Markdown(_)) { range.end } else { target.len() };
-            self.character(c, target[at + c.len_utf8()..end].chars().next(), is_verbatim);
+            let end = if matches!(self.escape, Escape::Markdown(_)) {
+                range.end
+            } else {
+                target.len()
+            };
+            self.character(
+                c,
+                target[at + c.len_utf8()..end].chars().next(),
+                is_verbatim,
+            );
         }
     }
 

@@ -21,15 +21,22 @@ pub(crate) fn sentences(block: &Block) -> Vec<PendingSentence> {
     let borders = block.borders();
     let sentence = |Segment { range, state }: &Segment| match state {
         State::Kept | State::Done(_) => None,
-        State::Reduced => Some(PendingSentence { text: reduced(block, range).text, links: true }),
+        State::Reduced => Some(PendingSentence {
+            text: reduced(block, range).text,
+            links: true,
+        }),
         State::Whole => {
             let text = block.text[range.clone()].to_string();
-            Some(PendingSentence { text, links: divides_words(block, range, &borders) })
+            Some(PendingSentence {
+                text,
+                links: divides_words(block, range, &borders),
+            })
         }
     };
     let arms = block.atoms.iter().flat_map(|atom| &atom.arms);
     let arms = arms.flat_map(|(_, arm)| sentences(arm));
-    arms.chain(block.segments.iter().filter_map(sentence)).collect()
+    arms.chain(block.segments.iter().filter_map(sentence))
+        .collect()
 }
 
 /// Returns whether markup begins or ends between the first and the last word of `range`.
@@ -37,7 +44,9 @@ fn divides_words(block: &Block, range: &Span, borders: &BTreeSet<usize>) -> bool
     let text = &block.text[range.clone()];
     let first = text.find(char::is_alphanumeric).map(|at| range.start + at);
     let last = text.rfind(char::is_alphanumeric).map(|at| range.start + at);
-    let (Some(first), Some(last)) = (first, last) else { return false };
+    let (Some(first), Some(last)) = (first, last) else {
+        return false;
+    };
     borders.range(first..=last).any(|&border| border > first)
 }
 
@@ -78,7 +87,10 @@ fn accept_whole(block: &Block, range: &Span, translated: Translated) -> State {
         return without_atoms(block, range);
     }
     let translated = tidied(&block.text[range.clone()], block, translated);
-    State::Done(AtomText { translated, atoms: atoms.unwrap_or_default() })
+    State::Done(AtomText {
+        translated,
+        atoms: atoms.unwrap_or_default(),
+    })
 }
 
 /// Divides sentences in which an element would lose its words: they are translated piece by piece.
@@ -87,18 +99,31 @@ fn divide(block: &mut Block) {
     if block.nodes.iter().find(is_element).is_none() {
         return;
     }
-    let Layout { alignment, spans, .. } = layout(block);
+    let Layout {
+        alignment, spans, ..
+    } = layout(block);
     let is_empty = |span: &Span| alignment.target[span.clone()].trim().is_empty();
-    let empty = block.nodes.iter().zip(&spans).filter(|(_, span)| is_empty(span));
+    let empty = block
+        .nodes
+        .iter()
+        .zip(&spans)
+        .filter(|(_, span)| is_empty(span));
     let (mut cuts, mut divided) = (BTreeSet::new(), BTreeSet::new());
     for node in empty.map(|(node, _)| node).filter(is_element) {
         let range = trim(&block.text, node.range.clone());
-        let index = block.segments.partition_point(|segment| segment.range.end < range.end);
+        let index = block
+            .segments
+            .partition_point(|segment| segment.range.end < range.end);
         let segment = block.segments.get(index);
-        let is_lost = segment.is_some_and(|Segment { range: sentence, state }| {
-            sentence.start <= range.start
-                && matches!(state, State::Done(done) if !done.translated.text.is_empty())
-        });
+        let is_lost = segment.is_some_and(
+            |Segment {
+                 range: sentence,
+                 state,
+             }| {
+                sentence.start <= range.start
+                    && matches!(state, State::Done(done) if !done.translated.text.is_empty())
+            },
+        );
         let is_whole = is_edge(&block.text, range.start) && is_edge(&block.text, range.end);
         if is_lost && is_whole && has_letters(&block.text[range.clone()]) {
             cuts.extend([range.start, range.end]);
@@ -143,7 +168,11 @@ pub(crate) fn clean(mut translated: Translated) -> Translated {
     };
     translated.text = translated.text.chars().map(replaced).collect();
     let start = translated.text.len() - translated.text.trim_start().len();
-    change(&mut translated, std::iter::empty(), &[(0..start, String::new())]);
+    change(
+        &mut translated,
+        std::iter::empty(),
+        &[(0..start, String::new())],
+    );
     translated.text.truncate(translated.text.trim_end().len());
     translated
 }
@@ -154,7 +183,10 @@ pub(crate) fn clean(mut translated: Translated) -> Translated {
 fn with_stop_of(source: &str, mut translated: Translated) -> Translated {
     let closes = |c: char| matches!(mark(c), Mark::Close | Mark::Quote);
     let body = translated.text.trim_end_matches(closes);
-    let stop = body.chars().next_back().filter(|c| matches!(c, '.' | '。' | '।'));
+    let stop = body
+        .chars()
+        .next_back()
+        .filter(|c| matches!(c, '.' | '。' | '।'));
     let last = source.trim_end_matches(closes).chars().next_back();
     let ends_open = |&c: &char| {
         mark(c) == Mark::Separator || c.is_alphanumeric() && !('\u{e00}'..'\u{f00}').contains(&c)
@@ -163,7 +195,10 @@ fn with_stop_of(source: &str, mut translated: Translated) -> Translated {
         return translated;
     };
     let at = body.len() - stop.len_utf8();
-    let word = body[..at].rsplit(char::is_whitespace).next().unwrap_or_default();
+    let word = body[..at]
+        .rsplit(char::is_whitespace)
+        .next()
+        .unwrap_or_default();
     // An ellipsis, or an abbreviation: "e.g.", or one that the source has.
     if word.is_empty() || word.contains(stop) || source.contains(&body[at - word.len()..]) {
         return translated;
@@ -181,13 +216,24 @@ pub(crate) fn layout(block: &Block) -> Layout {
     let (borders, mut end) = (block.borders(), 0);
     for Segment { range, state } in &block.segments {
         let kept = kept(block, range);
-        let done = if let State::Done(done) = state { done } else { &kept };
+        let done = if let State::Done(done) = state {
+            done
+        } else {
+            &kept
+        };
         let target = &done.translated.text;
         alignment.target += &gap(block, end..range.start, &alignment.target, target);
         let offset = alignment.target.len();
-        atoms.extend(done.atoms.iter().map(|(atom, at)| (*atom, moved(at, 0, offset))));
-        let mut source_atoms: Vec<Span> =
-            done.atoms.iter().map(|(atom, _)| block.atoms[*atom].range.clone()).collect();
+        atoms.extend(
+            done.atoms
+                .iter()
+                .map(|(atom, at)| (*atom, moved(at, 0, offset))),
+        );
+        let mut source_atoms: Vec<Span> = done
+            .atoms
+            .iter()
+            .map(|(atom, _)| block.atoms[*atom].range.clone())
+            .collect();
         source_atoms.sort_by_key(|range| range.start);
         let target_atoms: Vec<Span> = done.atoms.iter().map(|(_, at)| at.clone()).collect();
         alignment.sentence(&Pair {
@@ -202,7 +248,11 @@ pub(crate) fn layout(block: &Block) -> Layout {
     }
     alignment.target += &block.text[end..];
     let spans = project(block, &alignment, &atoms);
-    Layout { alignment, spans, atoms }
+    Layout {
+        alignment,
+        spans,
+        atoms,
+    }
 }
 
 /// A sentence that is its own translation.
@@ -210,7 +260,13 @@ fn kept(block: &Block, range: &Span) -> AtomText {
     let text = block.text[range.clone()].to_string();
     let pair = |atom: usize| (atom, moved(&block.atoms[atom].range, range.start, 0));
     let atoms = block.atoms_in(range).map(pair).collect();
-    AtomText { translated: Translated { text, links: Vec::new() }, atoms }
+    AtomText {
+        translated: Translated {
+            text,
+            links: Vec::new(),
+        },
+        atoms,
+    }
 }
 
 /// The text between two sentences. It is the source's, except between scripts with and without
@@ -218,8 +274,10 @@ fn kept(block: &Block, range: &Span) -> AtomText {
 fn gap(block: &Block, range: Span, before: &str, after: &str) -> String {
     let gap = &block.text[range.clone()];
     let edges = (before.chars().next_back(), after.chars().next());
-    let source =
-        (block.text[..range.start].chars().next_back(), block.text[range.end..].chars().next());
+    let source = (
+        block.text[..range.start].chars().next_back(),
+        block.text[range.end..].chars().next(),
+    );
     let unspaced =
         |(last, next): (Option<char>, Option<char>)| Some((is_unspaced(last?), is_unspaced(next?)));
     match (unspaced(source), unspaced(edges)) {

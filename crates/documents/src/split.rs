@@ -57,11 +57,16 @@ static SEPARATOR: LazyLock<Regex> = LazyLock::new(|| regex(r"\s([|·•‧∙⋅
 /// there is.
 fn items(block: &Block, atoms: &[Span]) -> Vec<usize> {
     let text = &block.text;
-    let marks = SEPARATOR.captures_iter(text).filter_map(|found| found.get(1));
+    let marks = SEPARATOR
+        .captures_iter(text)
+        .filter_map(|found| found.get(1));
     let mut all: Vec<usize> = marks.flat_map(|mark| [mark.start(), mark.end()]).collect();
     let (mut links, mut at) = (Vec::new(), 0);
-    let is_menu =
-        block.nodes.iter().filter(|node| node.is_link() && !node.range.is_empty()).all(|node| {
+    let is_menu = block
+        .nodes
+        .iter()
+        .filter(|node| node.is_link() && !node.range.is_empty())
+        .all(|node| {
             let between = text.get(at..node.range.start);
             at = at.max(node.range.end);
             links.extend([node.range.start, node.range.end]);
@@ -79,7 +84,10 @@ fn parts(text: &str) -> Vec<Span> {
     let (mut all, mut start) = (Vec::new(), 0);
     while text.len() - start > PART_BYTES {
         let limit = text.floor_char_boundary(start + PART_BYTES);
-        let end = match text[start..limit].rfind(". ").or_else(|| text[start..limit].rfind(' ')) {
+        let end = match text[start..limit]
+            .rfind(". ")
+            .or_else(|| text[start..limit].rfind(' '))
+        {
             Some(space) if space > PART_BYTES / 4 => start + space + 1,
             _ => limit,
         };
@@ -110,7 +118,11 @@ fn clauses(text: &str, sentence: Span, atoms: &[Span], fits: &dyn Fn(&str) -> bo
         if range.is_empty() {
             continue;
         }
-        let cut = if fits(&text[range.clone()]) { None } else { middle(text, &range, atoms) };
+        let cut = if fits(&text[range.clone()]) {
+            None
+        } else {
+            middle(text, &range, atoms)
+        };
         match cut {
             Some(cut) => todo.extend([trim(text, cut..range.end), trim(text, range.start..cut)]),
             None => done.push(range),
@@ -129,12 +141,18 @@ fn middle(text: &str, range: &Span, atoms: &[Span]) -> Option<usize> {
         let end = |found: Captures<'_>| Some(found.get(1).or(found.get(0))?.end());
         let ends = pattern.captures_iter(slice).filter_map(end);
         let near = ends.filter(|&end| end.abs_diff(half) <= reach && outside(range.start + end));
-        near.min_by_key(|end| end.abs_diff(half)).map(|end| range.start + end)
+        near.min_by_key(|end| end.abs_diff(half))
+            .map(|end| range.start + end)
     };
     let reaches = [slice.len() / 4, slice.len()];
-    let found = reaches.iter().find_map(|&reach| CUTS.iter().find_map(|cut| nearest(cut, reach)));
+    let found = reaches
+        .iter()
+        .find_map(|&reach| CUTS.iter().find_map(|cut| nearest(cut, reach)));
     found.or_else(|| {
-        let inside = slice.char_indices().map(|(at, _)| range.start + at).filter(|&at| outside(at));
+        let inside = slice
+            .char_indices()
+            .map(|(at, _)| range.start + at)
+            .filter(|&at| outside(at));
         inside.min_by_key(|at| at.abs_diff(range.start + half))
     })
 }
@@ -155,7 +173,11 @@ mod tests {
         let text = "Dr. Smith paid 3.5 dollars. He left the U.S. early. J. R. Doe came.";
         assert_eq!(
             split_text(text, "en"),
-            ["Dr. Smith paid 3.5 dollars.", "He left the U.S. early.", "J. R. Doe came."]
+            [
+                "Dr. Smith paid 3.5 dollars.",
+                "He left the U.S. early.",
+                "J. R. Doe came."
+            ]
         );
         assert_eq!(
             split_text("Das ist z. B. ein Test. Der 2. Weltkrieg endete.", "de"),
@@ -173,7 +195,10 @@ mod tests {
             split_text("He said \"Go.\" Then he left.", "en"),
             ["He said \"Go.\"", "Then he left."]
         );
-        assert_eq!(split_text("„Geh weg.“ Dann ging er.", "de"), ["„Geh weg.“", "Dann ging er."]);
+        assert_eq!(
+            split_text("„Geh weg.“ Dann ging er.", "de"),
+            ["„Geh weg.“", "Dann ging er."]
+        );
     }
 
     #[test]
@@ -183,14 +208,20 @@ mod tests {
             ["これは文です。", "次の文です！"]
         );
         assert_eq!(split_text("كيف حالك؟ نعم.", "ar"), ["كيف حالك؟", "نعم."]);
-        assert_eq!(split_text("यह वाक्य है। दूसरा वाक्य।", "hi"), ["यह वाक्य है।", "दूसरा वाक्य।"]);
+        assert_eq!(
+            split_text("यह वाक्य है। दूसरा वाक्य।", "hi"),
+            ["यह वाक्य है।", "दूसरा वाक्य।"]
+        );
     }
 
     #[test]
     fn a_sentence_does_not_end_within_a_protected_part() {
         let text = "See a! B now. Yes.";
         let atoms = std::slice::from_ref(&(4..8));
-        assert_eq!(sentences(text, atoms, Some("en"), Vec::new()), [0..13, 14..18]);
+        assert_eq!(
+            sentences(text, atoms, Some("en"), Vec::new()),
+            [0..13, 14..18]
+        );
     }
 
     #[test]
@@ -210,9 +241,14 @@ mod tests {
     #[test]
     fn text_without_positions_to_cut_is_cut_anyway() {
         let text = "長".repeat(100);
-        let all = clauses(&text, 0..text.len(), &[], &|part| part.chars().count() <= 10);
+        let all = clauses(&text, 0..text.len(), &[], &|part| {
+            part.chars().count() <= 10
+        });
         assert!(all.iter().all(|range| range.len() <= 30));
-        assert_eq!(all.iter().map(ExactSizeIterator::len).sum::<usize>(), text.len());
+        assert_eq!(
+            all.iter().map(ExactSizeIterator::len).sum::<usize>(),
+            text.len()
+        );
     }
 
     #[test]

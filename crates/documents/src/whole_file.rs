@@ -28,10 +28,18 @@ impl WholeFile {
         if let Some(kind) = OfficeKind::from_extension(kind) {
             let office = Office::read(bytes, kind)?;
             let (text, office) = (office.html(), Some(office));
-            return Ok(Self { text, format: Format::Html, office, charset: None });
+            return Ok(Self {
+                text,
+                format: Format::Html,
+                office,
+                charset: None,
+            });
         }
         let (text, charset) = Charset::decode(&bytes, format(kind)?)?;
-        Ok(Self { charset: Some(charset), ..Self::of_text(text, kind)? })
+        Ok(Self {
+            charset: Some(charset),
+            ..Self::of_text(text, kind)?
+        })
     }
 
     /// A file with the content `text`; `kind` is as in [`read`](Self::read).
@@ -39,12 +47,19 @@ impl WholeFile {
     /// # Errors
     /// If there is no such format of texts.
     pub fn of_text(text: String, kind: &str) -> Result<Self, BrokenFile> {
-        Ok(Self { text, format: format(kind)?, office: None, charset: None })
+        Ok(Self {
+            text,
+            format: format(kind)?,
+            office: None,
+            charset: None,
+        })
     }
 
     /// The encoding's name; `None` for UTF-8, an Office document, or text in memory.
     pub fn encoding(&self) -> Option<&'static str> {
-        self.charset.map(Charset::name).filter(|name| *name != "UTF-8")
+        self.charset
+            .map(Charset::name)
+            .filter(|name| *name != "UTF-8")
     }
 
     /// The number of bytes held in memory. An Office document takes more than its compressed file.
@@ -74,7 +89,9 @@ fn format(kind: &str) -> Result<Format, BrokenFile> {
     let format = kind.parse().ok().or_else(|| Format::from_extension(kind));
     format.ok_or_else(|| {
         let known = WholeFile::extensions().collect::<Vec<_>>().join(", ");
-        BrokenFile(format!("no document format `{kind}`; a file extension is one of {known}"))
+        BrokenFile(format!(
+            "no document format `{kind}`; a file extension is one of {known}"
+        ))
     })
 }
 
@@ -86,12 +103,17 @@ mod tests {
     fn a_text_is_read_by_the_name_of_its_format_or_by_its_extension() {
         for kind in ["markdown", "md", "MARKDOWN", "MD"] {
             let file = WholeFile::read(b"# a".to_vec(), kind).unwrap();
-            assert_eq!((&*file.text, file.format), ("# a", Format::Markdown), "{kind}");
+            assert_eq!(
+                (&*file.text, file.format),
+                ("# a", Format::Markdown),
+                "{kind}"
+            );
             assert_eq!(file.write("# b".into(), [None; 2]), b"# b");
         }
-        for (bytes, kind, fault) in
-            [("\u{e4}", "txt", "not UTF-8"), ("", "docx", "no whole archive")]
-        {
+        for (bytes, kind, fault) in [
+            ("\u{e4}", "txt", "not UTF-8"),
+            ("", "docx", "no whole archive"),
+        ] {
             let bytes: Vec<u8> = bytes.chars().map(|c| c as u8).collect();
             let error = WholeFile::read(bytes, kind).unwrap_err().to_string();
             assert!(error.contains(fault), "{error}");
@@ -106,7 +128,10 @@ mod tests {
         }
         for kind in ["", "pdf", ".txt", "doc"] {
             let message = WholeFile::read(Vec::new(), kind).unwrap_err().to_string();
-            assert!(message.contains(kind) && message.contains("docx"), "{message}");
+            assert!(
+                message.contains(kind) && message.contains("docx"),
+                "{message}"
+            );
         }
     }
 }

@@ -31,7 +31,10 @@ pub(crate) fn tokens(text: &str, range: Span, whole: &[Span]) -> Vec<Token> {
     let (mut all, mut at) = (Vec::new(), range.start);
     for whole in whole {
         plain_tokens(text, at..whole.start, &mut all);
-        all.push(Token { range: whole.clone(), is_word: true });
+        all.push(Token {
+            range: whole.clone(),
+            is_word: true,
+        });
         at = whole.end;
     }
     plain_tokens(text, at..range.end, &mut all);
@@ -40,7 +43,10 @@ pub(crate) fn tokens(text: &str, range: Span, whole: &[Span]) -> Vec<Token> {
 
 /// Returns whether `word` is an abbreviation of single letters (`e.g`) without its last stop.
 fn is_short(word: &str) -> bool {
-    word.contains('.') && word.split('.').all(|part| part.chars().count() == 1 && has_letters(part))
+    word.contains('.')
+        && word
+            .split('.')
+            .all(|part| part.chars().count() == 1 && has_letters(part))
 }
 
 fn plain_tokens(text: &str, range: Span, all: &mut Vec<Token>) {
@@ -53,7 +59,10 @@ fn plain_tokens(text: &str, range: Span, all: &mut Vec<Token>) {
         let is_short = |it: &&mut Token| it.range.end == start && is_short(&text[it.range.clone()]);
         match all.last_mut().filter(|_| token == ".").filter(is_short) {
             Some(last) => last.range.end += 1,
-            None => all.push(Token { range, is_word: has_words(token) }),
+            None => all.push(Token {
+                range,
+                is_word: has_words(token),
+            }),
         }
     }
 }
@@ -100,20 +109,35 @@ mod tests {
     use super::*;
 
     fn listed(text: &str) -> Vec<&str> {
-        tokens(text, 0..text.len(), &[]).into_iter().map(|token| &text[token.range]).collect()
+        tokens(text, 0..text.len(), &[])
+            .into_iter()
+            .map(|token| &text[token.range])
+            .collect()
     }
 
     #[test]
     fn tokens_are_words_numbers_and_marks() {
-        assert_eq!(listed("It's 3.5 km (far)."), ["It's", "3.5", "km", "(", "far", ")", "."]);
-        assert_eq!(listed("日本語 です。"), ["日", "本", "語", "で", "す", "。"]);
+        assert_eq!(
+            listed("It's 3.5 km (far)."),
+            ["It's", "3.5", "km", "(", "far", ")", "."]
+        );
+        assert_eq!(
+            listed("日本語 です。"),
+            ["日", "本", "語", "で", "す", "。"]
+        );
     }
 
     #[test]
     fn a_whole_range_is_one_word() {
         let text = "see a.b/c now";
         let all = tokens(text, 0..text.len(), std::slice::from_ref(&(4..9)));
-        assert_eq!(all[1], Token { range: 4..9, is_word: true });
+        assert_eq!(
+            all[1],
+            Token {
+                range: 4..9,
+                is_word: true
+            }
+        );
         assert_eq!(all.len(), 3);
     }
 

@@ -77,7 +77,9 @@ pub(crate) fn elements(text: &str) -> Result<Vec<Element>, BrokenCatalogue> {
                 }
             }
             Event::Eof => {
-                let Some(index) = open.pop() else { return Ok(all) };
+                let Some(index) = open.pop() else {
+                    return Ok(all);
+                };
                 let name = &all[index].name;
                 let fault = format!("the element `{name}` is not closed; the file may be cut off");
                 return Err(BrokenCatalogue::at(text, all[index].tag.start, fault));
@@ -85,7 +87,11 @@ pub(crate) fn elements(text: &str) -> Result<Vec<Element>, BrokenCatalogue> {
             _ => {}
         }
     }
-    Err(BrokenCatalogue::at(text, 0, "the file has a million elements; divide it"))
+    Err(BrokenCatalogue::at(
+        text,
+        0,
+        "the file has a million elements; divide it",
+    ))
 }
 
 fn element(tag: &BytesStart<'_>, range: Span, parent: Option<usize>) -> Element {

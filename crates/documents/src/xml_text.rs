@@ -21,7 +21,11 @@ pub(crate) fn plain(raw: &str) -> Option<String> {
 
 /// `raw` with escaped text instead of its CDATA sections.
 pub(crate) fn without_sections(raw: &str) -> String {
-    SECTION.replace_all(raw, |found: &Captures<'_>| partial_escape(&found[1]).into_owned()).into()
+    SECTION
+        .replace_all(raw, |found: &Captures<'_>| {
+            partial_escape(&found[1]).into_owned()
+        })
+        .into()
 }
 
 /// The start tag `tag` with `value` as its attribute `name`.
@@ -35,7 +39,11 @@ pub(crate) fn with_attribute(tag: &str, name: &str, value: &str) -> String {
         }
     }
     let end = tag.len() - if tag.ends_with("/>") { 2 } else { 1 };
-    format!("{} {name}=\"{value}\"{}", tag[..end].trim_end(), &tag[end..])
+    format!(
+        "{} {name}=\"{value}\"{}",
+        tag[..end].trim_end(),
+        &tag[end..]
+    )
 }
 
 /// The code of a tag in XLIFF or TMX, and any other tag.

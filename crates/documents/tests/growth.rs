@@ -64,7 +64,10 @@ fn steps() -> u64 {
     if are_counted() {
         return branches::COUNT.load(std::sync::atomic::Ordering::Relaxed);
     }
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: the clock exists, and `time` is written.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
@@ -76,7 +79,10 @@ fn translate(text: &str, format: Format) {
     // A sentence that is its own translation would not be written anew.
     let other = |sentence: &PendingSentence| {
         let Translated { text, links } = reverse(sentence);
-        Translated { text: text.to_ascii_uppercase(), links }
+        Translated {
+            text: text.to_ascii_uppercase(),
+            links,
+        }
     };
     let models: [Model<'_>; 2] = [&other, &|_: &PendingSentence| Translated::default()];
     for model in models.into_iter().take(1 + usize::from(are_counted())) {
@@ -96,7 +102,11 @@ fn translate(text: &str, format: Format) {
 /// and the largest ratio of their steps. Text without sentences is read in parts of 4 KB, within
 /// which work may grow faster.
 fn lengths() -> (usize, usize, f64) {
-    if are_counted() { (16_000, 2, 2.5) } else { (5_000, 8, 20.0) }
+    if are_counted() {
+        (16_000, 2, 2.5)
+    } else {
+        (5_000, 8, 20.0)
+    }
 }
 
 /// The ratio of the steps of the longer document to those of the short one, which has `bytes`.
@@ -122,7 +132,10 @@ fn grows_in_proportion(start: &str, piece: &str, format: Format) -> Result<(), T
         .map(|bytes| growth(start, piece, format, bytes))
         .take_while(|&growth| growth > limit)
         .collect();
-    prop_assert!(all.len() < 3, "{format} {start:?} {piece:?}: {all:.1?} times the work");
+    prop_assert!(
+        all.len() < 3,
+        "{format} {start:?} {piece:?}: {all:.1?} times the work"
+    );
     Ok(())
 }
 
@@ -130,13 +143,20 @@ fn grows_in_proportion(start: &str, piece: &str, format: Format) -> Result<(), T
 fn the_work_of_a_longer_document_is_in_proportion_to_its_length() {
     println!(
         "{}",
-        if are_counted() { "branches are counted" } else { "processor time is measured" }
+        if are_counted() {
+            "branches are counted"
+        } else {
+            "processor time is measured"
+        }
     );
     for format in Format::all() {
         translate("a {b} 12,345 <b>c</b>. d", format);
         for piece in PIECES {
             let starts = if are_counted() { STARTS } else { &STARTS[1..2] };
-            for start in starts.iter().chain((format == Format::Srt).then_some(&SUBTITLE)) {
+            for start in starts
+                .iter()
+                .chain((format == Format::Srt).then_some(&SUBTITLE))
+            {
                 grows_in_proportion(start, piece, format).unwrap_or_else(|error| panic!("{error}"));
             }
         }
@@ -146,12 +166,20 @@ fn the_work_of_a_longer_document_is_in_proportion_to_its_length() {
 #[test]
 #[ignore = "a search: FUZZ_CASES of them, 2,000 unless told otherwise"]
 fn no_pieces_together_take_more_than_in_proportion() {
-    let cases = std::env::var("FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(2000);
+    let cases = std::env::var("FUZZ_CASES")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(2000);
     let pieces = prop::collection::vec(select(PIECES), 1..5);
     let starts = select([STARTS, &[SUBTITLE]].concat());
     let all = (starts, pieces, select(Format::all().collect::<Vec<_>>()));
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
-    let run = TestRunner::new(config)
-        .run(&all, |(start, pieces, format)| grows_in_proportion(start, &pieces.concat(), format));
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let run = TestRunner::new(config).run(&all, |(start, pieces, format)| {
+        grows_in_proportion(start, &pieces.concat(), format)
+    });
     run.unwrap_or_else(|error| panic!("{error}"));
 }

@@ -47,7 +47,12 @@ macro_rules! debug_as_message {
 /// # Errors
 /// Errors of the operating system.
 pub fn open_or_create(path: &Path) -> io::Result<File> {
-    File::options().read(true).write(true).create(true).truncate(false).open(path)
+    File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
 }
 
 /// Renames or removes a file or folder by `attempt`. On Windows that fails while another program, a
@@ -81,7 +86,9 @@ pub fn sync_folder_of(path: &Path) -> io::Result<()> {
 
 /// The folder of `path`; `.` if the path has no folder.
 pub fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]
@@ -95,7 +102,11 @@ mod tests {
     fn a_file_is_replaced_and_nothing_is_left_beside_it() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("settings.json");
-        fs::write(home.path().join(".settings.json.a1b2c3.partial"), "what a kill left").unwrap();
+        fs::write(
+            home.path().join(".settings.json.a1b2c3.partial"),
+            "what a kill left",
+        )
+        .unwrap();
         for content in ["one", "two"] {
             write(&path, content.as_bytes()).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), content);
@@ -112,7 +123,10 @@ mod tests {
             file.write_all(b"half")?;
             Err(io::Error::from(io::ErrorKind::StorageFull))
         };
-        assert_eq!(write_with(&path, full).unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(
+            write_with(&path, full).unwrap_err().kind(),
+            io::ErrorKind::StorageFull
+        );
         assert_eq!(fs::read_to_string(&path).unwrap(), "kept");
         let folder = home.path().join("folder");
         fs::create_dir(&folder).unwrap();
@@ -128,7 +142,11 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("file");
         fs::write(&path, "old").unwrap();
-        let open = File::options().read(true).share_mode(0).open(&path).unwrap();
+        let open = File::options()
+            .read(true)
+            .share_mode(0)
+            .open(&path)
+            .unwrap();
         let scanner = thread::spawn(move || {
             thread::sleep(Duration::from_millis(300));
             drop(open);

@@ -142,11 +142,17 @@ pub fn write_with(
 /// stay.
 pub fn remove_leftovers(folder: &Path) {
     let leftovers = files_named(folder, PREFIX.as_ref(), SUFFIX);
-    let Some(leftovers) = leftovers.filter(|found| !found.is_empty()) else { return };
-    let Some(lock) = lock_file(folder) else { return };
+    let Some(leftovers) = leftovers.filter(|found| !found.is_empty()) else {
+        return;
+    };
+    let Some(lock) = lock_file(folder) else {
+        return;
+    };
     // Then no living process has a temporary file here, because it would hold the lock.
     if lock.try_lock().is_ok() {
-        leftovers.iter().for_each(|path| drop(fs::remove_file(path)));
+        leftovers
+            .iter()
+            .for_each(|path| drop(fs::remove_file(path)));
     }
 }
 
@@ -157,7 +163,12 @@ fn files_named(folder: &Path, prefix: &OsStr, suffix: &str) -> Option<Vec<PathBu
         name.starts_with(prefix.as_encoded_bytes()) && name.ends_with(suffix.as_bytes())
     };
     let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
-    Some(entries.filter(|entry| fits(&entry.file_name())).map(|entry| entry.path()).collect())
+    Some(
+        entries
+            .filter(|entry| fits(&entry.file_name()))
+            .map(|entry| entry.path())
+            .collect(),
+    )
 }
 
 /// Makes an empty file in `folder`.
@@ -175,7 +186,10 @@ fn make(
     }
     #[cfg(not(unix))]
     let _ = readers;
-    Builder::new().prefix(prefix).suffix(suffix).make_in(folder, |path| options.open(path))
+    Builder::new()
+        .prefix(prefix)
+        .suffix(suffix)
+        .make_in(folder, |path| options.open(path))
 }
 
 /// Removes the temporary files of one path whose processes have ended. Their names begin with
@@ -183,7 +197,9 @@ fn make(
 fn remove_abandoned(folder: &Path, prefix: &OsStr) {
     for path in files_named(folder, prefix, PARTIAL).unwrap_or_default() {
         // NFS locks only files that are open for writing.
-        let Ok(file) = File::options().read(true).write(true).open(&path) else { continue };
+        let Ok(file) = File::options().read(true).write(true).open(&path) else {
+            continue;
+        };
         // The lock is held until the name is gone, or another process could take over the file
         // in between.
         if file.try_lock().is_ok() {
@@ -204,7 +220,9 @@ mod tests {
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {
-        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        let entries = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name());
         let mut names: Vec<_> = entries.map(|name| name.into_string().unwrap()).collect();
         names.retain(|name| name != LOCK);
         names.sort();
@@ -252,14 +270,21 @@ mod tests {
     fn leftovers_for_a_path_are_removed_by_the_next_process_that_writes_there() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("a.1-of-4");
-        let of_others = [".a.1-of-40.x1y2z3.partial", ".a.2-of-4.x1y2z3.partial", "a.1-of-4"];
+        let of_others = [
+            ".a.1-of-40.x1y2z3.partial",
+            ".a.2-of-4.x1y2z3.partial",
+            "a.1-of-4",
+        ];
         for name in of_others.iter().chain(&[".a.1-of-4.x1y2z3.partial"]) {
             fs::write(home.path().join(name), "text").unwrap();
         }
         let [first, second] = [(); 2].map(|()| Temporary::beside(&path).unwrap());
         assert!(first.path().exists() && second.path().exists() && names(home.path()).len() == 5);
         for (file, content) in [(first, "one"), (second, "two")] {
-            file.handle().unwrap().write_all(content.as_bytes()).unwrap();
+            file.handle()
+                .unwrap()
+                .write_all(content.as_bytes())
+                .unwrap();
             file.publish(&path).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), content);
         }
@@ -282,6 +307,9 @@ mod tests {
             }
         });
         assert_eq!(names(home.path()).len(), 401);
-        assert_eq!(fs::read_to_string(home.path().join("all")).unwrap().len(), 2);
+        assert_eq!(
+            fs::read_to_string(home.path().join("all")).unwrap().len(),
+            2
+        );
     }
 }

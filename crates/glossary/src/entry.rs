@@ -28,14 +28,22 @@ impl Entry {
     /// # Errors
     /// Returns a [`GlossaryError`] if a term is empty or too long, or has too many translations.
     pub fn new(location: String, source: &str, target: &str) -> Result<Self, GlossaryError> {
-        let stem = source.trim_end().strip_suffix('*').filter(|stem| stem.ends_with(is_in_word));
+        let stem = source
+            .trim_end()
+            .strip_suffix('*')
+            .filter(|stem| stem.ends_with(is_in_word));
         let words = words(stem.unwrap_or(source));
         let is_open = stem.is_some();
         let any_case = words.iter().all(|word| word.text == word.folded);
         match terms(source, target) {
-            Ok((source, targets)) => {
-                Ok(Self { location, source, targets, words, any_case, is_open })
-            }
+            Ok((source, targets)) => Ok(Self {
+                location,
+                source,
+                targets,
+                words,
+                any_case,
+                is_open,
+            }),
             Err(problem) => Err(problem.at(location)),
         }
     }
@@ -43,7 +51,10 @@ impl Entry {
     /// Returns the rank of the entry. Of two entries that begin at the same word, the longer one
     /// has the larger rank, then the more exact one.
     pub(crate) fn rank(&self) -> (usize, usize, bool, bool) {
-        let last = self.words.last().map_or(0, |word| word.text.chars().count());
+        let last = self
+            .words
+            .last()
+            .map_or(0, |word| word.text.chars().count());
         (self.words.len(), last, !self.any_case, !self.is_open)
     }
 
@@ -73,10 +84,14 @@ fn terms(source: &str, target: &str) -> Result<(String, Vec<String>), EntryProbl
 fn checked(side: &'static str, term: &str, text: &str) -> Result<String, EntryProblem> {
     let normal = normalized(term);
     match normal.chars().count() {
-        0 => Err(EntryProblem::Empty { side, text: text.into() }),
-        characters if characters > MOST_CHARACTERS => {
-            Err(EntryProblem::TooLong { term: normal.chars().take(40).collect(), characters })
-        }
+        0 => Err(EntryProblem::Empty {
+            side,
+            text: text.into(),
+        }),
+        characters if characters > MOST_CHARACTERS => Err(EntryProblem::TooLong {
+            term: normal.chars().take(40).collect(),
+            characters,
+        }),
         _ => Ok(normal),
     }
 }

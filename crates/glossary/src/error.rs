@@ -82,6 +82,9 @@ pub enum EntryProblem {
 impl EntryProblem {
     /// The error that names the entry's location.
     pub(crate) fn at(self, location: String) -> GlossaryError {
-        GlossaryError::Entry { location, problem: self }
+        GlossaryError::Entry {
+            location,
+            problem: self,
+        }
     }
 }

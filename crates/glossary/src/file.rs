@@ -13,8 +13,10 @@ impl Glossary {
     /// # Errors
     /// Returns a [`GlossaryError`] that names the file and the line.
     pub fn load(path: &Path) -> Result<Self, GlossaryError> {
-        let bytes = std::fs::read(path)
-            .map_err(|cause| GlossaryError::Unreadable { path: path.into(), cause })?;
+        let bytes = std::fs::read(path).map_err(|cause| GlossaryError::Unreadable {
+            path: path.into(),
+            cause,
+        })?;
         Self::parse(path, &bytes)
     }
 
@@ -38,7 +40,11 @@ impl Glossary {
             let columns: Vec<&str> = text.split('\t').collect();
             let &[source, target] = &columns[..] else {
                 let columns = columns.len();
-                return Err(EntryProblem::Columns { line: text.into(), columns }.at(location));
+                return Err(EntryProblem::Columns {
+                    line: text.into(),
+                    columns,
+                }
+                .at(location));
             };
             glossary.add(Entry::new(location, source, target)?)?;
         }
@@ -50,14 +56,23 @@ impl Glossary {
 /// and may be quoted (RFC 4180) if `has_quotes` is true. Empty rows are left out.
 pub fn rows(text: &str, separator: char, has_quotes: bool) -> Vec<(u64, Vec<String>)> {
     let mut builder = csv::ReaderBuilder::new();
-    builder.delimiter(separator as u8).quoting(has_quotes).has_headers(false).flexible(true);
+    builder
+        .delimiter(separator as u8)
+        .quoting(has_quotes)
+        .has_headers(false)
+        .flexible(true);
     let mut reader = builder.from_reader(text.as_bytes());
     let row = |row: csv::StringRecord| {
         let line = row.position().map_or(1, csv::Position::line);
         (line, row.iter().map(String::from).collect())
     };
     let is_empty = |row: &csv::StringRecord| row.iter().all(|cell| cell.trim().is_empty());
-    reader.records().flatten().filter(|row| !is_empty(row)).map(row).collect()
+    reader
+        .records()
+        .flatten()
+        .filter(|row| !is_empty(row))
+        .map(row)
+        .collect()
 }
 
 #[cfg(test)]
@@ -83,7 +98,10 @@ mod tests {
             .entries()
             .map(|entry| (entry.source.as_str(), entry.targets.as_slice()))
             .collect();
-        assert_eq!(entries[0], ("Haus", &["house".to_owned(), "houses".to_owned()][..]));
+        assert_eq!(
+            entries[0],
+            ("Haus", &["house".to_owned(), "houses".to_owned()][..])
+        );
         assert_eq!(entries[1], ("Hund", &["dog".to_owned()][..]));
         assert_eq!(entries.len(), 2);
     }
@@ -93,20 +111,35 @@ mod tests {
         let message = |bytes: &[u8]| error(bytes).to_string();
         for line in ["Haus", "Haus\thouse\tmaison"] {
             let text = format!("#\n{line}\n");
-            assert!(matches!(problem(text.as_bytes()), EntryProblem::Columns { .. }));
+            assert!(matches!(
+                problem(text.as_bytes()),
+                EntryProblem::Columns { .. }
+            ));
             let message = message(text.as_bytes());
-            assert!(message.starts_with("terms.tsv:2: ") && message.contains("tab"), "{message}");
+            assert!(
+                message.starts_with("terms.tsv:2: ") && message.contains("tab"),
+                "{message}"
+            );
         }
         assert!(matches!(problem(b"a\tb\n\xff\tc"), EntryProblem::NotUtf8));
         assert!(message(b"a\tb\n\xff\tc").starts_with("terms.tsv:2: "));
-        for (line, side) in
-            [("\tb", "source"), (" \tb", "source"), ("a\t", "target"), ("a\tb||c", "target")]
-        {
+        for (line, side) in [
+            ("\tb", "source"),
+            (" \tb", "source"),
+            ("a\t", "target"),
+            ("a\tb||c", "target"),
+        ] {
             let problem = problem(line.as_bytes());
             assert!(matches!(problem, EntryProblem::Empty { side: found, .. } if found == side));
         }
         let long = format!("a\t{}", "x".repeat(201));
-        assert!(matches!(problem(long.as_bytes()), EntryProblem::TooLong { characters: 201, .. }));
+        assert!(matches!(
+            problem(long.as_bytes()),
+            EntryProblem::TooLong {
+                characters: 201,
+                ..
+            }
+        ));
         let many = format!("a\t{}", vec!["x"; 21].join("|"));
         assert!(matches!(
             problem(many.as_bytes()),

@@ -43,9 +43,14 @@ impl Finder {
     /// longest entry, and of two with equal length the case-sensitive one.
     pub fn entries_at(&self, entries: &[Entry], sentence: &[Word]) -> Vec<Option<usize>> {
         let longest = |terms: &Terms| terms.longest(entries, sentence);
-        let both = longest(&self.any_case).into_iter().zip(longest(&self.as_written));
+        let both = longest(&self.any_case)
+            .into_iter()
+            .zip(longest(&self.as_written));
         both.map(|(any_case, as_written)| {
-            any_case.into_iter().chain(as_written).max_by_key(|&number| entries[number].rank())
+            any_case
+                .into_iter()
+                .chain(as_written)
+                .max_by_key(|&number| entries[number].rank())
         })
         .collect()
     }
@@ -53,7 +58,10 @@ impl Finder {
 
 impl Terms {
     fn new(entries: &[Entry], any_case: bool, text: fn(&Word) -> &str) -> Self {
-        let selected = entries.iter().enumerate().filter(|(_, entry)| entry.any_case == any_case);
+        let selected = entries
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| entry.any_case == any_case);
         let mut selected: Vec<(usize, &Entry)> = selected.collect();
         // Entries of the same words are sorted so that those that match any ending come last.
         selected.sort_by_key(|(_, entry)| entry.is_open);
@@ -62,12 +70,19 @@ impl Terms {
             .map(|(number, entry)| (number, backwards(&entry.words, text)))
             .unzip();
         let automaton = NFA::new(terms).expect("terms of less than 2 GB");
-        Self { automaton, numbers, text }
+        Self {
+            automaton,
+            numbers,
+            text,
+        }
     }
 
     /// For each word of `sentence` the number of the longest entry that begins with it.
     fn longest(&self, entries: &[Entry], sentence: &[Word]) -> Vec<Option<usize>> {
-        let start = self.automaton.start_state(Anchored::No).expect("it searches everywhere");
+        let start = self
+            .automaton
+            .start_state(Anchored::No)
+            .expect("it searches everywhere");
         let step = |state, byte| self.automaton.next_state(Anchored::No, state, byte);
         let mut state = start;
         let mut found: Vec<Option<usize>> = (0..sentence.len())
@@ -88,17 +103,26 @@ impl Terms {
     /// longest to the shortest.
     fn longest_at(&self, state: StateID, entries: &[Entry], rest: &[Word]) -> Option<usize> {
         let is_match = self.automaton.is_match(state);
-        let count = if is_match { self.automaton.match_len(state) } else { 0 };
+        let count = if is_match {
+            self.automaton.match_len(state)
+        } else {
+            0
+        };
         let number = |at| self.numbers[self.automaton.match_pattern(state, at).as_usize()];
         let fits = |entry: &Entry| entry.ends_with(&rest[entry.words.len() - 1], self.text);
-        (0..count).map(number).find(|&number| fits(&entries[number]))
+        (0..count)
+            .map(number)
+            .find(|&number| fits(&entries[number]))
     }
 }
 
 /// A term as its sentence reads from its end.
 fn backwards(words: &[Word], text: fn(&Word) -> &str) -> Vec<u8> {
-    let mut bytes: Vec<u8> =
-        words.iter().rev().flat_map(|word| word_backwards(text(word)).chain(joint(word))).collect();
+    let mut bytes: Vec<u8> = words
+        .iter()
+        .rev()
+        .flat_map(|word| word_backwards(text(word)).chain(joint(word)))
+        .collect();
     // Any text may come before a term.
     bytes.truncate(bytes.len() - joint(&words[0]).count());
     bytes

@@ -54,7 +54,11 @@ impl Glossary {
     pub fn add(&mut self, entry: Entry) -> Result<(), GlossaryError> {
         if let Some(&first) = self.by_source.get(&entry.source) {
             let first = self.entries[first].location.clone();
-            return Err(EntryProblem::Duplicate { term: entry.source, first }.at(entry.location));
+            return Err(EntryProblem::Duplicate {
+                term: entry.source,
+                first,
+            }
+            .at(entry.location));
         }
         let number = self.entries.len();
         self.by_source.insert(entry.source.clone(), number);
@@ -76,7 +80,10 @@ impl Glossary {
     /// The approximate memory of the glossary in bytes, including the automaton that finds its
     /// terms.
     pub fn size(&self) -> usize {
-        let texts = self.entries.iter().flat_map(|it| it.targets.iter().chain([&it.source]));
+        let texts = self
+            .entries
+            .iter()
+            .flat_map(|it| it.targets.iter().chain([&it.source]));
         // An entry takes 1 KiB besides its texts, and the words of these eight bytes for each.
         1024 * self.len() + 8 * texts.map(String::len).sum::<usize>()
     }
@@ -90,7 +97,9 @@ impl Glossary {
     fn entries_at(&self, sentence: &[Word]) -> Vec<Option<&Entry>> {
         let finder = self.finder.get_or_init(|| Finder::new(&self.entries));
         let numbers = finder.entries_at(&self.entries, sentence).into_iter();
-        numbers.map(|number| number.map(|number| &self.entries[number])).collect()
+        numbers
+            .map(|number| number.map(|number| &self.entries[number]))
+            .collect()
     }
 }
 
@@ -123,7 +132,10 @@ pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Term> {
         return Vec::new();
     }
     let words = words(sentence);
-    let found: Vec<_> = glossaries.iter().map(|glossary| glossary.entries_at(&words)).collect();
+    let found: Vec<_> = glossaries
+        .iter()
+        .map(|glossary| glossary.entries_at(&words))
+        .collect();
     let (mut wanted, mut seen, mut targets) = (Vec::new(), HashSet::new(), HashSet::new());
     let mut position = 0;
     while position < words.len() {
@@ -141,7 +153,10 @@ pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Term> {
         position += term.len();
         // The translations of an entry are compared once, however often it occurs.
         if seen.insert(std::ptr::from_ref(entry)) && targets.insert(&entry.targets) {
-            wanted.push(Term { source: joined(term), targets: entry.targets.clone() });
+            wanted.push(Term {
+                source: joined(term),
+                targets: entry.targets.clone(),
+            });
         }
     }
     wanted
@@ -167,7 +182,11 @@ mod tests {
 
     fn found(pairs: &[(&str, &str)], sentence: &str) -> String {
         let terms = wanted(&[&glossary(pairs)], sentence);
-        terms.into_iter().map(|term| term.targets.join("|")).collect::<Vec<_>>().join(" ")
+        terms
+            .into_iter()
+            .map(|term| term.targets.join("|"))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     #[test]
@@ -187,7 +206,11 @@ mod tests {
 
     #[test]
     fn the_longest_term_is_taken_and_terms_do_not_overlap() {
-        let pairs = [("rot", "red"), ("rotes Haus", "Red House"), ("Haus am See", "lake house")];
+        let pairs = [
+            ("rot", "red"),
+            ("rotes Haus", "Red House"),
+            ("Haus am See", "lake house"),
+        ];
         assert_eq!(found(&pairs, "Ein rotes   Haus am See"), "Red House");
         assert_eq!(found(&pairs, "Das Haus am See ist rot"), "lake house red");
     }
@@ -196,42 +219,81 @@ mod tests {
     fn a_term_in_lower_case_is_found_in_any_case_and_others_as_they_are_written() {
         let pairs = [("haus", "home"), ("Haus", "house"), ("IT", "IT")];
         assert_eq!(found(&pairs, "HAUS"), "home");
-        assert_eq!(found(&pairs, "Haus"), "house", "the one that is written so is preferred");
+        assert_eq!(
+            found(&pairs, "Haus"),
+            "house",
+            "the one that is written so is preferred"
+        );
         assert_eq!(found(&pairs, "it"), "");
         assert_eq!(found(&[("größe", "size")], "GRÖSSE GRO\u{308}ßE"), "size");
     }
 
     #[test]
     fn a_term_is_found_before_particles_and_with_a_star_before_any_ending() {
-        let pairs = [("사과", "apple"), ("TV", "TV"), ("한국", "Korea"), ("빨간 집", "red house")];
+        let pairs = [
+            ("사과", "apple"),
+            ("TV", "TV"),
+            ("한국", "Korea"),
+            ("빨간 집", "red house"),
+        ];
         assert_eq!(found(&pairs, "나는 사과를 먹고 TV를 본다."), "apple TV");
-        assert_eq!(found(&pairs, "한국에서는 사과들도 빨간 집에서 판다."), "Korea apple red house");
+        assert_eq!(
+            found(&pairs, "한국에서는 사과들도 빨간 집에서 판다."),
+            "Korea apple red house"
+        );
         assert_eq!(found(&pairs, "사과나무와 한국어"), "");
-        let pairs = [("talo*", "house"), ("ev*", "home"), ("Ház*", "house!"), ("talot", "houses")];
-        assert_eq!(found(&pairs, "Talossa on talot. Evde! Házban"), "house houses home house!");
+        let pairs = [
+            ("talo*", "house"),
+            ("ev*", "home"),
+            ("Ház*", "house!"),
+            ("talot", "houses"),
+        ];
+        assert_eq!(
+            found(&pairs, "Talossa on talot. Evde! Házban"),
+            "house houses home house!"
+        );
         assert_eq!(found(&pairs, "házban, kev, (talo)"), "house");
         assert_eq!(
-            found(&[("사과*", "apple"), ("사과", "apples")], "사과나무, 사과는"),
+            found(
+                &[("사과*", "apple"), ("사과", "apples")],
+                "사과나무, 사과는"
+            ),
             "apple apples"
         );
-        assert_eq!(found(&[("C*", "c"), ("*", "star"), ("猫*", "cat")], "C* 猫*"), "c star cat");
+        assert_eq!(
+            found(&[("C*", "c"), ("*", "star"), ("猫*", "cat")], "C* 猫*"),
+            "c star cat"
+        );
     }
 
     #[test]
     fn invisible_characters_hide_no_term() {
-        let pairs = [("Donaudampf\u{AD}schiff", "steamer"), ("das Haus", "the house")];
-        for mark in ['\u{AD}', '\u{200B}', '\u{200D}', '\u{2060}', '\u{FEFF}', '\u{200E}'] {
-            let dirty: String =
-                "Das Donaudampfschiff, das Haus".chars().flat_map(|c| [mark, c]).collect();
+        let pairs = [
+            ("Donaudampf\u{AD}schiff", "steamer"),
+            ("das Haus", "the house"),
+        ];
+        for mark in [
+            '\u{AD}', '\u{200B}', '\u{200D}', '\u{2060}', '\u{FEFF}', '\u{200E}',
+        ] {
+            let dirty: String = "Das Donaudampfschiff, das Haus"
+                .chars()
+                .flat_map(|c| [mark, c])
+                .collect();
             assert_eq!(found(&pairs, &dirty), "steamer the house");
         }
-        assert_eq!(found(&[("کتاب\u{200C}ها", "books")], "کتاب\u{200C}ها خوب"), "books");
+        assert_eq!(
+            found(&[("کتاب\u{200C}ها", "books")], "کتاب\u{200C}ها خوب"),
+            "books"
+        );
     }
 
     #[test]
     fn a_term_is_given_as_it_stands_in_the_sentence() {
         let source = |pairs, sentence| wanted(&[&glossary(pairs)], sentence).remove(0).source;
-        assert_eq!(source(&[("e-mail an", "mail to")], "Eine E-Mail   an alle"), "E-Mail an");
+        assert_eq!(
+            source(&[("e-mail an", "mail to")], "Eine E-Mail   an alle"),
+            "E-Mail an"
+        );
         assert_eq!(source(&[("größe", "size")], "Die GRO\u{308}ßE."), "GRÖßE");
     }
 
@@ -240,8 +302,11 @@ mod tests {
         let words = words(sentence);
         let begins = |entry: &Entry, at: usize| {
             let term_word = entry.words.iter().zip(&words[at..]).enumerate();
-            let text: fn(&Word) -> &str =
-                if entry.any_case { |word| &word.folded } else { |word| &word.text };
+            let text: fn(&Word) -> &str = if entry.any_case {
+                |word| &word.folded
+            } else {
+                |word| &word.text
+            };
             entry.words.len() <= words.len() - at
                 && term_word.into_iter().all(|(index, (term_word, word))| {
                     let same = match index + 1 == entry.words.len() {
@@ -274,12 +339,15 @@ mod tests {
         for _ in 0..2000 {
             let mut text = |words: u32| -> String {
                 let length = 1 + next(words);
-                let words = ["a", "A", "b", " ", " ", "-", "ab", "ß", "사과", "를", "도", "*"];
+                let words = [
+                    "a", "A", "b", " ", " ", "-", "ab", "ß", "사과", "를", "도", "*",
+                ];
                 let word = |_| words[next(12) as usize];
                 (0..length).map(word).collect()
             };
-            let pairs: Vec<(String, String)> =
-                (0..8).map(|number| (text(6), format!("t{number}"))).collect();
+            let pairs: Vec<(String, String)> = (0..8)
+                .map(|number| (text(6), format!("t{number}")))
+                .collect();
             let mut glossary = Glossary::default();
             for (source, target) in &pairs {
                 let location = "1".into();
@@ -287,9 +355,15 @@ mod tests {
                 entry.and_then(|entry| glossary.add(entry)).ok();
             }
             let sentence = text(30);
-            let found: Vec<_> =
-                wanted(&[&glossary], &sentence).into_iter().map(|term| term.targets).collect();
-            assert_eq!(found, by_trying(&glossary, &sentence), "{pairs:?} {sentence:?}");
+            let found: Vec<_> = wanted(&[&glossary], &sentence)
+                .into_iter()
+                .map(|term| term.targets)
+                .collect();
+            assert_eq!(
+                found,
+                by_trying(&glossary, &sentence),
+                "{pairs:?} {sentence:?}"
+            );
             matches += found.len();
         }
         assert!(matches > 1000, "{matches}");
@@ -303,14 +377,24 @@ mod tests {
         let glossary = Glossary::from_pairs(pairs).unwrap();
         let start = std::time::Instant::now();
         assert!(wanted(&[&glossary], &"a ".repeat(40_000)).is_empty());
-        assert_eq!(wanted(&[&glossary], &format!("{}7", "a ".repeat(40_000))).len(), 1);
+        assert_eq!(
+            wanted(&[&glossary], &format!("{}7", "a ".repeat(40_000))).len(),
+            1
+        );
         assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
     }
 
     #[test]
     fn a_term_that_occurs_twice_is_wanted_once() {
-        let pairs = [("Haus", "house|houses"), ("Bau", "house|houses"), ("Hund", "dog")];
-        assert_eq!(found(&pairs, "Haus, Haus, Bau und Hund"), "house|houses dog");
+        let pairs = [
+            ("Haus", "house|houses"),
+            ("Bau", "house|houses"),
+            ("Hund", "dog"),
+        ];
+        assert_eq!(
+            found(&pairs, "Haus, Haus, Bau und Hund"),
+            "house|houses dog"
+        );
     }
 
     #[test]
@@ -320,7 +404,10 @@ mod tests {
             glossary(&[("Haus", "house"), ("Haus am See", "lodge")]),
         );
         let found = |glossaries: &[&Glossary], sentence| {
-            wanted(glossaries, sentence).into_iter().map(|term| term.targets).collect::<Vec<_>>()
+            wanted(glossaries, sentence)
+                .into_iter()
+                .map(|term| term.targets)
+                .collect::<Vec<_>>()
         };
         assert_eq!(found(&[&first, &base], "Haus"), [["home"]]);
         assert_eq!(found(&[&base, &first], "Haus"), [["house"]]);
@@ -331,20 +418,33 @@ mod tests {
     #[test]
     fn of_too_many_terms_the_longest_are_wanted_in_their_order() {
         let term = |number: usize| "x".repeat(1 + number * 7 % 100);
-        let pairs: Vec<_> = (0..100).map(|number| (term(number), number.to_string())).collect();
+        let pairs: Vec<_> = (0..100)
+            .map(|number| (term(number), number.to_string()))
+            .collect();
         let sentence: Vec<_> = (0..100).map(term).collect();
         let glossary = Glossary::from_pairs(pairs).unwrap();
         let found = longest(wanted(&[&glossary], &sentence.join(" ")));
         let found: Vec<_> = found.into_iter().flat_map(|term| term.targets).collect();
         let expected = (0..100).filter(|&number| term(number).len() > 100 - MOST_TERMS);
-        assert_eq!(found, expected.map(|number| number.to_string()).collect::<Vec<_>>());
+        assert_eq!(
+            found,
+            expected
+                .map(|number| number.to_string())
+                .collect::<Vec<_>>()
+        );
     }
 
     #[test]
     fn pairs_are_named_by_their_number() {
         let error = Glossary::from_pairs([("a", "b"), ("", "c")]).unwrap_err();
-        assert!(error.to_string().starts_with("pair 2 of the glossary: "), "{error}");
+        assert!(
+            error.to_string().starts_with("pair 2 of the glossary: "),
+            "{error}"
+        );
         let error = Glossary::from_pairs([("a", "b"), ("a", "c")]).unwrap_err();
-        assert!(error.to_string().contains("was given before (pair 1"), "{error}");
+        assert!(
+            error.to_string().contains("was given before (pair 1"),
+            "{error}"
+        );
     }
 }

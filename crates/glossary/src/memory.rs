@@ -68,7 +68,9 @@ impl TranslationMemory {
         let key = hash(&normal(source));
         let index = self.ends.len() as u32;
         let is_known = |&known: &u32| self.pair(known) == [source, translation];
-        if [source, translation].iter().any(|side| side.trim().is_empty())
+        if [source, translation]
+            .iter()
+            .any(|side| side.trim().is_empty())
             || self.exact.get(&key).is_some_and(is_known)
         {
             return;
@@ -78,7 +80,10 @@ impl TranslationMemory {
         self.text += translation;
         self.ends.push([middle, self.text.len()]);
         self.exact.insert(key, index);
-        for word in words(source).iter().filter(|word| word.starts_with(is_letter)) {
+        for word in words(source)
+            .iter()
+            .filter(|word| word.starts_with(is_letter))
+        {
             let pairs = self.words.entry(hash(word)).or_default();
             if pairs.last() != Some(&index) {
                 pairs.push(index);
@@ -103,12 +108,18 @@ impl TranslationMemory {
     /// does not grow with the memory.
     pub fn nearest(&self, source: &str) -> Option<MemoryMatch<'_>> {
         if let Some([source, translation]) = self.equal(source) {
-            return Some(MemoryMatch { source, translation, score: 1.0 });
+            return Some(MemoryMatch {
+                source,
+                translation,
+                score: 1.0,
+            });
         }
         let sought = words(source);
         let distinct: BTreeSet<u64> = sought.iter().map(|word| hash(word)).collect();
-        let mut lists: Vec<&Vec<u32>> =
-            distinct.iter().filter_map(|word| self.words.get(word)).collect();
+        let mut lists: Vec<&Vec<u32>> = distinct
+            .iter()
+            .filter_map(|word| self.words.get(word))
+            .collect();
         lists.sort_by_key(|pairs| pairs.len());
         let mut shared: HashMap<u32, usize> = HashMap::new();
         for &index in lists.into_iter().flatten().take(MOST_VISITED) {
@@ -118,12 +129,22 @@ impl TranslationMemory {
         candidates.sort_unstable_by_key(|&(index, count)| (Reverse(count), index));
         candidates.truncate(8 * MOST_COMPARED);
         candidates.sort_by_cached_key(|&(index, count)| {
-            (Reverse(count), self.pair(index)[0].len().abs_diff(source.len()))
+            (
+                Reverse(count),
+                self.pair(index)[0].len().abs_diff(source.len()),
+            )
         });
-        let matches = candidates.into_iter().take(MOST_COMPARED).map(|(index, _)| {
-            let [source, translation] = self.pair(index);
-            MemoryMatch { source, translation, score: likeness(&sought, &words(source)).min(MOST) }
-        });
+        let matches = candidates
+            .into_iter()
+            .take(MOST_COMPARED)
+            .map(|(index, _)| {
+                let [source, translation] = self.pair(index);
+                MemoryMatch {
+                    source,
+                    translation,
+                    score: likeness(&sought, &words(source)).min(MOST),
+                }
+            });
         let best = matches.max_by(|a, b| a.score.total_cmp(&b.score));
         best.filter(|best| best.score >= LEAST)
     }
@@ -131,7 +152,9 @@ impl TranslationMemory {
     /// The source and the translation of the pair `index`.
     fn pair(&self, index: u32) -> [&str; 2] {
         let index = index as usize;
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before][1]);
+        let start = index
+            .checked_sub(1)
+            .map_or(0, |before| self.ends[before][1]);
         let [middle, end] = self.ends[index];
         [&self.text[start..middle], &self.text[middle..end]]
     }
@@ -140,7 +163,9 @@ impl TranslationMemory {
 impl<S: AsRef<str>, T: AsRef<str>> FromIterator<(S, T)> for TranslationMemory {
     fn from_iter<I: IntoIterator<Item = (S, T)>>(pairs: I) -> Self {
         let mut memory = Self::default();
-        pairs.into_iter().for_each(|(from, to)| memory.push(from.as_ref(), to.as_ref()));
+        pairs
+            .into_iter()
+            .for_each(|(from, to)| memory.push(from.as_ref(), to.as_ref()));
         memory
     }
 }
@@ -155,7 +180,11 @@ fn hash(text: &str) -> u64 {
 fn normal(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = words.join(" ");
-    if text.is_ascii() { text } else { text.nfc().collect() }
+    if text.is_ascii() {
+        text
+    } else {
+        text.nfc().collect()
+    }
 }
 
 /// The words of `text` in small letters, and its other signs. A character of a script without
@@ -165,7 +194,9 @@ fn words(text: &str) -> Vec<String> {
     let mut continues = false;
     for c in normal(text).chars() {
         if continues && is_in_word(c) {
-            all.last_mut().expect("a word was begun").extend(c.to_lowercase());
+            all.last_mut()
+                .expect("a word was begun")
+                .extend(c.to_lowercase());
             continue;
         }
         continues = is_in_word(c);
@@ -223,7 +254,11 @@ mod tests {
         ] {
             let found = memory.nearest(source).unwrap();
             assert!(found.source.ends_with(['d', 'す']), "{source}");
-            assert!((found.score - score).abs() < 1e-9, "{source}: {}", found.score);
+            assert!(
+                (found.score - score).abs() < 1e-9,
+                "{source}: {}",
+                found.score
+            );
         }
         assert!(memory.nearest("No cat").is_none() && memory.nearest("").is_none());
     }
@@ -232,6 +267,9 @@ mod tests {
     fn the_likeness_is_that_of_word_edits() {
         let score = |one: &str, other: &str| likeness(&words(one), &words(other));
         assert_eq!(score("a b c d", "a x c"), 0.5);
-        assert_eq!((score("", ""), score("a", ""), score("a b", "a b")), (1.0, 0.0, 1.0));
+        assert_eq!(
+            (score("", ""), score("a", ""), score("a b", "a b")),
+            (1.0, 0.0, 1.0)
+        );
     }
 }

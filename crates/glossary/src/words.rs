@@ -74,9 +74,14 @@ pub fn past(rest: impl Iterator<Item = char>, marks: impl Iterator<Item = char>)
         end += c.len_utf8();
         (c, end)
     });
-    let marks = marks.take_while(|&c| !is_letter(c)).filter(|c| !c.is_whitespace()).map(mark);
+    let marks = marks
+        .take_while(|&c| !is_letter(c))
+        .filter(|c| !c.is_whitespace())
+        .map(mark);
     let both = marks.zip(ends.filter(|(c, _)| !c.is_whitespace()));
-    let same = both.take(MOST_MARKS).take_while(|&(kind, (c, _))| !is_letter(c) && mark(c) == kind);
+    let same = both
+        .take(MOST_MARKS)
+        .take_while(|&(kind, (c, _))| !is_letter(c) && mark(c) == kind);
     same.last().map_or(0, |(_, (_, end))| end)
 }
 
@@ -107,7 +112,11 @@ pub(crate) fn normalized(text: &str) -> String {
 pub(crate) fn joined(words: &[Word]) -> String {
     let mut text = String::new();
     for word in words {
-        text.push_str(if word.spaced && !text.is_empty() { " " } else { "" });
+        text.push_str(if word.spaced && !text.is_empty() {
+            " "
+        } else {
+            ""
+        });
         text.push_str(&word.text);
     }
     text
@@ -124,11 +133,17 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
         }
         match words.last_mut().filter(|_| open && is_in_word(c)) {
             Some(word) => word.text.push(c),
-            None => words.push(Word { text: c.into(), folded: String::new(), spaced }),
+            None => words.push(Word {
+                text: c.into(),
+                folded: String::new(),
+                spaced,
+            }),
         }
         (spaced, open) = (false, is_in_word(c));
     }
-    words.iter_mut().for_each(|word| word.folded = word.text.to_lowercase());
+    words
+        .iter_mut()
+        .for_each(|word| word.folded = word.text.to_lowercase());
     words
 }
 
@@ -144,7 +159,9 @@ const OF_OBJECTS: [&str; 2] = ["을", "를"];
 /// Returns whether `rest`, which is written to a word that ends in `word`, consists of particles
 /// that agree with it in sound. The sound of a word in another script is unknown.
 pub(crate) fn are_particles(word: &str, rest: &str) -> bool {
-    let Some(last) = word.chars().next_back() else { return false };
+    let Some(last) = word.chars().next_back() else {
+        return false;
+    };
     let is_syllable = final_of(last).is_some() && word.chars().nth(1).is_none();
     let is_short = rest.chars().nth(1).is_none() && !OF_OBJECTS.contains(&rest);
     rest.chars().nth(SYLLABLES).is_none()
@@ -161,9 +178,13 @@ fn is_row_of_particles(last: char, rest: &str, most: usize) -> bool {
         Some(8) => class([true, true, false, false, true]),
         Some(_) => class([true, true, false, true, false]),
     };
-    let mut particles = classes.filter(|(_, after)| *after).flat_map(|(all, _)| all.split(' '));
+    let mut particles = classes
+        .filter(|(_, after)| *after)
+        .flat_map(|(all, _)| all.split(' '));
     particles.any(|particle| {
-        let rest = rest.strip_prefix(particle).map(|rest| (rest, particle.chars().next_back()));
+        let rest = rest
+            .strip_prefix(particle)
+            .map(|rest| (rest, particle.chars().next_back()));
         rest.is_some_and(|(rest, last)| {
             rest.is_empty()
                 || most > 1 && last.is_some_and(|last| is_row_of_particles(last, rest, most - 1))
@@ -173,7 +194,9 @@ fn is_row_of_particles(last: char, rest: &str, most: usize) -> bool {
 
 /// The number of the final consonant of a syllable of Hangul: 0 for none, 8 for ㄹ.
 fn final_of(c: char) -> Option<u32> {
-    let syllable = u32::from(c).checked_sub(0xAC00).filter(|&syllable| syllable < 11172);
+    let syllable = u32::from(c)
+        .checked_sub(0xAC00)
+        .filter(|&syllable| syllable < 11172);
     syllable.map(|syllable| syllable % 28)
 }
 
@@ -187,7 +210,10 @@ mod tests {
 
     #[test]
     fn words_are_runs_of_letters_and_digits_and_signs_stand_alone() {
-        assert_eq!(texts("E-Mail, 3x  pro Tag."), ["E", "-", "Mail", ",", "3x", "pro", "Tag", "."]);
+        assert_eq!(
+            texts("E-Mail, 3x  pro Tag."),
+            ["E", "-", "Mail", ",", "3x", "pro", "Tag", "."]
+        );
         assert_eq!(texts("猫が好き"), ["猫", "が", "好", "き"]);
         assert!(texts(" \t\n").is_empty());
     }
@@ -207,7 +233,10 @@ mod tests {
                 "사과",
                 "를 는 가 와 로 도 만 의 에서 까지 들 들을 들에게 처럼 입니다 였다 로부터 에서는 에서도 만이라도 라고",
             ),
-            ("책상", "을 은 이 과 으로 에 위에 이다 이나 이라는 으로부터 에서만"),
+            (
+                "책상",
+                "을 은 이 과 으로 에 위에 이다 이나 이라는 으로부터 에서만",
+            ),
             ("서울", "로 에서 은 이 과 을 에서의 까지만"),
             ("책", "을 에서 으로 까지 이다 에는"),
             ("TV", "를 은 에서 와 로 으로"),
@@ -217,7 +246,10 @@ mod tests {
             }
         }
         for (word, rests) in [
-            ("사과", "을 은 이 과 으로 나무 하다 주스 문 를를을 x 1 한 를a"),
+            (
+                "사과",
+                "을 은 이 과 으로 나무 하다 주스 문 를를을 x 1 한 를a",
+            ),
             ("책상", "를 는 가 와 로 보 다리"),
             ("서울", "으로 시 역 대학교"),
             ("대한", "민국"),

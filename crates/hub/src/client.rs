@@ -70,7 +70,9 @@ impl Client {
             let roots = RootCerts::new_with_certs(&certificates.collect::<Vec<_>>());
             config = config.tls_config(TlsConfig::builder().root_certs(roots).build());
         }
-        Ok(Self { agent: config.build().into() })
+        Ok(Self {
+            agent: config.build().into(),
+        })
     }
 
     /// The answer to a request of `url`, from its byte `from` on if the server can. All of it takes
@@ -89,15 +91,18 @@ impl Client {
         if from > 0 {
             request = request.header("Range", format!("bytes={from}-"));
         }
-        let response = request.call().map_err(|cause| HubError::unreachable(url, cause))?;
+        let response = request
+            .call()
+            .map_err(|cause| HubError::unreachable(url, cause))?;
         let url = url.to_owned();
         match response.status().as_u16() {
             200 | 206 | 416 => Ok(response),
             401 | 403 => Err(HubError::Denied(url)),
             404 => Err(HubError::NotFound(url)),
-            status @ (429 | 500..) => {
-                Err(HubError::unreachable(&url, format_args!("the server answers {status}")))
-            }
+            status @ (429 | 500..) => Err(HubError::unreachable(
+                &url,
+                format_args!("the server answers {status}"),
+            )),
             status => Err(HubError::Status { url, status }),
         }
     }
@@ -133,16 +138,24 @@ impl Client {
             // The file keeps its name, because another process may wait for its lock.
             file.set_len(0).map_err(io)?;
             let (url, expected) = (remote.url.clone(), remote.hash.text().to_owned());
-            return Err(HubError::Hash { url, expected, found });
+            return Err(HubError::Hash {
+                url,
+                expected,
+                found,
+            });
         }
-        file.sync_all().and_then(|()| fs::rename(&partial, remote.path)).map_err(io)?;
+        file.sync_all()
+            .and_then(|()| fs::rename(&partial, remote.path))
+            .map_err(io)?;
         burnformer_files::sync_folder_of(remote.path).map_err(io)
     }
 
     /// Asks for what `file` lacks until it has the size that it should have.
     fn complete(&self, remote: &Remote, file: &mut File, watch: &mut Watch) -> Result<()> {
         let length = |file: &File| {
-            file.metadata().map(|found| found.len()).map_err(|e| HubError::io(remote.path, e))
+            file.metadata()
+                .map(|found| found.len())
+                .map_err(|e| HubError::io(remote.path, e))
         };
         let mut in_vain = 0;
         for attempt in 1.. {
@@ -151,7 +164,11 @@ impl Client {
                 break;
             }
             let answer = self.append(remote, before, file, watch);
-            in_vain = if length(file)? > before { 0 } else { in_vain + 1 };
+            in_vain = if length(file)? > before {
+                0
+            } else {
+                in_vain + 1
+            };
             match answer {
                 Err(HubError::Unreachable { .. })
                     if in_vain < VAIN_ATTEMPTS && attempt < ATTEMPTS =>
@@ -173,7 +190,9 @@ impl Client {
         watch: &mut Watch,
     ) -> Result<()> {
         let io = |cause| HubError::io(remote.path, cause);
-        let Remote { url, size, name, .. } = remote;
+        let Remote {
+            url, size, name, ..
+        } = remote;
         let response = self.get(url, remote.token, before, None)?;
         let mut done = before;
         if response.status() != 206 {
@@ -184,13 +203,20 @@ impl Client {
             return Err(HubError::answer(url, "it is another part of the file"));
         }
         if response.status() == 416 {
-            return Err(HubError::unreachable(url, "the server has less of the file"));
+            return Err(HubError::unreachable(
+                url,
+                "the server has less of the file",
+            ));
         }
         file.seek(SeekFrom::Start(done)).map_err(io)?;
         let mut body = response.into_body().into_reader();
         let mut buffer = vec![0; 1 << 16];
         loop {
-            if !watch(Progress { file: name, done, size: *size }) {
+            if !watch(Progress {
+                file: name,
+                done,
+                size: *size,
+            }) {
                 return Err(HubError::Interrupted);
             }
             match body.read(&mut buffer) {
@@ -224,7 +250,11 @@ fn lock(remote: &Remote, file: &File, watch: &mut Watch) -> Result<()> {
             Err(TryLockError::WouldBlock) => {}
         }
         let done = file.metadata().map_err(io)?.len();
-        if !watch(Progress { file: remote.name, done, size: remote.size }) {
+        if !watch(Progress {
+            file: remote.name,
+            done,
+            size: remote.size,
+        }) {
             return Err(HubError::Interrupted);
         }
         sleep(LOOK);
@@ -233,7 +263,10 @@ fn lock(remote: &Remote, file: &File, watch: &mut Watch) -> Result<()> {
 
 /// Returns whether the part of a file in `response` begins at byte `at`.
 fn begins_at(response: &Response<Body>, at: u64) -> bool {
-    let range = response.headers().get("Content-Range").and_then(|value| value.to_str().ok());
+    let range = response
+        .headers()
+        .get("Content-Range")
+        .and_then(|value| value.to_str().ok());
     range.is_some_and(|range| range.starts_with(&format!("bytes {at}-")))
 }
 

@@ -103,14 +103,23 @@ pub enum HubError {
 
 impl HubError {
     pub(crate) fn io(path: &Path, cause: io::Error) -> Self {
-        Self::Io { path: path.into(), cause }
+        Self::Io {
+            path: path.into(),
+            cause,
+        }
     }
 
     pub(crate) fn answer(url: &str, cause: impl ToString) -> Self {
-        Self::Answer { url: url.into(), cause: cause.to_string() }
+        Self::Answer {
+            url: url.into(),
+            cause: cause.to_string(),
+        }
     }
 
     pub(crate) fn unreachable(url: &str, cause: impl ToString) -> Self {
-        Self::Unreachable { url: url.into(), cause: cause.to_string() }
+        Self::Unreachable {
+            url: url.into(),
+            cause: cause.to_string(),
+        }
     }
 }

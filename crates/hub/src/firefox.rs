@@ -58,7 +58,12 @@ pub fn fetch(
         let versions = whole.filter_map(|entry| entry.file_name().into_string().ok());
         let revision = versions.max_by(|a, b| compare(a, b))?;
         let folder = folder.join(&revision);
-        Some(Download { folder, revision, licence: None, is_stale: true })
+        Some(Download {
+            folder,
+            revision,
+            licence: None,
+            is_stale: true,
+        })
     };
     if settings.offline {
         let (name, cache) = (format!("firefox:{source}-{target}"), settings.cache.clone());
@@ -76,24 +81,43 @@ pub fn fetch(
     let is_hash = |hash: &str| hash.len() == 64 && is_plain(hash);
     let is_sound = |file: &&Record| is_plain(&file.name) && is_hash(&file.attachment.hash);
     if !is_plain(&revision) || !files.iter().all(is_sound) {
-        return Err(HubError::answer(&url, "a name, a version or a hash has a wrong form"));
+        return Err(HubError::answer(
+            &url,
+            "a name, a version or a hash has a wrong form",
+        ));
     }
     let server: Value = client.json(&root, None)?;
     let base_url = server["capabilities"]["attachments"]["base_url"].as_str();
     let base_url = base_url.ok_or_else(|| HubError::answer(&root, "it has no base_url"))?;
     let folder = folder.join(&revision);
     for file in files {
-        let Attachment { hash, size, location } = &file.attachment;
+        let Attachment {
+            hash,
+            size,
+            location,
+        } = &file.attachment;
         let url = format!("{}/{location}", base_url.trim_end_matches('/'));
         let (path, hash) = (folder.join(&file.name), Hash::Sha256(hash.clone()));
-        let remote = Remote { url, token: None, name: &file.name, size: *size, hash, path: &path };
+        let remote = Remote {
+            url,
+            token: None,
+            name: &file.name,
+            size: *size,
+            hash,
+            path: &path,
+        };
         client.download(&remote, watch)?;
     }
     let mark = folder.join(COMPLETE);
     if !mark.exists() {
         std::fs::write(&mark, "").map_err(|cause| HubError::io(&mark, cause))?;
     }
-    Ok(Download { folder, revision, licence: None, is_stale: false })
+    Ok(Download {
+        folder,
+        revision,
+        licence: None,
+        is_stale: false,
+    })
 }
 
 /// The files of the newest model of a pair.
@@ -102,16 +126,23 @@ fn files<'a>(source: &str, target: &str, records: &'a [Record]) -> Result<Vec<&'
     let pair = format!("{source}-{target}");
     let is_own = |file: &&Record| format!("{}-{}", file.from_lang, file.to_lang) == pair;
     let models = records.iter().filter(|file| file.file_type == "model");
-    let newest = models.clone().filter(is_own).max_by(|a, b| compare(&a.version, &b.version));
+    let newest = models
+        .clone()
+        .filter(is_own)
+        .max_by(|a, b| compare(&a.version, &b.version));
     let Some(newest) = newest else {
-        let mut known: Vec<String> =
-            models.map(|file| format!("{}-{}", file.from_lang, file.to_lang)).collect();
+        let mut known: Vec<String> = models
+            .map(|file| format!("{}-{}", file.from_lang, file.to_lang))
+            .collect();
         known.sort();
         known.dedup();
         let (from, to, known) = (source.into(), target.into(), known.join(", "));
         return Err(HubError::NoPair { from, to, known });
     };
-    let newest_files = records.iter().filter(is_own).filter(|file| file.version == newest.version);
+    let newest_files = records
+        .iter()
+        .filter(is_own)
+        .filter(|file| file.version == newest.version);
     Ok(newest_files.collect())
 }
 
@@ -121,7 +152,12 @@ fn compare(a: &str, b: &str) -> Ordering {
     let key = |version: &str| {
         let is_release = !version.chars().any(char::is_alphabetic);
         let numbers = version.split(|c: char| !c.is_ascii_digit());
-        (is_release, numbers.filter_map(|number| number.parse().ok()).collect::<Vec<u64>>())
+        (
+            is_release,
+            numbers
+                .filter_map(|number| number.parse().ok())
+                .collect::<Vec<u64>>(),
+        )
     };
     key(a).cmp(&key(b))
 }

@@ -41,7 +41,9 @@ struct Lfs {
 
 /// The folder of all revisions of the model `name`.
 pub fn folder(name: &str, settings: &Settings) -> PathBuf {
-    settings.cache.join(format!("models--{}", name.replace('/', "--")))
+    settings
+        .cache
+        .join(format!("models--{}", name.replace('/', "--")))
 }
 
 /// Fetches the files that the model `name` has at `revision`. Without the server, it returns those
@@ -81,7 +83,14 @@ pub fn fetch(
         })?;
         let path = folder.join("blobs").join(hash.text());
         let url = format!("{endpoint}/{name}/resolve/{}/{}", info.sha, file.name);
-        let remote = Remote { url, token, name: &file.name, size, hash, path: &path };
+        let remote = Remote {
+            url,
+            token,
+            name: &file.name,
+            size,
+            hash,
+            path: &path,
+        };
         client.download(&remote, watch)?;
         fs::create_dir_all(&snapshot)
             .and_then(|()| link_to(&path, &link))
@@ -89,22 +98,36 @@ pub fn fetch(
     }
     if revision != info.sha {
         let path = folder.join("refs").join(revision);
-        if fs::read_to_string(&path).ok().is_none_or(|commit| commit.trim() != info.sha) {
+        if fs::read_to_string(&path)
+            .ok()
+            .is_none_or(|commit| commit.trim() != info.sha)
+        {
             fs::create_dir_all(burnformer_files::folder_of(&path))
                 .and_then(|()| burnformer_files::write(&path, info.sha.as_bytes()))
                 .map_err(|cause| HubError::io(&path, cause))?;
         }
     }
-    let licence = info.tags.iter().find_map(|tag| tag.strip_prefix("license:"));
+    let licence = info
+        .tags
+        .iter()
+        .find_map(|tag| tag.strip_prefix("license:"));
     let licence = licence.map(str::to_owned);
-    Ok(Download { folder: snapshot, revision: info.sha, licence, is_stale: false })
+    Ok(Download {
+        folder: snapshot,
+        revision: info.sha,
+        licence,
+        is_stale: false,
+    })
 }
 
 /// The files of a revision in the cache.
 fn cached(folder: &Path, revision: &str) -> Option<Download> {
     let commit = match is_hash(revision, 40) {
         true => revision.to_owned(),
-        false => fs::read_to_string(folder.join("refs").join(revision)).ok()?.trim().to_owned(),
+        false => fs::read_to_string(folder.join("refs").join(revision))
+            .ok()?
+            .trim()
+            .to_owned(),
     };
     let snapshot = folder.join("snapshots").join(&commit);
     let is_there = is_hash(&commit, 40) && snapshot.is_dir();
@@ -120,12 +143,28 @@ fn cached(folder: &Path, revision: &str) -> Option<Download> {
 /// format.
 fn wanted<'a>(name: &str, files: &'a [Sibling]) -> Result<Vec<&'a Sibling>> {
     let ends = |file: &Sibling, ends: &[&str]| ends.iter().any(|end| file.name.ends_with(end));
-    let weights = [&["model.safetensors"][..], &["pytorch_model.bin"], &["model.bin"], &[".npz"]];
+    let weights = [
+        &["model.safetensors"][..],
+        &["pytorch_model.bin"],
+        &["model.bin"],
+        &[".npz"],
+    ];
     let plain = || files.iter().filter(|file| is_plain(&file.name));
-    let weights = weights.iter().find(|&&names| plain().any(|file| ends(file, names)));
+    let weights = weights
+        .iter()
+        .find(|&&names| plain().any(|file| ends(file, names)));
     let weights = *weights.ok_or_else(|| HubError::NoWeights(name.into()))?;
-    let text = [".json", ".txt", ".spm", ".model", ".yml", "shortlist.safetensors"];
-    Ok(plain().filter(|file| ends(file, weights) || ends(file, &text)).collect())
+    let text = [
+        ".json",
+        ".txt",
+        ".spm",
+        ".model",
+        ".yml",
+        "shortlist.safetensors",
+    ];
+    Ok(plain()
+        .filter(|file| ends(file, weights) || ends(file, &text))
+        .collect())
 }
 
 /// The size and the hash of a file.
@@ -145,7 +184,8 @@ fn is_hash(text: &str, digits: usize) -> bool {
 /// time.
 fn link_to(blob: &Path, link: &Path) -> io::Result<()> {
     let is_taken = |made: &io::Result<()>| {
-        made.as_ref().is_err_and(|cause| cause.kind() == io::ErrorKind::AlreadyExists)
+        made.as_ref()
+            .is_err_and(|cause| cause.kind() == io::ErrorKind::AlreadyExists)
     };
     let mut made = make_link(blob, link);
     if is_taken(&made) && !link.exists() {
@@ -153,7 +193,11 @@ fn link_to(blob: &Path, link: &Path) -> io::Result<()> {
         let _ = fs::remove_file(link);
         made = make_link(blob, link);
     }
-    if is_taken(&made) && link.exists() { Ok(()) } else { made }
+    if is_taken(&made) && link.exists() {
+        Ok(())
+    } else {
+        made
+    }
 }
 
 fn make_link(blob: &Path, link: &Path) -> io::Result<()> {
@@ -181,7 +225,9 @@ mod tests {
         let link = snapshot.join("file");
         std::thread::scope(|scope| {
             let threads = [(); 8].map(|()| scope.spawn(|| link_to(&blob, &link)));
-            threads.into_iter().for_each(|thread| thread.join().unwrap().unwrap());
+            threads
+                .into_iter()
+                .for_each(|thread| thread.join().unwrap().unwrap());
         });
         assert_eq!(fs::read_to_string(&link).unwrap(), "content");
         fs::remove_file(&link).unwrap();

@@ -40,22 +40,42 @@ impl ModelName {
     pub fn of_hub(text: &str) -> Result<Self> {
         let (name, revision) = text.split_once('@').unwrap_or((text, "main"));
         let parts: Vec<&str> = name.split('/').collect();
-        match parts.len() == 2 && parts.iter().copied().chain(revision.split('/')).all(is_plain) {
-            true => Ok(Self::Hub { name: name.into(), revision: revision.into() }),
+        match parts.len() == 2
+            && parts
+                .iter()
+                .copied()
+                .chain(revision.split('/'))
+                .all(is_plain)
+        {
+            true => Ok(Self::Hub {
+                name: name.into(),
+                revision: revision.into(),
+            }),
             false => {
                 let form = "the hub has OWNER/NAME or OWNER/NAME@REVISION";
-                Err(HubError::Name { given: text.into(), form })
+                Err(HubError::Name {
+                    given: text.into(),
+                    form,
+                })
             }
         }
     }
 
     fn of_firefox(text: &str) -> Result<Self> {
-        let pair = text.split_once('-').filter(|(a, b)| is_plain(a) && is_plain(b));
+        let pair = text
+            .split_once('-')
+            .filter(|(a, b)| is_plain(a) && is_plain(b));
         let (source, target) = pair.ok_or_else(|| {
             let form = "write the languages, such as firefox:de-en";
-            HubError::Name { given: text.into(), form }
+            HubError::Name {
+                given: text.into(),
+                form,
+            }
         })?;
-        Ok(Self::Firefox { source: source.into(), target: target.into() })
+        Ok(Self::Firefox {
+            source: source.into(),
+            target: target.into(),
+        })
     }
 }
 

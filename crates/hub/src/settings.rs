@@ -32,11 +32,16 @@ impl Settings {
         let token = text("HF_TOKEN").or_else(|| fs::read_to_string(kept).ok());
         let is_set = |value: String| ["1", "ON", "YES", "TRUE"].contains(&&*value.to_uppercase());
         let address = |name, default: &str| {
-            text(name).unwrap_or_else(|| default.into()).trim_end_matches('/').to_owned()
+            text(name)
+                .unwrap_or_else(|| default.into())
+                .trim_end_matches('/')
+                .to_owned()
         };
         Self {
             endpoint: address("HF_ENDPOINT", "https://huggingface.co"),
-            token: token.map(|token| token.trim().to_owned()).filter(|token| !token.is_empty()),
+            token: token
+                .map(|token| token.trim().to_owned())
+                .filter(|token| !token.is_empty()),
             cache: path("HF_HUB_CACHE").unwrap_or_else(|| home.join("hub")),
             offline: text("HF_HUB_OFFLINE").is_some_and(is_set),
             firefox: address(

@@ -33,11 +33,22 @@ impl HeadWeights {
         let &Self { queries, keys, .. } = heads.first().expect("at least one head");
         let mut values = vec![0.0; queries * keys];
         for head in heads {
-            assert_eq!((head.queries, head.keys), (queries, keys), "heads of one size");
-            values.iter_mut().zip(&head.values).for_each(|(sum, weight)| *sum += weight);
+            assert_eq!(
+                (head.queries, head.keys),
+                (queries, keys),
+                "heads of one size"
+            );
+            values
+                .iter_mut()
+                .zip(&head.values)
+                .for_each(|(sum, weight)| *sum += weight);
         }
         values.iter_mut().for_each(|sum| *sum /= heads.len() as f32);
-        Self { queries, keys, values }
+        Self {
+            queries,
+            keys,
+            values,
+        }
     }
 }
 
@@ -82,8 +93,10 @@ pub struct Attention {
 pub(crate) fn pieces(tokenizer: &Tokenizer, ids: &[u32], special: &[u32]) -> Vec<Piece> {
     let text = |id| tokenizer.token(id).unwrap_or_else(|| format!("#{id}"));
     let words = tokenizer.words_of(ids);
-    let piece =
-        |(&id, word)| Piece { text: text(id), word: (!special.contains(&id)).then_some(word) };
+    let piece = |(&id, word)| Piece {
+        text: text(id),
+        word: (!special.contains(&id)).then_some(word),
+    };
     ids.iter().zip(words).map(piece).collect()
 }
 
@@ -145,7 +158,11 @@ fn word_weights(weights: &HeadWeights, queries: &[Piece], keys: &[Piece]) -> Vec
 }
 
 fn word_count(pieces: &[Piece]) -> usize {
-    pieces.iter().filter_map(|piece| piece.word).max().map_or(0, |last| last + 1)
+    pieces
+        .iter()
+        .filter_map(|piece| piece.word)
+        .max()
+        .map_or(0, |last| last + 1)
 }
 
 /// The index of the first of the largest weights.
@@ -156,7 +173,9 @@ pub(crate) fn strongest<T: PartialOrd>(row: &[T]) -> Option<usize> {
 /// Formats an alignment as the Pharaoh decoder does: pairs `source-target`, separated by spaces,
 /// such as `0-0 2-1`.
 pub fn pharaoh(alignment: &[(usize, usize)]) -> String {
-    let pairs = alignment.iter().map(|(source, target)| format!("{source}-{target}"));
+    let pairs = alignment
+        .iter()
+        .map(|(source, target)| format!("{source}-{target}"));
     pairs.collect::<Vec<_>>().join(" ")
 }
 
@@ -167,29 +186,49 @@ mod tests {
 
     #[test]
     fn the_mean_of_heads_is_taken_weight_by_weight() {
-        let head = |values| HeadWeights { queries: 1, keys: 2, values };
+        let head = |values| HeadWeights {
+            queries: 1,
+            keys: 2,
+            values,
+        };
         let mean = HeadWeights::mean(&[head(vec![1.0, 0.0]), head(vec![0.5, 0.5])]);
         assert_eq!(mean.row(0), [0.75, 0.25]);
     }
 
     fn pieces(words: &[Option<usize>]) -> Vec<Piece> {
-        words.iter().map(|&word| Piece { text: "x".into(), word }).collect()
+        words
+            .iter()
+            .map(|&word| Piece {
+                text: "x".into(),
+                word,
+            })
+            .collect()
     }
 
     /// Source: word 0 in one piece, word 1 in two, `</s>`. Target: word 0 in two pieces, word 1,
     /// `</s>`.
     fn example(heads: Vec<Vec<f32>>) -> Attention {
-        let heads = heads.into_iter().map(|values| HeadWeights { queries: 4, keys: 4, values });
+        let heads = heads.into_iter().map(|values| HeadWeights {
+            queries: 4,
+            keys: 4,
+            values,
+        });
         Attention {
             source: pieces(&[Some(0), Some(1), Some(1), None]),
             target_input: pieces(&[None, Some(0), Some(0), Some(1)]),
             target_output: pieces(&[Some(0), Some(0), Some(1), None]),
-            weights: AttentionWeights { cross: vec![heads.collect()], ..Default::default() },
+            weights: AttentionWeights {
+                cross: vec![heads.collect()],
+                ..Default::default()
+            },
         }
     }
 
     fn align(heads: Vec<Vec<f32>>, head: Option<usize>) -> String {
-        let options = AlignmentOptions { head, ..Default::default() };
+        let options = AlignmentOptions {
+            head,
+            ..Default::default()
+        };
         pharaoh(&word_alignment(&example(heads), options))
     }
 
@@ -225,23 +264,35 @@ mod tests {
 
     #[test]
     fn of_equal_weights_the_earlier_word_wins() {
-        assert_eq!(align(vec![[[0.4, 0.2, 0.2, 0.2]; 4].concat()], None), "0-0 0-1");
+        assert_eq!(
+            align(vec![[[0.4, 0.2, 0.2, 0.2]; 4].concat()], None),
+            "0-0 0-1"
+        );
     }
 
     #[test]
     fn an_empty_side_has_no_links() {
         let mut attention = example(vec![SPLIT.to_vec()]);
-        attention.source.iter_mut().for_each(|piece| piece.word = None);
+        attention
+            .source
+            .iter_mut()
+            .for_each(|piece| piece.word = None);
         assert_eq!(word_alignment(&attention, AlignmentOptions::default()), []);
     }
 
     #[test]
     fn the_last_layer_is_the_default() {
         let mut attention = example(vec![SPLIT.to_vec()]);
-        let first = example(vec![[[1.0, 0.0, 0.0, 0.0]; 4].concat()]).weights.cross.remove(0);
+        let first = example(vec![[[1.0, 0.0, 0.0, 0.0]; 4].concat()])
+            .weights
+            .cross
+            .remove(0);
         attention.weights.cross.insert(0, first);
         let align = |layer| {
-            let options = AlignmentOptions { layer, ..Default::default() };
+            let options = AlignmentOptions {
+                layer,
+                ..Default::default()
+            };
             pharaoh(&word_alignment(&attention, options))
         };
         assert_eq!(align(None), align(Some(1)));

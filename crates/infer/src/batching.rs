@@ -22,7 +22,10 @@ pub struct Batching {
 
 impl Default for Batching {
     fn default() -> Self {
-        Self { max_sentences: 64, max_tokens: 4096 }
+        Self {
+            max_sentences: 64,
+            max_tokens: 4096,
+        }
     }
 }
 
@@ -32,9 +35,10 @@ impl Batching {
     /// # Errors
     /// Returns [`SettingsError::Value`] if a bound is 0.
     pub fn validate(&self) -> Result<(), SettingsError> {
-        for (name, bound) in
-            [("max_sentences", self.max_sentences), ("max_tokens", self.max_tokens)]
-        {
+        for (name, bound) in [
+            ("max_sentences", self.max_sentences),
+            ("max_tokens", self.max_tokens),
+        ] {
             check(bound > 0, name, &bound, "at least 1 is needed")?;
         }
         Ok(())
@@ -74,7 +78,10 @@ pub(crate) fn divide(batches: Vec<Vec<usize>>, threads: usize) -> Vec<Vec<usize>
     let parts = |(index, batch): (usize, Vec<usize>)| {
         let at_once = if index < many { BATCHES_AT_ONCE } else { 1 };
         let size = (batch.len() * at_once).div_ceil(threads).clamp(1, PART);
-        batch.chunks(size).map(<[usize]>::to_vec).collect::<Vec<_>>()
+        batch
+            .chunks(size)
+            .map(<[usize]>::to_vec)
+            .collect::<Vec<_>>()
     };
     batches.into_iter().enumerate().flat_map(parts).collect()
 }
@@ -97,8 +104,12 @@ pub(crate) fn run<T: Send>(
         return parts.iter().try_for_each(|part| work(part).map(&mut take));
     };
     if threads < 2 || parts.len() < 2 {
-        let results =
-            rayon::scope(|_| parts.iter().map(|part| work(part)).collect::<Result<Vec<_>, _>>());
+        let results = rayon::scope(|_| {
+            parts
+                .iter()
+                .map(|part| work(part))
+                .collect::<Result<Vec<_>, _>>()
+        });
         return results.map(|results| results.into_iter().for_each(take));
     }
     let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(parts.len()));
@@ -112,16 +123,23 @@ pub(crate) fn run<T: Send>(
         if result.is_err() {
             failed.fetch_min(index, Ordering::Relaxed);
         }
-        results.lock().expect("no worker panics with the lock").push((index, result));
+        results
+            .lock()
+            .expect("no worker panics with the lock")
+            .push((index, result));
     };
     std::thread::scope(|scope| {
         for _ in 0..threads.min(parts.len()) {
             scope.spawn(|| alone(worker));
         }
     });
-    let mut results = results.into_inner().expect("no worker panics with the lock");
+    let mut results = results
+        .into_inner()
+        .expect("no worker panics with the lock");
     results.sort_by_key(|&(index, _)| index);
-    results.into_iter().try_for_each(|(_, result)| result.map(&mut take))
+    results
+        .into_iter()
+        .try_for_each(|(_, result)| result.map(&mut take))
 }
 
 /// Runs `work` so that its parallel loops use one thread: the one it runs on.
@@ -141,10 +159,17 @@ mod tests {
     #[test]
     fn batches_keep_both_bounds_and_lose_nobody() {
         let lengths: Vec<usize> = (0..100).map(|i| 1 + i * 37 % 50).collect();
-        let batching = Batching { max_sentences: 7, max_tokens: 120 };
+        let batching = Batching {
+            max_sentences: 7,
+            max_tokens: 120,
+        };
         let batches = batching.group((0..100).collect(), &lengths);
         for batch in &batches {
-            let longest = batch.iter().map(|&index| lengths[index]).max().expect("no empty batch");
+            let longest = batch
+                .iter()
+                .map(|&index| lengths[index])
+                .max()
+                .expect("no empty batch");
             assert!(batch.len() <= 7 && longest * batch.len() <= 120);
         }
         let mut all = batches.concat();
@@ -154,14 +179,29 @@ mod tests {
 
     #[test]
     fn a_sentence_over_the_bound_goes_alone() {
-        let batching = Batching { max_sentences: 8, max_tokens: 10 };
-        assert_eq!(batching.group(vec![0, 1, 2], &[3, 50, 4]), [vec![1], vec![2, 0]]);
+        let batching = Batching {
+            max_sentences: 8,
+            max_tokens: 10,
+        };
+        assert_eq!(
+            batching.group(vec![0, 1, 2], &[3, 50, 4]),
+            [vec![1], vec![2, 0]]
+        );
     }
 
     #[test]
     fn a_bound_of_zero_is_refused() {
-        let bad = Batching { max_tokens: 0, ..Batching::default() };
-        assert!(matches!(bad.validate(), Err(SettingsError::Value { name: "max_tokens", .. })));
+        let bad = Batching {
+            max_tokens: 0,
+            ..Batching::default()
+        };
+        assert!(matches!(
+            bad.validate(),
+            Err(SettingsError::Value {
+                name: "max_tokens",
+                ..
+            })
+        ));
     }
 
     #[test]
@@ -182,7 +222,13 @@ mod tests {
         let parts: Vec<Vec<usize>> = (0..20).map(|i| vec![i]).collect();
         for threads in [None, Some(1), Some(2), Some(3), Some(50)] {
             let mut taken = Vec::new();
-            run(&parts, threads, |part| Ok(part[0]), |index| taken.push(index)).unwrap();
+            run(
+                &parts,
+                threads,
+                |part| Ok(part[0]),
+                |index| taken.push(index),
+            )
+            .unwrap();
             assert_eq!(taken, (0..20).collect::<Vec<_>>());
         }
     }
@@ -196,7 +242,11 @@ mod tests {
             inside
         };
         assert_eq!(inside(Some(2), &[vec![0]]), [true]);
-        assert_eq!(inside(Some(1), &[vec![0], vec![1]]), [true, true], "one core computes, too");
+        assert_eq!(
+            inside(Some(1), &[vec![0], vec![1]]),
+            [true, true],
+            "one core computes, too"
+        );
         assert_eq!(inside(None, &[vec![0], vec![1]]), [false, false]);
     }
 
@@ -208,6 +258,9 @@ mod tests {
             index => Ok(index),
         };
         let error = run(&parts, Some(3), work, |_| ()).unwrap_err();
-        assert!(matches!(error, InferError::Sentence { sentence: 7, .. }), "{error}");
+        assert!(
+            matches!(error, InferError::Sentence { sentence: 7, .. }),
+            "{error}"
+        );
     }
 }

@@ -35,7 +35,10 @@ impl Calibration {
             .into_iter()
             .map(|(hypothesis, quality)| [probability(hypothesis), quality.clamp(0.0, 1.0)])
             .collect();
-        let mut fitted = Self { offset: 0.0, slope: 0.0 };
+        let mut fitted = Self {
+            offset: 0.0,
+            slope: 0.0,
+        };
         for _ in 0..MOST_STEPS {
             let [offset, slope] = fitted.newton_step(&points)?;
             fitted.offset += offset;
@@ -61,7 +64,10 @@ impl Calibration {
         }
         let [a, b, c] = curvature;
         let determinant = a * c - b * b;
-        let step = [c * gradient[0] - b * gradient[1], a * gradient[1] - b * gradient[0]];
+        let step = [
+            c * gradient[0] - b * gradient[1],
+            a * gradient[1] - b * gradient[0],
+        ];
         (determinant > 1e-9 * a * c).then(|| step.map(|part| part / determinant))
     }
 
@@ -81,18 +87,27 @@ mod tests {
     use super::*;
 
     fn hypothesis(probability: f32) -> Hypothesis {
-        Hypothesis { log_probs: vec![probability.ln(); 3], ..Hypothesis::default() }
+        Hypothesis {
+            log_probs: vec![probability.ln(); 3],
+            ..Hypothesis::default()
+        }
     }
 
     /// Translations at 40 probabilities whose quality is that of `truth`.
     fn fitted(truth: Calibration) -> Option<Calibration> {
         let all: Vec<_> = (1..=40).map(|i| hypothesis(i as f32 / 40.0)).collect();
-        Calibration::fit(all.iter().map(|hypothesis| (hypothesis, truth.confidence(hypothesis))))
+        Calibration::fit(
+            all.iter()
+                .map(|hypothesis| (hypothesis, truth.confidence(hypothesis))),
+        )
     }
 
     #[test]
     fn a_fit_finds_the_parameters_of_its_points() {
-        let truth = Calibration { offset: -4.0, slope: 6.2 };
+        let truth = Calibration {
+            offset: -4.0,
+            slope: 6.2,
+        };
         let found = fitted(truth).unwrap();
         assert!((found.offset - truth.offset).abs() < 1e-4, "{found:?}");
         assert!((found.slope - truth.slope).abs() < 1e-4, "{found:?}");
@@ -101,16 +116,33 @@ mod tests {
     #[test]
     fn the_mean_confidence_is_the_mean_quality() {
         let all: Vec<_> = (1..=9)
-            .map(|i| (hypothesis(i as f32 / 10.0), f64::from(i % 4) / 4.0 + 0.02 * f64::from(i)))
+            .map(|i| {
+                (
+                    hypothesis(i as f32 / 10.0),
+                    f64::from(i % 4) / 4.0 + 0.02 * f64::from(i),
+                )
+            })
             .collect();
-        let found =
-            Calibration::fit(all.iter().map(|(hypothesis, quality)| (hypothesis, *quality)))
-                .unwrap();
+        let found = Calibration::fit(
+            all.iter()
+                .map(|(hypothesis, quality)| (hypothesis, *quality)),
+        )
+        .unwrap();
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / 9.0;
-        let confidence =
-            mean(all.iter().map(|(hypothesis, _)| found.confidence(hypothesis)).collect());
-        let quality = mean(all.iter().map(|(_, quality)| quality.clamp(0.0, 1.0)).collect());
-        assert!((confidence - quality).abs() < 1e-9, "{confidence} {quality}");
+        let confidence = mean(
+            all.iter()
+                .map(|(hypothesis, _)| found.confidence(hypothesis))
+                .collect(),
+        );
+        let quality = mean(
+            all.iter()
+                .map(|(_, quality)| quality.clamp(0.0, 1.0))
+                .collect(),
+        );
+        assert!(
+            (confidence - quality).abs() < 1e-9,
+            "{confidence} {quality}"
+        );
     }
 
     #[test]
@@ -119,11 +151,18 @@ mod tests {
         assert_eq!(Calibration::fit(same.iter().zip([0.2, 0.9])), None);
         assert_eq!(Calibration::fit([]), None);
         assert_eq!(
-            fitted(Calibration { offset: 1.0, slope: -2.0 }),
+            fitted(Calibration {
+                offset: 1.0,
+                slope: -2.0
+            }),
             None,
             "better, not more probable"
         );
         let apart = [hypothesis(0.1), hypothesis(0.9)];
-        assert_eq!(Calibration::fit(apart.iter().zip([0.0, 1.0])), None, "no finite slope");
+        assert_eq!(
+            Calibration::fit(apart.iter().zip([0.0, 1.0])),
+            None,
+            "no finite slope"
+        );
     }
 }

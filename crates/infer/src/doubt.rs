@@ -37,10 +37,14 @@ pub fn doubts(source: &str, text: &str) -> Vec<Doubt> {
     let [source, target] = [source, text].map(|text| text.trim().chars().count());
     let is_far = |a: usize, b: usize| a > LONGER * b + SLACK;
     let is_length = is_far(source, target) || is_far(target, source);
-    [(is_loop, Doubt::Loop), (is_copy, Doubt::Copy), (is_length, Doubt::Length)]
-        .into_iter()
-        .filter_map(|(is, doubt)| is.then_some(doubt))
-        .collect()
+    [
+        (is_loop, Doubt::Loop),
+        (is_copy, Doubt::Copy),
+        (is_length, Doubt::Length),
+    ]
+    .into_iter()
+    .filter_map(|(is, doubt)| is.then_some(doubt))
+    .collect()
 }
 
 fn folded(text: &str) -> String {
@@ -51,12 +55,19 @@ fn folded(text: &str) -> String {
 /// repeated in a row.
 fn text_repeats(text: &str) -> bool {
     let word = |word: &str| {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        let word = word
+            .trim_matches(|c: char| !c.is_alphanumeric())
+            .to_lowercase();
         Some(word).filter(|word| !word.is_empty())
     };
     let words: Vec<String> = text.split_whitespace().filter_map(word).collect();
     let letters = |word: &String| {
-        repeats(&word.chars().filter(|letter| letter.is_alphabetic()).collect::<Vec<_>>())
+        repeats(
+            &word
+                .chars()
+                .filter(|letter| letter.is_alphabetic())
+                .collect::<Vec<_>>(),
+        )
     };
     repeats(&words) || words.iter().any(letters)
 }
@@ -81,11 +92,17 @@ mod tests {
     #[test]
     fn a_sequence_four_times_in_a_row_is_a_loop_unless_the_source_has_one() {
         assert_eq!(
-            doubts("Ich gehe nach Hause.", "I go home and home and home and home and."),
+            doubts(
+                "Ich gehe nach Hause.",
+                "I go home and home and home and home and."
+            ),
             [Doubt::Loop]
         );
         assert_eq!(
-            doubts("Er kommt.", "He comes comes comes comes comes comes comes comes."),
+            doubts(
+                "Er kommt.",
+                "He comes comes comes comes comes comes comes comes."
+            ),
             [Doubt::Loop]
         );
         assert_eq!(doubts("Haus", "hohohohohoho"), [Doubt::Loop]);
@@ -95,7 +112,13 @@ mod tests {
                 .all(|&d| d == Doubt::Copy)
         );
         assert_eq!(doubts("Nein, nein, nein!", "No, no, no!"), []);
-        assert_eq!(doubts("Die Zahl ist 1000000000000.", "The number is 1000000000000."), []);
+        assert_eq!(
+            doubts(
+                "Die Zahl ist 1000000000000.",
+                "The number is 1000000000000."
+            ),
+            []
+        );
         assert_eq!(doubts("Der Hund, der Hund!", "The dog, the dog!"), []);
     }
 
@@ -104,13 +127,25 @@ mod tests {
         let pairs = [
             ("Das ist ein Haus.", "Das ist ein Haus."),
             ("Haus", "hohohohohoho"),
-            ("Er kommt.", "He comes comes comes comes comes comes comes comes."),
+            (
+                "Er kommt.",
+                "He comes comes comes comes comes comes comes comes.",
+            ),
             ("Nein.", "No, that is not what I meant."),
             ("Er kommt heute aus dem Haus.", "No."),
         ];
-        for c in ["\u{AD}", "\u{200B}", "\u{200E}", "\u{2060}", "\u{FEFF}", "\u{E0041}"] {
+        for c in [
+            "\u{AD}",
+            "\u{200B}",
+            "\u{200E}",
+            "\u{2060}",
+            "\u{FEFF}",
+            "\u{E0041}",
+        ] {
             let spread = |text: &str| {
-                text.chars().flat_map(|letter| [letter.into(), c.repeat(9)]).collect::<String>()
+                text.chars()
+                    .flat_map(|letter| [letter.into(), c.repeat(9)])
+                    .collect::<String>()
             };
             for (source, text) in pairs {
                 let expected = doubts(source, text);
@@ -122,7 +157,10 @@ mod tests {
 
     #[test]
     fn a_translation_that_is_its_source_is_a_copy_unless_it_is_short() {
-        assert_eq!(doubts("Das ist ein Haus.", "das ist  ein Haus."), [Doubt::Copy]);
+        assert_eq!(
+            doubts("Das ist ein Haus.", "das ist  ein Haus."),
+            [Doubt::Copy]
+        );
         assert_eq!(doubts("Tom Smith, Berlin", "Tom Smith, Berlin"), []);
     }
 
@@ -130,7 +168,10 @@ mod tests {
     fn a_translation_is_doubted_for_its_length_when_it_is_far_from_that_of_its_source() {
         let long = "Er sagte, dass er am nächsten Tag nicht kommen könne, weil seine Mutter krank sei und niemand sonst da war.";
         assert_eq!(doubts(long, "No."), [Doubt::Length]);
-        assert_eq!(doubts("Nein.", &format!("No, {long} and more")), [Doubt::Length]);
+        assert_eq!(
+            doubts("Nein.", &format!("No, {long} and more")),
+            [Doubt::Length]
+        );
         assert_eq!(doubts("Nein.", "No, that is not what I meant."), []);
     }
 }

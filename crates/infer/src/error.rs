@@ -65,7 +65,10 @@ burnformer_files::debug_as_message!(InferError);
 impl SentenceError {
     /// The error of the sentence with this number, from 1.
     pub(crate) fn of(self, sentence: usize) -> InferError {
-        InferError::Sentence { sentence, error: self }
+        InferError::Sentence {
+            sentence,
+            error: self,
+        }
     }
 }
 
@@ -99,6 +102,9 @@ mod tests {
     fn an_error_that_main_returns_is_printed_as_a_sentence() {
         let error = InferError::from(ModelDirProblem::NoDirectory.at("runs/x"));
         let printed = format!("{error:?}");
-        assert!(printed.starts_with("runs/x: no such folder; give a model directory"), "{printed}");
+        assert!(
+            printed.starts_with("runs/x: no such folder; give a model directory"),
+            "{printed}"
+        );
     }
 }

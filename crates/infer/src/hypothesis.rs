@@ -71,7 +71,10 @@ pub struct Alternative {
 
 impl Translation {
     pub(crate) fn new(n_best: Vec<Alternative>) -> Self {
-        let best = n_best.first().expect("a search returns at least one hypothesis").clone();
+        let best = n_best
+            .first()
+            .expect("a search returns at least one hypothesis")
+            .clone();
         Self {
             text: best.text,
             score: best.hypothesis.score,

@@ -182,7 +182,12 @@ impl Default for SearchSettings {
 
 impl Default for Sampling {
     fn default() -> Self {
-        Self { temperature: 1.0, top_k: 0, top_p: 1.0, seed: 1 }
+        Self {
+            temperature: 1.0,
+            top_k: 0,
+            top_p: 1.0,
+            seed: 1,
+        }
     }
 }
 
@@ -204,7 +209,11 @@ impl SearchSettings {
 
     /// The number of hypotheses kept for a sentence: the beam, or the samples.
     pub(crate) fn width(&self) -> usize {
-        if self.sampling.is_some() { self.n_best } else { self.beam_size }
+        if self.sampling.is_some() {
+            self.n_best
+        } else {
+            self.beam_size
+        }
     }
 
     /// The largest number of tokens, with `</s>`, for a source of `source_len` tokens with `</s>`.
@@ -240,13 +249,33 @@ impl SearchSettings {
         }
         let factor = self.max_length_factor;
         let good = factor.is_finite() && factor >= 0.0;
-        check(good, "max_length_factor", &factor, "a number of at least 0 is needed")?;
+        check(
+            good,
+            "max_length_factor",
+            &factor,
+            "a number of at least 0 is needed",
+        )?;
         let extra = self.max_length_extra;
-        check(extra <= MOST_TOKENS, "max_length_extra", &extra, "at most 1000000 is possible")?;
+        check(
+            extra <= MOST_TOKENS,
+            "max_length_extra",
+            &extra,
+            "at most 1000000 is possible",
+        )?;
         let good = factor <= MOST_FACTOR;
-        check(good, "max_length_factor", &factor, "at most 1000 is possible")?;
+        check(
+            good,
+            "max_length_factor",
+            &factor,
+            "at most 1000 is possible",
+        )?;
         let max = self.max_length.unwrap_or(1);
-        check(max > 0, "max_length", &max, "at least 1 is needed, for </s>")?;
+        check(
+            max > 0,
+            "max_length",
+            &max,
+            "at least 1 is needed, for </s>",
+        )?;
         let max = self.max_length.unwrap_or(usize::MAX);
         within("min_length", self.min_length, "max_length", max)?;
         if let Some(Calibration { offset, slope }) = self.calibration {
@@ -284,18 +313,29 @@ impl SearchSettings {
 
 impl Sampling {
     fn validate(&self) -> Result<()> {
-        let Self { temperature, top_p, .. } = *self;
+        let Self {
+            temperature, top_p, ..
+        } = *self;
         let good = temperature.is_finite() && temperature > 0.0;
         let remedy =
             "a positive number is needed; for the most probable token search with a beam of 1";
         check(good, "sampling.temperature", &temperature, remedy)?;
         let good = top_p > 0.0 && top_p <= 1.0;
-        check(good, "sampling.top_p", &top_p, "it must be above 0 and at most 1")
+        check(
+            good,
+            "sampling.top_p",
+            &top_p,
+            "it must be above 0 and at most 1",
+        )
     }
 }
 
 fn within(name: &'static str, value: usize, most: &'static str, limit: usize) -> Result<()> {
-    if value <= limit { Ok(()) } else { Err(SettingsError::Above { name, value, most }) }
+    if value <= limit {
+        Ok(())
+    } else {
+        Err(SettingsError::Above { name, value, most })
+    }
 }
 
 /// An error that names the setting `name`, unless its `value` is `good`.
@@ -305,7 +345,15 @@ pub(crate) fn check(
     value: &dyn ToString,
     remedy: &'static str,
 ) -> Result<()> {
-    if good { Ok(()) } else { Err(SettingsError::Value { name, value: value.to_string(), remedy }) }
+    if good {
+        Ok(())
+    } else {
+        Err(SettingsError::Value {
+            name,
+            value: value.to_string(),
+            remedy,
+        })
+    }
 }
 
 /// The function by which the score of a hypothesis takes its length into account.

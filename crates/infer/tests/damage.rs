@@ -37,7 +37,10 @@ fn truncation_at_every_hundredth_of_each_file_is_noticed() {
             fs::write(&path, &good[..end]).unwrap();
             let error = load(toy.path()).err();
             let error = error.unwrap_or_else(|| panic!("{file} cut to {end} bytes was loaded"));
-            assert!(matches!(error, InferError::ModelDir(_)), "{file} at {end}: {error:?}");
+            assert!(
+                matches!(error, InferError::ModelDir(_)),
+                "{file} at {end}: {error:?}"
+            );
             assert!(error.to_string().contains(file), "{file} at {end}: {error}");
         }
         fs::write(&path, &good).unwrap();
@@ -68,9 +71,15 @@ fn a_flipped_bit_at_every_hundredth_of_each_file_is_noticed() {
 #[test]
 fn files_of_another_model_of_the_same_shape_are_noticed() {
     let (toy, other) = (Toy::with_seed(1), Toy::with_seed(2));
-    fs::copy(other.path().join("model.safetensors"), toy.path().join("model.safetensors")).unwrap();
+    fs::copy(
+        other.path().join("model.safetensors"),
+        toy.path().join("model.safetensors"),
+    )
+    .unwrap();
     let error = load(toy.path()).err().unwrap();
-    let InferError::ModelDir(ModelDirError { problem, .. }) = error else { panic!("{error}") };
+    let InferError::ModelDir(ModelDirError { problem, .. }) = error else {
+        panic!("{error}")
+    };
     assert!(matches!(problem, ModelDirProblem::Tampered("hash")));
 }
 
@@ -105,14 +114,22 @@ fn load_manifest() -> impl FnMut(&[u8]) {
     }
 }
 
-crate::fuzz_test!(model_manifest, damaged(good("manifest.json")), load_manifest());
+crate::fuzz_test!(
+    model_manifest,
+    damaged(good("manifest.json")),
+    load_manifest()
+);
 
 /// Hostile weights, header and all.
 fn read_weights(bytes: &[u8]) {
     let path = Path::new("model.safetensors");
     if let Ok(tensors) = within(1 << 20, || read_tensors(path, bytes)) {
         let values: usize = tensors.values().map(|data| data.num_elements()).sum();
-        assert!(4 * values <= bytes.len(), "{values} values of {} bytes", bytes.len());
+        assert!(
+            4 * values <= bytes.len(),
+            "{values} values of {} bytes",
+            bytes.len()
+        );
     }
 }
 
@@ -122,13 +139,26 @@ fn weights() -> Vec<u8> {
         let to = from + 16;
         format!("\"{name}\":{{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[{from},{to}]}}")
     };
-    let header = format!("{{{},{},{}}}", entry("a", 0), entry("b.weight", 16), entry("c", 32));
-    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &[7; 48]].concat()
+    let header = format!(
+        "{{{},{},{}}}",
+        entry("a", 0),
+        entry("b.weight", 16),
+        entry("c", 32)
+    );
+    [
+        &(header.len() as u64).to_le_bytes()[..],
+        header.as_bytes(),
+        &[7; 48],
+    ]
+    .concat()
 }
 
 crate::fuzz_test!(
     model_weights,
-    prop_oneof![damaged(weights()), prop::collection::vec(any::<u8>(), 0..64)],
+    prop_oneof![
+        damaged(weights()),
+        prop::collection::vec(any::<u8>(), 0..64)
+    ],
     read_weights
 );
 
@@ -143,7 +173,11 @@ fn read_settings(bytes: &[u8]) {
 
 fn full_settings() -> Vec<u8> {
     let sampling = Some(burnformer_infer::Sampling::default());
-    let settings = SearchSettings { max_length: Some(90), sampling, ..SearchSettings::default() };
+    let settings = SearchSettings {
+        max_length: Some(90),
+        sampling,
+        ..SearchSettings::default()
+    };
     serde_json::to_vec_pretty(&settings).unwrap()
 }
 

@@ -22,9 +22,15 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// Returns [`InteropError::Damaged`] if there are fewer bytes.
     pub fn range(&mut self, len: usize) -> Result<Range<usize>> {
-        let end = self.at.checked_add(len).filter(|&end| end <= self.bytes.len());
+        let end = self
+            .at
+            .checked_add(len)
+            .filter(|&end| end <= self.bytes.len());
         let end = end.ok_or_else(|| {
-            let message = format!("it ends within the {len} bytes that follow byte {}", self.at);
+            let message = format!(
+                "it ends within the {len} bytes that follow byte {}",
+                self.at
+            );
             InteropError::damaged(self.path, message)
         })?;
         let range = self.at..end;
@@ -61,10 +67,15 @@ impl<'a> Cursor<'a> {
 
 /// The little-endian number in `bytes`, at most 8.
 pub(crate) fn number(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
 /// `bytes` as text, without zeros at its end.
 pub(crate) fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).trim_end_matches('\0').to_string()
+    String::from_utf8_lossy(bytes)
+        .trim_end_matches('\0')
+        .to_string()
 }

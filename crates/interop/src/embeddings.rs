@@ -33,7 +33,10 @@ impl Embeddings {
     /// Converts the embeddings into the weights of a model directory.
     pub fn into_weights(self) -> Tensors {
         let names = names(self.sharing()).map(String::from);
-        names.into_iter().zip([self.source, self.target, self.output]).collect()
+        names
+            .into_iter()
+            .zip([self.source, self.target, self.output])
+            .collect()
     }
 }
 
@@ -55,19 +58,30 @@ pub(crate) fn recognised(
     starts: Range<usize>,
     tolerance: f32,
 ) -> Option<(Sinusoids, usize)> {
-    let &[count, width] = &table.shape[..] else { return None };
+    let &[count, width] = &table.shape[..] else {
+        return None;
+    };
     if width < 4 || !width.is_multiple_of(2) {
         return None;
     }
-    let layouts = [Sinusoids::Halves, Sinusoids::Interleaved, Sinusoids::HalvesToEnd];
-    let mut choices =
-        layouts.into_iter().flat_map(|layout| starts.clone().map(move |s| (layout, s)));
+    let layouts = [
+        Sinusoids::Halves,
+        Sinusoids::Interleaved,
+        Sinusoids::HalvesToEnd,
+    ];
+    let mut choices = layouts
+        .into_iter()
+        .flat_map(|layout| starts.clone().map(move |s| (layout, s)));
     choices.find(|&(layout, start)| {
         // Row by row: another table is recognised at its first row.
-        (0..count).zip(table.values.chunks(width)).all(|(position, row)| {
-            let computed = layout.values(position + start..position + start + 1, width);
-            row.iter().zip(&computed).all(|(a, b)| (a - b).abs() < tolerance)
-        })
+        (0..count)
+            .zip(table.values.chunks(width))
+            .all(|(position, row)| {
+                let computed = layout.values(position + start..position + start + 1, width);
+                row.iter()
+                    .zip(&computed)
+                    .all(|(a, b)| (a - b).abs() < tolerance)
+            })
     })
 }
 
@@ -114,5 +128,10 @@ pub(crate) fn unused(id: usize) -> String {
 /// `tokens` with the tokens that [`append_padding`] adds; the last one is `<pad>`.
 pub(crate) fn filled(tokens: &[String], pad: u32) -> Vec<String> {
     let fill = (tokens.len()..pad as usize).map(unused);
-    tokens.iter().cloned().chain(fill).chain(["<pad>".to_string()]).collect()
+    tokens
+        .iter()
+        .cloned()
+        .chain(fill)
+        .chain(["<pad>".to_string()])
+        .collect()
 }

@@ -122,15 +122,28 @@ impl InteropError {
     }
 
     pub(crate) fn missing(path: &Path, wanted: impl ToString, remedy: &'static str) -> Self {
-        Self::Missing { path: path.into(), wanted: wanted.to_string(), remedy }
+        Self::Missing {
+            path: path.into(),
+            wanted: wanted.to_string(),
+            remedy,
+        }
     }
 
     pub(crate) fn shape(path: &Path, name: &str, found: &[usize], expected: &[usize]) -> Self {
         let (found, expected) = (found.into(), expected.into());
-        Self::Shape { path: path.into(), name: name.into(), found, expected }
+        Self::Shape {
+            path: path.into(),
+            name: name.into(),
+            found,
+            expected,
+        }
     }
 
     pub(crate) fn unsupported(path: &Path, what: impl ToString, remedy: &'static str) -> Self {
-        Self::Unsupported { path: path.into(), what: what.to_string(), remedy }
+        Self::Unsupported {
+            path: path.into(),
+            what: what.to_string(),
+            remedy,
+        }
     }
 }

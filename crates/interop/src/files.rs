@@ -29,7 +29,9 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
 /// can end the process.
 fn has_no_memory(len: usize) -> bool {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"));
     let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
     kilobytes.is_some_and(|kilobytes: usize| len / 1024 >= kilobytes)
 }
@@ -57,7 +59,11 @@ pub(crate) fn start(path: &Path, len: u64) -> Vec<u8> {
 
 /// Returns the names of the entries of `dir` other than folders, in alphabetical order.
 pub(crate) fn names(dir: &Path) -> Result<Vec<String>> {
-    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    let dir = if dir.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        dir
+    };
     let io = |error| InteropError::io(dir, error);
     let mut names = Vec::new();
     for entry in fs::read_dir(dir).map_err(io)? {

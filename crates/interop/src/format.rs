@@ -33,8 +33,12 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 4] =
-        [Self::HuggingFace, Self::CTranslate2, Self::CTranslate2Int8, Self::Marian];
+    pub const ALL: [Self; 4] = [
+        Self::HuggingFace,
+        Self::CTranslate2,
+        Self::CTranslate2Int8,
+        Self::Marian,
+    ];
     /// The formats that can be written: all but Marian's.
     pub const WRITTEN: [Self; 3] = [Self::HuggingFace, Self::CTranslate2, Self::CTranslate2Int8];
 
@@ -141,17 +145,27 @@ pub fn import(
 ) -> Result<(Format, Pretrained)> {
     check_exists(path)?;
     let unpacked = if path.is_dir() { None } else { unpacked(path)? };
-    let path = unpacked.as_ref().map_or(path.into(), |folder| root(folder.path()));
+    let path = unpacked
+        .as_ref()
+        .map_or(path.into(), |folder| root(folder.path()));
     let format = format.map_or_else(|| Format::find(&path), Ok)?;
     Ok((format, format.read_with(&path, files)?))
 }
 
 fn not_written() -> InteropError {
     let (what, remedy) = ("a model that it did not train", "export to CTranslate2");
-    InteropError::CannotExport { format: "Marian", what: what.into(), remedy }
+    InteropError::CannotExport {
+        format: "Marian",
+        what: what.into(),
+        remedy,
+    }
 }
 
 /// Returns an error if there is nothing at `path`.
 fn check_exists(path: &Path) -> Result<()> {
-    if path.exists() { Ok(()) } else { Err(InteropError::NotFound(path.into())) }
+    if path.exists() {
+        Ok(())
+    } else {
+        Err(InteropError::NotFound(path.into()))
+    }
 }

@@ -79,12 +79,21 @@ pub(crate) fn parts(config: &TransformerConfig) -> Vec<Part> {
         };
         let names = of_layer.iter().filter(|names| is_in(stack, names[0]));
         for layer in (0..layers).map(Some) {
-            let part =
-                |&names: &[&'static str; 5]| Part { stack, layer, shape: shape(names[0]), names };
+            let part = |&names: &[&'static str; 5]| Part {
+                stack,
+                layer,
+                shape: shape(names[0]),
+                names,
+            };
             parts.extend(names.clone().map(part));
         }
         if config.norm == NormPosition::Pre {
-            parts.push(Part { stack, layer: None, shape: vec![d], names: closing });
+            parts.push(Part {
+                stack,
+                layer: None,
+                shape: vec![d],
+                names: closing,
+            });
         }
     }
     parts
@@ -117,14 +126,27 @@ impl Part {
     }
 
     fn in_stack(&self, before: &str, layers: &str, separator: &str, format: usize) -> String {
-        let layer = self.layer.map(|layer| format!("{layers}{layer}")).unwrap_or_default();
-        format!("{before}{}{layer}{separator}{}", self.stack, self.names[format])
+        let layer = self
+            .layer
+            .map(|layer| format!("{layers}{layer}"))
+            .unwrap_or_default();
+        format!(
+            "{before}{}{layer}{separator}{}",
+            self.stack, self.names[format]
+        )
     }
 
     /// The kinds of parameters that the part consists of, with their shapes.
     pub fn parameters(&self) -> Vec<(&'static str, Vec<usize>)> {
-        let (weight, bias) = (("weight", self.shape.clone()), ("bias", vec![self.shape[0]]));
-        if self.name() == CANDIDATE { vec![weight] } else { vec![weight, bias] }
+        let (weight, bias) = (
+            ("weight", self.shape.clone()),
+            ("bias", vec![self.shape[0]]),
+        );
+        if self.name() == CANDIDATE {
+            vec![weight]
+        } else {
+            vec![weight, bias]
+        }
     }
 
     pub fn is_norm(&self) -> bool {

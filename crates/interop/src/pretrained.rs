@@ -41,7 +41,9 @@ pub struct Pretrained {
 impl Pretrained {
     /// Returns whether there are tokenisers. Without them, no text can be translated.
     pub fn has_tokenizers(&self) -> bool {
-        self.texts.keys().any(|name| name.ends_with(".spm") || name.ends_with("tokenizer.json"))
+        self.texts
+            .keys()
+            .any(|name| name.ends_with(".spm") || name.ends_with("tokenizer.json"))
     }
 
     /// Writes the new model directory `dir`. Its manifest is written last.
@@ -52,8 +54,9 @@ impl Pretrained {
     pub fn save(&self, dir: &Path) -> Result<()> {
         fresh_folder(dir)?;
         let weights = self.weights.iter();
-        let weights: StateDict =
-            weights.map(|(name, tensor)| (name.clone(), tensor.clone().into())).collect();
+        let weights: StateDict = weights
+            .map(|(name, tensor)| (name.clone(), tensor.clone().into()))
+            .collect();
         model_dir::save_parameters(dir, &self.config, &weights, ComputeType::Float32)?;
         for (name, bytes) in &self.texts {
             write_file(&dir.join(name), bytes)?;
@@ -78,7 +81,9 @@ impl Pretrained {
             let problem = ModelDirProblem::Architecture(config.architecture().into());
             return Err(problem.at(dir.join("config.json")).into());
         };
-        let weights = weights.iter().map(|(name, data)| (name.clone(), Tensor::from(data)));
+        let weights = weights
+            .iter()
+            .map(|(name, data)| (name.clone(), Tensor::from(data)));
         let mut texts = BTreeMap::new();
         for name in burnformer_infer::TOKENIZER_FILES {
             if let Some(bytes) = model_dir::read(dir, name)? {
@@ -86,7 +91,14 @@ impl Pretrained {
             }
         }
         let (weights, search) = (weights.collect(), load_settings(dir)?);
-        Ok(Self { config, weights, search, texts, shortlist: None, warnings: Vec::new() })
+        Ok(Self {
+            config,
+            weights,
+            search,
+            texts,
+            shortlist: None,
+            warnings: Vec::new(),
+        })
     }
 
     /// The weight `name`. It exists, because the weights of the directory were counted.
@@ -96,7 +108,9 @@ impl Pretrained {
     pub(crate) fn weight(&self, name: &str) -> Result<&Tensor> {
         self.weights.get(name).ok_or_else(|| {
             let missing = burnformer_core::LoadError::Missing(name.into());
-            ModelDirProblem::Parameters(missing).at("model.safetensors").into()
+            ModelDirProblem::Parameters(missing)
+                .at("model.safetensors")
+                .into()
         })
     }
 }
@@ -121,9 +135,11 @@ pub(crate) fn fresh_folder(dir: &Path) -> Result<()> {
 /// Returns [`InteropError::CannotExport`] with the name and the remedy of that feature.
 pub(crate) fn refuse(format: &'static str, features: &[(bool, &str, &'static str)]) -> Result<()> {
     match features.iter().find(|(has, ..)| *has) {
-        Some(&(_, what, remedy)) => {
-            Err(InteropError::CannotExport { format, what: what.into(), remedy })
-        }
+        Some(&(_, what, remedy)) => Err(InteropError::CannotExport {
+            format,
+            what: what.into(),
+            remedy,
+        }),
         None => Ok(()),
     }
 }
@@ -138,12 +154,16 @@ pub(crate) fn activation_in<T: Copy>(
     activations: &[(T, Activation)],
     config: &TransformerConfig,
 ) -> Result<T> {
-    let found = activations.iter().find(|(_, function)| *function == config.activation);
-    found.map(|&(name, _)| name).ok_or_else(|| InteropError::CannotExport {
-        format,
-        what: "this activation function".into(),
-        remedy: "train with activation = \"relu\"",
-    })
+    let found = activations
+        .iter()
+        .find(|(_, function)| *function == config.activation);
+    found
+        .map(|&(name, _)| name)
+        .ok_or_else(|| InteropError::CannotExport {
+            format,
+            what: "this activation function".into(),
+            remedy: "train with activation = \"relu\"",
+        })
 }
 
 /// Refuses features that neither MarianMTModel nor CTranslate2 has: heads of other widths,
@@ -153,16 +173,38 @@ pub(crate) fn activation_in<T: Copy>(
 /// # Errors
 /// Returns [`InteropError::CannotExport`] for the first such feature of `config`.
 pub(crate) fn check_layers(config: &TransformerConfig, format: &'static str) -> Result<()> {
-    let TransformerConfig { d_model, heads, d_k, d_v, attention_window, .. } = config;
+    let TransformerConfig {
+        d_model,
+        heads,
+        d_k,
+        d_v,
+        attention_window,
+        ..
+    } = config;
     let even = d_model.is_multiple_of(*heads) && [*d_k, *d_v] == [d_model / heads; 2];
-    let (widths, window) = ("train with d_k = d_v = 0", "train with attention_window = 0");
+    let (widths, window) = (
+        "train with d_k = d_v = 0",
+        "train with attention_window = 0",
+    );
     let kind = "train with norm_kind = \"layer\"";
     let ssru = config.conventions.target_history == TargetHistory::Ssru;
     let features = [
         (!even, "heads of another width than d_model / heads", widths),
-        (attention_window.is_some(), "restricted self-attention", window),
-        (config.norm_kind != NormKind::Layer, "norms other than layer normalisation", kind),
-        (config.fix_norm, "embeddings of unit length", "train with fix_norm = false"),
+        (
+            attention_window.is_some(),
+            "restricted self-attention",
+            window,
+        ),
+        (
+            config.norm_kind != NormKind::Layer,
+            "norms other than layer normalisation",
+            kind,
+        ),
+        (
+            config.fix_norm,
+            "embeddings of unit length",
+            "train with fix_norm = false",
+        ),
         (ssru, "a recurrent decoder (SSRU)", "only Marian has one"),
     ];
     refuse(format, &features)
@@ -174,14 +216,19 @@ mod tests {
 
     #[test]
     fn an_activation_that_a_format_lacks_is_refused() {
-        let config =
-            TransformerConfig { activation: Activation::Silu, ..TransformerConfig::tiny(9) };
+        let config = TransformerConfig {
+            activation: Activation::Silu,
+            ..TransformerConfig::tiny(9)
+        };
         let find = |names: &[(&'static str, Activation)]| activation_in("X", names, &config);
         assert_eq!(
             find(&[("relu", Activation::Relu), ("swish", Activation::Silu)]).unwrap(),
             "swish"
         );
         let error = find(&[("relu", Activation::Relu)]).unwrap_err().to_string();
-        assert!(error.contains("X") && error.contains("activation"), "{error}");
+        assert!(
+            error.contains("X") && error.contains("activation"),
+            "{error}"
+        );
     }
 }

@@ -37,7 +37,9 @@ impl Tensor {
     /// # Panics
     /// Panics if the tensor is not a matrix.
     pub fn transposed(&self) -> Self {
-        let &[rows, columns] = &self.shape[..] else { panic!("{:?} is not a matrix", self.shape) };
+        let &[rows, columns] = &self.shape[..] else {
+            panic!("{:?} is not a matrix", self.shape)
+        };
         let value = |index: usize| self.values[index % rows * columns + index / rows];
         Self::new([columns, rows], (0..rows * columns).map(value).collect())
     }
@@ -69,7 +71,13 @@ impl Tensor {
     pub fn stacked(parts: &[&Self]) -> Self {
         let mut shape = parts[0].shape.clone();
         shape[0] = parts.iter().map(|part| part.shape[0]).sum();
-        Self::new(shape, parts.iter().flat_map(|part| part.values.iter().copied()).collect())
+        Self::new(
+            shape,
+            parts
+                .iter()
+                .flat_map(|part| part.values.iter().copied())
+                .collect(),
+        )
     }
 }
 
@@ -81,7 +89,10 @@ impl From<Tensor> for TensorData {
 
 impl From<&TensorData> for Tensor {
     fn from(data: &TensorData) -> Self {
-        Self { shape: data.shape().to_vec(), values: data.iter::<f32>().collect() }
+        Self {
+            shape: data.shape().to_vec(),
+            values: data.iter::<f32>().collect(),
+        }
     }
 }
 
@@ -122,13 +133,18 @@ impl NumberType {
 
     /// All numbers in `bytes`.
     pub fn read_all(self, bytes: &[u8]) -> Vec<f32> {
-        bytes.chunks_exact(self.size()).map(|bytes| self.read(bytes)).collect()
+        bytes
+            .chunks_exact(self.size())
+            .map(|bytes| self.read(bytes))
+            .collect()
     }
 }
 
 /// The number of elements of `shape`, if it fits into a `usize`.
 pub(crate) fn elements(shape: &[usize]) -> Option<usize> {
-    shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size))
+    shape
+        .iter()
+        .try_fold(1usize, |product, &size| product.checked_mul(size))
 }
 
 /// The tensors of a file, which are taken out one by one.
@@ -139,7 +155,10 @@ pub(crate) struct Weights {
 
 impl Weights {
     pub fn new(path: &Path, tensors: Tensors) -> Self {
-        Self { path: path.into(), tensors }
+        Self {
+            path: path.into(),
+            tensors,
+        }
     }
 
     /// The number of tensors that are left.
@@ -149,7 +168,10 @@ impl Weights {
 
     /// Takes the tensor `name`, which must have `shape`.
     pub fn take(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
-        let tensor = self.tensors.remove(name).ok_or_else(|| self.missing(name))?;
+        let tensor = self
+            .tensors
+            .remove(name)
+            .ok_or_else(|| self.missing(name))?;
         self.shaped(name, tensor, shape)
     }
 
@@ -160,7 +182,11 @@ impl Weights {
 
     /// The shape of the tensor `name`.
     pub fn shape(&self, name: &str) -> Result<&[usize]> {
-        Ok(&self.tensors.get(name).ok_or_else(|| self.missing(name))?.shape)
+        Ok(&self
+            .tensors
+            .get(name)
+            .ok_or_else(|| self.missing(name))?
+            .shape)
     }
 
     /// Returns `tensor` if it has `shape`.
@@ -178,7 +204,11 @@ impl Weights {
     /// `remedy`.
     pub fn finish(self, remedy: &'static str) -> Result<()> {
         match self.tensors.into_keys().next() {
-            Some(name) => Err(InteropError::UnknownTensor { path: self.path, name, remedy }),
+            Some(name) => Err(InteropError::UnknownTensor {
+                path: self.path,
+                name,
+                remedy,
+            }),
             None => Ok(()),
         }
     }
@@ -202,7 +232,10 @@ pub(crate) fn read_safetensors(path: &Path, bytes: &[u8]) -> Result<Tensors> {
             Dtype::BF16 => NumberType::BFloat16,
             _ => continue,
         };
-        tensors.insert(name, Tensor::new(view.shape(), number.read_all(view.data())));
+        tensors.insert(
+            name,
+            Tensor::new(view.shape(), number.read_all(view.data())),
+        );
     }
     Ok(tensors)
 }
@@ -216,7 +249,10 @@ pub(crate) fn write_safetensors(tensors: &Tensors) -> Vec<u8> {
     let bytes: Vec<_> = bytes.collect();
     let views = bytes.iter().map(|(name, shape, bytes)| {
         let view = TensorView::new(Dtype::F32, (*shape).clone(), bytes);
-        (name.as_str(), view.expect("a float32 number has four bytes"))
+        (
+            name.as_str(),
+            view.expect("a float32 number has four bytes"),
+        )
     });
     // transformers refuses a file that does not say so.
     let metadata = [("format".to_string(), "pt".to_string())].into();
@@ -237,7 +273,10 @@ mod tests {
 
     #[test]
     fn rows_that_were_stacked_come_apart_again() {
-        let (a, b) = (Tensor::new([1, 2], vec![1.0, 2.0]), Tensor::new([2, 2], vec![3.0; 4]));
+        let (a, b) = (
+            Tensor::new([1, 2], vec![1.0, 2.0]),
+            Tensor::new([2, 2], vec![3.0; 4]),
+        );
         let both = Tensor::stacked(&[&a, &b]);
         assert_eq!((both.rows(0, 1), both.rows(1, 3)), (a, b));
     }
@@ -247,7 +286,10 @@ mod tests {
         assert_eq!(NumberType::Float32.read(&1.5f32.to_le_bytes()), 1.5);
         assert_eq!(NumberType::Float16.read(&[0x00, 0x3e]), 1.5);
         assert_eq!(NumberType::BFloat16.read(&[0xc0, 0x3f]), 1.5);
-        assert_eq!(NumberType::Int8.read_all(&[1, 255, 128]), [1.0, -1.0, -128.0]);
+        assert_eq!(
+            NumberType::Int8.read_all(&[1, 255, 128]),
+            [1.0, -1.0, -128.0]
+        );
         assert_eq!(NumberType::Int16.read_all(&[0, 1, 255, 255]), [256.0, -1.0]);
         assert_eq!(NumberType::Int32.read(&(-7i32).to_le_bytes()), -7.0);
     }

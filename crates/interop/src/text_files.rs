@@ -46,7 +46,10 @@ fn side(path: &Path) -> Option<usize> {
 /// The files of source and target among `paths`. A single file whose name states no side is for
 /// both. `None` if the names do not say which is which.
 pub(crate) fn of_sides(paths: &[PathBuf]) -> Option<[PathBuf; 2]> {
-    match (paths, paths.iter().map(|path| side(path)).collect::<Vec<_>>()[..].as_ref()) {
+    match (
+        paths,
+        paths.iter().map(|path| side(path)).collect::<Vec<_>>()[..].as_ref(),
+    ) {
         ([one], [None]) => Some([one.clone(), one.clone()]),
         ([a, b], [Some(0), Some(1)]) => Some([a.clone(), b.clone()]),
         ([a, b], [Some(1), Some(0)]) => Some([b.clone(), a.clone()]),
@@ -66,13 +69,18 @@ pub(crate) fn named(paths: &[PathBuf]) -> Option<[PathBuf; 2]> {
 /// The pieces of a SentencePiece model in the order of their ids; `None` if `bytes` are not one.
 pub(crate) fn pieces(bytes: &[u8]) -> Option<Vec<String>> {
     let model = SentencePiece::from_bytes("model.spm", bytes).ok()?;
-    (0..model.len() as u32).map(|id| model.piece(id).map(str::to_string)).collect()
+    (0..model.len() as u32)
+        .map(|id| model.piece(id).map(str::to_string))
+        .collect()
 }
 
 /// The names of the files in a text, for a message.
 pub(crate) fn listed(paths: &[PathBuf]) -> String {
     let names = paths.iter().filter_map(|path| path.file_name());
-    names.map(|name| name.to_string_lossy()).collect::<Vec<_>>().join(", ")
+    names
+        .map(|name| name.to_string_lossy())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The SentencePiece models of source and target for the vocabularies `tokens`: those that were
@@ -166,7 +174,10 @@ mod tests {
             ("vocab.src.spm", "vocab.trg.spm"),
             ("srcvocab.deen.spm", "trgvocab.deen.spm"),
             ("source.spm", "target.spm"),
-            ("opus.spm32k-spm32k.src.vocab", "opus.spm32k-spm32k.trg.vocab"),
+            (
+                "opus.spm32k-spm32k.src.vocab",
+                "opus.spm32k-spm32k.trg.vocab",
+            ),
             ("z_Source.model", "a.TGT.model"),
             ("vocab-source.yml", "vocab-target.yml"),
         ];
@@ -187,6 +198,9 @@ mod tests {
             assert_eq!(of_sides(&unknown.map(PathBuf::from)), None, "{unknown:?}");
         }
         let one = PathBuf::from("vocab.spm");
-        assert_eq!(of_sides(std::slice::from_ref(&one)), Some([one.clone(), one]));
+        assert_eq!(
+            of_sides(std::slice::from_ref(&one)),
+            Some([one.clone(), one])
+        );
     }
 }

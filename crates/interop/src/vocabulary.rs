@@ -23,18 +23,30 @@ use crate::pretrained::{Files, Pretrained};
 pub(crate) fn tokens(model: &Pretrained) -> Result<[Vec<String>; 2]> {
     let config = &model.config;
     let find = |names: &[&str]| {
-        names.iter().find_map(|&name| Some((name.to_string(), model.texts.get(name)?)))
+        names
+            .iter()
+            .find_map(|&name| Some((name.to_string(), model.texts.get(name)?)))
     };
     let source = find(&["vocab.json", "tokenizer.json", "source_tokenizer.json"]);
-    let target =
-        find(&["target_vocab.json", "vocab.json", "tokenizer.json", "target_tokenizer.json"]);
+    let target = find(&[
+        "target_vocab.json",
+        "vocab.json",
+        "tokenizer.json",
+        "target_tokenizer.json",
+    ]);
     let side = |file: Option<(String, &Vec<u8>)>, rows: usize| {
-        let (dir, wanted) = (Path::new("the model directory"), "vocab.json or tokenizer.json");
+        let (dir, wanted) = (
+            Path::new("the model directory"),
+            "vocab.json or tokenizer.json",
+        );
         let remedy = "copy the tokeniser that the model was trained with into it";
         let (name, bytes) = file.ok_or_else(|| InteropError::missing(dir, wanted, remedy))?;
         of_file(Path::new(&name), bytes, rows)
     };
-    Ok([side(source, config.source_vocab)?, side(target, config.target_vocab)?])
+    Ok([
+        side(source, config.source_vocab)?,
+        side(target, config.target_vocab)?,
+    ])
 }
 
 /// The tokens of a `vocab.json` or `tokenizer.json`, one for each of `rows` ids. Ids that no token
@@ -51,8 +63,9 @@ pub(crate) fn of_file(path: &Path, bytes: &[u8], rows: usize) -> Result<Vec<Stri
     let vocabulary = model.map_or(&json, |model| &model["vocab"]);
     match vocabulary {
         Value::Object(entries) => {
-            let pairs =
-                entries.iter().filter_map(|(token, id)| Some((id.as_u64()?, token.clone())));
+            let pairs = entries
+                .iter()
+                .filter_map(|(token, id)| Some((id.as_u64()?, token.clone())));
             ids.extend(pairs);
         }
         Value::Array(entries) => {
@@ -79,7 +92,10 @@ pub(crate) fn of_file(path: &Path, bytes: &[u8], rows: usize) -> Result<Vec<Stri
 /// The number of `tokens` without the unused ones at their end.
 pub(crate) fn real(tokens: &[String]) -> usize {
     let is_real = |id: &usize| tokens[*id] != unused(*id);
-    (0..tokens.len()).rev().find(is_real).map_or(0, |last| last + 1)
+    (0..tokens.len())
+        .rev()
+        .find(is_real)
+        .map_or(0, |last| last + 1)
 }
 
 /// A JSON object of tokens and their ids, in the order of the ids.
@@ -92,8 +108,11 @@ pub(crate) fn json(tokens: &[String]) -> Vec<u8> {
 
 pub(crate) const TOKENIZER: &str = "tokenizer.json";
 /// Tokenisers of Hugging Face's format, with the side whose tokens each has.
-const TOKENIZERS: [(&str, &[usize]); 3] =
-    [(TOKENIZER, &[0, 1]), ("source_tokenizer.json", &[0]), ("target_tokenizer.json", &[1])];
+const TOKENIZERS: [(&str, &[usize]); 3] = [
+    (TOKENIZER, &[0, 1]),
+    ("source_tokenizer.json", &[0]),
+    ("target_tokenizer.json", &[1]),
+];
 
 /// Writes the tokenisers of `model` that are not in `dir` yet, and its search settings.
 pub(crate) fn write_carried(model: &Pretrained, dir: &Path) -> Result<()> {
@@ -110,7 +129,9 @@ pub(crate) fn write_carried(model: &Pretrained, dir: &Path) -> Result<()> {
 pub(crate) fn carried_search(dir: &Path) -> Result<Option<SearchSettings>> {
     let path = dir.join(GENERATION_FILE);
     let bytes = read_optional(&path)?;
-    Ok(bytes.map(|bytes| SearchSettings::from_bytes(&path, &bytes)).transpose()?)
+    Ok(bytes
+        .map(|bytes| SearchSettings::from_bytes(&path, &bytes))
+        .transpose()?)
 }
 
 /// The tokenisers of Hugging Face's format in `dir` that have the `tokens` of source and target:
@@ -120,7 +141,9 @@ pub(crate) fn carried_tokenizers(dir: &Path, tokens: [&[String]; 2]) -> Result<F
     let mut found = BTreeMap::new();
     for (name, sides) in TOKENIZERS {
         let path = dir.join(name);
-        let Some(bytes) = read_optional(&path)? else { continue };
+        let Some(bytes) = read_optional(&path)? else {
+            continue;
+        };
         parse_json::<Value>(&path, &bytes)?;
         let has = |&side: &usize| {
             of_file(&path, &bytes, tokens[side].len()).is_ok_and(|carried| carried == tokens[side])
@@ -145,7 +168,10 @@ mod tests {
     fn a_vocabulary_may_have_tokens_with_the_names_of_a_tokenisers_parts() {
         let bytes = br#"{"</s>": 0, "model": 1, "added_tokens": 3}"#;
         let tokens = of_file(Path::new("vocab.json"), bytes, 5).unwrap();
-        assert_eq!(tokens, ["</s>", "model", "<unused2>", "added_tokens", "<unused4>"]);
+        assert_eq!(
+            tokens,
+            ["</s>", "model", "<unused2>", "added_tokens", "<unused4>"]
+        );
         assert_eq!(real(&tokens), 4);
     }
 }

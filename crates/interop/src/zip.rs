@@ -55,8 +55,14 @@ fn range(start: Option<u64>, len: u64) -> Option<Range<usize>> {
 fn disjoint(files: &BTreeMap<String, Range<usize>>) -> Result<(), String> {
     let mut sorted: Vec<_> = files.iter().collect();
     sorted.sort_by_key(|(_, range)| (range.start, range.end));
-    match sorted.windows(2).find(|pair| pair[0].1.end > pair[1].1.start) {
-        Some(pair) => Err(format!("{} and {} share bytes of the archive", pair[0].0, pair[1].0)),
+    match sorted
+        .windows(2)
+        .find(|pair| pair[0].1.end > pair[1].1.start)
+    {
+        Some(pair) => Err(format!(
+            "{} and {} share bytes of the archive",
+            pair[0].0, pair[1].0
+        )),
         None => Ok(()),
     }
 }
@@ -86,16 +92,24 @@ pub(crate) fn unpacked(path: &Path) -> Result<Option<TempDir>> {
     let mut left = MOST * file.metadata().map_err(io)?.len() + (1 << 20);
     let mut archive = ZipArchive::new(file).map_err(|e| damaged(&e))?;
     let is_array = |name: &str| name.ends_with(".npy") || name.ends_with("data.pkl");
-    if archive.file_names().any(|name| name.is_ok_and(|name| is_array(&name))) {
+    if archive
+        .file_names()
+        .any(|name| name.is_ok_and(|name| is_array(&name)))
+    {
         return Ok(None);
     }
     if archive.len() > MOST_FILES {
-        return Err(damaged(&format!("it holds {} files, more than a package has", archive.len())));
+        return Err(damaged(&format!(
+            "it holds {} files, more than a package has",
+            archive.len()
+        )));
     }
     let folder = tempfile::tempdir().map_err(io)?;
     for index in 0..archive.len() {
         let mut file = archive.by_index(index).map_err(|e| damaged(&e))?;
-        let name = file.enclosed_name().ok_or_else(|| damaged(&"a name leads out of it"))?;
+        let name = file
+            .enclosed_name()
+            .ok_or_else(|| damaged(&"a name leads out of it"))?;
         if file.is_dir() || name.components().count() > DEEPEST {
             continue;
         }
@@ -144,7 +158,10 @@ mod tests {
     }
 
     fn files() -> Vec<(String, Vec<u8>)> {
-        vec![("a.npy".into(), vec![1, 2, 3]), ("folder/b".into(), vec![9; 100])]
+        vec![
+            ("a.npy".into(), vec![1, 2, 3]),
+            ("folder/b".into(), vec![9; 100]),
+        ]
     }
 
     /// A small archive would otherwise become as large in memory as it has names.
@@ -153,10 +170,16 @@ mod tests {
         let files = ["a.npy", "b.npy"].map(|name| (name.to_string(), vec![7; 400]));
         let mut bytes = write(&files);
         assert_eq!(entries(&bytes).unwrap().len(), 2);
-        let second = bytes.windows(4).rposition(|window| window == ENTRY).unwrap();
+        let second = bytes
+            .windows(4)
+            .rposition(|window| window == ENTRY)
+            .unwrap();
         bytes[second + 42..second + 46].fill(0);
         let error = entries(&bytes).unwrap_err();
-        assert!(error.contains("b.npy") && error.contains("share"), "{error}");
+        assert!(
+            error.contains("b.npy") && error.contains("share"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -20,7 +20,9 @@ const MULTIPLE: usize = 64;
 const SLACK: usize = 1 << 20;
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(name)
 }
 
 /// A folder of a fixture's files. Each case replaces one file.
@@ -36,7 +38,10 @@ impl Target {
     fn new(format: Format, name: &str, file: &'static str) -> Self {
         let target = Self::with(format, name, file, None);
         let good = target.good().len();
-        Self { others: target.others - good, ..target }
+        Self {
+            others: target.others - good,
+            ..target
+        }
     }
 
     /// A folder of a fixture's files and of another, `file`, which holds `good` and replaces the
@@ -53,7 +58,12 @@ impl Target {
             std::fs::remove_file(folder.path().join("vocab.json")).unwrap();
             std::fs::write(folder.path().join(file), good).unwrap();
         }
-        Self { format, folder, file, others }
+        Self {
+            format,
+            folder,
+            file,
+            others,
+        }
     }
 
     /// A model of NLLB, whose vocabulary and languages are in `tokenizer.json`.
@@ -64,7 +74,12 @@ impl Target {
         let json = format!(
             r#"{{"model": {{"type": "BPE", "vocab": {vocabulary}}}, "added_tokens": {added}}}"#
         );
-        Self::with(Format::HuggingFace, "m2m100/relu", "tokenizer.json", Some(json))
+        Self::with(
+            Format::HuggingFace,
+            "m2m100/relu",
+            "tokenizer.json",
+            Some(json),
+        )
     }
 
     fn good(&self) -> Vec<u8> {
@@ -77,7 +92,11 @@ impl Target {
         let limit = MULTIPLE * (bytes.len() + self.others) + SLACK;
         let package = within(limit, || self.format.read(self.folder.path()));
         if let Ok(package) = package {
-            let held: usize = package.weights.values().map(|tensor| tensor.values.len()).sum();
+            let held: usize = package
+                .weights
+                .values()
+                .map(|tensor| tensor.values.len())
+                .sum();
             assert_eq!(held, package.config.parameter_count());
             assert!(package.search.validate().is_ok());
         }
@@ -105,13 +124,20 @@ const NUMBERS: [u64; 13] = [
 /// position.
 fn overwritten(good: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     let numbers = prop::sample::select(NUMBERS.to_vec());
-    let one = (any::<prop::sample::Index>(), numbers, prop::sample::select(vec![1, 2, 4, 8]));
+    let one = (
+        any::<prop::sample::Index>(),
+        numbers,
+        prop::sample::select(vec![1, 2, 4, 8]),
+    );
     prop::collection::vec(one, 1..4).prop_map(move |all| {
         let mut bytes = good.clone();
         for (index, number, width) in all {
             let start = index.index(bytes.len());
             let new = number.to_le_bytes().into_iter().take(width);
-            bytes[start..].iter_mut().zip(new).for_each(|(old, new)| *old = new);
+            bytes[start..]
+                .iter_mut()
+                .zip(new)
+                .for_each(|(old, new)| *old = new);
         }
         bytes
     })
@@ -139,20 +165,60 @@ macro_rules! target {
     };
 }
 
-target!(hugging_face_config, HuggingFace, "hugging_face/shared_swish", "config.json");
+target!(
+    hugging_face_config,
+    HuggingFace,
+    "hugging_face/shared_swish",
+    "config.json"
+);
 target!(
     hugging_face_generation,
     HuggingFace,
     "hugging_face/shared_swish",
     "generation_config.json"
 );
-target!(hugging_face_safetensors, HuggingFace, "hugging_face/shared_swish", "model.safetensors");
-target!(hugging_face_zip, HuggingFace, "hugging_face/gelu_unscaled", "pytorch_model.bin");
-target!(hugging_face_legacy, HuggingFace, "hugging_face/wide_relu", "pytorch_model.bin");
-target!(ctranslate2_config, CTranslate2, "ctranslate2/int8", "config.json");
-target!(ctranslate2_vocabulary, CTranslate2, "ctranslate2/int8", "shared_vocabulary.json");
-target!(ctranslate2_int8, CTranslate2, "ctranslate2/int8", "model.bin");
-target!(ctranslate2_int16, CTranslate2, "ctranslate2/int16", "model.bin");
+target!(
+    hugging_face_safetensors,
+    HuggingFace,
+    "hugging_face/shared_swish",
+    "model.safetensors"
+);
+target!(
+    hugging_face_zip,
+    HuggingFace,
+    "hugging_face/gelu_unscaled",
+    "pytorch_model.bin"
+);
+target!(
+    hugging_face_legacy,
+    HuggingFace,
+    "hugging_face/wide_relu",
+    "pytorch_model.bin"
+);
+target!(
+    ctranslate2_config,
+    CTranslate2,
+    "ctranslate2/int8",
+    "config.json"
+);
+target!(
+    ctranslate2_vocabulary,
+    CTranslate2,
+    "ctranslate2/int8",
+    "shared_vocabulary.json"
+);
+target!(
+    ctranslate2_int8,
+    CTranslate2,
+    "ctranslate2/int8",
+    "model.bin"
+);
+target!(
+    ctranslate2_int16,
+    CTranslate2,
+    "ctranslate2/int16",
+    "model.bin"
+);
 target!(marian_npz, Marian, "marian/post_swish", "model.npz");
 target!(marian_int8, Marian, "marian/student", "model.int8.bin");
 target!(marian_float32, Marian, "marian/ssru", "model.float32.bin");

@@ -34,7 +34,11 @@ impl KvCache {
 
     /// Appends positions: `key` is `[rows, len, heads·d_k]`, `value` is `[rows, len, heads·d_v]`.
     pub fn append(&mut self, key: Tensor<3>, value: Tensor<3>) {
-        self.blocks.push(Block { key, value, ancestors: Vec::new() });
+        self.blocks.push(Block {
+            key,
+            value,
+            ancestors: Vec::new(),
+        });
         if !self.stays() {
             self.unite();
         }
@@ -92,7 +96,16 @@ impl KvCache {
             return over_blocks(query, &self.blocks, heads);
         }
         let (key, value) = self.key_values();
-        attention(AttentionInputs { query, key, value, heads, hidden }, mask)
+        attention(
+            AttentionInputs {
+                query,
+                key,
+                value,
+                heads,
+                hidden,
+            },
+            mask,
+        )
     }
 
     /// All positions in the cache, as keys `[rows, len, heads·d_k]` and values
@@ -108,7 +121,10 @@ impl KvCache {
     /// Returns whether attention can read the blocks without joining them.
     fn stays(&self) -> bool {
         #[cfg(feature = "cpu")]
-        return self.blocks.iter().all(|b| Target::without_gradients(&[&b.key]) == Target::Cpu);
+        return self
+            .blocks
+            .iter()
+            .all(|b| Target::without_gradients(&[&b.key]) == Target::Cpu);
         #[cfg(not(feature = "cpu"))]
         false
     }
@@ -119,7 +135,11 @@ impl KvCache {
             return;
         }
         let (key, value) = self.key_values();
-        self.blocks = vec![Block { key, value, ancestors: Vec::new() }];
+        self.blocks = vec![Block {
+            key,
+            value,
+            ancestors: Vec::new(),
+        }];
     }
 }
 
@@ -127,7 +147,11 @@ impl Block {
     /// The number of present rows.
     #[cfg(feature = "cpu")]
     fn rows(&self) -> usize {
-        if self.ancestors.is_empty() { self.key.dims()[0] } else { self.ancestors.len() }
+        if self.ancestors.is_empty() {
+            self.key.dims()[0]
+        } else {
+            self.ancestors.len()
+        }
     }
 
     /// Drops the first `count` positions; there are more than `count`.
@@ -147,7 +171,10 @@ impl Block {
         let rows: Vec<i32> = self.ancestors.iter().map(|&row| row as i32).collect();
         let rows = TensorData::new(rows, [self.ancestors.len()]);
         let rows = Tensor::<1, Int>::from_data(rows, &self.key.device());
-        (self.key.clone().select(0, rows.clone()), self.value.clone().select(0, rows))
+        (
+            self.key.clone().select(0, rows.clone()),
+            self.value.clone().select(0, rows),
+        )
     }
 }
 

@@ -59,7 +59,9 @@ fn lower_bound(values: &[f32], count: usize) -> f32 {
     }
     let mut maxima = [f32::NEG_INFINITY; PARTS];
     maxima_of_parts(values, &mut maxima);
-    *maxima.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a)).1
+    *maxima
+        .select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a))
+        .1
 }
 
 vectorised! {
@@ -144,10 +146,13 @@ mod tests {
     #[test]
     fn selection_is_a_sort_cut_off() {
         for len in [0, 1, 31, 32, 33, 64, 65, 200, 3001] {
-            let values: Vec<f32> =
-                (0..len).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 22) as f32).collect();
-            let mut sorted: Vec<Top> =
-                (0..).zip(&values).map(|(index, &value)| (value, index)).collect();
+            let values: Vec<f32> = (0..len)
+                .map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 22) as f32)
+                .collect();
+            let mut sorted: Vec<Top> = (0..)
+                .zip(&values)
+                .map(|(index, &value)| (value, index))
+                .collect();
             sorted.sort_by(descending);
             for count in [1, 2, 8, 31, 32, 33, 63, 64, 65, 500, 3001, 4000] {
                 let expected = &sorted[..count.min(values.len())];
@@ -166,7 +171,13 @@ mod tests {
     #[test]
     fn few_finite_values_among_the_impossible_are_found() {
         let mut values = vec![f32::NEG_INFINITY; 500];
-        for (index, value) in [(3, -2.5), (70, f32::NAN), (99, -7.0), (131, -2.5), (499, -1e30)] {
+        for (index, value) in [
+            (3, -2.5),
+            (70, f32::NAN),
+            (99, -7.0),
+            (131, -2.5),
+            (499, -1e30),
+        ] {
             values[index] = value;
         }
         assert_eq!(top(&values, 3), [(-2.5, 3), (-2.5, 131), (-7.0, 99)]);

@@ -56,8 +56,11 @@ impl Bleu {
     }
 
     fn words(&self, line: &str) -> String {
-        let line =
-            if self.lowercase { Cow::Owned(line.to_lowercase()) } else { Cow::Borrowed(line) };
+        let line = if self.lowercase {
+            Cow::Owned(line.to_lowercase())
+        } else {
+            Cow::Borrowed(line)
+        };
         self.tokenizer.tokenize(text::trim_end(&line)).into_owned()
     }
 }
@@ -77,7 +80,11 @@ impl Metric for Bleu {
 
     fn validate(&self) -> Result<()> {
         self.tokenizer.load()?;
-        if self.max_order == 0 { Err(MetricError::ZeroOrder("BLEU")) } else { Ok(()) }
+        if self.max_order == 0 {
+            Err(MetricError::ZeroOrder("BLEU"))
+        } else {
+            Ok(())
+        }
     }
 
     /// Hypothesis length, closest reference length, matches per order, n-grams per order.
@@ -87,7 +94,10 @@ impl Metric for Bleu {
 
     fn segment(&self, hypothesis: &str, references: &[&str]) -> Vec<f64> {
         let hypothesis = self.words(hypothesis);
-        let references: Vec<_> = references.iter().map(|reference| self.words(reference)).collect();
+        let references: Vec<_> = references
+            .iter()
+            .map(|reference| self.words(reference))
+            .collect();
         segment_statistics(&hypothesis, &references, self.max_order)
     }
 
@@ -108,8 +118,10 @@ pub(crate) fn segment_statistics(
 ) -> Vec<f64> {
     let mut interner = Interner::default();
     let hypothesis = interner.ids(text::split(hypothesis));
-    let references: Vec<_> =
-        references.iter().map(|reference| interner.ids(text::split(reference))).collect();
+    let references: Vec<_> = references
+        .iter()
+        .map(|reference| interner.ids(text::split(reference)))
+        .collect();
 
     let mut counts = ngram::count(&references[0], max_order);
     for reference in &references[1..] {
@@ -117,15 +129,25 @@ pub(crate) fn segment_statistics(
     }
     let matches = ngram::matches(&ngram::count(&hypothesis, max_order), &counts, max_order);
     let totals = (1..=max_order).map(|order| ngram::total(hypothesis.len(), order));
-    let lengths = [hypothesis.len() as u64, closest_length(hypothesis.len(), &references) as u64];
-    lengths.into_iter().chain(matches).chain(totals).map(|value| value as f64).collect()
+    let lengths = [
+        hypothesis.len() as u64,
+        closest_length(hypothesis.len(), &references) as u64,
+    ];
+    lengths
+        .into_iter()
+        .chain(matches)
+        .chain(totals)
+        .map(|value| value as f64)
+        .collect()
 }
 
 /// The reference length that is nearest to the hypothesis length. If two are equally near, it is
 /// the shorter one.
 fn closest_length(hypothesis: usize, references: &[Vec<u32>]) -> usize {
     let lengths = references.iter().map(Vec::len);
-    lengths.min_by_key(|&len| (hypothesis.abs_diff(len), len)).unwrap_or(0)
+    lengths
+        .min_by_key(|&len| (hypothesis.abs_diff(len), len))
+        .unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -134,16 +156,32 @@ mod tests {
 
     #[test]
     fn bleu_without_any_order_is_an_error() {
-        let nothing = Bleu { max_order: 0, ..Bleu::default() };
-        assert_eq!(nothing.corpus_score(&["a"], &[vec!["a"]]), Err(MetricError::ZeroOrder("BLEU")));
+        let nothing = Bleu {
+            max_order: 0,
+            ..Bleu::default()
+        };
+        assert_eq!(
+            nothing.corpus_score(&["a"], &[vec!["a"]]),
+            Err(MetricError::ZeroOrder("BLEU"))
+        );
     }
 
     #[test]
     fn bad_corpora_are_refused_with_their_counts() {
         let none: [Vec<&str>; 0] = [];
-        assert_eq!(Bleu::default().corpus_score(&["a"], &none), Err(MetricError::NoReferences));
-        let error = MetricError::UnequalLengths { stream: 1, hypotheses: 1, references: 2 };
-        assert_eq!(Bleu::default().corpus_score(&["a"], &[vec!["a", "b"]]), Err(error));
+        assert_eq!(
+            Bleu::default().corpus_score(&["a"], &none),
+            Err(MetricError::NoReferences)
+        );
+        let error = MetricError::UnequalLengths {
+            stream: 1,
+            hypotheses: 1,
+            references: 2,
+        };
+        assert_eq!(
+            Bleu::default().corpus_score(&["a"], &[vec!["a", "b"]]),
+            Err(error)
+        );
     }
 
     #[test]

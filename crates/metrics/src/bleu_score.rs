@@ -92,9 +92,21 @@ impl BleuScore {
         } else {
             (vec![0.0; counts.len()], 0)
         };
-        let order = if effective_order { last_order } else { counts.len() };
-        let score = if matched { bp * geometric_mean(&precisions[..order]) } else { 0.0 };
-        let ratio = if ref_len > 0 { sys_len as f64 / ref_len as f64 } else { 0.0 };
+        let order = if effective_order {
+            last_order
+        } else {
+            counts.len()
+        };
+        let score = if matched {
+            bp * geometric_mean(&precisions[..order])
+        } else {
+            0.0
+        };
+        let ratio = if ref_len > 0 {
+            sys_len as f64 / ref_len as f64
+        } else {
+            0.0
+        };
         Self {
             score,
             precisions,
@@ -110,8 +122,11 @@ impl BleuScore {
     /// The details that sacreBLEU prints after the score:
     /// `65.1/40.2/… (BP = 1.000 ratio = … hyp_len = … ref_len = …)`.
     pub fn verbose(&self) -> String {
-        let precisions: Vec<_> =
-            self.precisions.iter().map(|precision| format!("{precision:.1}")).collect();
+        let precisions: Vec<_> = self
+            .precisions
+            .iter()
+            .map(|precision| format!("{precision:.1}"))
+            .collect();
         format!(
             "{} (BP = {:.3} ratio = {:.3} hyp_len = {} ref_len = {})",
             precisions.join("/"),
@@ -127,7 +142,13 @@ impl fmt::Display for BleuScore {
     /// Writes sacreBLEU's line without a signature, with two decimals or with the precision of the
     /// formatter.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BLEU = {:.*} {}", f.precision().unwrap_or(2), self.score, self.verbose())
+        write!(
+            f,
+            "BLEU = {:.*} {}",
+            f.precision().unwrap_or(2),
+            self.score,
+            self.verbose()
+        )
     }
 }
 
@@ -148,7 +169,11 @@ fn precisions(counts: &[u64], totals: &[u64], smoothing: Smoothing) -> (Vec<f64>
     let mut last_order = 0;
     let mut halving = 1.0;
     for (i, (&count, &total)) in counts.iter().zip(totals).enumerate() {
-        let addend = if let (Smoothing::AddK(k), 1..) = (smoothing, i) { k } else { 0.0 };
+        let addend = if let (Smoothing::AddK(k), 1..) = (smoothing, i) {
+            k
+        } else {
+            0.0
+        };
         let (count, total) = (count as f64 + addend, total as f64 + addend);
         if total == 0.0 {
             break;
@@ -169,9 +194,13 @@ fn precisions(counts: &[u64], totals: &[u64], smoothing: Smoothing) -> (Vec<f64>
 
 // sacreBLEU uses a very low value for the logarithm of 0, so that the exponential of the mean is 0.
 fn geometric_mean(precisions: &[f64]) -> f64 {
-    let logs = precisions
-        .iter()
-        .map(|&precision| if precision == 0.0 { -9_999_999_999.0 } else { precision.ln() });
+    let logs = precisions.iter().map(|&precision| {
+        if precision == 0.0 {
+            -9_999_999_999.0
+        } else {
+            precision.ln()
+        }
+    });
     (logs.sum::<f64>() / precisions.len() as f64).exp()
 }
 
@@ -202,7 +231,10 @@ mod tests {
     #[test]
     fn exp_smoothing_halves_with_every_empty_order() {
         let score = BleuScore::new(&LITTLE, Smoothing::Exp, false);
-        assert_eq!(score.precisions, [50.0, 100.0 / 6.0, 100.0 / 8.0, 100.0 / 8.0]);
+        assert_eq!(
+            score.precisions,
+            [50.0, 100.0 / 6.0, 100.0 / 8.0, 100.0 / 8.0]
+        );
     }
 
     #[test]

@@ -16,7 +16,10 @@ pub struct Bootstrap {
 
 impl Default for Bootstrap {
     fn default() -> Self {
-        Self { samples: 1000, seed: 12345 }
+        Self {
+            samples: 1000,
+            seed: 12345,
+        }
     }
 }
 
@@ -63,7 +66,10 @@ pub fn confidence(mut scores: Vec<f64>) -> Confidence {
     let lower = scores.len() / 40;
     let upper = scores.len() - lower - 1;
     let mean = scores.iter().sum::<f64>() / scores.len() as f64;
-    Confidence { mean, interval: 0.5 * (scores[upper] - scores[lower]) }
+    Confidence {
+        mean,
+        interval: 0.5 * (scores[upper] - scores[lower]),
+    }
 }
 
 #[cfg(test)]
@@ -73,15 +79,27 @@ mod tests {
     #[test]
     fn a_fortieth_is_left_out_on_either_side() {
         let found = confidence((0..80).rev().map(f64::from).collect());
-        assert_eq!(found, Confidence { mean: 39.5, interval: 0.5 * (77.0 - 2.0) });
+        assert_eq!(
+            found,
+            Confidence {
+                mean: 39.5,
+                interval: 0.5 * (77.0 - 2.0)
+            }
+        );
     }
 
     #[test]
     fn no_samples_are_an_error() {
         let mut statistics = Statistics::new(1, 1);
         statistics.push(&[1.0]);
-        let none = Bootstrap { samples: 0, ..Bootstrap::default() };
-        assert_eq!(resampled(&statistics, none, |sums| sums[0]), Err(MetricError::NoSamples));
+        let none = Bootstrap {
+            samples: 0,
+            ..Bootstrap::default()
+        };
+        assert_eq!(
+            resampled(&statistics, none, |sums| sums[0]),
+            Err(MetricError::NoSamples)
+        );
     }
 
     #[test]

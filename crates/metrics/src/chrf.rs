@@ -38,11 +38,17 @@ impl Default for Chrf {
 impl Chrf {
     /// chrF2++: chrF with word n-grams up to 2.
     pub fn plus_plus() -> Self {
-        Self { word_order: 2, ..Self::default() }
+        Self {
+            word_order: 2,
+            ..Self::default()
+        }
     }
 
     fn chars(&self, line: &str) -> Vec<u32> {
-        line.chars().filter(|&c| self.whitespace || !text::is_space(c)).map(u32::from).collect()
+        line.chars()
+            .filter(|&c| self.whitespace || !text::is_space(c))
+            .map(u32::from)
+            .collect()
     }
 
     fn words<'a>(&self, line: &'a str, interner: &mut Interner<'a>) -> Vec<u32> {
@@ -56,7 +62,10 @@ impl Chrf {
     /// The counted n-grams of characters and of words.
     fn count<'a>(&self, [chars, words]: &'a [Vec<u32>; 2]) -> [NgramCounts<'a>; 2] {
         let counted = |tokens: &'a [u32], order| (tokens.len(), order, ngram::count(tokens, order));
-        [counted(chars, self.char_order), counted(words, self.word_order)]
+        [
+            counted(chars, self.char_order),
+            counted(words, self.word_order),
+        ]
     }
 }
 
@@ -66,7 +75,11 @@ type NgramCounts<'a> = (usize, usize, Counts<'a>);
 /// The counts of every order, characters before words, compared with one reference.
 fn compare(hypothesis: &[NgramCounts<'_>; 2], reference: &[NgramCounts<'_>; 2]) -> Vec<f64> {
     let pairs = hypothesis.iter().zip(reference);
-    pairs.flat_map(|(one, other)| orders(one, other)).flatten().map(|count| count as f64).collect()
+    pairs
+        .flat_map(|(one, other)| orders(one, other))
+        .flatten()
+        .map(|count| count as f64)
+        .collect()
 }
 
 /// Hypothesis, reference and matching n-grams of each order.
@@ -79,7 +92,11 @@ fn orders(
         let total = ngram::total(*reference_len, order);
         // If the reference is too short for an order, that order does not count against the
         // hypothesis.
-        let count = if total > 0 { ngram::total(*len, order) } else { 0 };
+        let count = if total > 0 {
+            ngram::total(*len, order)
+        } else {
+            0
+        };
         [count, total, matches]
     })
 }
@@ -107,9 +124,21 @@ fn f_score(statistics: &[f64], beta: u32, eps_smoothing: bool) -> f64 {
     let (mut sum, mut precisions, mut recalls, mut occurring) = (0.0, 0.0, 0.0, 0.0);
     for order in statistics.chunks_exact(3) {
         let [hypothesis, reference, matches] = [order[0], order[1], order[2]];
-        let precision = if hypothesis > 0.0 { matches / hypothesis } else { EPS };
-        let recall = if reference > 0.0 { matches / reference } else { EPS };
-        sum += if factor * precision + recall > 0.0 { f(precision, recall) } else { EPS };
+        let precision = if hypothesis > 0.0 {
+            matches / hypothesis
+        } else {
+            EPS
+        };
+        let recall = if reference > 0.0 {
+            matches / reference
+        } else {
+            EPS
+        };
+        sum += if factor * precision + recall > 0.0 {
+            f(precision, recall)
+        } else {
+            EPS
+        };
         if hypothesis > 0.0 && reference > 0.0 {
             precisions += precision;
             recalls += recall;
@@ -138,7 +167,11 @@ impl Metric for Chrf {
     }
 
     fn validate(&self) -> Result<()> {
-        if self.width() == 0 { Err(MetricError::ZeroOrder("chrF")) } else { Ok(()) }
+        if self.width() == 0 {
+            Err(MetricError::ZeroOrder("chrF"))
+        } else {
+            Ok(())
+        }
     }
 
     /// Hypothesis, reference and matching n-grams for each order, characters before words.
@@ -148,13 +181,21 @@ impl Metric for Chrf {
 
     fn segment(&self, hypothesis: &str, references: &[&str]) -> Vec<f64> {
         let cased = |line: &str| {
-            if self.lowercase { line.to_lowercase() } else { line.to_owned() }
+            if self.lowercase {
+                line.to_lowercase()
+            } else {
+                line.to_owned()
+            }
         };
-        let lines: Vec<String> =
-            std::iter::once(hypothesis).chain(references.iter().copied()).map(cased).collect();
+        let lines: Vec<String> = std::iter::once(hypothesis)
+            .chain(references.iter().copied())
+            .map(cased)
+            .collect();
         let mut interner = Interner::default();
-        let tokens: Vec<_> =
-            lines.iter().map(|line| [self.chars(line), self.words(line, &mut interner)]).collect();
+        let tokens: Vec<_> = lines
+            .iter()
+            .map(|line| [self.chars(line), self.words(line, &mut interner)])
+            .collect();
         let hypothesis = self.count(&tokens[0]);
         let (mut best, mut best_score) = (Vec::new(), -1.0);
         for reference in &tokens[1..] {
@@ -192,12 +233,23 @@ mod tests {
     fn names_follow_beta_and_word_order() {
         assert_eq!(Chrf::default().name(), "chrF2");
         assert_eq!(Chrf::plus_plus().name(), "chrF2++");
-        assert_eq!(Chrf { beta: 3, word_order: 1, ..Chrf::default() }.name(), "chrF3+");
+        assert_eq!(
+            Chrf {
+                beta: 3,
+                word_order: 1,
+                ..Chrf::default()
+            }
+            .name(),
+            "chrF3+"
+        );
     }
 
     #[test]
     fn chrf_without_any_order_is_an_error() {
-        let nothing = Chrf { char_order: 0, ..Chrf::default() };
+        let nothing = Chrf {
+            char_order: 0,
+            ..Chrf::default()
+        };
         let score = nothing.evaluate(&["a"], &References::of_segment(&["a"]));
         assert_eq!(score, Err(MetricError::ZeroOrder("chrF")));
     }

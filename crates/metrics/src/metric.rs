@@ -68,7 +68,9 @@ pub trait Metric: Send + Sync {
     /// Returns the errors of [`Metric::statistics`].
     fn by_segment(&self, hypotheses: &[&str], references: &References<'_>) -> Result<Vec<f64>> {
         let statistics = self.statistics(hypotheses, references)?;
-        Ok((0..statistics.len()).map(|segment| self.value(statistics.row(segment))).collect())
+        Ok((0..statistics.len())
+            .map(|segment| self.value(statistics.row(segment)))
+            .collect())
     }
 
     /// Scores a corpus.
@@ -93,10 +95,14 @@ pub trait Metric: Send + Sync {
     ) -> Result<Score> {
         let statistics = self.statistics(hypotheses, references)?;
         let scores = bootstrap::resampled(&statistics, bootstrap, |sums| self.value(sums))?;
-        let signature =
-            self.signature(references.count()).with_bootstrap(bootstrap.samples, bootstrap.seed);
+        let signature = self
+            .signature(references.count())
+            .with_bootstrap(bootstrap.samples, bootstrap.seed);
         let confidence = Some(bootstrap::confidence(scores));
-        Ok(Score { confidence, ..self.score_with(&statistics.sum(), signature) })
+        Ok(Score {
+            confidence,
+            ..self.score_with(&statistics.sum(), signature)
+        })
     }
 
     /// Makes a printable score from statistics that were summed over segments.

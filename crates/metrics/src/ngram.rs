@@ -72,7 +72,10 @@ mod tests {
         let mut words = Interner::default();
         let hypothesis = words.ids(["the"; 7].into_iter());
         let reference = words.ids(["the", "cat", "is", "on", "the", "mat"].into_iter());
-        assert_eq!(matches(&count(&hypothesis, 2), &count(&reference, 2), 2), [2, 0]);
+        assert_eq!(
+            matches(&count(&hypothesis, 2), &count(&reference, 2), 2),
+            [2, 0]
+        );
     }
 
     #[test]

@@ -19,7 +19,11 @@ impl NumpyRng {
     pub(crate) fn new(seed: u64) -> Self {
         let words = seed_sequence(seed);
         let pair = |i: usize| u128::from(words[i]) << 64 | u128::from(words[i + 1]);
-        let mut rng = Self { state: 0, increment: pair(2) << 1 | 1, half: None };
+        let mut rng = Self {
+            state: 0,
+            increment: pair(2) << 1 | 1,
+            half: None,
+        };
         rng.step();
         rng.state = rng.state.wrapping_add(pair(0));
         rng.step();
@@ -27,7 +31,10 @@ impl NumpyRng {
     }
 
     fn step(&mut self) {
-        self.state = self.state.wrapping_mul(MULTIPLIER).wrapping_add(self.increment);
+        self.state = self
+            .state
+            .wrapping_mul(MULTIPLIER)
+            .wrapping_add(self.increment);
     }
 
     fn next_u64(&mut self) -> u64 {
@@ -110,15 +117,24 @@ mod tests {
     #[test]
     fn choices_are_numpys() {
         let mut rng = NumpyRng::new(12345);
-        assert_eq!((0..12).map(|_| rng.below(10)).collect::<Vec<_>>(), CHOICE_10);
+        assert_eq!(
+            (0..12).map(|_| rng.below(10)).collect::<Vec<_>>(),
+            CHOICE_10
+        );
         let mut rng = NumpyRng::new(u64::MAX - 1);
-        assert_eq!((0..4).map(|_| rng.below(3_000_000_000)).collect::<Vec<_>>(), CHOICE_BIG);
+        assert_eq!(
+            (0..4).map(|_| rng.below(3_000_000_000)).collect::<Vec<_>>(),
+            CHOICE_BIG
+        );
     }
 
     #[test]
     fn bits_are_numpys() {
         let bits = NumpyRng::new(12345).bits();
-        let drawn: String = bits.take(70).map(|bit| if bit { '1' } else { '0' }).collect();
+        let drawn: String = bits
+            .take(70)
+            .map(|bit| if bit { '1' } else { '0' })
+            .collect();
         assert_eq!(drawn, BITS);
     }
 

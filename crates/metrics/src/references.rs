@@ -49,7 +49,12 @@ impl<'a> References<'a> {
 
     fn gather<T>(streams: &'a [Vec<T>], text: impl Fn(&'a T) -> Option<&'a str>) -> Self {
         let longest = streams.iter().map(Vec::len).max().unwrap_or(0);
-        let line = |i| streams.iter().filter_map(|stream| stream.get(i).and_then(&text)).collect();
+        let line = |i| {
+            streams
+                .iter()
+                .filter_map(|stream| stream.get(i).and_then(&text))
+                .collect()
+        };
         Self {
             streams: streams.iter().map(Vec::len).collect(),
             lines: (0..longest).map(line).collect(),
@@ -89,12 +94,17 @@ impl<'a> References<'a> {
         }
         if let Some(stream) = self.streams.iter().position(|&len| len != hypotheses) {
             let references = self.streams[stream];
-            return Err(MetricError::UnequalLengths { stream: stream + 1, hypotheses, references });
+            return Err(MetricError::UnequalLengths {
+                stream: stream + 1,
+                hypotheses,
+                references,
+            });
         }
         match self.lines.iter().position(Vec::is_empty) {
-            Some(line) => {
-                Err(MetricError::MissingReference { line: line + 1, streams: self.streams.len() })
-            }
+            Some(line) => Err(MetricError::MissingReference {
+                line: line + 1,
+                streams: self.streams.len(),
+            }),
             None => Ok(()),
         }
     }
@@ -110,18 +120,31 @@ mod tests {
 
     #[test]
     fn no_hypotheses_are_an_error() {
-        assert_eq!(References::new(&streams(&[0])).check(0), Err(MetricError::EmptyCorpus));
+        assert_eq!(
+            References::new(&streams(&[0])).check(0),
+            Err(MetricError::EmptyCorpus)
+        );
     }
 
     #[test]
     fn no_references_are_an_error() {
-        assert_eq!(References::new(&streams(&[])).check(3), Err(MetricError::NoReferences));
+        assert_eq!(
+            References::new(&streams(&[])).check(3),
+            Err(MetricError::NoReferences)
+        );
     }
 
     #[test]
     fn unequal_lengths_name_both_counts() {
         let error = References::new(&streams(&[3, 2])).check(3).unwrap_err();
-        assert_eq!(error, MetricError::UnequalLengths { stream: 2, hypotheses: 3, references: 2 });
+        assert_eq!(
+            error,
+            MetricError::UnequalLengths {
+                stream: 2,
+                hypotheses: 3,
+                references: 2
+            }
+        );
         assert!(error.to_string().contains('3') && error.to_string().contains('2'));
     }
 
@@ -130,14 +153,23 @@ mod tests {
         let gaps = vec![vec![Some("a"), None], vec![Some("b"), None]];
         assert_eq!(
             References::with_gaps(&gaps).check(2),
-            Err(MetricError::MissingReference { line: 2, streams: 2 })
+            Err(MetricError::MissingReference {
+                line: 2,
+                streams: 2
+            })
         );
     }
 
     #[test]
     fn a_gap_makes_the_count_variable() {
         let gaps = vec![vec![Some("a"), Some("b")], vec![Some("c"), None]];
-        assert_eq!(References::with_gaps(&gaps).count(), ReferenceCount::Variable);
-        assert_eq!(References::new(&streams(&[2, 2])).count(), ReferenceCount::Fixed(2));
+        assert_eq!(
+            References::with_gaps(&gaps).count(),
+            ReferenceCount::Variable
+        );
+        assert_eq!(
+            References::new(&streams(&[2, 2])).count(),
+            ReferenceCount::Fixed(2)
+        );
     }
 }

@@ -35,8 +35,17 @@ impl Score {
     /// sacreBLEU's text line with `width` decimals (its library prints 2, its command line 1):
     /// `BLEU|nrefs:1|… = 34.30 65.1/40.2/… (BP = 1.000 ratio = … hyp_len = … ref_len = …)`.
     pub fn text(&self, width: usize) -> String {
-        let head = format!("{}|{} = {}", self.name, self.signature, self.score_only(width));
-        if self.verbose.is_empty() { head } else { format!("{head} {}", self.verbose) }
+        let head = format!(
+            "{}|{} = {}",
+            self.name,
+            self.signature,
+            self.score_only(width)
+        );
+        if self.verbose.is_empty() {
+            head
+        } else {
+            format!("{head} {}", self.verbose)
+        }
     }
 
     /// Only the score, with its confidence interval if there is one (sacreBLEU's `--score-only`).
@@ -57,12 +66,19 @@ impl Score {
         if let Some(confidence) = self.shown_confidence() {
             object.insert("confidence_mean".into(), rounded(confidence.mean, width));
             object.insert("confidence_var".into(), rounded(confidence.interval, width));
-            object.insert("confidence".into(), confidence_text(confidence, width).into());
+            object.insert(
+                "confidence".into(),
+                confidence_text(confidence, width).into(),
+            );
         }
         if !self.verbose.is_empty() {
             object.insert("verbose_score".into(), self.verbose.clone().into());
         }
-        object.extend(self.signature.fields().map(|(key, value)| (key.into(), value.into())));
+        object.extend(
+            self.signature
+                .fields()
+                .map(|(key, value)| (key.into(), value.into())),
+        );
         Value::Object(object)
     }
 
@@ -80,7 +96,10 @@ impl fmt::Display for Score {
 }
 
 fn confidence_text(confidence: Confidence, width: usize) -> String {
-    format!("μ = {:.width$} ± {:.width$}", confidence.mean, confidence.interval)
+    format!(
+        "μ = {:.width$} ± {:.width$}",
+        confidence.mean, confidence.interval
+    )
 }
 
 /// Python's `float(f"{value:.{width}f}")`.
@@ -107,19 +126,31 @@ mod tests {
     #[test]
     fn the_text_line_is_name_signature_score_and_detail() {
         let text = score(None).to_string();
-        assert!(text.starts_with("BLEU|nrefs:1|version:burnformer-"), "{text}");
+        assert!(
+            text.starts_with("BLEU|nrefs:1|version:burnformer-"),
+            "{text}"
+        );
         assert!(text.ends_with(" = 34.30 65.1/40.2 (BP = 1.000)"), "{text}");
     }
 
     #[test]
     fn an_interval_stands_behind_the_score() {
-        let confidence = Confidence { mean: 34.31, interval: 1.2 };
-        assert_eq!(score(Some(confidence)).score_only(2), "34.30 (μ = 34.31 ± 1.20)");
+        let confidence = Confidence {
+            mean: 34.31,
+            interval: 1.2,
+        };
+        assert_eq!(
+            score(Some(confidence)).score_only(2),
+            "34.30 (μ = 34.31 ± 1.20)"
+        );
     }
 
     #[test]
     fn json_keys_come_in_sacrebleus_order() {
-        let confidence = Confidence { mean: 34.31, interval: 1.2 };
+        let confidence = Confidence {
+            mean: 34.31,
+            interval: 1.2,
+        };
         let json = score(Some(confidence)).json(2);
         let keys: Vec<_> = json.as_object().unwrap().keys().collect();
         assert_eq!(

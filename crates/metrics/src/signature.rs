@@ -40,19 +40,25 @@ impl Signature {
 
     // sacreBLEU writes both after the number of references and before the metric's fields.
     fn with_sampling(mut self, key: &'static str, count: usize, seed: u64) -> Self {
-        self.fields.splice(1..1, [(key, count.to_string()), ("seed", seed.to_string())]);
+        self.fields
+            .splice(1..1, [(key, count.to_string()), ("seed", seed.to_string())]);
         self
     }
 
     /// The fields with their long keys, `version` last.
     pub fn fields(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let fields = self.fields.iter().map(|(key, value)| (*key, value.as_str()));
+        let fields = self
+            .fields
+            .iter()
+            .map(|(key, value)| (*key, value.as_str()));
         fields.chain(std::iter::once(("version", VERSION)))
     }
 
     /// The value of the field `key`; `None` if there is no such field.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.fields().find(|(name, _)| *name == key).map(|(_, value)| value)
+        self.fields()
+            .find(|(name, _)| *name == key)
+            .map(|(_, value)| value)
     }
 }
 
@@ -82,7 +88,9 @@ mod tests {
 
     #[test]
     fn sampling_stands_after_the_references_and_version_last() {
-        let signature = Signature::new(2.into()).with("case", "mixed").with_bootstrap(1000, 12345);
+        let signature = Signature::new(2.into())
+            .with("case", "mixed")
+            .with_bootstrap(1000, 12345);
         assert_eq!(
             signature.to_string(),
             format!("nrefs:2|bs:1000|seed:12345|case:mixed|version:{VERSION}")

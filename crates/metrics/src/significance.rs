@@ -6,7 +6,10 @@ use crate::numpy_rng::NumpyRng;
 use crate::{Confidence, Metric, Result, Statistics};
 
 /// Default trials of [`approximate_randomization`]: 10,000 with seed 12345, as in sacreBLEU.
-pub const RANDOMIZATION: Bootstrap = Bootstrap { samples: 10_000, seed: 12345 };
+pub const RANDOMIZATION: Bootstrap = Bootstrap {
+    samples: 10_000,
+    seed: 12345,
+};
 
 /// The result of a paired significance test.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,14 +43,20 @@ pub fn paired_bootstrap(
     let value = |sums: &[f64]| metric.value(sums);
     let baseline_scores = bootstrap::resampled(baseline, bootstrap, value)?;
     let system_scores = bootstrap::resampled(system, bootstrap, value)?;
-    let differences: Vec<f64> =
-        baseline_scores.iter().zip(&system_scores).map(|(a, b)| (b - a).abs()).collect();
+    let differences: Vec<f64> = baseline_scores
+        .iter()
+        .zip(&system_scores)
+        .map(|(a, b)| (b - a).abs())
+        .collect();
     let mean = differences.iter().sum::<f64>() / differences.len() as f64;
     let (a, b) = (value(&baseline.sum()), value(&system.sum()));
     Ok(PairedResult {
         baseline: a,
         system: b,
-        p_value: p_value(differences.iter().map(|difference| difference - mean), (a - b).abs()),
+        p_value: p_value(
+            differences.iter().map(|difference| difference - mean),
+            (a - b).abs(),
+        ),
         baseline_confidence: Some(bootstrap::confidence(baseline_scores)),
         system_confidence: Some(bootstrap::confidence(system_scores)),
     })
@@ -113,7 +122,9 @@ mod tests {
 
     fn statistics(hypotheses: &[&str]) -> Statistics {
         let references = [vec!["a b c"; hypotheses.len()]];
-        Ter::default().statistics(hypotheses, &References::new(&references)).unwrap()
+        Ter::default()
+            .statistics(hypotheses, &References::new(&references))
+            .unwrap()
     }
 
     #[test]
@@ -127,14 +138,29 @@ mod tests {
     #[test]
     fn systems_of_unequal_length_are_an_error() {
         let (two, three) = (statistics(&["a", "b"]), statistics(&["a", "b", "c"]));
-        let error = Err(MetricError::UnequalSystems { baseline: 2, system: 3 });
-        assert_eq!(paired_bootstrap(&Ter::default(), &two, &three, Bootstrap::default()), error);
-        assert_eq!(approximate_randomization(&Ter::default(), &two, &three, RANDOMIZATION), error);
+        let error = Err(MetricError::UnequalSystems {
+            baseline: 2,
+            system: 3,
+        });
+        assert_eq!(
+            paired_bootstrap(&Ter::default(), &two, &three, Bootstrap::default()),
+            error
+        );
+        assert_eq!(
+            approximate_randomization(&Ter::default(), &two, &three, RANDOMIZATION),
+            error
+        );
     }
 
     #[test]
     fn a_test_without_trials_is_an_error() {
-        let (one, none) = (statistics(&["a"]), Bootstrap { samples: 0, seed: 1 });
+        let (one, none) = (
+            statistics(&["a"]),
+            Bootstrap {
+                samples: 0,
+                seed: 1,
+            },
+        );
         assert_eq!(
             approximate_randomization(&Ter::default(), &one, &one, none),
             Err(MetricError::NoSamples)

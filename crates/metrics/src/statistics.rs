@@ -12,12 +12,19 @@ pub struct Statistics {
 impl Statistics {
     /// An empty table for rows of `width` numbers.
     pub(crate) fn new(width: usize, segments: usize) -> Self {
-        Self { width, values: Vec::with_capacity(width * segments) }
+        Self {
+            width,
+            values: Vec::with_capacity(width * segments),
+        }
     }
 
     /// Adds a segment.
     pub(crate) fn push(&mut self, row: &[f64]) {
-        assert_eq!(row.len(), self.width, "a row of statistics has another width than its table");
+        assert_eq!(
+            row.len(),
+            self.width,
+            "a row of statistics has another width than its table"
+        );
         self.values.extend_from_slice(row);
     }
 

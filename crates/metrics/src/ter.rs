@@ -25,7 +25,11 @@ impl Ter {
     // (`3's.` becomes `3's .`, and then `3 's .`).
     fn reference_words(&self, line: &str) -> String {
         let words = self.words(line);
-        if self.normalized { self.words(&words) } else { words }
+        if self.normalized {
+            self.words(&words)
+        } else {
+            words
+        }
     }
 }
 
@@ -54,7 +58,12 @@ impl Metric for Ter {
             let reference = text::split(&self.reference_words(reference)).count();
             if !fits(hypothesis, reference) {
                 let metric = "TER";
-                return Err(MetricError::TooManyWords { metric, line, hypothesis, reference });
+                return Err(MetricError::TooManyWords {
+                    metric,
+                    line,
+                    hypothesis,
+                    reference,
+                });
             }
         }
         Ok(())
@@ -68,13 +77,20 @@ impl Metric for Ter {
 
     fn segment(&self, hypothesis: &str, references: &[&str]) -> Vec<f64> {
         let lines = std::iter::once(self.words(hypothesis));
-        let lines: Vec<String> =
-            lines.chain(references.iter().map(|line| self.reference_words(line))).collect();
+        let lines: Vec<String> = lines
+            .chain(references.iter().map(|line| self.reference_words(line)))
+            .collect();
         let mut interner = Interner::default();
-        let words: Vec<_> = lines.iter().map(|line| interner.ids(text::split(line))).collect();
-        let (hypothesis, references) =
-            words.split_first().expect("the hypothesis is the first line");
-        let edits = references.iter().map(|reference| shift::edits(hypothesis, reference));
+        let words: Vec<_> = lines
+            .iter()
+            .map(|line| interner.ids(text::split(line)))
+            .collect();
+        let (hypothesis, references) = words
+            .split_first()
+            .expect("the hypothesis is the first line");
+        let edits = references
+            .iter()
+            .map(|reference| shift::edits(hypothesis, reference));
         let fewest = edits.min().unwrap_or(0);
         let length: usize = references.iter().map(Vec::len).sum();
         vec![fewest as f64, length as f64 / references.len() as f64]
@@ -117,7 +133,9 @@ mod tests {
     fn lines_that_would_fill_the_memory_are_refused_by_number() {
         let long = "a ".repeat(10_000);
         let lines = [vec!["a", &long]];
-        let error = Ter::default().evaluate(&["a", &long], &References::new(&lines)).unwrap_err();
+        let error = Ter::default()
+            .evaluate(&["a", &long], &References::new(&lines))
+            .unwrap_err();
         let expected = MetricError::TooManyWords {
             metric: "TER",
             line: 2,

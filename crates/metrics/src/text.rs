@@ -29,15 +29,20 @@ impl Substitutions {
     /// Compiles pairs of a regular expression and its replacement.
     pub(crate) fn new(pairs: &[(&str, &'static str)]) -> Self {
         let compiled = |&(pattern, replacement): &(&str, _)| {
-            (Regex::new(pattern).expect("the patterns of tokenisers are valid"), replacement)
+            (
+                Regex::new(pattern).expect("the patterns of tokenisers are valid"),
+                replacement,
+            )
         };
         Self(pairs.iter().map(compiled).collect())
     }
 
     pub(crate) fn apply(&self, line: &str) -> String {
-        self.0.iter().fold(line.to_owned(), |line, (pattern, replacement)| {
-            pattern.replace_all(&line, *replacement).into_owned()
-        })
+        self.0
+            .iter()
+            .fold(line.to_owned(), |line, (pattern, replacement)| {
+                pattern.replace_all(&line, *replacement).into_owned()
+            })
     }
 }
 

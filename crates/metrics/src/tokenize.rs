@@ -36,8 +36,13 @@ pub enum BleuTokenizer {
 
 impl BleuTokenizer {
     /// All tokenisers that need no file.
-    pub const ALL: [Self; 5] =
-        [Self::V13a, Self::International, Self::Char, Self::Chinese, Self::None];
+    pub const ALL: [Self; 5] = [
+        Self::V13a,
+        Self::International,
+        Self::Char,
+        Self::Chinese,
+        Self::None,
+    ];
 
     /// sacreBLEU's name of the tokeniser, as in signatures.
     pub fn name(self) -> &'static str {
@@ -87,8 +92,14 @@ impl FromStr for BleuTokenizer {
     type Err = MetricError;
 
     fn from_str(name: &str) -> Result<Self> {
-        let all = Self::ALL.into_iter().chain([Self::Flores101, Self::Flores200]);
-        let name = if name == "spm" { Self::Flores101.name() } else { name };
+        let all = Self::ALL
+            .into_iter()
+            .chain([Self::Flores101, Self::Flores200]);
+        let name = if name == "spm" {
+            Self::Flores101.name()
+        } else {
+            name
+        };
         let known = all.into_iter().find(|tokenizer| tokenizer.name() == name);
         known.ok_or_else(|| MetricError::UnknownTokenizer(name.into()))
     }

@@ -41,7 +41,10 @@ impl WritingSystem {
             Self::Chinese => BleuTokenizer::Chinese,
             Self::Unspaced => BleuTokenizer::Char,
         };
-        Bleu { tokenizer, ..Bleu::default() }
+        Bleu {
+            tokenizer,
+            ..Bleu::default()
+        }
     }
 
     /// Returns whether BLEU fits, because its words are those of the language (or, in Chinese, its
@@ -52,14 +55,21 @@ impl WritingSystem {
 
     /// Returns the metric that fits this writing system.
     pub fn metric(self) -> Box<dyn Metric> {
-        if self.fits_bleu() { Box::new(self.bleu()) } else { Box::new(Chrf::default()) }
+        if self.fits_bleu() {
+            Box::new(self.bleu())
+        } else {
+            Box::new(Chrf::default())
+        }
     }
 
     /// Returns the metric that fits single sentences. If it is BLEU, it leaves out n-gram orders
     /// for which the sentence is too short.
     pub fn sentence_metric(self) -> Box<dyn Metric> {
         match self.fits_bleu() {
-            true => Box::new(Bleu { effective_order: true, ..self.bleu() }),
+            true => Box::new(Bleu {
+                effective_order: true,
+                ..self.bleu()
+            }),
             false => self.metric(),
         }
     }
@@ -110,7 +120,9 @@ impl Letters {
             }
             let script = script(c);
             self.all += usize::from(script.is_some() || c.is_alphabetic());
-            script.into_iter().for_each(|script| self.of[script as usize] += 1);
+            script
+                .into_iter()
+                .for_each(|script| self.of[script as usize] += 1);
             let is_unspaced = matches!(script, Some(Script::Han | Script::Other));
             self.neighbours += usize::from(is_next && is_unspaced);
             self.spaced += usize::from(is_next && is_unspaced && has_space);

@@ -23,19 +23,39 @@ fn score_within(limit: usize, bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let lines: Vec<&str> = text.split('\n').collect();
     let (hypotheses, references) = lines.split_at(lines.len() / 2);
-    let asian =
-        Ter { normalized: true, no_punct: true, asian_support: true, case_sensitive: false };
-    let bleus = BleuTokenizer::ALL
-        .map(|tokenizer| -> Box<dyn Metric> { Box::new(Bleu { tokenizer, ..Bleu::default() }) });
-    let others: [Box<dyn Metric>; 3] =
-        [Box::new(Chrf::plus_plus()), Box::new(Ter::default()), Box::new(asian)];
+    let asian = Ter {
+        normalized: true,
+        no_punct: true,
+        asian_support: true,
+        case_sensitive: false,
+    };
+    let bleus = BleuTokenizer::ALL.map(|tokenizer| -> Box<dyn Metric> {
+        Box::new(Bleu {
+            tokenizer,
+            ..Bleu::default()
+        })
+    });
+    let others: [Box<dyn Metric>; 3] = [
+        Box::new(Chrf::plus_plus()),
+        Box::new(Ter::default()),
+        Box::new(asian),
+    ];
     let streams = [references.to_vec()];
     let references = References::new(&streams);
     for metric in bleus.into_iter().chain(others) {
         let score = within(limit, || metric.evaluate(hypotheses, &references));
         let Ok(score) = score else { continue };
-        let most = if metric.name() != "TER" { 100.0 + 1e-9 } else { f64::MAX };
-        assert!((0.0..=most).contains(&score.value), "{} {}", metric.name(), score.value);
+        let most = if metric.name() != "TER" {
+            100.0 + 1e-9
+        } else {
+            f64::MAX
+        };
+        assert!(
+            (0.0..=most).contains(&score.value),
+            "{} {}",
+            metric.name(),
+            score.value
+        );
         assert!(!score.text(2).is_empty());
     }
 }

@@ -46,7 +46,12 @@ fn pool(_: Python<'_>) -> PyResult<Arc<Pool>> {
     let threads = ThreadPoolBuilder::new().thread_name(name).build();
     let threads = threads.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     let turns = Mutex::new(threads.current_num_threads());
-    let new = Arc::new(Pool { process, threads, turns, ended: Condvar::new() });
+    let new = Arc::new(Pool {
+        process,
+        threads,
+        turns,
+        ended: Condvar::new(),
+    });
     // The parent's threads cannot be ended here: they are not in this process.
     std::mem::forget(pool.replace(new.clone()));
     Ok(new)
@@ -56,7 +61,9 @@ impl Pool {
     /// Takes a turn if there is one soon.
     fn take_turn(&self) -> bool {
         let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.ended.wait_timeout_while(turns, PATIENCE, |turns| *turns == 0);
+        let waited = self
+            .ended
+            .wait_timeout_while(turns, PATIENCE, |turns| *turns == 0);
         let (mut turns, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let is_free = *turns > 0;
         *turns -= usize::from(is_free);

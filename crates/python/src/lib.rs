@@ -56,14 +56,20 @@ fn detect<'py>(
         let codes: Vec<&str> = among.iter().map(String::as_str).collect();
         burnformer_documents::detect(texts.iter().map(String::as_str), &codes)
     });
-    found.map(|found| results::detection(py, &found)).transpose()
+    found
+        .map(|found| results::detection(py, &found))
+        .transpose()
 }
 
 #[pymodule(gil_used = false)]
 fn _burnformer(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A library says nothing besides its results; the program sets this anew.
     burnformer::output::set_quiet(true);
-    let interpreter: OsString = module.py().import("sys")?.getattr("executable")?.extract()?;
+    let interpreter: OsString = module
+        .py()
+        .import("sys")?
+        .getattr("executable")?
+        .extract()?;
     let program = [interpreter, "-c".into(), START.into()];
     burnformer::device::prepare_within(program.to_vec());
     module.add("PROGRAM", program)?;

@@ -36,7 +36,9 @@ impl Memory {
     ) -> PyResult<Self> {
         let files = match segments {
             Segments::Pairs(pairs) => {
-                return Ok(Self { inner: Arc::new(pairs.into_iter().collect()) });
+                return Ok(Self {
+                    inner: Arc::new(pairs.into_iter().collect()),
+                });
             }
             Segments::File(file) => vec![file],
             Segments::Files(files) => files,
@@ -47,12 +49,18 @@ impl Memory {
                 [source_language.as_deref(), target_language.as_deref()],
             )
         })?;
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
     }
 
     /// The pair that is most like `text`, with its likeness from 0 to 1, if one is like it.
     fn nearest(&self, text: &str) -> Option<(String, String, f64)> {
-        let MemoryMatch { source, translation, score } = self.inner.nearest(text)?;
+        let MemoryMatch {
+            source,
+            translation,
+            score,
+        } = self.inner.nearest(text)?;
         Some((source.into(), translation.into(), score))
     }
 

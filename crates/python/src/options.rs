@@ -22,8 +22,14 @@ const OF_CALL: &str = "batch_size batch_tokens longest truncate source_language 
 /// that only a call has.
 pub fn names() -> Vec<String> {
     let all = serde_json::to_value(SearchSettings::default()).expect("settings are plain data");
-    let keys = all.as_object().into_iter().flat_map(Map::keys).filter(|key| *key != "calibration");
-    keys.cloned().chain(OF_CALL.split(' ').map(String::from)).collect()
+    let keys = all
+        .as_object()
+        .into_iter()
+        .flat_map(Map::keys)
+        .filter(|key| *key != "calibration");
+    keys.cloned()
+        .chain(OF_CALL.split(' ').map(String::from))
+        .collect()
 }
 
 /// A function that takes keywords of a translation.
@@ -68,9 +74,16 @@ impl Options {
         search: SearchSettings,
         function: &Function,
     ) -> PyResult<Self> {
-        let Function { name: function, keywords, refused } = function;
+        let Function {
+            name: function,
+            keywords,
+            refused,
+        } = function;
         let mut options = Self {
-            search: SearchSettings { n_best: 1, ..search },
+            search: SearchSettings {
+                n_best: 1,
+                ..search
+            },
             longest: LONGEST_SENTENCE,
             ..Self::default()
         };
@@ -105,7 +118,9 @@ impl Options {
             "glossary" => self.glossary = of(name, value)?,
             "memory" => {
                 let message = "memory: give a burnformer.Memory, which is made once for many calls";
-                let memory = value.cast::<Memory>().map_err(|_| PyTypeError::new_err(message))?;
+                let memory = value
+                    .cast::<Memory>()
+                    .map_err(|_| PyTypeError::new_err(message))?;
                 self.memory = Some(memory.get().inner.clone());
             }
             "shortlist" => self.shortlist = of(name, value)?,
@@ -120,7 +135,10 @@ impl Options {
     /// If a value is out of its range, or a file is wrong.
     pub fn resolve(self, translator: &Translator) -> Result<TranslateOptions> {
         self.search.validate()?;
-        let mut options = TranslateOptions { search: self.search, ..translator.options() };
+        let mut options = TranslateOptions {
+            search: self.search,
+            ..translator.options()
+        };
         let batching = &mut options.batching;
         batching.max_sentences = self.batch_size.unwrap_or(batching.max_sentences);
         batching.max_tokens = self.batch_tokens.unwrap_or(batching.max_tokens);
@@ -142,7 +160,9 @@ impl Options {
         options.memory = self.memory;
         if let Some(path) = &self.shortlist {
             let shortlist = Shortlist::load(path)?;
-            translator.check_shortlist(&shortlist).with_context(|| path.display().to_string())?;
+            translator
+                .check_shortlist(&shortlist)
+                .with_context(|| path.display().to_string())?;
             options.shortlist = Some(Arc::new(shortlist));
         }
         Ok(options)

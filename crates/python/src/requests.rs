@@ -25,12 +25,23 @@ pub fn requests(
         }
         requests.extend(translator.requests(texts, options)?);
     }
-    requests.iter_mut().for_each(|Request { cancel: request, .. }| *request = cancel.clone());
-    let Some(prefixes) = prefixes else { return Ok(requests) };
+    requests.iter_mut().for_each(
+        |Request {
+             cancel: request, ..
+         }| *request = cancel.clone(),
+    );
+    let Some(prefixes) = prefixes else {
+        return Ok(requests);
+    };
     if prefixes.len() != texts.len() {
         let (sources, others) = (texts.len(), prefixes.len());
         let what = "prefixes";
-        return Err(InferError::Count { sources, others, what }.into());
+        return Err(InferError::Count {
+            sources,
+            others,
+            what,
+        }
+        .into());
     }
     let prefixes = translator.tokenizers().target.encode_batch(prefixes);
     for (request, prefix) in requests.iter_mut().zip(prefixes) {

@@ -22,9 +22,15 @@ impl Texts {
     /// A `TypeError` if it is neither.
     pub fn read(given: &Bound<'_, PyAny>) -> PyResult<Self> {
         if given.is_instance_of::<PyString>() {
-            return Ok(Self { all: vec![given.extract()?], is_one: true });
+            return Ok(Self {
+                all: vec![given.extract()?],
+                is_one: true,
+            });
         }
-        let all = given.try_iter()?.map(|text| text?.extract()).collect::<PyResult<_>>()?;
+        let all = given
+            .try_iter()?
+            .map(|text| text?.extract())
+            .collect::<PyResult<_>>()?;
         Ok(Self { all, is_one: false })
     }
 }
@@ -53,14 +59,25 @@ impl TranslationResult {
         aligned: bool,
     ) -> Result<Self, InferError> {
         let alternatives = translator.alternatives(hypotheses);
-        let Alternative { text: best, hypothesis } = &alternatives[0];
+        let Alternative {
+            text: best,
+            hypothesis,
+        } = &alternatives[0];
         let confidence = translator.confidence(source, best, hypothesis);
-        let doubts = doubts(source, best).into_iter().map(|doubt| doubt.to_string()).collect();
+        let doubts = doubts(source, best)
+            .into_iter()
+            .map(|doubt| doubt.to_string())
+            .collect();
         let alignment = match aligned {
             true => Some(in_characters(source, best, translator.links(source, best)?)),
             false => None,
         };
-        Ok(Self { alternatives, doubts, confidence, alignment })
+        Ok(Self {
+            alternatives,
+            doubts,
+            confidence,
+            alignment,
+        })
     }
 }
 
@@ -68,7 +85,10 @@ impl TranslationResult {
 fn in_characters(source: &str, target: &str, links: Vec<TextLink>) -> Vec<CharLink> {
     let [sources, targets] = [source, target].map(character_offsets);
     let link = |TextLink { source, target }: TextLink| {
-        ((sources[source.start], sources[source.end]), (targets[target.start], targets[target.end]))
+        (
+            (sources[source.start], sources[source.end]),
+            (targets[target.start], targets[target.end]),
+        )
     };
     links.into_iter().map(link).collect()
 }
@@ -82,12 +102,26 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
 pub fn translation<'py>(py: Python<'py>, found: TranslationResult) -> PyResult<Bound<'py, PyAny>> {
     let class_of_others = class(py, "Alternative")?;
     let alternative = |Alternative { text, hypothesis }: Alternative| {
-        let Hypothesis { tokens, log_probs, score, finish, .. } = hypothesis;
+        let Hypothesis {
+            tokens,
+            log_probs,
+            score,
+            finish,
+            ..
+        } = hypothesis;
         class_of_others.call1((text, score, tokens, log_probs, finish.to_string()))
     };
-    let alternatives =
-        found.alternatives.into_iter().map(alternative).collect::<PyResult<Vec<_>>>()?;
-    let TranslationResult { doubts, confidence, alignment, .. } = found;
+    let alternatives = found
+        .alternatives
+        .into_iter()
+        .map(alternative)
+        .collect::<PyResult<Vec<_>>>()?;
+    let TranslationResult {
+        doubts,
+        confidence,
+        alignment,
+        ..
+    } = found;
     class(py, "Translation")?.call1((alternatives, doubts, confidence, alignment))
 }
 
@@ -108,14 +142,22 @@ pub fn attention<'py>(
     name: &str,
     sentence: Sentence,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let page = page(&format!("Attention of {name}"), std::slice::from_ref(&sentence));
+    let page = page(
+        &format!("Attention of {name}"),
+        std::slice::from_ref(&sentence),
+    );
     let parts = PyDict::new(py);
     for panel in &sentence.panels {
         let (queries, keys) = (&panel.queries, &panel.keys);
         let part = class(py, "AttentionPart")?.call1((queries, keys, weights(py, panel)?))?;
         parts.set_item(panel.kind.name(), part)?;
     }
-    let Sentence { source, target, alignment, .. } = sentence;
+    let Sentence {
+        source,
+        target,
+        alignment,
+        ..
+    } = sentence;
     class(py, "Attention")?.call1((source, target, alignment, parts, page))
 }
 
@@ -126,6 +168,11 @@ fn weights<'py>(py: Python<'py>, panel: &Panel) -> PyResult<Bound<'py, PyAny>> {
         heads().flat_map(|head| head.rows().flatten().flat_map(|value| value.to_ne_bytes()));
     let bytes = PyBytes::new(py, &values.collect::<Vec<u8>>());
     let heads = panel.layers.first().map_or(0, Vec::len);
-    let shape = (panel.layers.len(), heads, panel.queries.len(), panel.keys.len());
+    let shape = (
+        panel.layers.len(),
+        heads,
+        panel.queries.len(),
+        panel.keys.len(),
+    );
     PyMemoryView::from(&bytes)?.call_method1("cast", ("f", shape))
 }

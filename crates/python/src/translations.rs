@@ -38,7 +38,16 @@ impl Translations {
     ) -> Self {
         let (ready, failure, done) = Default::default();
         let (texts, chunk) = (Some(texts), chunk.max(1));
-        Self { translator, texts, options, chunk, alignment, ready, failure, done }
+        Self {
+            translator,
+            texts,
+            options,
+            chunk,
+            alignment,
+            ready,
+            failure,
+            done,
+        }
     }
 
     /// The next texts. None follow those before an exception of their iterator, which is kept.
@@ -47,7 +56,9 @@ impl Translations {
     /// At once what ends a program: a `KeyboardInterrupt` or a `SystemExit` of the iterator.
     fn next_texts(&mut self, py: Python<'_>) -> PyResult<Vec<String>> {
         let mut texts = Vec::new();
-        let Some(iterator) = &self.texts else { return Ok(texts) };
+        let Some(iterator) = &self.texts else {
+            return Ok(texts);
+        };
         let mut iterator = iterator.bind(py).clone();
         while texts.len() < self.chunk {
             match iterator.next().map(|text| text?.extract::<String>()) {
@@ -74,7 +85,12 @@ impl Translations {
             let mut found = Vec::with_capacity(all.len());
             for (text, hypotheses) in texts.iter().zip(all) {
                 let aligned = alignment && !cancel.is_cancelled();
-                found.push(TranslationResult::new(&translator, text, hypotheses, aligned)?);
+                found.push(TranslationResult::new(
+                    &translator,
+                    text,
+                    hypotheses,
+                    aligned,
+                )?);
             }
             Ok((found, failure.map(|failure| failure.offset(before))))
         })?;
@@ -116,6 +132,8 @@ impl Translations {
             // The texts that were read are gone: nothing may follow as if they had been translated.
             (self.texts, self.failure) = (None, None);
         });
-        found?.map(|found| results::translation(py, found)).transpose()
+        found?
+            .map(|found| results::translation(py, found))
+            .transpose()
     }
 }

@@ -25,12 +25,21 @@ use crate::translations::Translations;
 /// The number of pairs that are scored between two checks of `cancel`.
 const SCORED_AT_ONCE: usize = 256;
 
-const TRANSLATE: Function =
-    Function { name: "translate", keywords: "prefix alignment", refused: "" };
-const TRANSLATE_ITERABLE: Function =
-    Function { name: "translate_iterable", keywords: "chunk alignment", refused: "" };
-const TRANSLATE_DOCUMENT: Function =
-    Function { name: "translate_document", keywords: "language", refused: "n_best" };
+const TRANSLATE: Function = Function {
+    name: "translate",
+    keywords: "prefix alignment",
+    refused: "",
+};
+const TRANSLATE_ITERABLE: Function = Function {
+    name: "translate_iterable",
+    keywords: "chunk alignment",
+    refused: "",
+};
+const TRANSLATE_DOCUMENT: Function = Function {
+    name: "translate_document",
+    keywords: "language",
+    refused: "n_best",
+};
 const SCORE: Function = Function {
     name: "score",
     keywords: "",
@@ -77,9 +86,15 @@ impl Translator {
             Models::Several(models) => models,
         };
         let asked = (models.clone(), device.clone(), compute.clone());
-        let inner =
-            self::compute(py, move |cancel| load(&asked.0, &asked.1, asked.2.as_deref(), cancel))?;
-        Ok(Self { inner: Arc::new(inner), models, device, compute })
+        let inner = self::compute(py, move |cancel| {
+            load(&asked.0, &asked.1, asked.2.as_deref(), cancel)
+        })?;
+        Ok(Self {
+            inner: Arc::new(inner),
+            models,
+            device,
+            compute,
+        })
     }
 
     /// Translates one text, or the texts of an iterable, one sentence each. `prefix` is the text
@@ -96,7 +111,10 @@ impl Translator {
     ) -> PyResult<Bound<'py, PyAny>> {
         let texts = Texts::read(text)?;
         let is_one = texts.is_one;
-        let prefixes = prefix.map(Texts::read).transpose()?.map(|prefixes| prefixes.all);
+        let prefixes = prefix
+            .map(Texts::read)
+            .transpose()?
+            .map(|prefixes| prefixes.all);
         let options = self.options(options, &TRANSLATE)?;
         let inner = self.inner.clone();
         let found = compute(py, move |cancel| {
@@ -109,7 +127,13 @@ impl Translator {
             });
             found.collect::<Result<Vec<TranslationResult>>>()
         })?;
-        given_as(py, is_one, found.into_iter().map(|found| results::translation(py, found)))
+        given_as(
+            py,
+            is_one,
+            found
+                .into_iter()
+                .map(|found| results::translation(py, found)),
+        )
     }
 
     /// Translates any number of texts in order, in memory that does not grow with their number: an
@@ -132,7 +156,13 @@ impl Translator {
         let options = self.options(options, &TRANSLATE_ITERABLE)?;
         let inner = self.inner.clone();
         let options = compute(py, move |_| options.resolve(&inner))?;
-        Ok(Translations::new(self.inner.clone(), texts, Arc::new(options), chunk, alignment))
+        Ok(Translations::new(
+            self.inner.clone(),
+            texts,
+            Arc::new(options),
+            chunk,
+            alignment,
+        ))
     }
 
     /// Translates a whole document and keeps its markup: a text, or the bytes of a file, which
@@ -179,15 +209,27 @@ impl Translator {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (sources, targets) = (Texts::read(source)?, Texts::read(target)?);
         if sources.is_one != targets.is_one {
-            return Err(PyTypeError::new_err("source and target: give two texts, or two lists"));
+            return Err(PyTypeError::new_err(
+                "source and target: give two texts, or two lists",
+            ));
         }
         let is_one = sources.is_one;
         let options = self.options(options, &SCORE)?;
         let inner = self.inner.clone();
         let scores = compute(py, move |cancel| {
-            score(&inner, &sources.all, &targets.all, &options.resolve(&inner)?, cancel)
+            score(
+                &inner,
+                &sources.all,
+                &targets.all,
+                &options.resolve(&inner)?,
+                cancel,
+            )
         })?;
-        given_as(py, is_one, scores.into_iter().map(|score| results::score(py, score)))
+        given_as(
+            py,
+            is_one,
+            scores.into_iter().map(|score| results::score(py, score)),
+        )
     }
 
     /// To which tokens the model attends while it reads `source` and writes `target`, by default
@@ -203,10 +245,20 @@ impl Translator {
         let sentence = compute(py, move |_| {
             let target = match target {
                 Some(target) => target,
-                None => inner.translate(&[&source], &inner.options())?.remove(0).text,
+                None => {
+                    inner
+                        .translate(&[&source], &inner.options())?
+                        .remove(0)
+                        .text
+                }
             };
             let attention = inner.attention(&source, &target)?;
-            Ok(Sentence::new(&source, &target, attention, AlignmentOptions::default()))
+            Ok(Sentence::new(
+                &source,
+                &target,
+                attention,
+                AlignmentOptions::default(),
+            ))
         })?;
         results::attention(py, &self.__repr__(), sentence)
     }
@@ -221,9 +273,16 @@ impl Translator {
     }
 
     fn __repr__(&self) -> String {
-        let models: Vec<String> =
-            self.models.iter().map(|model| model.display().to_string()).collect();
-        format!("Translator({:?}, device={:?})", models.join(", "), self.device)
+        let models: Vec<String> = self
+            .models
+            .iter()
+            .map(|model| model.display().to_string())
+            .collect();
+        format!(
+            "Translator({:?}, device={:?})",
+            models.join(", "),
+            self.device
+        )
     }
 }
 
@@ -245,7 +304,9 @@ fn load(
     let compute = compute.map(compute_type).transpose()?;
     let folders = models.iter().map(|model| folder(model, cancel));
     let folders = folders.collect::<Result<Vec<PathBuf>>>()?;
-    Ok(burnformer_infer::Translator::load_as(&folders, &device, compute)?)
+    Ok(burnformer_infer::Translator::load_as(
+        &folders, &device, compute,
+    )?)
 }
 
 /// Returns `name` in the form of the program's `--model`: `embedded:de-en` for `de-en`, and
@@ -274,13 +335,18 @@ fn folder(given: &Path, cancel: &Cancel) -> Result<PathBuf> {
     match name == given {
         true => found,
         false => found.with_context(|| {
-            format!("there is no folder {}, and as a name of the hub", given.display())
+            format!(
+                "there is no folder {}, and as a name of the hub",
+                given.display()
+            )
         }),
     }
 }
 
 fn compute_type(name: &str) -> Result<ComputeType> {
-    let found = ComputeType::ALL.into_iter().find(|compute| compute.name() == name);
+    let found = ComputeType::ALL
+        .into_iter()
+        .find(|compute| compute.name() == name);
     let names = || ComputeType::ALL.map(ComputeType::name).join(", ");
     found.ok_or_else(|| anyhow!("there is no compute type `{name}`; there are {}", names()))
 }
@@ -295,10 +361,17 @@ fn score(
 ) -> Result<Vec<TargetScore>> {
     if sources.len() != targets.len() {
         let (sources, others) = (sources.len(), targets.len());
-        return Err(burnformer_infer::InferError::Count { sources, others, what: "targets" }.into());
+        return Err(burnformer_infer::InferError::Count {
+            sources,
+            others,
+            what: "targets",
+        }
+        .into());
     }
     let mut scores = Vec::with_capacity(sources.len());
-    let chunks = sources.chunks(SCORED_AT_ONCE).zip(targets.chunks(SCORED_AT_ONCE));
+    let chunks = sources
+        .chunks(SCORED_AT_ONCE)
+        .zip(targets.chunks(SCORED_AT_ONCE));
     for (sources, targets) in chunks.take_while(|_| !cancel.is_cancelled()) {
         let done = scores.len();
         let more = translator.score(sources, targets, options);

@@ -20,7 +20,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut ids = 0;
     for _ in 0..5 {
         let start = Instant::now();
-        ids = lines.iter().map(|line| model.encode(line).len()).sum::<usize>();
+        ids = lines
+            .iter()
+            .map(|line| model.encode(line).len())
+            .sum::<usize>();
         best = best.min(start.elapsed().as_secs_f64());
     }
     println!("{:.0} lines/s ({ids} ids)", lines.len() as f64 / best);

@@ -22,11 +22,20 @@ pub fn segment(vocabulary: &Vocabulary, text: &str) -> Vec<Segment> {
         let (len, is_frozen) = next_symbol(&vocabulary.symbols, &text[start..]);
         let end = start + len;
         let node = vocabulary.ordinary.walk(ROOT, &text.as_bytes()[start..end]);
-        symbols.push(Symbol { start, end, node, is_frozen });
+        symbols.push(Symbol {
+            start,
+            end,
+            node,
+            is_frozen,
+        });
         start = end;
     }
     let mut segments = Vec::with_capacity(symbols.len());
-    let mut merger = Merger { vocabulary, text, halves: HashMap::new() };
+    let mut merger = Merger {
+        vocabulary,
+        text,
+        halves: HashMap::new(),
+    };
     for Symbol { start, end, .. } in merge(&mut merger, symbols) {
         merger.cut_again(start, end, 0, &mut segments);
     }
@@ -66,12 +75,19 @@ pub fn next_symbol(symbols: &Trie, text: &str) -> (usize, bool) {
 
 /// Segments `text` into words: it is cut before every space.
 pub fn words(vocabulary: &Vocabulary, text: &str) -> Vec<Segment> {
-    let starts = text.match_indices(SPACE).map(|(at, _)| at).filter(|&at| at > 0);
+    let starts = text
+        .match_indices(SPACE)
+        .map(|(at, _)| at)
+        .filter(|&at| at > 0);
     let ends = starts.chain((!text.is_empty()).then_some(text.len()));
     let mut start = 0;
     let word = |end| {
         let id = id(vocabulary, &text[start..end]);
-        Segment { start: std::mem::replace(&mut start, end), end, id }
+        Segment {
+            start: std::mem::replace(&mut start, end),
+            end,
+            id,
+        }
     };
     ends.map(word).collect()
 }
@@ -83,12 +99,20 @@ pub fn characters(vocabulary: &Vocabulary, text: &str) -> Vec<Segment> {
         let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
         let end = start + next_symbol(&vocabulary.symbols, rest).0;
         let id = id(vocabulary, &text[start..end]);
-        Some(Segment { start: std::mem::replace(&mut start, end), end, id })
+        Some(Segment {
+            start: std::mem::replace(&mut start, end),
+            end,
+            id,
+        })
     };
     std::iter::from_fn(character).collect()
 }
 
 fn id(vocabulary: &Vocabulary, text: &str) -> Option<u32> {
     let used = |&id: &u32| vocabulary.kind(id) != PieceType::Unused;
-    vocabulary.ordinary.get(text.as_bytes()).filter(used).or(vocabulary.unknown)
+    vocabulary
+        .ordinary
+        .get(text.as_bytes())
+        .filter(used)
+        .or(vocabulary.unknown)
 }

@@ -45,18 +45,30 @@ impl Charsmap {
     /// # Errors
     /// Returns an error if `bytes` end too early, or an index leads out of them.
     pub fn parse(bytes: &[u8]) -> Result<Self, CharsmapProblem> {
-        let (size, rest) = bytes.split_first_chunk().ok_or(CharsmapProblem::Truncated)?;
+        let (size, rest) = bytes
+            .split_first_chunk()
+            .ok_or(CharsmapProblem::Truncated)?;
         let size = u32::from_le_bytes(*size) as usize;
         if size == 0 || !size.is_multiple_of(BLOCK_BYTES) {
             return Err(CharsmapProblem::TrieSize(size));
         }
-        let (units, texts) = rest.split_at_checked(size).ok_or(CharsmapProblem::Truncated)?;
+        let (units, texts) = rest
+            .split_at_checked(size)
+            .ok_or(CharsmapProblem::Truncated)?;
         let texts = std::str::from_utf8(texts).map_err(|_| CharsmapProblem::Replacements)?;
         if !texts.ends_with('\0') {
             return Err(CharsmapProblem::Replacements);
         }
-        let units = units.as_chunks().0.iter().map(|unit| u32::from_le_bytes(*unit)).collect();
-        let map = Self { units, texts: texts.to_owned() };
+        let units = units
+            .as_chunks()
+            .0
+            .iter()
+            .map(|unit| u32::from_le_bytes(*unit))
+            .collect();
+        let map = Self {
+            units,
+            texts: texts.to_owned(),
+        };
         match (0..map.units.len()).find(|&unit| !map.is_sound(unit)) {
             Some(unit) => Err(CharsmapProblem::Unit(unit)),
             None => Ok(map),
@@ -116,8 +128,9 @@ impl Charsmap {
         for length in 1.. {
             states.retain(|&state| !std::mem::replace(&mut seen[state], true));
             let mut longer = Vec::new();
-            for (&state, byte) in
-                states.iter().flat_map(|state| (1..=0xff).map(move |b| (state, b)))
+            for (&state, byte) in states
+                .iter()
+                .flat_map(|state| (1..=0xff).map(move |b| (state, b)))
             {
                 let index = state ^ byte;
                 let unit = self.units[index];
@@ -174,10 +187,16 @@ mod tests {
     #[test]
     fn the_growth_is_that_of_the_longest_replacement() {
         let growth = |value, texts: &[u8]| {
-            Charsmap::parse(&bytes(&replaces_a(value), texts)).unwrap().growth()
+            Charsmap::parse(&bytes(&replaces_a(value), texts))
+                .unwrap()
+                .growth()
         };
         assert_eq!(
-            [growth(0, b"xyz\0"), growth(2, b"xyz\0"), growth(3, b"xyz\0")],
+            [
+                growth(0, b"xyz\0"),
+                growth(2, b"xyz\0"),
+                growth(3, b"xyz\0")
+            ],
             [3.0, 1.0, 1.0]
         );
     }
@@ -190,7 +209,10 @@ mod tests {
         far[300] = 44 | 1 << 22;
         assert_eq!(problem(&far, b"x\0"), CharsmapProblem::Unit(300));
         assert_eq!(problem(&replaces_a(2), b"x\0"), CharsmapProblem::Unit(256));
-        assert_eq!(problem(&replaces_a(1), "ä\0".as_bytes()), CharsmapProblem::Unit(256));
+        assert_eq!(
+            problem(&replaces_a(1), "ä\0".as_bytes()),
+            CharsmapProblem::Unit(256)
+        );
         let mut no_leaf = replaces_a(0);
         no_leaf[256] = 0;
         assert_eq!(problem(&no_leaf, b"x\0"), CharsmapProblem::Unit(256 | 97));
@@ -200,11 +222,20 @@ mod tests {
     #[test]
     fn a_table_of_another_size_than_it_claims_is_refused() {
         let good = bytes(&replaces_a(0), b"x\0");
-        assert_eq!(Charsmap::parse(&good[..3]).unwrap_err(), CharsmapProblem::Truncated);
-        assert_eq!(Charsmap::parse(&good[..2000]).unwrap_err(), CharsmapProblem::Truncated);
+        assert_eq!(
+            Charsmap::parse(&good[..3]).unwrap_err(),
+            CharsmapProblem::Truncated
+        );
+        assert_eq!(
+            Charsmap::parse(&good[..2000]).unwrap_err(),
+            CharsmapProblem::Truncated
+        );
         let sizes = [0, 1023, 2047].map(|size: u32| [&size.to_le_bytes(), &good[4..]].concat());
         for (bytes, size) in sizes.iter().zip([0, 1023, 2047]) {
-            assert_eq!(Charsmap::parse(bytes).unwrap_err(), CharsmapProblem::TrieSize(size));
+            assert_eq!(
+                Charsmap::parse(bytes).unwrap_err(),
+                CharsmapProblem::TrieSize(size)
+            );
         }
     }
 

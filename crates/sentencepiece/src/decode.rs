@@ -24,16 +24,26 @@ impl SentencePiece {
     pub fn decode(&self, ids: &[u32]) -> Result<String, UnknownId> {
         let outside = |&id: &u32| id as usize >= self.len();
         if let Some(id) = ids.iter().copied().find(outside) {
-            return Err(UnknownId { id, len: self.len() });
+            return Err(UnknownId {
+                id,
+                len: self.len(),
+            });
         }
-        let pieces = ids.iter().map(|&id| (self.piece(id).unwrap_or_default(), Some(id)));
+        let pieces = ids
+            .iter()
+            .map(|&id| (self.piece(id).unwrap_or_default(), Some(id)));
         Ok(decode(self, pieces))
     }
 
     /// Decodes `pieces` to text. A piece that is not in the vocabulary is used as text.
     pub fn decode_pieces<S: AsRef<str>>(&self, pieces: &[S]) -> String {
         let id = |piece: &str| self.vocabulary.id(piece).or(self.vocabulary.unknown);
-        decode(self, pieces.iter().map(|piece| (piece.as_ref(), id(piece.as_ref()))))
+        decode(
+            self,
+            pieces
+                .iter()
+                .map(|piece| (piece.as_ref(), id(piece.as_ref()))),
+        )
     }
 }
 
@@ -42,7 +52,12 @@ fn decode<'a>(
     model: &SentencePiece,
     pieces: impl Iterator<Item = (&'a str, Option<u32>)>,
 ) -> String {
-    let mut text = Text { model, text: String::new(), bytes: Vec::new(), at_start: true };
+    let mut text = Text {
+        model,
+        text: String::new(),
+        bytes: Vec::new(),
+        at_start: true,
+    };
     for (piece, id) in pieces {
         text.add(piece, id);
     }
@@ -70,7 +85,11 @@ impl Text<'_> {
         let (rest, is_added_space) = self.without_added_space(piece);
         if kind == PieceType::Unknown {
             let is_placeholder = id.and_then(|id| self.model.piece(id)) == Some(piece);
-            self.text.push_str(if is_placeholder { &self.model.unknown_surface } else { piece });
+            self.text.push_str(if is_placeholder {
+                &self.model.unknown_surface
+            } else {
+                piece
+            });
         } else {
             self.text.push_str(&rest.replace(SPACE, " "));
         }
@@ -96,7 +115,10 @@ impl Text<'_> {
     fn end_bytes(&mut self) {
         for chunk in self.bytes.utf8_chunks() {
             self.text.push_str(chunk.valid());
-            chunk.invalid().iter().for_each(|_| self.text.push_str(REPLACEMENT));
+            chunk
+                .invalid()
+                .iter()
+                .for_each(|_| self.text.push_str(REPLACEMENT));
         }
         self.bytes.clear();
     }

@@ -30,7 +30,10 @@ pub fn merge(merges: &mut Merger, symbols: Vec<Symbol>) -> impl Iterator<Item = 
         candidates.extend(row.candidate(merges, before, candidate.left));
         candidates.extend(row.candidate(merges, candidate.left, after));
     }
-    row.links.into_iter().filter(|link| link.after != GONE).map(|link| link.symbol)
+    row.links
+        .into_iter()
+        .filter(|link| link.after != GONE)
+        .map(|link| link.symbol)
 }
 
 /// A part of the text, joined from characters.
@@ -64,7 +67,8 @@ impl Merger<'_> {
         let node = pieces.walk(left.node?, &self.text.as_bytes()[right.start..right.end])?;
         let id = pieces.value(node)?;
         if self.vocabulary.kind(id) == PieceType::Unused {
-            self.halves.insert(&self.text[left.start..right.end], left.end - left.start);
+            self.halves
+                .insert(&self.text[left.start..right.end], left.end - left.start);
         }
         Some((rank(self.vocabulary.score(id)), node))
     }
@@ -74,7 +78,11 @@ impl Merger<'_> {
 /// compares.
 fn rank(score: f32) -> u32 {
     let bits = score.to_bits();
-    if score.is_sign_negative() { bits } else { !bits & (u32::MAX >> 1) }
+    if score.is_sign_negative() {
+        bits
+    } else {
+        !bits & (u32::MAX >> 1)
+    }
 }
 
 /// Symbols with their neighbours, each at the index of its first part.
@@ -104,7 +112,12 @@ impl Row {
     fn new(symbols: Vec<Symbol>) -> Self {
         let link = |(at, symbol): (u32, Symbol)| {
             let before = at.checked_sub(1).unwrap_or(NOWHERE);
-            Link { symbol, before, after: at + 1, joins: 0 }
+            Link {
+                symbol,
+                before,
+                after: at + 1,
+                joins: 0,
+            }
         };
         let mut links: Vec<_> = (0..).zip(symbols).map(link).collect();
         assert!(links.len() < GONE as usize, "{} symbols", links.len());
@@ -116,9 +129,18 @@ impl Row {
 
     #[inline]
     fn candidate(&self, merges: &mut Merger, left: u32, right: u32) -> Option<Reverse<Candidate>> {
-        let (first, second) = (self.links.get(left as usize)?, self.links.get(right as usize)?);
+        let (first, second) = (
+            self.links.get(left as usize)?,
+            self.links.get(right as usize)?,
+        );
         let (rank, joined) = merges.find(&first.symbol, &second.symbol)?;
-        Some(Reverse(Candidate { rank, left, right, joins: first.joins + second.joins, joined }))
+        Some(Reverse(Candidate {
+            rank,
+            left,
+            right,
+            joins: first.joins + second.joins,
+            joined,
+        }))
     }
 
     /// Returns whether neither symbol has changed.

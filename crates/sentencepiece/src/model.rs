@@ -231,7 +231,8 @@ impl Special {
     fn new(vocabulary: &Vocabulary, trainer: &TrainerSpec) -> Self {
         let named = |name: &str, usual: &str, kind: PieceType| {
             let id = vocabulary.id(if name.is_empty() { usual } else { name });
-            id.or(vocabulary.unknown).filter(|&id| vocabulary.kind(id) == kind)
+            id.or(vocabulary.unknown)
+                .filter(|&id| vocabulary.kind(id) == kind)
         };
         Self {
             unknown: named(&trainer.unk_piece, "<unk>", PieceType::Unknown),
@@ -244,7 +245,10 @@ impl Special {
 
 /// Adds the name of the file to a problem.
 fn named<T>(path: &Path, result: Result<T, ModelProblem>) -> Result<T, SentencePieceError> {
-    result.map_err(|problem| SentencePieceError { path: path.into(), problem })
+    result.map_err(|problem| SentencePieceError {
+        path: path.into(),
+        problem,
+    })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, ModelProblem> {
@@ -253,12 +257,18 @@ fn read(path: &Path) -> Result<Vec<u8>, ModelProblem> {
     let mut bytes = Vec::new();
     // A pipe or a growing file can be longer than its size says. The first byte beyond the limit is
     // read, and refused.
-    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(ModelProblem::Unreadable)?;
+    file.take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(ModelProblem::Unreadable)?;
     Ok(bytes)
 }
 
 fn check_size(bytes: u64) -> Result<(), ModelProblem> {
-    if bytes > LARGEST { Err(ModelProblem::TooLarge(bytes)) } else { Ok(()) }
+    if bytes > LARGEST {
+        Err(ModelProblem::TooLarge(bytes))
+    } else {
+        Ok(())
+    }
 }
 
 fn model_type(trainer: &TrainerSpec) -> Result<ModelType, ModelProblem> {
@@ -273,6 +283,11 @@ fn model_type(trainer: &TrainerSpec) -> Result<ModelType, ModelProblem> {
 
 fn charsmap(spec: &NormalizerSpec, name: &'static str) -> Result<Option<Charsmap>, ModelProblem> {
     let bytes = &spec.precompiled_charsmap;
-    let parsed = (!bytes.is_empty()).then(|| Charsmap::parse(bytes)).transpose();
-    parsed.map_err(|problem| ModelProblem::Charsmap { spec: name, problem })
+    let parsed = (!bytes.is_empty())
+        .then(|| Charsmap::parse(bytes))
+        .transpose();
+    parsed.map_err(|problem| ModelProblem::Charsmap {
+        spec: name,
+        problem,
+    })
 }

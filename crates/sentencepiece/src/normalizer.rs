@@ -57,7 +57,11 @@ impl Normalizer {
             symbols,
             dummy,
             removes_extra_spaces: spec.remove_extra_whitespaces(),
-            space: if spec.escape_whitespaces() { SPACE } else { " " },
+            space: if spec.escape_whitespaces() {
+                SPACE
+            } else {
+                " "
+            },
         }
     }
 
@@ -133,7 +137,10 @@ impl Normalizer {
         if let Some(length) = self.symbols.longest_prefix(rest, MOST_SYMBOLS) {
             return (&rest[..length], length);
         }
-        let found = self.charsmap.as_ref().and_then(|map| map.longest_match(rest));
+        let found = self
+            .charsmap
+            .as_ref()
+            .and_then(|map| map.longest_match(rest));
         if let Some((replacement, length)) = found {
             return (replacement.as_bytes(), length);
         }

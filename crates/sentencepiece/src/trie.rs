@@ -100,7 +100,9 @@ impl Trie {
     /// Returns the descendant of `node` reached by `bytes`.
     #[inline]
     pub fn walk(&self, node: Node, bytes: &[u8]) -> Option<Node> {
-        bytes.iter().try_fold(node, |node, &byte| self.step(node, byte))
+        bytes
+            .iter()
+            .try_fold(node, |node, &byte| self.step(node, byte))
     }
 
     /// The number of `key`.
@@ -113,7 +115,9 @@ impl Trie {
     pub fn longest_prefix(&self, text: &[u8], most: usize) -> Option<usize> {
         let (mut node, mut found, mut longest) = (ROOT, 0, None);
         for (at, &byte) in text.iter().enumerate() {
-            let Some(next) = self.step(node, byte) else { break };
+            let Some(next) = self.step(node, byte) else {
+                break;
+            };
             node = next;
             if self.value(node).is_some() {
                 (found, longest) = (found + 1, Some(at + 1));
@@ -131,7 +135,9 @@ impl Trie {
 fn count_nodes(keys: &[(&[u8], u32)]) -> usize {
     let shared = |a: &[u8], b: &[u8]| a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let first = keys.first().map_or(0, |(key, _)| key.len());
-    let rest = keys.windows(2).map(|two| two[1].0.len() - shared(two[0].0, two[1].0));
+    let rest = keys
+        .windows(2)
+        .map(|two| two[1].0.len() - shared(two[0].0, two[1].0));
     1 + first + rest.sum::<usize>()
 }
 

@@ -43,29 +43,43 @@ pub fn unknown_score(vocabulary: &Vocabulary) -> f32 {
         .filter(|&id| vocabulary.kind(id) == PieceType::Normal)
         .map(|id| vocabulary.score(id));
     // Without a normal piece the library takes the largest number there is.
-    let lowest = normal.fold(f32::MAX, |lowest, score| if score < lowest { score } else { lowest });
+    let lowest = normal.fold(
+        f32::MAX,
+        |lowest, score| if score < lowest { score } else { lowest },
+    );
     lowest - UNKNOWN_PENALTY
 }
 
 /// Segments the normalised `text` by the Viterbi algorithm.
 pub fn segment(vocabulary: &Vocabulary, unknown_score: f32, text: &str) -> Vec<Segment> {
-    let mut best = vec![Best { score: 0.0, id: NO_PIECE, start: NOWHERE }; text.len() + 1];
+    let mut best = vec![
+        Best {
+            score: 0.0,
+            id: NO_PIECE,
+            start: NOWHERE
+        };
+        text.len() + 1
+    ];
     let mut reached = 0;
     for (start, character) in text.char_indices() {
         let before = reset(&mut best[start..=reached.max(start)]);
         let end_of_character = start + character.len_utf8();
         let mut known = false;
-        matches(&vocabulary.ordinary, &text.as_bytes()[start..], |id, length| {
-            let score = match vocabulary.kind(id) {
-                PieceType::Unused => return,
-                PieceType::UserDefined => symbol_score(length),
-                _ => vocabulary.score(id),
-            };
-            let end = start + length;
-            reached = reached.max(end);
-            best[end].offer(score + before, id, start);
-            known |= end == end_of_character;
-        });
+        matches(
+            &vocabulary.ordinary,
+            &text.as_bytes()[start..],
+            |id, length| {
+                let score = match vocabulary.kind(id) {
+                    PieceType::Unused => return,
+                    PieceType::UserDefined => symbol_score(length),
+                    _ => vocabulary.score(id),
+                };
+                let end = start + length;
+                reached = reached.max(end);
+                best[end].offer(score + before, id, start);
+                known |= end == end_of_character;
+            },
+        );
         if !known {
             reached = reached.max(end_of_character);
             let score = unknown_score + before;
@@ -101,7 +115,9 @@ fn symbol_score(length: usize) -> f32 {
 fn matches(pieces: &Trie, text: &[u8], mut each: impl FnMut(u32, usize)) {
     let mut node = ROOT;
     for (at, &byte) in text.iter().enumerate() {
-        let Some(next) = pieces.step(node, byte) else { return };
+        let Some(next) = pieces.step(node, byte) else {
+            return;
+        };
         node = next;
         if let Some(id) = pieces.value(node) {
             each(id, at + 1);
@@ -114,7 +130,11 @@ fn trace_back(best: &[Best]) -> Vec<Segment> {
     let mut end = best.len() - 1;
     while end > 0 {
         let Best { id, start, .. } = best[end];
-        segments.push(Segment { start, end, id: (id != NO_PIECE).then_some(id) });
+        segments.push(Segment {
+            start,
+            end,
+            id: (id != NO_PIECE).then_some(id),
+        });
         end = start;
     }
     segments.reverse();
@@ -133,7 +153,11 @@ mod tests {
 
     #[test]
     fn a_large_sum_is_set_back_and_unreached_places_are_left_alone() {
-        let best = |score, start| Best { score, id: NO_PIECE, start };
+        let best = |score, start| Best {
+            score,
+            id: NO_PIECE,
+            start,
+        };
         let mut ahead = [best(-100_001.0, 3), best(0.0, NOWHERE), best(-100_003.0, 4)];
         assert_eq!(reset(&mut ahead), 0.0);
         assert_eq!(ahead.map(|best| best.score), [0.0, 0.0, -2.0]);

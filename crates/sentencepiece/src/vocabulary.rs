@@ -36,7 +36,10 @@ pub struct Vocabulary {
 impl Vocabulary {
     /// Creates the vocabulary from the pieces of `model`, with the checks of the C++ library.
     pub fn new(model: &ModelProto, model_type: ModelType) -> Result<Self, ModelProblem> {
-        let byte_fallback = model.trainer_spec.as_ref().is_some_and(|spec| spec.byte_fallback);
+        let byte_fallback = model
+            .trainer_spec
+            .as_ref()
+            .is_some_and(|spec| spec.byte_fallback);
         let pieces = &model.pieces;
         if pieces.is_empty() {
             return Err(ModelProblem::NoPieces);
@@ -44,7 +47,11 @@ impl Vocabulary {
         let types = types(pieces, byte_fallback)?;
         check(pieces, &types, model_type, byte_fallback)?;
         let unknown = unknown(pieces, &types)?;
-        let bytes = if byte_fallback { Some(bytes(pieces, &types)?) } else { None };
+        let bytes = if byte_fallback {
+            Some(bytes(pieces, &types)?)
+        } else {
+            None
+        };
         if unknown.is_none() && bytes.is_none() {
             return Err(ModelProblem::NoUnknown);
         }
@@ -59,7 +66,17 @@ impl Vocabulary {
         let is_symbol = |id: &u32| types[*id as usize] == PieceType::UserDefined;
         let symbols = trie(pieces, ordinary.iter().copied().filter(is_symbol)).into();
         let ordinary = trie(pieces, ordinary.into_iter());
-        Ok(Self { texts, ends, scores, types, ordinary, symbols, reserved, unknown, bytes })
+        Ok(Self {
+            texts,
+            ends,
+            scores,
+            types,
+            ordinary,
+            symbols,
+            reserved,
+            unknown,
+            bytes,
+        })
     }
 
     /// The number of pieces.
@@ -71,7 +88,11 @@ impl Vocabulary {
     pub fn text(&self, id: u32) -> Option<&str> {
         let id = id as usize;
         let end = *self.ends.get(id)? as usize;
-        let start = if id == 0 { 0 } else { self.ends[id - 1] as usize };
+        let start = if id == 0 {
+            0
+        } else {
+            self.ends[id - 1] as usize
+        };
         Some(&self.texts[start..end])
     }
 
@@ -201,20 +222,32 @@ fn sorted(
     let same = |two: &&[u32]| space(two[0]) == space(two[1]) && text(two[0]) == text(two[1]);
     if let Some(two) = ids.windows(2).find(same) {
         let first = two[0] as usize;
-        return Err(problem(pieces, two[1] as usize, PieceProblem::Duplicate(first)));
+        return Err(problem(
+            pieces,
+            two[1] as usize,
+            PieceProblem::Duplicate(first),
+        ));
     }
-    let reserved = ids.iter().copied().filter(|&id| is_reserved(kind(id))).collect();
+    let reserved = ids
+        .iter()
+        .copied()
+        .filter(|&id| is_reserved(kind(id)))
+        .collect();
     ids.retain(|&id| !is_reserved(kind(id)));
     Ok((ids, reserved))
 }
 
 /// Returns whether text is never segmented into pieces of this type.
 fn is_reserved(kind: PieceType) -> bool {
-    matches!(kind, PieceType::Unknown | PieceType::Control | PieceType::Byte)
+    matches!(
+        kind,
+        PieceType::Unknown | PieceType::Control | PieceType::Byte
+    )
 }
 
 fn trie(pieces: &[PieceProto], ids: impl Iterator<Item = u32>) -> Trie {
-    let keys: Vec<(&[u8], u32)> =
-        ids.map(|id| (pieces[id as usize].piece.as_bytes(), id)).collect();
+    let keys: Vec<(&[u8], u32)> = ids
+        .map(|id| (pieces[id as usize].piece.as_bytes(), id))
+        .collect();
     Trie::new(&keys)
 }

@@ -51,7 +51,9 @@ pub(crate) async fn read(State(service): State<Shared>, request: Request, next: 
     }
     let connection = request.extensions().get::<Connection>().cloned();
     let connection = connection.expect("a connection, which is told with every request");
-    connection.elsewhere(whole_request(service, connection.clone(), request, next)).await
+    connection
+        .elsewhere(whole_request(service, connection.clone(), request, next))
+        .await
 }
 
 /// Reads the body of a request before anything else sees it, within the limits on its size and
@@ -73,7 +75,9 @@ async fn whole_request(
         known => known.unwrap_or(Sender::Address(address)),
     };
     let permit = service.bodies.permit(&sender);
-    let whole = whole(body, limits.body, permit, || connection.waits(Some((Instant::now(), true))));
+    let whole = whole(body, limits.body, permit, || {
+        connection.waits(Some((Instant::now(), true)))
+    });
     let (body, permit) = match timeout(limits.time, whole).await {
         Ok(Ok(whole)) => whole,
         Ok(Err(error)) => return error.into_response(),
@@ -100,7 +104,9 @@ fn kept(mut response: Response, mut permit: Permit) -> Response {
     } else if !permit.grow(size) {
         return ApiError::too_many().into_response();
     }
-    response.headers_mut().insert(header::CONTENT_LENGTH, size.into());
+    response
+        .headers_mut()
+        .insert(header::CONTENT_LENGTH, size.into());
     response.map(|body| {
         let keep = move |part| {
             let _ = &permit;
@@ -188,7 +194,9 @@ mod tests {
 
     async fn has_come(sender: &str, body: Body, budget: &Arc<Budget>) -> bool {
         let sender = Sender::Key(sender.into());
-        whole(body, 1 << 20, budget.permit(&sender), || ()).await.is_ok()
+        whole(body, 1 << 20, budget.permit(&sender), || ())
+            .await
+            .is_ok()
     }
 
     #[tokio::test]

@@ -25,7 +25,13 @@ const ENTRY_BYTES: usize = 256;
 impl Cache {
     /// Creates a cache of at most `most` bytes; 0 disables it.
     pub fn new(most: usize) -> Self {
-        Self { most, inner: Mutex::new(Inner { entries: LruCache::unbounded(), bytes: 0 }) }
+        Self {
+            most,
+            inner: Mutex::new(Inner {
+                entries: LruCache::unbounded(),
+                bytes: 0,
+            }),
+        }
     }
 
     /// Returns the cached candidates of the model for the language pair `pair`, `work` and
@@ -34,7 +40,10 @@ impl Cache {
         if self.most == 0 {
             return None;
         }
-        locked(&self.inner).entries.get(&(pair.to_owned(), work.clone(), choice)).cloned()
+        locked(&self.inner)
+            .entries
+            .get(&(pair.to_owned(), work.clone(), choice))
+            .cloned()
     }
 
     /// Stores the candidates of the model for the language pair `pair`, under `work` and `choice`.
@@ -47,13 +56,16 @@ impl Cache {
         }
         let mut inner = locked(&self.inner);
         inner.bytes += size;
-        if let Some(old) =
-            inner.entries.put((pair.to_owned(), work.clone(), choice), candidates.to_vec())
+        if let Some(old) = inner
+            .entries
+            .put((pair.to_owned(), work.clone(), choice), candidates.to_vec())
         {
             inner.bytes -= bytes(&work, &old);
         }
         while inner.bytes > self.most {
-            let Some(((_, work, _), candidates)) = inner.entries.pop_lru() else { break };
+            let Some(((_, work, _), candidates)) = inner.entries.pop_lru() else {
+                break;
+            };
             inner.bytes -= bytes(&work, &candidates);
         }
     }
@@ -84,25 +96,51 @@ mod tests {
     use super::*;
 
     fn work(text: &str) -> Work {
-        Work { text: text.into(), ..Work::default() }
+        Work {
+            text: text.into(),
+            ..Work::default()
+        }
     }
 
     fn candidate(text: &str) -> Vec<Candidate> {
-        vec![Candidate { text: text.into(), score: -1.0, ..Candidate::default() }]
+        vec![Candidate {
+            text: text.into(),
+            score: -1.0,
+            ..Candidate::default()
+        }]
     }
 
     #[test]
     fn an_entry_is_found_under_the_same_choice_alone() {
         let cache = Cache::new(10_000);
-        let choice = Choice { n_best: 2, ..Choice::default() };
+        let choice = Choice {
+            n_best: 2,
+            ..Choice::default()
+        };
         cache.put("de-en", work("a"), choice, &candidate("b"));
         assert_eq!(cache.get("de-en", &work("a"), choice), Some(candidate("b")));
         assert_eq!(cache.get("de-en", &work("a"), Choice::default()), None);
         assert_eq!(cache.get("en-de", &work("a"), choice), None);
-        assert_eq!(cache.get("de-en", &Work { links: true, ..work("a") }, choice), None);
+        assert_eq!(
+            cache.get(
+                "de-en",
+                &Work {
+                    links: true,
+                    ..work("a")
+                },
+                choice
+            ),
+            None
+        );
         let targets = vec!["b".to_owned()];
-        let terms = vec![burnformer_glossary::Term { source: "a".into(), targets }];
-        assert_eq!(cache.get("de-en", &Work { terms, ..work("a") }, choice), None);
+        let terms = vec![burnformer_glossary::Term {
+            source: "a".into(),
+            targets,
+        }];
+        assert_eq!(
+            cache.get("de-en", &Work { terms, ..work("a") }, choice),
+            None
+        );
     }
 
     #[test]
@@ -110,9 +148,17 @@ mod tests {
         let cache = Cache::new(2_000);
         let choice = Choice::default();
         for number in 0..100 {
-            cache.put("de-en", work(&number.to_string()), choice, &candidate("translation"));
+            cache.put(
+                "de-en",
+                work(&number.to_string()),
+                choice,
+                &candidate("translation"),
+            );
             assert!(cache.bytes() <= 2_000);
-            assert!(cache.get("de-en", &work("0"), choice).is_some(), "used all the time");
+            assert!(
+                cache.get("de-en", &work("0"), choice).is_some(),
+                "used all the time"
+            );
         }
         assert!(cache.get("de-en", &work("1"), choice).is_none());
         cache.put("de-en", work(&"x".repeat(3_000)), choice, &candidate("y"));

@@ -27,7 +27,10 @@ struct Ticket(u64, Option<oneshot::Sender<Turn>>);
 
 impl Waiter for Ticket {
     fn next_cost(&self) -> Option<u64> {
-        self.1.as_ref().filter(|turn| !turn.is_closed()).map(|_| self.0)
+        self.1
+            .as_ref()
+            .filter(|turn| !turn.is_closed())
+            .map(|_| self.0)
     }
 }
 
@@ -37,8 +40,12 @@ impl Line {
         // Removes the work whose result is no longer needed.
         self.waiting.retain(|_| {});
         while self.running < processors {
-            let Some((key, _)) = self.waiting.find(|_| true) else { return };
-            let (_, turn) = self.waiting.turn(&key, |Ticket(size, turn)| (*size, turn.take()));
+            let Some((key, _)) = self.waiting.find(|_| true) else {
+                return;
+            };
+            let (_, turn) = self
+                .waiting
+                .turn(&key, |Ticket(size, turn)| (*size, turn.take()));
             match turn.map(|turn| turn.send(Turn)) {
                 Some(Err(turn)) => std::mem::forget(turn),
                 sent => self.running += usize::from(sent.is_some()),
@@ -94,12 +101,18 @@ pub(crate) async fn compute<T: Send + 'static>(
     size: usize,
     work: impl FnOnce(&Cancel) -> T + Send + 'static,
 ) -> Result<T, WorkPanicked> {
-    let turn = if size >= LARGE { Some(Turn::new(sender, size).await) } else { None };
+    let turn = if size >= LARGE {
+        Some(Turn::new(sender, size).await)
+    } else {
+        None
+    };
     let here = Arc::new(());
     let cancel = Cancel(Arc::downgrade(&here));
     let worked = move || {
         let _turn = turn;
         work(&cancel)
     };
-    tokio::task::spawn_blocking(worked).await.map_err(|_| WorkPanicked)
+    tokio::task::spawn_blocking(worked)
+        .await
+        .map_err(|_| WorkPanicked)
 }

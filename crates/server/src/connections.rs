@@ -106,11 +106,21 @@ pub(crate) async fn serve(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
     let (mut reply, served) = oneshot::channel();
-    let (answers, runtime) =
-        (Handle::current(), Builder::new_current_thread().enable_all().build()?);
+    let (answers, runtime) = (
+        Handle::current(),
+        Builder::new_current_thread().enable_all().build()?,
+    );
     let serve = async move {
-        let serve =
-            async { accept(TcpListener::from_std(listener)?, router, times, answers, stop).await };
+        let serve = async {
+            accept(
+                TcpListener::from_std(listener)?,
+                router,
+                times,
+                answers,
+                stop,
+            )
+            .await
+        };
         tokio::select! {
             result = serve => drop(reply.send(result)),
             // Nobody waits for the server any more.
@@ -153,9 +163,17 @@ async fn accept(
                 }
                 let waiting = Waiting::new(Some((Instant::now(), false)).into());
                 let (peer, answers) = (peer.ip(), answers.clone());
-                let connection = Connection { peer, waiting: waiting.clone(), answers };
+                let connection = Connection {
+                    peer,
+                    waiting: waiting.clone(),
+                    answers,
+                };
                 let answer = answer(stream, service.clone(), connection, idle, closed.clone());
-                open.push(Open { peer, waiting, task: tasks.spawn(answer) });
+                open.push(Open {
+                    peer,
+                    waiting,
+                    task: tasks.spawn(answer),
+                });
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be accepted");
@@ -175,19 +193,32 @@ async fn accept(
 /// Waits a limited time until all requests are answered, and logs those that are cut off.
 async fn end(mut tasks: JoinSet<()>, open: Vec<Open>, longest: Duration) {
     let brief = BRIEF.min(longest);
-    if timeout(brief, async { while tasks.join_next().await.is_some() {} }).await.is_ok() {
+    if timeout(brief, async { while tasks.join_next().await.is_some() {} })
+        .await
+        .is_ok()
+    {
         return;
     }
     let slow: Vec<&Open> = open.iter().filter(|open| open.is_idle()).collect();
     if !slow.is_empty() {
         let connections = slow.len();
-        tracing::warn!(connections, "cut off: their clients send or read too slowly");
+        tracing::warn!(
+            connections,
+            "cut off: their clients send or read too slowly"
+        );
         slow.iter().for_each(|open| open.task.abort());
     }
     let rest = longest.saturating_sub(brief);
-    if timeout(rest, async { while tasks.join_next().await.is_some() {} }).await.is_err() {
+    if timeout(rest, async { while tasks.join_next().await.is_some() {} })
+        .await
+        .is_err()
+    {
         let (requests, seconds) = (tasks.len(), longest.as_secs_f64());
-        tracing::warn!(requests, seconds, "cut off: requests that were not answered in time");
+        tracing::warn!(
+            requests,
+            seconds,
+            "cut off: requests that were not answered in time"
+        );
         tasks.shutdown().await;
     }
 }
@@ -206,15 +237,24 @@ pub(crate) fn most() -> usize {
 /// most connections, if that is longer than its grace.
 fn slowest(open: &[Open]) -> Option<usize> {
     let mut sizes = HashMap::<IpAddr, usize>::new();
-    open.iter().for_each(|open| *sizes.entry(open.peer).or_default() += 1);
+    open.iter()
+        .for_each(|open| *sizes.entry(open.peer).or_default() += 1);
     let sends = |open: &&Open| locked(&open.waiting).is_some_and(|(_, sends)| sends);
     let are_few = 2 * open.iter().filter(sends).count() <= open.len();
     let since = |(index, open): (usize, &Open)| {
         let (since, sends) = (*locked(&open.waiting))?;
-        let grace = if sends && are_few { LONGEST_PAUSE } else { GRACE };
+        let grace = if sends && are_few {
+            LONGEST_PAUSE
+        } else {
+            GRACE
+        };
         (since.elapsed() >= grace).then_some((Reverse(sizes[&open.peer]), since, index))
     };
-    open.iter().enumerate().filter_map(since).min().map(|(.., index)| index)
+    open.iter()
+        .enumerate()
+        .filter_map(since)
+        .min()
+        .map(|(.., index)| index)
 }
 
 /// Closes the slowest connection.

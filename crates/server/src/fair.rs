@@ -24,7 +24,10 @@ struct FairQueue<K, T> {
 
 impl<K: Ord, T: Waiter> FairQueue<K, T> {
     fn new() -> Self {
-        Self { clock: 0, waiters: BTreeMap::new() }
+        Self {
+            clock: 0,
+            waiters: BTreeMap::new(),
+        }
     }
 
     /// When each waiter would be done, its key and itself.
@@ -82,7 +85,10 @@ pub(crate) struct SenderQueues<T> {
 
 impl<T: Waiter> Default for SenderQueues<T> {
     fn default() -> Self {
-        Self { arrived: 0, senders: FairQueue::new() }
+        Self {
+            arrived: 0,
+            senders: FairQueue::new(),
+        }
     }
 }
 
@@ -92,7 +98,11 @@ impl<T: Waiter> SenderQueues<T> {
         self.arrived += 1;
         let clock = self.senders.clock;
         let new = || (clock, FairQueue::new());
-        let (_, turns) = self.senders.waiters.entry(sender.clone()).or_insert_with(new);
+        let (_, turns) = self
+            .senders
+            .waiters
+            .entry(sender.clone())
+            .or_insert_with(new);
         turns.waiters.insert(self.arrived, (turns.clock, waiter));
     }
 
@@ -125,7 +135,11 @@ impl<T: Waiter> SenderQueues<T> {
 
     /// The waiters of `sender`.
     pub fn of(&self, sender: &Sender) -> impl Iterator<Item = &T> {
-        self.senders.waiters.get(sender).into_iter().flat_map(|(_, all)| all.iter())
+        self.senders
+            .waiters
+            .get(sender)
+            .into_iter()
+            .flat_map(|(_, all)| all.iter())
     }
 }
 
@@ -149,7 +163,9 @@ mod tests {
         let one = |_| {
             let (key, _) = turns.find(|_| true).expect("one that waits");
             turns.turn(&key, |costs| (costs.pop().expect("a cost"), ()));
-            let Sender::Key(sender) = key.0 else { panic!("a key") };
+            let Sender::Key(sender) = key.0 else {
+                panic!("a key")
+            };
             sender
         };
         (0..count).map(one).collect()

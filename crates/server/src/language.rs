@@ -19,10 +19,15 @@ impl FromStr for LanguagePair {
 
     /// Reads `de-en`; where a code has a `-` itself, `pt-BR:en`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let (source, target) =
-            text.split_once(':').or_else(|| text.split_once('-')).unwrap_or_default();
+        let (source, target) = text
+            .split_once(':')
+            .or_else(|| text.split_once('-'))
+            .unwrap_or_default();
         match is_code(source) && is_code(target) && source != target {
-            true => Ok(Self { source: source.into(), target: target.into() }),
+            true => Ok(Self {
+                source: source.into(),
+                target: target.into(),
+            }),
             false => Err(format!(
                 "{text:?} is no pair of different language codes such as de-en or pt-BR:en"
             )),
@@ -46,10 +51,16 @@ pub(crate) fn resolve<'a>(code: &str, known: &[&'a str]) -> Option<&'a str> {
 /// `Portuguese (BR)` for `pt-BR`.
 pub(crate) fn name(code: &str) -> String {
     let (base, region) = code.split_once(['-', '_']).unwrap_or((code, ""));
-    let Some(language) = burnformer_text::language(base) else { return code.to_owned() };
+    let Some(language) = burnformer_text::language(base) else {
+        return code.to_owned();
+    };
     // ISO 639 adds an explanation in brackets to some names: `Modern Greek (1453-)`.
     let plain = language.to_name().split(" (").next().unwrap_or_default();
-    if region.is_empty() { plain.to_owned() } else { format!("{plain} ({region})") }
+    if region.is_empty() {
+        plain.to_owned()
+    } else {
+        format!("{plain} ({region})")
+    }
 }
 
 #[cfg(test)]

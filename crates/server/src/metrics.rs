@@ -32,23 +32,51 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     pub fn new() -> Self {
-        let durations =
-            || [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
+        let durations = || {
+            [
+                0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
+            ]
+        };
         let sizes = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
         let (requests, sentences, cached) = Default::default();
         let (waiting, loaded): (Gauge, Gauge) = Default::default();
         let [seconds, batch_seconds] = [durations(), durations()].map(Histogram::new);
         let (batch_sizes, mut all) = (Histogram::new(sizes), Registry::with_prefix("burnformer"));
-        all.register("requests", "Requests by path and status", Family::clone(&requests));
+        all.register(
+            "requests",
+            "Requests by path and status",
+            Family::clone(&requests),
+        );
         let help = "Time from a request's last byte to its answer, of requests to translate";
         all.register_with_unit("request", help, Unit::Seconds, seconds.clone());
-        all.register("sentences", "Sentences translated by a model", Counter::clone(&sentences));
+        all.register(
+            "sentences",
+            "Sentences translated by a model",
+            Counter::clone(&sentences),
+        );
         let help = "Sentences answered from the cache";
         all.register("cached_sentences", help, Counter::clone(&cached));
-        all.register("batch_sentences", "Sentences per batch", batch_sizes.clone());
-        all.register_with_unit("batch", "Time per batch", Unit::Seconds, batch_seconds.clone());
-        all.register("waiting_sentences", "Sentences that wait now", waiting.clone());
-        all.register("loaded_models", "Models that are loaded now", loaded.clone());
+        all.register(
+            "batch_sentences",
+            "Sentences per batch",
+            batch_sizes.clone(),
+        );
+        all.register_with_unit(
+            "batch",
+            "Time per batch",
+            Unit::Seconds,
+            batch_seconds.clone(),
+        );
+        all.register(
+            "waiting_sentences",
+            "Sentences that wait now",
+            waiting.clone(),
+        );
+        all.register(
+            "loaded_models",
+            "Models that are loaded now",
+            loaded.clone(),
+        );
         Self {
             registry: all,
             requests,

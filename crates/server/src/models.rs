@@ -97,7 +97,18 @@ impl Models {
         for source in sources {
             let pair = source.pair.clone();
             let (used, state, failed) = Default::default();
-            if slots.insert(pair.clone(), Slot { source, used, state, failed }).is_some() {
+            if slots
+                .insert(
+                    pair.clone(),
+                    Slot {
+                        source,
+                        used,
+                        state,
+                        failed,
+                    },
+                )
+                .is_some()
+            {
                 return Err(ServerError::TwoModels(pair));
             }
         }
@@ -105,7 +116,15 @@ impl Models {
             return Err(ServerError::NoModels);
         }
         let (clock, loading) = (AtomicU64::new(1), tokio::sync::Mutex::default());
-        Ok(Arc::new(Self { slots, queue, memory, longest, clock, loading, metrics }))
+        Ok(Arc::new(Self {
+            slots,
+            queue,
+            memory,
+            longest,
+            clock,
+            loading,
+            metrics,
+        }))
     }
 
     /// The pairs, sorted.
@@ -120,7 +139,11 @@ impl Models {
 
     /// Returns whether all models may be loaded at the same time.
     pub fn fit(&self) -> bool {
-        self.slots.values().map(|slot| slot.source.bytes).sum::<u64>() <= self.memory
+        self.slots
+            .values()
+            .map(|slot| slot.source.bytes)
+            .sum::<u64>()
+            <= self.memory
     }
 
     /// The number of loaded models.
@@ -140,7 +163,9 @@ impl Models {
     /// Returns a pair whose model could not be loaded at the last attempt, if there is one.
     pub fn failed(&self) -> Option<&LanguagePair> {
         let failed = |slot: &Slot| slot.failed.load(Ordering::Relaxed);
-        self.slots.iter().find_map(|(pair, slot)| failed(slot).then_some(pair))
+        self.slots
+            .iter()
+            .find_map(|(pair, slot)| failed(slot).then_some(pair))
     }
 
     /// Returns the queue of the model for `pair`, after loading the model if necessary, or `None`
@@ -151,7 +176,10 @@ impl Models {
         pair: &LanguagePair,
     ) -> Option<Result<Arc<Queue>, ServerError>> {
         let slot = self.slots.get(pair)?;
-        slot.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        slot.used.store(
+            self.clock.fetch_add(1, Ordering::Relaxed),
+            Ordering::Relaxed,
+        );
         let loading = {
             let mut state = locked(&slot.state);
             match &*state {
@@ -166,7 +194,11 @@ impl Models {
             }
         };
         let name = slot.source.name.clone();
-        Some(loading.await.map_err(|cause| ServerError::Load { name, cause }))
+        Some(
+            loading
+                .await
+                .map_err(|cause| ServerError::Load { name, cause }),
+        )
     }
 
     async fn load(self: Arc<Self>, pair: LanguagePair) -> Result<Arc<Queue>, String> {

@@ -43,7 +43,9 @@ pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Ip
     let mut last = peer.to_canonical();
     let is_told = !headers.contains_key("forwarded");
     while is_told && is_trusted(&last) {
-        let Some(before) = parts.next().and_then(address) else { break };
+        let Some(before) = parts.next().and_then(address) else {
+            break;
+        };
         last = before;
     }
     match last {
@@ -55,7 +57,10 @@ pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Ip
 /// Reads an address with or without a port, in brackets or without them.
 fn address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
-    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let bare = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'))
+        .unwrap_or(text);
     let with_port = || text.parse().ok().map(|address: SocketAddr| address.ip());
     Some(bare.parse().ok().or_else(with_port)?.to_canonical())
 }
@@ -85,12 +90,19 @@ const AGAIN: Duration = Duration::from_millis(20);
 
 impl Budget {
     pub fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, taken: Mutex::default() })
+        Arc::new(Self {
+            most,
+            taken: Mutex::default(),
+        })
     }
 
     /// Creates an empty permit of `sender`, which can grow.
     pub fn permit(self: &Arc<Self>, sender: &Sender) -> Permit {
-        Permit { budget: self.clone(), sender: sender.clone(), amount: 0 }
+        Permit {
+            budget: self.clone(),
+            sender: sender.clone(),
+            amount: 0,
+        }
     }
 }
 
@@ -150,8 +162,10 @@ impl Keys {
     /// because the digests of all keys are compared in full.
     pub fn allow(&self, key: &str) -> bool {
         let digest: [u8; 32] = Sha256::digest(key).into();
-        let found =
-            self.0.iter().fold(Choice::from(0), |found, known| found | known.ct_eq(&digest));
+        let found = self
+            .0
+            .iter()
+            .fold(Choice::from(0), |found, known| found | known.ct_eq(&digest));
         !self.are_required() || bool::from(found)
     }
 }
@@ -182,7 +196,10 @@ mod tests {
         let sizes: Vec<usize> = all.iter().map(Vec::len).collect();
         assert_eq!(sizes, [500, 250, 125, 63, 31], "half of what is left");
         drop(all);
-        assert!(budget.taken.lock().unwrap().is_empty(), "what nobody has any more is free");
+        assert!(
+            budget.taken.lock().unwrap().is_empty(),
+            "what nobody has any more is free"
+        );
         assert!(
             take(&budget, &sender(1), 1000).is_some() && take(&budget, &sender(1), 1001).is_none()
         );
@@ -191,7 +208,10 @@ mod tests {
     /// The client of a connection from `peer` with these headers.
     fn at(peer: &str, trusted: &[&str], headers: &[(&'static str, &str)]) -> String {
         let header = |(name, value): &(&'static str, &str)| {
-            (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())
+            (
+                HeaderName::from_static(name),
+                HeaderValue::from_str(value).unwrap(),
+            )
         };
         let trusted: Vec<IpNet> = trusted.iter().map(|text| text.parse().unwrap()).collect();
         let headers = headers.iter().map(header).collect();
@@ -216,9 +236,15 @@ mod tests {
     fn trusted_proxies_tell_their_clients_however_they_write_them() {
         for (headers, client) in [
             (vec![(XFF, "192.0.2.3")], "192.0.2.3"),
-            (vec![(XFF, "1.1.1.1"), (XFF, "2.2.2.2, 192.0.2.3")], "192.0.2.3"),
+            (
+                vec![(XFF, "1.1.1.1"), (XFF, "2.2.2.2, 192.0.2.3")],
+                "192.0.2.3",
+            ),
             (vec![(XFF, "1.1.1.1, 192.0.2.3, 10.9.9.9")], "192.0.2.3"),
-            (vec![(XFF, "192.0.2.3"), (XFF, "fd00::7,10.9.9.9")], "192.0.2.3"),
+            (
+                vec![(XFF, "192.0.2.3"), (XFF, "fd00::7,10.9.9.9")],
+                "192.0.2.3",
+            ),
             (vec![(XFF, "192.0.2.3:4711")], "192.0.2.3"),
             (vec![(XFF, "2001:db8::1:2:3:4")], "2001:db8::"),
             (vec![(XFF, "[2001:db8::1:2:3:4]:80")], "2001:db8::"),
@@ -228,7 +254,10 @@ mod tests {
             (vec![(XFF, "unknown")], "10.0.0.1"),
             (vec![(XFF, "9.9.9.9, unknown, 10.2.2.2")], "10.2.2.2"),
             (vec![(XFF, "")], "10.0.0.1"),
-            (vec![(XFF, "192.0.2.3"), ("forwarded", "for=192.0.2.3")], "10.0.0.1"),
+            (
+                vec![(XFF, "192.0.2.3"), ("forwarded", "for=192.0.2.3")],
+                "10.0.0.1",
+            ),
             (vec![("forwarded", "for=192.0.2.3")], "10.0.0.1"),
         ] {
             assert_eq!(at("10.0.0.1", &PROXIES, &headers), client, "{headers:?}");
@@ -239,8 +268,16 @@ mod tests {
     fn a_client_that_lies_gains_nothing() {
         for lie in ["7.7.7.7", "10.0.0.9", "::1", "127.0.0.1"] {
             let headers = [(XFF, lie)];
-            assert_eq!(at("192.0.2.9", &PROXIES, &headers), "192.0.2.9", "without a proxy");
-            assert_eq!(at("127.0.0.1", &PROXIES, &headers), "127.0.0.1", "none is trusted");
+            assert_eq!(
+                at("192.0.2.9", &PROXIES, &headers),
+                "192.0.2.9",
+                "without a proxy"
+            );
+            assert_eq!(
+                at("127.0.0.1", &PROXIES, &headers),
+                "127.0.0.1",
+                "none is trusted"
+            );
             let added = format!("{lie}, 192.0.2.9");
             assert_eq!(at("10.0.0.1", &PROXIES, &[(XFF, &added)]), "192.0.2.9");
         }

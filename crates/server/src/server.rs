@@ -42,7 +42,14 @@ impl Server {
     /// address fails, or if the origin of `cors` or the URL prefix is not valid.
     pub fn new(settings: ServerSettings) -> Result<Self, ServerError> {
         let metrics = Arc::new(Metrics::new());
-        let ServerSettings { listen, models, queue, limits, memory, .. } = settings;
+        let ServerSettings {
+            listen,
+            models,
+            queue,
+            limits,
+            memory,
+            ..
+        } = settings;
         let service = Arc::new(Service {
             models: Models::new(models, queue, memory, limits.time, metrics.clone())?,
             cache: Cache::new(settings.cache),
@@ -59,11 +66,20 @@ impl Server {
             about: settings.about,
         });
         let router = router(service.clone(), settings.cors.as_deref())?;
-        let listening = |source| ServerError::Listen { address: listen, source };
+        let listening = |source| ServerError::Listen {
+            address: listen,
+            source,
+        };
         let listener = std::net::TcpListener::bind(listen).map_err(listening)?;
         listener.set_nonblocking(true)?;
         let (preload, drain) = (settings.preload, settings.drain);
-        Ok(Self { listener, service, router, preload, drain })
+        Ok(Self {
+            listener,
+            service,
+            router,
+            preload,
+            drain,
+        })
     }
 
     /// Returns the address on which the server listens.
@@ -102,15 +118,22 @@ fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
     let router = routes::router(service.keys.are_required())
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(service.clone(), bodies::read))
-        .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| {
-            ApiError::failed("the server failed on this request; this is a defect").into_response()
-        }))
+        .layer(CatchPanicLayer::custom(
+            |_: Box<dyn std::any::Any + Send>| {
+                ApiError::failed("the server failed on this request; this is a defect")
+                    .into_response()
+            },
+        ))
         .layer(from_fn_with_state(service.clone(), observe))
         .layer(from_fn(deepl::errors));
     let safe =
         |(name, value)| SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value));
     let prefix = service.prefix.clone();
-    let router = SAFE.map(safe).into_iter().fold(router, Router::layer).with_state(service);
+    let router = SAFE
+        .map(safe)
+        .into_iter()
+        .fold(router, Router::layer)
+        .with_state(service);
     let router = match cors {
         None => router,
         Some(origin) => router.layer(cors_layer(origin)?),
@@ -119,7 +142,9 @@ fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
         return Ok(router);
     }
     // A layer comes before the routes of a service within the router, and not before the router's.
-    Ok(Router::new().fallback_service(router).layer(from_fn_with_state(prefix, without_prefix)))
+    Ok(Router::new()
+        .fallback_service(router)
+        .layer(from_fn_with_state(prefix, without_prefix)))
 }
 
 /// `text` as the beginning of paths, without `/` at its end.
@@ -138,7 +163,10 @@ async fn without_prefix(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let path = request.uri().path_and_query().map_or("", |path| path.as_str());
+    let path = request
+        .uri()
+        .path_and_query()
+        .map_or("", |path| path.as_str());
     match path.strip_prefix(&*prefix) {
         Some("") => return Redirect::permanent(&format!("{prefix}/")).into_response(),
         Some(rest) if rest.starts_with('/') => {
@@ -170,14 +198,18 @@ fn cors_layer(origin: &str) -> Result<CorsLayer, ServerError> {
         "*" => AllowOrigin::any(),
         origin => {
             let is_origin = origin.starts_with("http://") || origin.starts_with("https://");
-            let value =
-                HeaderValue::from_str(origin).ok().filter(|_| is_origin && !origin.ends_with('/'));
+            let value = HeaderValue::from_str(origin)
+                .ok()
+                .filter(|_| is_origin && !origin.ends_with('/'));
             AllowOrigin::exact(value.ok_or_else(wrong)?)
         }
     };
     // `*` would not stand for `Authorization`.
     let headers = AllowHeaders::mirror_request();
-    Ok(CorsLayer::new().allow_origin(allowed).allow_methods(Any).allow_headers(headers))
+    Ok(CorsLayer::new()
+        .allow_origin(allowed)
+        .allow_methods(Any)
+        .allow_headers(headers))
 }
 
 /// Counts every request by its path, if that is one that is served, and logs it, without its text.

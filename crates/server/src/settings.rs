@@ -96,7 +96,9 @@ impl ServerSettings {
             keys: Vec::new(),
             cors: None,
             prefix: String::new(),
-            proxies: LOOPBACK.map(|text| text.parse().expect("a network")).to_vec(),
+            proxies: LOOPBACK
+                .map(|text| text.parse().expect("a network"))
+                .to_vec(),
             about: String::new(),
             drain: Duration::from_secs(10),
         }

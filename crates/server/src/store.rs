@@ -79,8 +79,16 @@ impl<T: Clone> Store<T> {
     /// a value is kept, and the time for which it is not removed to make room for other senders.
     pub fn new(most: usize, times: [Duration; 2]) -> Self {
         let (values, random) = (LruCache::unbounded(), RandomState::default());
-        let inner = Mutex::new(Inner { values, random, count: 0 });
-        Self { budget: Budget::new(most), times, inner }
+        let inner = Mutex::new(Inner {
+            values,
+            random,
+            count: 0,
+        });
+        Self {
+            budget: Budget::new(most),
+            times,
+            inner,
+        }
     }
 
     /// Returns a new identifier of 32 hexadecimal digits.
@@ -94,7 +102,9 @@ impl<T: Clone> Store<T> {
     /// Returns the secret of the identifier `id`, 64 hexadecimal digits.
     pub fn secret(&self, id: &str) -> String {
         let inner = locked(&self.inner);
-        (2u8..6).map(|part| format!("{:016X}", inner.random.hash_one((part, id)))).collect()
+        (2u8..6)
+            .map(|part| format!("{:016X}", inner.random.hash_one((part, id))))
+            .collect()
     }
 
     /// Stores a `value` of `sender` with its size in `bytes` under `id`. Returns whether there was
@@ -111,13 +121,24 @@ impl<T: Clone> Store<T> {
                         || stored.since.elapsed() >= longest
                 };
                 let mut from_oldest = inner.values.iter().rev();
-                from_oldest.find(|(_, stored)| is_out(stored)).map(|(id, _)| id.clone())
+                from_oldest
+                    .find(|(_, stored)| is_out(stored))
+                    .map(|(id, _)| id.clone())
             };
             let [kept, safe] = self.times;
-            let Some(out) = is(true, kept).or_else(|| is(false, safe)) else { return false };
+            let Some(out) = is(true, kept).or_else(|| is(false, safe)) else {
+                return false;
+            };
             inner.values.pop(&out);
         }
-        inner.values.put(id.into(), Entry { permit, since: Instant::now(), value });
+        inner.values.put(
+            id.into(),
+            Entry {
+                permit,
+                since: Instant::now(),
+                value,
+            },
+        );
         true
     }
 
@@ -131,8 +152,13 @@ impl<T: Clone> Store<T> {
     /// The identifiers and values of `sender`, the newest first.
     pub fn of(&self, sender: &Sender) -> Vec<(String, T)> {
         let inner = locked(&self.inner);
-        let of_sender = inner.values.iter().filter(|(_, stored)| stored.permit.sender == *sender);
-        of_sender.map(|(id, stored)| (id.clone(), stored.value.clone())).collect()
+        let of_sender = inner
+            .values
+            .iter()
+            .filter(|(_, stored)| stored.permit.sender == *sender);
+        of_sender
+            .map(|(id, stored)| (id.clone(), stored.value.clone()))
+            .collect()
     }
 
     /// Removes the value stored under `id`.
@@ -155,7 +181,9 @@ mod tests {
 
     fn put(files: &Store<Vec<u8>>, number: u8, bytes: &[u8]) -> Option<String> {
         let id = files.new_id();
-        files.put(&sender(number), &id, bytes.to_vec(), bytes.len()).then_some(id)
+        files
+            .put(&sender(number), &id, bytes.to_vec(), bytes.len())
+            .then_some(id)
     }
 
     #[test]
@@ -175,7 +203,9 @@ mod tests {
     fn the_client_with_the_most_bytes_makes_room() {
         let files = kept(10_000);
         let others = put(&files, 1, b"mine").unwrap();
-        let many: Vec<_> = (0..100).map(|_| put(&files, 2, &[0; 1_000]).unwrap()).collect();
+        let many: Vec<_> = (0..100)
+            .map(|_| put(&files, 2, &[0; 1_000]).unwrap())
+            .collect();
         assert_eq!(files.get(&others).as_deref(), Some(&b"mine"[..]));
         assert!(files.get(&many[0]).is_none() && files.get(&many[99]).is_some());
     }
@@ -184,15 +214,25 @@ mod tests {
     fn many_addresses_drive_out_nobody() {
         let files = kept(100_000);
         let first = put(&files, 0, b"mine").unwrap();
-        assert!((1..=255).map(|number| put(&files, number, &[0; 1_000])).any(|it| it.is_none()));
+        assert!(
+            (1..=255)
+                .map(|number| put(&files, number, &[0; 1_000]))
+                .any(|it| it.is_none())
+        );
         assert_eq!(files.get(&first).as_deref(), Some(&b"mine"[..]));
     }
 
     #[test]
     fn a_value_is_replaced_listed_and_forgotten() {
         let files = kept(3_000);
-        let (one, two) = (put(&files, 1, b"one").unwrap(), put(&files, 1, b"two").unwrap());
-        assert!(files.put(&sender(1), &one, vec![0; 900], 900), "its old room is free again");
+        let (one, two) = (
+            put(&files, 1, b"one").unwrap(),
+            put(&files, 1, b"two").unwrap(),
+        );
+        assert!(
+            files.put(&sender(1), &one, vec![0; 900], 900),
+            "its old room is free again"
+        );
         let all = [(one.clone(), vec![0; 900]), (two.clone(), b"two".to_vec())];
         assert_eq!(files.of(&sender(1)), all);
         assert!(files.of(&sender(2)).is_empty());

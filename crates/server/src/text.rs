@@ -31,7 +31,9 @@ pub(crate) type Translations = Vec<String>;
 
 /// The best translation of each text.
 pub(crate) fn best(all: Vec<Translations>) -> Vec<String> {
-    all.into_iter().map(|mut ranked| ranked.swap_remove(0)).collect()
+    all.into_iter()
+        .map(|mut ranked| ranked.swap_remove(0))
+        .collect()
 }
 
 /// The documents of a request, and for each the part that is translated now.
@@ -46,8 +48,13 @@ impl Client {
         format: Format,
         glossaries: Vec<Arc<Glossary>>,
     ) -> Result<String> {
-        let choice = Choice { n_best: 1, ..Choice::default() };
-        let all = self.translate(vec![text], pair, format, choice, glossaries).await?;
+        let choice = Choice {
+            n_best: 1,
+            ..Choice::default()
+        };
+        let all = self
+            .translate(vec![text], pair, format, choice, glossaries)
+            .await?;
         Ok(best(all).concat())
     }
 
@@ -63,16 +70,24 @@ impl Client {
         glossaries: Vec<Arc<Glossary>>,
     ) -> Result<Vec<Translations>> {
         let translated = async {
-            let _permit = self.permit(texts.iter().map(String::as_str), choice.n_best.max(1)).await;
+            let _permit = self
+                .permit(texts.iter().map(String::as_str), choice.n_best.max(1))
+                .await;
             let mut all: Vec<Translations> = texts.into_iter().map(|text| vec![text]).collect();
             let distinct: BTreeSet<&LanguagePair> = pairs.iter().collect();
-            for pair in distinct.into_iter().filter(|pair| pair.source != pair.target) {
+            for pair in distinct
+                .into_iter()
+                .filter(|pair| pair.source != pair.target)
+            {
                 let indices = (0..all.len()).filter(|&index| pairs[index] == *pair);
                 let (indices, texts): (Vec<usize>, Vec<String>) =
                     indices.map(|index| (index, all[index].concat())).unzip();
                 let pipeline = self.pipeline(pair, choice, glossaries.clone()).await?;
                 let found = pipeline.translate(texts, format).await?;
-                indices.into_iter().zip(found).for_each(|(index, found)| all[index] = found);
+                indices
+                    .into_iter()
+                    .zip(found)
+                    .for_each(|(index, found)| all[index] = found);
             }
             Ok(all)
         };
@@ -87,9 +102,18 @@ impl Client {
         choice: Choice,
         of_request: Vec<Arc<Glossary>>,
     ) -> Result<Pipeline<'_>> {
-        let glossaries = of_request.into_iter().chain(self.models.glossary(pair)).collect();
+        let glossaries = of_request
+            .into_iter()
+            .chain(self.models.glossary(pair))
+            .collect();
         let (pair, last) = (pair.clone(), Mutex::default());
-        let pipeline = Pipeline { client: self, pair, choice, glossaries, last };
+        let pipeline = Pipeline {
+            client: self,
+            pair,
+            choice,
+            glossaries,
+            last,
+        };
         pipeline.queue().await?;
         Ok(pipeline)
     }
@@ -102,7 +126,10 @@ impl Pipeline<'_> {
     /// # Errors
     /// Returns [`ApiError`] if there is no such model, or if it cannot be loaded.
     pub async fn queue(&self) -> Result<Arc<Queue>> {
-        if let Some(queue) = locked(&self.last).upgrade().filter(|queue| !queue.is_unloaded()) {
+        if let Some(queue) = locked(&self.last)
+            .upgrade()
+            .filter(|queue| !queue.is_unloaded())
+        {
             return Ok(queue);
         }
         let pair = &self.pair;
@@ -124,7 +151,10 @@ impl Pipeline<'_> {
     /// Returns an [`ApiError`] if a text is a broken catalogue, if the terms of its sentences are
     /// too long, or if the queue or the model fails.
     pub async fn translate(&self, texts: Vec<String>, format: Format) -> Result<Vec<Translations>> {
-        let LanguagePair { source: from, target: into } = self.pair.clone();
+        let LanguagePair {
+            source: from,
+            target: into,
+        } = self.pair.clone();
         let (ranks, most) = (self.choice.n_best.max(1), self.client.limits.characters);
         let size = texts.iter().map(String::len).sum();
         let engine = self.queue().await?.engine().clone();
@@ -171,13 +201,19 @@ impl Pipeline<'_> {
                 break;
             }
         }
-        Ok(compute(&self.client.sender, size * ranks, move |_| finished(documents, ranks)).await?)
+        Ok(compute(&self.client.sender, size * ranks, move |_| {
+            finished(documents, ranks)
+        })
+        .await?)
     }
 
     /// The candidates for each sentence of each document.
     async fn rounds(&self, work: &[Vec<Work>]) -> Result<Vec<Vec<Vec<Candidate>>>> {
         let mut all = self.sentences(work.concat()).await?.into_iter();
-        Ok(work.iter().map(|work| all.by_ref().take(work.len()).collect()).collect())
+        Ok(work
+            .iter()
+            .map(|work| all.by_ref().take(work.len()).collect())
+            .collect())
     }
 
     /// Returns the candidates of each sentence, from the cache or the queue. Equal sentences are
@@ -188,7 +224,9 @@ impl Pipeline<'_> {
     pub async fn sentences(&self, all: Vec<Work>) -> Result<Vec<Vec<Candidate>>> {
         let (cache, pair) = (&self.client.cache, self.pair.to_string());
         let last: HashMap<&Work, usize> = all.iter().zip(0..).collect();
-        let known = last.keys().map(|&work| Some((work, cache.get(&pair, work, self.choice)?)));
+        let known = last
+            .keys()
+            .map(|&work| Some((work, cache.get(&pair, work, self.choice)?)));
         let mut found: HashMap<&Work, Vec<Candidate>> = known.flatten().collect();
         let cached = all.iter().filter(|work| found.contains_key(work)).count();
         self.client.metrics.cached.inc_by(cached as u64);
@@ -196,9 +234,16 @@ impl Pipeline<'_> {
             let queue = self.queue().await?;
             let is_asked =
                 |(work, index): &(&Work, usize)| last[work] == *index && !found.contains_key(work);
-            let asked: Vec<&Work> = all.iter().zip(0..).filter(is_asked).map(|it| it.0).collect();
+            let asked: Vec<&Work> = all
+                .iter()
+                .zip(0..)
+                .filter(is_asked)
+                .map(|it| it.0)
+                .collect();
             let work = asked.iter().copied().cloned().collect();
-            let answers = queue.translate(&self.client.sender, work, self.choice).await?;
+            let answers = queue
+                .translate(&self.client.sender, work, self.choice)
+                .await?;
             let unloaded = queue.is_unloaded();
             let done = |candidates: &[Candidate]| !unloaded || !candidates.is_empty();
             for (work, candidates) in asked.into_iter().zip(answers).filter(|it| done(&it.1)) {
@@ -210,7 +255,12 @@ impl Pipeline<'_> {
             true => found.remove(work),
             false => found.get(work).cloned(),
         };
-        Ok(all.iter().zip(0..).map(candidates).map(Option::unwrap_or_default).collect())
+        Ok(all
+            .iter()
+            .zip(0..)
+            .map(candidates)
+            .map(Option::unwrap_or_default)
+            .collect())
     }
 }
 
@@ -224,7 +274,15 @@ fn round(
     let mut left = most;
     let mut work = |PendingSentence { text, links }: PendingSentence| {
         cancel.unwind_if_cancelled();
-        with_terms(Work { text, links, ..Work::default() }, glossaries, &mut left)
+        with_terms(
+            Work {
+                text,
+                links,
+                ..Work::default()
+            },
+            glossaries,
+            &mut left,
+        )
     };
     let pending = documents.iter().map(Document::pending);
     let all = pending.map(|sentences| sentences.into_iter().map(&mut work).collect());
@@ -248,7 +306,11 @@ pub(crate) fn with_terms(
     let needed = terms.iter().map(Term::size).sum();
     *left = left.checked_sub(needed).ok_or_else(|| {
         let message = "the terms in all sentences together are too long";
-        ApiError::bad("glossary", message, "send fewer sentences, or terms, at a time")
+        ApiError::bad(
+            "glossary",
+            message,
+            "send fewer sentences, or terms, at a time",
+        )
     })?;
     Ok(Work { terms, ..work })
 }
@@ -258,7 +320,10 @@ fn finished(documents: Vec<Document>, ranks: usize) -> Vec<Translations> {
     let texts: Vec<String> = documents.into_iter().map(Document::finish).collect();
     let unlike = |texts: &[String]| {
         let is_new = |index: &usize| !texts[..*index].contains(&texts[*index]);
-        (0..texts.len()).filter(is_new).map(|index| texts[index].clone()).collect()
+        (0..texts.len())
+            .filter(is_new)
+            .map(|index| texts[index].clone())
+            .collect()
     };
     texts.chunks(ranks).map(unlike).collect()
 }
@@ -266,8 +331,15 @@ fn finished(documents: Vec<Document>, ranks: usize) -> Vec<Translations> {
 /// The candidates of this rank, or the best where there are fewer.
 fn ranked(candidates: &[Vec<Candidate>], rank: usize) -> Vec<Translated> {
     let translated = |candidates: &Vec<Candidate>| {
-        let found = candidates.get(rank).or(candidates.first()).cloned().unwrap_or_default();
-        Translated { text: found.text, links: found.links }
+        let found = candidates
+            .get(rank)
+            .or(candidates.first())
+            .cloned()
+            .unwrap_or_default();
+        Translated {
+            text: found.text,
+            links: found.links,
+        }
     };
     candidates.iter().map(translated).collect()
 }

@@ -25,15 +25,19 @@ pub(crate) struct Row {
 
 impl Row {
     fn probability(&self, id: u32) -> f32 {
-        self.ids.binary_search(&id).map_or(0.0, |index| self.probabilities[index])
+        self.ids
+            .binary_search(&id)
+            .map_or(0.0, |index| self.probabilities[index])
     }
 
     /// The translations of at least the probability `threshold`, at most `count`, the most probable
     /// first; of equals, the one with the lower id.
     pub fn best(&self, count: usize, threshold: f64) -> Vec<u32> {
         let all = self.ids.iter().zip(&self.probabilities);
-        let mut all: Vec<(f32, u32)> =
-            all.map(|(&id, &p)| (p, id)).filter(|&(p, _)| f64::from(p) >= threshold).collect();
+        let mut all: Vec<(f32, u32)> = all
+            .map(|(&id, &p)| (p, id))
+            .filter(|&(p, _)| f64::from(p) >= threshold)
+            .collect();
         all.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         all.into_iter().take(count).map(|(_, id)| id).collect()
     }
@@ -76,7 +80,11 @@ struct Pairs<'a> {
 
 impl Pairs<'_> {
     fn occurrences(&self, row: usize, rows: usize) -> &[Occurrence] {
-        if row + 1 == rows { &self.nowhere } else { self.occurrences.of(row) }
+        if row + 1 == rows {
+            &self.nowhere
+        } else {
+            self.occurrences.of(row)
+        }
     }
 
     /// The target tokens that occur together with each source token. Their first probabilities are
@@ -84,7 +92,10 @@ impl Pairs<'_> {
     /// ones (Moore, 2004).
     fn candidates(&self, source_vocab: usize) -> Vec<Row> {
         let mut frequencies = vec![0u32; self.target_vocab];
-        self.target.tokens.iter().for_each(|token| frequencies[token.id as usize] += 1);
+        self.target
+            .tokens
+            .iter()
+            .for_each(|token| frequencies[token.id as usize] += 1);
         let row = |sums: &mut Sums, row: usize| {
             let occurrences = self.occurrences(row, source_vocab + 1);
             for occurrence in occurrences {
@@ -100,7 +111,10 @@ impl Pairs<'_> {
             normalised(all.into_iter().map(|(dice, id)| (id, dice)).collect())
         };
         let sums = || Sums::new(self.target_vocab);
-        (0..=source_vocab).into_par_iter().map_init(sums, row).collect()
+        (0..=source_vocab)
+            .into_par_iter()
+            .map_init(sums, row)
+            .collect()
     }
 
     /// For each target token of each pair, the reciprocal of the sum of its probabilities over the
@@ -123,7 +137,11 @@ impl Pairs<'_> {
             sentences.flat_map(of).collect()
         };
         let firsts: Vec<usize> = (0..self.target.len()).step_by(BLOCK).collect();
-        firsts.into_par_iter().map(block).collect::<Vec<_>>().concat()
+        firsts
+            .into_par_iter()
+            .map(block)
+            .collect::<Vec<_>>()
+            .concat()
     }
 
     /// The probabilities under which the expected translations are most likely.
@@ -141,7 +159,10 @@ impl Pairs<'_> {
             normalised(sums.take().map(expected).collect())
         };
         let sums = || Sums::new(self.target_vocab);
-        (0..rows.len()).into_par_iter().map_init(sums, row).collect()
+        (0..rows.len())
+            .into_par_iter()
+            .map_init(sums, row)
+            .collect()
     }
 }
 
@@ -149,7 +170,9 @@ impl Pairs<'_> {
 fn normalised(mut weights: Vec<(u32, f64)>) -> Row {
     weights.sort_unstable_by_key(|&(id, _)| id);
     let sum: f64 = weights.iter().map(|&(_, weight)| weight).sum();
-    let kept = weights.into_iter().map(|(id, weight)| (id, (weight / sum) as f32));
+    let kept = weights
+        .into_iter()
+        .map(|(id, weight)| (id, (weight / sum) as f32));
     let (ids, probabilities) = kept.filter(|&(_, probability)| probability > LEAST).unzip();
     Row { ids, probabilities }
 }
@@ -162,7 +185,10 @@ struct Sums {
 
 impl Sums {
     fn new(vocab: usize) -> Self {
-        Self { all: vec![0.0; vocab], touched: Vec::new() }
+        Self {
+            all: vec![0.0; vocab],
+            touched: Vec::new(),
+        }
     }
 
     fn add(&mut self, id: u32, value: f64) {
@@ -179,7 +205,9 @@ impl Sums {
         self.touched.sort_unstable();
         self.touched.dedup();
         let all = &mut self.all;
-        self.touched.drain(..).map(|id| (id, std::mem::take(&mut all[id as usize])))
+        self.touched
+            .drain(..)
+            .map(|id| (id, std::mem::take(&mut all[id as usize])))
     }
 }
 
@@ -204,7 +232,10 @@ pub(crate) struct Bags {
 
 impl Bags {
     pub fn new() -> Self {
-        Self { starts: vec![0], tokens: Vec::new() }
+        Self {
+            starts: vec![0],
+            tokens: Vec::new(),
+        }
     }
 
     /// The number of sentences.
@@ -217,7 +248,10 @@ impl Bags {
         let mut ids = ids.to_vec();
         ids.sort_unstable();
         let counted = ids.chunk_by(|a, b| a == b);
-        self.tokens.extend(counted.map(|same| Entry { id: same[0], count: same.len() as u32 }));
+        self.tokens.extend(counted.map(|same| Entry {
+            id: same[0],
+            count: same.len() as u32,
+        }));
         self.starts.push(self.tokens.len());
     }
 
@@ -260,7 +294,9 @@ impl Occurrences {
     /// The occurrences of the tokens below `vocab` in `bags`.
     pub fn new(bags: &Bags, vocab: usize) -> Self {
         let mut starts = vec![0; vocab + 1];
-        bags.tokens.iter().for_each(|token| starts[token.id as usize + 1] += 1);
+        bags.tokens
+            .iter()
+            .for_each(|token| starts[token.id as usize + 1] += 1);
         for id in 0..vocab {
             starts[id + 1] += starts[id];
         }
@@ -269,7 +305,10 @@ impl Occurrences {
         for sentence in 0..bags.len() {
             for token in bags.sentence(sentence) {
                 let slot = &mut next[token.id as usize];
-                all[*slot] = Occurrence { sentence: sentence as u32, count: token.count };
+                all[*slot] = Occurrence {
+                    sentence: sentence as u32,
+                    count: token.count,
+                };
                 *slot += 1;
             }
         }
@@ -295,8 +334,17 @@ mod tests {
         let pairs = |tokens: &[Entry]| tokens.iter().map(|t| (t.id, t.count)).collect::<Vec<_>>();
         assert_eq!(pairs(bags.sentence(0)), [(3, 1), (5, 2)]);
         let found = Occurrences::new(&bags, 6);
-        let of = |id| found.of(id).iter().map(|it| (it.sentence, it.count)).collect::<Vec<_>>();
-        assert_eq!((of(3), of(5), of(4)), (vec![(0, 1), (2, 1)], vec![(0, 2)], vec![]));
+        let of = |id| {
+            found
+                .of(id)
+                .iter()
+                .map(|it| (it.sentence, it.count))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (of(3), of(5), of(4)),
+            (vec![(0, 1), (2, 1)], vec![(0, 2)], vec![])
+        );
         bags.halve();
         assert_eq!(bags.len(), 2);
         assert_eq!(pairs(bags.sentence(1)), [(3, 1)]);

@@ -67,7 +67,11 @@ impl Shortlist {
         if version != VERSION {
             return Err(ShortlistError::Version(path.into(), version));
         }
-        let Header { vocabularies, sha256, .. } = serde_json::from_str(entry).map_err(json)?;
+        let Header {
+            vocabularies,
+            sha256,
+            ..
+        } = serde_json::from_str(entry).map_err(json)?;
         let file = SafeTensors::deserialize(bytes).map_err(|error| damaged(error.to_string()))?;
         let tensor = |name: &str| numbers(&file, name).map_err(damaged);
         let shortlist = Self {
@@ -77,7 +81,9 @@ impl Shortlist {
             tokens: tensor("tokens")?,
         };
         if shortlist.hash() != sha256 {
-            return Err(damaged("the content has another hash than the file says".into()));
+            return Err(damaged(
+                "the content has another hash than the file says".into(),
+            ));
         }
         shortlist.check().map_err(|what| damaged(what.into()))?;
         Ok(shortlist)
@@ -95,10 +101,16 @@ impl Shortlist {
     /// The content of the file. It is a function of the shortlist alone.
     pub fn to_bytes(&self) -> Vec<u8> {
         let vocabularies = self.vocabularies.clone();
-        let header = Header { version: VERSION, vocabularies, sha256: self.hash() };
+        let header = Header {
+            version: VERSION,
+            vocabularies,
+            sha256: self.hash(),
+        };
         let entry = serde_json::to_string(&header).expect("a header is plain data");
         let metadata = HashMap::from([(ENTRY.to_string(), entry)]);
-        let tensors = self.tensors().map(|(name, values)| (name, bytes_of(values)));
+        let tensors = self
+            .tensors()
+            .map(|(name, values)| (name, bytes_of(values)));
         let views = tensors.iter().map(|(name, bytes)| {
             let view = TensorView::new(Dtype::U32, vec![bytes.len() / 4], bytes);
             (*name, view.expect("four bytes for each number"))
@@ -107,7 +119,11 @@ impl Shortlist {
     }
 
     fn tensors(&self) -> [(&'static str, &[u32]); 3] {
-        [("frequent", &self.frequent), ("offsets", &self.offsets), ("tokens", &self.tokens)]
+        [
+            ("frequent", &self.frequent),
+            ("offsets", &self.offsets),
+            ("tokens", &self.tokens),
+        ]
     }
 
     /// The SHA-256 of everything.
@@ -136,8 +152,10 @@ impl Shortlist {
             let last = ids.last().is_none_or(|&id| (id as usize) < target_vocab);
             last && ids.is_sorted_by(|a, b| a < b)
         };
-        let lists =
-            self.offsets.windows(2).map(|ends| &self.tokens[ends[0] as usize..ends[1] as usize]);
+        let lists = self
+            .offsets
+            .windows(2)
+            .map(|ends| &self.tokens[ends[0] as usize..ends[1] as usize]);
         match lists.chain([&self.frequent[..]]).all(ascending) {
             true => Ok(()),
             false => Err("its lists are not in order or have tokens outside the target vocabulary"),
@@ -146,17 +164,26 @@ impl Shortlist {
 }
 
 fn bytes_of(values: &[u32]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+    values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect()
 }
 
 /// The numbers of the tensor `name`.
 fn numbers(file: &SafeTensors, name: &str) -> Result<Vec<u32>, String> {
     let view = file.tensor(name).map_err(|_| format!("no tensor {name}"))?;
     match (view.dtype(), view.shape()) {
-        (Dtype::U32, [_]) => {
-            Ok(view.data().as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect())
-        }
-        (dtype, shape) => Err(format!("tensor {name} is {dtype:?} {shape:?}, expected U32 [n]")),
+        (Dtype::U32, [_]) => Ok(view
+            .data()
+            .as_chunks()
+            .0
+            .iter()
+            .map(|&bytes| u32::from_le_bytes(bytes))
+            .collect()),
+        (dtype, shape) => Err(format!(
+            "tensor {name} is {dtype:?} {shape:?}, expected U32 [n]"
+        )),
     }
 }
 
@@ -166,8 +193,16 @@ mod tests {
 
     fn shortlist() -> Shortlist {
         let tokenizers = Some(["a".to_string(), "b".to_string()]);
-        let vocabularies = Vocabularies { sizes: [4, 300], tokenizers };
-        Shortlist::new(vocabularies, vec![7, 2], vec![vec![], vec![3, 256], vec![5]]).unwrap()
+        let vocabularies = Vocabularies {
+            sizes: [4, 300],
+            tokenizers,
+        };
+        Shortlist::new(
+            vocabularies,
+            vec![7, 2],
+            vec![vec![], vec![3, 256], vec![5]],
+        )
+        .unwrap()
     }
 
     fn parse(bytes: &[u8]) -> Result<Shortlist, ShortlistError> {
@@ -214,7 +249,10 @@ mod tests {
         let refused = |change: fn(&mut Shortlist)| {
             let error = parse(&sealed(change)).unwrap_err();
             assert!(matches!(error, ShortlistError::Damaged(..)));
-            assert!(error.to_string().contains("burnformer shortlist"), "{error}");
+            assert!(
+                error.to_string().contains("burnformer shortlist"),
+                "{error}"
+            );
         };
         refused(|it| it.offsets[1] = 9);
         refused(|it| it.offsets = vec![]);
@@ -228,18 +266,31 @@ mod tests {
 
     #[test]
     fn other_files_and_other_versions_are_refused_by_name() {
-        let error = parse(b"\x08\0\0\0\0\0\0\0{}      ").unwrap_err().to_string();
-        assert!(error.starts_with("s.safetensors: ") && error.contains("no metadata"), "{error}");
+        let error = parse(b"\x08\0\0\0\0\0\0\0{}      ")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("s.safetensors: ") && error.contains("no metadata"),
+            "{error}"
+        );
         let good = shortlist().to_bytes();
-        let at = good.windows(12).position(|at| at == b"version\\\":1,").unwrap();
+        let at = good
+            .windows(12)
+            .position(|at| at == b"version\\\":1,")
+            .unwrap();
         let mut newer = good.clone();
         newer[at + 10] = b'7';
-        assert!(matches!(parse(&newer).unwrap_err(), ShortlistError::Version(_, 7)));
+        assert!(matches!(
+            parse(&newer).unwrap_err(),
+            ShortlistError::Version(_, 7)
+        ));
         let error = Shortlist::load(Path::new("missing.safetensors")).unwrap_err();
         assert!(matches!(error, ShortlistError::Unreadable(..)));
         assert!(error.to_string().contains("missing.safetensors"), "{error}");
         let folder = tempfile::tempdir().unwrap();
-        let error = shortlist().save(&folder.path().join("no/such/folder")).unwrap_err();
+        let error = shortlist()
+            .save(&folder.path().join("no/such/folder"))
+            .unwrap_err();
         assert!(matches!(error, ShortlistError::Unwritable(..)));
     }
 }

@@ -16,13 +16,18 @@ pub struct Vocabularies {
 impl Vocabularies {
     /// Vocabularies whose tokenisers are not known.
     pub fn of_sizes(sizes: [usize; 2]) -> Self {
-        Self { sizes, tokenizers: None }
+        Self {
+            sizes,
+            tokenizers: None,
+        }
     }
 
     /// Returns whether source and target share one tokeniser. A token can then be its own
     /// translation.
     pub fn are_shared(&self) -> bool {
-        self.tokenizers.as_ref().is_some_and(|[source, target]| source == target)
+        self.tokenizers
+            .as_ref()
+            .is_some_and(|[source, target]| source == target)
     }
 
     /// Checks that `model` has these vocabularies. Tokenisers are compared where both are known.
@@ -34,10 +39,17 @@ impl Vocabularies {
         for (index, side) in ["source", "target"].into_iter().enumerate() {
             let (shortlist, model_size) = (self.sizes[index], model.sizes[index]);
             if shortlist != model_size {
-                return Err(ShortlistError::Vocabulary { side, shortlist, model: model_size });
+                return Err(ShortlistError::Vocabulary {
+                    side,
+                    shortlist,
+                    model: model_size,
+                });
             }
             let names = self.tokenizers.iter().zip(&model.tokenizers);
-            if names.into_iter().any(|(ours, theirs)| ours[index] != theirs[index]) {
+            if names
+                .into_iter()
+                .any(|(ours, theirs)| ours[index] != theirs[index])
+            {
                 return Err(ShortlistError::Tokenizer(side));
             }
         }
@@ -73,15 +85,21 @@ impl Shortlist {
         let [source_vocab, target_vocab] = vocabularies.sizes;
         if translations.len() > source_vocab {
             let id = source_vocab as u32;
-            return Err(ShortlistError::UnknownId { side: "source", id, vocab: source_vocab });
+            return Err(ShortlistError::UnknownId {
+                side: "source",
+                id,
+                vocab: source_vocab,
+            });
         }
         let sorted = |mut ids: Vec<u32>| {
             ids.sort_unstable();
             ids.dedup();
             match ids.last() {
-                Some(&id) if id as usize >= target_vocab => {
-                    Err(ShortlistError::UnknownId { side: "target", id, vocab: target_vocab })
-                }
+                Some(&id) if id as usize >= target_vocab => Err(ShortlistError::UnknownId {
+                    side: "target",
+                    id,
+                    vocab: target_vocab,
+                }),
                 _ => Ok(ids),
             }
         };
@@ -91,7 +109,12 @@ impl Shortlist {
             tokens.extend(sorted(list)?);
             offsets.push(tokens.len() as u32);
         }
-        Ok(Self { frequent: sorted(frequent)?, vocabularies, offsets, tokens })
+        Ok(Self {
+            frequent: sorted(frequent)?,
+            vocabularies,
+            offsets,
+            tokens,
+        })
     }
 
     /// The vocabularies to which the ids belong.
@@ -119,7 +142,10 @@ impl Shortlist {
     pub fn tokens_for(&self, source: &[u32]) -> Vec<u32> {
         // A bit per token: the lists overlap much, and the bits are in ascending order.
         let mut bits = vec![0u64; self.vocabularies.sizes[1].div_ceil(64)];
-        let lists = source.iter().map(|&id| self.translations(id)).chain([&self.frequent[..]]);
+        let lists = source
+            .iter()
+            .map(|&id| self.translations(id))
+            .chain([&self.frequent[..]]);
         for &id in lists.flatten() {
             bits[id as usize / 64] |= 1 << (id % 64);
         }
@@ -140,7 +166,10 @@ mod tests {
     use super::*;
 
     fn named(sizes: [usize; 2], names: [&str; 2]) -> Vocabularies {
-        Vocabularies { sizes, tokenizers: Some(names.map(String::from)) }
+        Vocabularies {
+            sizes,
+            tokenizers: Some(names.map(String::from)),
+        }
     }
 
     #[test]
@@ -158,12 +187,23 @@ mod tests {
     fn ids_outside_the_vocabularies_are_refused() {
         let make =
             |frequent, lists| Shortlist::new(Vocabularies::of_sizes([2, 9]), frequent, lists);
-        let target =
-            |error| matches!(error, ShortlistError::UnknownId { side: "target", id: 9, .. });
+        let target = |error| {
+            matches!(
+                error,
+                ShortlistError::UnknownId {
+                    side: "target",
+                    id: 9,
+                    ..
+                }
+            )
+        };
         assert!(target(make(vec![9], vec![]).unwrap_err()));
         assert!(target(make(vec![], vec![vec![3, 9]]).unwrap_err()));
         let error = make(vec![], vec![vec![], vec![], vec![]]).unwrap_err();
-        assert!(matches!(error, ShortlistError::UnknownId { side: "source", .. }));
+        assert!(matches!(
+            error,
+            ShortlistError::UnknownId { side: "source", .. }
+        ));
     }
 
     #[test]
@@ -173,7 +213,10 @@ mod tests {
         assert!(shortlist.check(&Vocabularies::of_sizes([5, 6])).is_ok());
         let message = |model: Vocabularies| shortlist.check(&model).unwrap_err().to_string();
         let size = message(named([5, 7], ["a", "b"]));
-        assert!(size.contains("target") && size.contains('6') && size.contains('7'), "{size}");
+        assert!(
+            size.contains("target") && size.contains('6') && size.contains('7'),
+            "{size}"
+        );
         let tokenizer = message(named([5, 6], ["x", "b"]));
         assert!(tokenizer.contains("source tokeniser"), "{tokenizer}");
         assert!(shortlist.check(&named([4, 6], ["a", "b"])).is_err());

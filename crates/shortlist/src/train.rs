@@ -21,7 +21,11 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { first: 100, best: 100, threshold: 0.0 }
+        Self {
+            first: 100,
+            best: 100,
+            threshold: 0.0,
+        }
     }
 }
 
@@ -32,7 +36,11 @@ impl Settings {
     /// Returns [`ShortlistError::Setting`] for the first setting that is out of its range.
     pub fn validate(&self) -> Result<()> {
         let error = |name, value: &dyn ToString, remedy| {
-            Err(ShortlistError::Setting { name, value: value.to_string(), remedy })
+            Err(ShortlistError::Setting {
+                name,
+                value: value.to_string(),
+                remedy,
+            })
         };
         if self.first > MOST_TOKENS {
             return error("first", &self.first, "at most 100000 is possible");
@@ -63,7 +71,15 @@ impl Trainer {
     /// A trainer for tokens of `vocabularies`.
     pub fn new(vocabularies: Vocabularies) -> Self {
         let (source, target, most) = (Bags::new(), Bags::new(), MOST_PAIRS);
-        Self { vocabularies, source, target, stride: 1, most, offered: 0, unknown: None }
+        Self {
+            vocabularies,
+            source,
+            target,
+            stride: 1,
+            most,
+            offered: 0,
+            unknown: None,
+        }
     }
 
     /// Adds a sentence (ids, without `</s>`) and its translation. A pair with an empty side, or
@@ -94,12 +110,15 @@ impl Trainer {
 
     fn unknown(&self, source: &[u32], target: &[u32]) -> Option<ShortlistError> {
         let [source_vocab, target_vocab] = self.vocabularies.sizes;
-        [("source", source, source_vocab), ("target", target, target_vocab)].into_iter().find_map(
-            |(side, ids, vocab)| {
-                let &id = ids.iter().find(|&&id| id as usize >= vocab)?;
-                Some(ShortlistError::UnknownId { side, id, vocab })
-            },
-        )
+        [
+            ("source", source, source_vocab),
+            ("target", target, target_vocab),
+        ]
+        .into_iter()
+        .find_map(|(side, ids, vocab)| {
+            let &id = ids.iter().find(|&&id| id as usize >= vocab)?;
+            Some(ShortlistError::UnknownId { side, id, vocab })
+        })
     }
 
     /// The number of pairs that are learned from.
@@ -138,8 +157,12 @@ impl Trainer {
 /// The `count` most frequent tokens; of equally frequent ones, those with the lower ids.
 fn frequent(bags: &Bags, vocab: usize, count: usize) -> Vec<u32> {
     let mut counts = vec![0u64; vocab];
-    bags.tokens.iter().for_each(|token| counts[token.id as usize] += u64::from(token.count));
-    let mut ids: Vec<u32> = (0..vocab as u32).filter(|&id| counts[id as usize] > 0).collect();
+    bags.tokens
+        .iter()
+        .for_each(|token| counts[token.id as usize] += u64::from(token.count));
+    let mut ids: Vec<u32> = (0..vocab as u32)
+        .filter(|&id| counts[id as usize] > 0)
+        .collect();
     ids.sort_by_key(|&id| std::cmp::Reverse(counts[id as usize]));
     ids.truncate(count);
     ids
@@ -158,8 +181,9 @@ mod tests {
     fn toy(trainer: &mut Trainer) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         for number in 0..400 {
-            let words: Vec<u32> =
-                (0..random.random_range(3..8)).map(|_| random.random_range(10..30)).collect();
+            let words: Vec<u32> = (0..random.random_range(3..8))
+                .map(|_| random.random_range(10..30))
+                .collect();
             let mut target: Vec<u32> = words.iter().rev().map(|word| word + 20).collect();
             target.push(9);
             let silent = (number % 2 == 0).then_some(5);
@@ -176,7 +200,11 @@ mod tests {
 
     #[test]
     fn the_dictionary_of_a_toy_text_is_found() {
-        let settings = Settings { first: 1, best: 1, threshold: 0.0 };
+        let settings = Settings {
+            first: 1,
+            best: 1,
+            threshold: 0.0,
+        };
         let shortlist = trained(settings, Vocabularies::of_sizes([40, 50]));
         for word in 10..30 {
             assert_eq!(shortlist.translations(word), [word + 20]);
@@ -187,11 +215,19 @@ mod tests {
 
     #[test]
     fn improbable_translations_are_left_out() {
-        let settings = |threshold| Settings { first: 0, best: 50, threshold };
+        let settings = |threshold| Settings {
+            first: 0,
+            best: 50,
+            threshold,
+        };
         let all = trained(settings(0.0), Vocabularies::of_sizes([40, 50]));
         let few = trained(settings(0.5), Vocabularies::of_sizes([40, 50]));
         for word in 10..30 {
-            assert!(all.translations(word).len() > 10, "{:?}", all.translations(word));
+            assert!(
+                all.translations(word).len() > 10,
+                "{:?}",
+                all.translations(word)
+            );
             assert_eq!(few.translations(word), [word + 20]);
         }
     }
@@ -199,8 +235,18 @@ mod tests {
     #[test]
     fn tokens_of_a_shared_vocabulary_translate_themselves_too() {
         let tokenizers = Some(["joint".to_string(), "joint".to_string()]);
-        let shared = Vocabularies { sizes: [50; 2], tokenizers };
-        let shortlist = trained(Settings { first: 0, best: 1, threshold: 0.0 }, shared);
+        let shared = Vocabularies {
+            sizes: [50; 2],
+            tokenizers,
+        };
+        let shortlist = trained(
+            Settings {
+                first: 0,
+                best: 1,
+                threshold: 0.0,
+            },
+            shared,
+        );
         assert_eq!(shortlist.translations(12), [12, 32]);
         assert_eq!(shortlist.translations(3), [3], "also one that never occurs");
     }
@@ -208,11 +254,18 @@ mod tests {
     #[test]
     fn the_number_of_threads_changes_nothing() {
         let with = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
             pool.install(|| trained(Settings::default(), Vocabularies::of_sizes([40, 50])))
         };
         let one = with(1).to_bytes();
-        assert!([2, 3, 7].into_iter().all(|threads| with(threads).to_bytes() == one));
+        assert!(
+            [2, 3, 7]
+                .into_iter()
+                .all(|threads| with(threads).to_bytes() == one)
+        );
     }
 
     #[test]
@@ -222,8 +275,9 @@ mod tests {
         for id in 0..100 {
             trainer.add(&[id], &[id]);
         }
-        let kept: Vec<u32> =
-            (0..trainer.pairs()).map(|pair| trainer.source.sentence(pair)[0].id).collect();
+        let kept: Vec<u32> = (0..trainer.pairs())
+            .map(|pair| trainer.source.sentence(pair)[0].id)
+            .collect();
         assert_eq!(kept, [0, 32, 64, 96]);
     }
 
@@ -238,17 +292,42 @@ mod tests {
         let mut unknown = trainer();
         unknown.add(&[1], &[6]);
         let error = finish(unknown);
-        assert!(matches!(error, ShortlistError::UnknownId { side: "target", id: 6, vocab: 6 }));
+        assert!(matches!(
+            error,
+            ShortlistError::UnknownId {
+                side: "target",
+                id: 6,
+                vocab: 6
+            }
+        ));
     }
 
     #[test]
     fn settings_out_of_range_are_refused_by_name() {
         let default = Settings::default();
         for (settings, wrong) in [
-            (Settings { first: 100_001, ..default }, "first"),
+            (
+                Settings {
+                    first: 100_001,
+                    ..default
+                },
+                "first",
+            ),
             (Settings { best: 0, ..default }, "best"),
-            (Settings { threshold: -0.1, ..default }, "threshold"),
-            (Settings { threshold: f64::NAN, ..default }, "threshold"),
+            (
+                Settings {
+                    threshold: -0.1,
+                    ..default
+                },
+                "threshold",
+            ),
+            (
+                Settings {
+                    threshold: f64::NAN,
+                    ..default
+                },
+                "threshold",
+            ),
         ] {
             let error = settings.validate().unwrap_err();
             assert!(matches!(error, ShortlistError::Setting { name, .. } if name == wrong));

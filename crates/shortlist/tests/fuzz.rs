@@ -13,7 +13,9 @@ use proptest::prelude::*;
 static ALLOCATOR: fuzz::Counting = fuzz::Counting;
 
 fn good() -> Vec<u8> {
-    let lists = (0..20).map(|id| (id..3 * id).step_by(3).collect()).collect();
+    let lists = (0..20)
+        .map(|id| (id..3 * id).step_by(3).collect())
+        .collect();
     let shortlist = Shortlist::new(Vocabularies::of_sizes([25, 80]), vec![4, 5, 6], lists);
     shortlist.unwrap().to_bytes()
 }
@@ -23,7 +25,12 @@ fn read(bytes: &[u8]) {
     if let Ok(shortlist) = within(1 << 20, || Shortlist::from_bytes(path, bytes)) {
         let [source, target] = shortlist.vocabularies().sizes;
         let all: Vec<u32> = (0..source as u32).collect();
-        assert!(shortlist.tokens_for(&all).iter().all(|&id| (id as usize) < target));
+        assert!(
+            shortlist
+                .tokens_for(&all)
+                .iter()
+                .all(|&id| (id as usize) < target)
+        );
     }
 }
 

@@ -14,7 +14,9 @@ use super::{Row, RowResult};
 /// to `longest` tokens, up to 1.5 · `longest`, up to 2 · `longest`, and longer. Both are trained
 /// `seeds` times (at least once), each time from another seed.
 pub fn extrapolation(config: &TrainConfig, longest: usize, seeds: u64) -> Vec<Row> {
-    (0..seeds.max(1)).flat_map(|more| of_seed(config, longest, more)).collect()
+    (0..seeds.max(1))
+        .flat_map(|more| of_seed(config, longest, more))
+        .collect()
 }
 
 /// Both runs from the seed that comes `more` seeds after that of `config`.
@@ -28,12 +30,24 @@ fn of_seed(config: &TrainConfig, longest: usize, more: u64) -> [Row; 2] {
         config.model.positions = positions;
         let (name, change) = match more {
             0 => (name.to_owned(), format!("{name} positions")),
-            more => (format!("{name}-{}", more + 1), format!("{name} positions, seed {seed}")),
+            more => (
+                format!("{name}-{}", more + 1),
+                format!("{name} positions, seed {seed}"),
+            ),
         };
         let lengths = vec![longest, longest + longest / 2, 2 * longest];
-        Row { name, change, config, lengths, paper: None }
+        Row {
+            name,
+            change,
+            config,
+            lengths,
+            paper: None,
+        }
     };
-    [row("sinusoidal", Positions::Sinusoidal), row("learned", Positions::Learned)]
+    [
+        row("sinusoidal", Positions::Sinusoidal),
+        row("learned", Positions::Learned),
+    ]
 }
 
 /// The `results` of [`extrapolation`] as a Markdown table.
@@ -43,7 +57,9 @@ pub fn extrapolation_table(results: &[RowResult]) -> String {
     );
     for result in results {
         for measure in &result.measures {
-            let part = measure.longest.map_or("more".into(), |longest| format!("to {longest}"));
+            let part = measure
+                .longest
+                .map_or("more".into(), |longest| format!("to {longest}"));
             writeln!(
                 table,
                 "| {} | {part} | {} | {:.2} | {:.1} ± {:.1} |",
@@ -71,7 +87,11 @@ mod tests {
         let said = "row learned (learned positions): model.max_positions is 1024; it must be at least 1201";
         assert!(refused.contains(said), "{refused}");
         let rnn = TrainConfig::resolve(Some("rnn"), None, &[]).unwrap();
-        let refused = extrapolation(&rnn, 10, 1).remove(1).check().unwrap_err().to_string();
+        let refused = extrapolation(&rnn, 10, 1)
+            .remove(1)
+            .check()
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains("model.positions is"), "{refused}");
     }
 
@@ -80,8 +100,14 @@ mod tests {
         let base = TrainConfig::resolve(Some("tiny"), None, &[]).unwrap();
         let rows = extrapolation(&base, 10, 2);
         let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-        assert_eq!(names, ["sinusoidal", "learned", "sinusoidal-2", "learned-2"]);
-        assert_eq!(rows[2].config.training.seed, rows[0].config.training.seed + 1);
+        assert_eq!(
+            names,
+            ["sinusoidal", "learned", "sinusoidal-2", "learned-2"]
+        );
+        assert_eq!(
+            rows[2].config.training.seed,
+            rows[0].config.training.seed + 1
+        );
         assert_eq!(rows[0].lengths, [10, 15, 20]);
         let mut learned = rows[1].config.clone();
         assert_eq!(learned.data.max_source_len, 10);

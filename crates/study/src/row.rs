@@ -64,7 +64,11 @@ impl Row {
     pub(super) fn check(&self) -> Result<()> {
         self.config.validate().map_err(|source| {
             let (name, change) = (self.name.clone(), self.change.clone());
-            StudyError::Row { name, change, source: Box::new(source) }
+            StudyError::Row {
+                name,
+                change,
+                source: Box::new(source),
+            }
         })
     }
 
@@ -77,28 +81,41 @@ impl Row {
         if !path.exists() {
             return Ok(None);
         }
-        let bytes =
-            fs::read(&path).map_err(|cause| StudyError::Io { path: path.clone(), cause })?;
-        let wrong = |what: String| StudyError::File { path: path.clone(), what };
+        let bytes = fs::read(&path).map_err(|cause| StudyError::Io {
+            path: path.clone(),
+            cause,
+        })?;
+        let wrong = |what: String| StudyError::File {
+            path: path.clone(),
+            what,
+        };
         let result: RowResult = serde_json::from_slice(&bytes)
             .map_err(|e| wrong(format!("{e}; remove the file to run the row again")))?;
         match is_text_of(&result.config, &self.config) {
             true => Ok(Some(result)),
-            false => Err(wrong("the row was run with other settings; choose another --out".into())),
+            false => Err(wrong(
+                "the row was run with other settings; choose another --out".into(),
+            )),
         }
     }
 
     /// The parts of the validation text that have a sentence.
     pub(super) fn parts(&self, corpora: &Corpora) -> Vec<Part> {
-        let Some((source, target)) = &corpora.valid_text else { return Vec::new() };
+        let Some((source, target)) = &corpora.valid_text else {
+            return Vec::new();
+        };
         let most = match self.config.validation.max_sentences {
             0 => source.len(),
             most => most.min(source.len()),
         };
         let lengths = corpora.tokenizers.source.encode_batch(&source[..most]);
         let bounds = self.lengths.iter().copied().map(Some).chain([None]);
-        let mut parts: Vec<Part> =
-            bounds.map(|longest| Part { longest, ..Part::default() }).collect();
+        let mut parts: Vec<Part> = bounds
+            .map(|longest| Part {
+                longest,
+                ..Part::default()
+            })
+            .collect();
         for (index, ids) in lengths.iter().enumerate() {
             let part = self.lengths.partition_point(|&longest| longest < ids.len());
             parts[part].source.push(source[index].clone());
@@ -176,7 +193,9 @@ impl Measure {
             sentences: sources.len(),
             perplexity: perplexity(&scores),
             bleu: score.value,
-            interval: score.confidence.map_or(0.0, |confidence| confidence.interval),
+            interval: score
+                .confidence
+                .map_or(0.0, |confidence| confidence.interval),
             signature: score.signature.to_string(),
         })
     }

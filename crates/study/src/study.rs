@@ -45,14 +45,22 @@ impl Study {
     pub fn done(&self, rows: &[Row]) -> Result<Vec<RowResult>> {
         rows.iter().try_for_each(Row::check)?;
         let results = rows.iter().map(|row| row.result(&self.folder));
-        Ok(results.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        Ok(results
+            .collect::<Result<Vec<_>, _>>()?
+            .into_iter()
+            .flatten()
+            .collect())
     }
 
     /// Trains and measures `row` and writes its file.
     fn train(&self, row: &Row, interrupted: &AtomicBool) -> Result<Option<RowResult>> {
         let run = self.folder.join(&row.name);
         let corpora = Corpora::prepare(&row.config, self.texts.clone(), &mut |_| ())?;
-        let mode = if run.join("config.toml").exists() { RunMode::Resume } else { RunMode::New };
+        let mode = if run.join("config.toml").exists() {
+            RunMode::Resume
+        } else {
+            RunMode::New
+        };
         let config = row.config.clone();
         let devices = from_ref(&self.device);
         match Learner::new(config, &corpora, &run, mode, self.verbosity, devices) {
@@ -75,10 +83,17 @@ impl Study {
         let run = self.folder.join(&row.name);
         let translator = Translator::load(run.join("last"), &self.device)?;
         let longest = corpora.longest_validated + 1;
-        let options = TranslateOptions { longest, ..translator.options() };
-        let measured = row.parts(corpora).into_iter().map(|Part { longest, source, target }| {
-            Measure::of(&translator, &options, longest, &source, &target)
-        });
+        let options = TranslateOptions {
+            longest,
+            ..translator.options()
+        };
+        let measured = row.parts(corpora).into_iter().map(
+            |Part {
+                 longest,
+                 source,
+                 target,
+             }| { Measure::of(&translator, &options, longest, &source, &target) },
+        );
         let state = checkpoint::last_state(&run)?;
         Ok(RowResult {
             name: row.name.clone(),

@@ -74,7 +74,12 @@ fn bases(config: &TrainConfig, seeds: u64) -> Vec<Row> {
         let mut changed = config.clone();
         let seed = config.training.seed.wrapping_add(more);
         changed.training.seed = seed;
-        row(&format!("{BASE}-{}", more + 1), format!("seed {seed}"), changed, OF_BASE)
+        row(
+            &format!("{BASE}-{}", more + 1),
+            format!("seed {seed}"),
+            changed,
+            OF_BASE,
+        )
     });
     std::iter::once(base).chain(again).collect()
 }
@@ -87,12 +92,20 @@ pub fn table3_is_base(row: &str) -> bool {
 fn heads(config: &mut TrainConfig, times: usize, parts: usize) -> String {
     let heads = (config.model.heads * times / parts).max(1);
     config.model.heads = heads;
-    if heads == 1 { "1 head".to_owned() } else { format!("{heads} heads") }
+    if heads == 1 {
+        "1 head".to_owned()
+    } else {
+        format!("{heads} heads")
+    }
 }
 
 fn key_width(config: &mut TrainConfig, parts: usize) -> String {
     let model = &mut config.model;
-    let width = if model.d_k == 0 { model.d_model / model.heads.max(1) } else { model.d_k };
+    let width = if model.d_k == 0 {
+        model.d_model / model.heads.max(1)
+    } else {
+        model.d_k
+    };
     model.d_k = (width / parts).max(1);
     format!("d_k {}", model.d_k)
 }
@@ -132,7 +145,13 @@ fn learned_positions(config: &mut TrainConfig) -> String {
 
 fn row(name: &str, change: String, config: TrainConfig, (perplexity, bleu): (f64, f64)) -> Row {
     let paper = Some(Paper { perplexity, bleu });
-    Row { name: name.into(), change, config, lengths: Vec::new(), paper }
+    Row {
+        name: name.into(),
+        change,
+        config,
+        lengths: Vec::new(),
+        paper,
+    }
 }
 
 /// The difference of the BLEU of row `name` from the mean of the bases, and half the width of its
@@ -142,8 +161,11 @@ fn row(name: &str, change: String, config: TrainConfig, (perplexity, bleu): (f64
 fn difference(results: &[RowResult], name: &str) -> Option<(f64, f64)> {
     let measure = |result: &RowResult| result.measures.first().map(|it| (it.bleu, it.interval));
     let (bleu, interval) = measure(results.iter().find(|result| result.name == name)?)?;
-    let bases: Vec<(f64, f64)> =
-        results.iter().filter(|result| table3_is_base(&result.name)).filter_map(measure).collect();
+    let bases: Vec<(f64, f64)> = results
+        .iter()
+        .filter(|result| table3_is_base(&result.name))
+        .filter_map(measure)
+        .collect();
     if bases.is_empty() || table3_is_base(name) {
         return None;
     }
@@ -164,15 +186,25 @@ pub fn table3_table(rows: &[Row], results: &[RowResult]) -> String {
     );
     let find = |name: &str| results.iter().find(|result| result.name == name);
     for row in rows {
-        let (Some(result), Some(paper)) = (find(&row.name), row.paper) else { continue };
-        let Some(measure) = result.measures.first() else { continue };
+        let (Some(result), Some(paper)) = (find(&row.name), row.paper) else {
+            continue;
+        };
+        let Some(measure) = result.measures.first() else {
+            continue;
+        };
         let of_paper = paper.bleu - OF_BASE.1;
         let here = difference(results, &row.name);
-        let here = here.map_or(String::new(), |(bleu, interval)| verdict(of_paper, bleu, interval));
+        let here = here.map_or(String::new(), |(bleu, interval)| {
+            verdict(of_paper, bleu, interval)
+        });
         let (Row { name, change, .. }, updates) = (row, result.updates);
         let millions = result.parameters as f64 / 1e6;
         let (ppl, bleu, interval) = (measure.perplexity, measure.bleu, measure.interval);
-        let Paper { perplexity, bleu: paper, .. } = paper;
+        let Paper {
+            perplexity,
+            bleu: paper,
+            ..
+        } = paper;
         writeln!(
             table,
             "| {name} | {change} | {millions:.2}M | {updates} | {ppl:.2} | {bleu:.1} ± {interval:.1} \
@@ -236,14 +268,25 @@ mod tests {
             ]
         );
         let vocab = 37_000;
-        let count =
-            |row: &Row| row.config.model.over([vocab; 2], SpecialIds::OURS).parameter_count();
+        let count = |row: &Row| {
+            row.config
+                .model
+                .over([vocab; 2], SpecialIds::OURS)
+                .parameter_count()
+        };
         let base = || TransformerConfig::base(vocab);
         let narrow = TransformerConfig { d_k: 16, ..base() };
         assert_eq!(count(&rows[5]), narrow.parameter_count());
-        let deep = TransformerConfig { encoder_layers: 8, decoder_layers: 8, ..base() };
+        let deep = TransformerConfig {
+            encoder_layers: 8,
+            decoder_layers: 8,
+            ..base()
+        };
         assert_eq!(count(&rows[9]), deep.parameter_count());
-        assert_eq!(count(&rows[11]), base().with_width(1024, 8).parameter_count());
+        assert_eq!(
+            count(&rows[11]),
+            base().with_width(1024, 8).parameter_count()
+        );
     }
 
     #[test]
@@ -251,7 +294,11 @@ mod tests {
         for preset in ["tiny", "small", "base"] {
             let rows = table3(&base(preset), 3);
             for row in &rows {
-                row.config.model.over([900; 2], SpecialIds::OURS).validate().unwrap();
+                row.config
+                    .model
+                    .over([900; 2], SpecialIds::OURS)
+                    .validate()
+                    .unwrap();
                 row.check().unwrap();
                 let same = rows.iter().filter(|other| other.config == row.config);
                 assert_eq!(same.count(), 1, "{preset} {}", row.name);
@@ -281,7 +328,11 @@ mod tests {
     #[test]
     fn the_table_says_which_way_a_row_went() {
         let rows = table3(&base("tiny"), 1);
-        let results = [result(&rows[0], 20.0), result(&rows[1], 17.0), result(&rows[2], 20.4)];
+        let results = [
+            result(&rows[0], 20.0),
+            result(&rows[1], 17.0),
+            result(&rows[2], 20.4),
+        ];
         let table = table3_table(&rows, &results);
         assert_eq!(table.lines().count(), 5, "{table}");
         assert!(table.contains("17.0 ± 1.0"), "{table}");
@@ -293,7 +344,10 @@ mod tests {
     #[test]
     fn the_interval_of_a_change_includes_the_seed() {
         let rows = table3(&base("tiny"), 3);
-        assert_eq!(rows[1].config.training.seed, rows[0].config.training.seed + 1);
+        assert_eq!(
+            rows[1].config.training.seed,
+            rows[0].config.training.seed + 1
+        );
         let results = [(0, 19.0), (1, 20.0), (2, 21.0), (3, 17.0)];
         let results = results.map(|(row, bleu)| result(&rows[row], bleu));
         let (bleu, interval) = difference(&results, &rows[3].name).unwrap();

@@ -22,8 +22,10 @@ pub fn find_language<'a>(
     known: impl IntoIterator<Item = &'a str>,
 ) -> Result<&'a str, Vec<&'a str>> {
     let asked = Code::of(code);
-    let fitting: Vec<&str> =
-        known.into_iter().filter(|known| Code::of(known).fits(&asked)).collect();
+    let fitting: Vec<&str> = known
+        .into_iter()
+        .filter(|known| Code::of(known).fits(&asked))
+        .collect();
     if let [one] = fitting[..] {
         return Ok(one);
     }
@@ -51,11 +53,18 @@ impl Code {
         let mut parts = code.split(['-', '_']);
         let language = parts.next().unwrap_or_default();
         let of_length = |length: fn(usize) -> bool| {
-            parts.clone().find(|part| length(part.len())).map(str::to_owned)
+            parts
+                .clone()
+                .find(|part| length(part.len()))
+                .map(str::to_owned)
         };
         let script = of_length(|length| length == 4);
         let region = of_length(|length| length == 2 || length == 3);
-        Self { language: language_of(language), script, region }
+        Self {
+            language: language_of(language),
+            script,
+            region,
+        }
     }
 
     /// Returns whether both can be the same: they name one language, and no different scripts or
@@ -90,8 +99,12 @@ pub fn language(code: &str) -> Option<Language> {
 
 /// The meaning of `code` in `table`, a list of `code=meaning`.
 fn entry(table: &'static str, code: &str) -> Option<&'static str> {
-    let mut pairs = table.split_whitespace().filter_map(|pair| pair.split_once('='));
-    pairs.find(|(known, _)| *known == code).map(|(_, meaning)| meaning)
+    let mut pairs = table
+        .split_whitespace()
+        .filter_map(|pair| pair.split_once('='));
+    pairs
+        .find(|(known, _)| *known == code)
+        .map(|(_, meaning)| meaning)
 }
 
 /// The codes of ISO 639-2 for bibliographies that are not those of ISO 639-3.
@@ -129,7 +142,9 @@ mod tests {
         ] {
             assert_eq!(find_language(code, small), Ok(found), "{code}");
         }
-        let nllb = ["deu_Latn", "zho_Hans", "zho_Hant", "arb_Arab", "ary_Arab", "srp_Cyrl"];
+        let nllb = [
+            "deu_Latn", "zho_Hans", "zho_Hant", "arb_Arab", "ary_Arab", "srp_Cyrl",
+        ];
         for (code, found) in [
             ("de-DE", "deu_Latn"),
             ("zh-Hant", "zho_Hant"),
@@ -150,9 +165,15 @@ mod tests {
 
     #[test]
     fn codes_for_bibliographies_are_of_no_other_language() {
-        for (code, other) in OTHER.split_whitespace().map(|pair| pair.split_once('=').unwrap()) {
+        for (code, other) in OTHER
+            .split_whitespace()
+            .map(|pair| pair.split_once('=').unwrap())
+        {
             assert!(Language::from_639_3(other).is_some(), "{other}");
-            assert!(Language::from_639_3(code).is_none(), "{code} is another language's");
+            assert!(
+                Language::from_639_3(code).is_none(),
+                "{code} is another language's"
+            );
         }
     }
 }

@@ -125,7 +125,10 @@ pub fn time_stamp() -> String {
 pub fn character_offsets(text: &str) -> Vec<usize> {
     let widths = text.char_indices().enumerate();
     let each = |(number, (_, c)): (usize, (usize, char))| std::iter::repeat_n(number, c.len_utf8());
-    widths.flat_map(each).chain([text.chars().count()]).collect()
+    widths
+        .flat_map(each)
+        .chain([text.chars().count()])
+        .collect()
 }
 
 /// The rule as regular expressions, for programs in other languages: replace U+2800 by a space, and

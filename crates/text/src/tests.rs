@@ -43,14 +43,22 @@ const SENTENCES: [&str; 12] = [
 ];
 
 fn invisible() -> impl Iterator<Item = char> {
-    BY_PYTHON.into_iter().flat_map(|(first, last)| first..=last).filter_map(char::from_u32)
+    BY_PYTHON
+        .into_iter()
+        .flat_map(|(first, last)| first..=last)
+        .filter_map(char::from_u32)
 }
 
 #[test]
 fn the_invisible_characters_are_those_of_unicode() {
     let known: std::collections::HashSet<char> = invisible().collect();
     for c in '\0'..=char::MAX {
-        assert_eq!(is_invisible(c), known.contains(&c), "U+{:04X}", u32::from(c));
+        assert_eq!(
+            is_invisible(c),
+            known.contains(&c),
+            "U+{:04X}",
+            u32::from(c)
+        );
     }
 }
 
@@ -58,7 +66,10 @@ fn the_invisible_characters_are_those_of_unicode() {
 fn an_invisible_character_anywhere_in_a_sentence_changes_nothing() {
     for sentence in SENTENCES {
         assert_eq!(visible(sentence), sentence);
-        let offsets = sentence.char_indices().map(|(at, _)| at).chain([sentence.len()]);
+        let offsets = sentence
+            .char_indices()
+            .map(|(at, _)| at)
+            .chain([sentence.len()]);
         for (at, c) in offsets.flat_map(|at| invisible().map(move |c| (at, c))) {
             let (before, after) = sentence.split_at(at);
             let is_in_word = |part: Option<char>| part.is_some_and(joins);
@@ -93,7 +104,9 @@ fn characters_that_mean_something_stay() {
     ] {
         assert_eq!(visible(text), text, "{text:?}");
         // Inserted between them, a character without meaning goes and takes no other with it.
-        for c in ['\u{200B}', '\u{2060}', '\u{AD}', '\u{FEFF}', '\u{202D}', '\u{34F}', '\u{1}'] {
+        for c in [
+            '\u{200B}', '\u{2060}', '\u{AD}', '\u{FEFF}', '\u{202D}', '\u{34F}', '\u{1}',
+        ] {
             let apart: String = text.chars().flat_map(|letter| [c, letter, c]).collect();
             assert_eq!(visible(&apart), text, "U+{:04X}", u32::from(c));
         }
@@ -110,13 +123,23 @@ fn nothing_is_left_of_a_line_without_visible_characters() {
 
 #[test]
 fn characters_that_are_asked_to_stay_stay() {
-    assert_eq!(visible_but("a\u{200B}b\u{AD}", |c| c == '\u{200B}'), "a\u{200B}b");
+    assert_eq!(
+        visible_but("a\u{200B}b\u{AD}", |c| c == '\u{200B}'),
+        "a\u{200B}b"
+    );
 }
 
 #[test]
 fn a_text_that_was_made_visible_stays_as_it_is() {
-    let (parts, mut state) = (["a", "ي", "क", "्", "👨", "1", "🏴", "ᠠ", " ", "\u{20E3}"], 1u32);
-    let all: Vec<char> = parts.concat().chars().chain(invisible().step_by(7)).collect();
+    let (parts, mut state) = (
+        ["a", "ي", "क", "्", "👨", "1", "🏴", "ᠠ", " ", "\u{20E3}"],
+        1u32,
+    );
+    let all: Vec<char> = parts
+        .concat()
+        .chars()
+        .chain(invisible().step_by(7))
+        .collect();
     for _ in 0..20_000 {
         let mut next = || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -139,10 +162,14 @@ fn expected_patterns() -> Vec<String> {
     let of = |asked: Option<usize>| class(&|c| is_invisible(c) && kind(c) == asked);
     let is_meant = |c| is_invisible(c) && kind(c).is_some();
     let next = format!("{0}*(?!{0})", class(&is_meant));
-    let [emoji, ending] =
-        [class(&is_emoji), class(&|c| matches!(c, '\u{FE0F}' | '\u{E007F}') || is_emoji(c))];
-    let [joining, virama] =
-        [class(&joins), class(&|c| joins(c) && canonical_combining_class(c) == 9)];
+    let [emoji, ending] = [
+        class(&is_emoji),
+        class(&|c| matches!(c, '\u{FE0F}' | '\u{E007F}') || is_emoji(c)),
+    ];
+    let [joining, virama] = [
+        class(&joins),
+        class(&|c| joins(c) && canonical_combining_class(c) == 9),
+    ];
     let kinds = std::array::from_fn(|kind| of(Some(kind)));
     let [tag, layout, mongolian, variation, non_joiner, joiner] = kinds;
     vec![
@@ -190,5 +217,8 @@ fn the_patterns_are_the_rule() {
     if let Ok(file) = std::env::var("PATTERNS") {
         std::fs::write(file, expected.join("\n") + "\n").unwrap();
     }
-    assert!(patterns().eq(expected.iter()), "src/patterns.txt is not that of the rule");
+    assert!(
+        patterns().eq(expected.iter()),
+        "src/patterns.txt is not that of the rule"
+    );
 }

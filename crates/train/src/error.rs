@@ -87,7 +87,10 @@ burnformer_files::debug_as_message!(TrainError);
 impl TrainError {
     /// Names the file of an error of the operating system.
     pub(crate) fn io(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
-        |cause| Self::Io { path: path.into(), cause }
+        |cause| Self::Io {
+            path: path.into(),
+            cause,
+        }
     }
 
     /// The error of the operating system, if that is the cause.
@@ -95,7 +98,9 @@ impl TrainError {
         if let Self::Io { cause, .. } = self {
             return Some(cause.kind());
         }
-        let mut causes = successors(Some(self as &(dyn Error + 'static)), |&cause| cause.source());
+        let mut causes = successors(Some(self as &(dyn Error + 'static)), |&cause| {
+            cause.source()
+        });
         causes.find_map(|cause| cause.downcast_ref().map(io::Error::kind))
     }
 }
@@ -115,7 +120,11 @@ pub struct SaveError {
 /// The folder of the run whose checkpoint or model directory is `path`.
 fn run_of(path: &Path) -> &Path {
     let folder = path.parent().unwrap_or(path);
-    if folder.ends_with("checkpoints") { folder.parent().unwrap_or(folder) } else { folder }
+    if folder.ends_with("checkpoints") {
+        folder.parent().unwrap_or(folder)
+    } else {
+        folder
+    }
 }
 
 /// The error without its remedy.

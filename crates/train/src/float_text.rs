@@ -10,7 +10,8 @@ pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let text = String::deserialize(deserializer)?;
-    text.parse().map_err(|_| de::Error::custom(format!("\"{text}\" is not a number")))
+    text.parse()
+        .map_err(|_| de::Error::custom(format!("\"{text}\" is not a number")))
 }
 
 #[cfg(test)]
@@ -26,11 +27,17 @@ mod tests {
 
     #[test]
     fn every_float_comes_back_bit_for_bit() {
-        for bits in Xoshiro256PlusPlus::seed_from_u64(1).random_iter().take(20_000) {
+        for bits in Xoshiro256PlusPlus::seed_from_u64(1)
+            .random_iter()
+            .take(20_000)
+        {
             let value = f64::from_bits(bits);
             let json = serde_json::to_vec(&Float { value }).unwrap();
             let back: Float = serde_json::from_slice(&json).unwrap();
-            assert!(back.value.to_bits() == value.to_bits() || value.is_nan(), "{value:e}");
+            assert!(
+                back.value.to_bits() == value.to_bits() || value.is_nan(),
+                "{value:e}"
+            );
         }
     }
 }

@@ -49,7 +49,10 @@ impl Validation {
             EarlyStoppingMetric::Ppl => Some(self.perplexity()),
             EarlyStoppingMetric::Loss => Some(self.loss),
         };
-        ValidationScore { value: value.unwrap_or(-self.perplexity()), nll: self.nll }
+        ValidationScore {
+            value: value.unwrap_or(-self.perplexity()),
+            nll: self.nll,
+        }
     }
 
     /// The perplexity: e to the negative log-likelihood per token, where tokens are subwords.
@@ -127,7 +130,9 @@ impl Validator {
 
     /// The search and the metric, in a sentence.
     pub(crate) fn announcement(&self) -> Option<String> {
-        let ValidationSettings { bleu, beam, alpha, .. } = self.settings;
+        let ValidationSettings {
+            bleu, beam, alpha, ..
+        } = self.settings;
         let metric = self.score();
         let (name, signature) = (metric.name(), metric.signature(1usize.into()));
         let why = match self.writing {
@@ -155,7 +160,11 @@ impl Validator {
     ) -> Result<Validation> {
         let (model, device) = (as_saved(model), device.clone().inner());
         let (loss, nll) = self.losses(&model, &device)?;
-        let mut validation = Validation { loss, nll, ..Validation::default() };
+        let mut validation = Validation {
+            loss,
+            nll,
+            ..Validation::default()
+        };
         if self.settings.bleu {
             self.decode(config, &model, &device, &mut validation)?;
         }
@@ -227,7 +236,10 @@ impl Validator {
     ) -> Result<Option<Calibration>> {
         let options = self.options(translator, search.clone());
         let translations = translator.translate(&self.source, &options)?;
-        let texts: Vec<&str> = translations.iter().map(|found| found.text.as_str()).collect();
+        let texts: Vec<&str> = translations
+            .iter()
+            .map(|found| found.text.as_str())
+            .collect();
         let references = [as_strs(&self.references)];
         let quality = Chrf::default().by_segment(&texts, &References::new(&references))?;
         let hypotheses = translations.iter().map(|found| &found.n_best[0].hypothesis);
@@ -237,7 +249,11 @@ impl Validator {
 
     fn options(&self, translator: &Translator, search: SearchSettings) -> TranslateOptions {
         let longest = self.longest;
-        TranslateOptions { longest, search, ..translator.options() }
+        TranslateOptions {
+            longest,
+            search,
+            ..translator.options()
+        }
     }
 
     fn translations(&self, translator: &Translator, search: SearchSettings) -> Result<Vec<String>> {
@@ -253,32 +269,48 @@ impl Validator {
         translator: &Translator,
         search: SearchSettings,
     ) -> Result<Vec<String>> {
-        let once = SearchSettings { second_search: false, keep_parts: false, ..search.clone() };
+        let once = SearchSettings {
+            second_search: false,
+            keep_parts: false,
+            ..search.clone()
+        };
         let [once, twice] = [once, search].map(|search| self.options(translator, search));
-        let requests = translator.requests(&self.source, &twice).map_err(InferError::from)?;
+        let requests = translator
+            .requests(&self.source, &twice)
+            .map_err(InferError::from)?;
         let mut found = translator.translate_requests(requests.clone(), &once)?;
         let best = |i: usize| &found[i].n_best[0].hypothesis;
         let asks = |&i: &usize| translator.asks_again(&requests[i], best(i), &twice.search);
         let again: Vec<usize> = (0..found.len()).filter(asks).collect();
         if again.len() <= FEW.max(found.len() / SHARE) {
             let requests = again.iter().map(|&i| requests[i].clone()).collect();
-            for (i, better) in
-                again.into_iter().zip(translator.translate_requests(requests, &twice)?)
+            for (i, better) in again
+                .into_iter()
+                .zip(translator.translate_requests(requests, &twice)?)
             {
                 found[i] = better;
             }
         }
-        Ok(found.into_iter().map(|translation| translation.text).collect())
+        Ok(found
+            .into_iter()
+            .map(|translation| translation.text)
+            .collect())
     }
 
     fn value(&self, metric: &dyn Metric, texts: &[String]) -> Result<f64> {
         let streams = [as_strs(&self.references)];
-        Ok(metric.evaluate(&as_strs(texts), &References::new(&streams))?.value)
+        Ok(metric
+            .evaluate(&as_strs(texts), &References::new(&streams))?
+            .value)
     }
 
     fn search(&self, beam_size: usize, alpha: f64) -> SearchSettings {
         let length_penalty = LengthPenalty::Gnmt(alpha);
-        SearchSettings { beam_size, length_penalty, ..self.search.clone() }
+        SearchSettings {
+            beam_size,
+            length_penalty,
+            ..self.search.clone()
+        }
     }
 }
 
@@ -290,7 +322,10 @@ pub(crate) fn as_saved(model: &Model) -> Model {
 }
 
 fn characters(texts: &[String]) -> f64 {
-    texts.iter().map(|text| burnformer_text::visible(text).chars().count()).sum::<usize>() as f64
+    texts
+        .iter()
+        .map(|text| burnformer_text::visible(text).chars().count())
+        .sum::<usize>() as f64
 }
 
 /// Batches of every pair, under the `budget` of training or, where one alone exceeds that, under
@@ -303,7 +338,12 @@ fn sampler(
     let lengths = corpus.lengths(0..corpus.len())?;
     let longest = lengths.into_iter().flatten().max().unwrap_or(0) as usize + 1;
     let budget = longest.max(budget);
-    let settings = SamplerSettings { budget, seed: 0, special, ..SamplerSettings::default() };
+    let settings = SamplerSettings {
+        budget,
+        seed: 0,
+        special,
+        ..SamplerSettings::default()
+    };
     Ok(BatchSampler::new(corpus.clone(), settings)?)
 }
 
@@ -322,8 +362,14 @@ mod tests {
         ("2 a", "2 c"),
         ("", "3 c"),
         ("4 a", ""),
-        ("5 a a a a a a a a a a a a a a a a a a a a a a a a a a a a", "5 c"),
-        ("6 a", "6 c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c"),
+        (
+            "5 a a a a a a a a a a a a a a a a a a a a a a a a a a a a",
+            "5 c",
+        ),
+        (
+            "6 a",
+            "6 c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c",
+        ),
     ];
 
     /// `text` as validation text of a run whose training takes little of it.
@@ -334,12 +380,17 @@ mod tests {
             path.display().to_string()
         };
         let train: String = (0..200).map(|i| format!("{i} a b\t{i} c d\n")).collect();
-        let valid: String =
-            text.iter().map(|(source, target)| format!("{source}\t{target}\n")).collect();
+        let valid: String = text
+            .iter()
+            .map(|(source, target)| format!("{source}\t{target}\n"))
+            .collect();
         let settings = [
             format!("data.train=[{:?}]", file("train.tsv", train)),
             format!("data.valid=[{:?}]", file("valid.tsv", valid)),
-            format!("data.cache={:?}", folder.join("cache").display().to_string()),
+            format!(
+                "data.cache={:?}",
+                folder.join("cache").display().to_string()
+            ),
             "data.drop_duplicates=true".into(),
             "data.max_source_len=12".into(),
             "data.max_target_len=12".into(),
@@ -355,8 +406,12 @@ mod tests {
 
     /// The negative log-likelihood per token of the text, pair by pair: without sampler and cache.
     fn nll_by_pairs(model: &Model, tokenizers: &Tokenizers, device: &Device) -> f64 {
-        let sources = tokenizers.source.encode_batch(&TEXT.map(|(source, _)| source));
-        let targets = tokenizers.target.encode_batch(&TEXT.map(|(_, target)| target));
+        let sources = tokenizers
+            .source
+            .encode_batch(&TEXT.map(|(source, _)| source));
+        let targets = tokenizers
+            .target
+            .encode_batch(&TEXT.map(|(_, target)| target));
         let (mut nll, mut tokens) = (0.0, 0);
         for pair in sources.into_iter().zip(targets) {
             let batch = Batch::new(vec![0], &[pair]);
@@ -372,17 +427,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (config, corpora) = prepared(folder.path(), &TEXT);
         let (source, target) = corpora.valid_text.as_ref().unwrap();
-        let text: Vec<_> =
-            source.iter().zip(target).map(|(s, t)| (s.as_str(), t.as_str())).collect();
+        let text: Vec<_> = source
+            .iter()
+            .zip(target)
+            .map(|(s, t)| (s.as_str(), t.as_str()))
+            .collect();
         assert_eq!(text, TEXT);
         let vocab = corpora.tokenizers.target.vocab_size();
         let shape = config.model.over([vocab; 2], SpecialIds::OURS);
         let device = Device::default();
         let model = shape.build(1, &device).unwrap();
-        let validator =
-            Validator::new(&config, &corpora, SpecialIds::OURS, SearchSettings::default())
-                .unwrap()
-                .unwrap();
+        let validator = Validator::new(
+            &config,
+            &corpora,
+            SpecialIds::OURS,
+            SearchSettings::default(),
+        )
+        .unwrap()
+        .unwrap();
         let measured = validator.validate(&shape, &model, &device).unwrap();
         assert_eq!(measured.hypotheses.len(), TEXT.len());
         let nll = nll_by_pairs(&model, &corpora.tokenizers, &device);
@@ -394,23 +456,36 @@ mod tests {
         let sources: Vec<String> = (10..90).map(|number| format!("{number} a b")).collect();
         for (count, asks) in [(FEW, false), (80, true)] {
             let folder = tempfile::tempdir().unwrap();
-            let text: Vec<_> = sources[..count].iter().map(|source| (&**source, "c d")).collect();
+            let text: Vec<_> = sources[..count]
+                .iter()
+                .map(|source| (&**source, "c d"))
+                .collect();
             let (config, corpora) = prepared(folder.path(), &text);
             let vocab = corpora.tokenizers.target.vocab_size();
             let shape = config.model.over([vocab; 2], SpecialIds::OURS);
             let device = Device::default();
             let model = shape.build(1, &device).unwrap();
-            let search = SearchSettings { keep_parts: true, ..SearchSettings::default() };
-            let validator =
-                Validator::new(&config, &corpora, SpecialIds::OURS, search).unwrap().unwrap();
+            let search = SearchSettings {
+                keep_parts: true,
+                ..SearchSettings::default()
+            };
+            let validator = Validator::new(&config, &corpora, SpecialIds::OURS, search)
+                .unwrap()
+                .unwrap();
             let measured = validator.validate(&shape, &model, &device).unwrap();
             let search = validator.search(1, 0.0);
             let (second_search, keep_parts) = (!asks, !asks);
-            let search = SearchSettings { second_search, keep_parts, ..search };
+            let search = SearchSettings {
+                second_search,
+                keep_parts,
+                ..search
+            };
             let model = NeuralModel::new(shape.clone(), as_saved(&model), &device);
             let translator =
                 Translator::new(Box::new(model), corpora.tokenizers.clone(), search.clone());
-            let expected = validator.translations(&translator.unwrap(), search).unwrap();
+            let expected = validator
+                .translations(&translator.unwrap(), search)
+                .unwrap();
             assert_eq!(measured.hypotheses, expected);
         }
     }

@@ -51,7 +51,10 @@ fn resolve_file() -> impl FnMut(&[u8]) {
 }
 
 fn whole() -> Vec<u8> {
-    TrainConfig::resolve(Some("multi30k"), None, &[]).unwrap().to_toml().into_bytes()
+    TrainConfig::resolve(Some("multi30k"), None, &[])
+        .unwrap()
+        .to_toml()
+        .into_bytes()
 }
 
 crate::fuzz_test!(
@@ -66,14 +69,20 @@ crate::fuzz_test!(
 
 fn resolve_setting(bytes: &[u8]) {
     let setting = String::from_utf8_lossy(bytes).into_owned();
-    let resolved = within(16 << 20, || TrainConfig::resolve(Some("tiny"), None, &[setting]));
+    let resolved = within(16 << 20, || {
+        TrainConfig::resolve(Some("tiny"), None, &[setting])
+    });
     if let Ok(config) = resolved {
         check(&config);
     }
 }
 
 fn settings() -> impl Strategy<Value = Vec<u8>> {
-    let good = ["model.d_model=256", "data.train=[\"a\", \"b\"]", "validation.metric=ppl"];
+    let good = [
+        "model.d_model=256",
+        "data.train=[\"a\", \"b\"]",
+        "validation.metric=ppl",
+    ];
     let [a, b, c] = good.map(|setting| damaged(setting.into()));
     prop_oneof![a, b, c, prop::collection::vec(any::<u8>(), 0..60)]
 }
@@ -99,17 +108,28 @@ impl Checkpoint {
         ];
         let settings = settings.map(String::from);
         let config = TrainConfig::resolve(Some("tiny"), None, &settings).unwrap();
-        let training = TokenizerSettings { allow_smaller: true, ..TokenizerSettings::bpe(280) };
+        let training = TokenizerSettings {
+            allow_smaller: true,
+            ..TokenizerSettings::bpe(280)
+        };
         let tokenizer = Tokenizer::train(["the house is small", "the dog sees it"], &training);
         let tokenizers = Tokenizers::joint(tokenizer.unwrap());
         let vocab = tokenizers.source.vocab_size();
         let shape = config.model.over([vocab; 2], SpecialIds::OURS);
         let model = shape.build(1, &Device::default().autodiff()).unwrap();
         let search = SearchSettings::default();
-        let saved =
-            Saved { config: &shape, model: &model, tokenizers: &tokenizers, search: &search };
+        let saved = Saved {
+            config: &shape,
+            model: &model,
+            tokenizers: &tokenizers,
+            search: &search,
+        };
         let hash = tokenizers.source.hash();
-        let origin = Origin { train: hash.clone(), valid: None, tokenizers: [hash.clone(), hash] };
+        let origin = Origin {
+            train: hash.clone(),
+            valid: None,
+            tokenizers: [hash.clone(), hash],
+        };
         let optimizer = Optimizer::new(config.optimizer, &model);
         let state = RunState::default();
         let kind = CheckpointKind::Scheduled;
@@ -121,7 +141,12 @@ impl Checkpoint {
             origin: &origin,
         };
         checkpoint::save(&folder.path().join("step"), &saved, &trainer).unwrap();
-        Self { folder, config, shape, origin }
+        Self {
+            folder,
+            config,
+            shape,
+            origin,
+        }
     }
 
     fn path(&self) -> std::path::PathBuf {
@@ -137,8 +162,15 @@ fn load_checkpoint(file: &'static str) -> impl FnMut(&[u8]) {
         fs::write(path.join(file), bytes).unwrap();
         seal(&path).unwrap();
         let device = Device::default().autodiff();
-        let Checkpoint { config, shape, origin, .. } = &checkpoint;
-        let _ = within(64 << 20, || checkpoint::load(&path, config, shape, origin, &device));
+        let Checkpoint {
+            config,
+            shape,
+            origin,
+            ..
+        } = &checkpoint;
+        let _ = within(64 << 20, || {
+            checkpoint::load(&path, config, shape, origin, &device)
+        });
     }
 }
 
@@ -146,7 +178,11 @@ fn good(file: &str) -> Vec<u8> {
     fs::read(Checkpoint::new().path().join(file)).unwrap()
 }
 
-crate::fuzz_test!(checkpoint_state, damaged(good("state.json")), load_checkpoint("state.json"));
+crate::fuzz_test!(
+    checkpoint_state,
+    damaged(good("state.json")),
+    load_checkpoint("state.json")
+);
 
 crate::fuzz_test!(
     checkpoint_moments,

@@ -78,7 +78,11 @@ impl Attention {
             }
         };
         let [query, key, value, output] = &self.maps;
-        let (q, k, v) = (query.forward(x.clone()), key.forward(y.clone()), value.forward(y));
+        let (q, k, v) = (
+            query.forward(x.clone()),
+            key.forward(y.clone()),
+            value.forward(y),
+        );
         let scores = heads(q).matmul(heads(k).swap_dims(2, 3)) / (d_k as f64).sqrt();
         let scores = match (mask, mistake) {
             (None, _) => scores,
@@ -93,7 +97,8 @@ impl Attention {
             Mistake::View => attended,
             _ => attended.swap_dims(1, 2),
         };
-        self.norm.forward(x.clone() + output.forward(attended.reshape(x.dims())))
+        self.norm
+            .forward(x.clone() + output.forward(attended.reshape(x.dims())))
     }
 }
 
@@ -126,7 +131,8 @@ impl Layer {
 
     fn feed_forward(&self, x: Tensor<3>) -> Tensor<3> {
         let [inner, outer] = &self.feed_forward;
-        self.norm.forward(x.clone() + outer.forward(inner.forward_relu(x)))
+        self.norm
+            .forward(x.clone() + outer.forward(inner.forward_relu(x)))
     }
 }
 
@@ -147,7 +153,9 @@ impl Student {
         };
         let key = RandomKey::new(1);
         let layers = |key: RandomKey, has_cross| {
-            (0..LAYERS).map(|n| Layer::new(key.fold(n), has_cross, device)).collect()
+            (0..LAYERS)
+                .map(|n| Layer::new(key.fold(n), has_cross, device))
+                .collect()
         };
         Self {
             embeddings: SharedEmbeddingsConfig::new([VOCAB; 2], D)
@@ -167,14 +175,22 @@ impl Seq2Seq for Student {
         let padding = padding_mask(&source, PAD);
         let later = look_ahead_mask(0, target.dims()[1], &target.device());
         let later = (mistake != Mistake::NoMask).then_some(later);
-        let memory = self.encoder.iter().fold(position(self.embeddings.source(source)), |x, it| {
-            it.feed_forward(it.itself.forward(x.clone(), x, Some(padding.clone()), mistake))
-        });
-        self.decoder.iter().fold(position(self.embeddings.target(target)), |x, it| {
-            let x = it.itself.forward(x.clone(), x, later.clone(), mistake);
-            let cross = it.cross.as_ref().expect("a decoder has cross-attention");
-            it.feed_forward(cross.forward(x, memory.clone(), Some(padding.clone()), mistake))
-        })
+        let memory = self
+            .encoder
+            .iter()
+            .fold(position(self.embeddings.source(source)), |x, it| {
+                it.feed_forward(
+                    it.itself
+                        .forward(x.clone(), x, Some(padding.clone()), mistake),
+                )
+            });
+        self.decoder
+            .iter()
+            .fold(position(self.embeddings.target(target)), |x, it| {
+                let x = it.itself.forward(x.clone(), x, later.clone(), mistake);
+                let cross = it.cross.as_ref().expect("a decoder has cross-attention");
+                it.feed_forward(cross.forward(x, memory.clone(), Some(padding.clone()), mistake))
+            })
     }
 
     fn logits(&self, states: Tensor<3>) -> Tensor<3> {
@@ -214,10 +230,18 @@ fn pairs(key: RandomKey, count: usize) -> Vec<(Vec<u32>, Vec<u32>)> {
 fn learnt(mistake: Mistake) -> [f64; 2] {
     let device = Device::flex().autodiff();
     let mut model: Model = Student::new(mistake, &device).into();
-    let recipe = Recipe { seed: 1, label_smoothing: 0.0, clip_norm: 0.0 };
+    let recipe = Recipe {
+        seed: 1,
+        label_smoothing: 0.0,
+        clip_norm: 0.0,
+    };
     let optimizer = Optimizer::new(OptimizerSettings::default(), &model);
     let mut updater = Updater::new(optimizer, recipe, None, &device);
-    let schedule = ScheduleSettings { warmup: 100, factor: 0.5, ..ScheduleSettings::default() };
+    let schedule = ScheduleSettings {
+        warmup: 100,
+        factor: 0.5,
+        ..ScheduleSettings::default()
+    };
     let replicas = Replicas::new(&[Device::flex()]);
     let mut losses = Vec::new();
     for step in 1..=UPDATES {
@@ -235,8 +259,15 @@ fn learnt(mistake: Mistake) -> [f64; 2] {
     let last = &losses[losses.len() - 10..];
     let judged = pairs(RandomKey::new(3), JUDGED);
     let found = written(&model.valid(), &judged);
-    let right = judged.iter().zip(&found).filter(|((_, target), found)| target == *found).count();
-    [last.iter().sum::<f64>() / 10.0, 100.0 * right as f64 / JUDGED as f64]
+    let right = judged
+        .iter()
+        .zip(&found)
+        .filter(|((_, target), found)| target == *found)
+        .count();
+    [
+        last.iter().sum::<f64>() / 10.0,
+        100.0 * right as f64 / JUDGED as f64,
+    ]
 }
 
 /// The likeliest targets, token by token.
@@ -250,19 +281,34 @@ fn written(model: &Model, pairs: &[(Vec<u32>, Vec<u32>)]) -> Vec<Vec<u32>> {
         let states = model.states(source, ids(&found.concat(), len), Mode::Inference);
         let logits = model.logits(states.narrow(1, len - 1, 1));
         let best = logits.argmax(2).into_data();
-        found.iter_mut().zip(best.iter::<i32>()).for_each(|(row, id)| row.push(id as u32));
+        found
+            .iter_mut()
+            .zip(best.iter::<i32>())
+            .for_each(|(row, id)| row.push(id as u32));
     }
-    let until_end = |row: Vec<u32>| row.into_iter().skip(1).take_while(|&id| id != EOS).collect();
+    let until_end = |row: Vec<u32>| {
+        row.into_iter()
+            .skip(1)
+            .take_while(|&id| id != EOS)
+            .collect()
+    };
     found.into_iter().map(until_end).collect()
 }
 
 /// The rows of the page's table: a loss and a percentage.
 fn of_the_page() -> Vec<[f64; 2]> {
     let page = include_str!("../../../docs/guide/paper.md");
-    let (_, after) = page.split_once("## Common mistakes").expect("the page has the heading");
+    let (_, after) = page
+        .split_once("## Common mistakes")
+        .expect("the page has the heading");
     let table = after.lines().skip_while(|line| !line.starts_with('|'));
     let rows = table.take_while(|line| line.starts_with('|')).skip(2);
-    let number = |cell: &str| cell.trim().trim_end_matches(" %").parse().expect("a number");
+    let number = |cell: &str| {
+        cell.trim()
+            .trim_end_matches(" %")
+            .parse()
+            .expect("a number")
+    };
     let row = |row: &str| {
         let cells: Vec<&str> = row.split('|').collect();
         [number(cells[2]), number(cells[3])]
@@ -278,6 +324,9 @@ fn common_mistakes_cost_what_the_page_says() {
         let found = learnt(mistake);
         println!("{mistake:?}: loss {:.2}, right {:.0} %", found[0], found[1]);
         let [loss, right] = [0, 1].map(|n| (found[n] - expected[n]).abs());
-        assert!(loss < 0.1 && right < 10.0, "{mistake:?}: {found:?} for {expected:?}");
+        assert!(
+            loss < 0.1 && right < 10.0,
+            "{mistake:?}: {found:?} for {expected:?}"
+        );
     }
 }

@@ -17,8 +17,15 @@ fn example() -> String {
                 .map(|i| expected(layer, head, i / keys.len(), i % keys.len()));
             AttentionMatrix::new(keys.len(), cells.collect())
         };
-        let layers = (0..2).map(|layer| (0..2).map(|h| head(layer, h)).collect()).collect();
-        Panel { kind, queries: tokens(queries), keys: tokens(keys), layers }
+        let layers = (0..2)
+            .map(|layer| (0..2).map(|h| head(layer, h)).collect())
+            .collect();
+        Panel {
+            kind,
+            queries: tokens(queries),
+            keys: tokens(keys),
+            layers,
+        }
     };
     let source = ["▁ein", "▁Haus", "</s>"];
     let sentence = |text: &str| Sentence {
@@ -31,7 +38,10 @@ fn example() -> String {
             panel(PanelKind::Cross, &["▁a", "▁house"], &source),
         ],
     };
-    page("An <example>", &[sentence("ein Haus"), sentence("ein </script> zwei")])
+    page(
+        "An <example>",
+        &[sentence("ein Haus"), sentence("ein </script> zwei")],
+    )
 }
 
 /// Thousandths that say where they stand: layer, head, query and key from 1.
@@ -64,12 +74,23 @@ fn logged(address: &str, steps: &str) -> Option<Vec<String>> {
            {{ id: 'log', textContent: '\\n' + lines.join('\\n') + '\\n' }}));</script></body>"
     );
     std::fs::write(&file, example().replace("</body>", &script)).unwrap();
-    let dom = dump(&browser, folder.path(), &format!("file://{}{address}", file.display()));
-    let log = dom.split("<pre id=\"log\">").nth(1).unwrap_or_else(|| panic!("no log in {dom}"));
+    let dom = dump(
+        &browser,
+        folder.path(),
+        &format!("file://{}{address}", file.display()),
+    );
+    let log = dom
+        .split("<pre id=\"log\">")
+        .nth(1)
+        .unwrap_or_else(|| panic!("no log in {dom}"));
     let log = log.split("</pre>").next().unwrap().trim();
     Some(
         log.lines()
-            .map(|line| line.replace("&gt;", ">").replace("&lt;", "<").replace("&amp;", "&"))
+            .map(|line| {
+                line.replace("&gt;", ">")
+                    .replace("&lt;", "<")
+                    .replace("&amp;", "&")
+            })
             .collect(),
     )
 }
@@ -89,7 +110,10 @@ fn dump(browser: &Path, folder: &Path, address: &str) -> String {
     let output = folder.join("dom.html");
     let mut child = Command::new(browser)
         .args(flags)
-        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .arg(format!(
+            "--user-data-dir={}",
+            folder.join("profile").display()
+        ))
         .arg(address)
         .stdin(Stdio::null())
         .stdout(std::fs::File::create(&output).unwrap())
@@ -122,7 +146,9 @@ fn a_click_chooses_kind_layer_and_head() {
          at('#heads button[aria-label=\"layer 1, head 2\"]').click(); {show}
          log(at('#heads button[aria-pressed=\"true\"]').textContent); log(location.hash);"
     );
-    let Some(log) = logged("#part=cross&layer=2&head=mean", &steps) else { return };
+    let Some(log) = logged("#part=cross&layer=2&head=mean", &steps) else {
+        return;
+    };
     let [first, last, head] = ["0.120", "0.220", "0.215"];
     assert_eq!(
         log,
@@ -149,17 +175,35 @@ fn a_click_chooses_kind_layer_and_head() {
 #[test]
 fn the_page_opens_with_a_single_head_of_cross_attention() {
     let steps = format!("log({TITLE}); log({CELL});");
-    let Some(log) = logged("", &steps) else { return };
+    let Some(log) = logged("", &steps) else {
+        return;
+    };
     assert_eq!(log, ["Cross-attention, layer 2, head 1", "0.215"]);
 }
 
 #[test]
 fn an_address_chooses_and_what_it_cannot_be_is_bounded() {
     let steps = format!("log({TITLE}); log({CELL}); log(at('#source').textContent);");
-    let Some(log) = logged("#sentence=2&part=cross&layer=2&head=2", &steps) else { return };
-    assert_eq!(log, ["Cross-attention, layer 2, head 2", "0.225", "ein </script> zwei"]);
+    let Some(log) = logged("#sentence=2&part=cross&layer=2&head=2", &steps) else {
+        return;
+    };
+    assert_eq!(
+        log,
+        [
+            "Cross-attention, layer 2, head 2",
+            "0.225",
+            "ein </script> zwei"
+        ]
+    );
     let log = logged("#sentence=9&part=none&layer=99&head=99", &steps).unwrap();
-    assert_eq!(log, ["Cross-attention, layer 2, mean of heads", "0.220", "ein Haus"]);
+    assert_eq!(
+        log,
+        [
+            "Cross-attention, layer 2, mean of heads",
+            "0.220",
+            "ein Haus"
+        ]
+    );
 }
 
 #[test]
@@ -174,7 +218,9 @@ fn pointing_and_arrow_keys_say_weights() {
         log(document.activeElement.getAttribute('aria-label'));
         log([...document.querySelectorAll('#map th.on')].map((th) => th.textContent).join(' '));
         log(document.querySelectorAll('#map td[tabindex=\"0\"]').length);";
-    let Some(log) = logged("#part=cross&layer=1&head=1", steps) else { return };
+    let Some(log) = logged("#part=cross&layer=1&head=1", steps) else {
+        return;
+    };
     assert_eq!(
         log,
         [
@@ -191,8 +237,13 @@ fn hidden_keys_are_not_drawn_as_weights() {
     let steps = "
         const cells = document.querySelectorAll('#map td.masked');
         log(cells.length); log(cells[0].getAttribute('aria-label')); log(at('#masked').hidden);";
-    let Some(log) = logged("#part=decoder", steps) else { return };
-    assert_eq!(log, ["1", "<s> does not see ·a, which the mask hides", "false"]);
+    let Some(log) = logged("#part=decoder", steps) else {
+        return;
+    };
+    assert_eq!(
+        log,
+        ["1", "<s> does not see ·a, which the mask hides", "false"]
+    );
 }
 
 /// Weights below 0.02 and hidden pairs have no line; a row that is read keeps only its lines.
@@ -203,7 +254,9 @@ fn lines_join_a_query_with_the_keys_that_it_sees() {
         log(count('')); log(at('#lines line').getAttribute('stroke-opacity'));
         at('#map td[data-q=\"1\"][data-k=\"0\"]').dispatchEvent(new MouseEvent('mouseover', { bubbles: true }));
         log(count(':not(.off)'));";
-    let Some(log) = logged("#part=decoder&layer=1&head=1", steps) else { return };
+    let Some(log) = logged("#part=decoder&layer=1&head=1", steps) else {
+        return;
+    };
     assert_eq!(log, ["3", "0.11", "2"]);
     let log = logged("#part=decoder&layer=1&head=mean", steps).unwrap();
     assert_eq!(log[0], "6", "the lines of both heads");

@@ -31,13 +31,20 @@ impl Document {
         fits: &Function,
     ) -> Result<Document, JsError> {
         let fits = |text: &str| {
-            fits.call1(&JsValue::NULL, &text.into()).is_ok_and(|answer| answer.is_truthy())
+            fits.call1(&JsValue::NULL, &text.into())
+                .is_ok_and(|answer| answer.is_truthy())
         };
         let file = WholeFile::read(bytes, kind)?;
         let parsed = Text::try_parse(&file.text, file.format, known(&[from, into]), &[], &fits)?;
-        let (document, languages) =
-            (parsed.with_writing(Writing::between(from, into)), [from, into].map(Into::into));
-        Ok(Self { file, document, languages })
+        let (document, languages) = (
+            parsed.with_writing(Writing::between(from, into)),
+            [from, into].map(Into::into),
+        );
+        Ok(Self {
+            file,
+            document,
+            languages,
+        })
     }
 
     /// Returns the sentences to translate next as a JSON list; each entry tells whether its links
@@ -62,20 +69,27 @@ impl Document {
             Link { source, target }
         };
         let links = |all: Vec<_>| all.into_iter().map(link).collect();
-        let translated = |(text, all)| Translated { text, links: links(all) };
-        self.document.accept(given.into_iter().map(translated).collect());
+        let translated = |(text, all)| Translated {
+            text,
+            links: links(all),
+        };
+        self.document
+            .accept(given.into_iter().map(translated).collect());
         Ok(())
     }
 
     /// Returns the bytes of the translated file.
     pub fn finish(self) -> Vec<u8> {
-        self.file.write(self.document.finish(), known(&self.languages))
+        self.file
+            .write(self.document.finish(), known(&self.languages))
     }
 }
 
 /// The codes of languages that are not empty.
 fn known<T: AsRef<str>>(codes: &[T; 2]) -> [Option<&str>; 2] {
-    codes.each_ref().map(|code| Some(code.as_ref()).filter(|code| !code.is_empty()))
+    codes
+        .each_ref()
+        .map(|code| Some(code.as_ref()).filter(|code| !code.is_empty()))
 }
 
 /// Returns the detected language of `text` with its confidence as JSON, or `null`. The language is

@@ -105,8 +105,16 @@ impl Lesson {
         let choices: Choices = serde_json::from_str(choices)?;
         choices.check()?;
         let model = choices.ablated(choices.model.init(choices.seed, &device)?, &device);
-        let Choices { seed, label_smoothing, .. } = choices;
-        let recipe = Recipe { seed, label_smoothing, clip_norm: 0.0 };
+        let Choices {
+            seed,
+            label_smoothing,
+            ..
+        } = choices;
+        let recipe = Recipe {
+            seed,
+            label_smoothing,
+            clip_norm: 0.0,
+        };
         let optimizer = Optimizer::new(OptimizerSettings::default(), &model);
         Ok(Self {
             updater: Updater::new(optimizer, recipe, None, &device),
@@ -121,10 +129,15 @@ impl Lesson {
     /// Makes an update, and returns its learning rate and its statistics.
     fn step(&mut self) -> (f64, PendingStatistics) {
         self.step += 1;
-        let rate = self.choices.schedule.rate(self.step, self.config.d_model(), 0.0);
+        let rate = self
+            .choices
+            .schedule
+            .rate(self.step, self.config.d_model(), 0.0);
         let batches = [self.choices.batch(self.step, self.choices.batch)];
         let (old, step) = (self.model.clone(), self.step);
-        let (model, pending, _) = self.updater.update(old, &batches, step, rate, &self.replicas);
+        let (model, pending, _) = self
+            .updater
+            .update(old, &batches, step, rate, &self.replicas);
         self.model = model;
         (rate, pending)
     }
@@ -133,13 +146,26 @@ impl Lesson {
         let (model, eos) = (self.model.valid(), self.config.tokens().eos);
         let neural = NeuralModel::new(self.config.clone(), model.clone(), &Device::flex());
         let pairs = self.choices.pairs(0, JUDGED as u64);
-        let requests: Vec<_> =
-            pairs.iter().map(|(source, _)| Request::new([&source[..], &[eos]].concat())).collect();
-        let found = search(&neural, &requests, &SearchSettings::greedy(), &Batching::default())?;
-        let expected = pairs.iter().map(|(_, target)| [&target[..], &[eos]].concat());
-        let right = expected.zip(&found).filter(|(target, found)| found[0].tokens == *target);
+        let requests: Vec<_> = pairs
+            .iter()
+            .map(|(source, _)| Request::new([&source[..], &[eos]].concat()))
+            .collect();
+        let found = search(
+            &neural,
+            &requests,
+            &SearchSettings::greedy(),
+            &Batching::default(),
+        )?;
+        let expected = pairs
+            .iter()
+            .map(|(_, target)| [&target[..], &[eos]].concat());
+        let right = expected
+            .zip(&found)
+            .filter(|(target, found)| found[0].tokens == *target);
         let shown = pairs.iter().zip(&found).take(SHOWN);
-        let shown: Vec<_> = shown.map(|((x, y), found)| (x, &found[0].tokens, y)).collect();
+        let shown: Vec<_> = shown
+            .map(|((x, y), found)| (x, &found[0].tokens, y))
+            .collect();
         let (source, found) = (&requests[0].source, &found[0][0].tokens);
         Ok(json!({
             "step": self.step, "right": right.count() as f64 / JUDGED as f64, "shown": shown,
@@ -156,21 +182,36 @@ impl Choices {
         model.validate().map_err(|error| error.to_string())?;
         let vocab = model.source_vocab;
         if vocab <= FIRST || model.target_vocab != vocab {
-            return Err(format!("source_vocab is {vocab}; give both the same, above {FIRST}"));
+            return Err(format!(
+                "source_vocab is {vocab}; give both the same, above {FIRST}"
+            ));
         }
         if !(1..=1000).contains(&batch) || !(1..=100).contains(&longest) {
-            return Err(format!("batch is {batch}, longest {longest}; give 1 to 1000, 1 to 100"));
+            return Err(format!(
+                "batch is {batch}, longest {longest}; give 1 to 1000, 1 to 100"
+            ));
         }
         let is_word = |id: &u32| (FIRST..vocab).contains(&(*id as usize));
         let fits = |side: &[u32]| (1..=longest).contains(&side.len()) && side.iter().all(is_word);
         if (1..=JUDGED).contains(&self.text.len()) {
-            return Err(format!("text has {} pairs; give above {JUDGED}", self.text.len()));
+            return Err(format!(
+                "text has {} pairs; give above {JUDGED}",
+                self.text.len()
+            ));
         }
         if let Some(i) = self.text.iter().position(|(x, y)| !fits(x) || !fits(y)) {
             let words = format!("1 to {longest} words from {FIRST} to {}", vocab - 1);
-            return Err(format!("text: pair {} has other than {words} on each side", i + 1));
+            return Err(format!(
+                "text: pair {} has other than {words} on each side",
+                i + 1
+            ));
         }
-        let widths = [model.d_model, model.d_ff, model.heads * model.d_k, model.heads * model.d_v];
+        let widths = [
+            model.d_model,
+            model.d_ff,
+            model.heads * model.d_k,
+            model.heads * model.d_v,
+        ];
         let widest = widths.into_iter().max().unwrap_or_default() as f64;
         let layers = (model.encoder_layers + model.decoder_layers) as f64;
         let rows = (vocab + model.max_positions + batch as usize * longest) as f64;
@@ -190,11 +231,16 @@ impl Choices {
             if let TargetSublayer::SelfAttention(attention) = &mut layer.self_attention {
                 attention.is_scaled = self.scale;
             }
-            layer.cross_attention.iter_mut().for_each(|cross| cross.is_scaled = self.scale);
+            layer
+                .cross_attention
+                .iter_mut()
+                .for_each(|cross| cross.is_scaled = self.scale);
         }
         if !self.positions {
             let config = PositionalEncodingConfig::new(self.model.d_model);
-            let none = config.with_learned(Some(self.model.max_positions)).init(device);
+            let none = config
+                .with_learned(Some(self.model.max_positions))
+                .init(device);
             let none = none.map_parameters(&mut |_, param| {
                 param.update(Box::new(|x| x * 0.0));
                 param.freeze();
@@ -216,7 +262,11 @@ impl Choices {
         let key = RandomKey::new(self.seed).fold(step);
         if let Some((held_out, learnt)) = self.text.split_at_checked(JUDGED) {
             let pairs = (0..count).map(|i| &learnt[key.block(i)[0] as usize % learnt.len()]);
-            return if step == 0 { held_out.to_vec() } else { pairs.cloned().collect() };
+            return if step == 0 {
+                held_out.to_vec()
+            } else {
+                pairs.cloned().collect()
+            };
         }
         let words = self.model.source_vocab - FIRST;
         let pair = |key: RandomKey| {
@@ -235,7 +285,11 @@ mod tests {
 
     /// The choices with which the page begins, and those that are `changed`.
     fn choices(changed: &Value) -> Value {
-        let model = TransformerConfig { d_ff: 256, dropout: 0.0, ..TransformerConfig::tiny(14) };
+        let model = TransformerConfig {
+            d_ff: 256,
+            dropout: 0.0,
+            ..TransformerConfig::tiny(14)
+        };
         let model = model.with_width(64, 4);
         let mut all = json!({
             "model": model, "schedule": {"warmup": 200, "factor": 0.5}, "label_smoothing": 0.1,
@@ -282,7 +336,10 @@ mod tests {
 
     #[test]
     fn a_decoder_without_a_mask_reads_the_answer_and_cannot_write() {
-        let (lesson, nll) = lesson(json!({"longest": 5, "mask": false, "label_smoothing": 0}), 300);
+        let (lesson, nll) = lesson(
+            json!({"longest": 5, "mask": false, "label_smoothing": 0}),
+            300,
+        );
         assert!(nll < 0.05, "{nll}");
         assert!(right(&lesson) < 0.5, "{}", right(&lesson));
     }
@@ -304,7 +361,9 @@ mod tests {
             let judged = lesson.judged().unwrap();
             let heads = judged["tables"]["encoder"][0].as_array().unwrap();
             let weights = heads.iter().flat_map(|head| head.as_array().unwrap());
-            weights.map(|weight| (weight.as_f64().unwrap() / 1000.0).powi(2)).sum::<f64>()
+            weights
+                .map(|weight| (weight.as_f64().unwrap() / 1000.0).powi(2))
+                .sum::<f64>()
         };
         let [with, without] = [true, false].map(sharpness);
         assert!(without > 1.5 * with, "{without} {with}");
@@ -319,7 +378,10 @@ mod tests {
             let marks = ['.', '?', '!', ','];
             let words = text.split_inclusive(marks).flat_map(|part| {
                 let at = part.trim_end_matches(marks).len();
-                part[..at].split_whitespace().chain([&part[at..]]).filter(|word| !word.is_empty())
+                part[..at]
+                    .split_whitespace()
+                    .chain([&part[at..]])
+                    .filter(|word| !word.is_empty())
             });
             let words = words.map(|word| {
                 let next = (FIRST + ids.len()) as u32;
@@ -347,7 +409,11 @@ mod tests {
         assert_eq!(judged["shown"].as_array().unwrap().len(), SHOWN);
         assert_eq!(judged["shown"][1][2], json!(text[1].1));
         let learnt = lesson.choices.pairs(3, 500);
-        assert!(learnt.iter().all(|(source, _)| text[..JUDGED].iter().all(|it| it.0 != *source)));
+        assert!(
+            learnt
+                .iter()
+                .all(|(source, _)| text[..JUDGED].iter().all(|it| it.0 != *source))
+        );
     }
 
     /// The losses of fifty updates, which the package is compared with.
@@ -355,10 +421,17 @@ mod tests {
     fn losses_are_those_that_were_written_down() {
         let mut lesson = begun(&json!({})).unwrap();
         let found: Vec<Value> = serde_json::from_str(&updated(&mut lesson, 50)).unwrap();
-        let found: Vec<f64> = found.iter().map(|it| it["loss"].as_f64().unwrap()).collect();
+        let found: Vec<f64> = found
+            .iter()
+            .map(|it| it["loss"].as_f64().unwrap())
+            .collect();
         let written: Vec<f64> = serde_json::from_str(include_str!("../tests/losses.json")).unwrap();
         assert_eq!(found.len(), written.len());
-        let apart = found.iter().zip(&written).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let apart = found
+            .iter()
+            .zip(&written)
+            .map(|(a, b)| (a - b).abs())
+            .fold(0.0, f64::max);
         assert!(apart < 1e-3, "{found:?}");
     }
 
@@ -371,10 +444,22 @@ mod tests {
             (json!({"speed": 1}), "speed"),
             (json!({"batch": 0}), "batch is 0"),
             (json!({"longest": 101}), "longest 101"),
-            (json!({"source_vocab": 4, "target_vocab": 4}), "source_vocab is 4"),
-            (json!({"text": [[[4], [4]]]}), "text has 1 pairs; give above 100"),
-            (json!({"text": vec![[[4], [14]]; 101]}), "text: pair 1 has other than 1 to 8 words"),
-            (json!({"text": vec![[vec![4], vec![]]; 101]}), "text: pair 1 has other than"),
+            (
+                json!({"source_vocab": 4, "target_vocab": 4}),
+                "source_vocab is 4",
+            ),
+            (
+                json!({"text": [[[4], [4]]]}),
+                "text has 1 pairs; give above 100",
+            ),
+            (
+                json!({"text": vec![[[4], [14]]; 101]}),
+                "text: pair 1 has other than 1 to 8 words",
+            ),
+            (
+                json!({"text": vec![[vec![4], vec![]]; 101]}),
+                "text: pair 1 has other than",
+            ),
             (json!({"d_ff": 65536}), "too large"),
             (json!({"encoder_layers": 1024, "batch": 1000}), "too large"),
         ] {

@@ -42,7 +42,9 @@ fn start() {
     }
     #[cfg(feature = "gpu")]
     __wasm_call_ctors();
-    std::panic::set_hook(Box::new(|panic| wasm_bindgen::throw_str(&panic.to_string())));
+    std::panic::set_hook(Box::new(|panic| {
+        wasm_bindgen::throw_str(&panic.to_string())
+    }));
 }
 
 /// The result of what a page asks for.
@@ -63,7 +65,9 @@ mod tests {
     #[test]
     fn the_code_that_the_paper_page_links_to_is_there() {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let links = include_str!("../page/paper.html").split("href=\"code/").skip(1);
+        let links = include_str!("../page/paper.html")
+            .split("href=\"code/")
+            .skip(1);
         let files = links.map(|link| link.split_once(".txt\"").unwrap().0);
         let is_there = |file: &&str| {
             let (name, file) = file.split_once('/').unwrap();

@@ -54,7 +54,10 @@ impl Options {
 /// Returns the search settings of the model with the values of `asked` replaced. If no beam size is
 /// given, the beam is at least as wide as the number of alternatives.
 pub fn searched(of_model: &SearchSettings, asked: &Map<String, Value>) -> Result<SearchSettings> {
-    let of_model = SearchSettings { n_best: 1, ..of_model.clone() };
+    let of_model = SearchSettings {
+        n_best: 1,
+        ..of_model.clone()
+    };
     let mut fields = serde_json::to_value(of_model)?;
     for (name, value) in asked {
         fields[name] = value.clone();
@@ -74,7 +77,10 @@ mod tests {
 
     fn search(json: &str) -> Result<SearchSettings, String> {
         let options: Options = serde_json::from_str(json).map_err(|error| error.to_string())?;
-        let of_model = SearchSettings { second_search: true, ..SearchSettings::default() };
+        let of_model = SearchSettings {
+            second_search: true,
+            ..SearchSettings::default()
+        };
         searched(&of_model, &options.search).map_err(|error| error.to_string())
     }
 
@@ -82,7 +88,12 @@ mod tests {
     fn given_settings_replace_those_of_the_model_and_the_others_stay() {
         let found = search(r#"{"beam_size": 2, "length_penalty": {"gnmt": 1.5}}"#).unwrap();
         assert_eq!((found.beam_size, found.second_search), (2, true));
-        assert_eq!(search(r#"{"n_best": 9, "alignment": true}"#).unwrap().beam_size, 9);
+        assert_eq!(
+            search(r#"{"n_best": 9, "alignment": true}"#)
+                .unwrap()
+                .beam_size,
+            9
+        );
     }
 
     #[test]

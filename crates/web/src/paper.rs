@@ -76,11 +76,19 @@ impl Paper {
         if architecture != TransformerConfig::ARCHITECTURE {
             return Err(format!("{name}: a model \"{architecture}\"; open a Transformer").into());
         }
-        Ok(Self { translator, config, model })
+        Ok(Self {
+            translator,
+            config,
+            model,
+        })
     }
 
     fn answer(&self, text: &str, question: &str) -> Result<Value> {
-        let Question { search: asked, off, temperature } = serde_json::from_str(question)?;
+        let Question {
+            search: asked,
+            off,
+            temperature,
+        } = serde_json::from_str(question)?;
         if !(0.01..=100.0).contains(&temperature) {
             return Err(format!("temperature is {temperature}; give 0.01 to 100").into());
         }
@@ -92,15 +100,27 @@ impl Paper {
             let (count, most) = (ids.len(), LONGEST - 1);
             return Err(format!("the sentence has {count} tokens; give 1 to {most}").into());
         }
-        let requests = [Request::new([&ids[..], &[self.config.tokens().eos]].concat())];
+        let requests = [Request::new(
+            [&ids[..], &[self.config.tokens().eos]].concat(),
+        )];
         let model = ablated(self.model.clone(), &off);
         let neural = NeuralModel::new(self.config.clone(), model.clone(), &Device::flex());
         let count = LIKELIEST.max(2 * settings.beam_size);
-        let watched = Recorder { model: &neural, temperature, count, steps: Mutex::default() };
+        let watched = Recorder {
+            model: &neural,
+            temperature,
+            count,
+            steps: Mutex::default(),
+        };
         let best = search(&watched, &requests, &settings, &Batching::default())?[0].remove(0);
-        let steps = watched.steps.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let steps = watched
+            .steps
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         let divisors = (1..=steps.len() + 1).map(|n| settings.length_penalty.divisor(n));
-        let named = steps.iter().flat_map(|step| step.candidates.iter().flatten());
+        let named = steps
+            .iter()
+            .flat_map(|step| step.candidates.iter().flatten());
         let named = named.map(|&(id, ..)| id).chain(best.tokens.iter().copied());
         let pieces: BTreeMap<u32, _> = named.map(|id| (id, target.token(id))).collect();
         let maps = attention(&model, &self.config, &requests[0].source, &best.tokens);
@@ -140,21 +160,40 @@ pub fn attention(
     let tokens = config.tokens();
     let input = [&[tokens.bos], &target[..target.len() - 1]].concat();
     let ids = |ids: &[u32], vocab| token_ids(ids, [1, ids.len()], vocab, &Device::flex());
-    model.attention(ids(source, tokens.source_vocab), ids(&input, tokens.target_vocab))
+    model.attention(
+        ids(source, tokens.source_vocab),
+        ids(&input, tokens.target_vocab),
+    )
 }
 
 /// Returns the tables of a forward pass as JSON, in thousandths: weights, queries and keys by layer
 /// and head, the embedded sequences by position, and the root mean squares of both terms of each
 /// residual connection.
 pub fn tables(maps: AttentionMaps) -> Value {
-    let AttentionMaps { encoder_self, decoder_self, cross, queries_and_keys, residuals } = maps;
+    let AttentionMaps {
+        encoder_self,
+        decoder_self,
+        cross,
+        queries_and_keys,
+        residuals,
+    } = maps;
     let heads = |weights: Tensor<4>| thousandths(weights.squeeze_dim::<3>(0).flatten(1, 2));
     let layers = |layers: Vec<Tensor<4>>| layers.into_iter().map(heads).collect::<Vec<_>>();
-    let [of_encoder, of_decoder, of_cross] = queries_and_keys
-        .map(|layers| layers.into_iter().map(|pair| pair.map(heads)).collect::<Vec<_>>());
+    let [of_encoder, of_decoder, of_cross] = queries_and_keys.map(|layers| {
+        layers
+            .into_iter()
+            .map(|pair| pair.map(heads))
+            .collect::<Vec<_>>()
+    });
     let size = |x: Tensor<2>| thousandths(x.square().mean_dim(1).sqrt().transpose()).remove(0);
-    let embedded = residuals.each_ref().map(|all| all.first().map(|[x, _]| thousandths(x.clone())));
-    let sizes = residuals.map(|all| all.into_iter().map(|pair| pair.map(size)).collect::<Vec<_>>());
+    let embedded = residuals
+        .each_ref()
+        .map(|all| all.first().map(|[x, _]| thousandths(x.clone())));
+    let sizes = residuals.map(|all| {
+        all.into_iter()
+            .map(|pair| pair.map(size))
+            .collect::<Vec<_>>()
+    });
     json!({
         "encoder": layers(encoder_self), "decoder": layers(decoder_self), "cross": layers(cross),
         "compared": { "encoder": of_encoder, "decoder": of_decoder, "cross": of_cross },
@@ -165,8 +204,11 @@ pub fn tables(maps: AttentionMaps) -> Value {
 /// The rows of a table.
 fn thousandths(table: Tensor<2>) -> Vec<Vec<i32>> {
     let [_, columns] = table.dims();
-    let values: Vec<i32> =
-        table.into_data().iter::<f32>().map(|value| (value * 1000.0).round() as i32).collect();
+    let values: Vec<i32> = table
+        .into_data()
+        .iter::<f32>()
+        .map(|value| (value * 1000.0).round() as i32)
+        .collect();
     values.chunks(columns).map(<[i32]>::to_vec).collect()
 }
 
@@ -198,7 +240,11 @@ impl Recorder<'_> {
         top_k(logits, self.count, &mut best);
         let candidate = |(logit, id)| {
             let log_prob = f64::from(logit) - sum;
-            (id, log_prob, (f64::from(tempered(logit)) - tempered_sum).exp())
+            (
+                id,
+                log_prob,
+                (f64::from(tempered(logit)) - tempered_sum).exp(),
+            )
         };
         best.into_iter().map(candidate).collect()
     }
@@ -222,7 +268,11 @@ impl StepModel for Recorder<'_> {
     }
 
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
-        Box::new(Recording { inner: self.model.start(sources), watched: self, parents: None })
+        Box::new(Recording {
+            inner: self.model.start(sources),
+            watched: self,
+            parents: None,
+        })
     }
 }
 
@@ -236,11 +286,18 @@ struct Recording<'a> {
 impl Decoding for Recording<'_> {
     fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
         let logits = self.inner.step(tokens);
-        let parents = self.parents.take().unwrap_or_else(|| (0..tokens.len()).collect());
+        let parents = self
+            .parents
+            .take()
+            .unwrap_or_else(|| (0..tokens.len()).collect());
         let rows = parents.into_iter().zip(tokens.iter().copied()).collect();
         let each = logits.chunks_exact(self.watched.target_vocab());
         let candidates = each.map(|logits| self.watched.candidates(logits)).collect();
-        let mut steps = self.watched.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut steps = self
+            .watched
+            .steps
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         steps.push(Step { rows, candidates });
         logits
     }
@@ -270,7 +327,10 @@ mod tests {
     }
 
     fn seen(changed: Value) -> Value {
-        Paper::load(&files()).unwrap().answer(TEXT, &question(&changed)).unwrap()
+        Paper::load(&files())
+            .unwrap()
+            .answer(TEXT, &question(&changed))
+            .unwrap()
     }
 
     /// The likeliest tokens are followed from step to step, as the page draws them.
@@ -281,16 +341,22 @@ mod tests {
         let tokens = seen["tokens"].as_array().unwrap();
         for (n, token) in tokens.iter().enumerate() {
             let candidates = seen["steps"][n]["candidates"][row].as_array().unwrap();
-            sum += candidates.iter().find(|it| it[0] == *token).unwrap()[1].as_f64().unwrap();
+            sum += candidates.iter().find(|it| it[0] == *token).unwrap()[1]
+                .as_f64()
+                .unwrap();
             let next = seen["steps"][n + 1]["rows"].as_array();
             let is_next = |it: &Value| *it == json!([row, token]);
-            row = next.and_then(|next| next.iter().position(is_next)).unwrap_or(usize::MAX);
+            row = next
+                .and_then(|next| next.iter().position(is_next))
+                .unwrap_or(usize::MAX);
         }
         let divisor = seen["divisors"][tokens.len() - 1].as_f64().unwrap();
         assert!((sum / divisor - seen["score"].as_f64().unwrap()).abs() < 1e-5);
         let float32 = Some(ComputeType::Float32);
         let translator = Translator::load_from(&files(), &Device::flex(), float32).unwrap();
-        let translated = translator.translate(&[TEXT], &translator.options()).unwrap();
+        let translated = translator
+            .translate(&[TEXT], &translator.options())
+            .unwrap();
         assert_eq!(seen["text"], translated[0].text);
     }
 
@@ -299,9 +365,11 @@ mod tests {
         let seen = seen(json!({}));
         let [sources, targets] =
             [&seen["source"], &seen["tokens"]].map(|it| it.as_array().unwrap().len());
-        for (kind, layers, keys) in
-            [("encoder", 3, sources), ("decoder", 2, targets), ("cross", 2, sources)]
-        {
+        for (kind, layers, keys) in [
+            ("encoder", 3, sources),
+            ("decoder", 2, targets),
+            ("cross", 2, sources),
+        ] {
             let all = seen["tables"][kind].as_array().unwrap();
             assert_eq!(all.len(), layers);
             for head in all.iter().flat_map(|layer| layer.as_array().unwrap()) {
@@ -314,29 +382,46 @@ mod tests {
         let [encoder, decoder] =
             [0, 1].map(|i| seen["tables"]["sizes"][i].as_array().unwrap().len());
         assert_eq!((encoder, decoder), (3 * 2, 2 * 3));
-        assert_eq!(seen["tables"]["embedded"][0].as_array().unwrap().len(), sources);
+        assert_eq!(
+            seen["tables"]["embedded"][0].as_array().unwrap().len(),
+            sources
+        );
     }
 
     #[test]
     fn weights_are_the_softmax_of_the_queries_and_keys() {
         let seen = seen(json!({}));
         let numbers = |table: &Value| -> Vec<f64> {
-            table.as_array().unwrap().iter().map(|it| it.as_f64().unwrap() / 1000.0).collect()
+            table
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|it| it.as_f64().unwrap() / 1000.0)
+                .collect()
         };
         let [sources, targets] =
             [&seen["source"], &seen["tokens"]].map(|it| it.as_array().unwrap().len());
-        for (kind, keys) in [("encoder", sources), ("decoder", targets), ("cross", sources)] {
+        for (kind, keys) in [
+            ("encoder", sources),
+            ("decoder", targets),
+            ("cross", sources),
+        ] {
             let pair = &seen["tables"]["compared"][kind][1];
             let [query, key] = [0, 1].map(|i| numbers(&pair[i][2]));
             let width = key.len() / keys;
             let weights = numbers(&seen["tables"][kind][1][2]);
             let last = query.chunks(width).next_back().unwrap();
             let product = |k: &[f64]| -> f64 { k.iter().zip(last).map(|(k, q)| k * q).sum() };
-            let powers: Vec<f64> =
-                key.chunks(width).map(|k| (product(k) / (width as f64).sqrt()).exp()).collect();
+            let powers: Vec<f64> = key
+                .chunks(width)
+                .map(|k| (product(k) / (width as f64).sqrt()).exp())
+                .collect();
             let sum: f64 = powers.iter().sum();
             for (power, weight) in powers.iter().zip(weights.chunks(keys).next_back().unwrap()) {
-                assert!((power / sum - weight).abs() < 0.02, "{kind}: {power} of {sum}, {weight}");
+                assert!(
+                    (power / sum - weight).abs() < 0.02,
+                    "{kind}: {power} of {sum}, {weight}"
+                );
             }
         }
     }
@@ -370,10 +455,17 @@ mod tests {
             (&"Haus ".repeat(100)[..], json!({}), "give 1 to 59"),
             (TEXT, json!({"search": {"beam_size": 0}}), "beam_size"),
             (TEXT, json!({"speed": 1}), "speed"),
-            (TEXT, json!({"temperature": 0}), "temperature is 0; give 0.01 to 100"),
+            (
+                TEXT,
+                json!({"temperature": 0}),
+                "temperature is 0; give 0.01 to 100",
+            ),
             (TEXT, json!({"temperature": 1e300}), "temperature is"),
         ] {
-            let error = paper.answer(text, &question(&changed)).unwrap_err().to_string();
+            let error = paper
+                .answer(text, &question(&changed))
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(name), "{changed}: {error}");
         }
     }

@@ -26,7 +26,10 @@ impl Files {
     /// `de-en` also tells the languages.
     #[wasm_bindgen(constructor)]
     pub fn new(name: String) -> Self {
-        Self(ModelFiles { name: PathBuf::from(name), ..ModelFiles::default() })
+        Self(ModelFiles {
+            name: PathBuf::from(name),
+            ..ModelFiles::default()
+        })
     }
 
     /// Adds a file by its name in the folder, with its SHA-256 if the browser has computed it.
@@ -69,7 +72,10 @@ impl Model {
     /// Returns the errors of [`translate`](Self::translate).
     pub fn bounds(&self, options: &str) -> Result<String, JsError> {
         let (options, _) = to_js(self.resolved(options))?;
-        let bounds = (self.translator.longest_source(&options), options.languages.codes());
+        let bounds = (
+            self.translator.longest_source(&options),
+            options.languages.codes(),
+        );
         Ok(json!(bounds).to_string())
     }
 
@@ -90,18 +96,34 @@ impl Model {
         let translator = Translator::load_from(files, &Device::flex(), compute.transpose()?)?;
         let path = files.name.join(SHORTLIST);
         let shortlist = model_dir::read(files, SHORTLIST)?;
-        let shortlist = shortlist.map(|bytes| Shortlist::from_bytes(&path, &bytes)).transpose()?;
-        shortlist.iter().try_for_each(|shortlist| translator.check_shortlist(shortlist))?;
-        Ok(Self { translator, shortlist: shortlist.map(Arc::new) })
+        let shortlist = shortlist
+            .map(|bytes| Shortlist::from_bytes(&path, &bytes))
+            .transpose()?;
+        shortlist
+            .iter()
+            .try_for_each(|shortlist| translator.check_shortlist(shortlist))?;
+        Ok(Self {
+            translator,
+            shortlist: shortlist.map(Arc::new),
+        })
     }
 
     /// The options, and whether alignments are requested.
     fn resolved(&self, options: &str) -> Result<(TranslateOptions, bool)> {
         let options: Options = serde_json::from_str(options)?;
         let has_alignment = options.alignment;
-        let shortlist = self.shortlist.clone().filter(|_| options.shortlist != Some(false));
+        let shortlist = self
+            .shortlist
+            .clone()
+            .filter(|_| options.shortlist != Some(false));
         let options = options.resolve(&self.translator)?;
-        Ok((TranslateOptions { shortlist, ..options }, has_alignment))
+        Ok((
+            TranslateOptions {
+                shortlist,
+                ..options
+            },
+            has_alignment,
+        ))
     }
 
     fn results(&self, texts: &[String], options: &str) -> Result<String> {
@@ -133,8 +155,9 @@ impl Model {
         if has_alignment {
             let range = |it: std::ops::Range<usize>| [it.start, it.end];
             let links = self.translator.links(source, text)?.into_iter();
-            value["alignment"] =
-                links.map(|link| json!([range(link.source), range(link.target)])).collect();
+            value["alignment"] = links
+                .map(|link| json!([range(link.source), range(link.target)]))
+                .collect();
         }
         Ok(value)
     }
@@ -153,10 +176,17 @@ pub(crate) mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/models/de-en");
         let read = |entry: std::io::Result<std::fs::DirEntry>| {
             let path = entry.unwrap().path();
-            (path.file_name().unwrap().display().to_string(), std::fs::read(&path).unwrap())
+            (
+                path.file_name().unwrap().display().to_string(),
+                std::fs::read(&path).unwrap(),
+            )
         };
         let contents = std::fs::read_dir(folder).unwrap().map(read).collect();
-        ModelFiles { name: "de-en".into(), contents, ..ModelFiles::default() }
+        ModelFiles {
+            name: "de-en".into(),
+            contents,
+            ..ModelFiles::default()
+        }
     }
 
     /// The files with this shortlist, and its hash in their manifest.
@@ -175,9 +205,13 @@ pub(crate) mod tests {
     }
 
     fn texts(model: &Model, options: &str) -> Vec<String> {
-        let all = model.results(&["Das Haus ist klein.".into(), "".into()], options).unwrap();
+        let all = model
+            .results(&["Das Haus ist klein.".into(), "".into()], options)
+            .unwrap();
         let all: Vec<Value> = serde_json::from_str(&all).unwrap();
-        all.iter().map(|it| it["text"].as_str().unwrap().to_string()).collect()
+        all.iter()
+            .map(|it| it["text"].as_str().unwrap().to_string())
+            .collect()
     }
 
     #[test]
@@ -201,17 +235,29 @@ pub(crate) mod tests {
         let other = Shortlist::new(smaller, vec![], vec![]).unwrap().to_bytes();
         for bytes in [&b""[..], &[0xff; 100], &other[..other.len() / 2], &other] {
             let error = Model::load(&listed(bytes), None).err().unwrap().to_string();
-            assert!(error.contains("shortlist") || error.contains("vocabular"), "{error}");
+            assert!(
+                error.contains("shortlist") || error.contains("vocabular"),
+                "{error}"
+            );
         }
         let mut changed = listed(&other);
         changed.contents.get_mut(SHORTLIST).unwrap()[0] ^= 1;
-        assert!(Model::load(&changed, None).err().unwrap().to_string().contains("hash"));
+        assert!(
+            Model::load(&changed, None)
+                .err()
+                .unwrap()
+                .to_string()
+                .contains("hash")
+        );
     }
 
     #[test]
     fn bounds_are_those_of_the_options() {
         let model = Model::load(&files(), None).unwrap();
-        assert_eq!(model.bounds(r#"{"longest": 7}"#).ok().unwrap(), r#"[7,["de","en"]]"#);
+        assert_eq!(
+            model.bounds(r#"{"longest": 7}"#).ok().unwrap(),
+            r#"[7,["de","en"]]"#
+        );
         assert_eq!(model.tokens(""), 1);
     }
 }

@@ -19,10 +19,12 @@ use burnformer_train::{Corpora, Learner, RunMode, Texts, TrainConfig};
 
 use model::ConvolutionalConfig;
 
-const GERMAN: [&str; 10] =
-    ["null", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun"];
-const ENGLISH: [&str; 10] =
-    ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
+const GERMAN: [&str; 10] = [
+    "null", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun",
+];
+const ENGLISH: [&str; 10] = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
+];
 
 /// The differences of the run from the preset `tiny`. They leave the size of the model.
 const SETTINGS: [&str; 9] = [
@@ -45,11 +47,18 @@ pub fn learn(folder: &Path, mode: RunMode, updates: u64) -> Result<ModelConfig, 
     let mut settings = SETTINGS.map(String::from).to_vec();
     settings.push(format!("training.max_updates={updates}"));
     settings.push(format!("data.train=[{:?}]", corpus.display().to_string()));
-    settings.push(format!("data.cache={:?}", folder.join("cache").display().to_string()));
+    settings.push(format!(
+        "data.cache={:?}",
+        folder.join("cache").display().to_string()
+    ));
     let config = TrainConfig::resolve(Some("tiny"), None, &settings)?;
     let mut corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| {})?;
     let tokens = corpora.tokens()?;
-    let model: ModelConfig = Arc::new(ConvolutionalConfig { tokens, d_model: 64, layers: 2 });
+    let model: ModelConfig = Arc::new(ConvolutionalConfig {
+        tokens,
+        d_model: 64,
+        layers: 2,
+    });
     corpora.model = Some(model.clone());
     let (run, device) = (folder.join("run"), [Device::default()]);
     let learner = Learner::new(config, &corpora, &run, mode, Verbosity::Quiet, &device)?;
@@ -62,14 +71,20 @@ pub fn load(dir: &Path, config: ModelConfig) -> Result<Translator, Box<dyn Error
     let device = Device::default();
     let model = model_dir::load_as(dir, config.as_ref(), &device)?;
     let model = NeuralModel::new(config, model, &device);
-    Ok(Translator::new(Box::new(model), load_tokenizers(dir)?, load_settings(dir)?)?)
+    Ok(Translator::new(
+        Box::new(model),
+        load_tokenizers(dir)?,
+        load_settings(dir)?,
+    )?)
 }
 
 /// A line of the corpus: four digits in German and in English.
 fn pair(number: usize) -> String {
     let digits = format!("{:04}", number * 7_919 % 10_000);
     let words = |language: [&str; 10]| {
-        let words = digits.bytes().map(|digit| language[usize::from(digit - b'0')]);
+        let words = digits
+            .bytes()
+            .map(|digit| language[usize::from(digit - b'0')]);
         words.collect::<Vec<_>>().join(" ")
     };
     format!("{}\t{}\n", words(GERMAN), words(ENGLISH))
@@ -88,5 +103,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     let found: Vec<&str> = translations.iter().map(|one| one.text.as_str()).collect();
     println!("{source:?} → {found:?}");
     let is_right = found == ["seven zero three eight", "two two nine one"];
-    is_right.then_some(()).ok_or_else(|| "it has not learnt to translate".into())
+    is_right
+        .then_some(())
+        .ok_or_else(|| "it has not learnt to translate".into())
 }

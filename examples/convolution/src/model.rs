@@ -61,7 +61,10 @@ impl Seq2SeqConfig for ConvolutionalConfig {
     }
 
     fn validate(&self) -> Result<(), ConfigError> {
-        check_sizes([("d_model", self.d_model, 1 << 16), ("layers", self.layers, 1 << 10)])
+        check_sizes([
+            ("d_model", self.d_model, 1 << 16),
+            ("layers", self.layers, 1 << 10),
+        ])
     }
 
     fn build(&self, seed: u64, device: &Device) -> Result<Model, ConfigError> {
@@ -109,7 +112,10 @@ struct ConvolutionLayer {
 impl ConvolutionLayer {
     fn new(d_model: usize, before: usize, key: RandomKey, device: &Device) -> Self {
         let deviation = ((KERNEL * d_model) as f32).powf(-0.5);
-        let values = key.normal(d_model * d_model * KERNEL).into_iter().map(|z| z * deviation);
+        let values = key
+            .normal(d_model * d_model * KERNEL)
+            .into_iter()
+            .map(|z| z * deviation);
         let weight = TensorData::new(values.collect::<Vec<f32>>(), [d_model, d_model, KERNEL]);
         Self {
             weight: Param::from_tensor(Tensor::from_data(weight, device)),
@@ -142,7 +148,9 @@ struct Convolutional {
 
 impl Convolutional {
     fn embedded(&self, x: Tensor<3>, layers: &[ConvolutionLayer]) -> Tensor<3> {
-        layers.iter().fold(self.positions.forward(x, 0), |x, layer| layer.forward(x))
+        layers
+            .iter()
+            .fold(self.positions.forward(x, 0), |x, layer| layer.forward(x))
     }
 }
 
@@ -159,7 +167,10 @@ impl Seq2Seq for Convolutional {
     }
 
     fn start(&self, source: Tensor<2, Int>) -> Box<dyn Seq2SeqCache> {
-        Box::new(Cache { source, target: None })
+        Box::new(Cache {
+            source,
+            target: None,
+        })
     }
 
     /// Computes the whole sentence again, which is simple, and slow for long ones.
@@ -202,5 +213,6 @@ impl Seq2SeqCache for Cache {
 fn selected(ids: &Tensor<2, Int>, rows: &[usize]) -> Tensor<2, Int> {
     let rows: Vec<i32> = rows.iter().map(|&row| row as i32).collect();
     let rows = TensorData::new(rows.clone(), [rows.len()]);
-    ids.clone().select(0, Tensor::from_data(rows, &ids.device()))
+    ids.clone()
+        .select(0, Tensor::from_data(rows, &ids.device()))
 }

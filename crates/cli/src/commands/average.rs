@@ -38,7 +38,10 @@ pub fn run(args: Args) -> Result<()> {
     }
     model_dir::seal(&args.out)?;
     let models = counted(args.models.len(), "model");
-    note(format_args!("averaged {models} into {}", args.out.display()));
+    note(format_args!(
+        "averaged {models} into {}",
+        args.out.display()
+    ));
     Ok(())
 }
 

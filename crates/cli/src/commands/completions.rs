@@ -23,7 +23,10 @@ pub fn run(args: Args, mut program: clap::Command) -> Result<()> {
         let cannot = || folder.display().to_string();
         std::fs::create_dir_all(&folder).with_context(cannot)?;
         clap_mangen::generate_to(program, &folder).with_context(cannot)?;
-        note(format_args!("man -l {} reads the first page", folder.join("burnformer.1").display()));
+        note(format_args!(
+            "man -l {} reads the first page",
+            folder.join("burnformer.1").display()
+        ));
         return Ok(());
     }
     let mut script = Vec::new();

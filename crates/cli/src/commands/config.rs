@@ -49,7 +49,11 @@ pub fn run(args: Args) -> Result<()> {
         Some(Command::Init(init)) => write(&init),
         None if args.keys.is_empty() => output::print(list().trim_end()),
         None => {
-            let texts = args.keys.iter().map(|name| explain(name)).collect::<Result<Vec<_>>>()?;
+            let texts = args
+                .keys
+                .iter()
+                .map(|name| explain(name))
+                .collect::<Result<Vec<_>>>()?;
             output::print(texts.join("\n").trim_end())
         }
     }
@@ -58,7 +62,11 @@ pub fn run(args: Args) -> Result<()> {
 /// A line for each preset.
 fn presets() -> String {
     let line = |name| {
-        let default = if name == DEFAULT_PRESET { " (the default)" } else { "" };
+        let default = if name == DEFAULT_PRESET {
+            " (the default)"
+        } else {
+            ""
+        };
         let text = format!("{}{default}", preset_description(name));
         format!("{name:<10} {}\n", indented(&text, 11).trim_start())
     };
@@ -73,8 +81,11 @@ fn write(Init { file, preset }: &Init) -> Result<()> {
         ErrorKind::AlreadyExists => anyhow!("{name}: exists already; name another file"),
         _ => anyhow!("{name}: cannot be written: {cause}; check the folder and its permissions"),
     })?;
-    new.write_all(text.as_bytes()).with_context(|| format!("{name}: cannot be written"))?;
-    note(format_args!("wrote {name}; train with it by `burnformer train --config {name}`"));
+    new.write_all(text.as_bytes())
+        .with_context(|| format!("{name}: cannot be written"))?;
+    note(format_args!(
+        "wrote {name}; train with it by `burnformer train --config {name}`"
+    ));
     Ok(())
 }
 
@@ -88,7 +99,10 @@ fn list() -> String {
                 text += &format!("[{path}]\n");
             }
             for key in keys {
-                let name = key.path.strip_prefix(&format!("{path}.")).unwrap_or(&key.path);
+                let name = key
+                    .path
+                    .strip_prefix(&format!("{path}."))
+                    .unwrap_or(&key.path);
                 let setting = format!("{name} = {}", key.default_text());
                 text += &format!("{setting:<32} # {}\n", first_sentence(&key.description));
             }
@@ -130,7 +144,10 @@ fn explain(name: &str) -> Result<String> {
     }
     let files = SettingsFile::ALL.into_iter().zip(found);
     let sections = files.flat_map(|(file, found)| {
-        found.unwrap_or_default().into_iter().map(move |section| (file, section))
+        found
+            .unwrap_or_default()
+            .into_iter()
+            .map(move |section| (file, section))
     });
     let keys = sections.flat_map(|(file, Section { keys, .. })| {
         keys.into_iter().map(move |key| entry(file, &key))
@@ -154,12 +171,19 @@ fn entry(file: SettingsFile, key: &Key) -> String {
         text.push('\n');
     }
     for choice in &key.choices {
-        text += &format!("    {}\n{}\n", choice.value, indented(&choice.description, 8));
+        text += &format!(
+            "    {}\n{}\n",
+            choice.value,
+            indented(&choice.description, 8)
+        );
     }
     let value = key.default_text();
     text += &match file {
         SettingsFile::Training if key.fixed => {
-            format!("\n    --set {}={value}; a run that is resumed cannot change it\n", key.path)
+            format!(
+                "\n    --set {}={value}; a run that is resumed cannot change it\n",
+                key.path
+            )
         }
         SettingsFile::Training => format!("\n    --set {}={value}\n", key.path),
         SettingsFile::Generation => "\n    in generation.json of a model directory\n".into(),
@@ -179,19 +203,35 @@ mod tests {
     #[test]
     fn a_key_is_explained_with_its_type_presets_and_how_to_set_it() {
         let text = explain("training.budget").unwrap();
-        assert!(text.starts_with("training.budget\n    integer, default 4096\n"), "{text}");
-        assert!(text.contains("base 25000") && text.contains("--set training.budget"), "{text}");
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!(
+            text.starts_with("training.budget\n    integer, default 4096\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("base 25000") && text.contains("--set training.budget"),
+            "{text}"
+        );
+        assert!(
+            text.lines().all(|line| line.chars().count() <= WIDTH),
+            "{text}"
+        );
         let preset = "    with the preset speedrun (the default preset) 300; tiny 500;";
         assert!(explain("warmup").unwrap().contains(preset));
         assert!(explain("beam_size").unwrap().contains("generation.json"));
-        assert!(explain("model.norm").unwrap().contains("\"pre\"\n        Before each"));
+        assert!(
+            explain("model.norm")
+                .unwrap()
+                .contains("\"pre\"\n        Before each")
+        );
     }
 
     #[test]
     fn a_slip_is_answered_with_the_nearest_key() {
         let message = explain("training.buget").unwrap_err().to_string();
-        assert!(message.contains("did you mean \"training.budget\"?"), "{message}");
+        assert!(
+            message.contains("did you mean \"training.budget\"?"),
+            "{message}"
+        );
     }
 
     #[test]
@@ -201,10 +241,15 @@ mod tests {
             list.contains("# The width of the model, d_model in the paper (§3.1): the number"),
             "{list}"
         );
-        let keys = SettingsFile::ALL.into_iter().flat_map(SettingsFile::sections);
+        let keys = SettingsFile::ALL
+            .into_iter()
+            .flat_map(SettingsFile::sections);
         for key in keys.flat_map(|section| section.keys) {
             let name = key.path.rsplit('.').next().unwrap();
-            assert!(list.contains(&format!("{name} = {}", key.default_text())), "{name}");
+            assert!(
+                list.contains(&format!("{name} = {}", key.default_text())),
+                "{name}"
+            );
         }
     }
 }

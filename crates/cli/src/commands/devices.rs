@@ -39,7 +39,11 @@ pub fn run(args: Args) -> Result<()> {
     let wanted: Vec<Backend> = Backend::all().filter(|it| args.device.names(*it)).collect();
     let mut lines = Vec::new();
     for backend in &wanted {
-        let found = if args.device.are_explicit() { backend.devices()? } else { backend.found() };
+        let found = if args.device.are_explicit() {
+            backend.devices()?
+        } else {
+            backend.found()
+        };
         lines.extend(found.into_iter().map(|found| line(found, &args)));
     }
     match args.json {
@@ -49,7 +53,10 @@ pub fn run(args: Args) -> Result<()> {
             missing(&wanted).iter().try_for_each(print)?;
         }
     }
-    let failed = lines.iter().filter(|line| matches!(line.test, Some(Err(_)))).count();
+    let failed = lines
+        .iter()
+        .filter(|line| matches!(line.test, Some(Err(_))))
+        .count();
     ensure!(failed == 0, "{failed} of {} devices failed", lines.len());
     Ok(())
 }
@@ -58,9 +65,21 @@ fn line(found: Found, args: &Args) -> Line {
     // A device that crashes when it is opened must not take the list with it.
     let test = args.test.then(|| in_child(&found.name));
     let fails = matches!(test, Some(Err(_)));
-    let precision = if fails { Vec::new() } else { precision(&found.device) };
-    let Found { name, part, driver, .. } = found;
-    Line { name: name.to_string(), part, driver, precision, test }
+    let precision = if fails {
+        Vec::new()
+    } else {
+        precision(&found.device)
+    };
+    let Found {
+        name, part, driver, ..
+    } = found;
+    Line {
+        name: name.to_string(),
+        part,
+        driver,
+        precision,
+        test,
+    }
 }
 
 /// The floating-point types in which `device` can compute.
@@ -80,12 +99,19 @@ fn describe(line: &Line) -> String {
         Err(cause) => format!("\n    FAILS: {cause}"),
     });
     let [driver, test] = [driver, test].map(Option::unwrap_or_default);
-    format!("{:<10} {}{driver}, {}{test}", line.name, line.part, line.precision.join(" "))
+    format!(
+        "{:<10} {}{driver}, {}{test}",
+        line.name,
+        line.part,
+        line.precision.join(" ")
+    )
 }
 
 /// The missing devices, and the remedies.
 fn missing(wanted: &[Backend]) -> Vec<String> {
-    let of_system = wanted.iter().filter(|backend| backend.facts().is_of_this_system);
+    let of_system = wanted
+        .iter()
+        .filter(|backend| backend.facts().is_of_this_system);
     let missing = of_system.filter_map(|backend| match backend.facts().is_built_in {
         true if backend.found().is_empty() => {
             Some(format!("{backend:<10} none: {}", backend.facts().remedy))

@@ -25,10 +25,15 @@ pub fn run(args: Args) -> Result<()> {
     check_name(&args.out, &[])?;
     let paths = shards::outputs(&args.out, args.shards)?;
     let joined = burnformer_files::write_with(&args.out, |file| {
-        paths.iter().try_for_each(|path| io::copy(&mut File::open(path)?, file).map(|_| ()))
+        paths
+            .iter()
+            .try_for_each(|path| io::copy(&mut File::open(path)?, file).map(|_| ()))
     });
     let out = args.out.display();
     joined.with_context(|| unwritable(&out))?;
-    note(format_args!("{out}: joined from {}", counted(paths.len(), "shard")));
+    note(format_args!(
+        "{out}: joined from {}",
+        counted(paths.len(), "shard")
+    ));
     Ok(())
 }

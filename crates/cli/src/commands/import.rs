@@ -44,16 +44,29 @@ pub fn run(args: Args) -> Result<()> {
         (Some(name), None) => {
             let name = name?;
             let dir = named::model(&name, &|| true)?;
-            note(format_args!("{name} is in {}; --model {name} names it", dir.display()));
+            note(format_args!(
+                "{name} is in {}; --model {name} names it",
+                dir.display()
+            ));
             return Ok(());
         }
         (Some(name), Some(out)) => (named::fetch(&name?, &|| true)?.folder, out),
         (None, Some(out)) => (args.path, out),
-        (None, None) => return Err(wrong_usage("--out is missing: name the new model directory")),
+        (None, None) => {
+            return Err(wrong_usage(
+                "--out is missing: name the new model directory",
+            ));
+        }
     };
-    let files = TextFiles { vocabularies: args.vocabs, sentencepiece: args.sentencepiece };
+    let files = TextFiles {
+        vocabularies: args.vocabs,
+        sentencepiece: args.sentencepiece,
+    };
     let (format, model) = convert(args.format, &path, &out, &files, args.no_tokenizer)?;
     let (parameters, out) = (model.config.parameter_count(), out.display());
-    note(format_args!("{format}: {parameters} parameters of {} in {out}", path.display()));
+    note(format_args!(
+        "{format}: {parameters} parameters of {} in {out}",
+        path.display()
+    ));
     Ok(())
 }

@@ -27,7 +27,9 @@ pub fn run(args: Args) -> Result<()> {
     model_dir::verify(dir)?;
     let (config, parameters) = model_dir::load_parameters(dir)?;
     let compute = model_dir::load_compute_type(dir)?;
-    let shapes = parameters.into_iter().map(|(name, data)| (name, data.shape().to_vec()));
+    let shapes = parameters
+        .into_iter()
+        .map(|(name, data)| (name, data.shape().to_vec()));
     let shapes: BTreeMap<String, Vec<usize>> = shapes.collect();
     if args.json {
         let value = json!({
@@ -48,7 +50,10 @@ pub fn run(args: Args) -> Result<()> {
     output.line(format_args!("compute     {}", compute.name()))?;
     let fields = config.to_json();
     for (name, value) in fields.as_object().into_iter().flatten() {
-        output.line(format_args!("{name:<19} {}", value.to_string().trim_matches('"')))?;
+        output.line(format_args!(
+            "{name:<19} {}",
+            value.to_string().trim_matches('"')
+        ))?;
     }
     if args.parameters {
         for (name, shape) in shapes {

@@ -79,7 +79,9 @@ impl Computing {
         options: &TranslateOptions,
         languages: [&Option<String>; 2],
     ) -> Result<Value> {
-        let default = models.is_empty().then_some(Path::new(embedded::DEFAULT_MODEL));
+        let default = models
+            .is_empty()
+            .then_some(Path::new(embedded::DEFAULT_MODEL));
         let default = default.map(embedded::model_dir).transpose()?;
         let manifest = |folder: &PathBuf| digest_of_file(&folder.join("manifest.json"));
         Ok(json!({
@@ -103,7 +105,10 @@ struct OneModel {
 
 impl OneModel {
     fn dir(&self) -> Result<&PathBuf> {
-        self.model.as_ref().or(self.named.as_ref()).context("no model")
+        self.model
+            .as_ref()
+            .or(self.named.as_ref())
+            .context("no model")
     }
 }
 
@@ -151,7 +156,10 @@ impl Searching {
                  >>{tag}<<, leave it to chance; name it with --target-language"
             ));
         }
-        let mut options = TranslateOptions { languages, ..translator.options() };
+        let mut options = TranslateOptions {
+            languages,
+            ..translator.options()
+        };
         let search = &mut options.search;
         search.n_best = n_best;
         search.second_search = self.second_search.unwrap_or(search.second_search);
@@ -234,7 +242,9 @@ fn set_texts<'a>(
 /// The texts of the two sides, which are not one pipe.
 fn of_sides<'a>(source: &'a Path, target: Option<&'a Path>) -> Result<Vec<(&'a Path, Side)>> {
     let texts = [(Some(source), Side::Source), (target, Side::Target)];
-    let texts = texts.into_iter().filter_map(|(path, side)| Some((path?, side)));
+    let texts = texts
+        .into_iter()
+        .filter_map(|(path, side)| Some((path?, side)));
     let texts: Vec<(&Path, Side)> = texts.collect();
     check_pipes(texts.iter().map(|(path, _)| *path))?;
     Ok(texts)
@@ -253,7 +263,9 @@ fn corpus(option: &'static str, paths: &[PathBuf]) -> Result<CorpusPaths> {
 fn shortlist(translator: &Translator, path: Option<&Path>) -> Result<Option<Arc<Shortlist>>> {
     let load = |path: &Path| {
         let shortlist = Shortlist::load(path)?;
-        translator.check_shortlist(&shortlist).with_context(|| path.display().to_string())?;
+        translator
+            .check_shortlist(&shortlist)
+            .with_context(|| path.display().to_string())?;
         Ok(Arc::new(shortlist))
     };
     path.map(load).transpose()

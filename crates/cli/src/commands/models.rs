@@ -38,11 +38,24 @@ pub fn run(args: Args) -> Result<()> {
     if all.is_empty() {
         note("no model was fetched yet: burnformer import hf:OWNER/NAME does that");
     }
-    for (folder, Origin { name, revision, licence }) in all {
+    for (
+        folder,
+        Origin {
+            name,
+            revision,
+            licence,
+        },
+    ) in all
+    {
         let megabytes = size(&folder) as f64 / 1e6;
-        let (licence, short) = (licence.as_deref().unwrap_or("not stated"), revision.get(..12));
+        let (licence, short) = (
+            licence.as_deref().unwrap_or("not stated"),
+            revision.get(..12),
+        );
         let short = short.unwrap_or(&revision);
-        print(format_args!("{name}  {short}  {megabytes:.1} MB  licence: {licence}"))?;
+        print(format_args!(
+            "{name}  {short}  {megabytes:.1} MB  licence: {licence}"
+        ))?;
     }
     Ok(())
 }
@@ -64,7 +77,9 @@ fn remove(name: &str) -> Result<()> {
     let parsed =
         ModelName::parse(name).ok_or_else(|| wrong_usage(format_args!("{name}: {form}")))?;
     let name = parsed?;
-    let named = named::all().into_iter().filter(|(_, origin)| origin.name == name.to_string());
+    let named = named::all()
+        .into_iter()
+        .filter(|(_, origin)| origin.name == name.to_string());
     let named: Vec<PathBuf> = named.map(|(folder, _)| folder).collect();
     let bytes: u64 = named.iter().map(|folder| size(folder)).sum();
     for folder in &named {
@@ -73,6 +88,9 @@ fn remove(name: &str) -> Result<()> {
     if !burnformer_hub::remove(&name, &Settings::from_env())? && named.is_empty() {
         bail!("{name}: is not here; `burnformer models` lists what is");
     }
-    note(format_args!("{name}: removed ({:.1} MB, and its download)", bytes as f64 / 1e6));
+    note(format_args!(
+        "{name}: removed ({:.1} MB, and its download)",
+        bytes as f64 / 1e6
+    ));
     Ok(())
 }

@@ -56,5 +56,7 @@ pub fn run(args: Args) -> Result<()> {
 
 fn weights_size(dir: &Path) -> Result<u64> {
     let path = dir.join("model.safetensors");
-    Ok(fs::metadata(&path).with_context(|| path.display().to_string())?.len())
+    Ok(fs::metadata(&path)
+        .with_context(|| path.display().to_string())?
+        .len())
 }

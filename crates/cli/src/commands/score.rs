@@ -56,8 +56,11 @@ pub struct Args {
 pub fn run(args: Args) -> Result<()> {
     let translator = args.computing.load(&args.model)?;
     let tokenizers = translator.tokenizers();
-    let paths: Vec<PathBuf> =
-        [Some(&args.input), args.target.as_ref()].into_iter().flatten().cloned().collect();
+    let paths: Vec<PathBuf> = [Some(&args.input), args.target.as_ref()]
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect();
     let corpus = corpus("--input", &paths)?;
     let options = options(&args, &translator)?;
     let target = args.target.as_ref().unwrap_or(&args.input);
@@ -79,8 +82,10 @@ pub fn run(args: Args) -> Result<()> {
     let (mut tokens, mut total) = (0, 0.0);
     loop {
         let (chunk, failure) = next_chunk(&mut pairs, CHUNK);
-        let (sources, targets): (Vec<&str>, Vec<&str>) =
-            chunk.iter().map(|pair| (pair.source.as_str(), pair.target.as_str())).unzip();
+        let (sources, targets): (Vec<&str>, Vec<&str>) = chunk
+            .iter()
+            .map(|pair| (pair.source.as_str(), pair.target.as_str()))
+            .unzip();
         let sources = tokenizers.source.encode_batch(&sources);
         let targets = tokenizers.target.encode_batch(&targets);
         let (scores, bad) = translator.score_ids_until_error(&sources, &targets, &options);
@@ -101,13 +106,18 @@ pub fn run(args: Args) -> Result<()> {
     part.finish(&mut output, done as u64)?;
     let pairs = counted(done as u64 - part.lines.start, "pair");
     let perplexity = perplexity_of(total, tokens);
-    note(format_args!("{pairs} of {}, perplexity {perplexity:.3}", name(&args.input)));
+    note(format_args!(
+        "{pairs} of {}, perplexity {perplexity:.3}",
+        name(&args.input)
+    ));
     Ok(())
 }
 
 /// The inputs that decide the output, besides the texts.
 fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
-    let mut identity = args.computing.identity(&args.model, options, [&None, &None])?;
+    let mut identity = args
+        .computing
+        .identity(&args.model, options, [&None, &None])?;
     identity["form"] = args.json.into();
     Ok(identity)
 }
@@ -130,7 +140,10 @@ fn write(args: &Args, output: &mut Output, score: &TargetScore, pair: &LinePair)
         }));
     }
     let (total, scaled) = (score.total, score.score);
-    output.line(format_args!("{total:.4}\t{scaled:.4}\t{:.3}", score.perplexity()))
+    output.line(format_args!(
+        "{total:.4}\t{scaled:.4}\t{:.3}",
+        score.perplexity()
+    ))
 }
 
 fn name(path: &Path) -> String {

@@ -57,7 +57,12 @@ pub struct Args {
     cors: Option<String>,
     /// The path under which a proxy shows the server, such as `/mt` [default: the root, or what the
     /// proxy's `X-Forwarded-Prefix` says]
-    #[arg(long, default_value = "", hide_default_value = true, value_name = "PATH")]
+    #[arg(
+        long,
+        default_value = "",
+        hide_default_value = true,
+        value_name = "PATH"
+    )]
     url_prefix: String,
     /// A proxy, or a network of proxies, that tells the address of a client by `X-Forwarded-For`;
     /// may be given several times
@@ -106,7 +111,10 @@ enum Log {
 
 /// Reads an address and a port, or a port of this machine.
 fn address(text: &str) -> Result<SocketAddr, String> {
-    let port = text.strip_prefix("localhost:").or(text.strip_prefix(':')).unwrap_or(text);
+    let port = text
+        .strip_prefix("localhost:")
+        .or(text.strip_prefix(':'))
+        .unwrap_or(text);
     let port = port.parse().map(|port: u16| ([127, 0, 0, 1], port).into());
     port.or_else(|_| text.parse()).map_err(|_| {
         format!("{text:?} is no address with a port: write 127.0.0.1:5000, 0.0.0.0:5000 for all addresses, or 5000")
@@ -115,7 +123,10 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// Reads an address or a network.
 fn network(text: &str) -> Result<IpNet, String> {
-    let address = |_| text.parse().map(|address: IpAddr| address.to_canonical().into());
+    let address = |_| {
+        text.parse()
+            .map(|address: IpAddr| address.to_canonical().into())
+    };
     text.parse().or_else(address).map_err(|_| {
         format!("{text:?} is no address and no network: write 172.30.0.2 or 172.30.0.0/24")
     })
@@ -172,7 +183,9 @@ pub fn run(args: Args) -> Result<()> {
     let server = Server::new(settings(args)?)?;
     start_log(log);
     print(format_args!("listening at http://{}", server.address()?))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     let result = runtime.block_on(server.run(stopped()));
     // Threads that still compute do not hold up the end.
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -204,13 +217,23 @@ fn settings(mut args: Args) -> Result<ServerSettings> {
             characters: args.max_characters,
             time: Duration::from_secs(args.timeout),
             // Every character can take six bytes as an escape of JSON or a form, some twelve.
-            body: args.max_characters.saturating_mul(12).saturating_add(1 << 16),
+            body: args
+                .max_characters
+                .saturating_mul(12)
+                .saturating_add(1 << 16),
             ..Limits::default()
         },
         cache: args.cache << 20,
-        memory: args.max_memory.map_or(u64::MAX, |megabytes| megabytes << 20),
+        memory: args
+            .max_memory
+            .map_or(u64::MAX, |megabytes| megabytes << 20),
         preload: !args.lazy,
-        keys: args.api_keys.as_deref().map(read_keys).transpose()?.unwrap_or_default(),
+        keys: args
+            .api_keys
+            .as_deref()
+            .map(read_keys)
+            .transpose()?
+            .unwrap_or_default(),
         cors: args.cors,
         prefix: args.url_prefix,
         proxies: args.trusted_proxy,
@@ -232,27 +255,45 @@ fn model_source(
     };
     let [glossary, shortlist, memory] =
         [&args.glossary, &args.shortlist, &args.memory].map(|files| files_of_pair(files));
-    let glossary = glossary.first().map(|file| Glossary::load(file)).transpose()?.map(Arc::new);
-    let shortlist = shortlist.first().map(|file| Shortlist::load(file)).transpose()?.map(Arc::new);
+    let glossary = glossary
+        .first()
+        .map(|file| Glossary::load(file))
+        .transpose()?
+        .map(Arc::new);
+    let shortlist = shortlist
+        .first()
+        .map(|file| Shortlist::load(file))
+        .transpose()?
+        .map(Arc::new);
     let languages = [Some(&*pair.source), Some(&*pair.target)];
     let load = || translation_memory::load(&memory, languages).map(Arc::new);
     let memory = (!memory.is_empty()).then(load).transpose()?;
     model_dir::load_config(&dir)?;
     let weights = dir.join("model.safetensors");
-    let bytes = std::fs::metadata(&weights).with_context(|| weights.display().to_string())?.len();
+    let bytes = std::fs::metadata(&weights)
+        .with_context(|| weights.display().to_string())?
+        .len();
     let (name, of) = (dir.clone(), pair.clone());
     let (device, compute) = (device.clone(), args.computing.compute);
     let terms = glossary.clone();
     let engine = move || -> Result<TranslatorEngine, InferError> {
         let translator = Translator::load_as(&[&dir], &device, compute)?;
-        terms.iter().try_for_each(|glossary| translator.check_glossary(glossary))?;
+        terms
+            .iter()
+            .try_for_each(|glossary| translator.check_glossary(glossary))?;
         let engine = TranslatorEngine::new(translator, &of)?.with_memory(memory.clone());
         engine.with_shortlist(shortlist.clone())
     };
     let load = move || -> Result<Arc<dyn Engine>, String> {
         Ok(Arc::new(engine().map_err(|error| error.to_string())?))
     };
-    Ok(ModelSource { pair, name, bytes, glossary, load: Arc::new(load) })
+    Ok(ModelSource {
+        pair,
+        name,
+        bytes,
+        glossary,
+        load: Arc::new(load),
+    })
 }
 
 /// The keys of a file.
@@ -262,7 +303,9 @@ fn read_keys(path: &Path) -> Result<Vec<String>> {
         format!("--api-keys {name}: write one key per line in UTF-8, such as that of `openssl rand -hex 16`")
     })?;
     let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
-    let keys = lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned);
+    let keys = lines
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(str::to_owned);
     let keys: Vec<String> = keys.collect();
     anyhow::ensure!(
         !keys.is_empty(),
@@ -344,20 +387,38 @@ mod tests {
         ] {
             assert_eq!(network(text).unwrap().to_string(), read);
         }
-        for text in ["", "/8", "proxy", "10.0.0.0/33", "10.0.0.0/", "::/129", "10.0.0.1:80"] {
-            assert!(network(text).unwrap_err().contains("172.30.0.0/24"), "{text}");
+        for text in [
+            "",
+            "/8",
+            "proxy",
+            "10.0.0.0/33",
+            "10.0.0.0/",
+            "::/129",
+            "10.0.0.1:80",
+        ] {
+            assert!(
+                network(text).unwrap_err().contains("172.30.0.0/24"),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn a_port_alone_is_one_of_this_machine() {
         for text in ["5501", ":5501", "localhost:5501", "127.0.0.1:5501"] {
-            assert_eq!(address(text).unwrap().to_string(), "127.0.0.1:5501", "{text}");
+            assert_eq!(
+                address(text).unwrap().to_string(),
+                "127.0.0.1:5501",
+                "{text}"
+            );
         }
         assert_eq!(address("0.0.0.0:80").unwrap().to_string(), "0.0.0.0:80");
         assert_eq!(address("[::1]:80").unwrap().to_string(), "[::1]:80");
         for text in ["", "127.0.0.1", "99999", "a:1"] {
-            assert!(address(text).unwrap_err().contains("127.0.0.1:5000"), "{text}");
+            assert!(
+                address(text).unwrap_err().contains("127.0.0.1:5000"),
+                "{text}"
+            );
         }
     }
 }

@@ -35,7 +35,10 @@ pub fn run(args: Args) -> Result<()> {
     let mut settings = load_settings(dir)?;
     if !args.set.is_empty() {
         changeable(std::slice::from_ref(dir))?;
-        settings = args.set.iter().try_fold(settings, |settings, set| changed(&settings, set))?;
+        settings = args
+            .set
+            .iter()
+            .try_fold(settings, |settings, set| changed(&settings, set))?;
         settings.validate().map_err(wrong_usage)?;
         let name = dir.display();
         try_search(dir, settings.clone())
@@ -47,14 +50,22 @@ pub fn run(args: Args) -> Result<()> {
     if args.json {
         return print(serde_json::to_string_pretty(&all)?);
     }
-    let lines = all.as_object().into_iter().flatten().map(|(key, it)| format!("{key} = {it}"));
+    let lines = all
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, it)| format!("{key} = {it}"));
     print(lines.collect::<Vec<_>>().join("\n"))
 }
 
 /// `settings` with the change `set`, which is `KEY=VALUE`; a value that is not JSON is taken as
 /// text.
 fn changed(settings: &SearchSettings, set: &str) -> Result<SearchSettings> {
-    let form = || wrong_usage(format_args!("--set {set}: write KEY=VALUE, such as beam_size=6"));
+    let form = || {
+        wrong_usage(format_args!(
+            "--set {set}: write KEY=VALUE, such as beam_size=6"
+        ))
+    };
     let (key, text) = set.split_once('=').ok_or_else(form)?;
     let mut all = json!(settings);
     let path = path_of(key.trim(), &all)
@@ -68,7 +79,9 @@ fn changed(settings: &SearchSettings, set: &str) -> Result<SearchSettings> {
     }
     serde_json::from_value(all).map_err(|cause| {
         let key = path.split('.').next().unwrap_or_default();
-        wrong_usage(format_args!("--set {set}: {cause}; `burnformer config {key}` explains it"))
+        wrong_usage(format_args!(
+            "--set {set}: {cause}; `burnformer config {key}` explains it"
+        ))
     })
 }
 
@@ -94,7 +107,10 @@ fn path_of(key: &str, all: &Value) -> Result<String, String> {
 /// Returns the model in `models` if it is the only one and its settings can be changed.
 pub fn changeable(models: &[PathBuf]) -> Result<&Path> {
     let [model] = models else {
-        bail!("the settings of one model can be changed, not of {}; name one", models.len())
+        bail!(
+            "the settings of one model can be changed, not of {}; name one",
+            models.len()
+        )
     };
     let (name, shared) = (model.display(), embedded::is_unpacked(model));
     ensure!(
@@ -124,7 +140,10 @@ mod tests {
     fn every_key_takes_the_value_that_it_has() {
         let all = json!(SearchSettings::default());
         for (key, value) in all.as_object().unwrap() {
-            assert_eq!(changed_by(&format!("{key}={value}")), Ok(SearchSettings::default()));
+            assert_eq!(
+                changed_by(&format!("{key}={value}")),
+                Ok(SearchSettings::default())
+            );
         }
     }
 
@@ -139,7 +158,10 @@ mod tests {
             assert_eq!(changed_by(set).unwrap().length_penalty, penalty, "{set}");
         }
         for set in ["sampling.top_k=5", "top_k=5", "sampling={\"top_k\": 5}"] {
-            let sampling = Some(Sampling { top_k: 5, ..Sampling::default() });
+            let sampling = Some(Sampling {
+                top_k: 5,
+                ..Sampling::default()
+            });
             assert_eq!(changed_by(set).unwrap().sampling, sampling, "{set}");
         }
         assert_eq!(changed_by("max_length=null").unwrap().max_length, None);
@@ -157,7 +179,10 @@ mod tests {
             ("sampling.topk=1", "here it is \"sampling.top_k\""),
         ] {
             let message = changed_by(set).unwrap_err();
-            assert!(message.contains(needle) && message.contains(set), "{message}");
+            assert!(
+                message.contains(needle) && message.contains(set),
+                "{message}"
+            );
         }
     }
 }

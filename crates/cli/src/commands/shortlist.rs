@@ -45,7 +45,11 @@ const TRIED: usize = 2000;
 
 /// Learns which target tokens translate which source tokens, and writes the likely ones to `--out`.
 pub fn run(args: Args) -> Result<()> {
-    let settings = Settings { first: args.first, best: args.best, threshold: args.threshold };
+    let settings = Settings {
+        first: args.first,
+        best: args.best,
+        threshold: args.threshold,
+    };
     settings.validate().map_err(wrong_usage)?;
     let corpus = corpus("--train", &args.train)?;
     note_terminal(args.train.iter().map(PathBuf::as_path));
@@ -59,13 +63,20 @@ pub fn run(args: Args) -> Result<()> {
         if lines.is_empty() {
             break;
         }
-        let (sources, targets): (Vec<_>, Vec<_>) =
-            lines.into_iter().map(|pair| (pair.source, pair.target)).unzip();
+        let (sources, targets): (Vec<_>, Vec<_>) = lines
+            .into_iter()
+            .map(|pair| (pair.source, pair.target))
+            .unzip();
         let pairs = encoded(&tokenizers, &sources, &targets);
-        pairs.iter().for_each(|(source, target)| trainer.add(source, target));
+        pairs
+            .iter()
+            .for_each(|(source, target)| trainer.add(source, target));
         tried.extend(pairs.into_iter().take(TRIED - tried.len()));
     }
-    note(format_args!("learning from {}", counted(trainer.pairs(), "pair")));
+    note(format_args!(
+        "learning from {}",
+        counted(trainer.pairs(), "pair")
+    ));
     let shortlist = trainer.finish(&settings)?;
     shortlist.save(&args.out)?;
     let (tokens, covered) = tried_on(&shortlist, &tried);
@@ -86,7 +97,10 @@ fn encoded(
     targets: &[String],
 ) -> Vec<(Vec<u32>, Vec<u32>)> {
     let sources = tokenizers.source.encode_batch(sources);
-    sources.into_iter().zip(tokenizers.target.encode_batch(targets)).collect()
+    sources
+        .into_iter()
+        .zip(tokenizers.target.encode_batch(targets))
+        .collect()
 }
 
 /// The mean number of tokens that `shortlist` allows in the translation of a sentence, and the
@@ -97,9 +111,15 @@ fn tried_on(shortlist: &Shortlist, pairs: &[(Vec<u32>, Vec<u32>)]) -> (f64, f64)
         let tokens = shortlist.tokens_for(source);
         allowed += tokens.len();
         all += target.len();
-        found += target.iter().filter(|id| tokens.binary_search(id).is_ok()).count();
+        found += target
+            .iter()
+            .filter(|id| tokens.binary_search(id).is_ok())
+            .count();
     }
-    (allowed as f64 / pairs.len().max(1) as f64, found as f64 / all.max(1) as f64)
+    (
+        allowed as f64 / pairs.len().max(1) as f64,
+        found as f64 / all.max(1) as f64,
+    )
 }
 
 #[cfg(test)]

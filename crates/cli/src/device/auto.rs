@@ -26,10 +26,16 @@ pub fn choose() -> Result<Device> {
     }
     let gpus: Vec<Found> = Backend::all().flat_map(gpus_of).collect();
     if gpus.is_empty() {
-        note(format_args!("device: cpu (no GPU answers; `burnformer devices` says more)"));
+        note(format_args!(
+            "device: cpu (no GPU answers; `burnformer devices` says more)"
+        ));
     }
-    let rated = gpus.into_iter().filter_map(|gpu| Some((tested(&gpu)?.gflops, gpu)));
-    let Some((rate, gpu)) = rated.max_by(|a, b| a.0.total_cmp(&b.0)) else { return Ok(cpu) };
+    let rated = gpus
+        .into_iter()
+        .filter_map(|gpu| Some((tested(&gpu)?.gflops, gpu)));
+    let Some((rate, gpu)) = rated.max_by(|a, b| a.0.total_cmp(&b.0)) else {
+        return Ok(cpu);
+    };
     let of_cpu = in_process(&cpu).map_or(0.0, |verdict| verdict.gflops);
     if of_cpu >= rate {
         note(format_args!(
@@ -49,12 +55,22 @@ pub fn choose() -> Result<Device> {
 /// second.
 fn has_gpu() -> bool {
     let nodes = ["/dev/dri", "/dev/nvidiactl", "/dev/dxg", "/dev/kfd"];
-    !cfg!(target_os = "linux") || nodes.into_iter().any(|node| std::path::Path::new(node).exists())
+    !cfg!(target_os = "linux")
+        || nodes
+            .into_iter()
+            .any(|node| std::path::Path::new(node).exists())
 }
 
 fn gpus_of(backend: Backend) -> Vec<Found> {
-    let found = if backend.is_cpu() { Vec::new() } else { backend.found() };
-    found.into_iter().filter(|found| !found.is_software).collect()
+    let found = if backend.is_cpu() {
+        Vec::new()
+    } else {
+        backend.found()
+    };
+    found
+        .into_iter()
+        .filter(|found| !found.is_software)
+        .collect()
 }
 
 /// The result of the self-test of `gpu`, from now or from an earlier start of this program. A
@@ -76,7 +92,10 @@ fn tested(gpu: &Found) -> Option<Verdict> {
             Some(verdict)
         }
         Err(cause) => {
-            note(format_args!("device: {} ({}) is left out: {cause}", gpu.name, gpu.part));
+            note(format_args!(
+                "device: {} ({}) is left out: {cause}",
+                gpu.name, gpu.part
+            ));
             None
         }
     }
@@ -86,8 +105,19 @@ fn tested(gpu: &Found) -> Option<Verdict> {
 /// program, the device and its driver.
 fn memo(gpu: &Found) -> Option<PathBuf> {
     let exe = std::env::current_exe().ok()?.metadata().ok()?;
-    let built = exe.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
-    let what = format!("{built} {} {} {} {:?}", exe.len(), gpu.name, gpu.part, gpu.driver);
+    let built = exe
+        .modified()
+        .ok()?
+        .duration_since(UNIX_EPOCH)
+        .ok()?
+        .as_nanos();
+    let what = format!(
+        "{built} {} {} {} {:?}",
+        exe.len(),
+        gpu.name,
+        gpu.part,
+        gpu.driver
+    );
     let hash = Sha256::digest(what);
     Some(burnformer_train::user_cache().join(format!("device-{hash:.16x}.json")))
 }
@@ -144,12 +174,23 @@ mod tests {
 
     #[test]
     fn a_device_number_that_is_not_there_says_how_many_there_are() {
-        let error = DeviceName::Of(Backend::Cpu, 1).open().unwrap_err().to_string();
+        let error = DeviceName::Of(Backend::Cpu, 1)
+            .open()
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("cpu has 1 device here"), "{error}");
     }
 
     #[test]
     fn the_cpu_may_be_named_twice() {
-        assert_eq!("cpu,cpu".parse::<DeviceNames>().unwrap().open().unwrap().len(), 2);
+        assert_eq!(
+            "cpu,cpu"
+                .parse::<DeviceNames>()
+                .unwrap()
+                .open()
+                .unwrap()
+                .len(),
+            2
+        );
     }
 }

@@ -55,11 +55,20 @@ impl Backend {
             Self::NdArray => ("ndarray", [cfg!(feature = "ndarray"), true], ""),
             Self::Wgpu => ("wgpu", [cfg!(feature = "wgpu"), true], NO_ADAPTER),
             Self::Vulkan => ("vulkan", [cfg!(feature = "vulkan"), !MAC], NO_ADAPTER),
-            Self::Metal => ("metal", [cfg!(feature = "metal"), MAC], "no Metal device answers"),
+            Self::Metal => (
+                "metal",
+                [cfg!(feature = "metal"), MAC],
+                "no Metal device answers",
+            ),
             Self::Cuda => ("cuda", [cfg!(feature = "cuda"), !MAC], NO_NVIDIA),
             Self::Rocm => ("rocm", [cfg!(feature = "rocm"), linux], NO_AMD),
         };
-        Facts { name, is_built_in, is_of_this_system, remedy }
+        Facts {
+            name,
+            is_built_in,
+            is_of_this_system,
+            remedy,
+        }
     }
 
     /// Returns whether the backend computes on the CPU.
@@ -78,15 +87,22 @@ impl FromStr for Backend {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::all().find(|backend| backend.facts().name == text).ok_or_else(|| {
-            let names = names_of(Self::all());
-            format!("`{text}` is not a device; there are auto, {names} (the first) and NAME:INDEX")
-        })
+        Self::all()
+            .find(|backend| backend.facts().name == text)
+            .ok_or_else(|| {
+                let names = names_of(Self::all());
+                format!(
+                    "`{text}` is not a device; there are auto, {names} (the first) and NAME:INDEX"
+                )
+            })
     }
 }
 
 fn names_of(backends: impl Iterator<Item = Backend>) -> String {
-    backends.map(|backend| backend.facts().name).collect::<Vec<_>>().join(", ")
+    backends
+        .map(|backend| backend.facts().name)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The names of the backends in this build.

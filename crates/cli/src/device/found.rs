@@ -42,7 +42,11 @@ impl Found {
 fn adds(device: &Device) -> Result<(), String> {
     let sum = (Tensor::<1>::ones([2], device) + 1.0).into_data();
     let sum: Vec<f32> = sum.iter().collect();
-    if sum == [2.0, 2.0] { Ok(()) } else { Err(format!("it says that 1 + 1 = {sum:?}")) }
+    if sum == [2.0, 2.0] {
+        Ok(())
+    } else {
+        Err(format!("it says that 1 + 1 = {sum:?}"))
+    }
 }
 
 impl Backend {
@@ -58,7 +62,11 @@ impl Backend {
             built_in(),
         );
         let found = self.found();
-        ensure!(!found.is_empty(), "there is no device {self}: {}", self.facts().remedy);
+        ensure!(
+            !found.is_empty(),
+            "there is no device {self}: {}",
+            self.facts().remedy
+        );
         Ok(found)
     }
 
@@ -82,7 +90,10 @@ fn cpu(backend: Backend, device: Device) -> Found {
     let model = processor().unwrap_or_else(|| std::env::consts::ARCH.into());
     Found {
         name: DeviceName::Of(backend, 0),
-        part: format!("{model}, {threads} thread{}", if threads == 1 { "" } else { "s" }),
+        part: format!(
+            "{model}, {threads} thread{}",
+            if threads == 1 { "" } else { "s" }
+        ),
         driver: None,
         is_software: false,
         device,

@@ -53,20 +53,26 @@ pub fn found(backend: Backend) -> Vec<Found> {
 fn cards(backend: Backend, kind: DeviceType) -> Vec<Found> {
     let list = || {
         let devices = Device::enumerate(kind).into_vec();
-        Ok(devices.into_iter().map(|device| (device.identity(), device)).collect::<Vec<_>>())
+        Ok(devices
+            .into_iter()
+            .map(|device| (device.identity(), device))
+            .collect::<Vec<_>>())
     };
     // A driver that is half installed makes its bindings panic.
     let listed = super::guard::quietly(list).unwrap_or_else(|cause| {
         say(format_args!("{backend} does not answer: {cause}"));
         Vec::new()
     });
-    let found = listed.into_iter().enumerate().map(|(index, (identity, device))| Found {
-        name: DeviceName::Of(backend, index),
-        part: identity.map_or_else(|| backend.to_string(), |identity| identity.name),
-        driver: None,
-        is_software: false,
-        device,
-    });
+    let found = listed
+        .into_iter()
+        .enumerate()
+        .map(|(index, (identity, device))| Found {
+            name: DeviceName::Of(backend, index),
+            part: identity.map_or_else(|| backend.to_string(), |identity| identity.name),
+            driver: None,
+            is_software: false,
+            device,
+        });
     found.collect()
 }
 
@@ -94,13 +100,17 @@ mod adapters {
         let lists = interfaces(backend).iter().map(|&interface| list(interface));
         let mut lists: Vec<Vec<AdapterInfo>> = lists.filter(|list| !list.is_empty()).collect();
         // Burn takes the first interface with a GPU, else the first with anything.
-        let best = lists.iter().position(|list| list.iter().any(|info| !is_software(info)));
+        let best = lists
+            .iter()
+            .position(|list| list.iter().any(|info| !is_software(info)));
         if lists.is_empty() {
             return Vec::new();
         }
         let mut infos = lists.swap_remove(best.unwrap_or(0));
         infos.sort_by_key(|info| rank(info.device_type));
-        (0..infos.len()).map(|index| describe(backend, &infos, index)).collect()
+        (0..infos.len())
+            .map(|index| describe(backend, &infos, index))
+            .collect()
     }
 
     fn list(interface: wgpu::Backend) -> Vec<AdapterInfo> {
@@ -130,7 +140,10 @@ mod adapters {
     /// The way in which Burn selects `infos[index]`: by its kind, and its number within the kind.
     fn selector(infos: &[AdapterInfo], index: usize) -> DeviceKind {
         let kind = infos[index].device_type;
-        let nth = infos[..index].iter().filter(|info| info.device_type == kind).count();
+        let nth = infos[..index]
+            .iter()
+            .filter(|info| info.device_type == kind)
+            .count();
         match kind {
             DeviceType::DiscreteGpu => DeviceKind::DiscreteGpu(nth),
             DeviceType::IntegratedGpu => DeviceKind::IntegratedGpu(nth),

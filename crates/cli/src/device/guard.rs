@@ -39,7 +39,11 @@ pub fn guarded<T>(advice: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
         if !is_foreign() {
             resume_unwind(panic);
         }
-        let advice = if advice.is_empty() { String::new() } else { format!("; {advice}") };
+        let advice = if advice.is_empty() {
+            String::new()
+        } else {
+            format!("; {advice}")
+        };
         Err(anyhow!("the device failed: {}{advice}", cause(&*panic)))
     })
 }
@@ -56,12 +60,17 @@ pub fn quietly<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String>
 /// The message of a panic.
 pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it panics")
+    text.or(panic.downcast_ref::<&str>().copied())
+        .unwrap_or("it panics")
 }
 
 /// The first line of the message of a panic.
 fn cause(panic: &(dyn Any + Send)) -> String {
-    panic_text(panic).lines().next().unwrap_or_default().to_owned()
+    panic_text(panic)
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 #[cfg(test)]

@@ -40,7 +40,11 @@ pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
     let matrix = |seed, scale: f32| {
         let values: Vec<f32> = values(seed).map(|value| value * scale).collect();
         let matrix = Tensor::<2>::from_data(TensorData::new(values, [size, size]), &device);
-        if rounds_itself { matrix } else { matrix.cast(precision.dtype()) }
+        if rounds_itself {
+            matrix
+        } else {
+            matrix.cast(precision.dtype())
+        }
     };
     let (a, b) = (matrix(1, 1.0), matrix(2, 1.0 / size as f32));
     // As in a model, the input of each product is the result of the previous one. The host reads
@@ -51,7 +55,9 @@ pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
     };
     let four = || {
         let last = (0..4).fold(a.clone(), |x, _| product(x));
-        last.slice([0..1, 0..1]).cast(FloatDType::F32).into_scalar::<f32>()
+        last.slice([0..1, 0..1])
+            .cast(FloatDType::F32)
+            .into_scalar::<f32>()
     };
     four();
     let start = Instant::now();

@@ -41,7 +41,9 @@ pub fn prepare_within(program: Vec<std::ffi::OsString>) {
 /// In a process that [`in_child`] started: tests the device, prints the verdict as JSON and ends
 /// the process.
 fn answer_parent() {
-    let Some(name) = std::env::var(self_test::SELF_TEST).ok() else { return };
+    let Some(name) = std::env::var(self_test::SELF_TEST).ok() else {
+        return;
+    };
     let opened = quietly(|| {
         let name: DeviceName = name.parse()?;
         name.open().map_err(|cause| format!("{cause:#}"))

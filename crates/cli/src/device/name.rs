@@ -25,7 +25,10 @@ impl FromStr for DeviceName {
         }
         let (backend, index) = text.split_once(':').unwrap_or((text, "0"));
         let wrong = || format!("`{index}` in `{text}` is not a device number, such as 0");
-        Ok(Self::Of(backend.parse()?, index.parse().map_err(|_| wrong())?))
+        Ok(Self::Of(
+            backend.parse()?,
+            index.parse().map_err(|_| wrong())?,
+        ))
     }
 }
 

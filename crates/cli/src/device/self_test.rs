@@ -45,9 +45,10 @@ pub fn in_process(device: &Device) -> Result<Verdict, String> {
         });
         let difference = difference.fold(0.0, nan_max);
         match difference <= TOLERANCE {
-            true => {
-                Ok(Verdict { difference, gflops: matmul::rate(device, Precision::Float32, SIZE) })
-            }
+            true => Ok(Verdict {
+                difference,
+                gflops: matmul::rate(device, Precision::Float32, SIZE),
+            }),
             false => Err(format!("it differs from the CPU by {difference:.1e}")),
         }
     })
@@ -66,7 +67,9 @@ pub(super) fn set_program(command: Vec<OsString>) {
 /// The command line of a new process of this program.
 fn program() -> Result<Command, String> {
     let Some([exe, args @ ..]) = PROGRAM.get().map(Vec::as_slice) else {
-        return Ok(Command::new(std::env::current_exe().map_err(|e| e.to_string())?));
+        return Ok(Command::new(
+            std::env::current_exe().map_err(|e| e.to_string())?,
+        ));
     };
     let mut command = Command::new(exe);
     command.args(args);
@@ -79,7 +82,10 @@ fn program() -> Result<Command, String> {
 /// # Errors
 /// Returns a message with the failure.
 pub fn in_child(name: &DeviceName) -> Result<Verdict, String> {
-    let output = program()?.env(SELF_TEST, name.to_string()).stdin(Stdio::null()).output();
+    let output = program()?
+        .env(SELF_TEST, name.to_string())
+        .stdin(Stdio::null())
+        .output();
     let output = output.map_err(|e| e.to_string())?;
     serde_json::from_slice(&output.stdout).map_err(|_| format!("it crashes ({})", output.status))?
 }
@@ -88,8 +94,10 @@ pub fn in_child(name: &DeviceName) -> Result<Verdict, String> {
 /// Transformer.
 fn loss_and_gradients(device: &Device) -> Vec<f32> {
     let device = device.clone().autodiff();
-    let config =
-        TransformerConfig { dropout: 0.1, ..TransformerConfig::tiny(40).with_width(32, 2) };
+    let config = TransformerConfig {
+        dropout: 0.1,
+        ..TransformerConfig::tiny(40).with_width(32, 2)
+    };
     let model = config.init(1, &device).expect("a valid configuration");
     let source = ids([[5, 9, 12, 33, 2], [7, 30, 2, 0, 0]], &device);
     let input = ids([[1, 8, 11, 20, 6], [1, 17, 4, 0, 0]], &device);
@@ -110,7 +118,11 @@ fn ids<const L: usize>(rows: [[i32; L]; 2], device: &Device) -> Tensor<2, Int> {
 
 /// The larger of two numbers; NaN if one of them is NaN.
 fn nan_max(a: f64, b: f64) -> f64 {
-    if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
+    if a.is_nan() || b.is_nan() {
+        f64::NAN
+    } else {
+        a.max(b)
+    }
 }
 
 #[cfg(test)]

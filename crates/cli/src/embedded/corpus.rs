@@ -26,7 +26,10 @@ pub fn fill(data: &mut DataSettings) {
 /// The names of all embedded texts in the form that a configuration uses.
 pub fn entries() -> Vec<String> {
     let entry = |name: &str| TextName::Embedded(format!("{CORPUS}/{name}")).to_entry();
-    FILES.iter().map(|(name, _)| entry(name).display().to_string()).collect()
+    FILES
+        .iter()
+        .map(|(name, _)| entry(name).display().to_string())
+        .collect()
 }
 
 /// The file of the embedded text `name` in `cache`, where it is unpacked if it is missing. `None`
@@ -35,7 +38,9 @@ pub fn entries() -> Vec<String> {
 /// # Errors
 /// Returns an error if the file cannot be written.
 pub fn find(name: &str, cache: &Path) -> Result<Option<PathBuf>> {
-    let within = name.strip_prefix(CORPUS).and_then(|rest| rest.strip_prefix('/'));
+    let within = name
+        .strip_prefix(CORPUS)
+        .and_then(|rest| rest.strip_prefix('/'));
     let Some((name, bytes)) = FILES.iter().find(|(known, _)| Some(*known) == within) else {
         return Ok(None);
     };
@@ -74,7 +79,9 @@ mod tests {
         let cache = tempfile::tempdir().unwrap();
         let find = |entry: &str| {
             let name = TextName::parse("data.train", Path::new(entry)).unwrap();
-            let TextName::Embedded(name) = name else { panic!("{name:?}") };
+            let TextName::Embedded(name) = name else {
+                panic!("{name:?}")
+            };
             super::find(&name, cache.path()).unwrap()
         };
         assert_eq!(entries().len(), 6);
@@ -91,12 +98,18 @@ mod tests {
 
     #[test]
     fn the_corpus_stands_in_for_what_is_not_named() {
-        let mut data = DataSettings { valid: vec!["named.tsv".into()], ..DataSettings::default() };
+        let mut data = DataSettings {
+            valid: vec!["named.tsv".into()],
+            ..DataSettings::default()
+        };
         fill(&mut data);
         assert_eq!(data.train[0], Path::new("embedded:tatoeba-de-en/train.de"));
         assert_eq!(data.valid, [Path::new("named.tsv")]);
         assert_eq!(data.test[1], Path::new("embedded:tatoeba-de-en/test.en"));
-        let mut named = DataSettings { train: vec!["named.tsv".into()], ..DataSettings::default() };
+        let mut named = DataSettings {
+            train: vec!["named.tsv".into()],
+            ..DataSettings::default()
+        };
         fill(&mut named);
         assert!(
             named.valid.is_empty() && named.test.is_empty(),

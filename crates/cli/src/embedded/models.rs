@@ -56,7 +56,10 @@ pub fn default_model() -> Result<PathBuf> {
 
 /// The folder of the model in `cache`. Another version of the program has another folder.
 fn unpacked(pair: &str, files: &[ModelFile], cache: &Path) -> Result<PathBuf> {
-    let manifest = files.iter().find(|(name, _)| *name == "manifest.json").map(|(_, bytes)| bytes);
+    let manifest = files
+        .iter()
+        .find(|(name, _)| *name == "manifest.json")
+        .map(|(_, bytes)| bytes);
     let version = Sha256::digest(manifest.context("a model without a manifest")?);
     let folder = cache.join("models").join(format!("{pair}-{version:.8x}"));
     for (name, bytes) in files {
@@ -96,8 +99,16 @@ mod tests {
 
     #[test]
     fn a_folder_is_itself_and_an_unknown_name_an_error() {
-        assert_eq!(model_dir(Path::new("runs/mine")).unwrap(), Path::new("runs/mine"));
-        let error = model_dir(Path::new("embedded:de-fr")).unwrap_err().to_string();
-        assert!(error.contains("de-fr") && error.contains("embedded:de-en"), "{error}");
+        assert_eq!(
+            model_dir(Path::new("runs/mine")).unwrap(),
+            Path::new("runs/mine")
+        );
+        let error = model_dir(Path::new("embedded:de-fr"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("de-fr") && error.contains("embedded:de-en"),
+            "{error}"
+        );
     }
 }

@@ -54,7 +54,11 @@ impl Part {
     ) -> Result<Option<Self>> {
         let (Some(shard), Some(out)) = (args.shard, output) else {
             let output = output.map(Path::to_owned);
-            return Ok(Some(Self { lines: 0..u64::MAX, output, made_from: None }));
+            return Ok(Some(Self {
+                lines: 0..u64::MAX,
+                output,
+                made_from: None,
+            }));
         };
         let paths: Vec<&Path> = texts.iter().map(|&(path, _)| path).collect();
         check_name(out, &paths)?;
@@ -66,8 +70,10 @@ impl Part {
         let lines = shard.lines_of(all, chunk as u64);
         let mut made_from =
             json!({ "lines": [lines.start, lines.end], "program": env!("CARGO_PKG_VERSION") });
-        let bytes: Vec<Option<u64>> =
-            paths.iter().map(|path| Some(path.metadata().ok()?.len())).collect();
+        let bytes: Vec<Option<u64>> = paths
+            .iter()
+            .map(|path| Some(path.metadata().ok()?.len()))
+            .collect();
         made_from[TEXT] = json!([all, bytes]);
         made_from["text"] = digest_of_lines(texts, &lines)?.into();
         made_from["model or option"] = identity()?;
@@ -75,7 +81,9 @@ impl Part {
         let name = path.display();
         match what_differs(&path, &made_from)? {
             Some(differs) if differs.is_empty() => {
-                note(format_args!("{name}: is done already; remove it to do it again"));
+                note(format_args!(
+                    "{name}: is done already; remove it to do it again"
+                ));
                 return Ok(None);
             }
             Some(differs) => note(format_args!("{name}: is done again: {differs}")),
@@ -84,7 +92,11 @@ impl Part {
                 note(format_args!("{name}: {lines} from line {} on", start + 1));
             }
         }
-        Ok(Some(Self { lines, output: Some(path), made_from: Some(made_from) }))
+        Ok(Some(Self {
+            lines,
+            output: Some(path),
+            made_from: Some(made_from),
+        }))
     }
 
     /// The number of lines, if it is known.
@@ -113,9 +125,12 @@ impl Part {
         output.flush()?;
         self.made_from.as_ref().map_or(Ok(()), |_| {
             self.complete(end, |path| {
-                let Some(file) = output.take_unfinished()? else { return Ok(None) };
+                let Some(file) = output.take_unfinished()? else {
+                    return Ok(None);
+                };
                 let digest = digest_of_file(file.path())?;
-                file.publish(path).with_context(|| unwritable(path.display()))?;
+                file.publish(path)
+                    .with_context(|| unwritable(path.display()))?;
                 Ok(Some(digest))
             })
         })
@@ -133,7 +148,9 @@ impl Part {
         end: u64,
         publish: impl FnOnce(&Path) -> Result<Option<String>>,
     ) -> Result<()> {
-        let Some(path) = &self.output else { return Ok(()) };
+        let Some(path) = &self.output else {
+            return Ok(());
+        };
         if self.made_from.is_some() && end != self.lines.end {
             bail!(
                 "the text ended at line {end}, and had line {} when the lines were counted; \
@@ -160,18 +177,31 @@ pub fn length(lines: &Range<u64>) -> usize {
 /// Returns an error if an output is missing or does not match its stamp, or if the outputs are not
 /// the parts of one text, made with the same model and options.
 pub fn outputs(out: &Path, count: u64) -> Result<Vec<PathBuf>> {
-    let paths: Vec<PathBuf> = (1..=count).map(|number| Shard { number, count }.path(out)).collect();
-    let missing: Vec<_> = paths.iter().filter(|it| !it.is_file()).map(|it| it.display()).collect();
+    let paths: Vec<PathBuf> = (1..=count)
+        .map(|number| Shard { number, count }.path(out))
+        .collect();
+    let missing: Vec<_> = paths
+        .iter()
+        .filter(|it| !it.is_file())
+        .map(|it| it.display())
+        .collect();
     if let [first, ..] = &missing[..] {
         let all = counted(count, "shard");
-        bail!("{first}: is missing ({} of {all}); start what is missing again", missing.len());
+        bail!(
+            "{first}: is missing ({} of {all}); start what is missing again",
+            missing.len()
+        );
     }
     let mut before = json!({});
     for path in &paths {
         let made_from = trusted(path)?;
         let is_first = before["lines"].is_null();
         let same = |key: &str| is_first || before[key] == made_from[key];
-        let end = if is_first { json!(0) } else { before["lines"][1].clone() };
+        let end = if is_first {
+            json!(0)
+        } else {
+            before["lines"][1].clone()
+        };
         let what = match made_from["lines"][0] == end {
             _ if !(same("program") && same("model or option")) => "by another model or option",
             false => "of other lines",

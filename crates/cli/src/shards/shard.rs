@@ -65,9 +65,9 @@ impl Shard {
             (_, 0) => Err(format!(
                 "shards are numbered from 1 to {count}, so there is no shard 0; number a Slurm array by --array=1-{count}"
             )),
-            _ if number > count => {
-                Err(format!("there is no shard {number} of {count}; I goes from 1 to {count}"))
-            }
+            _ if number > count => Err(format!(
+                "there is no shard {number} of {count}; I goes from 1 to {count}"
+            )),
             _ => Ok(Self { number, count }),
         }
     }
@@ -101,11 +101,18 @@ fn number_from(variable: impl Fn(&str) -> Option<String>) -> Result<u64, String>
         [(name, first, value)] => {
             // Slurm's numbers are used as they are, so that 0 is refused: it is of an array that
             // ends too early.
-            let number = value.parse::<u64>().ok().and_then(|it| it.checked_add(1 - first));
+            let number = value
+                .parse::<u64>()
+                .ok()
+                .and_then(|it| it.checked_add(1 - first));
             number.ok_or_else(|| format!("{name} is {value:?}, which is not a number of a shard"))
         }
         found => {
-            let set = if found.is_empty() { "neither is" } else { "both are" };
+            let set = if found.is_empty() {
+                "neither is"
+            } else {
+                "both are"
+            };
             Err(format!(
                 "auto takes I from SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX, and {set} set; \
                  write I itself, as in 1/4"
@@ -153,9 +160,17 @@ mod tests {
         assert_eq!(parse("auto/4", &[(slurm, "4")]), Ok((4, 4)));
         assert_eq!(parse("auto/4", &[(kubernetes, "0")]), Ok((1, 4)));
         assert_eq!(parse("auto/4", &[(kubernetes, "3")]), Ok((4, 4)));
-        assert_eq!(parse("2/4", &[(slurm, "4")]), Ok((2, 4)), "what is written counts");
+        assert_eq!(
+            parse("2/4", &[(slurm, "4")]),
+            Ok((2, 4)),
+            "what is written counts"
+        );
         // A failed task that is submitted again alone is still the same shard.
-        let alone = [(slurm, "3"), ("SLURM_ARRAY_TASK_COUNT", "1"), ("SLURM_ARRAY_TASK_MIN", "3")];
+        let alone = [
+            (slurm, "3"),
+            ("SLURM_ARRAY_TASK_COUNT", "1"),
+            ("SLURM_ARRAY_TASK_MIN", "3"),
+        ];
         assert_eq!(parse("auto/4", &alone), Ok((3, 4)));
         for (environment, remedy) in [
             (&[(slurm, "0")][..], "--array=1-4"),
@@ -163,7 +178,10 @@ mod tests {
             (&[(kubernetes, "4")], "from 1 to 4"),
             (&[(slurm, "1"), (kubernetes, "0")], "both"),
             (&[(slurm, "one")], "which is not a number"),
-            (&[(kubernetes, "18446744073709551615")], "which is not a number"),
+            (
+                &[(kubernetes, "18446744073709551615")],
+                "which is not a number",
+            ),
         ] {
             let message = parse("auto/4", environment).unwrap_err();
             assert!(message.contains(remedy), "{environment:?}: {message}");
@@ -172,8 +190,9 @@ mod tests {
 
     #[test]
     fn the_shards_are_the_chunks_in_order_and_differ_by_one_chunk_at_most() {
-        for (all, chunk) in
-            [0, 1, 2, 5, 7, 100, u64::MAX].into_iter().flat_map(|all| [(all, 1), (all, 3)])
+        for (all, chunk) in [0, 1, 2, 5, 7, 100, u64::MAX]
+            .into_iter()
+            .flat_map(|all| [(all, 1), (all, 3)])
         {
             for count in [1, 2, 3, 7, 64] {
                 let parts = (1..=count).map(|number| Shard { number, count }.lines_of(all, chunk));

@@ -31,7 +31,9 @@ pub(super) fn what_differs(path: &Path, made_from: &Value) -> Result<Option<Stri
     }
     let stamp = fs::read_to_string(stamp_of(path)).unwrap_or_default();
     let Ok(stamp) = serde_json::from_str::<Value>(&stamp) else {
-        return Ok(Some("the file that says what it was made from is missing or damaged".into()));
+        return Ok(Some(
+            "the file that says what it was made from is missing or damaged".into(),
+        ));
     };
     // A number may differ in its last digit from the text that it is written as.
     let made_from: Value = serde_json::from_str(&made_from.to_string())?;

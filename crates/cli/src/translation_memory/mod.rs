@@ -24,7 +24,10 @@ pub fn load(files: &[PathBuf], languages: [Option<&str>; 2]) -> Result<Translati
     let mut memory = TranslationMemory::default();
     let mut add = |[source, target]: &Pair| memory.push(source, target);
     read(files, languages, &mut |unit| {
-        unit.sentences.iter().filter(|_| unit.is_parallel).for_each(&mut add);
+        unit.sentences
+            .iter()
+            .filter(|_| unit.is_parallel)
+            .for_each(&mut add);
         // As the file has it, with its markup.
         add(&unit.whole);
     })?;
@@ -73,7 +76,10 @@ impl Counts {
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counts = self.0.iter().map(|(reason, count)| format!("{count} {reason}"));
+        let counts = self
+            .0
+            .iter()
+            .map(|(reason, count)| format!("{count} {reason}"));
         f.write_str(&counts.collect::<Vec<_>>().join(", "))
     }
 }
@@ -92,7 +98,13 @@ pub fn read(
     take: &mut dyn FnMut(Unit),
 ) -> Result<Counts> {
     let (words, counts) = Default::default();
-    let mut reader = Reader { languages, file: 0, words, counts, take };
+    let mut reader = Reader {
+        languages,
+        file: 0,
+        words,
+        counts,
+        take,
+    };
     let mut rest = files;
     while let [file, after @ ..] = rest {
         rest = reader.file(file, after)?;
@@ -116,17 +128,27 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// Reads `file`, which may be one of a pair with the first of `rest`, and returns the others.
     fn file<'r>(&mut self, file: &Path, rest: &'r [PathBuf]) -> Result<&'r [PathBuf]> {
-        let stem = match file.extension().is_some_and(|end| end == "gz" || end == "zst") {
+        let stem = match file
+            .extension()
+            .is_some_and(|end| end == "gz" || end == "zst")
+        {
             true => file.with_extension(""),
             false => file.into(),
         };
-        let extension = stem.extension().and_then(|end| end.to_str()).unwrap_or_default();
+        let extension = stem
+            .extension()
+            .and_then(|end| end.to_str())
+            .unwrap_or_default();
         let format = Format::from_extension(extension).filter(|format| format.has_translations());
         if format == Some(Format::Tmx) {
             let (text, languages) = (open_bytes(file)?, self.languages);
             let found = stream_tmx(text, languages, &mut |message| self.message(message));
             let [from, _] = found.with_context(|| file.display().to_string())?;
-            ensure!(from.is_some(), "{}: no unit; export the memory as TMX 1.4", file.display());
+            ensure!(
+                from.is_some(),
+                "{}: no unit; export the memory as TMX 1.4",
+                file.display()
+            );
         } else if let Some(format) = format {
             self.catalogue(file, format)?;
         } else if extension.eq_ignore_ascii_case("csv") || is_tsv(file) && is_wide(file)? {
@@ -150,7 +172,9 @@ impl Reader<'_> {
     /// the source language.
     fn check_direction(&mut self, file: &Path) -> Result<()> {
         let words = mem::take(&mut self.words);
-        let [Some(from), Some(to)] = self.languages else { return Ok(()) };
+        let [Some(from), Some(to)] = self.languages else {
+            return Ok(());
+        };
         let sure = words.map(|it| detect([&*it], &[from, to]).filter(|it| it.confidence >= SURE));
         ensure!(
             from == to || sure.map(|it| Some(it?.language)) != [to, from].map(|it| Some(it.into())),
@@ -166,7 +190,10 @@ impl Reader<'_> {
         let text = whole_documents::read(file, format.name())?.text;
         let catalogue =
             Catalogue::read(&text, format, self.languages).with_context(|| name.to_string())?;
-        catalogue.messages.into_iter().for_each(|message| self.message(message));
+        catalogue
+            .messages
+            .into_iter()
+            .for_each(|message| self.message(message));
         Ok(())
     }
 
@@ -198,7 +225,12 @@ impl Reader<'_> {
         let tables = SEPARATORS.map(|separator| rows(text, separator, true));
         let pairs =
             |rows: &Vec<(u64, Vec<String>)>| rows.iter().filter(|(_, row)| row.len() == 2).count();
-        for (line, row) in tables.into_iter().rev().max_by_key(pairs).unwrap_or_default() {
+        for (line, row) in tables
+            .into_iter()
+            .rev()
+            .max_by_key(pairs)
+            .unwrap_or_default()
+        {
             let found = row.len();
             let Ok(pair) = Pair::try_from(row) else {
                 bail!(
@@ -215,7 +247,11 @@ impl Reader<'_> {
     /// one pair.
     fn add(&mut self, whole: Pair, time: String) {
         self.counts.add("messages read", 1);
-        let words = self.words.iter_mut().zip(&whole).filter(|(words, _)| words.len() < MOST_BYTES);
+        let words = self
+            .words
+            .iter_mut()
+            .zip(&whole)
+            .filter(|(words, _)| words.len() < MOST_BYTES);
         words.for_each(|(words, side)| words.extend([side, "\n"]));
         let sentences = |side: usize| Document::sentences(&whole[side], self.languages[side]);
         let [source, target] = [sentences(0), sentences(1)];
@@ -224,12 +260,21 @@ impl Reader<'_> {
             true => source.into_iter().zip(target).map(Pair::from).collect(),
             false => vec![[source.join(" "), target.join(" ")]],
         };
-        (self.take)(Unit { whole, sentences, is_parallel, file: self.file, time });
+        (self.take)(Unit {
+            whole,
+            sentences,
+            is_parallel,
+            file: self.file,
+            time,
+        });
     }
 }
 
 /// Returns whether `table` is in UTF-16, the "Unicode text" of spreadsheets, in which they quote.
 fn is_wide(table: &Path) -> Result<bool> {
     Ok(!is_pipe(table)
-        && matches!(open_bytes(table)?.fill_buf()?, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]))
+        && matches!(
+            open_bytes(table)?.fill_buf()?,
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..]
+        ))
 }

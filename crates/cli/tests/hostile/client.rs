@@ -40,7 +40,11 @@ impl Client {
     }
 
     pub fn get(self, address: &str, path: &str, limit: Duration) -> std::io::Result<(u16, String)> {
-        exchange(address, &self.bytes("GET", path, "application/json", ""), limit)
+        exchange(
+            address,
+            &self.bytes("GET", path, "application/json", ""),
+            limit,
+        )
     }
 
     pub fn post(
@@ -61,9 +65,17 @@ pub fn exchange(address: &str, request: &str, limit: Duration) -> std::io::Resul
     stream.write_all(request.as_bytes())?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
-    let (head, text) = answer.split_once("\r\n\r\n").ok_or(std::io::ErrorKind::InvalidData)?;
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-    Ok((status.ok_or(std::io::ErrorKind::InvalidData)?, text.to_owned()))
+    let (head, text) = answer
+        .split_once("\r\n\r\n")
+        .ok_or(std::io::ErrorKind::InvalidData)?;
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok());
+    Ok((
+        status.ok_or(std::io::ErrorKind::InvalidData)?,
+        text.to_owned(),
+    ))
 }
 
 /// Sends a request, reads no answer and leaves after `stay`.

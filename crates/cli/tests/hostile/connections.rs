@@ -15,16 +15,24 @@ use crate::witness::{HEALTH, during};
 /// Requests that are sent by half, and answers that nobody reads.
 pub fn check_halves(server: &Server) {
     let whole = hostile().json("/v1/sentences", &long_sentences(5, 190));
-    let page = hostile().bytes("GET", "/docs.js", "", "").replace("close", "keep-alive");
+    let page = hostile()
+        .bytes("GET", "/docs.js", "", "")
+        .replace("close", "keep-alive");
     let page = page.repeat(500);
-    let halves =
-        ["GET /hea", "GET /health HTTP/1.1\r\nhost: a\r\n", &whole[..whole.len() / 2], &page];
+    let halves = [
+        "GET /hea",
+        "GET /health HTTP/1.1\r\nhost: a\r\n",
+        &whole[..whole.len() / 2],
+        &page,
+    ];
     let mut open = Vec::new();
     during(server, "half requests", || {
         for number in 0..70 {
             let mut stream = TcpStream::connect(&server.address).unwrap();
             // A connection that has been closed for others, or is not read, cannot be written to.
-            stream.set_write_timeout(Some(Duration::from_millis(20))).unwrap();
+            stream
+                .set_write_timeout(Some(Duration::from_millis(20)))
+                .unwrap();
             let _ = stream.write_all(halves[number % halves.len()].as_bytes());
             open.push(stream);
         }
@@ -37,23 +45,36 @@ pub fn check_halves(server: &Server) {
 /// other clients are answered.
 pub fn check_whole(server: &Server) {
     let long = hostile().json("/v1/sentences", &long_sentences(6, 20));
-    let clients: Vec<_> =
-        (0..50).map(|_| visit(&server.address, long.clone(), 4 * SECOND)).collect();
+    let clients: Vec<_> = (0..50)
+        .map(|_| visit(&server.address, long.clone(), 4 * SECOND))
+        .collect();
     sleep(SECOND);
     let body = json!({"q": "Das Haus", "source": "de", "target": "en"});
     for _ in 0..5 {
         let begun = Instant::now();
-        let health = honest().get(&server.address, "/health", PATIENCE).expect("an answer").0;
-        assert!(health == 200 && begun.elapsed() < HEALTH, "{health} in {:?}", begun.elapsed());
+        let health = honest()
+            .get(&server.address, "/health", PATIENCE)
+            .expect("an answer")
+            .0;
+        assert!(
+            health == 200 && begun.elapsed() < HEALTH,
+            "{health} in {:?}",
+            begun.elapsed()
+        );
         let ask = |client: crate::client::Client| {
-            client.post(&server.address, "/translate", &body, PATIENCE).expect("an answer").0
+            client
+                .post(&server.address, "/translate", &body, PATIENCE)
+                .expect("an answer")
+                .0
         };
         assert_eq!([ask(hostile()), ask(honest())], [503, 200]);
     }
     assert!(server.has_logged("too many requests"));
     join(clients);
     sleep(SECOND);
-    let (status, text) = hostile().post(&server.address, "/translate", &body, PATIENCE).unwrap();
+    let (status, text) = hostile()
+        .post(&server.address, "/translate", &body, PATIENCE)
+        .unwrap();
     assert_eq!(status, 200, "{text}");
 }
 

@@ -30,9 +30,16 @@ pub fn attack(server: &Server) {
     let backslashes = document("\\".repeat(60_000), "markdown");
     // Its sentences are translated once, and then ten alternatives of each are kept.
     let several = json!({"q": "Das Haus. ".repeat(18_000), "source": "de", "target": "en", "alternatives": 10});
-    let documents =
-        [vec![html; 60], vec![hyphens; 3], vec![backslashes; 3], vec![several; 60]].concat();
-    let documents = documents.iter().map(|body| hostile().json("/translate", body));
+    let documents = [
+        vec![html; 60],
+        vec![hyphens; 3],
+        vec![backslashes; 3],
+        vec![several; 60],
+    ]
+    .concat();
+    let documents = documents
+        .iter()
+        .map(|body| hostile().json("/translate", body));
     let terms = (0..3).map(|_| hostile().json("/v1/sentences", &glossary()));
     let forms = (0..60).map(|_| many_fields());
     let all = documents.chain(terms).chain(forms);

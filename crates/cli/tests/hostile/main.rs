@@ -62,7 +62,9 @@ fn a_long_request_does_not_keep_other_models_out() {
     let server = Server::start(1024, "--lazy --max-memory 1");
     let (address, body) = (server.address.clone(), long_sentences(7, 12));
     let long = spawn(move || {
-        hostile().post(&address, "/v1/sentences", &body, 100 * SECOND).expect("an answer")
+        hostile()
+            .post(&address, "/v1/sentences", &body, 100 * SECOND)
+            .expect("an answer")
     });
     sleep(SECOND);
     let begun = Instant::now();

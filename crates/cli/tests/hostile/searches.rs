@@ -9,18 +9,26 @@ use crate::server::Server;
 fn letters(seed: u64) -> String {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
         state >> 33
     };
     let letter = |number: u64| {
-        if number.is_multiple_of(7) { ' ' } else { (b'a' + (number % 26) as u8).into() }
+        if number.is_multiple_of(7) {
+            ' '
+        } else {
+            (b'a' + (number % 26) as u8).into()
+        }
     };
     (0..1000).map(|_| letter(next())).collect()
 }
 
 /// A request for this many long sentences, each searched as widely as is allowed.
 pub fn long_sentences(seed: u64, count: u64) -> Value {
-    let sentences: Vec<String> = (0..count).map(|number| letters(seed * 1000 + number)).collect();
+    let sentences: Vec<String> = (0..count)
+        .map(|number| letters(seed * 1000 + number))
+        .collect();
     json!({"sentences": sentences, "source": "de", "target": "en", "beam": 10, "alternatives": 10, "links": true})
 }
 
@@ -37,7 +45,10 @@ pub fn attack(server: &Server) {
         ("/v1/sentences", long_sentences(2, 190)),
         ("/v1/sentences", words(3_000)),
         ("/v1/sentences", words(33_000)),
-        ("/translate", json!({"q": list, "source": "de", "target": "en"})),
+        (
+            "/translate",
+            json!({"q": list, "source": "de", "target": "en"}),
+        ),
         ("/translate", lines),
     ];
     wishes.extend((0..60).map(|number| ("/v1/sentences", few(number))));
@@ -55,7 +66,10 @@ pub fn check_left(server: &Server) {
     let before = server.processor_time();
     std::thread::sleep(SECOND);
     let used = server.processor_time() - before;
-    assert!(used < SECOND / 2, "nobody waits, but {used:?} were computed in a second");
+    assert!(
+        used < SECOND / 2,
+        "nobody waits, but {used:?} were computed in a second"
+    );
 }
 
 /// A sentence that cannot be searched is refused before it gets into a batch with others.
@@ -67,5 +81,9 @@ pub fn check_bad_terms(server: &Server) {
         let (status, text) = exchange(&server.address, &bad, PATIENCE).expect("an answer");
         assert_eq!(status, 400, "{text}");
     }
-    assert_eq!(server.metric("burnformer_batch_seconds_count"), batches, "it got into a batch");
+    assert_eq!(
+        server.metric("burnformer_batch_seconds_count"),
+        batches,
+        "it got into a batch"
+    );
 }

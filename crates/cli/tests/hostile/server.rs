@@ -32,8 +32,14 @@ impl Server {
             .spawn()
             .unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening at http://").unwrap().to_owned();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let address = line
+            .trim()
+            .strip_prefix("listening at http://")
+            .unwrap()
+            .to_owned();
         let log = Arc::new(Mutex::new(String::new()));
         let (kept, stderr) = (log.clone(), BufReader::new(child.stderr.take().unwrap()));
         spawn(move || {
@@ -41,23 +47,39 @@ impl Server {
                 *kept.lock().unwrap() += &format!("{line}\n");
             });
         });
-        let server = Self { child, address, log };
+        let server = Self {
+            child,
+            address,
+            log,
+        };
         // Models are loaded before the first answer.
-        while honest().get(&server.address, "/health", 30 * SECOND).is_err() {
+        while honest()
+            .get(&server.address, "/health", 30 * SECOND)
+            .is_err()
+        {
             sleep(Duration::from_millis(50));
         }
         server
     }
 
     pub fn post(&self, path: &str, body: &Value) -> (u16, String) {
-        honest().post(&self.address, path, body, 30 * SECOND).expect("an answer")
+        honest()
+            .post(&self.address, path, body, 30 * SECOND)
+            .expect("an answer")
     }
 
     /// The number that `/metrics` has under `name`.
     pub fn metric(&self, name: &str) -> f64 {
-        let (_, text) = honest().get(&self.address, "/metrics", PATIENCE).expect("the metrics");
-        let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
-        line.unwrap_or_else(|| panic!("no {name} in {text}")).trim().parse().unwrap()
+        let (_, text) = honest()
+            .get(&self.address, "/metrics", PATIENCE)
+            .expect("the metrics");
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("{name} ")));
+        line.unwrap_or_else(|| panic!("no {name} in {text}"))
+            .trim()
+            .parse()
+            .unwrap()
     }
 
     pub fn has_logged(&self, text: &str) -> bool {
@@ -67,15 +89,26 @@ impl Server {
     /// The processor time that the process has used.
     pub fn processor_time(&self) -> Duration {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
-        let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
-        let ticks: u64 = [11, 12].map(|field| fields[field].parse::<u64>().unwrap()).iter().sum();
+        let fields: Vec<&str> = stat
+            .rsplit_once(')')
+            .unwrap()
+            .1
+            .split_whitespace()
+            .collect();
+        let ticks: u64 = [11, 12]
+            .map(|field| fields[field].parse::<u64>().unwrap())
+            .iter()
+            .sum();
         Duration::from_millis(ticks * 10)
     }
 
     /// The largest number of bytes of memory that the process has had.
     pub fn peak_memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))
+            .unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
     }
 
@@ -90,7 +123,13 @@ impl Server {
     pub fn end(mut self) {
         let begun = Instant::now();
         let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args(["-TERM", &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
         let code = loop {
             match self.child.try_wait().unwrap() {
                 Some(status) => break status.code(),

@@ -22,7 +22,10 @@ const WISHES: [(&str, Wish); 5] = [
     ("/ready", |_| honest().bytes("GET", "/ready", "", "")),
     ("/translate", |number| {
         let text = format!("Das Haus hat {number} Fenster.");
-        honest().json("/translate", &json!({"q": text, "source": "de", "target": "en"}))
+        honest().json(
+            "/translate",
+            &json!({"q": text, "source": "de", "target": "en"}),
+        )
     }),
     ("a document", |number| {
         let text = format!("<p>Das Haus.</p><p>Haus {number}.</p>") + &" <!-- a -->".repeat(2_000);
@@ -53,7 +56,11 @@ pub fn during(server: &Server, name: &str, attack: impl FnOnce()) {
     for (client, (path, _)) in clients.into_iter().zip(WISHES) {
         let longest = client.join().unwrap_or_else(|_| panic!("during: {name}"));
         println!("    {path} {longest:.2?}");
-        let limit = if ["/health", "/ready"].contains(&path) { HEALTH } else { PATIENCE };
+        let limit = if ["/health", "/ready"].contains(&path) {
+            HEALTH
+        } else {
+            PATIENCE
+        };
         assert!(longest < limit, "{name}: {path} took {longest:?}");
     }
 }

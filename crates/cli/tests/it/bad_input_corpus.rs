@@ -17,7 +17,9 @@ struct Text {
 
 impl Text {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
     }
 
     fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
@@ -44,7 +46,10 @@ impl Text {
     /// Training on `source` and `target` fails, naming `needles`, and leaves no run behind.
     fn refused(&self, files: &[&Path], needles: &[&str]) {
         assert_refused(&self.train(files), 1, needles);
-        assert!(!self.folder.path().join("run").exists(), "a run that never began");
+        assert!(
+            !self.folder.path().join("run").exists(),
+            "a run that never began"
+        );
     }
 }
 
@@ -56,18 +61,31 @@ fn sides(count: usize) -> (String, String) {
 }
 
 fn tsv(count: usize) -> String {
-    pairs(1, count).into_iter().map(|(de, en)| format!("{de}\t{en}\n")).collect()
+    pairs(1, count)
+        .into_iter()
+        .map(|(de, en)| format!("{de}\t{en}\n"))
+        .collect()
 }
 
 #[test]
 fn files_that_are_missing_no_files_or_empty_are_named() {
     let text = Text::new();
     let (de, en) = sides(50);
-    let (de, en, empty) = (text.write("a.de", de), text.write("a.en", en), text.write("e.en", ""));
+    let (de, en, empty) = (
+        text.write("a.de", de),
+        text.write("a.en", en),
+        text.write("e.en", ""),
+    );
     let nowhere = text.folder.path().join("nowhere.en");
-    text.refused(&[&de, &nowhere], &["nowhere.en: no such file", "check the path"]);
+    text.refused(
+        &[&de, &nowhere],
+        &["nowhere.en: no such file", "check the path"],
+    );
     text.refused(&[&de, text.folder.path()], &["cannot be read", "directory"]);
-    text.refused(&[&empty, &en], &["e.en: the file is empty", "one sentence per line"]);
+    text.refused(
+        &[&empty, &en],
+        &["e.en: the file is empty", "one sentence per line"],
+    );
     text.refused(&[&de, &empty], &["e.en: the file is empty"]);
     text.refused(&[&empty], &["e.en: the file is empty"]);
     let blank = text.write("blank", "\n \n\t\n");
@@ -93,7 +111,11 @@ fn unequal_sides_name_the_line_without_a_partner() {
     let text = Text::new();
     let ((de, _), (_, en)) = (sides(40), sides(50));
     let (de, en) = (text.write("a.de", de), text.write("a.en", en));
-    let needles = ["a.de ends after line 40", "a.en has 50 lines", "line 41 has no partner"];
+    let needles = [
+        "a.de ends after line 40",
+        "a.en has 50 lines",
+        "line 41 has no partner",
+    ];
     text.refused(&[&de, &en], &needles);
 }
 
@@ -119,21 +141,31 @@ fn control_characters_and_overlong_sentences_do_not_stop_training() {
     let loud: Vec<&String> = arguments.iter().filter(|a| *a != "--quiet").collect();
     let output = run(&loud);
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stderr(&output).contains("1 empty side, 1 source too long"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("1 empty side, 1 source too long"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
 fn a_line_beyond_any_sentence_is_named() {
     let text = Text::new();
     let path = text.write("long.tsv", tsv(50) + &"x".repeat(1 << 21) + "\ty\n");
-    text.refused(&[&path], &["long.tsv:51", "longer than 1048576 bytes", "line ends?"]);
+    text.refused(
+        &[&path],
+        &["long.tsv:51", "longer than 1048576 bytes", "line ends?"],
+    );
 }
 
 #[test]
 fn a_tsv_with_another_number_of_columns_is_named() {
     let text = Text::new();
     let three = text.write("three.tsv", tsv(7) + "eins\tone\t0.93\n");
-    text.refused(&[&three], &["three.tsv:8", "3 columns", "eins", "cut -f1,2"]);
+    text.refused(
+        &[&three],
+        &["three.tsv:8", "3 columns", "eins", "cut -f1,2"],
+    );
     let one = text.write("one.tsv", tsv(7) + "eins\n");
     text.refused(&[&one], &["one.tsv:8", "1 column where", "name both files"]);
 }
@@ -144,7 +176,10 @@ fn truncated_and_mislabelled_compression_is_named() {
     let rows = tsv(5000);
     let whole = gzip(rows.as_bytes());
     let half = text.write("half.tsv.gz", &whole[..whole.len() / 2]);
-    text.refused(&[&half], &["half.tsv.gz", "truncated or damaged", "gzip -t"]);
+    text.refused(
+        &[&half],
+        &["half.tsv.gz", "truncated or damaged", "gzip -t"],
+    );
     let mut flipped = whole.clone();
     // In the checksum: the text itself is whole until its end.
     flipped[whole.len() - 6] ^= 0x55;
@@ -152,7 +187,10 @@ fn truncated_and_mislabelled_compression_is_named() {
     text.refused(&[&flipped], &["flipped.tsv.gz", "truncated or damaged"]);
     let zstd = include_bytes!("../../../../assets/corpus/tatoeba-de-en/test.de.zst");
     let half = text.write("half.de.zst", &zstd[..zstd.len() / 2]);
-    text.refused(&[&half, &half], &["half.de.zst", "truncated or damaged", "zstd -t"]);
+    text.refused(
+        &[&half, &half],
+        &["half.de.zst", "truncated or damaged", "zstd -t"],
+    );
     let plain = text.write("plain.gz", rows);
     text.refused(&[&plain], &["plain.gz", "the name says gzip"]);
 }
@@ -172,7 +210,11 @@ fn a_gzip_bomb_meets_the_limit_of_a_line() {
     {
         let arguments = text.arguments(&[&bomb], &[]);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        assert_refused(&common::run_bounded(&arguments), 1, &["bomb.gz:1", "longer than"]);
+        assert_refused(
+            &common::run_bounded(&arguments),
+            1,
+            &["bomb.gz:1", "longer than"],
+        );
     }
 }
 
@@ -187,7 +229,11 @@ fn text_too_small_for_its_vocabulary_says_how_many_pieces_there_are() {
         "tokenizer.train.allow_smaller=false",
     ];
     let output = run(&text.arguments(&[&path], &more));
-    assert_refused(&output, 1, &["vocab_size = 8000", "ask for at most", "allow_smaller"]);
+    assert_refused(
+        &output,
+        1,
+        &["vocab_size = 8000", "ask for at most", "allow_smaller"],
+    );
 }
 
 #[test]
@@ -196,7 +242,10 @@ fn a_foreign_tokeniser_file_is_named() {
     let path = text.write("small.tsv", tsv(20));
     let cases = [
         ("{", "not a usable tokenizer.json"),
-        ("{\"model\": {\"type\": \"BPE\", \"vocab\": {}, \"merges\": []}}", "<pad> must have id 0"),
+        (
+            "{\"model\": {\"type\": \"BPE\", \"vocab\": {}, \"merges\": []}}",
+            "<pad> must have id 0",
+        ),
     ];
     for (content, needle) in cases {
         let file = text.write("tokenizer.json", content);
@@ -215,6 +264,13 @@ fn standard_input_is_read_once() {
     let (de, en) = sides(20);
     let (de, en) = (text.write("a.de", de), text.write("a.en", en));
     let twice = text.arguments(&[dash, &en], &["--valid", "-", de.to_str().unwrap()]);
-    assert_refused(&run_with(&twice, tsv(20).as_bytes()), 1, &["`-` was given twice"]);
-    assert!(!text.folder.path().join("run").exists(), "a run that never began");
+    assert_refused(
+        &run_with(&twice, tsv(20).as_bytes()),
+        1,
+        &["`-` was given twice"],
+    );
+    assert!(
+        !text.folder.path().join("run").exists(),
+        "a run that never began"
+    );
 }

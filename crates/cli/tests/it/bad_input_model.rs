@@ -9,8 +9,13 @@ use std::path::Path;
 use crate::common::{Untrained, assert_refused, refused, run_bounded, stderr};
 use burnformer_core::model_dir::seal;
 
-const FILES: [&str; 5] =
-    ["config.json", "generation.json", "manifest.json", "model.safetensors", "tokenizer.json"];
+const FILES: [&str; 5] = [
+    "config.json",
+    "generation.json",
+    "manifest.json",
+    "model.safetensors",
+    "tokenizer.json",
+];
 
 /// Every command that reads a model refuses the one in `dir`, within bounded memory.
 fn refused_by_all(dir: &Path, needles: &[&str]) {
@@ -19,8 +24,18 @@ fn refused_by_all(dir: &Path, needles: &[&str]) {
     let out = dir.join("average").display().to_string();
     for arguments in [
         vec!["translate", "--model", model, "--input", text],
-        vec!["score", "--model", model, "--source", text, "--target", text],
-        vec!["eval-bleu", "--model", model, "--source", text, "--reference", text],
+        vec![
+            "score", "--model", model, "--source", text, "--target", text,
+        ],
+        vec![
+            "eval-bleu",
+            "--model",
+            model,
+            "--source",
+            text,
+            "--reference",
+            text,
+        ],
         vec!["average", "--out", &out, model],
     ] {
         assert_refused(&run_bounded(&arguments), 1, needles);
@@ -46,15 +61,26 @@ fn replaced(file: &str, from: &str, to: &str, needles: &[&str]) {
 #[test]
 fn a_path_that_is_not_a_model_directory_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    refused_by_all(&folder.path().join("nowhere"), &["nowhere: no such folder", "runs/NAME/best"]);
+    refused_by_all(
+        &folder.path().join("nowhere"),
+        &["nowhere: no such folder", "runs/NAME/best"],
+    );
     refused_by_all(folder.path(), &["holds no manifest.json", "best/"]);
     let run = Untrained::get().folder.path().join("run");
     let of_run = common::run(&["inspect", run.to_str().unwrap()]);
-    assert!(common::stderr(&of_run).contains("best"), "{}", common::stderr(&of_run));
+    assert!(
+        common::stderr(&of_run).contains("best"),
+        "{}",
+        common::stderr(&of_run)
+    );
     assert!(of_run.status.success());
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    refused(&["inspect", file.to_str().unwrap()], 1, &["file: is a file, but a model is a folder"]);
+    refused(
+        &["inspect", file.to_str().unwrap()],
+        1,
+        &["file: is a file, but a model is a folder"],
+    );
 }
 
 #[test]
@@ -64,7 +90,10 @@ fn a_missing_file_is_named() {
         fs::remove_file(copy.path().join(file)).unwrap();
         let needles = match file {
             "manifest.json" => ["manifest.json", "not a finished model directory"],
-            _ => [file, "missing, but listed in manifest.json; copy the whole directory anew"],
+            _ => [
+                file,
+                "missing, but listed in manifest.json; copy the whole directory anew",
+            ],
         };
         refused_by_all(copy.path(), &needles);
     }
@@ -87,14 +116,22 @@ fn a_truncated_file_is_named() {
 
 #[test]
 fn a_tampered_file_is_named() {
-    for file in ["config.json", "generation.json", "model.safetensors", "tokenizer.json"] {
+    for file in [
+        "config.json",
+        "generation.json",
+        "model.safetensors",
+        "tokenizer.json",
+    ] {
         let copy = Untrained::get().copy();
         let path = copy.path().join(file);
         let mut bytes = fs::read(&path).unwrap();
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
         fs::write(&path, &bytes).unwrap();
-        refused_by_all(copy.path(), &[file, "hash differs", "copy the whole directory anew"]);
+        refused_by_all(
+            copy.path(),
+            &[file, "hash differs", "copy the whole directory anew"],
+        );
     }
 }
 
@@ -122,15 +159,31 @@ fn a_tokeniser_of_another_model_is_refused() {
     let lines = ["an entirely different text", "of two lines"];
     let other = burnformer_data::Tokenizer::train(lines, &settings).unwrap();
     other.save(&copy.path().join("tokenizer.json")).unwrap();
-    refused_by_all(copy.path(), &["tokenizer.json", "differs from manifest.json"]);
+    refused_by_all(
+        copy.path(),
+        &["tokenizer.json", "differs from manifest.json"],
+    );
     seal(copy.path()).unwrap();
     let model = copy.path().to_str().unwrap();
     let output = run_bounded(&["translate", "--model", model]);
-    let needles = ["the source tokeniser has", "use the tokeniser that the model was trained with"];
+    let needles = [
+        "the source tokeniser has",
+        "use the tokeniser that the model was trained with",
+    ];
     assert_refused(&output, 1, &needles);
-    let both = ["average", "--out", "/no/such/out", untrained.model().to_str().unwrap(), model]
-        .map(String::from);
-    refused(&both.each_ref().map(String::as_str), 1, &["different tokenisers", "one run"]);
+    let both = [
+        "average",
+        "--out",
+        "/no/such/out",
+        untrained.model().to_str().unwrap(),
+        model,
+    ]
+    .map(String::from);
+    refused(
+        &both.each_ref().map(String::as_str),
+        1,
+        &["different tokenisers", "one run"],
+    );
 }
 
 #[test]
@@ -168,17 +221,30 @@ fn hostile_weights_are_refused_in_bounded_memory() {
         whole(&two("[0,16]", "[0,16]"), 16),
         whole(&two("[0,16]", "[32,48]"), 48),
     ] {
-        resealed("model.safetensors", &content, &["model.safetensors", "copy it anew"]);
+        resealed(
+            "model.safetensors",
+            &content,
+            &["model.safetensors", "copy it anew"],
+        );
     }
     let foreign = whole(&one("[4]", "[0,16]", "F32"), 16);
-    resealed("model.safetensors", &foreign, &["belong to different models"]);
+    resealed(
+        "model.safetensors",
+        &foreign,
+        &["belong to different models"],
+    );
 }
 
 #[test]
 fn a_config_that_claims_a_huge_or_impossible_model_is_refused_in_bounded_memory() {
     let config = "config.json";
     for width in ["60000", "1000000000", "18446744073709551615"] {
-        replaced(config, "\"d_model\": 64", &format!("\"d_model\": {width}"), &[config]);
+        replaced(
+            config,
+            "\"d_model\": 64",
+            &format!("\"d_model\": {width}"),
+            &[config],
+        );
     }
     replaced(
         config,
@@ -186,8 +252,18 @@ fn a_config_that_claims_a_huge_or_impossible_model_is_refused_in_bounded_memory(
         "\"encoder_layers\": 1000",
         &[config, "different models"],
     );
-    replaced(config, "\"heads\": 4", "\"heads\": 0", &[config, "heads is 0"]);
-    replaced(config, "\"dropout\": 0.0", "\"dropout\": 7.0", &[config, "dropout is 7"]);
+    replaced(
+        config,
+        "\"heads\": 4",
+        "\"heads\": 0",
+        &[config, "heads is 0"],
+    );
+    replaced(
+        config,
+        "\"dropout\": 0.0",
+        "\"dropout\": 7.0",
+        &[config, "dropout is 7"],
+    );
     replaced(
         config,
         "\"format_version\": 1",
@@ -198,17 +274,27 @@ fn a_config_that_claims_a_huge_or_impossible_model_is_refused_in_bounded_memory(
     replaced(config, "\"d_ff\"", "\"d_fff\"", &[config, "d_fff"]);
     replaced(config, "\"pre\"", "\"post\"", &[config, "different models"]);
     resealed(config, b"[]", &[config, "version"]);
-    resealed(config, "[".repeat(1 << 20).as_bytes(), &[config, "recursion"]);
+    resealed(
+        config,
+        "[".repeat(1 << 20).as_bytes(),
+        &[config, "recursion"],
+    );
 }
 
 #[test]
 fn hostile_search_settings_are_refused() {
     let file = "generation.json";
     let cases = [
-        ("{\"beam_size\": 1000000000000}", "beam_size = 1000000000000"),
+        (
+            "{\"beam_size\": 1000000000000}",
+            "beam_size = 1000000000000",
+        ),
         ("{\"beam_size\": 0}", "beam_size = 0"),
         ("{\"max_length_factor\": 1e300}", "max_length_factor"),
-        ("{\"max_length_extra\": 18446744073709551615}", "max_length_extra"),
+        (
+            "{\"max_length_extra\": 18446744073709551615}",
+            "max_length_extra",
+        ),
         ("{\"beem_size\": 4}", "beem_size"),
         ("{", "EOF"),
     ];
@@ -217,7 +303,11 @@ fn hostile_search_settings_are_refused() {
         fs::write(copy.path().join(file), content).unwrap();
         seal(copy.path()).unwrap();
         let model = copy.path().to_str().unwrap();
-        assert_refused(&run_bounded(&["translate", "--model", model]), 1, &[file, needle]);
+        assert_refused(
+            &run_bounded(&["translate", "--model", model]),
+            1,
+            &[file, needle],
+        );
     }
 }
 
@@ -232,7 +322,11 @@ fn hostile_tokenisers_are_refused_in_bounded_memory() {
     assert_ne!(gap, text, "a piece of id 300 is in {text}");
     resealed(file, gap.as_bytes(), &[file, "4294967295", "without gaps"]);
     let strip = text.replace("\"stop\":0", "\"stop\":9");
-    resealed(file, strip.as_bytes(), &[file, "strips 9 characters", "to 0"]);
+    resealed(
+        file,
+        strip.as_bytes(),
+        &[file, "strips 9 characters", "to 0"],
+    );
     let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
     let good = json["pre_tokenizer"].take();
     json["pre_tokenizer"] = serde_json::json!({"type": "FixedLength", "length": 0});
@@ -246,9 +340,17 @@ fn hostile_tokenisers_are_refused_in_bounded_memory() {
     for table in ["BAAAAAAAAAA=", "/////w=="] {
         json["normalizer"] =
             serde_json::json!({"type": "Precompiled", "precompiled_charsmap": table});
-        resealed(file, json.to_string().as_bytes(), &[file, "normalizer (Precompiled)", "outside"]);
+        resealed(
+            file,
+            json.to_string().as_bytes(),
+            &[file, "normalizer (Precompiled)", "outside"],
+        );
     }
-    resealed(file, text.replace("<pad>", "<bad>").as_bytes(), &[file, "<pad> must have id 0"]);
+    resealed(
+        file,
+        text.replace("<pad>", "<bad>").as_bytes(),
+        &[file, "<pad> must have id 0"],
+    );
 }
 
 #[test]
@@ -256,14 +358,21 @@ fn a_path_that_leaves_the_folder_is_not_followed() {
     let untrained = Untrained::get();
     let manifest = fs::read_to_string(untrained.model().join("manifest.json")).unwrap();
     let absolute = untrained.model().join("config.json").display().to_string();
-    for name in ["../last/config.json", "../../../../../../etc/passwd", "./config.json", &absolute]
-    {
+    for name in [
+        "../last/config.json",
+        "../../../../../../etc/passwd",
+        "./config.json",
+        &absolute,
+    ] {
         let copy = untrained.copy();
         let hostile = manifest.replace("\"config.json\"", &format!("\"{name}\""));
         fs::write(copy.path().join("manifest.json"), hostile).unwrap();
         refused_by_all(copy.path(), &[name, "leaves the folder"]);
     }
-    for (file, target) in [("config.json", absolute.as_str()), ("model.safetensors", "/dev/zero")] {
+    for (file, target) in [
+        ("config.json", absolute.as_str()),
+        ("model.safetensors", "/dev/zero"),
+    ] {
         let copy = untrained.copy();
         let path = copy.path().join(file);
         fs::remove_file(&path).unwrap();

@@ -19,7 +19,15 @@ fn model() -> String {
 /// Translates `input` greedily, and some more.
 fn translate(more: &[&str], input: &[u8]) -> Output {
     let model = model();
-    let fixed = ["translate", "--model", &model, "--beam", "1", "--max-length", "8"];
+    let fixed = [
+        "translate",
+        "--model",
+        &model,
+        "--beam",
+        "1",
+        "--max-length",
+        "8",
+    ];
     run_with(&[&fixed[..], more].concat(), input)
 }
 
@@ -57,7 +65,11 @@ fn every_hostile_line_gives_a_line() {
         let input = [&lines.join(&b'\n')[..], end].concat();
         let output = translate(&[], &input);
         let text = stdout(&output);
-        assert_eq!(text.matches('\n').count(), lines.len(), "a final line end changes nothing");
+        assert_eq!(
+            text.matches('\n').count(),
+            lines.len(),
+            "a final line end changes nothing"
+        );
         let breaks = ['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
         assert!(!text.contains(breaks), "no other line end comes out");
         let translations: Vec<&str> = text.split('\n').collect();
@@ -83,10 +95,18 @@ fn the_number_of_lines_is_kept_in_every_form_of_output() {
     let input = b"eins\n\n\xff\nzwei\n";
     assert_eq!(stdout(&translate(&["--json"], input)).lines().count(), 4);
     for chunk in ["1", "2", "3"] {
-        assert_eq!(stdout(&translate(&["--chunk", chunk], input)).matches('\n').count(), 4);
+        assert_eq!(
+            stdout(&translate(&["--chunk", chunk], input))
+                .matches('\n')
+                .count(),
+            4
+        );
     }
     let numbered = stdout(&translate(&["--nbest", "1"], input));
-    let numbers: Vec<&str> = numbered.lines().map(|l| l.split(' ').next().unwrap()).collect();
+    let numbers: Vec<&str> = numbered
+        .lines()
+        .map(|l| l.split(' ').next().unwrap())
+        .collect();
     assert_eq!(numbers, ["0", "1", "2", "3"]);
     assert_eq!(stdout(&translate(&[], b"")), "");
     assert_eq!(stdout(&translate(&[], b"\n")), "\n");
@@ -125,10 +145,23 @@ fn lines_before_a_failure_are_translated_first() {
     ]);
     assert_eq!(output.status.code(), Some(1));
     let message = stderr(&output);
-    let line: usize =
-        message.split("after line ").nth(1).unwrap().split(':').next().unwrap().parse().unwrap();
-    assert!(line > 0 && message.contains("half.gz: the compressed data is truncated"), "{message}");
-    assert_eq!(output.stdout.iter().filter(|&&byte| byte == b'\n').count(), line);
+    let line: usize = message
+        .split("after line ")
+        .nth(1)
+        .unwrap()
+        .split(':')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(
+        line > 0 && message.contains("half.gz: the compressed data is truncated"),
+        "{message}"
+    );
+    assert_eq!(
+        output.stdout.iter().filter(|&&byte| byte == b'\n').count(),
+        line
+    );
 }
 
 #[test]
@@ -139,7 +172,11 @@ fn prefixes_that_do_not_match_are_named() {
     fs::write(&path, "one\n").unwrap();
     let output = translate(&["--prefix", prefix], b"eins\nzwei\n");
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("prefix.txt: ends before line 2"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("prefix.txt: ends before line 2"),
+        "{}",
+        stderr(&output)
+    );
     fs::write(&path, "one\n\n\n").unwrap();
     let output = translate(&["--prefix", prefix], b"eins\nzwei\n");
     assert_eq!(output.status.code(), Some(1));
@@ -161,8 +198,14 @@ fn prefixes_that_do_not_match_are_named() {
 fn n_best_lines(text: &str) -> Vec<(usize, String, f64)> {
     let line = |line: &str| {
         let fields: Vec<&str> = line.split(" ||| ").collect();
-        let [number, text, score] = fields[..] else { panic!("{line:?}") };
-        (number.parse().unwrap(), text.to_owned(), score.parse().unwrap())
+        let [number, text, score] = fields[..] else {
+            panic!("{line:?}")
+        };
+        (
+            number.parse().unwrap(),
+            text.to_owned(),
+            score.parse().unwrap(),
+        )
     };
     text.lines().map(line).collect()
 }
@@ -171,17 +214,37 @@ fn n_best_lines(text: &str) -> Vec<(usize, String, f64)> {
 fn an_n_best_list_has_exactly_n_lines_for_each_line() {
     let folder = tempfile::tempdir().unwrap();
     let prefix = folder.path().join("prefix");
-    fs::write(&prefix, "\none two\none two three four five six seven eight\n\n").unwrap();
+    fs::write(
+        &prefix,
+        "\none two\none two three four five six seven eight\n\n",
+    )
+    .unwrap();
     let model = model();
     let input = b"eins zwei drei\n\nvier\n   \n";
     let cases: [&[&str]; 7] = [
         &["--nbest", "10", "--max-length", "5"],
         &["--nbest", "10", "--max-length", "1"],
-        &["--nbest", "4", "--beam", "4", "--max-length", "3", "--min-length", "3"],
+        &[
+            "--nbest",
+            "4",
+            "--beam",
+            "4",
+            "--max-length",
+            "3",
+            "--min-length",
+            "3",
+        ],
         &["--nbest", "3", "--sample", "--max-length", "4"],
         &["--nbest", "1000", "--max-length", "1"],
         &["--nbest", "5", "--max-length", "4", "--model", &model],
-        &["--nbest", "6", "--max-length", "7", "--prefix", prefix.to_str().unwrap()],
+        &[
+            "--nbest",
+            "6",
+            "--max-length",
+            "7",
+            "--prefix",
+            prefix.to_str().unwrap(),
+        ],
     ];
     for more in cases {
         let n: usize = more[1].parse().unwrap();
@@ -190,8 +253,10 @@ fn an_n_best_list_has_exactly_n_lines_for_each_line() {
         let numbers = lines.iter().map(|line| line.0);
         assert!(numbers.eq((0..4 * n).map(|i| i / n)), "{more:?}");
         let json = stdout(&run_with(&[&arguments[..], &["--json"]].concat(), input));
-        let json: Vec<Value> =
-            json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let json: Vec<Value> = json
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
         for (record, lines) in json.iter().zip(lines.chunks(n)) {
             let all = record["n_best"].as_array().unwrap();
             let texts = all.iter().map(|one| one["translation"].as_str().unwrap());
@@ -207,10 +272,21 @@ fn an_n_best_list_has_exactly_n_lines_for_each_line() {
 #[test]
 fn a_list_longer_than_the_translations_there_are_repeats_the_last() {
     let model = model();
-    let arguments =
-        ["translate", "--model", &model, "--nbest", "600", "--max-length", "1", "--json"];
+    let arguments = [
+        "translate",
+        "--model",
+        &model,
+        "--nbest",
+        "600",
+        "--max-length",
+        "1",
+        "--json",
+    ];
     let text = stdout(&run_with(&arguments, b"eins\n\n"));
-    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let all = lines[0]["n_best"].as_array().unwrap();
     let texts = all.iter().map(|one| one["translation"].as_str().unwrap());
     let different: HashSet<&str> = texts.collect();
@@ -218,17 +294,25 @@ fn a_list_longer_than_the_translations_there_are_repeats_the_last() {
     assert!((100..320).contains(&different.len()), "{}", different.len());
     assert!(
         all.len() == 600
-            && all[different.len()..].iter().all(|one| one == &all[different.len() - 1])
+            && all[different.len()..]
+                .iter()
+                .all(|one| one == &all[different.len() - 1])
     );
     assert_eq!(
         (&all[0]["finish"], &all[1]["finish"]),
         (&"end-of-sentence".into(), &"limit".into())
     );
     let score = |one: &Value| one["score"].as_f64().unwrap();
-    assert!(all[1..].is_sorted_by(|a, b| score(a) >= score(b)), "best first");
+    assert!(
+        all[1..].is_sorted_by(|a, b| score(a) >= score(b)),
+        "best first"
+    );
     let empty = lines[1]["n_best"].as_array().unwrap();
     assert!(
-        empty.len() == 600 && empty.iter().all(|one| one["translation"] == "" && score(one) == 0.0)
+        empty.len() == 600
+            && empty
+                .iter()
+                .all(|one| one["translation"] == "" && score(one) == 0.0)
     );
 }
 
@@ -241,16 +325,28 @@ fn a_prefix_beyond_the_limit_is_cut_with_a_warning() {
     let prefixed = ["--prefix", path.to_str().unwrap(), "--json"];
     let output = translate(&prefixed, b"eins\nzwei\ndrei\n\nvier\n");
     let text = stdout(&output);
-    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(lines.len(), 5, "{text}");
-    assert!(lines[0]["translation"].as_str().unwrap().starts_with("one"), "{text}");
+    assert!(
+        lines[0]["translation"].as_str().unwrap().starts_with("one"),
+        "{text}"
+    );
     for cut in [2, 4] {
         assert_eq!(lines[cut]["tokens"].as_array().unwrap().len(), 8, "{text}");
         let translation = lines[cut]["translation"].as_str().unwrap();
-        assert!(long.starts_with(translation) && !translation.is_empty(), "{translation:?}");
+        assert!(
+            long.starts_with(translation) && !translation.is_empty(),
+            "{translation:?}"
+        );
         assert_eq!(lines[cut]["finish"], "limit");
     }
-    assert_eq!(lines[3]["translation"], "two", "an empty line has its prefix");
+    assert_eq!(
+        lines[3]["translation"], "two",
+        "an empty line has its prefix"
+    );
     assert_eq!(lines[3]["finish"], "end-of-sentence");
     let message = stderr(&output);
     for needle in [
@@ -267,7 +363,11 @@ fn input_and_output_that_cannot_be_are_named() {
     let untrained = Untrained::get();
     let (model, text) = (model(), untrained.corpus.test[0].to_str().unwrap());
     let refuse = |more: &[&str], code, needles: &[&str]| {
-        refused(&[&["translate", "--model", &model][..], more].concat(), code, needles);
+        refused(
+            &[&["translate", "--model", &model][..], more].concat(),
+            code,
+            needles,
+        );
     };
     refuse(
         &["--input", "/no/such.de"],
@@ -292,18 +392,39 @@ fn input_and_output_that_cannot_be_are_named() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error_and_no_panic() {
-    let (model, text) = (model(), Untrained::get().corpus.test[0].display().to_string());
-    let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let (model, text) = (
+        model(),
+        Untrained::get().corpus.test[0].display().to_string(),
+    );
+    let full = || {
+        fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap()
+    };
     for arguments in [
         vec!["translate", "--model", &model, "--input", &text],
         vec!["inspect", &model],
         vec!["devices"],
         vec!["eval-bleu", "--hypothesis", &text, "--reference", &text],
-        vec!["score", "--model", &model, "--source", &text, "--target", &text],
+        vec![
+            "score", "--model", &model, "--source", &text, "--target", &text,
+        ],
     ] {
-        let output = common::burnformer(&arguments).stdout(full()).output().unwrap();
-        assert_refused(&output, 1, &["standard output: cannot be written", "free space"]);
-        let silent = common::burnformer(&arguments).stdout(full()).stderr(full()).status().unwrap();
+        let output = common::burnformer(&arguments)
+            .stdout(full())
+            .output()
+            .unwrap();
+        assert_refused(
+            &output,
+            1,
+            &["standard output: cannot be written", "free space"],
+        );
+        let silent = common::burnformer(&arguments)
+            .stdout(full())
+            .stderr(full())
+            .status()
+            .unwrap();
         assert_eq!(silent.code(), Some(1), "{arguments:?}");
     }
 }
@@ -315,19 +436,32 @@ fn settings_out_of_range_are_wrong_usage() {
         (&["--beam", "0"], &["--beam", "1..=1000"]),
         (&["--beam", "1000000000"], &["--beam", "1..=1000"]),
         (&["--nbest", "0"], &["--nbest", "1..=1000"]),
-        (&["--nbest", "5", "--beam", "2"], &["--nbest = 5", "raise --beam"]),
+        (
+            &["--nbest", "5", "--beam", "2"],
+            &["--nbest = 5", "raise --beam"],
+        ),
         (&["--alpha=-1"], &["-1", "at least 0"]),
         (&["--alpha=nan"], &["NaN", "at least 0"]),
-        (&["--sample", "--temperature", "0"], &["--temperature = 0", "positive"]),
+        (
+            &["--sample", "--temperature", "0"],
+            &["--temperature = 0", "positive"],
+        ),
         (&["--sample", "--top-p", "2"], &["--top-p = 2", "at most 1"]),
         (&["--batch", "0"], &["--batch"]),
         (&["--chunk", "0"], &["--chunk"]),
         (&["--longest", "1"], &["--longest"]),
         (&["--max-length", "0"], &["--max-length"]),
-        (&["--max-length", "5", "--min-length", "6"], &["--min-length = 6", "exceed --max-length"]),
+        (
+            &["--max-length", "5", "--min-length", "6"],
+            &["--min-length = 6", "exceed --max-length"],
+        ),
     ];
     for (more, needles) in cases {
-        refused(&[&["translate", "--model", &model][..], more].concat(), 2, needles);
+        refused(
+            &[&["translate", "--model", &model][..], more].concat(),
+            2,
+            needles,
+        );
     }
 }
 
@@ -364,7 +498,15 @@ fn a_document_without_text_comes_back_as_it_is() {
 #[test]
 fn options_for_lines_are_refused_for_documents() {
     for option in ["--json", "--nbest=2"] {
-        assert_eq!(translate(&["--format", "text", option], b"eins").status.code(), Some(2));
+        assert_eq!(
+            translate(&["--format", "text", option], b"eins")
+                .status
+                .code(),
+            Some(2)
+        );
     }
-    assert_eq!(translate(&["--language", "de"], b"eins").status.code(), Some(2));
+    assert_eq!(
+        translate(&["--language", "de"], b"eins").status.code(),
+        Some(2)
+    );
 }

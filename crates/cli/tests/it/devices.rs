@@ -11,10 +11,18 @@ use serde_json::Value;
 /// Devices to test beside the CPU by flex.
 fn others() -> Vec<String> {
     if let Ok(named) = std::env::var("BURNFORMER_TEST_DEVICES") {
-        return named.split(',').filter(|n| !n.is_empty()).map(String::from).collect();
+        return named
+            .split(',')
+            .filter(|n| !n.is_empty())
+            .map(String::from)
+            .collect();
     }
     let listed: Value = serde_json::from_str(&stdout(&run(&["devices", "--json"]))).unwrap();
-    let names = listed.as_array().unwrap().iter().map(|d| d["name"].as_str().unwrap().to_owned());
+    let names = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|d| d["name"].as_str().unwrap().to_owned());
     let others: Vec<String> = names.filter(|name| !name.starts_with("cpu")).collect();
     if others.is_empty() {
         eprintln!("no device beside the CPU in this build and on this machine");
@@ -40,7 +48,10 @@ fn the_cpu_is_listed_with_its_threads() {
     assert_eq!(cpu["precision"][0], "float32");
     let text = stdout(&run(&["devices"]));
     // In no build of one system are all devices there.
-    assert!(text.contains("not in this build: `cargo xtask devices --device"), "{text}");
+    assert!(
+        text.contains("not in this build: `cargo xtask devices --device"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -48,15 +59,29 @@ fn a_device_that_is_not_there_is_refused_with_a_remedy() {
     let missing = ["metal", "rocm", "cuda", "vulkan"]
         .into_iter()
         .find(|name| stdout(&run(&["devices"])).contains(&format!("{name:<10} not in this build")));
-    let output = run(&["translate", "--model", "m", "--device", missing.unwrap_or("metal")]);
+    let output = run(&[
+        "translate",
+        "--model",
+        "m",
+        "--device",
+        missing.unwrap_or("metal"),
+    ]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("--device"), "{}", stderr(&output));
     let output = run(&["translate", "--model", "m", "--device", "cpu:7"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("cpu has 1 device here"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("cpu has 1 device here"),
+        "{}",
+        stderr(&output)
+    );
     let output = run(&["translate", "--model", "m", "--device", "gpu"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("there are auto, cpu"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("there are auto, cpu"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 const UPDATES: usize = 50;
@@ -100,18 +125,31 @@ fn fifty_updates_and_translations_are_those_of_the_cpu() {
     let on_cpu = train(folder.path(), &corpus, "cpu");
     let expected = losses(&on_cpu);
     assert_eq!(expected.len(), UPDATES);
-    assert!(expected[UPDATES - 1] < 0.7 * expected[0], "it learns: {expected:?}");
+    assert!(
+        expected[UPDATES - 1] < 0.7 * expected[0],
+        "it learns: {expected:?}"
+    );
     for device in others {
         let trained = train(folder.path(), &corpus, &device);
         let actual = losses(&trained);
         assert_eq!(actual.len(), UPDATES, "{device}");
-        let differences =
-            actual.iter().zip(&expected).map(|(actual, expected)| (actual - expected).abs());
+        let differences = actual
+            .iter()
+            .zip(&expected)
+            .map(|(actual, expected)| (actual - expected).abs());
         let worst = differences.fold(0.0, f64::max);
         eprintln!("{device}: the losses of {UPDATES} updates agree to {worst:.1e}");
         assert!(worst < 1e-3, "{device}: {actual:?}, not {expected:?}");
-        assert_eq!(translations(&on_cpu, &device), translations(&on_cpu, "cpu"), "{device}");
-        assert_eq!(translations(&trained, &device), translations(&trained, "cpu"), "{device}");
+        assert_eq!(
+            translations(&on_cpu, &device),
+            translations(&on_cpu, "cpu"),
+            "{device}"
+        );
+        assert_eq!(
+            translations(&trained, &device),
+            translations(&trained, "cpu"),
+            "{device}"
+        );
     }
 }
 
@@ -121,9 +159,20 @@ fn two_devices_train_as_one_does() {
     let folder = tempfile::tempdir().unwrap();
     let corpus = Corpus::write(folder.path());
     let run_on = |device: &str, out: &str| {
-        let settings = ["training.max_updates=20", "training.log_every=1", "model.dropout=0.1"];
-        let more: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
-        let more = [&more[..], &["--set", "training.accumulate=2", "--device", device]].concat();
+        let settings = [
+            "training.max_updates=20",
+            "training.log_every=1",
+            "model.dropout=0.1",
+        ];
+        let more: Vec<&str> = settings
+            .iter()
+            .flat_map(|setting| ["--set", setting])
+            .collect();
+        let more = [
+            &more[..],
+            &["--set", "training.accumulate=2", "--device", device],
+        ]
+        .concat();
         let output = run(&train_arguments(folder.path(), &corpus, out, &more));
         assert!(output.status.success(), "{device}: {}", stderr(&output));
         losses(&folder.path().join(out))

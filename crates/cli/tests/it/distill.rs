@@ -15,8 +15,20 @@ fn distill(out: &Path, more: &[&str]) -> Vec<String> {
     let trained = Trained::get();
     let model = trained.model();
     let source = path(&trained.corpus.train[0]);
-    let arguments = ["distill", "--model", &model, "--source", source, "--out", path(out)];
-    arguments.iter().chain(more).map(ToString::to_string).collect()
+    let arguments = [
+        "distill",
+        "--model",
+        &model,
+        "--source",
+        source,
+        "--out",
+        path(out),
+    ];
+    arguments
+        .iter()
+        .chain(more)
+        .map(ToString::to_string)
+        .collect()
 }
 
 fn file(name: &str) -> PathBuf {
@@ -24,7 +36,11 @@ fn file(name: &str) -> PathBuf {
 }
 
 fn lines(path: &Path) -> Vec<String> {
-    fs::read_to_string(path).unwrap().lines().map(ToString::to_string).collect()
+    fs::read_to_string(path)
+        .unwrap()
+        .lines()
+        .map(ToString::to_string)
+        .collect()
 }
 
 /// The BLEU of the model in `folder` on the toy's test text.
@@ -41,7 +57,9 @@ fn bleu(folder: &Path) -> f64 {
         path(reference),
         "--json",
     ];
-    serde_json::from_str::<Value>(&stdout(&run(&arguments))).unwrap()["score"].as_f64().unwrap()
+    serde_json::from_str::<Value>(&stdout(&run(&arguments))).unwrap()["score"]
+        .as_f64()
+        .unwrap()
 }
 
 /// The two commands of the guide's "a small, fast student".
@@ -51,22 +69,43 @@ fn a_student_with_half_the_width_learns_from_the_teachers_translations() {
     let out = file("student.tsv");
     let output = run(&distill(&out, &["--beam", "2"]));
     assert_eq!(stdout(&output), "");
-    assert!(stderr(&output).contains("student.tsv: 2000 of 2000 pairs"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("student.tsv: 2000 of 2000 pairs"),
+        "{}",
+        stderr(&output)
+    );
     // The lines of the source in their order, each with what `translate` gives for it.
     let pairs = lines(&out);
-    let (sources, translations): (Vec<_>, Vec<_>) =
-        pairs.iter().map(|pair| pair.split_once('\t').unwrap()).unzip();
+    let (sources, translations): (Vec<_>, Vec<_>) = pairs
+        .iter()
+        .map(|pair| pair.split_once('\t').unwrap())
+        .unzip();
     assert_eq!(sources, lines(&trained.corpus.train[0]));
     let (model, input) = (trained.model(), path(&trained.corpus.train[0]));
-    let same = run(&["translate", "--model", &model, "--input", input, "--beam", "2"]);
+    let same = run(&[
+        "translate",
+        "--model",
+        &model,
+        "--input",
+        input,
+        "--beam",
+        "2",
+    ]);
     assert_eq!(translations, stdout(&same).lines().collect::<Vec<_>>());
     assert!(!file("student.tsv.work").exists());
 
     let mut arguments = train_arguments(trained.folder.path(), &trained.corpus, "student", &[]);
-    let train = arguments.iter().position(|argument| argument == "--train").unwrap();
+    let train = arguments
+        .iter()
+        .position(|argument| argument == "--train")
+        .unwrap();
     arguments.splice(train + 1..train + 3, [path(&out).to_string()]);
     let smaller = ["model.d_model=32", "model.d_ff=64", "schedule.factor=0.7"];
-    arguments.extend(smaller.iter().flat_map(|it| ["--set".to_string(), it.to_string()]));
+    arguments.extend(
+        smaller
+            .iter()
+            .flat_map(|it| ["--set".to_string(), it.to_string()]),
+    );
     stdout(&run(&arguments));
     let [teacher, student] = ["run", "student"].map(|run| bleu(&file(run).join("best")));
     assert!(student > 60.0 && teacher > 80.0, "{student} {teacher}");
@@ -83,23 +122,41 @@ fn the_candidate_closest_to_the_reference_is_taken() {
     fs::write(&reference, references.join("\n") + "\n").unwrap();
     let (model, out) = (trained.model(), file("chosen.tsv"));
     let search = ["--model", &model, "--beam", "6", "--nbest", "6"];
-    let mut arguments = vec!["distill", "--source", path(&source), "--reference", path(&reference)];
+    let mut arguments = vec![
+        "distill",
+        "--source",
+        path(&source),
+        "--reference",
+        path(&reference),
+    ];
     arguments.extend(["--out", path(&out)].iter().chain(&search));
     stdout(&run(&arguments));
     let translate = ["translate", "--input", path(&source), "--json"];
     let candidates = stdout(&run(&[&translate[..], &search[..]].concat()));
-    let bleu = burnformer_metrics::Bleu { effective_order: true, ..Default::default() };
+    let bleu = burnformer_metrics::Bleu {
+        effective_order: true,
+        ..Default::default()
+    };
     let mut others = 0;
     for (i, (pair, candidates)) in lines(&out).iter().zip(candidates.lines()).enumerate() {
         let candidates: Value = serde_json::from_str(candidates).unwrap();
         let ended = candidates["n_best"].as_array().unwrap().iter();
         let ended = ended.filter(|it| it["finish"] == "end-of-sentence");
-        let texts: Vec<&str> = ended.map(|it| it["translation"].as_str().unwrap()).collect();
-        let score = |text: &str| bleu.corpus_score(&[text], &[vec![&references[i]]]).unwrap().score;
+        let texts: Vec<&str> = ended
+            .map(|it| it["translation"].as_str().unwrap())
+            .collect();
+        let score = |text: &str| {
+            bleu.corpus_score(&[text], &[vec![&references[i]]])
+                .unwrap()
+                .score
+        };
         let most = texts.iter().map(|text| score(text)).fold(0.0, f64::max);
         let (sentence, chosen) = pair.split_once('\t').unwrap();
         assert_eq!(sentence, sources[i]);
-        assert!(texts.contains(&chosen) && score(chosen) == most, "{pair}: {texts:?}");
+        assert!(
+            texts.contains(&chosen) && score(chosen) == most,
+            "{pair}: {texts:?}"
+        );
         others += usize::from(chosen != texts[0]);
     }
     assert!(others > 5, "{others} of 40 are not the first");
@@ -121,8 +178,16 @@ fn work_that_was_cut_short_goes_on_where_it_stopped_and_not_with_other_options()
     };
     let said = run(&arguments(&whole, &["--chunk", "4"]));
     stdout(&said);
-    assert!(stderr(&said).contains("10 of 11 pairs; 1 left out"), "{}", stderr(&said));
-    assert!(lines(&whole)[9].starts_with("null neun\t"), "{:?}", lines(&whole));
+    assert!(
+        stderr(&said).contains("10 of 11 pairs; 1 left out"),
+        "{}",
+        stderr(&said)
+    );
+    assert!(
+        lines(&whole)[9].starts_with("null neun\t"),
+        "{:?}",
+        lines(&whole)
+    );
 
     let bytes = [first.as_bytes(), b"\n\nbad \xff\n"].concat();
     let good = fs::read(&source).unwrap();
@@ -140,13 +205,25 @@ fn work_that_was_cut_short_goes_on_where_it_stopped_and_not_with_other_options()
     fs::write(&source, good).unwrap();
     let all: Vec<String> = arguments(&again, &["--beam", "1"]);
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    refused(&all, 1, &["again.tsv.work: holds the work of another teacher or other options"]);
+    refused(
+        &all,
+        1,
+        &["again.tsv.work: holds the work of another teacher or other options"],
+    );
     let said = run(&arguments(&again, &[]));
     stdout(&said);
     let whole_already: Vec<String> = arguments(&again, &[]);
     let whole_already: Vec<&str> = whole_already.iter().map(String::as_str).collect();
-    refused(&whole_already, 1, &["again.tsv: exists already; choose another --out"]);
-    assert!(stderr(&said).contains("going on after the first"), "{}", stderr(&said));
+    refused(
+        &whole_already,
+        1,
+        &["again.tsv: exists already; choose another --out"],
+    );
+    assert!(
+        stderr(&said).contains("going on after the first"),
+        "{}",
+        stderr(&said)
+    );
     assert_eq!(lines(&again), lines(&whole));
     assert!(!work.exists());
 }
@@ -155,8 +232,10 @@ fn work_that_was_cut_short_goes_on_where_it_stopped_and_not_with_other_options()
 fn work_that_was_chosen_by_a_reference_goes_on_with_that_reference_alone() {
     let [source, reference, other, out] = ["of.de", "of.en", "other.en", "of.tsv"].map(file);
     let corpus = &Trained::get().corpus.train;
-    let ([sources, mut references], bad) =
-        (corpus.each_ref().map(|it| lines(it)[..9].to_vec()), b"bad \xff\n");
+    let ([sources, mut references], bad) = (
+        corpus.each_ref().map(|it| lines(it)[..9].to_vec()),
+        b"bad \xff\n",
+    );
     let all = |lines: &[String]| lines.join("\n") + "\n";
     // A line that cannot be read ends the work after the first chunks.
     fs::write(&source, [all(&sources).as_bytes(), bad].concat()).unwrap();
@@ -191,21 +270,48 @@ fn work_that_was_chosen_by_a_reference_goes_on_with_that_reference_alone() {
     );
     let said = run(&with(&reference));
     stdout(&said);
-    assert!(stderr(&said).contains("going on after the first 9 lines"), "{}", stderr(&said));
+    assert!(
+        stderr(&said).contains("going on after the first 9 lines"),
+        "{}",
+        stderr(&said)
+    );
     let pairs = lines(&out);
     assert_eq!(pairs.len(), 10);
-    assert!(pairs.iter().all(|pair| pair.matches('\t').count() == 1), "{pairs:?}");
+    assert!(
+        pairs.iter().all(|pair| pair.matches('\t').count() == 1),
+        "{pairs:?}"
+    );
 }
 
 #[test]
 fn wrong_options_and_text_without_a_translation_are_refused() {
     let (model, out, empty) = (Trained::get().model(), file("none.tsv"), file("empty.de"));
     fs::write(&empty, "\n\n").unwrap();
-    let base = ["distill", "--model", &model, "--source", path(&empty), "--out", path(&out)];
+    let base = [
+        "distill",
+        "--model",
+        &model,
+        "--source",
+        path(&empty),
+        "--out",
+        path(&out),
+    ];
     let with = |more: &[&'static str]| [&base[..], more].concat();
-    refused(&with(&[]), 1, &["none.tsv", "no sentence has a translation of use"]);
+    refused(
+        &with(&[]),
+        1,
+        &["none.tsv", "no sentence has a translation of use"],
+    );
     refused(&with(&["--nbest", "4"]), 2, &["--reference"]);
     refused(&with(&["--reference", "x"]), 2, &["--nbest"]);
-    let unknown = ["distill", "--model", &model, "--source", "embedded:x", "--out", "y"];
+    let unknown = [
+        "distill",
+        "--model",
+        &model,
+        "--source",
+        "embedded:x",
+        "--out",
+        "y",
+    ];
     refused(&unknown, 2, &["embedded:tatoeba-de-en/train.de"]);
 }

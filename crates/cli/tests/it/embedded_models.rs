@@ -24,7 +24,11 @@ fn the_first_translation_needs_no_model_of_ones_own() {
     let text = folder.path().join("text.de");
     std::fs::write(&text, "Ich habe Hunger.\n\nWo ist der Bahnhof?\n").unwrap();
     let output = run(&["translate", "--input", text.to_str().unwrap()]);
-    assert!(stderr(&output).contains("model: embedded:de-en"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("model: embedded:de-en"),
+        "{}",
+        stderr(&output)
+    );
     let translated = stdout(&output);
     assert_eq!(translated, "I'm hungry.\n\nWhere is the station?\n");
     let output = run(&["attention", "Ich habe Hunger."]);
@@ -35,11 +39,24 @@ fn the_first_translation_needs_no_model_of_ones_own() {
 fn capitals_are_translated_as_their_small_letters_are_unless_the_model_knows_them() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("text.de");
-    std::fs::write(&text, "WO IST DER BAHNHOF?\nTOM\nICH HABE HUNGER.\nWEIßT DU DAS?\n").unwrap();
+    std::fs::write(
+        &text,
+        "WO IST DER BAHNHOF?\nTOM\nICH HABE HUNGER.\nWEIßT DU DAS?\n",
+    )
+    .unwrap();
     let output = stdout(&run(&["translate", "--input", text.to_str().unwrap()]));
-    assert_eq!(output, "WHERE'S THE STATION?\nTOM\nI'M HUNGRY.\nDO YOU KNOW THAT?\n");
+    assert_eq!(
+        output,
+        "WHERE'S THE STATION?\nTOM\nI'M HUNGRY.\nDO YOU KNOW THAT?\n"
+    );
     std::fs::write(&text, "<p>DER HUND IST <b>ALT</b>.</p>\n").unwrap();
-    let arguments = ["translate", "--format", "html", "--input", text.to_str().unwrap()];
+    let arguments = [
+        "translate",
+        "--format",
+        "html",
+        "--input",
+        text.to_str().unwrap(),
+    ];
     assert_eq!(stdout(&run(&arguments)), "<p>THE DOG IS <b>OLD</b>.</p>\n");
 }
 
@@ -55,16 +72,28 @@ fn numbers_keep_their_values_and_placeholders_their_text() {
         ("Du hast %1$d neue Nachrichten.", &["%1$d"]),
     ];
     let english = [
-        ("7.8 billion people live here.", &["7,8 Milliarden", "7.8 Milliarden"][..]),
+        (
+            "7.8 billion people live here.",
+            &["7,8 Milliarden", "7.8 Milliarden"][..],
+        ),
         ("Hello %{user}!", &["%{user}"]),
     ];
     for (pair, cases) in [("de-en", &german[..]), ("en-de", &english)] {
         let lines: Vec<&str> = cases.iter().map(|(source, _)| *source).collect();
         std::fs::write(&text, lines.join("\n")).unwrap();
         let model = format!("embedded:{pair}");
-        let arguments = ["translate", "--model", &model, "--input", text.to_str().unwrap()];
+        let arguments = [
+            "translate",
+            "--model",
+            &model,
+            "--input",
+            text.to_str().unwrap(),
+        ];
         for (translation, (_, any)) in stdout(&run(&arguments)).lines().zip(cases) {
-            assert!(any.iter().any(|part| translation.contains(part)), "{any:?}: {translation}");
+            assert!(
+                any.iter().any(|part| translation.contains(part)),
+                "{any:?}: {translation}"
+            );
         }
     }
 }
@@ -77,8 +106,16 @@ fn the_models_translate_the_test_text_as_well_as_their_card_says() {
     ] {
         let [source, target] = [source, target].map(|name| corpus(name).display().to_string());
         let model = format!("embedded:{pair}");
-        let arguments =
-            ["eval-bleu", "--model", &model, "--source", &source, "--reference", &target, "--json"];
+        let arguments = [
+            "eval-bleu",
+            "--model",
+            &model,
+            "--source",
+            &source,
+            "--reference",
+            &target,
+            "--json",
+        ];
         let scores = stdout(&run(&arguments));
         let score: serde_json::Value = serde_json::from_str(&scores).unwrap();
         assert!(score["score"].as_f64().unwrap() >= least, "{pair}: {score}");
@@ -115,26 +152,46 @@ fn a_loop_is_searched_for_again_and_a_doubtful_translation_is_named() {
     std::fs::write(&text, format!("Ich habe Hunger.\n{things}\n{long}\n")).unwrap();
     let arguments = ["translate", "--json", "--input", text.to_str().unwrap()];
     let output = run(&arguments);
-    let lines: Vec<serde_json::Value> =
-        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let seconds: Vec<bool> =
-        lines.iter().map(|line| line["second_search"].as_bool().unwrap()).collect();
+    let lines: Vec<serde_json::Value> = stdout(&output)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let seconds: Vec<bool> = lines
+        .iter()
+        .map(|line| line["second_search"].as_bool().unwrap())
+        .collect();
     assert_eq!((seconds[0], seconds[1]), (false, true), "{lines:?}");
     assert_eq!(lines[0]["doubts"], serde_json::json!([]));
-    assert_eq!(lines[1]["doubts"], serde_json::json!([]), "the second search found no loop");
+    assert_eq!(
+        lines[1]["doubts"],
+        serde_json::json!([]),
+        "the second search found no loop"
+    );
     assert_eq!(lines[2]["doubts"], serde_json::json!(["length"]));
-    assert!(stderr(&output).contains("text.de:3: the translation is far"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("text.de:3: the translation is far"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
 fn confidence_is_the_quality_that_translations_turn_out_to_have() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| {
-        burnformer(arguments).env("XDG_CACHE_HOME", folder.path()).output().unwrap()
+        burnformer(arguments)
+            .env("XDG_CACHE_HOME", folder.path())
+            .output()
+            .unwrap()
     };
     stdout(&run(&["inspect", "embedded:de-en"]));
     let models = folder.path().join("burnformer/models");
-    let unpacked = std::fs::read_dir(&models).unwrap().next().unwrap().unwrap().path();
+    let unpacked = std::fs::read_dir(&models)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
     let model = folder.path().join("model");
     std::fs::create_dir(&model).unwrap();
     for file in std::fs::read_dir(&unpacked).unwrap().flatten() {
@@ -171,7 +228,12 @@ fn confidence_is_the_quality_that_translations_turn_out_to_have() {
     let tenths: Vec<Vec<f64>> = table
         .lines()
         .filter(|line| line.contains('–'))
-        .map(|line| line.split_whitespace().skip(1).map(|n| n.parse().unwrap()).collect())
+        .map(|line| {
+            line.split_whitespace()
+                .skip(1)
+                .map(|n| n.parse().unwrap())
+                .collect()
+        })
         .collect();
     let quality = |tenths: &mut dyn Iterator<Item = &Vec<f64>>| {
         let (mut count, mut sum) = (0.0, 0.0);
@@ -181,6 +243,9 @@ fn confidence_is_the_quality_that_translations_turn_out_to_have() {
         }
         sum / count
     };
-    let [least, most] = [quality(&mut tenths.iter()), quality(&mut tenths.iter().rev())];
+    let [least, most] = [
+        quality(&mut tenths.iter()),
+        quality(&mut tenths.iter().rev()),
+    ];
     assert!(least + 0.3 < most, "{least} {most} {table}");
 }

@@ -19,9 +19,24 @@ const NOWHERE: &str = "http://127.0.0.1:9";
 /// The commands, and the examples of each, from their help texts.
 fn examples() -> Vec<(String, Vec<String>)> {
     let help = stdout(&run(&["--help"]));
-    let listed = help.split_once("Commands:\n").unwrap().1.split("\n\n").next().unwrap().to_owned();
-    let name = |line: &str| line.strip_prefix("  ")?.split(' ').next().map(str::to_owned);
-    let names = listed.lines().filter_map(name).filter(|name| !name.is_empty() && name != "help");
+    let listed = help
+        .split_once("Commands:\n")
+        .unwrap()
+        .1
+        .split("\n\n")
+        .next()
+        .unwrap()
+        .to_owned();
+    let name = |line: &str| {
+        line.strip_prefix("  ")?
+            .split(' ')
+            .next()
+            .map(str::to_owned)
+    };
+    let names = listed
+        .lines()
+        .filter_map(name)
+        .filter(|name| !name.is_empty() && name != "help");
     let of = |name: String| {
         let help = stdout(&run(&[&name, "--help"]));
         let shown = help.split_once("Example").map_or("", |(_, shown)| shown);
@@ -47,13 +62,21 @@ fn folder() -> tempfile::TempDir {
     for (text, count) in [("train", 20_000), ("valid", 50), ("test", 20)] {
         let [source, target] =
             ["de", "en"].map(|language| lines(&format!("{text}.{language}"), count));
-        let pairs =
-            source.iter().zip(&target).map(|(source, target)| format!("{source}\t{target}"));
+        let pairs = source
+            .iter()
+            .zip(&target)
+            .map(|(source, target)| format!("{source}\t{target}"));
         write(&format!("{text}.tsv"), &pairs.collect::<Vec<_>>());
         write(&format!("{text}.de"), &source);
         write(&format!("{text}.en"), &target);
         write("new.out", &target);
-        write("old.out", &target.iter().map(|line| line.replace("the", "a")).collect::<Vec<_>>());
+        write(
+            "old.out",
+            &target
+                .iter()
+                .map(|line| line.replace("the", "a"))
+                .collect::<Vec<_>>(),
+        );
     }
     for name in ["a.html", "b.html"] {
         fs::write(path(name), "<p>Guten Morgen!</p>\n").unwrap();
@@ -66,33 +89,63 @@ fn folder() -> tempfile::TempDir {
         let word: String = word.iter().collect();
         format!("msgid \"Page {word} of it\"\nmsgstr \"Seite {word} davon\"\n\n")
     };
-    fs::write(path("locale/de/a.po"), (0..80).map(message).collect::<String>()).unwrap();
+    fs::write(
+        path("locale/de/a.po"),
+        (0..80).map(message).collect::<String>(),
+    )
+    .unwrap();
     fs::create_dir_all(path("runs")).unwrap();
     fs::create_dir(path("translated")).unwrap();
     let untrained = Untrained::get().folder.path().join("run");
-    let copied =
-        Command::new("cp").arg("-r").arg(untrained).arg(path("runs/mine")).status().unwrap();
+    let copied = Command::new("cp")
+        .arg("-r")
+        .arg(untrained)
+        .arg(path("runs/mine"))
+        .status()
+        .unwrap();
     assert!(copied.success());
     // A run that has not come to its end.
     let config = path("runs/mine/config.toml");
     let text = fs::read_to_string(&config).unwrap();
-    fs::write(config, text.replace("max_updates = 2\n", "max_updates = 100000\n")).unwrap();
+    fs::write(
+        config,
+        text.replace("max_updates = 2\n", "max_updates = 100000\n"),
+    )
+    .unwrap();
     let [model, out] =
         ["runs/mine", "ctranslate2-model"].map(|name| path(name).display().to_string());
-    stdout(&run(&["export", "ctranslate2", "--model", &model, "--out", &out]));
+    stdout(&run(&[
+        "export",
+        "ctranslate2",
+        "--model",
+        &model,
+        "--out",
+        &out,
+    ]));
     folder
 }
 
 /// Runs `line` in `folder`, and stops it after a while if it is `endless`. Returns its exit code,
 /// none if it was stopped, and what it said.
 fn outcome(line: &str, folder: &Path, endless: bool) -> (Option<i32>, String) {
-    let program = Path::new(env!("CARGO_BIN_EXE_burnformer")).parent().unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_burnformer"))
+        .parent()
+        .unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     let said = folder.join("said");
     let mut command = Command::new("sh");
-    command.args(["-c", &format!("exec 2>{}; {line}", said.display())]).current_dir(folder);
-    command.env("PATH", path).env("HF_ENDPOINT", NOWHERE).env("FIREFOX_SETTINGS_ENDPOINT", NOWHERE);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    command
+        .args(["-c", &format!("exec 2>{}; {line}", said.display())])
+        .current_dir(folder);
+    command
+        .env("PATH", path)
+        .env("HF_ENDPOINT", NOWHERE)
+        .env("FIREFOX_SETTINGS_ENDPOINT", NOWHERE);
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
     let started = Instant::now();
     let code = loop {
         match child.try_wait().unwrap() {
@@ -118,12 +171,18 @@ fn every_command_has_examples_and_they_run() {
             let endless = ["train", "study", "serve", "adapt"].contains(&command.as_str());
             let line = match command.as_str() {
                 "serve" => line + " --listen 127.0.0.1:0",
-                "train" | "study" | "adapt" => {
-                    line.split(" #").next().map(|line| format!("exec {line}")).unwrap()
-                }
+                "train" | "study" | "adapt" => line
+                    .split(" #")
+                    .next()
+                    .map(|line| format!("exec {line}"))
+                    .unwrap(),
                 _ => line,
             };
-            let line = if command == "serve" { format!("exec {line}") } else { line };
+            let line = if command == "serve" {
+                format!("exec {line}")
+            } else {
+                line
+            };
             let (code, said) = outcome(&line, folder.path(), endless);
             // Names of models to fetch are checked for their form alone.
             let good = match code {

@@ -38,13 +38,47 @@ fn a_folder_that_is_no_model_names_the_models_in_it() {
     let text = Untrained::get().corpus.test[0].to_str().unwrap();
     let commands: [&[&str]; 12] = [
         &["translate", "--model", "MODEL"],
-        &["score", "--input", text, "--target", text, "--model", "MODEL"],
-        &["eval-bleu", "--input", text, "--reference", text, "--model", "MODEL"],
-        &["distill", "--input", text, "--out", "/no/such/out", "--model", "MODEL"],
-        &["export", "ctranslate2", "--out", "/no/such/out", "--model", "MODEL"],
+        &[
+            "score", "--input", text, "--target", text, "--model", "MODEL",
+        ],
+        &[
+            "eval-bleu",
+            "--input",
+            text,
+            "--reference",
+            text,
+            "--model",
+            "MODEL",
+        ],
+        &[
+            "distill",
+            "--input",
+            text,
+            "--out",
+            "/no/such/out",
+            "--model",
+            "MODEL",
+        ],
+        &[
+            "export",
+            "ctranslate2",
+            "--out",
+            "/no/such/out",
+            "--model",
+            "MODEL",
+        ],
         &["quantize", "--out", "/no/such/out", "--model", "MODEL"],
         &["attention", "eins", "--model", "MODEL"],
-        &["shortlist", "--train", text, text, "--out", "/no/such/out", "--model", "MODEL"],
+        &[
+            "shortlist",
+            "--train",
+            text,
+            text,
+            "--out",
+            "/no/such/out",
+            "--model",
+            "MODEL",
+        ],
         &["inspect", "MODEL"],
         &["settings", "MODEL"],
         &["average", "--out", "/no/such/out", "MODEL"],
@@ -52,11 +86,19 @@ fn a_folder_that_is_no_model_names_the_models_in_it() {
     ];
     for command in commands {
         let refuses = |model: &str, needles: &[&str]| {
-            let named: Vec<&str> =
-                command.iter().map(|&word| if word == "MODEL" { model } else { word }).collect();
+            let named: Vec<&str> = command
+                .iter()
+                .map(|&word| if word == "MODEL" { model } else { word })
+                .collect();
             refused(&named, 1, needles);
         };
-        refuses(&home, &["is not a finished model directory", &format!("such as {home}/run/best")]);
+        refuses(
+            &home,
+            &[
+                "is not a finished model directory",
+                &format!("such as {home}/run/best"),
+            ],
+        );
         refuses(empty, &["is not a finished model directory", "best/"]);
         refuses(text, &["is a file, but a model is a folder"]);
     }
@@ -65,8 +107,16 @@ fn a_folder_that_is_no_model_names_the_models_in_it() {
         let named = |model: &str| format!("de-en={model}");
         let inside = format!("such as {home}/run/best");
         refused(&["serve", "--model", &named(&home)], 1, &[&inside]);
-        refused(&["serve", "--model", &named(empty)], 1, &["not a finished model directory"]);
-        refused(&["serve", "--api-keys", "/no/such/keys"], 1, &["--api-keys", "openssl rand"]);
+        refused(
+            &["serve", "--model", &named(empty)],
+            1,
+            &["not a finished model directory"],
+        );
+        refused(
+            &["serve", "--api-keys", "/no/such/keys"],
+            1,
+            &["--api-keys", "openssl rand"],
+        );
     }
 }
 
@@ -75,11 +125,20 @@ fn a_folder_that_is_no_run_names_the_runs_in_it() {
     let home = Untrained::get().folder.path();
     let empty = tempfile::tempdir().unwrap();
     let text = &Untrained::get().corpus.test[0];
-    let inside = format!("holds 1 run: name what is to be drawn, such as {}/run", home.display());
-    for (path, needle) in
-        [(home, inside.as_str()), (empty.path(), "folder of one"), (text, "folder of one")]
-    {
-        refused(&["plot", path.to_str().unwrap(), "-o", "/no/such.svg"], 2, &["is no run", needle]);
+    let inside = format!(
+        "holds 1 run: name what is to be drawn, such as {}/run",
+        home.display()
+    );
+    for (path, needle) in [
+        (home, inside.as_str()),
+        (empty.path(), "folder of one"),
+        (text, "folder of one"),
+    ] {
+        refused(
+            &["plot", path.to_str().unwrap(), "-o", "/no/such.svg"],
+            2,
+            &["is no run", needle],
+        );
     }
 }
 
@@ -90,17 +149,37 @@ fn curves_are_numbers_too() {
     let run_folder = Untrained::get().folder.path().join("run");
     let files = [&table, &picture].map(|path| path.to_str().unwrap());
     let metric = ["--metric", "loss,speed"];
-    let plot = ["plot", run_folder.to_str().unwrap(), "-o", files[0], "-o", files[1]];
+    let plot = [
+        "plot",
+        run_folder.to_str().unwrap(),
+        "-o",
+        files[0],
+        "-o",
+        files[1],
+    ];
     stdout(&run(&[&plot[..], &metric].concat()));
     let found = fs::read_to_string(&table).unwrap();
     assert!(found.starts_with("chart,series,x,y\nLoss,run,"), "{found}");
-    assert!(found.lines().all(|line| line.split(',').count() == 4), "{found}");
+    assert!(
+        found.lines().all(|line| line.split(',').count() == 4),
+        "{found}"
+    );
     assert!(picture.exists());
     fs::remove_file(&picture).unwrap();
     for name in ["a.gif", "a", ".csv"] {
-        let plot = ["plot", run_folder.to_str().unwrap(), "-o", files[1], "-o", name];
+        let plot = [
+            "plot",
+            run_folder.to_str().unwrap(),
+            "-o",
+            files[1],
+            "-o",
+            name,
+        ];
         refused(&plot, 2, &[".svg", ".csv"]);
-        assert!(!picture.exists(), "nothing is written before all names are known to be right");
+        assert!(
+            !picture.exists(),
+            "nothing is written before all names are known to be right"
+        );
     }
 }
 
@@ -115,11 +194,19 @@ fn names_that_other_toolkits_have_for_settings_lead_to_ours() {
         ("dropout", "model.dropout"),
         ("weight-decay", "there is no weight decay"),
     ] {
-        refused(&["train", &format!("--{name}"), "3"], 2, &["--set KEY=VALUE", key]);
+        refused(
+            &["train", &format!("--{name}"), "3"],
+            2,
+            &["--set KEY=VALUE", key],
+        );
         let set = format!("{}=3", name.replace('-', "_"));
         refused(&["train", "--dry-run", "--set", &set], 2, &[key]);
     }
-    refused(&["config", "learning_rate"], 2, &["here it is \"schedule.peak\"; `config`"]);
+    refused(
+        &["config", "learning_rate"],
+        2,
+        &["here it is \"schedule.peak\"; `config`"],
+    );
     refused(&["train", "--no-such-flag"], 2, &["unexpected argument"]);
 }
 
@@ -132,8 +219,13 @@ fn three_files_of_one_text_are_to_be_joined() {
         ["shortlist --out x", "--train"],
         ["attention", "--input"],
     ] {
-        let words = command.split(' ').chain([option, "a.tsv", "b.tsv", "c.tsv"]);
-        let needles = [&format!("{option} names 3 files"), "`cat a.tsv … c.tsv > all.tsv`"];
+        let words = command
+            .split(' ')
+            .chain([option, "a.tsv", "b.tsv", "c.tsv"]);
+        let needles = [
+            &format!("{option} names 3 files"),
+            "`cat a.tsv … c.tsv > all.tsv`",
+        ];
         refused(&words.collect::<Vec<_>>(), 2, &needles);
     }
 }
@@ -149,9 +241,13 @@ fn one_of_a_kind_is_called_so() {
     let said = |arguments: &[&str]| stderr(&run(arguments));
     let averaged = said(&["average", &model, "--out", &out]);
     assert!(averaged.contains("averaged 1 model into"), "{averaged}");
-    let scored = said(&["score", "--model", &model, "--input", &one, "--target", &one]);
+    let scored = said(&[
+        "score", "--model", &model, "--input", &one, "--target", &one,
+    ]);
     assert!(scored.contains("1 pair of"), "{scored}");
-    let uneven = said(&["score", "--model", &model, "--input", &one, "--target", &two]);
+    let uneven = said(&[
+        "score", "--model", &model, "--input", &one, "--target", &two,
+    ]);
     assert!(uneven.contains("has 2 lines"), "{uneven}");
     let none = said(&["eval-bleu", "--hypothesis", &two, "--reference", &one]);
     assert!(none.contains("has 2 lines"), "{none}");
@@ -161,14 +257,21 @@ fn one_of_a_kind_is_called_so() {
 fn explanations_of_keys_are_whole() {
     let listed = stdout(&run(&["config"]));
     for line in listed.lines().filter(|line| line.contains('#')) {
-        assert_eq!(line.matches('(').count(), line.matches(')').count(), "{line}");
+        assert_eq!(
+            line.matches('(').count(),
+            line.matches(')').count(),
+            "{line}"
+        );
         assert!(!line.ends_with(" al") && !line.ends_with("e.g"), "{line}");
     }
 }
 
 #[test]
 fn a_language_for_a_model_of_one_pair_is_to_be_left_out() {
-    for (option, side) in [("--source-language", "source"), ("--target-language", "target")] {
+    for (option, side) in [
+        ("--source-language", "source"),
+        ("--target-language", "target"),
+    ] {
         let needle = format!("{option}: the model is not told its {side} language");
         let arguments = ["translate", "--model", &model(), option, "de"];
         refused(&arguments, 2, &[&needle, "leave it out"]);
@@ -179,14 +282,19 @@ fn a_language_for_a_model_of_one_pair_is_to_be_left_out() {
 fn a_document_without_a_format_is_translated_with_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let subtitle = "1\n00:00:01,000 --> 00:00:02,000\neins\n";
-    for (name, format, text) in
-        [("a.md", "markdown", "eins\n"), ("a.HTML", "html", "eins\n"), ("a.srt", "srt", subtitle)]
-    {
+    for (name, format, text) in [
+        ("a.md", "markdown", "eins\n"),
+        ("a.HTML", "html", "eins\n"),
+        ("a.srt", "srt", subtitle),
+    ] {
         let path = folder.path().join(name).display().to_string();
         fs::write(&path, text).unwrap();
         let fixed = ["translate", "--model", &model(), "--input", &path].map(String::from);
         let said = stderr(&run(&fixed));
-        assert!(said.contains(&format!("--format {format} keeps the markup")), "{said}");
+        assert!(
+            said.contains(&format!("--format {format} keeps the markup")),
+            "{said}"
+        );
         let as_told = [&fixed[..], &["--format".into(), format.into()]].concat();
         assert_eq!(stderr(&run(&as_told)), "");
     }
@@ -204,14 +312,32 @@ fn utf16_is_called_so_wherever_text_is_read() {
             vec!["eval-bleu", "--hypothesis", &path, "--reference", text],
             vec!["train", "--train", &path, text, "--out", "/no/such/run"],
         ] {
-            refused(&command, 1, &["a.txt: the text is UTF-16", "iconv -f utf-16 -t utf-8"]);
+            refused(
+                &command,
+                1,
+                &["a.txt: the text is UTF-16", "iconv -f utf-16 -t utf-8"],
+            );
         }
         // A document is read and written in its encoding, which is said.
         let model = model();
-        let document = ["translate", "--model", &model, "--format", "text", "--input", &path];
+        let document = [
+            "translate",
+            "--model",
+            &model,
+            "--format",
+            "text",
+            "--input",
+            &path,
+        ];
         let output = run(&document);
-        assert!(output.status.success() && output.stdout.starts_with(&mark[..2]), "{output:?}");
-        assert!(stderr(&output).contains("is not UTF-8 but UTF-16"), "{output:?}");
+        assert!(
+            output.status.success() && output.stdout.starts_with(&mark[..2]),
+            "{output:?}"
+        );
+        assert!(
+            stderr(&output).contains("is not UTF-8 but UTF-16"),
+            "{output:?}"
+        );
     }
 }
 
@@ -221,21 +347,53 @@ fn quiet_leaves_results_warnings_and_errors_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let model = model();
-    let [source, target] = untrained.corpus.test.each_ref().map(|path| path.to_str().unwrap());
+    let [source, target] = untrained
+        .corpus
+        .test
+        .each_ref()
+        .map(|path| path.to_str().unwrap());
     let (picture, page) = (path("a.svg"), path("a.html"));
     let [quantized, average, shortlist, out, pairs] = ["q", "m", "s", "ct2", "p.tsv"].map(path);
     let init = path("burnformer.toml");
     let run_folder = untrained.folder.path().join("run").display().to_string();
     let commands: [&[&str]; 11] = [
         &["translate", "--beam", "1"],
-        &["score", "--model", &model, "--source", source, "--target", target],
+        &[
+            "score", "--model", &model, "--source", source, "--target", target,
+        ],
         &["quantize", "--model", &model, "--out", &quantized],
         &["average", &model, "--out", &average],
-        &["shortlist", "--model", &model, "--train", source, target, "--out", &shortlist],
+        &[
+            "shortlist",
+            "--model",
+            &model,
+            "--train",
+            source,
+            target,
+            "--out",
+            &shortlist,
+        ],
         &["export", "ctranslate2", "--model", &model, "--out", &out],
-        &["attention", "--model", &model, "eins", "--target", "one", "--html", &page],
+        &[
+            "attention",
+            "--model",
+            &model,
+            "eins",
+            "--target",
+            "one",
+            "--html",
+            &page,
+        ],
         &["plot", &run_folder, "-o", &picture],
-        &["distill", "--model", "embedded:de-en", "--source", source, "--out", &pairs],
+        &[
+            "distill",
+            "--model",
+            "embedded:de-en",
+            "--source",
+            source,
+            "--out",
+            &pairs,
+        ],
         &["config", "init", &init],
         &["train", "--dry-run"],
     ];
@@ -244,12 +402,30 @@ fn quiet_leaves_results_warnings_and_errors_alone() {
         stdout(&quiet);
         assert_eq!(stderr(&quiet), "", "{command:?}");
     }
-    let said = stderr(&run_with(&["-q", "translate", "--model", &model], b"caf\xe9\n"));
-    assert!(!said.is_empty() && said.lines().all(|line| line.starts_with("warning: ")), "{said}");
+    let said = stderr(&run_with(
+        &["-q", "translate", "--model", &model],
+        b"caf\xe9\n",
+    ));
+    assert!(
+        !said.is_empty() && said.lines().all(|line| line.starts_with("warning: ")),
+        "{said}"
+    );
     assert!(stderr(&run_with(&["translate"], b"eins\n")).contains("model: embedded:de-en"));
-    refused(&["translate", "-q", "--model", "/no/such"], 1, &["no such folder"]);
-    refused(&["train", "--out", "/no/such", "--resume"], 1, &["/no/such: no such folder"]);
-    refused(&["translate", "--output", "out.gz"], 2, &["out.gz: the output is plain text"]);
+    refused(
+        &["translate", "-q", "--model", "/no/such"],
+        1,
+        &["no such folder"],
+    );
+    refused(
+        &["train", "--out", "/no/such", "--resume"],
+        1,
+        &["/no/such: no such folder"],
+    );
+    refused(
+        &["translate", "--output", "out.gz"],
+        2,
+        &["out.gz: the output is plain text"],
+    );
     refused(
         &["quantize", "--model", "embedded:de-en", "--out", "/no/such"],
         1,
@@ -284,8 +460,15 @@ fn an_existing_run_and_the_columns_of_scores_are_explained() {
 #[test]
 fn presets_are_listed_and_a_commented_file_is_written_that_changes_nothing() {
     let listed = stdout(&run(&["config", "presets"]));
-    for name in ["speedrun", "tiny", "small", "base", "big", "multi30k", "rnn"] {
-        assert!(listed.lines().any(|line| line.starts_with(&format!("{name} "))), "{listed}");
+    for name in [
+        "speedrun", "tiny", "small", "base", "big", "multi30k", "rnn",
+    ] {
+        assert!(
+            listed
+                .lines()
+                .any(|line| line.starts_with(&format!("{name} "))),
+            "{listed}"
+        );
     }
     let folder = tempfile::tempdir().unwrap();
     let run_in = |arguments: &[&str]| burnformer(arguments).current_dir(&folder).output().unwrap();
@@ -293,21 +476,43 @@ fn presets_are_listed_and_a_commented_file_is_written_that_changes_nothing() {
     // Measured values stand in comments.
     let settings = |output| -> Vec<String> {
         let text = stdout(&output);
-        text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
+        text.lines()
+            .filter(|line| !line.starts_with('#'))
+            .map(str::to_owned)
+            .collect()
     };
-    let by_file = settings(run_in(&["train", "--config", "burnformer.toml", "--dry-run"]));
-    assert_eq!(by_file, settings(run(&["train", "--preset", "small", "--dry-run"])));
+    let by_file = settings(run_in(&[
+        "train",
+        "--config",
+        "burnformer.toml",
+        "--dry-run",
+    ]));
+    assert_eq!(
+        by_file,
+        settings(run(&["train", "--preset", "small", "--dry-run"]))
+    );
     assert!(by_file.len() > 50, "{by_file:?}");
     let again = run_in(&["config", "init"]);
-    assert!(stderr(&again).contains("burnformer.toml: exists already"), "{}", stderr(&again));
-    refused(&["config", "init", "--preset", "huge"], 2, &["\"huge\"", "multi30k"]);
+    assert!(
+        stderr(&again).contains("burnformer.toml: exists already"),
+        "{}",
+        stderr(&again)
+    );
+    refused(
+        &["config", "init", "--preset", "huge"],
+        2,
+        &["\"huge\"", "multi30k"],
+    );
 }
 
 #[test]
 fn shells_complete_commands_and_options() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = stdout(&run(&["completions", shell]));
-        assert!(script.contains("eval-bleu") && script.contains("shortlist"), "{shell}");
+        assert!(
+            script.contains("eval-bleu") && script.contains("shortlist"),
+            "{shell}"
+        );
     }
 }
 
@@ -329,7 +534,9 @@ fn a_limit_on_files_is_noticed_before_the_first_update() {
     // 600 kB, more than the weights and less than the moments.
     let script = "ulimit -f 1200; exec \"$0\" \"$@\"";
     let mut command = std::process::Command::new("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_burnformer")]).args(&arguments);
+    command
+        .args(["-c", script, env!("CARGO_BIN_EXE_burnformer")])
+        .args(&arguments);
     let output = common::feed(&mut command, b"");
     common::assert_refused(&output, 1, &["ulimit -f"]);
     let log = fs::read_to_string(toy.path("run/train.log")).unwrap();
@@ -363,8 +570,13 @@ fn a_full_memory_ends_the_program_with_a_sentence() {
     let script =
         "ulimit -v 500000; exec \"$0\" translate --model embedded:de-en --batch 8000 --chunk 20000";
     let mut command = Command::new("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_burnformer")]).stdin(Stdio::piped());
-    let output = common::feed(&mut command, "eins zwei drei vier fünf\n".repeat(20_000).as_bytes());
+    command
+        .args(["-c", script, env!("CARGO_BIN_EXE_burnformer")])
+        .stdin(Stdio::piped());
+    let output = common::feed(
+        &mut command,
+        "eins zwei drei vier fünf\n".repeat(20_000).as_bytes(),
+    );
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
     let last = said.lines().last().unwrap();
@@ -372,5 +584,8 @@ fn a_full_memory_ends_the_program_with_a_sentence() {
         last.starts_with("error: the memory is full: ") && last.contains("bytes more"),
         "{said}"
     );
-    assert!(!said.contains("backtrace") && !said.contains("panicked"), "{said}");
+    assert!(
+        !said.contains("backtrace") && !said.contains("panicked"),
+        "{said}"
+    );
 }

@@ -15,9 +15,18 @@ fn fixture(name: &str) -> String {
 fn an_imported_model_is_an_ordinary_model_directory() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("model").display().to_string();
-    let output =
-        run(&["import", &fixture("hugging_face/shared_swish"), "--no-tokenizer", "--out", &out]);
-    assert!(stderr(&output).contains("hugging-face"), "{}", stderr(&output));
+    let output = run(&[
+        "import",
+        &fixture("hugging_face/shared_swish"),
+        "--no-tokenizer",
+        "--out",
+        &out,
+    ]);
+    assert!(
+        stderr(&output).contains("hugging-face"),
+        "{}",
+        stderr(&output)
+    );
     assert_eq!(stdout(&output), "");
     let json: Value = serde_json::from_str(&stdout(&run(&["inspect", &out, "--json"]))).unwrap();
     assert_eq!(json["model"]["conventions"]["sinusoids"], "halves");
@@ -40,8 +49,21 @@ fn a_model_that_was_exported_is_imported_with_the_same_bytes() {
     ]));
     for format in ["ctranslate2", "hugging-face"] {
         let [other, again] = [path(&format!("{format}-out")), format!("{format}-in")];
-        stdout(&run(&["export", format, "--model", &path("a"), "--out", &other]));
-        stdout(&run(&["import", &other, "--no-tokenizer", "--out", &path(&again)]));
+        stdout(&run(&[
+            "export",
+            format,
+            "--model",
+            &path("a"),
+            "--out",
+            &other,
+        ]));
+        stdout(&run(&[
+            "import",
+            &other,
+            "--no-tokenizer",
+            "--out",
+            &path(&again),
+        ]));
         assert!(weights("a") == weights(&again), "{format}");
     }
 }
@@ -50,11 +72,21 @@ fn a_model_that_was_exported_is_imported_with_the_same_bytes() {
 fn the_model_in_the_program_goes_out_and_comes_back_in_and_translates_as_before() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    stdout(&run(&["export", "ctranslate2", "--model", "embedded:de-en", "--out", &path("ct2")]));
+    stdout(&run(&[
+        "export",
+        "ctranslate2",
+        "--model",
+        "embedded:de-en",
+        "--out",
+        &path("ct2"),
+    ]));
     stdout(&run(&["import", &path("ct2"), "--out", &path("again")]));
     let text = b"Das Haus ist alt.\nWo ist der n\xc3\xa4chste Bahnhof?\n\nIch habe drei Katzen.\n";
     let translate = |model: &str| {
-        stdout(&run_with(&["translate", "--model", model, "--compute", "float32"], text))
+        stdout(&run_with(
+            &["translate", "--model", model, "--compute", "float32"],
+            text,
+        ))
     };
     let before = translate("embedded:de-en");
     assert!(before.contains("house"), "{before}");
@@ -80,7 +112,15 @@ fn the_model_of_another_program_is_named_with_the_command_that_converts_it() {
         let pair = format!("de-en={model}");
         for arguments in [
             &["translate", "--model", &model][..],
-            &["eval-bleu", "--model", &model, "--source", "a", "--reference", "b"],
+            &[
+                "eval-bleu",
+                "--model",
+                &model,
+                "--source",
+                "a",
+                "--reference",
+                "b",
+            ],
             &["inspect", &model],
             &["serve", "--model", &pair, "--listen", "127.0.0.1:0"],
         ] {
@@ -106,7 +146,11 @@ fn a_model_directory_of_our_own_needs_no_import() {
     let out = folder.path().join("out").display().to_string();
     let output = run(&["import", &model, "--out", &out]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("is a model directory already"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("is a model directory already"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -118,7 +162,10 @@ fn a_folder_that_does_not_exist_says_so_and_how_to_get_a_model() {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(1));
         let said = stderr(&output);
-        assert!(said.contains("opus-mt-en-fr: no such file or folder"), "{said}");
+        assert!(
+            said.contains("opus-mt-en-fr: no such file or folder"),
+            "{said}"
+        );
         assert!(said.contains("hf download"), "{said}");
     }
 }
@@ -128,7 +175,10 @@ fn a_folder_that_does_not_exist_says_so_and_how_to_get_a_model() {
 fn a_dry_run_names_the_formats_to_which_the_model_can_be_exported() {
     let said = |preset: &str| stdout(&run(&["train", "--preset", preset, "--dry-run"]));
     let default = said("speedrun");
-    assert!(default.contains("# can be exported to: ctranslate2, ctranslate2-int8\n"), "{default}");
+    assert!(
+        default.contains("# can be exported to: ctranslate2, ctranslate2-int8\n"),
+        "{default}"
+    );
     assert!(
         default
             .contains("# not to hugging-face: MarianMTModel has no place for normalised queries"),
@@ -136,10 +186,23 @@ fn a_dry_run_names_the_formats_to_which_the_model_can_be_exported() {
     );
     assert!(said("tiny").contains("# can be exported to: hugging-face, ctranslate2"));
     for (setting, feature) in [
-        ("model.norm_kind=scale", "CTranslate2 has no place for norms other than"),
-        ("model.fix_norm=true", "CTranslate2 has no place for embeddings of unit length"),
+        (
+            "model.norm_kind=scale",
+            "CTranslate2 has no place for norms other than",
+        ),
+        (
+            "model.fix_norm=true",
+            "CTranslate2 has no place for embeddings of unit length",
+        ),
     ] {
-        let said = stdout(&run(&["train", "--preset", "tiny", "--set", setting, "--dry-run"]));
+        let said = stdout(&run(&[
+            "train",
+            "--preset",
+            "tiny",
+            "--set",
+            setting,
+            "--dry-run",
+        ]));
         assert!(
             said.contains(feature) && said.contains("MarianMTModel has no place for"),
             "{said}"
@@ -154,16 +217,30 @@ fn a_failed_import_or_export_says_why_and_leaves_nothing() {
     let empty = folder.path().display().to_string();
     let output = run(&["import", &empty, "--out", &out]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("no model of a known format"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("no model of a known format"),
+        "{}",
+        stderr(&output)
+    );
     let output = run(&["import", "pdf", &empty, "--out", &out]);
     assert_eq!(output.status.code(), Some(2));
-    stdout(&run(&["import", &fixture("hugging_face/half"), "--no-tokenizer", "--out", &out]));
+    stdout(&run(&[
+        "import",
+        &fixture("hugging_face/half"),
+        "--no-tokenizer",
+        "--out",
+        &out,
+    ]));
     let output = run(&["import", &fixture("hugging_face/half"), "--out", &out]);
     assert!(stderr(&output).contains("not empty"), "{}", stderr(&output));
     // The fixture has no vocabulary.
     let other = folder.path().join("other").display().to_string();
     let output = run(&["export", "ctranslate2", "--model", &out, "--out", &other]);
-    assert!(stderr(&output).contains("vocab.json"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("vocab.json"),
+        "{}",
+        stderr(&output)
+    );
     assert!(!Path::new(&other).exists());
 }
 
@@ -182,11 +259,36 @@ fn a_model_of_several_languages_is_told_which_ones_and_refuses_to_guess() {
     assert!(!translated.contains("__fr__"), "{translated}");
     let silent = run(&translate);
     assert_eq!(silent.status.code(), Some(2));
-    assert!(stderr(&silent).contains("--source-language"), "{}", stderr(&silent));
-    let bleu = ["eval-bleu", "--model", &model, "--source", &text, "--reference", &text];
+    assert!(
+        stderr(&silent).contains("--source-language"),
+        "{}",
+        stderr(&silent)
+    );
+    let bleu = [
+        "eval-bleu",
+        "--model",
+        &model,
+        "--source",
+        &text,
+        "--reference",
+        &text,
+    ];
     assert!(stdout(&run(&[&bleu[..], &languages].concat())).contains("BLEU"));
-    let tuned = ["train", "--from", &model, "--train", &text, &text, "--out", &path("run")];
-    assert!(stderr(&run(&tuned)).contains("language"), "{}", stderr(&run(&tuned)));
+    let tuned = [
+        "train",
+        "--from",
+        &model,
+        "--train",
+        &text,
+        &text,
+        "--out",
+        &path("run"),
+    ];
+    assert!(
+        stderr(&run(&tuned)).contains("language"),
+        "{}",
+        stderr(&run(&tuned))
+    );
     assert!(!Path::new(&path("run")).exists());
 }
 
@@ -199,15 +301,26 @@ fn opus(folder: &Path, name: &str, change: impl FnOnce(&Path)) -> String {
         fs::copy(&path, dir.join(path.file_name().unwrap())).unwrap();
     }
     for side in ["source.spm", "target.spm"] {
-        fs::copy(fixture("m2m100/relu/sentencepiece.bpe.model"), dir.join(side)).unwrap();
+        fs::copy(
+            fixture("m2m100/relu/sentencepiece.bpe.model"),
+            dir.join(side),
+        )
+        .unwrap();
     }
     let pieces = fs::read(fixture("m2m100/relu/vocab.json")).unwrap();
     let pieces: serde_json::Map<_, _> = serde_json::from_slice(&pieces).unwrap();
-    let pieces = pieces.keys().filter(|piece| !piece.starts_with(['<', '_'])).take(19);
-    let tokens = ["</s>", "<unk>"].into_iter().chain(pieces.map(String::as_str));
+    let pieces = pieces
+        .keys()
+        .filter(|piece| !piece.starts_with(['<', '_']))
+        .take(19);
+    let tokens = ["</s>", "<unk>"]
+        .into_iter()
+        .chain(pieces.map(String::as_str));
     let tokens = tokens.chain([">>fra<<", ">>ron<<", "<pad>"]);
-    let ids: serde_json::Map<String, Value> =
-        tokens.zip(0..).map(|(token, id): (_, u32)| (token.to_string(), id.into())).collect();
+    let ids: serde_json::Map<String, Value> = tokens
+        .zip(0..)
+        .map(|(token, id): (_, u32)| (token.to_string(), id.into()))
+        .collect();
     fs::write(dir.join("vocab.json"), serde_json::to_vec(&ids).unwrap()).unwrap();
     change(&dir);
     dir.display().to_string()
@@ -217,19 +330,41 @@ fn opus(folder: &Path, name: &str, change: impl FnOnce(&Path)) -> String {
 fn a_model_with_target_tags_says_that_none_was_named_and_refuses_others_with_its_list() {
     let folder = tempfile::tempdir().unwrap();
     let model = folder.path().join("model").display().to_string();
-    stdout(&run(&["import", &opus(folder.path(), "opus", |_| ()), "--out", &model]));
+    stdout(&run(&[
+        "import",
+        &opus(folder.path(), "opus", |_| ()),
+        "--out",
+        &model,
+    ]));
     let silent = run_with(&["translate", "--model", &model], b"the house\n");
     let said = stderr(&silent);
-    assert!(said.contains(">>fra<<") && said.contains("--target-language"), "{said}");
+    assert!(
+        said.contains(">>fra<<") && said.contains("--target-language"),
+        "{said}"
+    );
     assert_eq!(stdout(&silent).lines().count(), 1);
     for language in ["fra", "ro"] {
-        let told = ["translate", "--model", &model, "--target-language", language];
+        let told = [
+            "translate",
+            "--model",
+            &model,
+            "--target-language",
+            language,
+        ];
         let told = run_with(&told, b"the house\n");
-        assert!(!stderr(&told).contains("--target-language"), "{}", stderr(&told));
+        assert!(
+            !stderr(&told).contains("--target-language"),
+            "{}",
+            stderr(&told)
+        );
         stdout(&told);
     }
     let other = ["translate", "--model", &model, "--target-language", "de"];
-    assert_refused(&run_with(&other, b"the house\n"), 2, &["fra, ron", "\"de\""]);
+    assert_refused(
+        &run_with(&other, b"the house\n"),
+        2,
+        &["fra, ron", "\"de\""],
+    );
 }
 
 /// A model that cannot be used is not written.
@@ -263,9 +398,20 @@ fn an_import_translates_once_before_it_is_there() {
     });
     assert_refused(&import(&unfit), 1, &["vocab.json"]);
     assert!(!Path::new(&out).exists());
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4, "no temporary folder stays");
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        4,
+        "no temporary folder stays"
+    );
     let spm = fixture("m2m100/relu/sentencepiece.bpe.model");
-    stdout(&run(&["import", &untold, "--sentencepiece", &spm, "--out", &out]));
+    stdout(&run(&[
+        "import",
+        &untold,
+        "--sentencepiece",
+        &spm,
+        "--out",
+        &out,
+    ]));
     stdout(&run_with(&["translate", "--model", &out], b"the house\n"));
 }
 
@@ -274,7 +420,12 @@ fn an_import_translates_once_before_it_is_there() {
 fn a_directory_with_nan_is_refused_by_every_command_that_reads_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    stdout(&run(&["import", &opus(folder.path(), "opus", |_| ()), "--out", &path("model")]));
+    stdout(&run(&[
+        "import",
+        &opus(folder.path(), "opus", |_| ()),
+        "--out",
+        &path("model"),
+    ]));
     let (weights, manifest) = (path("model/model.safetensors"), path("model/manifest.json"));
     let mut bytes = fs::read(&weights).unwrap();
     let last = bytes.len() - 4;

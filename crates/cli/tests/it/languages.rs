@@ -35,12 +35,21 @@ impl Run {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).display().to_string();
         let (out, text) = (path("run"), path("text.tsv"));
-        let column = MESSAGES.lines().next().unwrap().split('\t').position(|it| it == language);
+        let column = MESSAGES
+            .lines()
+            .next()
+            .unwrap()
+            .split('\t')
+            .position(|it| it == language);
         let pair = |line: &str| {
             let columns: Vec<_> = line.split('\t').collect();
             format!("{}\t{}\n", columns[0], columns[column.unwrap()])
         };
-        fs::write(&text, MESSAGES.lines().skip(1).map(pair).collect::<String>()).unwrap();
+        fs::write(
+            &text,
+            MESSAGES.lines().skip(1).map(pair).collect::<String>(),
+        )
+        .unwrap();
         let mut arguments = vec!["train", "--out", &out, "--train", &text];
         arguments.extend(["--valid", &text, "--test", &text]);
         let settings = tiny_settings(&folder.path().join("cache"));
@@ -65,19 +74,37 @@ impl Run {
     }
 
     fn path(&self, name: &str) -> String {
-        self.folder.path().join("run").join(name).display().to_string()
+        self.folder
+            .path()
+            .join("run")
+            .join(name)
+            .display()
+            .to_string()
     }
 
     fn json(&self, name: &str) -> Vec<Value> {
         let text = fs::read_to_string(self.path(name)).unwrap();
-        serde_json::Deserializer::from_str(&text).into_iter().map(Result::unwrap).collect()
+        serde_json::Deserializer::from_str(&text)
+            .into_iter()
+            .map(Result::unwrap)
+            .collect()
     }
 
     /// The score, with its signature, of the model `name` on the text.
     fn score(&self, name: &str, more: &[&str]) -> String {
         let model = self.path(name);
-        let arguments = ["eval-bleu", "--model", &model, "--source", &self.text, "-w", "2"];
-        stdout(&run(&[&arguments[..], more].concat())).trim_end().to_string()
+        let arguments = [
+            "eval-bleu",
+            "--model",
+            &model,
+            "--source",
+            &self.text,
+            "-w",
+            "2",
+        ];
+        stdout(&run(&[&arguments[..], more].concat()))
+            .trim_end()
+            .to_string()
     }
 }
 
@@ -91,12 +118,22 @@ fn number(line: &str) -> f64 {
 fn the_best_model_is_kept_and_every_score_of_a_run_is_that_of_eval_bleu() {
     for (language, options, warns) in LANGUAGES {
         let run_of = Run::into(language);
-        let key = if options.contains(&"chrf") { "chrf" } else { "bleu" };
-        let valid: Vec<Value> =
-            run_of.json("metrics.jsonl").into_iter().filter(|row| row["kind"] == "valid").collect();
+        let key = if options.contains(&"chrf") {
+            "chrf"
+        } else {
+            "bleu"
+        };
+        let valid: Vec<Value> = run_of
+            .json("metrics.jsonl")
+            .into_iter()
+            .filter(|row| row["kind"] == "valid")
+            .collect();
         let last = valid.last().unwrap();
         let of = |row: &Value| (row[key].as_f64().unwrap(), -row["nll"].as_f64().unwrap());
-        let best = valid.iter().max_by(|a, b| of(a).partial_cmp(&of(b)).unwrap()).unwrap();
+        let best = valid
+            .iter()
+            .max_by(|a, b| of(a).partial_cmp(&of(b)).unwrap())
+            .unwrap();
         let kept = &run_of.json("best/validation.json")[0];
         assert_eq!(
             (&kept["step"], kept["metric"].as_str()),
@@ -110,31 +147,57 @@ fn the_best_model_is_kept_and_every_score_of_a_run_is_that_of_eval_bleu() {
         };
         let near = |found: f64, row: &str| (found - last[row].as_f64().unwrap()).abs() < 0.006;
         assert!(near(of_last(options), key), "{language}: {last}");
-        assert!(near(of_last(&["--metric", "chrf"]), "chrf"), "{language}: {last}");
+        assert!(
+            near(of_last(&["--metric", "chrf"]), "chrf"),
+            "{language}: {last}"
+        );
 
         let tested = fs::read_to_string(run_of.path("test-score.txt")).unwrap();
-        assert_eq!(run_of.score("best", options), tested.trim_end(), "{language}");
-        assert!(run_of.log.contains(tested.trim_end()), "{language}: {}", run_of.log);
+        assert_eq!(
+            run_of.score("best", options),
+            tested.trim_end(),
+            "{language}"
+        );
+        assert!(
+            run_of.log.contains(tested.trim_end()),
+            "{language}: {}",
+            run_of.log
+        );
         // The log says how scores are computed, and each length penalty that was tried with its
         // score.
         let (signature, _) = tested.split_once(" = ").unwrap();
         assert!(run_of.log.contains(signature), "{language}: {}", run_of.log);
-        let tried = run_of.log.lines().filter_map(|line| line.strip_prefix("length penalty 0."));
+        let tried = run_of
+            .log
+            .lines()
+            .filter_map(|line| line.strip_prefix("length penalty 0."));
         assert!(tried.clone().count() >= 2, "{language}: {}", run_of.log);
         for line in tried {
             let (alpha, score) = line.split_once(": ").unwrap();
-            let found =
-                run_of.score("best", &[options, &["--alpha", &format!("0.{alpha}")]].concat());
+            let found = run_of.score(
+                "best",
+                &[options, &["--alpha", &format!("0.{alpha}")]].concat(),
+            );
             let score: f64 = score.split(' ').nth(1).unwrap().parse().unwrap();
-            assert!((number(&found) - score).abs() < 0.006, "{language} {alpha}: {score} {found}");
+            assert!(
+                (number(&found) - score).abs() < 0.006,
+                "{language} {alpha}: {score} {found}"
+            );
         }
-        assert!(run_of.log.contains("100 % of the pairs of data.valid"), "{}", run_of.log);
+        assert!(
+            run_of.log.contains("100 % of the pairs of data.valid"),
+            "{}",
+            run_of.log
+        );
 
         let model = run_of.path("best");
         let plain = run(&["eval-bleu", "--model", &model, "--source", &run_of.text]);
         let said = stderr(&plain).contains("takes whole sentences for words");
         assert_eq!(said, warns, "{language}: {}", stderr(&plain));
-        assert!(!stderr(&plain).contains("nearly nothing is right"), "{language}");
+        assert!(
+            !stderr(&plain).contains("nearly nothing is right"),
+            "{language}"
+        );
         compare_with_sacrebleu(&run_of, options, number(&tested));
     }
 }
@@ -142,7 +205,9 @@ fn the_best_model_is_kept_and_every_score_of_a_run_is_that_of_eval_bleu() {
 /// Compares with sacreBLEU, on what `translate` gives, where `BURNFORMER_SACREBLEU` names a Python
 /// that has it.
 fn compare_with_sacrebleu(run: &Run, options: &[&str], expected: f64) {
-    let Ok(python) = std::env::var("BURNFORMER_SACREBLEU") else { return };
+    let Ok(python) = std::env::var("BURNFORMER_SACREBLEU") else {
+        return;
+    };
     let text = fs::read_to_string(&run.text).unwrap();
     let sides = text.lines().map(|line| line.split_once('\t').unwrap());
     let (source, target): (Vec<_>, Vec<_>) = sides.unzip();
@@ -150,11 +215,19 @@ fn compare_with_sacrebleu(run: &Run, options: &[&str], expected: f64) {
     fs::write(&reference, target.join("\n") + "\n").unwrap();
     let model = run.path("best");
     let input = source.join("\n") + "\n";
-    let hypotheses = stdout(&run_with(&["translate", "--model", &model], input.as_bytes()));
+    let hypotheses = stdout(&run_with(
+        &["translate", "--model", &model],
+        input.as_bytes(),
+    ));
     let path = run.path("hypotheses.txt");
     fs::write(&path, hypotheses).unwrap();
     let mut command = Command::new(python);
-    command.args(["-m", "sacrebleu", &reference, "-i", &path, "-b", "-w", "2"]).args(options);
+    command
+        .args(["-m", "sacrebleu", &reference, "-i", &path, "-b", "-w", "2"])
+        .args(options);
     let score: f64 = stdout(&command.output().unwrap()).trim().parse().unwrap();
-    assert!((score - expected).abs() < 0.006, "{options:?}: sacreBLEU {score}, the run {expected}");
+    assert!(
+        (score - expected).abs() < 0.006,
+        "{options:?}: sacreBLEU {score}, the run {expected}"
+    );
 }

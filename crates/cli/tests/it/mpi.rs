@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 use crate::common::{Corpus, Toy, losses, stderr, stdout, train_arguments};
 
 fn toy() -> Toy {
-    Toy { settings: vec!["--set", "model.dropout=0.1"], ..Toy::new() }
+    Toy {
+        settings: vec!["--set", "model.dropout=0.1"],
+        ..Toy::new()
+    }
 }
 
 impl Toy {
@@ -24,12 +27,17 @@ impl Toy {
             "1",
         ]);
         command.args(["-n", &count.to_string(), env!("CARGO_BIN_EXE_burnformer")]);
-        command.args(self.arguments(out, more)).env("RAYON_NUM_THREADS", "1").stdin(Stdio::null());
+        command
+            .args(self.arguments(out, more))
+            .env("RAYON_NUM_THREADS", "1")
+            .stdin(Stdio::null());
         command
     }
 
     fn together(&self, count: usize, out: &str, more: &[&str]) -> Output {
-        self.mpirun(count, out, more).output().expect("mpirun starts")
+        self.mpirun(count, out, more)
+            .output()
+            .expect("mpirun starts")
     }
 
     fn losses(&self, out: &str) -> Vec<f64> {
@@ -40,7 +48,12 @@ impl Toy {
 #[test]
 fn two_processes_of_a_batch_each_make_the_updates_of_one_process_bit_for_bit() {
     let toy = toy();
-    let updates = ["--set", "training.accumulate=2", "--set", "training.max_updates=40"];
+    let updates = [
+        "--set",
+        "training.accumulate=2",
+        "--set",
+        "training.max_updates=40",
+    ];
     stdout(&toy.train("alone", &updates));
     let together = toy.together(2, "together", &updates);
     stdout(&together);
@@ -70,15 +83,30 @@ fn gradients_exchanged_in_bfloat16_give_nearly_the_same_losses() {
         &[&updates[..], &["--set", "training.exchange=bfloat16"]].concat(),
     ));
     let (wide, narrow) = (toy.losses("wide"), toy.losses("narrow"));
-    assert!(wide != narrow && wide.len() == narrow.len(), "{wide:?} {narrow:?}");
-    assert!(wide.iter().zip(&narrow).all(|(a, b)| (a - b).abs() < 0.02 * a), "{wide:?} {narrow:?}");
+    assert!(
+        wide != narrow && wide.len() == narrow.len(),
+        "{wide:?} {narrow:?}"
+    );
+    assert!(
+        wide.iter()
+            .zip(&narrow)
+            .all(|(a, b)| (a - b).abs() < 0.02 * a),
+        "{wide:?} {narrow:?}"
+    );
 }
 
 #[test]
 fn a_run_goes_on_with_another_number_of_processes() {
     let toy = toy();
     let until = |updates: &'static str| {
-        ["--set", updates, "--set", "training.accumulate=4", "--set", "training.log_every=10"]
+        [
+            "--set",
+            updates,
+            "--set",
+            "training.accumulate=4",
+            "--set",
+            "training.log_every=10",
+        ]
     };
     stdout(&toy.train("alone", &until("training.max_updates=60")));
     stdout(&toy.together(2, "parts", &until("training.max_updates=20")));
@@ -87,9 +115,16 @@ fn a_run_goes_on_with_another_number_of_processes() {
     stdout(&toy.train("parts", &resumed("training.max_updates=60")));
     let (alone, parts) = (toy.losses("alone"), toy.losses("parts"));
     assert_eq!((alone.len(), parts.len()), (6, 6));
-    assert!(alone.iter().zip(&parts).all(|(a, b)| (a - b).abs() < 1e-4), "{alone:?} {parts:?}");
+    assert!(
+        alone.iter().zip(&parts).all(|(a, b)| (a - b).abs() < 1e-4),
+        "{alone:?} {parts:?}"
+    );
     let more = toy.together(8, "parts", &resumed("training.max_updates=80"));
-    assert!(!more.status.success() && stderr(&more).contains("8 devices"), "{}", stderr(&more));
+    assert!(
+        !more.status.success() && stderr(&more).contains("8 devices"),
+        "{}",
+        stderr(&more)
+    );
 }
 
 /// The process of number `rank` of a run in `folder`.
@@ -110,10 +145,19 @@ fn process_of_rank(rank: usize, folder: &Path) -> Option<u32> {
 #[test]
 fn a_killed_process_ends_all_and_the_run_goes_on_from_its_checkpoint() {
     let toy = toy();
-    let long = ["--set", "training.max_updates=1000000", "--set", "checkpoints.every=20"];
+    let long = [
+        "--set",
+        "training.max_updates=1000000",
+        "--set",
+        "checkpoints.every=20",
+    ];
     let folder = toy.folder.path();
     let mut command = toy.mpirun(2, "run", &long);
-    let run = command.env("BURNFORMER_TEST_FOLDER", folder).stderr(Stdio::piped()).spawn().unwrap();
+    let run = command
+        .env("BURNFORMER_TEST_FOLDER", folder)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let begun = Instant::now();
     while !folder.join("run/checkpoints/step-000040").exists() {
         assert!(begun.elapsed() < Duration::from_secs(120), "no checkpoint");
@@ -121,21 +165,37 @@ fn a_killed_process_ends_all_and_the_run_goes_on_from_its_checkpoint() {
     }
     let follower = process_of_rank(1, folder).expect("process 1 runs");
     assert!(
-        Command::new("kill").args(["-KILL", &follower.to_string()]).status().unwrap().success()
+        Command::new("kill")
+            .args(["-KILL", &follower.to_string()])
+            .status()
+            .unwrap()
+            .success()
     );
     let killed = Instant::now();
     let output = run.wait_with_output().unwrap();
     assert!(!output.status.success() && killed.elapsed() < Duration::from_secs(30));
     assert!(stderr(&output).contains("signal 9"), "{}", stderr(&output));
     assert_eq!(process_of_rank(0, folder), None, "process 0 has ended too");
-    let steps: Vec<_> = fs::read_dir(folder.join("run/checkpoints")).unwrap().flatten().collect();
+    let steps: Vec<_> = fs::read_dir(folder.join("run/checkpoints"))
+        .unwrap()
+        .flatten()
+        .collect();
     let last = steps
         .iter()
-        .filter_map(|step| step.file_name().to_str()?.strip_prefix("step-")?.parse::<u64>().ok())
+        .filter_map(|step| {
+            step.file_name()
+                .to_str()?
+                .strip_prefix("step-")?
+                .parse::<u64>()
+                .ok()
+        })
         .max();
     let more = format!("training.max_updates={}", last.unwrap() + 20);
-    let resumed =
-        toy.together(2, "run", &["--set", &more, "--set", "checkpoints.every=20", "--resume"]);
+    let resumed = toy.together(
+        2,
+        "run",
+        &["--set", &more, "--set", "checkpoints.every=20", "--resume"],
+    );
     stdout(&resumed);
     assert!(
         stderr(&resumed).contains(&format!("resumed after update {}", last.unwrap())),
@@ -160,5 +220,9 @@ fn processes_with_other_texts_are_refused() {
     command.args(train_arguments(toy.folder.path(), &corpus, "run", &[]));
     let output = command.output().unwrap();
     assert!(!output.status.success());
-    assert!(stderr(&output).contains("process 1: its texts or tokenisers"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("process 1: its texts or tokenisers"),
+        "{}",
+        stderr(&output)
+    );
 }

@@ -26,7 +26,10 @@ struct Hub {
 impl Hub {
     /// The files of the folder `fixture`, each changed by `change`.
     fn new(change: impl Fn(&str, Vec<u8>) -> Vec<u8>) -> Self {
-        let hub = Self { server: Server::start(), home: tempfile::tempdir().unwrap() };
+        let hub = Self {
+            server: Server::start(),
+            home: tempfile::tempdir().unwrap(),
+        };
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../interop/tests/fixtures/hugging_face/shared_swish");
         let mut files = Vec::new();
@@ -34,14 +37,19 @@ impl Hub {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_str().unwrap();
             let bytes = change(name, fs::read(&path).unwrap());
-            let hash: String = Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect();
+            let hash: String = Sha256::digest(&bytes)
+                .iter()
+                .map(|b| format!("{b:02x}"))
+                .collect();
             let large = json!({"sha256": hash, "size": bytes.len()});
             files.push(json!({"rfilename": name, "lfs": large}));
-            hub.server.put(format!("/a/b/resolve/{COMMIT}/{name}"), Page::of(bytes));
+            hub.server
+                .put(format!("/a/b/resolve/{COMMIT}/{name}"), Page::of(bytes));
         }
         let info = json!({"sha": COMMIT, "tags": ["license:cc-by-4.0"], "siblings": files});
         let page = Page::of(info.to_string());
-        hub.server.put("/api/models/a/b/revision/main?blobs=true", page);
+        hub.server
+            .put("/api/models/a/b/revision/main?blobs=true", page);
         hub
     }
 
@@ -60,7 +68,11 @@ impl Hub {
 fn a_model_is_fetched_by_its_name_used_listed_and_removed() {
     let hub = Hub::new(|_, bytes| bytes);
     let output = hub.run(&["import", "hf:a/b"]);
-    assert!(output.status.success() && stderr(&output).contains("hf:a/b"), "{}", stderr(&output));
+    assert!(
+        output.status.success() && stderr(&output).contains("hf:a/b"),
+        "{}",
+        stderr(&output)
+    );
     let json: Value =
         serde_json::from_str(&stdout(&hub.run(&["inspect", "hf:a/b", "--json"]))).unwrap();
     assert_eq!(json["model"]["conventions"]["sinusoids"], "halves");
@@ -77,8 +89,16 @@ fn a_model_is_fetched_by_its_name_used_listed_and_removed() {
     stdout(&hub.run(&["inspect", &folder]));
     stdout(&hub.run(&["models", "--remove", "hf:a/b"]));
     assert_eq!(stdout(&hub.run(&["models"])), "");
-    assert_eq!(fs::read_dir(hub.home.path().join("huggingface/hub")).unwrap().count(), 0);
-    assert_eq!(hub.run(&["models", "--remove", "hf:a/b"]).status.code(), Some(1));
+    assert_eq!(
+        fs::read_dir(hub.home.path().join("huggingface/hub"))
+            .unwrap()
+            .count(),
+        0
+    );
+    assert_eq!(
+        hub.run(&["models", "--remove", "hf:a/b"]).status.code(),
+        Some(1)
+    );
 }
 
 #[test]
@@ -94,7 +114,12 @@ fn a_damaged_model_of_the_hub_is_one_error_that_names_the_file_and_leaves_nothin
         stderr(&output)
     );
     assert_eq!(stdout(&hub.run(&["models"])), "");
-    assert_eq!(fs::read_dir(hub.home.path().join("burnformer/named")).unwrap().count(), 0);
+    assert_eq!(
+        fs::read_dir(hub.home.path().join("burnformer/named"))
+            .unwrap()
+            .count(),
+        0
+    );
 }
 
 #[test]
@@ -105,5 +130,8 @@ fn a_name_that_the_hub_does_not_know_or_of_another_form_is_an_error() {
     let message = stderr(&hub.run(&["inspect", "hf:opus-mt"]));
     assert!(message.contains("OWNER/NAME"), "{message}");
     assert_eq!(hub.run(&["import", "some/folder"]).status.code(), Some(2));
-    assert_eq!(hub.run(&["models", "--remove", "de-en"]).status.code(), Some(2));
+    assert_eq!(
+        hub.run(&["models", "--remove", "de-en"]).status.code(),
+        Some(2)
+    );
 }

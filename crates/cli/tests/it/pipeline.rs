@@ -9,12 +9,31 @@ use serde_json::Value;
 fn training_learns_and_prints_bleu_and_a_dozen_translations() {
     let trained = Trained::get();
     let text = stdout(&trained.output);
-    let line = text.lines().find(|l| l.starts_with("BLEU|")).expect("a score");
-    let score: f64 = line.split(" = ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let line = text
+        .lines()
+        .find(|l| l.starts_with("BLEU|"))
+        .expect("a score");
+    let score: f64 = line
+        .split(" = ")
+        .nth(1)
+        .unwrap()
+        .split(' ')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
     // Twelve seeds gave 89 to 100; a model that has learned nothing has 0.
     assert!(score > 80.0, "{line}");
-    assert!(line.contains("tok:13a") && line.contains("nrefs:1"), "{line}");
-    assert!(text.lines().filter(|l| l.starts_with("translation ")).count() >= 10);
+    assert!(
+        line.contains("tok:13a") && line.contains("nrefs:1"),
+        "{line}"
+    );
+    assert!(
+        text.lines()
+            .filter(|l| l.starts_with("translation "))
+            .count()
+            >= 10
+    );
     let log = stderr(&trained.output);
     assert!(log.contains("epoch 1 | step 20 | loss "), "{log}");
     assert!(!text.contains("| step "), "progress belongs on stderr");
@@ -41,10 +60,22 @@ fn the_run_directory_holds_what_is_documented() {
         assert!(run.join(name).is_file(), "{name}");
     }
     let metrics = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
-    let rows: Vec<Value> = metrics.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
-    let steps = rows.iter().filter(|r| r["kind"] == "train").map(|r| r["step"].as_u64().unwrap());
-    assert_eq!(steps.collect::<Vec<_>>(), (1..=40).map(|n| 20 * n).collect::<Vec<_>>());
-    assert!(rows.iter().any(|r| r["kind"] == "valid" && r["bleu"].is_number()));
+    let rows: Vec<Value> = metrics
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    let steps = rows
+        .iter()
+        .filter(|r| r["kind"] == "train")
+        .map(|r| r["step"].as_u64().unwrap());
+    assert_eq!(
+        steps.collect::<Vec<_>>(),
+        (1..=40).map(|n| 20 * n).collect::<Vec<_>>()
+    );
+    assert!(
+        rows.iter()
+            .any(|r| r["kind"] == "valid" && r["bleu"].is_number())
+    );
     let keep = fs::read_dir(run.join("checkpoints")).unwrap().count();
     assert_eq!(keep, 5, "checkpoints.keep");
 }
@@ -53,11 +84,17 @@ fn the_run_directory_holds_what_is_documented() {
 fn one_line_out_for_each_line_in() {
     let trained = Trained::get();
     let input = "eins zwei drei\n\nsieben acht\r\n\u{1F600} ﷽ unbekannt\n   \nneun";
-    let output = run_with(&["translate", "--model", &trained.model()], input.as_bytes());
+    let output = run_with(
+        &["translate", "--model", &trained.model()],
+        input.as_bytes(),
+    );
     let text = stdout(&output);
     let lines: Vec<&str> = text.split('\n').collect();
     assert_eq!(lines.len(), 7, "{text:?}");
-    assert_eq!((lines[0], lines[1], lines[2]), ("one two three", "", "seven eight"));
+    assert_eq!(
+        (lines[0], lines[1], lines[2]),
+        ("one two three", "", "seven eight")
+    );
     assert_eq!((lines[4], lines[5], lines[6]), ("", "nine", ""));
 }
 
@@ -66,7 +103,14 @@ fn neighbours_batches_and_order_do_not_change_a_translation() {
     let trained = Trained::get();
     let mut lines: Vec<String> = pairs(9, 40).into_iter().map(|p| p.0).collect();
     let translate = |lines: &[String], batch: &str| {
-        let arguments = ["translate", "--model", &trained.model(), "--batch", batch, "--json"];
+        let arguments = [
+            "translate",
+            "--model",
+            &trained.model(),
+            "--batch",
+            batch,
+            "--json",
+        ];
         let text = stdout(&run_with(&arguments, (lines.join("\n") + "\n").as_bytes()));
         let tokens = |l: &str| serde_json::from_str::<Value>(l).unwrap()["tokens"].to_string();
         text.lines().map(tokens).collect::<Vec<_>>()
@@ -84,15 +128,20 @@ fn n_best_lists_sampling_prefixes_and_ids_work_from_the_command_line() {
     let trained = Trained::get();
     let model = trained.model();
     let translate = |more: &[&str], input: &str| {
-        let arguments: Vec<&str> =
-            ["translate", "--model", &model].into_iter().chain(more.iter().copied()).collect();
+        let arguments: Vec<&str> = ["translate", "--model", &model]
+            .into_iter()
+            .chain(more.iter().copied())
+            .collect();
         stdout(&run_with(&arguments, input.as_bytes()))
     };
     let n_best = translate(&["--nbest", "3", "--beam", "5"], "eins zwei\nacht\n");
     assert_eq!(n_best.lines().count(), 6);
     assert!(n_best.starts_with("0 ||| one two ||| "), "{n_best}");
     let sampled = ["--sample", "--top-k", "5", "--seed", "3"];
-    assert_eq!(translate(&sampled, "eins zwei\n"), translate(&sampled, "eins zwei\n"));
+    assert_eq!(
+        translate(&sampled, "eins zwei\n"),
+        translate(&sampled, "eins zwei\n")
+    );
     let prefix = trained.folder.path().join("prefix.txt");
     fs::write(&prefix, "nine\n").unwrap();
     let forced = translate(&["--prefix", prefix.to_str().unwrap()], "eins zwei\n");
@@ -117,10 +166,22 @@ fn a_model_is_scored_on_text_and_its_translations_score_the_same() {
         "--output",
         written,
     ]);
-    let by_file = run(&["eval-bleu", "--hypothesis", written, "--reference", reference]);
+    let by_file = run(&[
+        "eval-bleu",
+        "--hypothesis",
+        written,
+        "--reference",
+        reference,
+    ]);
     assert_eq!(stdout(&by_model), stdout(&by_file));
-    let json =
-        stdout(&run(&["eval-bleu", "--hypothesis", written, "--reference", reference, "--json"]));
+    let json = stdout(&run(&[
+        "eval-bleu",
+        "--hypothesis",
+        written,
+        "--reference",
+        reference,
+        "--json",
+    ]));
     let json: Value = serde_json::from_str(&json).unwrap();
     for key in [
         "name",
@@ -137,8 +198,14 @@ fn a_model_is_scored_on_text_and_its_translations_score_the_same() {
         assert!(!json[key].is_null(), "{key} in {json}");
     }
     let all = ["bleu", "chrf", "chrf++", "ter"];
-    let mut arguments =
-        vec!["eval-bleu", "--hypothesis", written, "--reference", reference, "--metric"];
+    let mut arguments = vec![
+        "eval-bleu",
+        "--hypothesis",
+        written,
+        "--reference",
+        reference,
+        "--metric",
+    ];
     arguments.extend(all);
     assert_eq!(stdout(&run(&arguments)).lines().count(), all.len());
 }
@@ -160,19 +227,34 @@ fn forced_scores_are_log_probabilities_and_prefer_the_right_translation() {
         target.to_str().unwrap(),
     ]);
     let text = stdout(&output);
-    let scores: Vec<f64> =
-        text.lines().map(|l| l.split('\t').next().unwrap().parse().unwrap()).collect();
-    assert!(scores[0] <= 0.0 && scores[0] > scores[1] + 1.0, "{scores:?}");
+    let scores: Vec<f64> = text
+        .lines()
+        .map(|l| l.split('\t').next().unwrap().parse().unwrap())
+        .collect();
+    assert!(
+        scores[0] <= 0.0 && scores[0] > scores[1] + 1.0,
+        "{scores:?}"
+    );
 }
 
 #[test]
 fn models_are_averaged_inspected_and_listed() {
     let trained = Trained::get();
     let run_dir = trained.run_dir();
-    let checkpoint =
-        |n: u32| run_dir.join(format!("checkpoints/step-{n:06}")).display().to_string();
+    let checkpoint = |n: u32| {
+        run_dir
+            .join(format!("checkpoints/step-{n:06}"))
+            .display()
+            .to_string()
+    };
     let out = trained.folder.path().join("averaged").display().to_string();
-    stdout(&run(&["average", "--out", &out, &checkpoint(760), &checkpoint(800)]));
+    stdout(&run(&[
+        "average",
+        "--out",
+        &out,
+        &checkpoint(760),
+        &checkpoint(800),
+    ]));
     let translated = run_with(&["translate", "--model", &out], b"drei vier\n");
     assert_eq!(stdout(&translated), "three four\n");
     let json: Value = serde_json::from_str(&stdout(&run(&["inspect", &out, "--json"]))).unwrap();

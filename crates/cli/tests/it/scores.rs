@@ -12,13 +12,24 @@ use crate::common::{assert_refused, burnformer, refused, run, stdout};
 fn write(folder: &Path, name: &str, corpus: &Value) -> (String, Vec<String>) {
     let column = |file: String, lines: &Value| {
         let path: PathBuf = folder.join(file);
-        let lines = lines.as_array().unwrap().iter().map(|line| line.as_str().unwrap());
-        fs::write(&path, lines.map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+        let lines = lines
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|line| line.as_str().unwrap());
+        fs::write(
+            &path,
+            lines.map(|line| format!("{line}\n")).collect::<String>(),
+        )
+        .unwrap();
         path.display().to_string()
     };
     let streams = corpus["references"].as_array().unwrap().iter().enumerate();
     let references = streams.map(|(index, lines)| column(format!("{name}.ref{index}"), lines));
-    (column(name.to_owned(), &corpus["hypotheses"]), references.collect())
+    (
+        column(name.to_owned(), &corpus["hypotheses"]),
+        references.collect(),
+    )
 }
 
 #[test]
@@ -35,7 +46,13 @@ fn two_systems_are_compared_with_sacrebleus_numbers() {
         };
         let ((baseline, references), (system, _)) = (corpus(0), corpus(1));
         let (samples, metric, test) = (case["samples"].to_string(), text("metric"), text("test"));
-        let mut arguments = vec!["eval-bleu", "--hypothesis", &system, "--baseline", &baseline];
+        let mut arguments = vec![
+            "eval-bleu",
+            "--hypothesis",
+            &system,
+            "--baseline",
+            &baseline,
+        ];
         arguments.extend(["--metric", &metric, "--paired", &test, "--trials", &samples]);
         arguments.push("--reference");
         arguments.extend(references.iter().map(String::as_str));
@@ -54,7 +71,12 @@ fn two_systems_are_compared_with_sacrebleus_numbers() {
         near(&of(1)["score"], &case["system"]);
         near(&of(1)["p_value"], &case["p_value"]);
         assert!(of(0)["p_value"].is_null());
-        for (index, expected) in case["confidence"].as_array().into_iter().flatten().enumerate() {
+        for (index, expected) in case["confidence"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .enumerate()
+        {
             near(&of(index)["mean"], &expected[0]);
             near(&of(index)["ci"], &expected[1]);
         }
@@ -93,7 +115,11 @@ fn several_systems_are_compared_with_the_first_or_the_baseline() {
     };
     let file = |name: &str, wrong: [usize; 2]| {
         let path = folder.path().join(name).display().to_string();
-        fs::write(&path, (0..40).map(|seed| line(seed, wrong)).collect::<String>()).unwrap();
+        fs::write(
+            &path,
+            (0..40).map(|seed| line(seed, wrong)).collect::<String>(),
+        )
+        .unwrap();
         path
     };
     let [reference, a, b, c] = [("ref", [1, 0]), ("a", [7, 2]), ("b", [4, 2]), ("c", [6, 3])]
@@ -110,16 +136,38 @@ fn several_systems_are_compared_with_the_first_or_the_baseline() {
         let all = scored(&["--hypothesis", &a, &b, &c, "--paired", test]);
         for (index, [score, p_value]) in expected.into_iter().enumerate() {
             let found = &all[index]["BLEU"];
-            assert!((found["score"].as_f64().unwrap() - score).abs() < 1e-9, "{found}");
+            assert!(
+                (found["score"].as_f64().unwrap() - score).abs() < 1e-9,
+                "{found}"
+            );
             let p = found["p_value"].as_f64().unwrap_or(f64::NAN);
-            assert!(p.is_nan() && p_value.is_nan() || (p - p_value).abs() < 1e-9, "{found}");
+            assert!(
+                p.is_nan() && p_value.is_nan() || (p - p_value).abs() < 1e-9,
+                "{found}"
+            );
         }
     }
-    let text = stdout(&run(&["eval-bleu", "--reference", &reference, "--hypothesis", &a, &b, &c]));
+    let text = stdout(&run(&[
+        "eval-bleu",
+        "--reference",
+        &reference,
+        "--hypothesis",
+        &a,
+        &b,
+        &c,
+    ]));
     assert_eq!(text.lines().count(), 4, "{text}");
     assert!(text.lines().nth(3).unwrap().contains("(p = "), "{text}");
     refused(
-        &["eval-bleu", "--reference", &a, "--hypothesis", &a, &b, "--confidence"],
+        &[
+            "eval-bleu",
+            "--reference",
+            &a,
+            "--hypothesis",
+            &a,
+            &b,
+            "--confidence",
+        ],
         2,
         &["--paired bs"],
     );
@@ -155,12 +203,25 @@ fn pieces_of_a_sentencepiece_model_are_words_as_in_sacrebleu() {
         (&["flores200"], "flores200", "71.0645097348"),
         (&["flores200", "--lowercase"], "flores200", "72.3117103414"),
     ] {
-        let fixed =
-            ["eval-bleu", "--hypothesis", &hypothesis, "--reference", &reference, "-w", "10"];
+        let fixed = [
+            "eval-bleu",
+            "--hypothesis",
+            &hypothesis,
+            "--reference",
+            &reference,
+            "-w",
+            "10",
+        ];
         let arguments = [&fixed[..], &["--tokenize"], options].concat();
-        let output = burnformer(&arguments).env("SACREBLEU", folder.path()).output().unwrap();
+        let output = burnformer(&arguments)
+            .env("SACREBLEU", folder.path())
+            .output()
+            .unwrap();
         let found = stdout(&output);
-        assert!(found.contains(&format!("tok:{tag}|")) && found.contains(score), "{found}");
+        assert!(
+            found.contains(&format!("tok:{tag}|")) && found.contains(score),
+            "{found}"
+        );
     }
 }
 
@@ -174,9 +235,19 @@ fn a_tokeniser_whose_file_is_missing_says_where_it_belongs() {
         ("flores101", "sacrebleu_tokenizer_spm.model"),
         ("flores200", "flores200sacrebleuspm"),
     ] {
-        let arguments =
-            ["eval-bleu", "--hypothesis", &path, "--reference", &path, "--tokenize", name];
-        let output = burnformer(&arguments).env("SACREBLEU", folder.path()).output().unwrap();
+        let arguments = [
+            "eval-bleu",
+            "--hypothesis",
+            &path,
+            "--reference",
+            &path,
+            "--tokenize",
+            name,
+        ];
+        let output = burnformer(&arguments)
+            .env("SACREBLEU", folder.path())
+            .output()
+            .unwrap();
         let path = format!("{}/models/{file}", folder.path().display());
         assert_refused(&output, 1, &[&path, "sacrebleu --tokenize"]);
     }
@@ -193,7 +264,11 @@ fn a_baseline_of_another_length_is_refused() {
     let (two, three) = (file("two", "a\nb\n"), file("three", "a\nb\nc\n"));
     let arguments = ["eval-bleu", "--hypothesis", &three, "--reference", &three];
     let cases: [(&[&str], i32, &[&str]); 3] = [
-        (&["--baseline", &two], 1, &["two ends after line 2", "three has 3 lines"]),
+        (
+            &["--baseline", &two],
+            1,
+            &["two ends after line 2", "three has 3 lines"],
+        ),
         (&["--trials", "5"], 2, &["--baseline"]),
         (&["--baseline", &three, "--trials", "0"], 2, &["--trials"]),
     ];

@@ -25,8 +25,14 @@ impl Server {
         let mut command = burnformer(&[&["serve", "--listen", "0"], options].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening at http://").expect(&line).to_owned();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let address = line
+            .trim()
+            .strip_prefix("listening at http://")
+            .expect(&line)
+            .to_owned();
         Self { child, address }
     }
 
@@ -53,7 +59,9 @@ impl Server {
         let part = |head: &str, body: &str| {
             format!("--b\r\nContent-Disposition: form-data; {head}\r\n\r\n{body}\r\n")
         };
-        let fields = fields.iter().map(|[name, value]| part(&format!("name=\"{name}\""), value));
+        let fields = fields
+            .iter()
+            .map(|[name, value]| part(&format!("name=\"{name}\""), value));
         let file = part(&format!("name=\"file\"; filename=\"{name}\""), text);
         let body = fields.collect::<String>() + &file + "--b--\r\n";
         let (status, answer) = self.send("POST", path, "multipart/form-data; boundary=b", &body);
@@ -78,12 +86,19 @@ fn a_memory_answers_what_it_has_for_its_pair() {
     let server = Server::start(&["--memory", &memory]);
     let body = json!({"q": "Guten  Morgen!", "source": "de", "target": "en"});
     let (status, answer) = server.post("/translate", &body);
-    assert_eq!((status, &answer["translatedText"]), (200, &json!("Top of the morning!")));
+    assert_eq!(
+        (status, &answer["translatedText"]),
+        (200, &json!("Top of the morning!"))
+    );
     let body = json!({"sentences": ["Guten Morgen!", "Ja."], "source": "de", "target": "en"});
     let (_, answer) = server.post("/v1/sentences", &body);
     let marks = [0, 1].map(|index| answer["sentences"][index][0]["memory"].as_bool());
     assert_eq!(marks, [Some(true), None], "{answer}");
-    refused(&["serve", "--memory", "de-fr=a.tsv"], 2, &["--memory de-fr: no --model"]);
+    refused(
+        &["serve", "--memory", "de-fr=a.tsv"],
+        2,
+        &["--memory de-fr: no --model"],
+    );
 }
 
 /// The name of the format of each extension, and a file of it with the text "Guten Morgen!".
@@ -101,15 +116,27 @@ fn every_door_translates_a_file_of_each_format_alike() {
             ["in", "out"].map(|stem| folder.path().join(format!("{stem}.{extension}")));
         std::fs::write(&input, text).unwrap();
         let [from, to] = [&input, &output].map(|path| path.to_str().unwrap());
-        let (name, args) = (format!("a.{extension}"), ["translate", "--format", format.name()]);
-        stdout(&run(&[&args[..], &["--input", from, "--output", to]].concat()));
+        let (name, args) = (
+            format!("a.{extension}"),
+            ["translate", "--format", format.name()],
+        );
+        stdout(&run(
+            &[&args[..], &["--input", from, "--output", to]].concat()
+        ));
         let expected = std::fs::read_to_string(&output).unwrap();
-        assert!(expected.contains("Good morning!"), "{extension}: {expected}");
+        assert!(
+            expected.contains("Good morning!"),
+            "{extension}: {expected}"
+        );
         let fields = [["source", "de"], ["target", "en"]];
         let made = server.upload("/translate_file", &fields, &name, text);
         let url = made["translatedFileUrl"].as_str().unwrap();
         let path = url.strip_prefix("http://a").unwrap();
-        assert_eq!(server.send("GET", path, "", ""), (200, expected.clone()), "{extension}");
+        assert_eq!(
+            server.send("GET", path, "", ""),
+            (200, expected.clone()),
+            "{extension}"
+        );
         let fields = [["source_lang", "DE"], ["target_lang", "EN-GB"]];
         let made = server.upload("/v2/document", &fields, &name, text);
         let path = format!("/v2/document/{}", made["document_id"].as_str().unwrap());
@@ -144,33 +171,65 @@ fn a_model_of_several_target_languages_is_told_that_of_the_pair() {
     stdout(&run(&["import", &opus, "--out", &model]));
     let text = "the house is small";
     let told = |language: &str| {
-        let options = ["translate", "--model", &model, "--target-language", language];
+        let options = [
+            "translate",
+            "--model",
+            &model,
+            "--target-language",
+            language,
+        ];
         let output = run_with(&options, text.as_bytes());
-        assert!(!stderr(&output).contains("--target-language"), "{}", stderr(&output));
+        assert!(
+            !stderr(&output).contains("--target-language"),
+            "{}",
+            stderr(&output)
+        );
         stdout(&output).trim_end().to_owned()
     };
-    assert_ne!(told("fr"), told("de"), "the fixture tells its languages apart");
+    assert_ne!(
+        told("fr"),
+        told("de"),
+        "the fixture tells its languages apart"
+    );
     let pairs = ["en-fr", "en-de", "en-pob"].map(|pair| format!("{pair}={model}"));
     let [fr, de, pob] = &pairs;
     let server = Server::start(&["--model", fr, "--model", de, "--model", pob]);
     for language in ["fr", "de", "pob"] {
         let body = json!({"q": text, "source": "en", "target": language});
         let (status, answer) = server.post("/translate", &body);
-        assert_eq!((status, answer["translatedText"].as_str()), (200, Some(&*told(language))));
+        assert_eq!(
+            (status, answer["translatedText"].as_str()),
+            (200, Some(&*told(language)))
+        );
     }
     let silent = run_with(&["translate", "--model", &model], text.as_bytes());
     let warned = stderr(&silent);
-    assert!(warned.contains(">>fra<<") && warned.contains("--target-language"), "{warned}");
+    assert!(
+        warned.contains(">>fra<<") && warned.contains("--target-language"),
+        "{warned}"
+    );
     stdout(&silent);
     for language in ["es", "xx", "french"] {
         let pair = format!("en-{language}={model}");
         let output = run(&["serve", "--listen", "0", "--model", &pair]);
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("none of those that the model knows (fra, deu, pob)"), "{said}");
-        assert!(!said.contains("--target-language"), "serve has no such option: {said}");
+        assert!(
+            said.contains("none of those that the model knows (fra, deu, pob)"),
+            "{said}"
+        );
+        assert!(
+            !said.contains("--target-language"),
+            "serve has no such option: {said}"
+        );
         refused(
-            &["translate", "--model", &model, "--target-language", language],
+            &[
+                "translate",
+                "--model",
+                &model,
+                "--target-language",
+                language,
+            ],
             2,
             &["fra, deu, pob", "--target-language"],
         );
@@ -185,8 +244,10 @@ const SHORT: &str = "de Haus|de Guten Morgen|de Wo wohnst du, Tom?|de Ich bin To
 #[test]
 fn the_models_in_the_program_tell_short_texts_apart() {
     let server = Server::start(&[]);
-    let texts: Vec<(&str, &str)> =
-        SHORT.split('|').filter_map(|line| line.split_once(' ')).collect();
+    let texts: Vec<(&str, &str)> = SHORT
+        .split('|')
+        .filter_map(|line| line.split_once(' '))
+        .collect();
     for (target, other) in [("en", "de"), ("de", "en")] {
         let list: Vec<&str> = texts.iter().map(|(_, text)| *text).collect();
         let body = json!({"q": list, "source": "auto", "target": target});
@@ -195,10 +256,16 @@ fn the_models_in_the_program_tell_short_texts_apart() {
         let found = answer["detectedLanguage"].as_array().unwrap().iter();
         let found: Vec<&str> = found.map(|one| one["language"].as_str().unwrap()).collect();
         let right = |code: &str| {
-            let pairs = texts.iter().zip(&found).filter(|((language, _), _)| *language == code);
+            let pairs = texts
+                .iter()
+                .zip(&found)
+                .filter(|((language, _), _)| *language == code);
             pairs.filter(|(_, found)| **found == code).count()
         };
-        assert!(right(other) == 10 && right(target) >= 8, "into {target}: {found:?}");
+        assert!(
+            right(other) == 10 && right(target) >= 8,
+            "into {target}: {found:?}"
+        );
     }
 }
 
@@ -214,7 +281,9 @@ fn a_network_that_fails_is_no_wrong_usage() {
             vec!["serve", "--model", &pair],
         ] {
             let mut command = burnformer(&arguments);
-            command.env("XDG_CACHE_HOME", cache.path()).stdin(Stdio::null());
+            command
+                .env("XDG_CACHE_HOME", cache.path())
+                .stdin(Stdio::null());
             // Nothing listens at port 9 of this machine.
             command.env("FIREFOX_SETTINGS_ENDPOINT", "http://127.0.0.1:9");
             command.env("HF_ENDPOINT", "http://127.0.0.1:9");
@@ -224,7 +293,10 @@ fn a_network_that_fails_is_no_wrong_usage() {
             let output = command.output().unwrap();
             let said = stderr(&output);
             assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
-            assert!(said.contains("cannot be reached") && !said.contains("Usage"), "{said}");
+            assert!(
+                said.contains("cannot be reached") && !said.contains("Usage"),
+                "{said}"
+            );
         }
     }
     refused(&["inspect", "hf:opus-mt"], 2, &["OWNER/NAME"]);

@@ -26,7 +26,10 @@ impl Fixture {
 
     /// `count` lines of the toy language.
     fn of(count: usize) -> Self {
-        let lines: Vec<String> = pairs(9, count).into_iter().map(|(source, _)| source).collect();
+        let lines: Vec<String> = pairs(9, count)
+            .into_iter()
+            .map(|(source, _)| source)
+            .collect();
         Self::with("text.de", (lines.join("\n") + "\n").as_bytes())
     }
 
@@ -36,11 +39,27 @@ impl Fixture {
 
     /// Arguments that translate the text to `out`, as greedily as `more` permits.
     fn arguments(&self, more: &[&str]) -> Vec<String> {
-        let (text, out) = (self.text.display().to_string(), self.path("out").display().to_string());
+        let (text, out) = (
+            self.text.display().to_string(),
+            self.path("out").display().to_string(),
+        );
         let model = Trained::get().model();
-        let arguments =
-            ["translate", "--model", &model, "--input", &text, "--output", &out, "--chunk", "3"];
-        arguments.iter().chain(more).map(|argument| argument.to_string()).collect()
+        let arguments = [
+            "translate",
+            "--model",
+            &model,
+            "--input",
+            &text,
+            "--output",
+            &out,
+            "--chunk",
+            "3",
+        ];
+        arguments
+            .iter()
+            .chain(more)
+            .map(|argument| argument.to_string())
+            .collect()
     }
 
     fn translate(&self, more: &[&str]) -> Output {
@@ -58,10 +77,16 @@ impl Fixture {
     /// `gather` joins likewise.
     fn joined(&self, count: usize) -> Vec<u8> {
         let ending = format!("-of-{count}");
-        let outputs: Vec<String> =
-            self.names().into_iter().filter(|name| name.ends_with(&ending)).collect();
+        let outputs: Vec<String> = self
+            .names()
+            .into_iter()
+            .filter(|name| name.ends_with(&ending))
+            .collect();
         assert_eq!(outputs.len(), count, "{outputs:?}");
-        let joined = outputs.iter().flat_map(|name| fs::read(self.path(name)).unwrap()).collect();
+        let joined = outputs
+            .iter()
+            .flat_map(|name| fs::read(self.path(name)).unwrap())
+            .collect();
         let whole = fs::read(self.path("out")).ok();
         stdout(&self.gather(count));
         assert!(fs::read(self.path("out")).unwrap() == joined, "gathered");
@@ -74,7 +99,12 @@ impl Fixture {
 
     /// Joins the outputs of `count` shards.
     fn gather(&self, count: usize) -> Output {
-        run(&["gather", self.path("out").to_str().unwrap(), "--shards", &count.to_string()])
+        run(&[
+            "gather",
+            self.path("out").to_str().unwrap(),
+            "--shards",
+            &count.to_string(),
+        ])
     }
 
     /// The names of the files, sorted.
@@ -87,7 +117,10 @@ impl Fixture {
     }
 
     fn partials(&self) -> usize {
-        self.names().iter().filter(|name| name.ends_with(".partial")).count()
+        self.names()
+            .iter()
+            .filter(|name| name.ends_with(".partial"))
+            .count()
     }
 
     /// Starts a shard and waits until it has begun to write.
@@ -97,7 +130,10 @@ impl Fixture {
         let mut child = command.stderr(Stdio::null()).spawn().unwrap();
         let end = Instant::now() + Duration::from_secs(60);
         while self.partials() == before {
-            assert!(child.try_wait().unwrap().is_none() && Instant::now() < end, "never began");
+            assert!(
+                child.try_wait().unwrap().is_none() && Instant::now() < end,
+                "never began"
+            );
         }
         child
     }
@@ -106,7 +142,17 @@ impl Fixture {
 #[test]
 fn the_outputs_of_all_shards_in_order_are_the_output_of_one_process() {
     let lines: Vec<String> = pairs(5, 23).into_iter().map(|(source, _)| source).collect();
-    let odd = ["", "eins zwei\r", "", "", "vier", "neun\tacht", "caf\u{e9}", "null"].join("\n");
+    let odd = [
+        "",
+        "eins zwei\r",
+        "",
+        "",
+        "vier",
+        "neun\tacht",
+        "caf\u{e9}",
+        "null",
+    ]
+    .join("\n");
     let mut latin1 = odd.clone().into_bytes();
     latin1.extend_from_slice(b"\nca\xe9f\r\nzwei");
     let table: Vec<String> = lines.iter().map(|line| format!("{line}\tright")).collect();
@@ -114,9 +160,17 @@ fn the_outputs_of_all_shards_in_order_are_the_output_of_one_process() {
     archive.write_all(lines.join("\n").as_bytes()).unwrap();
     for (name, text, more) in [
         ("text.de", lines.join("\r\n").into_bytes(), &[][..]),
-        ("mark.de", [b"\xef\xbb\xbf", odd.as_bytes(), b"\n"].concat(), &["--nbest", "2"]),
+        (
+            "mark.de",
+            [b"\xef\xbb\xbf", odd.as_bytes(), b"\n"].concat(),
+            &["--nbest", "2"],
+        ),
         ("latin1.de", latin1, &["--json"]),
-        ("text.tsv", (table.join("\n") + "\n").into_bytes(), &["--batch", "2"]),
+        (
+            "text.tsv",
+            (table.join("\n") + "\n").into_bytes(),
+            &["--batch", "2"],
+        ),
         ("text.de.gz", archive.finish().unwrap(), &[]),
         ("two.de", b"eins\n\n".to_vec(), &[]),
         ("none.de", Vec::new(), &[]),
@@ -130,7 +184,11 @@ fn the_outputs_of_all_shards_in_order_are_the_output_of_one_process() {
                 fixture.shard(&format!("{number}/{count}"), more);
             }
             let joined = fixture.joined(count);
-            assert!(joined == expected, "{name} in {count}: {}", String::from_utf8_lossy(&joined));
+            assert!(
+                joined == expected,
+                "{name} in {count}: {}",
+                String::from_utf8_lossy(&joined)
+            );
         }
     }
 }
@@ -138,7 +196,9 @@ fn the_outputs_of_all_shards_in_order_are_the_output_of_one_process() {
 #[test]
 fn twelve_outputs_sort_by_their_shards_and_forced_prefixes_stay_with_their_lines() {
     let fixture = Fixture::of(30);
-    let prefixes: Vec<&str> = (0..30).map(|line| ["", "one", "two two"][line % 3]).collect();
+    let prefixes: Vec<&str> = (0..30)
+        .map(|line| ["", "one", "two two"][line % 3])
+        .collect();
     let file = fixture.path("prefixes.en");
     fs::write(&file, prefixes.join("\n")).unwrap();
     let more = ["--prefix", file.to_str().unwrap()];
@@ -158,18 +218,41 @@ fn a_killed_shard_leaves_no_output_and_is_done_by_the_next_process() {
     let fixture = Fixture::of(3000);
     let mut child = fixture.start("1/2");
     child.kill().unwrap();
-    assert_eq!(child.wait().unwrap().code(), None, "it was killed before its end");
+    assert_eq!(
+        child.wait().unwrap().code(),
+        None,
+        "it was killed before its end"
+    );
     assert_eq!(fixture.partials(), 1, "SIGKILL leaves what was written");
     assert!(!fixture.path("out.1-of-2").exists());
     let mut child = fixture.start("2/2");
     let terminate = format!("kill -TERM {}", child.id());
-    assert!(std::process::Command::new("sh").args(["-c", &terminate]).status().unwrap().success());
+    assert!(
+        std::process::Command::new("sh")
+            .args(["-c", &terminate])
+            .status()
+            .unwrap()
+            .success()
+    );
     assert_eq!(child.wait().unwrap().code(), Some(143));
-    assert_eq!(fixture.names().iter().filter(|name| name.starts_with(".out.2")).count(), 0);
+    assert_eq!(
+        fixture
+            .names()
+            .iter()
+            .filter(|name| name.starts_with(".out.2"))
+            .count(),
+        0
+    );
     for shard in ["1/2", "2/2"] {
         fixture.shard(shard, &["--beam", "4"]);
     }
-    let left = [".out.1-of-2.stamp", ".out.2-of-2.stamp", "out.1-of-2", "out.2-of-2", "text.de"];
+    let left = [
+        ".out.1-of-2.stamp",
+        ".out.2-of-2.stamp",
+        "out.1-of-2",
+        "out.2-of-2",
+        "text.de",
+    ];
     assert_eq!(fixture.names(), left);
     let joined = fixture.joined(2);
     assert!(fixture.translate(&["--beam", "4"]).status.success());
@@ -183,7 +266,10 @@ fn two_processes_with_the_same_shard_do_each_other_no_harm() {
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }
-    assert_eq!(fixture.names(), [".out.1-of-1.stamp", "out.1-of-1", "text.de"]);
+    assert_eq!(
+        fixture.names(),
+        [".out.1-of-1.stamp", "out.1-of-1", "text.de"]
+    );
     let joined = fixture.joined(1);
     assert!(fixture.translate(&["--beam", "4"]).status.success());
     assert!(joined == fs::read(fixture.path("out")).unwrap());
@@ -207,19 +293,32 @@ fn a_finished_shard_is_skipped_and_one_of_other_text_model_or_options_is_not() {
     fs::write(&fixture.text, lines.join("\n")).unwrap();
     assert!(skipped("1/2", &[]), "its lines are the same");
     assert!(
-        fixture.shard("2/2", &[]).contains("out.2-of-2: is done again: made from another text")
+        fixture
+            .shard("2/2", &[])
+            .contains("out.2-of-2: is done again: made from another text")
     );
     assert!(read("1") == first && read("2") != second);
 
     let again = |more: &[&str], why: &str| {
         let said = fixture.shard("1/2", more);
-        assert!(said.contains(&format!("is done again: {why}")), "{why}: {said}");
+        assert!(
+            said.contains(&format!("is done again: {why}")),
+            "{why}: {said}"
+        );
         assert!(skipped("1/2", more));
     };
     again(&["--beam", "1"], "made from another model or option");
-    again(&["--beam", "1", "--json"], "made from another model or option");
     again(
-        &["--beam", "1", "--model", &Untrained::get().model().display().to_string()],
+        &["--beam", "1", "--json"],
+        "made from another model or option",
+    );
+    again(
+        &[
+            "--beam",
+            "1",
+            "--model",
+            &Untrained::get().model().display().to_string(),
+        ],
         "made from",
     );
     again(&["--batch", "1"], "made from another model or option");
@@ -228,18 +327,32 @@ fn a_finished_shard_is_skipped_and_one_of_other_text_model_or_options_is_not() {
     fs::write(fixture.path("out.1-of-2"), "cut").unwrap();
     again(&[], "the file itself has changed");
     fs::remove_file(fixture.path(".out.1-of-2.stamp")).unwrap();
-    again(&[], "the file that says what it was made from is missing or damaged");
+    again(
+        &[],
+        "the file that says what it was made from is missing or damaged",
+    );
     fs::write(fixture.path(".out.1-of-2.stamp"), "{\"made from\":").unwrap();
-    again(&[], "the file that says what it was made from is missing or damaged");
+    again(
+        &[],
+        "the file that says what it was made from is missing or damaged",
+    );
     assert_eq!(read("1"), first);
 
     // A failure in the middle leaves nothing behind.
     let prefixes = fixture.path("prefixes");
     fs::write(&prefixes, "one\none\n").unwrap();
-    let more = ["--shard", "1/1", "--prefix", &prefixes.display().to_string()];
+    let more = [
+        "--shard",
+        "1/1",
+        "--prefix",
+        &prefixes.display().to_string(),
+    ];
     assert_refused(&fixture.translate(&more), 1, &["line"]);
     assert!(
-        fixture.names().iter().all(|name| !name.ends_with(".partial")),
+        fixture
+            .names()
+            .iter()
+            .all(|name| !name.ends_with(".partial")),
         "{:?}",
         fixture.names()
     );
@@ -248,7 +361,11 @@ fn a_finished_shard_is_skipped_and_one_of_other_text_model_or_options_is_not() {
 #[test]
 fn shards_of_different_texts_are_not_gathered() {
     let fixture = Fixture::of(20);
-    assert_refused(&fixture.gather(4), 1, &["out.1-of-4: is missing (4 of 4 shards)"]);
+    assert_refused(
+        &fixture.gather(4),
+        1,
+        &["out.1-of-4: is missing (4 of 4 shards)"],
+    );
     assert_refused(&fixture.gather(0), 2, &["--shards"]);
     assert_refused(&fixture.gather(usize::MAX), 2, &["--shards"]);
     let shards = ["1/4", "2/4", "3/4", "4/4"];
@@ -280,15 +397,32 @@ fn shards_of_different_texts_are_not_gathered() {
     fs::write(&fixture.text, text.replacen("vier\n", "eins zwei\n", 1)).unwrap();
     fixture.shard("1/4", &[]);
     let refused = fixture.gather(4);
-    assert_refused(&refused, 1, &["out.2-of-4: was made of another text than", "start"]);
+    assert_refused(
+        &refused,
+        1,
+        &["out.2-of-4: was made of another text than", "start"],
+    );
     let said = shards.map(|shard| fixture.shard(shard, &[])).concat();
-    assert!(said.contains("is done already"), "what has the same lines is only stamped: {said}");
+    assert!(
+        said.contains("is done already"),
+        "what has the same lines is only stamped: {said}"
+    );
     stdout(&fixture.gather(4));
-    assert_eq!(fs::read_to_string(fixture.path("out")).unwrap().lines().count(), 24);
+    assert_eq!(
+        fs::read_to_string(fixture.path("out"))
+            .unwrap()
+            .lines()
+            .count(),
+        24
+    );
     for number in [1, 3] {
         fs::remove_file(fixture.path(&format!("out.{number}-of-4"))).unwrap();
     }
-    assert_refused(&fixture.gather(4), 1, &["out.1-of-4: is missing (2 of 4 shards)"]);
+    assert_refused(
+        &fixture.gather(4),
+        1,
+        &["out.1-of-4: is missing (2 of 4 shards)"],
+    );
 }
 
 #[test]
@@ -303,20 +437,52 @@ fn a_wrong_shard_is_refused_with_a_remedy() {
         ("auto/4", "neither is set; write I itself"),
     ] {
         let mut command = burnformer(&fixture.arguments(&["--shard", shard]));
-        command.env_remove("SLURM_ARRAY_TASK_ID").env_remove("JOB_COMPLETION_INDEX");
+        command
+            .env_remove("SLURM_ARRAY_TASK_ID")
+            .env_remove("JOB_COMPLETION_INDEX");
         assert_refused(&command.output().unwrap(), 2, &["--shard", remedy]);
     }
     let model = Trained::get().model();
     let without_output = run(&["translate", "--model", &model, "--shard", "1/2"]);
     assert_refused(&without_output, 2, &["--output"]);
-    let of_pipe = run(&["translate", "--model", &model, "--shard", "1/2", "--output", "out"]);
-    assert_refused(&of_pipe, 2, &["standard input: --shard reads", "only a file"]);
-    assert_refused(&fixture.translate(&["--shard", "1/2", "--format", "text"]), 2, &["--format"]);
+    let of_pipe = run(&[
+        "translate",
+        "--model",
+        &model,
+        "--shard",
+        "1/2",
+        "--output",
+        "out",
+    ]);
+    assert_refused(
+        &of_pipe,
+        2,
+        &["standard input: --shard reads", "only a file"],
+    );
+    assert_refused(
+        &fixture.translate(&["--shard", "1/2", "--format", "text"]),
+        2,
+        &["--format"],
+    );
     let text = fixture.text.to_str().unwrap();
-    let arguments = ["translate", "--model", &model, "-i", text, "-o", text, "--shard", "1/2"];
+    let arguments = [
+        "translate",
+        "--model",
+        &model,
+        "-i",
+        text,
+        "-o",
+        text,
+        "--shard",
+        "1/2",
+    ];
     assert_refused(&run(&arguments), 2, &["is both input and output"]);
     fs::create_dir(fixture.path("out.1-of-2")).unwrap();
-    assert_refused(&fixture.translate(&["--shard", "1/2"]), 1, &["out.1-of-2: is a folder"]);
+    assert_refused(
+        &fixture.translate(&["--shard", "1/2"]),
+        1,
+        &["out.1-of-2: is a folder"],
+    );
     assert_eq!(fixture.names(), ["out.1-of-2", "text.de"]);
 }
 
@@ -332,7 +498,11 @@ fn a_scheduler_numbers_the_shards_where_it_is_asked_to_and_nowhere_else() {
         let joined = fixture.joined(2);
         let mut command = burnformer(&fixture.arguments(&[]));
         assert!(command.env(name, "1").output().unwrap().status.success());
-        assert_eq!(joined, fs::read(fixture.path("out")).unwrap(), "the whole text");
+        assert_eq!(
+            joined,
+            fs::read(fixture.path("out")).unwrap(),
+            "the whole text"
+        );
         for path in ["out.1-of-2", "out.2-of-2"].map(|name| fixture.path(name)) {
             fs::remove_file(path).unwrap();
         }
@@ -351,7 +521,12 @@ fn scores_come_in_shards_too() {
     let (model, out) = (Trained::get().model(), folder.path().join("scores"));
     let score = |target: &Path, more: &[&str]| {
         let mut command = burnformer(&["score", "--model", &model, "--source", &source]);
-        command.arg("--target").arg(target).args(more).output().unwrap()
+        command
+            .arg("--target")
+            .arg(target)
+            .args(more)
+            .output()
+            .unwrap()
     };
     let to_file = ["--output", out.to_str().unwrap()];
     let expected = stdout(&score(target.as_ref(), &[]));
@@ -359,7 +534,9 @@ fn scores_come_in_shards_too() {
     for shard in ["1/3", "2/3", "3/3"] {
         let sharded = [&to_file[..], &["--shard", shard]].concat();
         assert_eq!(stdout(&score(target.as_ref(), &sharded)), "");
-        let path = folder.path().join(format!("scores.{}", shard.replace('/', "-of-")));
+        let path = folder
+            .path()
+            .join(format!("scores.{}", shard.replace('/', "-of-")));
         joined += &fs::read_to_string(path).unwrap();
         let again = stderr(&score(target.as_ref(), &sharded));
         assert!(again.contains("is done already"), "{again}");
@@ -370,7 +547,11 @@ fn scores_come_in_shards_too() {
     let longer = folder.path().join("longer.en");
     fs::write(&longer, fs::read_to_string(&target).unwrap() + "one\n").unwrap();
     let output = score(&longer, &[&to_file[..], &["--shard", "1/3"]].concat());
-    assert_refused(&output, 1, &["ends after line 5000", "longer.en has 5001 lines"]);
+    assert_refused(
+        &output,
+        1,
+        &["ends after line 5000", "longer.en has 5001 lines"],
+    );
 }
 
 #[test]
@@ -384,8 +565,15 @@ fn distilled_pairs_come_in_shards_too_and_a_killed_shard_goes_on() {
     let [text, references] = [&fixture.text, &references].map(|path| path.to_str().unwrap());
     let (out, model) = (fixture.path("out"), Trained::get().model());
     let distill = |more: &[&str]| {
-        let arguments =
-            ["distill", "--model", &model, "--source", text, "--out", out.to_str().unwrap()];
+        let arguments = [
+            "distill",
+            "--model",
+            &model,
+            "--source",
+            text,
+            "--out",
+            out.to_str().unwrap(),
+        ];
         run(&[&arguments[..], &["--chunk", "3"], more].concat())
     };
     for more in [&[][..], &["--reference", references, "--nbest", "3"]] {
@@ -413,7 +601,11 @@ fn distilled_pairs_come_in_shards_too_and_a_killed_shard_goes_on() {
     fs::remove_file(fixture.path(".out.2-of-3.stamp")).unwrap();
     let lock = fs::File::open(&journal).unwrap();
     lock.lock().unwrap();
-    assert_refused(&distill(&more), 1, &["out.2-of-3.work: another process is at work on it"]);
+    assert_refused(
+        &distill(&more),
+        1,
+        &["out.2-of-3.work: another process is at work on it"],
+    );
     drop(lock);
     stdout(&distill(&more));
     assert!(!journal.exists() && done.lines().count() > 9);

@@ -19,8 +19,15 @@ fn model() -> String {
 
 /// Commands of every kind that print results, none of which takes long.
 fn printing() -> Vec<Vec<String>> {
-    let (model, text) = (model(), Untrained::get().corpus.test[0].display().to_string());
-    let [source, target] = Untrained::get().corpus.train.each_ref().map(|path| path.display());
+    let (model, text) = (
+        model(),
+        Untrained::get().corpus.test[0].display().to_string(),
+    );
+    let [source, target] = Untrained::get()
+        .corpus
+        .train
+        .each_ref()
+        .map(|path| path.display());
     let lines = [
         format!("translate --model {model} --input {text} --beam 1 --max-length 2"),
         format!("translate --model {model} --input {text} --beam 1 --max-length 2 --json"),
@@ -38,7 +45,10 @@ fn printing() -> Vec<Vec<String>> {
         "train --help".into(),
         "--version".into(),
     ];
-    lines.iter().map(|line| line.split(' ').map(String::from).collect()).collect()
+    lines
+        .iter()
+        .map(|line| line.split(' ').map(String::from).collect())
+        .collect()
 }
 
 /// A pipe whose reader has gone.
@@ -50,7 +60,11 @@ fn closed() -> Stdio {
 
 #[cfg(target_os = "linux")]
 fn full() -> Stdio {
-    OpenOptions::new().write(true).open("/dev/full").unwrap().into()
+    OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap()
+        .into()
 }
 
 fn no_panic(output: &Output) {
@@ -62,8 +76,17 @@ fn a_reader_that_stops_ends_every_command_quietly() {
     for arguments in printing() {
         let output = burnformer(&arguments).stdout(closed()).output().unwrap();
         no_panic(&output);
-        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
-        assert!(!stderr(&output).contains("error"), "{arguments:?}: {}", stderr(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+        assert!(
+            !stderr(&output).contains("error"),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
     }
 }
 
@@ -76,7 +99,11 @@ fn a_full_disk_under_standard_output_is_a_failure_of_every_command() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         let told = stderr(&output).contains("error: standard output: cannot be written");
         assert!(told, "{arguments:?}: {}", stderr(&output));
-        let silent = burnformer(&arguments).stdout(full()).stderr(full()).status().unwrap();
+        let silent = burnformer(&arguments)
+            .stdout(full())
+            .stderr(full())
+            .status()
+            .unwrap();
         assert_eq!(silent.code(), Some(1), "{arguments:?}");
     }
 }
@@ -88,7 +115,10 @@ fn the_exit_code_of_a_refusal_does_not_depend_on_standard_error() {
         (&["translate", "--model", "m", "--beam", "0"], 2),
         (&["no-such-command"], 2),
         (&["translate", "--model", "/no/such/model"], 1),
-        (&["train", "--train", "/no/such.tsv", "--out", "/no/such/run"], 1),
+        (
+            &["train", "--train", "/no/such.tsv", "--out", "/no/such/run"],
+            1,
+        ),
     ] {
         let status = burnformer(arguments).stderr(closed()).status().unwrap();
         assert_eq!(status.code(), Some(code), "{arguments:?}");
@@ -99,8 +129,14 @@ fn the_exit_code_of_a_refusal_does_not_depend_on_standard_error() {
 fn short_run(folder: &Path, out: &str) -> Vec<String> {
     let Untrained { corpus, .. } = Untrained::get();
     let mut arguments = train_arguments(folder, corpus, out, &[]);
-    let settings = ["training.max_updates=20", "training.log_every=1", "checkpoints.every=10"];
-    let settings = settings.iter().chain(&["validation.test_beam=1", "validation.max_sentences=5"]);
+    let settings = [
+        "training.max_updates=20",
+        "training.log_every=1",
+        "checkpoints.every=10",
+    ];
+    let settings = settings
+        .iter()
+        .chain(&["validation.test_beam=1", "validation.max_sentences=5"]);
     arguments.extend(settings.flat_map(|setting| ["--set".to_string(), setting.to_string()]));
     arguments
 }
@@ -109,7 +145,11 @@ fn assert_whole(run: PathBuf) {
     let finished = fs::read_to_string(run.join("finished.json")).expect("the run came to its end");
     assert!(finished.contains("20"), "{finished}");
     let log = fs::read_to_string(run.join("train.log")).unwrap();
-    assert_eq!(log.matches("epoch 1 | step ").count(), 20, "every update: {log}");
+    assert_eq!(
+        log.matches("epoch 1 | step ").count(),
+        20,
+        "every update: {log}"
+    );
 }
 
 #[test]
@@ -137,8 +177,11 @@ fn a_run_outlives_a_reader_that_takes_one_line_of_everything() {
         "\"$0\" \"$@\" 2>&1 | head -n 1; exit ${PIPESTATUS[0]}",
         env!("CARGO_BIN_EXE_burnformer"),
     ]);
-    let output =
-        command.args(short_run(folder.path(), "run")).stdin(Stdio::null()).output().unwrap();
+    let output = command
+        .args(short_run(folder.path(), "run"))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 1);
     assert_whole(folder.path().join("run"));
@@ -148,10 +191,17 @@ fn a_run_outlives_a_reader_that_takes_one_line_of_everything() {
 #[test]
 fn a_run_whose_scores_cannot_be_printed_fails_and_is_whole() {
     let folder = tempfile::tempdir().unwrap();
-    let output = burnformer(&short_run(folder.path(), "run")).stdout(full()).output().unwrap();
+    let output = burnformer(&short_run(folder.path(), "run"))
+        .stdout(full())
+        .output()
+        .unwrap();
     no_panic(&output);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("standard output: cannot be written"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("standard output: cannot be written"),
+        "{}",
+        stderr(&output)
+    );
     assert_whole(folder.path().join("run"));
 }
 
@@ -161,8 +211,9 @@ fn a_study_whose_table_cannot_be_printed_fails_and_its_rows_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let Untrained { corpus, .. } = Untrained::get();
     let path = |path: &Path| path.display().to_string();
-    let mut arguments: Vec<String> =
-        ["study", "table3", "--rows", "none", "--updates", "2"].map(String::from).into();
+    let mut arguments: Vec<String> = ["study", "table3", "--rows", "none", "--updates", "2"]
+        .map(String::from)
+        .into();
     arguments.extend([
         "--out".into(),
         path(&folder.path().join("study")),
@@ -174,12 +225,19 @@ fn a_study_whose_table_cannot_be_printed_fails_and_its_rows_are_kept() {
     }
     arguments.extend(common::tiny_settings(&folder.path().join("cache")));
     for more in [&[][..], &["--json"]] {
-        let arguments: Vec<&str> =
-            arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
+        let arguments: Vec<&str> = arguments
+            .iter()
+            .map(String::as_str)
+            .chain(more.iter().copied())
+            .collect();
         let full = burnformer(&arguments).stdout(full()).output().unwrap();
         no_panic(&full);
         assert_eq!(full.status.code(), Some(1), "{}", stderr(&full));
-        let closed = burnformer(&arguments).stdout(closed()).stderr(closed()).status().unwrap();
+        let closed = burnformer(&arguments)
+            .stdout(closed())
+            .stderr(closed())
+            .status()
+            .unwrap();
         assert_eq!(closed.code(), Some(0));
     }
     assert!(folder.path().join("study/base.json").exists());
@@ -194,12 +252,28 @@ struct Coprocess {
 impl Coprocess {
     fn start(more: &[&str]) -> Self {
         let model = model();
-        let fixed = ["translate", "--model", &model, "--beam", "1", "--max-length", "4"];
+        let fixed = [
+            "translate",
+            "--model",
+            &model,
+            "--beam",
+            "1",
+            "--max-length",
+            "4",
+        ];
         let mut command = burnformer(&[&fixed[..], more].concat());
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = mpsc::channel();
-        std::thread::spawn(move || output.lines().try_for_each(|line| sender.send(line.unwrap())));
+        std::thread::spawn(move || {
+            output
+                .lines()
+                .try_for_each(|line| sender.send(line.unwrap()))
+        });
         Self { child, lines }
     }
 
@@ -246,16 +320,28 @@ fn in_a_terminal_the_end_of_text_is_explained_and_each_line_answered() {
     );
     let mut command = Command::new("script");
     command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(|line| line.unwrap());
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap())
+        .lines()
+        .map(|line| line.unwrap());
     let first = lines.next().unwrap();
-    assert!(first.contains("reading standard input, end with Ctrl-D"), "{first}");
+    assert!(
+        first.contains("reading standard input, end with Ctrl-D"),
+        "{first}"
+    );
     let mut stdin = child.stdin.take().unwrap();
     for line in ["eins zwei", "drei"] {
         stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
         let echo = lines.next().unwrap();
         assert_eq!(echo.trim_end(), line, "the terminal shows what is typed");
-        assert!(!lines.next().unwrap().trim_end().is_empty(), "a translation");
+        assert!(
+            !lines.next().unwrap().trim_end().is_empty(),
+            "a translation"
+        );
     }
     stdin.write_all(b"\x04").unwrap();
     assert!(child.wait().unwrap().success());

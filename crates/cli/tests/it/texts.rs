@@ -38,7 +38,9 @@ const LONGER: [&str; 2] = ["--set", "training.max_updates=6"];
 
 impl Home {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -52,15 +54,22 @@ impl Home {
     /// `train` with `more` arguments, standing in this home.
     fn train<S: AsRef<std::ffi::OsStr>>(&self, more: &[S]) -> Command {
         let mut command = burnformer(&["train"]);
-        command.args(more).env("XDG_CACHE_HOME", self.cache()).current_dir(self.folder.path());
+        command
+            .args(more)
+            .env("XDG_CACHE_HOME", self.cache())
+            .current_dir(self.folder.path());
         command
     }
 
     /// Runs `train` through a shell that reads `line`, in which `$@` are the arguments.
     fn shell(&self, line: &str, arguments: &[String]) -> Output {
         let mut command = Command::new("bash");
-        command.args(["-c", line, env!("CARGO_BIN_EXE_burnformer")]).args(arguments);
-        command.env("XDG_CACHE_HOME", self.cache()).current_dir(self.folder.path());
+        command
+            .args(["-c", line, env!("CARGO_BIN_EXE_burnformer")])
+            .args(arguments);
+        command
+            .env("XDG_CACHE_HOME", self.cache())
+            .current_dir(self.folder.path());
         command.stdin(Stdio::null()).output().unwrap()
     }
 
@@ -92,7 +101,13 @@ impl Home {
         // The second run needs the first no more.
         self.forget_embedded_texts();
         fs::remove_dir_all(self.path("elsewhere")).unwrap();
-        let longer = ["--resume", "--out", "again", "--set", "training.max_updates=8"];
+        let longer = [
+            "--resume",
+            "--out",
+            "again",
+            "--set",
+            "training.max_updates=8",
+        ];
         stdout(&self.train(&longer).output().unwrap());
     }
 }
@@ -100,16 +115,25 @@ impl Home {
 #[test]
 fn a_default_run_goes_on_and_repeats_without_its_cache_and_elsewhere() {
     let home = Home::new();
-    let rows: String = pairs(3, 5).iter().map(|(de, en)| format!("{de}\t{en}\n")).collect();
-    let mut arguments =
-        vec!["train".into(), "--out".into(), home.path("run").display().to_string()];
+    let rows: String = pairs(3, 5)
+        .iter()
+        .map(|(de, en)| format!("{de}\t{en}\n"))
+        .collect();
+    let mut arguments = vec![
+        "train".into(),
+        "--out".into(),
+        home.path("run").display().to_string(),
+    ];
     arguments.extend(settings(&["--test", "-"]));
     let output = {
         let mut command = burnformer(&arguments);
         command.env("XDG_CACHE_HOME", home.cache());
         common::feed(&mut command, rows.as_bytes())
     };
-    assert!(stdout(&output).contains("BLEU|"), "the piped test text is scored");
+    assert!(
+        stdout(&output).contains("BLEU|"),
+        "the piped test text is scored"
+    );
     let configuration = home.configuration("run");
     for name in [
         "embedded:tatoeba-de-en/train.de",
@@ -118,7 +142,10 @@ fn a_default_run_goes_on_and_repeats_without_its_cache_and_elsewhere() {
     ] {
         assert!(configuration.contains(name), "{configuration}");
     }
-    assert!(!configuration.contains(home.folder.path().to_str().unwrap()), "{configuration}");
+    assert!(
+        !configuration.contains(home.folder.path().to_str().unwrap()),
+        "{configuration}"
+    );
     home.assert_it_can_move("run");
 }
 
@@ -129,7 +156,13 @@ fn text_that_came_through_pipes_belongs_to_the_run() {
     let valid = write_pairs(home.folder.path(), "valid", &pairs(2, 20));
     let line = "exec \"$0\" train --train <(cat train.de) <(gzip -c train.en) \
                 --valid <(cat valid.de) valid.fifo --out run \"$@\"";
-    assert!(Command::new("mkfifo").arg(home.path("valid.fifo")).status().unwrap().success());
+    assert!(
+        Command::new("mkfifo")
+            .arg(home.path("valid.fifo"))
+            .status()
+            .unwrap()
+            .success()
+    );
     let writer = Command::new("sh")
         .args(["-c", "cat valid.en > valid.fifo"])
         .current_dir(home.folder.path())
@@ -137,18 +170,32 @@ fn text_that_came_through_pipes_belongs_to_the_run() {
     let output = home.shell(line, &settings(&[]));
     writer.unwrap().wait().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stderr(&output).contains("300 pairs read"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("300 pairs read"),
+        "{}",
+        stderr(&output)
+    );
     let corpus = home.path("run/corpus");
-    for (name, file) in
-        [("train.source", &train[0]), ("valid.source", &valid[0]), ("valid.target", &valid[1])]
-    {
-        assert_eq!(fs::read(corpus.join(name)).unwrap(), fs::read(file).unwrap(), "{name}");
+    for (name, file) in [
+        ("train.source", &train[0]),
+        ("valid.source", &valid[0]),
+        ("valid.target", &valid[1]),
+    ] {
+        assert_eq!(
+            fs::read(corpus.join(name)).unwrap(),
+            fs::read(file).unwrap(),
+            "{name}"
+        );
     }
     assert_eq!(fs::read_dir(&corpus).unwrap().count(), 4);
     let left = fs::read_dir(home.cache().join("burnformer")).unwrap();
-    let names: Vec<_> =
-        left.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    assert!(names.iter().all(|name| !name.starts_with("piped")), "{names:?}");
+    let names: Vec<_> = left
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(
+        names.iter().all(|name| !name.starts_with("piped")),
+        "{names:?}"
+    );
     for file in train.iter().chain(&valid) {
         fs::remove_file(file).unwrap();
     }
@@ -170,12 +217,21 @@ fn a_pipe_that_is_wrong_is_called_what_the_user_calls_it_and_leaves_nothing() {
     for (text, needle) in [
         (&b""[..], "standard input: the file is empty"),
         (b"eins\tone\nzwei\n", "standard input:2: 1 column where"),
-        (b"eins\tone\ncaf\xe9\tcoffee\n", "standard input:2: byte 0xe9"),
+        (
+            b"eins\tone\ncaf\xe9\tcoffee\n",
+            "standard input:2: byte 0xe9",
+        ),
     ] {
         assert_refused(&run_with(&arguments, text), 1, &[needle]);
         assert!(!Path::new(&out).exists(), "a run that never began");
-        let left = fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().file_name());
-        assert_eq!(left.collect::<Vec<_>>(), [".burnformer.lock"], "no text is left in the cache");
+        let left = fs::read_dir(&cache)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name());
+        assert_eq!(
+            left.collect::<Vec<_>>(),
+            [".burnformer.lock"],
+            "no text is left in the cache"
+        );
     }
 }
 
@@ -186,15 +242,28 @@ fn a_text_of_the_users_is_not_overwritten_by_one_from_a_pipe() {
     fs::write(home.path("run/corpus/train.tsv"), "precious").unwrap();
     let mut command = home.train(&settings(&["--train", "-", "--out", "run"]));
     let output = common::feed(&mut command, b"eins\tone\n");
-    assert_refused(&output, 1, &["corpus/train.tsv, which training would overwrite", "--out"]);
-    assert_eq!(fs::read_to_string(home.path("run/corpus/train.tsv")).unwrap(), "precious");
+    assert_refused(
+        &output,
+        1,
+        &["corpus/train.tsv, which training would overwrite", "--out"],
+    );
+    assert_eq!(
+        fs::read_to_string(home.path("run/corpus/train.tsv")).unwrap(),
+        "precious"
+    );
 }
 
 #[test]
 fn a_dry_run_names_what_a_pipe_will_become_and_reads_nothing() {
     let home = Home::new();
     // Whoever opened this to read it would wait for a writer.
-    assert!(Command::new("mkfifo").arg(home.path("silent")).status().unwrap().success());
+    assert!(
+        Command::new("mkfifo")
+            .arg(home.path("silent"))
+            .status()
+            .unwrap()
+            .success()
+    );
     let line = "exec timeout 100 \"$0\" train --dry-run --train silent - \"$@\"";
     let output = home.shell(line, &[]);
     let text = stdout(&output);
@@ -202,7 +271,12 @@ fn a_dry_run_names_what_a_pipe_will_become_and_reads_nothing() {
         text.contains("run:corpus/train.source") && text.contains("run:corpus/train.target"),
         "{text}"
     );
-    let text = stdout(&home.train(&["--dry-run", "--preset", "tiny"]).output().unwrap());
+    let text = stdout(
+        &home
+            .train(&["--dry-run", "--preset", "tiny"])
+            .output()
+            .unwrap(),
+    );
     assert!(text.contains("embedded:tatoeba-de-en/train.de"), "{text}");
 }
 
@@ -211,16 +285,33 @@ fn embedded_texts_can_be_named_in_any_direction_and_unknown_names_are_refused() 
     let home = Home::new();
     let valid = |side: &str| format!("embedded:tatoeba-de-en/valid.{side}");
     let both = format!("data.train=[{:?}, {:?}]", valid("en"), valid("de"));
-    stdout(&home.train(&settings(&["--out", "run", "--set", &both])).output().unwrap());
+    stdout(
+        &home
+            .train(&settings(&["--out", "run", "--set", &both]))
+            .output()
+            .unwrap(),
+    );
     assert!(home.configuration("run").contains(&valid("en")));
     let refused = |name: &str, needles: &[&str]| {
-        let output = home.train(&["--train", name, "--out", "other"]).output().unwrap();
+        let output = home
+            .train(&["--train", name, "--out", "other"])
+            .output()
+            .unwrap();
         assert_refused(&output, 1, needles);
         assert!(!home.path("other").exists());
     };
-    refused("embedded:tatoeba-de-en/train.fr", &["data.train", "train.fr", &valid("de")]);
-    refused("run:../train.tsv", &["data.train", "run:../train.tsv", "within the run's folder"]);
-    refused("run:corpus/train.tsv", &["other/corpus/train.tsv: no such file"]);
+    refused(
+        "embedded:tatoeba-de-en/train.fr",
+        &["data.train", "train.fr", &valid("de")],
+    );
+    refused(
+        "run:../train.tsv",
+        &["data.train", "run:../train.tsv", "within the run's folder"],
+    );
+    refused(
+        "run:corpus/train.tsv",
+        &["other/corpus/train.tsv: no such file"],
+    );
 }
 
 fn latin1(folder: &Path, name: &[u8]) -> PathBuf {
@@ -284,10 +375,19 @@ fn paths_that_are_not_unicode_work_everywhere() {
             page,
         ],
         vec!["plot".into(), out.into(), "-o".into(), picture],
-        vec!["average".into(), model, "--out".into(), folder.join("averaged").into()],
+        vec![
+            "average".into(),
+            model,
+            "--out".into(),
+            folder.join("averaged").into(),
+        ],
     ] {
         let output = run::<OsString>(&arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
     }
 }
 
@@ -305,9 +405,13 @@ fn a_study_reads_pipes_too() {
 
 /// The temporary files in the cache.
 fn temporaries(home: &Home) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(home.cache().join("burnformer")) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(home.cache().join("burnformer")) else {
+        return Vec::new();
+    };
     let paths = entries.map(|entry| entry.unwrap().path());
-    paths.filter(|path| path.extension().is_some_and(|kind| kind == "temporary")).collect()
+    paths
+        .filter(|path| path.extension().is_some_and(|kind| kind == "temporary"))
+        .collect()
 }
 
 #[test]
@@ -318,8 +422,17 @@ fn leftovers_of_a_kill_while_a_pipe_is_read_are_removed_by_the_next_run() {
     let reading = || {
         let before = temporaries(&home);
         let mut command = home.train(&settings(&["--train", "-", "--out", "piped"]));
-        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        child.stdin.as_mut().unwrap().write_all(b"secret\tsecret\n").unwrap();
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .as_mut()
+            .unwrap()
+            .write_all(b"secret\tsecret\n")
+            .unwrap();
         let is_read = |path: &PathBuf| !before.contains(path) && path.metadata().unwrap().len() > 0;
         let start = std::time::Instant::now();
         while !temporaries(&home).iter().any(is_read) {
@@ -331,9 +444,20 @@ fn leftovers_of_a_kill_while_a_pipe_is_read_are_removed_by_the_next_run() {
     let [mut killed, mut alive] = [reading(), reading()];
     killed.kill().unwrap();
     killed.wait().unwrap();
-    let train = || stdout(&home.train(&settings(&["--train", "train.tsv"])).output().unwrap());
+    let train = || {
+        stdout(
+            &home
+                .train(&settings(&["--train", "train.tsv"]))
+                .output()
+                .unwrap(),
+        )
+    };
     train();
-    assert_eq!(temporaries(&home).len(), 2, "another process still reads into the same folder");
+    assert_eq!(
+        temporaries(&home).len(),
+        2,
+        "another process still reads into the same folder"
+    );
     drop(alive.stdin.take());
     alive.wait().unwrap();
     fs::remove_dir_all(home.path("runs")).unwrap();
@@ -351,7 +475,9 @@ fn the_files_of_a_run_and_its_cache_have_the_permissions_of_the_umask() {
         // One text of each kind: the user's, the embedded one's copy, and the run's own.
         let embedded =
             "data.valid=[\"embedded:tatoeba-de-en/valid.de\", \"embedded:tatoeba-de-en/valid.en\"]";
-        let arguments = ["--train", "train.de", "train.en", "--out", "run", "--set", embedded];
+        let arguments = [
+            "--train", "train.de", "train.en", "--out", "run", "--set", embedded,
+        ];
         let output = home.shell(&line, &settings(&arguments));
         assert!(output.status.success(), "{}", stderr(&output));
         let mut folders = vec![home.cache(), home.path("run")];
@@ -364,11 +490,20 @@ fn the_files_of_a_run_and_its_cache_have_the_permissions_of_the_umask() {
                     continue;
                 }
                 let mode = path.metadata().unwrap().permissions().mode() & 0o777;
-                assert_eq!(mode, expected, "umask {umask}: {} is {mode:o}", path.display());
+                assert_eq!(
+                    mode,
+                    expected,
+                    "umask {umask}: {} is {mode:o}",
+                    path.display()
+                );
                 files += 1;
             }
         }
         assert!(files > 10, "{files} files");
-        assert!(home.cache().join("burnformer/corpus/tatoeba-de-en/valid.de.zst").exists());
+        assert!(
+            home.cache()
+                .join("burnformer/corpus/tatoeba-de-en/valid.de.zst")
+                .exists()
+        );
     }
 }

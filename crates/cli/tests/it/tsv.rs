@@ -9,10 +9,16 @@ use crate::common::{Trained, refused, run, run_with, stderr, stdout, train_argum
 /// The toy's test text as `name` in the folder of its run: a TSV of both sides.
 fn tsv(name: &str) -> String {
     let trained = Trained::get();
-    let [source, target] =
-        trained.corpus.test.each_ref().map(|path| fs::read_to_string(path).unwrap());
-    let rows: String =
-        source.lines().zip(target.lines()).map(|(a, b)| format!("{a}\t{b}\n")).collect();
+    let [source, target] = trained
+        .corpus
+        .test
+        .each_ref()
+        .map(|path| fs::read_to_string(path).unwrap());
+    let rows: String = source
+        .lines()
+        .zip(target.lines())
+        .map(|(a, b)| format!("{a}\t{b}\n"))
+        .collect();
     let path = trained.folder.path().join(name);
     fs::write(&path, rows).unwrap();
     path.display().to_string()
@@ -44,21 +50,45 @@ fn translations_scores_and_pairs_are_those_of_the_right_column() {
     let translate = |input: &str| stdout(&run(&["translate", "--model", &model, "--input", input]));
     assert_eq!(translate(&tsv), translate(text(0)));
     let prefixed = |prefix: &str| {
-        ["translate", "--model", &model, "--input", &tsv, "--prefix", prefix].map(String::from)
+        [
+            "translate",
+            "--model",
+            &model,
+            "--input",
+            &tsv,
+            "--prefix",
+            prefix,
+        ]
+        .map(String::from)
     };
-    assert_eq!(stdout(&run(&prefixed(&tsv))), stdout(&run(&prefixed(text(1)))));
-    let score =
-        |more: &[&str]| stdout(&run(&[&["score", "--model", &model, "--source"], more].concat()));
+    assert_eq!(
+        stdout(&run(&prefixed(&tsv))),
+        stdout(&run(&prefixed(text(1))))
+    );
+    let score = |more: &[&str]| {
+        stdout(&run(
+            &[&["score", "--model", &model, "--source"], more].concat()
+        ))
+    };
     assert_eq!(score(&[&tsv]), score(&[text(0), "--target", text(1)]));
     let folder = Trained::get().folder.path();
     let out = |name: &str| folder.join(name).display().to_string();
     let distill = |source: &str, out: &str| {
-        stdout(&run(&["distill", "--model", &model, "--source", source, "--out", out]));
+        stdout(&run(&[
+            "distill", "--model", &model, "--source", source, "--out", out,
+        ]));
         fs::read_to_string(out).unwrap()
     };
-    assert_eq!(distill(&tsv, &out("a.tsv")), distill(text(0), &out("b.tsv")));
+    assert_eq!(
+        distill(&tsv, &out("a.tsv")),
+        distill(text(0), &out("b.tsv"))
+    );
     let chosen = ["--reference", &tsv, "--nbest", "2", "--out"];
-    let arguments = [&["distill", "--model", &model, "--source", &tsv], &chosen[..]].concat();
+    let arguments = [
+        &["distill", "--model", &model, "--source", &tsv],
+        &chosen[..],
+    ]
+    .concat();
     stdout(&run(&[&arguments[..], &[&out("c.tsv")]].concat()));
 }
 
@@ -72,8 +102,16 @@ fn a_line_without_two_columns_is_named_and_two_tables_are_no_two_sides() {
     fs::write(&b, "zwei\ttwo\n").unwrap();
     let output = run(&["translate", "--model", &model, "--input", &bad]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("bad.TSV:2: 1 column where"), "{}", stderr(&output));
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "one\n", "the line before it");
+    assert!(
+        stderr(&output).contains("bad.TSV:2: 1 column where"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "one\n",
+        "the line before it"
+    );
     refused(
         &["train", "--train", &a, &b, "--out", &path("run")],
         1,
@@ -84,8 +122,10 @@ fn a_line_without_two_columns_is_named_and_two_tables_are_no_two_sides() {
 
 #[test]
 fn a_tab_in_a_text_that_is_no_tsv_is_told_once() {
-    let output =
-        run_with(&["translate", "--model", &Trained::get().model()], b"eins\tone\nzwei\ttwo\n");
+    let output = run_with(
+        &["translate", "--model", &Trained::get().model()],
+        b"eins\tone\nzwei\ttwo\n",
+    );
     let said = stderr(&output);
     assert!(
         said.contains("standard input:1: the line has a tab") && said.contains(".tsv"),
@@ -98,12 +138,36 @@ fn a_tab_in_a_text_that_is_no_tsv_is_told_once() {
 #[test]
 fn a_mixture_can_be_a_tsv_with_its_weight() {
     let (trained, mixed) = (Trained::get(), tsv("mixed.tsv"));
-    let more = ["--mix", &mixed, "0.5", "--mix", text(0), text(1), "2", "--dry-run"];
-    let output = run(&train_arguments(trained.folder.path(), &trained.corpus, "mixed", &more));
+    let more = [
+        "--mix",
+        &mixed,
+        "0.5",
+        "--mix",
+        text(0),
+        text(1),
+        "2",
+        "--dry-run",
+    ];
+    let output = run(&train_arguments(
+        trained.folder.path(),
+        &trained.corpus,
+        "mixed",
+        &more,
+    ));
     let said = stdout(&output);
-    assert!(said.contains("mixed.tsv\"]\nweight = 0.5") && said.contains("weight = 2.0"), "{said}");
-    for wrong in [&["--mix", "a", "b"][..], &["--mix", "a", "b", "0"], &["--mix", "a", "b", "nan"]]
-    {
-        refused(&[&["train", "--dry-run"], wrong].concat(), 2, &["--mix", "two files or one TSV"]);
+    assert!(
+        said.contains("mixed.tsv\"]\nweight = 0.5") && said.contains("weight = 2.0"),
+        "{said}"
+    );
+    for wrong in [
+        &["--mix", "a", "b"][..],
+        &["--mix", "a", "b", "0"],
+        &["--mix", "a", "b", "nan"],
+    ] {
+        refused(
+            &[&["train", "--dry-run"], wrong].concat(),
+            2,
+            &["--mix", "two files or one TSV"],
+        );
     }
 }

@@ -103,7 +103,10 @@ pub enum ModelDirProblem {
 impl ModelDirProblem {
     /// The error of the file or folder at `path`.
     pub fn at(self, path: impl Into<PathBuf>) -> ModelDirError {
-        ModelDirError { path: path.into(), problem: self }
+        ModelDirError {
+            path: path.into(),
+            problem: self,
+        }
     }
 }
 

@@ -51,10 +51,20 @@ fn seal_those(dir: &Path, is_listed: impl Fn(&str) -> bool) -> Result<()> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(dir).map_err(|e| ModelDirError::io(dir, e))? {
         let path = entry.map_err(|e| ModelDirError::io(dir, e))?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         if path.is_file() && name != MANIFEST && is_listed(&name) {
             let bytes = fs::read(&path).map_err(|e| ModelDirError::io(&path, e))?;
-            files.insert(name, Entry { bytes: bytes.len() as u64, sha256: sha256(&bytes) });
+            files.insert(
+                name,
+                Entry {
+                    bytes: bytes.len() as u64,
+                    sha256: sha256(&bytes),
+                },
+            );
         }
     }
     let json = serde_json::to_vec_pretty(&Manifest { files }).expect("a manifest is plain data");
@@ -93,7 +103,11 @@ fn verify_all(source: Source, is_meant: impl Fn(&str) -> bool) -> Result<()> {
 pub fn read<'a>(source: impl Into<Source<'a>>, name: &str) -> Result<Option<Vec<u8>>> {
     let source = source.into();
     let manifest = read_manifest(source)?;
-    manifest.files.get(name).map(|entry| checked(source, name, entry)).transpose()
+    manifest
+        .files
+        .get(name)
+        .map(|entry| checked(source, name, entry))
+        .transpose()
 }
 
 /// Reads the bytes of the file `name`, which the manifest must list, and checks them.
@@ -106,12 +120,19 @@ pub(super) fn read_checked(source: Source, name: &str) -> Result<Vec<u8>> {
 pub(super) fn read_tensors_checked(source: Source, name: &str) -> Result<StateDict> {
     let manifest = read_manifest(source)?;
     let path = source.join(name);
-    let entry = manifest.files.get(name).ok_or_else(|| ModelDirProblem::Unlisted.at(&path))?;
+    let entry = manifest
+        .files
+        .get(name)
+        .ok_or_else(|| ModelDirProblem::Unlisted.at(&path))?;
     let (mut file, size) = open_checked(source, name, entry)?;
     let (known, mut hash) = (source.hash(name), Sha256::new());
     let hashed = |bytes: &[u8]| known.map_or_else(|| hash.update(bytes), |_| ());
     let tensors = read_from(&path, &mut file, size, hashed);
-    if let Err(ModelDirError { problem: ModelDirProblem::Io(_), .. }) = tensors {
+    if let Err(ModelDirError {
+        problem: ModelDirProblem::Io(_),
+        ..
+    }) = tensors
+    {
         return tensors;
     }
     // Reads the bytes that a damaged header left. A hash that is not the one of the manifest says
@@ -157,7 +178,9 @@ fn read_up_to(path: &Path, file: impl Read, size: u64) -> Result<Vec<u8>> {
         let error = io::Error::from(io::ErrorKind::OutOfMemory);
         return Err(ModelDirError::io(path, error));
     }
-    file.take(size).read_to_end(&mut bytes).map_err(|e| ModelDirError::io(path, e))?;
+    file.take(size)
+        .read_to_end(&mut bytes)
+        .map_err(|e| ModelDirError::io(path, e))?;
     Ok(bytes)
 }
 

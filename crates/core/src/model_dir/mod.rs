@@ -75,7 +75,12 @@ pub fn save_parameters(
 ) -> Result<()> {
     std::fs::create_dir_all(dir).map_err(|e| ModelDirError::io(dir, e))?;
     let (arch, model) = (config.architecture(), config.to_json());
-    let file = ConfigFile { format_version: FORMAT_VERSION, arch, compute, model };
+    let file = ConfigFile {
+        format_version: FORMAT_VERSION,
+        arch,
+        compute,
+        model,
+    };
     let json = serde_json::to_vec_pretty(&file).expect("a configuration is plain data");
     write(&dir.join(CONFIG), &json)?;
     match compute {
@@ -97,7 +102,9 @@ pub fn load_config<'a>(source: impl Into<Source<'a>>) -> Result<ModelConfig> {
         return Err(ModelDirProblem::Architecture(architecture.into()).at(path));
     };
     let config = config.map_err(|e| ModelDirError::damaged(&path, e))?;
-    config.validate().map_err(|error| ModelDirProblem::Config(error).at(path))?;
+    config
+        .validate()
+        .map_err(|error| ModelDirProblem::Config(error).at(path))?;
     Ok(config)
 }
 
@@ -168,7 +175,11 @@ pub fn load_as(dir: &Path, config: &dyn Seq2SeqConfig, device: &Device) -> Resul
         }
         None => value["model"] == config.to_json(),
     };
-    if is_same { build(dir.into(), config, device) } else { Err(ModelDirProblem::Other.at(path)) }
+    if is_same {
+        build(dir.into(), config, device)
+    } else {
+        Err(ModelDirProblem::Other.at(path))
+    }
 }
 
 /// The model that `config` describes, with the parameters in `files`.

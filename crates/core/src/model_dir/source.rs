@@ -73,7 +73,9 @@ impl<'a> Source<'a> {
 
     /// The hash of a file in memory, if it was computed before.
     pub(super) fn hash(self, name: &str) -> Option<&'a String> {
-        let Self::Memory(files) = self else { return None };
+        let Self::Memory(files) = self else {
+            return None;
+        };
         files.hashes.get(name)
     }
 
@@ -105,7 +107,10 @@ impl<'a> Source<'a> {
 /// link.
 fn check_inside(dir: &Path, name: &str, path: &Path) -> Result<()> {
     let mut parts = Path::new(name).components();
-    let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
+    let plain = matches!(
+        (parts.next(), parts.next()),
+        (Some(Component::Normal(_)), None)
+    );
     let outside = || ModelDirProblem::Outside(name.into()).at(dir);
     // `a/.` has one component but is not a plain name.
     if !plain || name.contains(['/', '\\']) {
@@ -114,7 +119,11 @@ fn check_inside(dir: &Path, name: &str, path: &Path) -> Result<()> {
     let (Ok(home), Ok(real)) = (fs::canonicalize(dir), fs::canonicalize(path)) else {
         return Err(ModelDirProblem::Missing.at(path));
     };
-    if real.starts_with(home) { Ok(()) } else { Err(outside()) }
+    if real.starts_with(home) {
+        Ok(())
+    } else {
+        Err(outside())
+    }
 }
 
 /// Opens a regular file. Reading anything else (a pipe, a device) could block or never end.
@@ -129,9 +138,15 @@ fn open_file(path: &Path) -> Result<(File, u64)> {
 
 /// The first model directory by name in `dir`, or in a run in it.
 fn model_in(dir: &Path, manifest: &str) -> Option<PathBuf> {
-    let mut folders: Vec<PathBuf> =
-        fs::read_dir(dir).ok()?.flatten().map(|entry| entry.path()).collect();
+    let mut folders: Vec<PathBuf> = fs::read_dir(dir)
+        .ok()?
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
     folders.sort();
     let models = |folder: &PathBuf| [folder.clone(), folder.join("best"), folder.join("last")];
-    folders.iter().flat_map(models).find(|folder| folder.join(manifest).is_file())
+    folders
+        .iter()
+        .flat_map(models)
+        .find(|folder| folder.join(manifest).is_file())
 }

@@ -44,9 +44,20 @@ pub(super) fn read_from(
 ) -> Result<StateDict> {
     let header = read_header(path, file, size, &mut seen)?;
     let names = header.offset_keys();
-    let infos = || names.iter().map(|name| header.info(name).expect("a name of the header"));
-    if let Some((name, info)) = names.iter().zip(infos()).find(|(_, info)| !is_known(info.dtype)) {
-        let message = format!("tensor {name} is {:?}, expected float32 or int8", info.dtype);
+    let infos = || {
+        names
+            .iter()
+            .map(|name| header.info(name).expect("a name of the header"))
+    };
+    if let Some((name, info)) = names
+        .iter()
+        .zip(infos())
+        .find(|(_, info)| !is_known(info.dtype))
+    {
+        let message = format!(
+            "tensor {name} is {:?}, expected float32 or int8",
+            info.dtype
+        );
         return Err(ModelDirError::damaged(path, message));
     }
     let mut stored: Vec<Stored> = Vec::with_capacity(names.len());
@@ -116,7 +127,10 @@ impl Stored {
             Dtype::F32 => Numbers::Float32(read_elements(file, (end - start) / size_of::<f32>())?),
             _ => Numbers::Int8(read_elements(file, end - start)?),
         };
-        Ok(Self { numbers, shape: info.shape.clone() })
+        Ok(Self {
+            numbers,
+            shape: info.shape.clone(),
+        })
     }
 
     fn bytes(&self) -> &[u8] {
@@ -146,7 +160,9 @@ fn into_float32(path: &Path, stored: BTreeMap<String, Stored>) -> Result<StateDi
         match numbers {
             Numbers::Int8(numbers) => integers.push((name, numbers, shape)),
             Numbers::Float32(mut numbers) => {
-                numbers.iter_mut().for_each(|it| *it = f32::from_bits(u32::from_le(it.to_bits())));
+                numbers
+                    .iter_mut()
+                    .for_each(|it| *it = f32::from_bits(u32::from_le(it.to_bits())));
                 floats.insert(name, (numbers, shape));
             }
         }
@@ -156,12 +172,16 @@ fn into_float32(path: &Path, stored: BTreeMap<String, Stored>) -> Result<StateDi
         let scales = floats.remove(&format!("{name}{SCALE}"));
         let message = || format!("matrix {name} has no scale for each of its rows");
         let missing = || ModelDirError::damaged(path, message());
-        let scales = scales.and_then(|scales| of_rows(scales, &shape)).ok_or_else(missing)?;
+        let scales = scales
+            .and_then(|scales| of_rows(scales, &shape))
+            .ok_or_else(missing)?;
         quantized.push((name, numbers, shape, scales));
     }
-    let dequantized = quantized.into_par_iter().map(|(name, numbers, shape, scales)| {
-        (name, (dequantized(&numbers, shape[1], &scales), shape))
-    });
+    let dequantized = quantized
+        .into_par_iter()
+        .map(|(name, numbers, shape, scales)| {
+            (name, (dequantized(&numbers, shape[1], &scales), shape))
+        });
     floats.par_extend(dequantized);
     let data = |(name, (numbers, shape))| (name, TensorData::new(numbers, shape));
     Ok(floats.into_iter().map(data).collect())
@@ -175,7 +195,10 @@ fn of_rows((scales, shape): (Vec<f32>, Vec<usize>), matrix: &[usize]) -> Option<
 fn dequantized(integers: &[u8], columns: usize, scales: &[f32]) -> Vec<f32> {
     let mut numbers = Vec::with_capacity(integers.len());
     for (row, scale) in integers.chunks_exact(columns.max(1)).zip(scales) {
-        numbers.extend(row.iter().map(|&byte| f32::from(byte.cast_signed()) * scale));
+        numbers.extend(
+            row.iter()
+                .map(|&byte| f32::from(byte.cast_signed()) * scale),
+        );
     }
     numbers
 }
@@ -191,7 +214,13 @@ type TensorBytes = (String, Dtype, Vec<usize>, Vec<u8>);
 /// # Errors
 /// A [`ModelDirError`] if the file cannot be written.
 pub fn write_tensors(path: &Path, tensors: &StateDict) -> Result<()> {
-    write_stored(path, tensors.iter().map(|(name, data)| as_float32(name, data)).collect())
+    write_stored(
+        path,
+        tensors
+            .iter()
+            .map(|(name, data)| as_float32(name, data))
+            .collect(),
+    )
 }
 
 /// Writes named tensors to `path` as [`write_tensors`] does, but the matrices of products in 8
@@ -222,7 +251,11 @@ fn as_float32(name: &str, data: &TensorData) -> TensorBytes {
 fn quantized(name: &str, data: &TensorData) -> Vec<TensorBytes> {
     let values: Vec<f32> = data.iter::<f32>().collect();
     let rows = quantize_rows(&values, data.shape()[1]);
-    let integers = rows.values.iter().map(|value| value.to_le_bytes()[0]).collect();
+    let integers = rows
+        .values
+        .iter()
+        .map(|value| value.to_le_bytes()[0])
+        .collect();
     let scales = TensorData::new(rows.scales, [data.shape()[0]]);
     vec![
         (name.to_owned(), Dtype::I8, data.shape().to_vec(), integers),
@@ -233,7 +266,10 @@ fn quantized(name: &str, data: &TensorData) -> Vec<TensorBytes> {
 fn write_stored(path: &Path, stored: Vec<TensorBytes>) -> Result<()> {
     let views = stored.iter().map(|(name, dtype, shape, bytes)| {
         let view = TensorView::new(*dtype, shape.clone(), bytes);
-        (name.as_str(), view.expect("as many bytes as the shape and the type say"))
+        (
+            name.as_str(),
+            view.expect("as many bytes as the shape and the type say"),
+        )
     });
     let bytes = safetensors::serialize(views, None).map_err(|e| ModelDirError::damaged(path, e))?;
     write(path, &bytes)

@@ -13,7 +13,9 @@ impl Folder {
     fn with_model() -> Self {
         let folder = Self(tempfile::tempdir().expect("a temporary folder"));
         let config = TransformerConfig::tiny(20);
-        let model = config.init(3, &Device::default()).expect("a preset is valid");
+        let model = config
+            .init(3, &Device::default())
+            .expect("a preset is valid");
         save(folder.0.path(), &config, &model).expect("saves");
         seal(folder.0.path()).expect("seals");
         folder
@@ -49,7 +51,9 @@ fn a_saved_model_loads_with_the_same_outputs() {
     let source = Tensor::<2, Int>::from_ints([[5, 6, 2]], &device);
     let target = Tensor::<2, Int>::from_ints([[1, 7]], &device);
     let logits = |m: &Model| m.forward(source.clone(), target.clone(), Mode::Inference);
-    logits(&loaded).into_data().assert_eq(&logits(&model).into_data(), true);
+    logits(&loaded)
+        .into_data()
+        .assert_eq(&logits(&model).into_data(), true);
 }
 
 #[test]
@@ -70,34 +74,66 @@ fn truncation_and_tampering_are_noticed() {
     bytes[last] ^= 1;
     fs::write(&path, &bytes).expect("writes");
     let tampered = folder.load().unwrap_err();
-    assert!(matches!(tampered.problem, ModelDirProblem::Tampered("hash")));
+    assert!(matches!(
+        tampered.problem,
+        ModelDirProblem::Tampered("hash")
+    ));
     fs::write(&path, &bytes[..last]).expect("writes");
     let truncated = folder.load().unwrap_err();
-    assert!(matches!(truncated.problem, ModelDirProblem::Tampered("size")));
+    assert!(matches!(
+        truncated.problem,
+        ModelDirProblem::Tampered("size")
+    ));
 }
 
 #[test]
 fn an_unlisted_file_is_refused() {
     let folder = Folder::with_model();
     fs::write(folder.file("manifest.json"), "{\"files\":{}}").expect("writes");
-    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Unlisted));
+    assert!(matches!(
+        folder.load().unwrap_err().problem,
+        ModelDirProblem::Unlisted
+    ));
 }
 
 #[test]
 fn another_version_architecture_or_configuration_is_refused() {
     let folder = Folder::with_model();
-    folder.replace("config.json", "\"format_version\": 1", "\"format_version\": 9");
-    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Version(9)));
-    folder.replace("config.json", "\"format_version\": 9", "\"format_version\": 1");
+    folder.replace(
+        "config.json",
+        "\"format_version\": 1",
+        "\"format_version\": 9",
+    );
+    assert!(matches!(
+        folder.load().unwrap_err().problem,
+        ModelDirProblem::Version(9)
+    ));
+    folder.replace(
+        "config.json",
+        "\"format_version\": 9",
+        "\"format_version\": 1",
+    );
     folder.replace("config.json", "\"transformer\"", "\"lstm\"");
-    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Architecture { .. }));
+    assert!(matches!(
+        folder.load().unwrap_err().problem,
+        ModelDirProblem::Architecture { .. }
+    ));
     folder.replace("config.json", "\"lstm\"", "\"transformer\"");
     folder.replace("config.json", "\"heads\": 4", "\"heads\": 0");
-    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Config { .. }));
+    assert!(matches!(
+        folder.load().unwrap_err().problem,
+        ModelDirProblem::Config { .. }
+    ));
     folder.replace("config.json", "\"heads\": 0", "\"heads\": 8");
-    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Size { .. }));
+    assert!(matches!(
+        folder.load().unwrap_err().problem,
+        ModelDirProblem::Size { .. }
+    ));
     folder.replace("config.json", "\"heads\": 8", "\"heads\": \"x\"");
-    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Damaged { .. }));
+    assert!(matches!(
+        folder.load().unwrap_err().problem,
+        ModelDirProblem::Damaged { .. }
+    ));
 }
 
 #[test]
@@ -111,7 +147,10 @@ fn hostile_safetensors_headers_are_refused() {
     for bytes in [huge, overlap, half, vec![], vec![1; 7]] {
         assert!(matches!(
             read_tensors(path, &bytes),
-            Err(ModelDirError { problem: ModelDirProblem::Damaged(_), .. })
+            Err(ModelDirError {
+                problem: ModelDirProblem::Damaged(_),
+                ..
+            })
         ));
     }
 }
@@ -123,8 +162,10 @@ fn a_config_that_claims_a_huge_model_allocates_nothing() {
         let claimed = format!("\"d_model\": {width}");
         folder.replace("config.json", "\"d_model\": 128", &claimed);
         let error = folder.load().unwrap_err();
-        let refused =
-            matches!(error.problem, ModelDirProblem::Size { .. } | ModelDirProblem::Config { .. });
+        let refused = matches!(
+            error.problem,
+            ModelDirProblem::Size { .. } | ModelDirProblem::Config { .. }
+        );
         assert!(refused, "{error}");
     }
 }
@@ -133,13 +174,23 @@ fn a_config_that_claims_a_huge_model_allocates_nothing() {
 fn other_shapes_of_the_same_size_are_refused() {
     let folder = Folder::with_model();
     folder.replace("config.json", "\"norm\": \"post\"", "\"norm\": \"pre\"");
-    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Size { .. }));
+    assert!(matches!(
+        folder.load().unwrap_err().problem,
+        ModelDirProblem::Size { .. }
+    ));
     let folder = Folder::with_model();
     let names = [("encoder_layers", "2", "1"), ("decoder_layers", "2", "1")];
     for (name, from, to) in names {
-        folder.replace("config.json", &format!("\"{name}\": {from}"), &format!("\"{name}\": {to}"));
+        folder.replace(
+            "config.json",
+            &format!("\"{name}\": {from}"),
+            &format!("\"{name}\": {to}"),
+        );
     }
-    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Size { .. }));
+    assert!(matches!(
+        folder.load().unwrap_err().problem,
+        ModelDirProblem::Size { .. }
+    ));
 }
 
 #[test]
@@ -147,11 +198,21 @@ fn a_listed_path_outside_the_folder_is_not_read() {
     let folder = Folder::with_model();
     let manifest = fs::read_to_string(folder.file("manifest.json")).expect("text");
     let absolute = folder.file("config.json").display().to_string();
-    for name in ["../config.json", "./config.json", "config.json/", "", "..", &absolute] {
+    for name in [
+        "../config.json",
+        "./config.json",
+        "config.json/",
+        "",
+        "..",
+        &absolute,
+    ] {
         let hostile = manifest.replace("\"config.json\"", &format!("\"{name}\""));
         fs::write(folder.file("manifest.json"), hostile).expect("writes");
         let error = verify(folder.path()).unwrap_err();
-        assert!(matches!(error.problem, ModelDirProblem::Outside { .. }), "{name}: {error}");
+        assert!(
+            matches!(error.problem, ModelDirProblem::Outside { .. }),
+            "{name}: {error}"
+        );
     }
 }
 
@@ -162,7 +223,10 @@ fn a_link_out_of_the_folder_is_not_followed() {
     fs::remove_file(folder.file("config.json")).expect("removes");
     std::os::unix::fs::symlink(other.file("config.json"), folder.file("config.json"))
         .expect("links");
-    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::Outside { .. }));
+    assert!(matches!(
+        folder.load().unwrap_err().problem,
+        ModelDirProblem::Outside { .. }
+    ));
 }
 
 #[test]
@@ -170,9 +234,15 @@ fn a_folder_in_a_files_place_and_no_folder_at_all_are_named() {
     let folder = Folder::with_model();
     fs::remove_file(folder.file("config.json")).expect("removes");
     fs::create_dir(folder.file("config.json")).expect("makes");
-    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::NotAFile));
+    assert!(matches!(
+        folder.load().unwrap_err().problem,
+        ModelDirProblem::NotAFile
+    ));
     fs::remove_file(folder.file("manifest.json")).expect("removes");
-    assert!(matches!(folder.load().unwrap_err().problem, ModelDirProblem::NoManifest { .. }));
+    assert!(matches!(
+        folder.load().unwrap_err().problem,
+        ModelDirProblem::NoManifest { .. }
+    ));
     let nowhere = folder.file("nowhere");
     let error = load(&nowhere, &Device::default()).unwrap_err();
     assert!(matches!(error.problem, ModelDirProblem::NoDirectory));
@@ -180,29 +250,53 @@ fn a_folder_in_a_files_place_and_no_folder_at_all_are_named() {
 
 #[test]
 fn a_folder_of_models_names_one_of_them() {
-    let (folder, model) = (tempfile::tempdir().expect("a temporary folder"), Folder::with_model());
+    let (folder, model) = (
+        tempfile::tempdir().expect("a temporary folder"),
+        Folder::with_model(),
+    );
     for inside in ["runs/b/best", "runs/c", "runs/d/last"] {
         let dir = folder.path().join(inside);
         fs::create_dir_all(&dir).expect("makes");
         fs::copy(model.file("manifest.json"), dir.join("manifest.json")).expect("copies");
         let runs = folder.path().join("runs");
         let message = load(&runs, &Device::default()).unwrap_err().to_string();
-        assert!(message.contains(&format!("such as {}", dir.display())), "{message}");
+        assert!(
+            message.contains(&format!("such as {}", dir.display())),
+            "{message}"
+        );
         fs::remove_dir_all(&runs).expect("removes");
     }
 }
 
 #[test]
 fn a_quantised_directory_holds_the_matrices_in_8_bits_and_says_so() {
-    let (folder, dense) = (tempfile::tempdir().expect("a temporary folder"), Folder::with_model());
+    let (folder, dense) = (
+        tempfile::tempdir().expect("a temporary folder"),
+        Folder::with_model(),
+    );
     let (config, model) = dense.load().expect("loads");
-    save_parameters(folder.path(), config.as_ref(), &named_parameters(&model), ComputeType::Int8)
-        .expect("saves");
+    save_parameters(
+        folder.path(),
+        config.as_ref(),
+        &named_parameters(&model),
+        ComputeType::Int8,
+    )
+    .expect("saves");
     seal(folder.path()).expect("seals");
-    assert_eq!(load_compute_type(folder.path()).expect("loads"), ComputeType::Int8);
-    assert_eq!(load_compute_type(dense.path()).expect("loads"), ComputeType::Float32);
+    assert_eq!(
+        load_compute_type(folder.path()).expect("loads"),
+        ComputeType::Int8
+    );
+    assert_eq!(
+        load_compute_type(dense.path()).expect("loads"),
+        ComputeType::Float32
+    );
     let size = |dir: &Path| fs::metadata(dir.join(WEIGHTS)).expect("weights").len();
-    assert!(size(folder.path()) * 3 < size(dense.path()), "{}", size(folder.path()));
+    assert!(
+        size(folder.path()) * 3 < size(dense.path()),
+        "{}",
+        size(folder.path())
+    );
     let (_, loaded) = load(folder.path(), &Device::default()).expect("loads");
     let exact = named_parameters(&model);
     for (name, rounded) in named_parameters(&loaded) {
@@ -218,17 +312,31 @@ fn a_quantised_directory_holds_the_matrices_in_8_bits_and_says_so() {
             });
             let largest = sums.fold(0.0, f32::max);
             let half_a_step = largest / 254.0 * 1.000_01;
-            assert!(exact.iter().zip(rounded).all(|(a, b)| (a - b).abs() <= half_a_step), "{name}");
+            assert!(
+                exact
+                    .iter()
+                    .zip(rounded)
+                    .all(|(a, b)| (a - b).abs() <= half_a_step),
+                "{name}"
+            );
         }
     }
     // Quantised again, the integers are the same.
     let again = tempfile::tempdir().expect("a temporary folder");
-    save_parameters(again.path(), config.as_ref(), &named_parameters(&loaded), ComputeType::Int8)
-        .expect("saves");
+    save_parameters(
+        again.path(),
+        config.as_ref(),
+        &named_parameters(&loaded),
+        ComputeType::Int8,
+    )
+    .expect("saves");
     let integers = |dir: &Path| {
         let bytes = fs::read(dir.join(WEIGHTS)).expect("reads");
         let file = safetensors::SafeTensors::deserialize(&bytes).expect("weights");
-        file.tensor("embedding.weight").expect("an embedding").data().to_vec()
+        file.tensor("embedding.weight")
+            .expect("an embedding")
+            .data()
+            .to_vec()
     };
     assert_eq!(integers(folder.path()), integers(again.path()));
 }
@@ -244,34 +352,62 @@ fn a_quantised_matrix_without_its_scales_is_refused_by_name() {
             safetensors::tensor::TensorView::new(dtype, shape, bytes).expect("a view")
         };
         use safetensors::Dtype;
-        let mut tensors = vec![("embedding.weight", view(Dtype::I8, vec![20, 128], &matrix[..]))];
+        let mut tensors = vec![(
+            "embedding.weight",
+            view(Dtype::I8, vec![20, 128], &matrix[..]),
+        )];
         if let Some(rows) = scales {
-            tensors.push(("embedding.weight.scale", view(Dtype::F32, vec![rows], &numbers[..])));
+            tensors.push((
+                "embedding.weight.scale",
+                view(Dtype::F32, vec![rows], &numbers[..]),
+            ));
         }
-        fs::write(&path, safetensors::serialize(tensors, None).expect("serializes"))
-            .expect("writes");
+        fs::write(
+            &path,
+            safetensors::serialize(tensors, None).expect("serializes"),
+        )
+        .expect("writes");
         seal(folder.path()).expect("seals");
         let error = folder.load().unwrap_err().to_string();
-        assert!(error.contains("embedding.weight") && error.contains("scale"), "{error}");
+        assert!(
+            error.contains("embedding.weight") && error.contains("scale"),
+            "{error}"
+        );
     }
 }
 
 #[test]
 fn an_unknown_compute_type_is_an_error_that_names_the_file() {
     let folder = Folder::with_model();
-    folder.replace(CONFIG, r#""format_version": 1,"#, r#""format_version": 1, "compute": "int4","#);
+    folder.replace(
+        CONFIG,
+        r#""format_version": 1,"#,
+        r#""format_version": 1, "compute": "int4","#,
+    );
     let error = load_compute_type(folder.path()).unwrap_err().to_string();
-    assert!(error.contains("config.json") && error.contains("int4"), "{error}");
+    assert!(
+        error.contains("config.json") && error.contains("int4"),
+        "{error}"
+    );
 }
 
 /// The folder as files in memory, under the folder's name.
 fn in_memory(folder: &Path) -> ModelFiles {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let entries = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     let file = |path: PathBuf| {
-        (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(&path).unwrap())
+        (
+            path.file_name().unwrap().to_str().unwrap().to_owned(),
+            fs::read(&path).unwrap(),
+        )
     };
     let contents = entries.map(file).collect();
-    ModelFiles { name: folder.into(), contents, ..ModelFiles::default() }
+    ModelFiles {
+        name: folder.into(),
+        contents,
+        ..ModelFiles::default()
+    }
 }
 
 #[test]
@@ -282,7 +418,9 @@ fn a_hash_that_was_computed_before_has_to_be_the_one_of_the_manifest() {
         let hash = format!("{:x}", Sha256::digest(&files.contents[name]));
         files.hashes.insert(name.into(), hash.clone());
         assert_eq!(loaded(&files), loaded(folder.path()));
-        files.hashes.insert(name.into(), hash.replace(&hash[..1], "x"));
+        files
+            .hashes
+            .insert(name.into(), hash.replace(&hash[..1], "x"));
         assert!(loaded(&files).unwrap_err().contains("hash"), "{name}");
     }
 }
@@ -321,6 +459,10 @@ fn files_in_memory_load_as_the_folder_does_and_their_damage_has_the_same_message
         let mut files = in_memory(folder.path());
         files.contents.remove(name);
         fs::remove_file(folder.file(name)).unwrap();
-        assert_eq!(loaded(&files).unwrap_err(), loaded(folder.path()).unwrap_err(), "{name}");
+        assert_eq!(
+            loaded(&files).unwrap_err(),
+            loaded(folder.path()).unwrap_err(),
+            "{name}"
+        );
     }
 }

@@ -41,7 +41,10 @@ pub struct RnnCache {
 
 impl Seq2SeqCache for RnnCache {
     fn select_rows(&mut self, rows: &[usize]) {
-        self.state = self.state.clone().select(0, row_ids(rows, &self.state.device()));
+        self.state = self
+            .state
+            .clone()
+            .select(0, row_ids(rows, &self.state.device()));
     }
 
     fn select_sentences(&mut self, sentences: &[usize]) {
@@ -55,7 +58,9 @@ impl Seq2SeqCache for RnnCache {
 impl RnnDecoder {
     /// A decoder with the sizes of `config`; its initial weights are a function of `key`.
     pub fn new(config: &RnnConfig, key: RandomKey, device: &Device) -> Self {
-        let &RnnConfig { d_model, d_hidden, .. } = config;
+        let &RnnConfig {
+            d_model, d_hidden, ..
+        } = config;
         let input = d_model + config.annotation();
         Self {
             initial: Linear::new(d_hidden, d_hidden, key.fold(0), device),
@@ -71,7 +76,12 @@ impl RnnDecoder {
         let state = self.initial.forward(at(&backward, 0)).tanh();
         let annotations = Tensor::cat(vec![forward, backward], 2);
         let keys = self.attention.key.forward(annotations.clone());
-        RnnCache { state, annotations, keys, padding }
+        RnnCache {
+            state,
+            annotations,
+            keys,
+            padding,
+        }
     }
 
     /// Decodes the embedded positions `x`, which follow those in `cache`, and moves the cache past
@@ -83,7 +93,10 @@ impl RnnDecoder {
     pub fn forward(&self, x: Tensor<3>, cache: &mut RnnCache) -> Tensor<3> {
         let ([rows, len, d_model], (found, _)) = (x.dims(), self.run(x.clone(), cache));
         let pieces = self.readout.forward(Tensor::cat(vec![found, x], 2));
-        pieces.reshape([rows, len, 2, d_model]).max_dim(2).reshape([rows, len, d_model])
+        pieces
+            .reshape([rows, len, 2, d_model])
+            .max_dim(2)
+            .reshape([rows, len, d_model])
     }
 
     /// Takes one step of attention and recurrence for each position of `x`, and moves the cache
@@ -99,7 +112,10 @@ impl RnnDecoder {
         let next = self.cell.recurrence();
         let step = |index| {
             let weights = self.attention.weights(cache);
-            let context = weights.clone().matmul(cache.annotations.clone()).flatten(0, 1);
+            let context = weights
+                .clone()
+                .matmul(cache.annotations.clone())
+                .flatten(0, 1);
             let input = at(&inputs, index) + context.clone().matmul(of_context.clone());
             cache.state = next(input, cache.state.clone());
             let found = Tensor::cat(vec![cache.state.clone(), context], 1);
@@ -111,7 +127,12 @@ impl RnnDecoder {
 
     /// The linear maps outside of the steps.
     pub(super) fn linears(&mut self) -> impl Iterator<Item = &mut Linear> {
-        [&mut self.initial, &mut self.attention.key, &mut self.readout].into_iter()
+        [
+            &mut self.initial,
+            &mut self.attention.key,
+            &mut self.readout,
+        ]
+        .into_iter()
     }
 }
 
@@ -130,7 +151,11 @@ pub struct AdditiveAttention {
 impl AdditiveAttention {
     /// Attention with the sizes of `config`; its initial weights are a function of `key`.
     pub fn new(config: &RnnConfig, key: RandomKey, device: &Device) -> Self {
-        let &RnnConfig { d_hidden, d_attention, .. } = config;
+        let &RnnConfig {
+            d_hidden,
+            d_attention,
+            ..
+        } = config;
         Self {
             query: Linear::without_bias(d_hidden, d_attention, key.fold(0), device),
             key: Linear::new(config.annotation(), d_attention, key.fold(1), device),
@@ -142,13 +167,26 @@ impl AdditiveAttention {
     ///
     /// # Shapes
     /// The result has the shape `[batch, rows / batch, source_len]`.
-    fn weights(&self, RnnCache { state, keys, padding, .. }: &RnnCache) -> Tensor<3> {
+    fn weights(
+        &self,
+        RnnCache {
+            state,
+            keys,
+            padding,
+            ..
+        }: &RnnCache,
+    ) -> Tensor<3> {
         let ([rows, _], [batch, source_len, width]) = (state.dims(), keys.dims());
         let group = rows / batch;
-        let query = self.query.forward(state.clone()).reshape([batch, group, 1, width]);
+        let query = self
+            .query
+            .forward(state.clone())
+            .reshape([batch, group, 1, width]);
         let mixed = (query + keys.clone().unsqueeze_dim::<4>(1)).tanh();
         let energy = self.energy.weight.val().reshape([1, 1, 1, width]);
-        let scores = (mixed * energy).sum_dim(3).reshape([batch, group, source_len]);
+        let scores = (mixed * energy)
+            .sum_dim(3)
+            .reshape([batch, group, source_len]);
         let padding = padding.clone().unsqueeze_dim::<3>(1);
         masked_softmax(scores, padding.expand([batch, group, source_len]))
     }

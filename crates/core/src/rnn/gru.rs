@@ -47,7 +47,10 @@ impl Gru {
         let next = self.recurrence();
         let inputs = self.inputs(x, self.weight_ih.val());
         let step = |index| {
-            let still = padding.clone().slice([0..batch, index..index + 1]).expand([batch, width]);
+            let still = padding
+                .clone()
+                .slice([0..batch, index..index + 1])
+                .expand([batch, width]);
             state = next(at(&inputs, index), state.clone()).mask_where(still, state.clone());
             state.clone()
         };
@@ -57,7 +60,13 @@ impl Gru {
     /// The projected inputs W·x + b, in the precision of the unit. `weight` holds the columns of W
     /// for `x`.
     pub(super) fn inputs(&self, x: Tensor<3>, weight: Tensor<2>) -> Tensor<3> {
-        linear_with(x, weight, Some(self.bias_ih.val()), Epilogue::None, self.precision)
+        linear_with(
+            x,
+            weight,
+            Some(self.bias_ih.val()),
+            Epilogue::None,
+            self.precision,
+        )
     }
 
     /// The step of the unit, from x = W·input + b, `[rows, 3·width]`, and the state h,

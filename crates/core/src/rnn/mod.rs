@@ -105,18 +105,36 @@ mod tests {
     fn every_error_is_provoked_and_named() {
         assert_eq!(error(|c| c.d_hidden = 0), ConfigError::Zero("d_hidden"));
         let large = error(|c| c.d_attention = 1 << 40);
-        assert!(matches!(large, ConfigError::TooLarge { field: "d_attention", .. }));
-        let rate = ConfigError::Rate { field: "dropout", value: 1.0 };
+        assert!(matches!(
+            large,
+            ConfigError::TooLarge {
+                field: "d_attention",
+                ..
+            }
+        ));
+        let rate = ConfigError::Rate {
+            field: "dropout",
+            value: 1.0,
+        };
         assert_eq!(error(|c| c.dropout = 1.0), rate);
-        assert!(matches!(error(|c| c.source_vocab = 40), ConfigError::SharedVocabularies { .. }));
-        assert!(matches!(error(|c| c.eos = 50), ConfigError::SpecialIds { .. }));
+        assert!(matches!(
+            error(|c| c.source_vocab = 40),
+            ConfigError::SharedVocabularies { .. }
+        ));
+        assert!(matches!(
+            error(|c| c.eos = 50),
+            ConfigError::SpecialIds { .. }
+        ));
     }
 
     #[test]
     fn tiny_is_as_large_as_the_tiny_transformer() {
         let actual = RnnConfig::tiny(6_000).parameter_count() as f64;
         let other = TransformerConfig::tiny(6_000).parameter_count() as f64;
-        assert!((actual / other - 1.0).abs() < 0.01, "{actual} against {other}");
+        assert!(
+            (actual / other - 1.0).abs() < 0.01,
+            "{actual} against {other}"
+        );
     }
 
     /// The number was computed by hand, for one sentence of ten tokens per side over 6,000 pieces:

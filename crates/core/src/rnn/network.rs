@@ -29,7 +29,9 @@ impl RnnEncoder {
     /// `x`: `[batch, len, d_model]`, `padding`: `[batch, len]`, `true` hides → two tensors
     /// `[batch, len, d_hidden]`
     pub fn forward(&self, x: Tensor<3>, padding: Tensor<2, Bool>) -> [Tensor<3>; 2] {
-        let reversed = self.right_to_left.forward(x.clone().flip([1]), padding.clone().flip([1]));
+        let reversed = self
+            .right_to_left
+            .forward(x.clone().flip([1]), padding.clone().flip([1]));
         [self.left_to_right.forward(x, padding), reversed.flip([1])]
     }
 }
@@ -51,13 +53,19 @@ impl Rnn {
     /// Encodes the source ids, `[batch, source_len]`, for decoding from them.
     fn start_decoding(&self, source: Tensor<2, Int>, mode: Mode) -> RnnCache {
         let padding = source.clone().equal_scalar(i64::from(self.pad));
-        let x = self.dropout.forward(self.embeddings.source(source), mode.fold(0));
-        self.decoder.start(self.encoder.forward(x, padding.clone()), padding)
+        let x = self
+            .dropout
+            .forward(self.embeddings.source(source), mode.fold(0));
+        self.decoder
+            .start(self.encoder.forward(x, padding.clone()), padding)
     }
 
     fn decode_cached(&self, tokens: Tensor<2, Int>, cache: &mut RnnCache, mode: Mode) -> Tensor<3> {
-        let x = self.dropout.forward(self.embeddings.target(tokens), mode.fold(1));
-        self.dropout.forward(self.decoder.forward(x, cache), mode.fold(2))
+        let x = self
+            .dropout
+            .forward(self.embeddings.target(tokens), mode.fold(1));
+        self.dropout
+            .forward(self.decoder.forward(x, cache), mode.fold(2))
     }
 }
 
@@ -75,7 +83,8 @@ impl Seq2Seq for Rnn {
     }
 
     fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut dyn Seq2SeqCache) -> Tensor<3> {
-        self.decode_cached(tokens, cache.downcast_mut(), Mode::Inference).slice_dim(1, -1..)
+        self.decode_cached(tokens, cache.downcast_mut(), Mode::Inference)
+            .slice_dim(1, -1..)
     }
 
     fn select_outputs(&self, ids: &[u32]) -> Linear {
@@ -84,8 +93,13 @@ impl Seq2Seq for Rnn {
 
     fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps {
         let mut cache = self.start_decoding(source, Mode::Inference);
-        let (_, cross) = self.decoder.run(self.embeddings.target(target_input), &mut cache);
-        AttentionMaps { cross: vec![cross.unsqueeze_dim(1)], ..AttentionMaps::default() }
+        let (_, cross) = self
+            .decoder
+            .run(self.embeddings.target(target_input), &mut cache);
+        AttentionMaps {
+            cross: vec![cross.unsqueeze_dim(1)],
+            ..AttentionMaps::default()
+        }
     }
 
     fn vocabularies(&self) -> [usize; 2] {
@@ -93,7 +107,9 @@ impl Seq2Seq for Rnn {
     }
 
     fn pack(&mut self, compute: ComputeType) {
-        self.decoder.linears().for_each(|linear| linear.pack(compute));
+        self.decoder
+            .linears()
+            .for_each(|linear| linear.pack(compute));
         self.embeddings.pack(compute);
     }
 
@@ -101,11 +117,16 @@ impl Seq2Seq for Rnn {
     /// keys of attention, the readout and the output projection. The recurrence itself stays in
     /// float32.
     fn set_precision(&mut self, precision: Precision) {
-        let RnnEncoder { left_to_right, right_to_left } = &mut self.encoder;
+        let RnnEncoder {
+            left_to_right,
+            right_to_left,
+        } = &mut self.encoder;
         for unit in [left_to_right, right_to_left, &mut self.decoder.cell] {
             unit.precision = precision;
         }
-        self.decoder.linears().for_each(|linear| linear.set_precision(precision));
+        self.decoder
+            .linears()
+            .for_each(|linear| linear.set_precision(precision));
         self.embeddings.set_precision(precision);
     }
 }
@@ -124,7 +145,10 @@ impl RnnConfig {
         let gru = |index| Gru::new(self.d_model, self.d_hidden, key.fold(4).fold(index), device);
         Ok(Rnn {
             embeddings: self.embeddings().init_with_key(key, device),
-            encoder: RnnEncoder { left_to_right: gru(0), right_to_left: gru(1) },
+            encoder: RnnEncoder {
+                left_to_right: gru(0),
+                right_to_left: gru(1),
+            },
             decoder: RnnDecoder::new(self, key.fold(5), device),
             dropout: Dropout::new(self.dropout),
             pad: self.pad,
@@ -142,8 +166,21 @@ impl Seq2SeqConfig for RnnConfig {
     }
 
     fn tokens(&self) -> Tokens {
-        let &Self { source_vocab, target_vocab, pad, bos, eos, .. } = self;
-        Tokens { source_vocab, target_vocab, pad, bos, eos }
+        let &Self {
+            source_vocab,
+            target_vocab,
+            pad,
+            bos,
+            eos,
+            ..
+        } = self;
+        Tokens {
+            source_vocab,
+            target_vocab,
+            pad,
+            bos,
+            eos,
+        }
     }
 
     fn d_model(&self) -> usize {
@@ -164,9 +201,19 @@ impl Seq2SeqConfig for RnnConfig {
             ("d_attention", self.d_attention, WIDEST),
         ])?;
         if !(0.0..1.0).contains(&self.dropout) {
-            return Err(ConfigError::Rate { field: "dropout", value: self.dropout });
+            return Err(ConfigError::Rate {
+                field: "dropout",
+                value: self.dropout,
+            });
         }
-        let &Self { source_vocab, target_vocab, pad, bos, eos, .. } = self;
+        let &Self {
+            source_vocab,
+            target_vocab,
+            pad,
+            bos,
+            eos,
+            ..
+        } = self;
         check_vocabularies(self.sharing, [source_vocab, target_vocab], [pad, bos, eos])
     }
 
@@ -177,7 +224,12 @@ impl Seq2SeqConfig for RnnConfig {
     /// A unit keeps the inputs of its gates, four values per gate, and their gradients. An
     /// annotation keeps its keys and its gradient. Attention keeps one weight per source position.
     fn cost(&self, source: usize, _target: usize, _precision: Precision) -> [Cost; 2] {
-        let &Self { d_model, d_hidden, d_attention, .. } = self;
+        let &Self {
+            d_model,
+            d_hidden,
+            d_attention,
+            ..
+        } = self;
         let (annotation, unit) = (self.annotation(), 13 * d_hidden);
         let gru = |input: usize| 3 * d_hidden * (input + d_hidden);
         let (biases, readout) = (6 * d_hidden, d_hidden + annotation + d_model);

@@ -31,7 +31,10 @@ fn worst<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> f32 {
 /// Gives a map of Burn (`[in, out]`) the weights of ours (`[out, in]`).
 fn copy(from: &Linear, to: &mut nn::Linear) {
     to.weight = Param::from_tensor(from.weight.val().transpose().detach());
-    to.bias = from.bias.as_ref().map(|bias| Param::from_tensor(bias.val().detach()));
+    to.bias = from
+        .bias
+        .as_ref()
+        .map(|bias| Param::from_tensor(bias.val().detach()));
 }
 
 fn copy_attention(from: &MultiHeadAttention, to: &mut BurnAttention) {
@@ -71,14 +74,18 @@ fn same_layers(norm: NormPosition, device: &Device) -> (EncoderLayer, Transforme
 /// Hides the last `hidden` of `len` keys: `[batch, len]`.
 fn padding(batch: usize, len: usize, hidden: usize, device: &Device) -> Tensor<2, Bool> {
     let indices = Tensor::<1, Int>::arange(0..len as i64, device).reshape([1, len]);
-    indices.greater_equal_elem((len - hidden) as i64).repeat_dim(0, batch)
+    indices
+        .greater_equal_elem((len - hidden) as i64)
+        .repeat_dim(0, batch)
 }
 
 #[test]
 fn attention_has_the_values_and_gradients_of_burn() {
     let device = Device::default().autodiff();
     let ours = attention(32, 4).init_with_key(RandomKey::new(1), &device);
-    let mut theirs = BurnAttentionConfig::new(32, 4).with_dropout(0.0).init(&device);
+    let mut theirs = BurnAttentionConfig::new(32, 4)
+        .with_dropout(0.0)
+        .init(&device);
     copy_attention(&ours, &mut theirs);
     let [query, memory] = [random([3, 5, 32], &device), random([3, 7, 32], &device)];
     let [query, memory] = [query.require_grad(), memory.require_grad()];
@@ -100,15 +107,21 @@ fn attention_has_the_values_and_gradients_of_burn() {
 #[test]
 fn a_query_that_sees_no_key_gets_zeros_here_and_the_mean_of_hidden_values_in_burn() {
     let device = Device::default();
-    let ours = attention(32, 4).with_bias(false).init_with_key(RandomKey::new(1), &device);
-    let mut theirs = BurnAttentionConfig::new(32, 4).with_dropout(0.0).init(&device);
+    let ours = attention(32, 4)
+        .with_bias(false)
+        .init_with_key(RandomKey::new(1), &device);
+    let mut theirs = BurnAttentionConfig::new(32, 4)
+        .with_dropout(0.0)
+        .init(&device);
     copy_attention(&ours, &mut theirs);
     let x = random([1, 5, 32], &device);
     let hidden = padding(1, 5, 5, &device);
     let mask = hidden.clone().reshape([1, 1, 1, 5]);
     let output = ours.forward(x.clone(), x.clone(), Some(mask), Mode::Inference);
     assert_eq!(output.abs().max().into_scalar::<f32>(), 0.0);
-    let output = theirs.forward(MhaInput::self_attn(x.clone()).mask_pad(hidden)).context;
+    let output = theirs
+        .forward(MhaInput::self_attn(x.clone()).mask_pad(hidden))
+        .context;
     let mean = theirs.output.forward(theirs.value.forward(x.mean_dim(1)));
     assert!(worst(output, mean.repeat_dim(1, 5)) < 1e-5);
 }
@@ -161,7 +174,11 @@ impl BurnModel {
         let input = TransformerDecoderInput::new(embed(target), states)
             .memory_mask_pad(hidden)
             .target_mask_pad(target_hidden.clone())
-            .target_mask_attn(generate_autoregressive_mask(batch, len, &target_hidden.device()));
+            .target_mask_attn(generate_autoregressive_mask(
+                batch,
+                len,
+                &target_hidden.device(),
+            ));
         self.output.forward(self.decoder.forward(input))
     }
 }
@@ -188,11 +205,16 @@ fn pass(name: &str, side: &str, device: &Device) -> Pass {
             let layer = attention(WIDTH, HEADS).init_with_key(RandomKey::new(1), device);
             Box::new(move |backward| {
                 let mask = Some(mask.clone());
-                end(layer.forward(x.clone(), x.clone(), mask, Mode::training(1, 1)), backward);
+                end(
+                    layer.forward(x.clone(), x.clone(), mask, Mode::training(1, 1)),
+                    backward,
+                );
             })
         }
         ("attention", _) => {
-            let layer = BurnAttentionConfig::new(WIDTH, HEADS).with_dropout(0.0).init(device);
+            let layer = BurnAttentionConfig::new(WIDTH, HEADS)
+                .with_dropout(0.0)
+                .init(device);
             Box::new(move |backward| {
                 let input = MhaInput::self_attn(x.clone()).mask_pad(hidden.clone());
                 end(layer.forward(input).context, backward);
@@ -223,7 +245,10 @@ fn model_pass(side: &str, device: &Device) -> Pass {
         device,
     )
     .int();
-    let config = TransformerConfig { dropout: 0.0, ..TransformerConfig::base(VOCABULARY) };
+    let config = TransformerConfig {
+        dropout: 0.0,
+        ..TransformerConfig::base(VOCABULARY)
+    };
     let loss = |loss: Tensor<1>, backward: bool| match backward {
         true => drop(loss.backward()),
         false => drop(loss.into_data()),
@@ -244,7 +269,10 @@ fn model_pass(side: &str, device: &Device) -> Pass {
             Box::new(move |backward| {
                 let logits = model.forward(tokens.clone(), tokens.clone());
                 let logits = logits.reshape([BATCH * LEN, VOCABULARY]);
-                loss(smoothed.forward(logits, tokens.clone().reshape([BATCH * LEN])), backward);
+                loss(
+                    smoothed.forward(logits, tokens.clone().reshape([BATCH * LEN])),
+                    backward,
+                );
             })
         }
     }
@@ -253,8 +281,15 @@ fn model_pass(side: &str, device: &Device) -> Pass {
 /// The peak of this process's memory in MB.
 fn peak() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0");
-    line.trim().trim_end_matches(" kB").parse::<f64>().unwrap_or(0.0) / 1e3
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap_or("0");
+    line.trim()
+        .trim_end_matches(" kB")
+        .parse::<f64>()
+        .unwrap_or(0.0)
+        / 1e3
 }
 
 /// One side in a separate process: milliseconds forward, and forward and backward, and its peak of
@@ -269,7 +304,9 @@ fn measure(name: &str, side: &str) -> [f64; 3] {
             pass(backward);
             start.elapsed().as_secs_f64() * 1e3
         };
-        (0..if name == "model" { 3 } else { 10 }).map(|_| once()).fold(f64::INFINITY, f64::min)
+        (0..if name == "model" { 3 } else { 10 })
+            .map(|_| once())
+            .fold(f64::INFINITY, f64::min)
     });
     [times[0], times[1], peak()]
 }
@@ -282,7 +319,10 @@ fn measure(name: &str, side: &str) -> [f64; 3] {
 fn costs_beside_burn() {
     if let Ok(which) = std::env::var("BESIDE_BURN") {
         let (name, side) = which.split_once('/').expect("NAME/SIDE");
-        println!("MEASURED {:?}", measure(name, side).map(|x| (x * 10.0).round() / 10.0));
+        println!(
+            "MEASURED {:?}",
+            measure(name, side).map(|x| (x * 10.0).round() / 10.0)
+        );
         return;
     }
     let run = |name: &str, side: &str| -> Vec<f64> {
@@ -294,7 +334,11 @@ fn costs_beside_burn() {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let line = text.lines().find_map(|line| line.split_once("MEASURED ["));
         let (_, numbers) = line.unwrap_or_else(|| panic!("no measurement: {text}"));
-        numbers.trim_end_matches(']').split(", ").map(|x| x.parse().unwrap()).collect()
+        numbers
+            .trim_end_matches(']')
+            .split(", ")
+            .map(|x| x.parse().unwrap())
+            .collect()
     };
     println!("| layer | | forward, ms | and backward, ms | peak, MB |\n|---|---|---|---|---|");
     for name in ["attention", "encoder layer", "model"] {
@@ -302,7 +346,9 @@ fn costs_beside_burn() {
         for _ in 0..3 {
             for (best, side) in best.iter_mut().zip(["ours", "burn::nn"]) {
                 let measured = run(name, side);
-                best.iter_mut().zip(measured).for_each(|(best, x)| *best = best.min(x));
+                best.iter_mut()
+                    .zip(measured)
+                    .for_each(|(best, x)| *best = best.min(x));
             }
         }
         for ([forward, both, peak], side) in best.into_iter().zip(["ours", "burn::nn"]) {

@@ -8,13 +8,21 @@ use burnformer_core::{
 };
 
 fn config(conventions: Conventions) -> TransformerConfig {
-    TransformerConfig { conventions, dropout: 0.0, ..TransformerConfig::tiny(20).with_width(16, 2) }
+    TransformerConfig {
+        conventions,
+        dropout: 0.0,
+        ..TransformerConfig::tiny(20).with_width(16, 2)
+    }
 }
 
 fn logits(model: &Transformer, target: [i32; 4]) -> Tensor<3> {
     let device = Device::default();
     let source = Tensor::<2, Int>::from_ints([[5, 6, 7, 2]], &device);
-    model.forward(source, Tensor::<2, Int>::from_ints([target], &device), Mode::Inference)
+    model.forward(
+        source,
+        Tensor::<2, Int>::from_ints([target], &device),
+        Mode::Inference,
+    )
 }
 
 fn same(a: Tensor<3>, b: Tensor<3>) -> bool {
@@ -24,17 +32,29 @@ fn same(a: Tensor<3>, b: Tensor<3>) -> bool {
 #[test]
 fn a_decoder_that_starts_from_zero_does_not_see_what_opens_the_target() {
     let device = Device::default();
-    let zero = Conventions { decoder_start: DecoderStart::Zero, ..Conventions::default() };
+    let zero = Conventions {
+        decoder_start: DecoderStart::Zero,
+        ..Conventions::default()
+    };
     let model = config(zero).init(1, &device).unwrap();
-    assert!(same(logits(&model, [1, 8, 9, 4]), logits(&model, [7, 8, 9, 4])));
-    assert!(!same(logits(&model, [1, 8, 9, 4]), logits(&model, [1, 7, 9, 4])));
+    assert!(same(
+        logits(&model, [1, 8, 9, 4]),
+        logits(&model, [7, 8, 9, 4])
+    ));
+    assert!(!same(
+        logits(&model, [1, 8, 9, 4]),
+        logits(&model, [1, 7, 9, 4])
+    ));
     // A step at a time, the first token after the start is seen.
     let source = Tensor::<2, Int>::from_ints([[5, 6, 7, 2]], &device);
     let mut cache = model.start_decoding(&model.encode(source, Mode::Inference));
     let whole = logits(&model, [1, 8, 9, 4]);
     for (index, token) in [1, 8, 9, 4].into_iter().enumerate() {
         let step = model.decode_step(Tensor::from_ints([[token]], &device), &mut cache);
-        let expected = whole.clone().slice([0..1, index..index + 1, 0..20]).reshape([1, 20]);
+        let expected = whole
+            .clone()
+            .slice([0..1, index..index + 1, 0..20])
+            .reshape([1, 20]);
         let worst: f32 = (step - expected).abs().max().into_scalar();
         assert!(worst < 1e-5, "{index}: {worst}");
     }
@@ -43,9 +63,14 @@ fn a_decoder_that_starts_from_zero_does_not_see_what_opens_the_target() {
 #[test]
 fn embeddings_taken_as_they_are_equal_scaled_ones_of_a_smaller_matrix() {
     let device = Device::default();
-    let one = Conventions { embedding_scale: EmbeddingScale::One, ..Conventions::default() };
-    let untied =
-        |conventions| TransformerConfig { sharing: EmbeddingSharing::None, ..config(conventions) };
+    let one = Conventions {
+        embedding_scale: EmbeddingScale::One,
+        ..Conventions::default()
+    };
+    let untied = |conventions| TransformerConfig {
+        sharing: EmbeddingSharing::None,
+        ..config(conventions)
+    };
     let paper = untied(Conventions::default()).init(1, &device).unwrap();
     let mut values = named_parameters(&paper);
     for name in ["source_embedding.weight", "target_embedding.weight"] {
@@ -56,14 +81,27 @@ fn embeddings_taken_as_they_are_equal_scaled_ones_of_a_smaller_matrix() {
         values.insert(name.into(), scaled);
     }
     let other = with_parameters(untied(one).init(2, &device).unwrap(), values).unwrap();
-    assert!(same(logits(&paper, [1, 8, 9, 4]), logits(&other, [1, 8, 9, 4])));
+    assert!(same(
+        logits(&paper, [1, 8, 9, 4]),
+        logits(&other, [1, 8, 9, 4])
+    ));
 }
 
 #[test]
 fn the_output_bias_is_added_to_logits_and_trained_whatever_is_shared() {
-    for sharing in [EmbeddingSharing::All, EmbeddingSharing::Target, EmbeddingSharing::None] {
-        let conventions = Conventions { output_bias: OutputBias::PerPiece, ..Default::default() };
-        let config = TransformerConfig { sharing, ..config(conventions) };
+    for sharing in [
+        EmbeddingSharing::All,
+        EmbeddingSharing::Target,
+        EmbeddingSharing::None,
+    ] {
+        let conventions = Conventions {
+            output_bias: OutputBias::PerPiece,
+            ..Default::default()
+        };
+        let config = TransformerConfig {
+            sharing,
+            ..config(conventions)
+        };
         let device = Device::default().autodiff();
         let model = config.init(1, &device).unwrap();
         let mut values = named_parameters(&model);
@@ -78,20 +116,29 @@ fn the_output_bias_is_added_to_logits_and_trained_whatever_is_shared() {
             let difference = logits(&biased, [1, 8, 9, 4]) - logits(&plain, [1, 8, 9, 4]);
             let difference = difference.into_data();
             let near = |(index, x): (usize, f32)| (x - bias[index % 20]).abs() < 1e-4;
-            assert!(difference.iter::<f32>().enumerate().all(near), "{sharing:?}");
+            assert!(
+                difference.iter::<f32>().enumerate().all(near),
+                "{sharing:?}"
+            );
             biased.pack(ComputeType::Float32);
         }
         let source = Tensor::<2, Int>::from_ints([[5, 2]], &device);
         let target = Tensor::<2, Int>::from_ints([[1, 8]], &device);
         let loss = model.forward(source, target, Mode::training(0, 0)).sum();
         let gradients = named_gradients(&model, &loss.backward());
-        assert!(gradients["output_bias"].iter::<f32>().all(|g| g == 2.0), "{sharing:?}");
+        assert!(
+            gradients["output_bias"].iter::<f32>().all(|g| g == 2.0),
+            "{sharing:?}"
+        );
     }
 }
 
 #[test]
 fn a_recurrent_decoder_gives_step_by_step_what_it_gives_at_once_and_learns() {
-    let history = Conventions { target_history: TargetHistory::Ssru, ..Conventions::default() };
+    let history = Conventions {
+        target_history: TargetHistory::Ssru,
+        ..Conventions::default()
+    };
     let config = config(history);
     let model = config.init(1, &Device::default()).unwrap();
     let whole = logits(&model, [1, 8, 9, 4]);
@@ -100,13 +147,19 @@ fn a_recurrent_decoder_gives_step_by_step_what_it_gives_at_once_and_learns() {
     let mut cache = model.start_decoding(&model.encode(source, Mode::Inference));
     for (index, token) in [1, 8, 9, 4].into_iter().enumerate() {
         let step = model.decode_step(Tensor::from_ints([[token]], &device), &mut cache);
-        let expected = whole.clone().slice([0..1, index..index + 1, 0..20]).reshape([1, 20]);
+        let expected = whole
+            .clone()
+            .slice([0..1, index..index + 1, 0..20])
+            .reshape([1, 20]);
         let worst: f32 = (step - expected).abs().max().into_scalar();
         assert!(worst < 1e-5, "{index}: {worst}");
     }
     let device = device.autodiff();
     let model = config.init(1, &device).unwrap();
-    let count: usize = named_parameters(&model).values().map(TensorData::num_elements).sum();
+    let count: usize = named_parameters(&model)
+        .values()
+        .map(TensorData::num_elements)
+        .sum();
     assert_eq!(config.parameter_count(), count);
     let ids = |ids: [i32; 3]| Tensor::<2, Int>::from_ints([ids], &device);
     let logits = model.forward(ids([5, 6, 2]), ids([1, 8, 9]), Mode::training(0, 0));
@@ -119,7 +172,10 @@ fn a_recurrent_decoder_gives_step_by_step_what_it_gives_at_once_and_learns() {
 
 #[test]
 fn a_hidden_end_of_the_source_is_as_if_it_were_not_there() {
-    let end = Conventions { source_end: SourceEnd::Hidden, ..Conventions::default() };
+    let end = Conventions {
+        source_end: SourceEnd::Hidden,
+        ..Conventions::default()
+    };
     let device = Device::default();
     let hidden = config(end).init(1, &device).unwrap();
     let seen = config(Conventions::default()).init(1, &device).unwrap();

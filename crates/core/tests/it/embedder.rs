@@ -54,12 +54,18 @@ fn mask(
     let of_row =
         |row| (0..queries).flat_map(move |query| (0..keys).map(move |key| hides(row, query, key)));
     let values: Vec<bool> = (0..rows).flat_map(of_row).collect();
-    Tensor::from_data(TensorData::new(values, [rows, 1, queries, keys]), &Device::default())
+    Tensor::from_data(
+        TensorData::new(values, [rows, 1, queries, keys]),
+        &Device::default(),
+    )
 }
 
 /// A large negative score is what hides a key, so that both biases have one meaning.
 fn as_scores(mask: Tensor<4, Bool>) -> AttentionBias {
-    AttentionBias::Additive { scores: mask.float() * -1e9, mask: None }
+    AttentionBias::Additive {
+        scores: mask.float() * -1e9,
+        mask: None,
+    }
 }
 
 /// At 60 positions a window of 10 is one mask, at 80 and beyond it is computed in blocks.
@@ -67,12 +73,18 @@ fn as_scores(mask: Tensor<4, Bool>) -> AttentionBias {
 fn a_windowed_encoder_takes_every_bias_at_every_length() {
     for len in [1, 20, 60, 63, 64, 80, 130] {
         let x = random([2, len, WIDTH]);
-        let hidden = mask([2, len, len], |row, query, key| key > query || row == 1 && key == 2);
-        let padding = mask([2, 1, len], |row, _, key| row == 1 && key + 3 > len && key > 0);
+        let hidden = mask([2, len, len], |row, query, key| {
+            key > query || row == 1 && key == 2
+        });
+        let padding = mask([2, 1, len], |row, _, key| {
+            row == 1 && key + 3 > len && key > 0
+        });
         for hidden in [hidden, padding, look_ahead_mask(0, len, &Device::default())] {
             let bias = AttentionBias::Mask(hidden.clone());
             let windowed = encoder(Some(10)).forward(x.clone(), &bias, RUN);
-            let near = mask([1, len, len], |_, query: usize, key| query.abs_diff(key) > 10);
+            let near = mask([1, len, len], |_, query: usize, key| {
+                query.abs_diff(key) > 10
+            });
             let whole = AttentionBias::Mask(hidden.clone().bool_or(near));
             let plain = encoder(None).forward(x.clone(), &whole, RUN);
             assert!(worst(windowed.clone(), plain) < 1e-4, "{len}");
@@ -97,7 +109,10 @@ fn an_additive_bias_reaches_every_layer_of_both_stacks() {
     let alibi = AttentionBias::Additive { scores, mask: None };
     let x = random([2, len, WIDTH]);
     let encoder = encoder(None);
-    let by_hand = encoder.layers.iter().fold(x.clone(), |x, layer| layer.forward(x, &alibi, RUN));
+    let by_hand = encoder
+        .layers
+        .iter()
+        .fold(x.clone(), |x, layer| layer.forward(x, &alibi, RUN));
     let by_hand = encoder.norm.as_ref().unwrap().forward(by_hand);
     assert_eq!(worst(encoder.forward(x.clone(), &alibi, RUN), by_hand), 0.0);
     // The decoder runs once as a whole and once step by step, with a bias of the source too.
@@ -105,17 +120,34 @@ fn an_additive_bias_reaches_every_layer_of_both_stacks() {
     let padding = mask([2, 1, source_len], |row, _, key| row == 0 && key > 4);
     let source = EncodedSource { states, padding };
     let decoder = decoder(None, true);
-    let AttentionBias::Additive { scores, .. } = &alibi else { unreachable!() };
-    let of_source = AttentionBias::Additive { scores: random([2, 4, 1, source_len]), mask: None };
-    let bias = DecoderBias { target: alibi.clone(), source: of_source.clone() };
+    let AttentionBias::Additive { scores, .. } = &alibi else {
+        unreachable!()
+    };
+    let of_source = AttentionBias::Additive {
+        scores: random([2, 4, 1, source_len]),
+        mask: None,
+    };
+    let bias = DecoderBias {
+        target: alibi.clone(),
+        source: of_source.clone(),
+    };
     let whole = decoder.forward(x.clone(), &mut decoder.start(&source), &bias, RUN);
     let mut cache = decoder.start(&source);
     for index in 0..len {
         let step = scores.clone().narrow(2, index, 1).narrow(3, 0, index + 1);
-        let target = AttentionBias::Additive { scores: step, mask: None };
-        let bias = DecoderBias { target, source: of_source.clone() };
+        let target = AttentionBias::Additive {
+            scores: step,
+            mask: None,
+        };
+        let bias = DecoderBias {
+            target,
+            source: of_source.clone(),
+        };
         let step = decoder.forward(x.clone().narrow(1, index, 1), &mut cache, &bias, RUN);
-        assert!(worst(step, whole.clone().narrow(1, index, 1)) < 1e-4, "position {index}");
+        assert!(
+            worst(step, whole.clone().narrow(1, index, 1)) < 1e-4,
+            "position {index}"
+        );
     }
     let none = DecoderBias::default();
     let other = decoder.forward(x, &mut decoder.start(&source), &none, RUN);
@@ -129,7 +161,12 @@ fn prompts_of_different_lengths_share_a_batch() {
         let model = decoder(window, false);
         let (long, short) = (random([1, 7, WIDTH]), random([1, 5, WIDTH]));
         let alone = |x: Tensor<3>| {
-            model.forward(x, &mut model.start_without_source(), &DecoderBias::default(), RUN)
+            model.forward(
+                x,
+                &mut model.start_without_source(),
+                &DecoderBias::default(),
+                RUN,
+            )
         };
         let filled = Tensor::cat(vec![random([1, 2, WIDTH]), short.clone()], 1);
         let batch = Tensor::cat(vec![long.clone(), filled], 0);
@@ -138,7 +175,10 @@ fn prompts_of_different_lengths_share_a_batch() {
         for range in [0..5, 5..6, 6..7] {
             let hidden = mask([2, 1, range.end], |row, _, key| row == 1 && key < 2);
             let target = AttentionBias::Mask(hidden);
-            let bias = DecoderBias { target, ..DecoderBias::default() };
+            let bias = DecoderBias {
+                target,
+                ..DecoderBias::default()
+            };
             let part = batch.clone().slice([0..2, range, 0..WIDTH]);
             parts.push(model.forward(part, &mut cache, &bias, RUN));
         }
@@ -158,7 +198,10 @@ fn layers_have_configurations() {
     let norm = LayerNormConfig::new(4).with_epsilon(1e-6);
     assert_eq!(norm.init(&device).forward(random([2, 4])).dims(), [2, 4]);
     let x = random([3, 3]);
-    assert_eq!(worst(DropoutConfig::new(0.5).init().forward(x.clone(), RUN), x), 0.0);
+    assert_eq!(
+        worst(DropoutConfig::new(0.5).init().forward(x.clone(), RUN), x),
+        0.0
+    );
 }
 
 /// By the formulas of the papers, in float64.
@@ -166,17 +209,30 @@ fn layers_have_configurations() {
 fn the_root_mean_square_and_the_gate_are_those_by_hand() {
     let device = Device::default();
     let x = [[0.5f32, -2.0, 3.0, 1.0]];
-    let norm = LayerNormConfig::new(4).with_kind(NormKind::Rms).with_epsilon(0.1).init(&device);
-    let actual = norm.forward(Tensor::<2>::from_floats(x, &device)).into_data();
+    let norm = LayerNormConfig::new(4)
+        .with_kind(NormKind::Rms)
+        .with_epsilon(0.1)
+        .init(&device);
+    let actual = norm
+        .forward(Tensor::<2>::from_floats(x, &device))
+        .into_data();
     let mean: f64 = x[0].iter().map(|&v| f64::from(v).powi(2)).sum::<f64>() / 4.0;
     for (actual, x) in actual.iter::<f32>().zip(x[0]) {
         assert!((f64::from(actual) - f64::from(x) / (mean + 0.1).sqrt()).abs() < 1e-6);
     }
     assert_eq!(parameter_sizes(&norm), [("weight".to_owned(), 4)]);
     // ScaleNorm starts with vectors of length √d, and a vector of zeros stays one.
-    let norm = LayerNormConfig::new(4).with_kind(NormKind::Scale).init(&device);
-    let length = x[0].iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
-    let actual = norm.forward(Tensor::<2>::from_floats([x[0], [0.0; 4]], &device)).into_data();
+    let norm = LayerNormConfig::new(4)
+        .with_kind(NormKind::Scale)
+        .init(&device);
+    let length = x[0]
+        .iter()
+        .map(|&v| f64::from(v).powi(2))
+        .sum::<f64>()
+        .sqrt();
+    let actual = norm
+        .forward(Tensor::<2>::from_floats([x[0], [0.0; 4]], &device))
+        .into_data();
     for (actual, x) in actual.iter::<f32>().zip(x[0].into_iter().chain([0.0; 4])) {
         assert!((f64::from(actual) - 2.0 * f64::from(x) / length).abs() < 1e-5);
     }
@@ -186,7 +242,9 @@ fn the_root_mean_square_and_the_gate_are_those_by_hand() {
     let x = random([3, WIDTH]);
     let gate = network.gate.as_ref().unwrap().forward(x.clone());
     let silu = gate.clone() / (gate.neg().exp() + 1.0);
-    let by_hand = network.outer.forward(silu * network.inner.forward(x.clone()));
+    let by_hand = network
+        .outer
+        .forward(silu * network.inner.forward(x.clone()));
     assert!(worst(network.forward(x, RUN), by_hand) < 1e-5);
     let count: usize = parameter_sizes(&network).iter().map(|(_, size)| size).sum();
     assert_eq!([count, config.cost().parameters], [3 * WIDTH * 24; 2]);
@@ -197,17 +255,28 @@ fn the_root_mean_square_and_the_gate_are_those_by_hand() {
 fn a_layer_of_llama_is_that_of_hugging_face() {
     let device = Device::default().autodiff();
     let mut all = tensors("llama_layer.safetensors");
-    let weights = all.keys().filter(|name| name.starts_with("layer.")).cloned();
+    let weights = all
+        .keys()
+        .filter(|name| name.starts_with("layer."))
+        .cloned();
     let weights = weights.collect::<Vec<_>>().into_iter();
-    let weights =
-        weights.map(|name| (name["layer.".len()..].to_owned(), all.remove(&name).unwrap()));
-    let attention = attention().with_key_heads(Some(2)).with_rotary(Some(10_000.0));
+    let weights = weights.map(|name| {
+        (
+            name["layer.".len()..].to_owned(),
+            all.remove(&name).unwrap(),
+        )
+    });
+    let attention = attention()
+        .with_key_heads(Some(2))
+        .with_rotary(Some(10_000.0));
     let network = network().with_gated(true).with_bias(false);
     let config = LayerConfig::new(
         attention.with_bias(false),
         network.with_activation(burnformer_core::Activation::Silu),
     );
-    let config = config.with_norm(NormPosition::Pre).with_norm_kind(NormKind::Rms);
+    let config = config
+        .with_norm(NormPosition::Pre)
+        .with_norm_kind(NormKind::Rms);
     let layer = with_parameters(config.init(&device), weights.collect()).unwrap();
     let tensor = |name: &str| Tensor::<3>::from_data(all[name].clone(), &device);
     let x = tensor("x").require_grad();
@@ -223,7 +292,9 @@ fn a_layer_of_llama_is_that_of_hugging_face() {
     near("gradient.x", x.grad(&gradients).unwrap().into_data());
     let actual = named_gradients(&layer, &gradients);
     assert_eq!(actual.len(), 9);
-    actual.into_iter().for_each(|(name, found)| near(&format!("gradient.{name}"), found));
+    actual
+        .into_iter()
+        .for_each(|(name, found)| near(&format!("gradient.{name}"), found));
 }
 
 /// A rotation keeps lengths, and the product of a query and a key depends on their distance alone
@@ -237,7 +308,10 @@ fn rotary_positions_are_rotations_by_the_distance() {
     assert!(worst(at(&x, 0), x.clone()) < 1e-6);
     for (a, b, shift) in [(0, 3, 5), (7, 2, 100), (40, 40, 1)] {
         let near = dot(at(&x, a), at(&y, b));
-        assert!((near - dot(at(&x, a + shift), at(&y, b + shift))).abs() < 1e-3, "{a} {b}");
+        assert!(
+            (near - dot(at(&x, a + shift), at(&y, b + shift))).abs() < 1e-3,
+            "{a} {b}"
+        );
     }
     let unit = Tensor::<3>::from_floats([[[0., 1., 0., 0., 0., 0., 0., 0.]]], &Device::default());
     let turned: Vec<f32> = at(&unit, 9).into_data().iter().collect();
@@ -245,7 +319,9 @@ fn rotary_positions_are_rotations_by_the_distance() {
     assert!((f64::from(turned[1]) - angle.cos()).abs() < 1e-6);
     assert!((f64::from(turned[5]) - angle.sin()).abs() < 1e-6);
     // A whole pass and steps with a cache count positions alike, with shared keys and values too.
-    let attention = attention().with_rotary(Some(10_000.0)).with_key_heads(Some(2));
+    let attention = attention()
+        .with_rotary(Some(10_000.0))
+        .with_key_heads(Some(2));
     let layer = LayerConfig::new(attention, network().with_gated(true));
     let layer = DecoderLayerConfig::new(layer.with_norm_kind(NormKind::Rms));
     for window in [None, Some(2)] {
@@ -256,7 +332,10 @@ fn rotary_positions_are_rotations_by_the_distance() {
         let mut cache = model.start_without_source();
         for index in 0..6 {
             let step = model.forward(x.clone().narrow(1, index, 1), &mut cache, &none, RUN);
-            assert!(worst(step, whole.clone().narrow(1, index, 1)) < 1e-4, "position {index}");
+            assert!(
+                worst(step, whole.clone().narrow(1, index, 1)) < 1e-4,
+                "position {index}"
+            );
         }
     }
 }
@@ -279,9 +358,14 @@ fn queries_in_groups_are_queries_whose_keys_are_copies() {
         layer.forward(x.clone(), memory.clone(), None, RUN)
     };
     assert!(worst(run(&grouped), run(&plain)) < 1e-5);
-    assert_eq!(named_parameters(&grouped)["key.weight"].shape().to_vec(), [8, WIDTH]);
+    assert_eq!(
+        named_parameters(&grouped)["key.weight"].shape().to_vec(),
+        [8, WIDTH]
+    );
     let cost =
-        attention().with_key_heads(Some(2)).cost(5, None, burnformer_core::Precision::Float32);
+        attention()
+            .with_key_heads(Some(2))
+            .cost(5, None, burnformer_core::Precision::Float32);
     let count: usize = parameter_sizes(&grouped).iter().map(|(_, size)| size).sum();
     assert_eq!(cost.parameters, count);
 }
@@ -289,17 +373,24 @@ fn queries_in_groups_are_queries_whose_keys_are_copies() {
 /// The message of the panic of `run`.
 fn panic_of(run: impl FnOnce()) -> String {
     let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("it panics");
-    panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "no text".into())
+    panic
+        .downcast_ref::<String>()
+        .cloned()
+        .unwrap_or_else(|| "no text".into())
 }
 
 #[test]
 fn mistakes_are_named_with_their_sizes() {
     let device = Device::default();
-    let learned = PositionalEncodingConfig::new(8).with_learned(Some(5)).init(&device);
+    let learned = PositionalEncodingConfig::new(8)
+        .with_learned(Some(5))
+        .init(&device);
     let encode = encoder(None);
     let decode = decoder(None, false);
-    let shallow =
-        DecoderConfig::new(DecoderLayerConfig::new(LayerConfig::new(attention(), network())), 1);
+    let shallow = DecoderConfig::new(
+        DecoderLayerConfig::new(LayerConfig::new(attention(), network())),
+        1,
+    );
     let shallow = shallow.init(&device);
     let ids = Tensor::<2, Int>::zeros([1, 2], &device);
     let none = DecoderBias::default();
@@ -347,10 +438,17 @@ fn mistakes_are_named_with_their_sizes() {
             }),
             "the decoder has 2 layers, the cache is of 1",
         ),
-        (Box::new(|| drop(encode.forward(random([1, 2, 12]), &AttentionBias::None, RUN))), "12"),
+        (
+            Box::new(|| drop(encode.forward(random([1, 2, 12]), &AttentionBias::None, RUN))),
+            "12",
+        ),
         (
             Box::new(|| {
-                drop(LinearConfig::new(4, 6).init(&Device::default()).forward(random([5])))
+                drop(
+                    LinearConfig::new(4, 6)
+                        .init(&Device::default())
+                        .forward(random([5])),
+                )
             }),
             "x has 5 features, the map takes 4",
         ),

@@ -35,13 +35,17 @@ struct Listener {
 impl Listener {
     fn encode(&self, sounds: &Sounds, mode: Mode) -> EncodedSource {
         let x = self.front.forward(sounds.frames.clone());
-        self.transformer.encode_embedded(x, Some(sounds.silence.clone()), mode)
+        self.transformer
+            .encode_embedded(x, Some(sounds.silence.clone()), mode)
     }
 
     /// The mean of −log p over the letters of `words`.
     fn loss(&self, sounds: &Sounds, words: &[i32], mode: Mode) -> Tensor<1> {
         let rows = |open: &[i32], close: &[i32]| {
-            let ids = words.chunks(LEN).flat_map(|word| [open, word, close].concat()).collect();
+            let ids = words
+                .chunks(LEN)
+                .flat_map(|word| [open, word, close].concat())
+                .collect();
             let ids = TensorData::new::<i32, _>(ids, [BATCH, LEN + 1]);
             Tensor::<2, Int>::from_data(ids, &sounds.frames.device())
         };
@@ -54,10 +58,15 @@ impl Listener {
 
     /// The most likely letters, one after the other: `[BATCH, LEN]`.
     fn write(&self, sounds: &Sounds) -> Vec<i32> {
-        let mut cache = self.transformer.start_decoding(&self.encode(sounds, Mode::Inference));
+        let mut cache = self
+            .transformer
+            .start_decoding(&self.encode(sounds, Mode::Inference));
         let mut last = Tensor::<2, Int>::full([BATCH, 1], BOS, &sounds.frames.device());
         let letters = (0..LEN).map(|_| {
-            last = self.transformer.decode_step(last.clone(), &mut cache).argmax(1);
+            last = self
+                .transformer
+                .decode_step(last.clone(), &mut cache)
+                .argmax(1);
             last.clone()
         });
         let letters = Tensor::cat(letters.collect(), 1).into_data();
@@ -88,40 +97,65 @@ fn batch(key: RandomKey, device: &Device) -> (Sounds, Vec<i32>) {
         }
         for index in 0..FRAMES {
             silence.push(index >= sounding.len());
-            let letter = sounding.get(index).map(|letter| &of_letter[letter * FEATURES..]);
+            let letter = sounding
+                .get(index)
+                .map(|letter| &of_letter[letter * FEATURES..]);
             let features = (0..FEATURES).map(|n| letter.map_or(0.0, |features| features[n]));
             frames.extend(features);
         }
     }
-    let frames = frames.iter().zip(noise).map(|(x, noise)| x + 0.3 * noise).collect();
+    let frames = frames
+        .iter()
+        .zip(noise)
+        .map(|(x, noise)| x + 0.3 * noise)
+        .collect();
     let frames = TensorData::new::<f32, _>(frames, [BATCH, FRAMES, FEATURES]);
     let silence = TensorData::new::<bool, _>(silence, [BATCH, 1, 1, FRAMES]);
-    let (frames, silence) = (Tensor::from_data(frames, device), Tensor::from_data(silence, device));
+    let (frames, silence) = (
+        Tensor::from_data(frames, device),
+        Tensor::from_data(silence, device),
+    );
     (Sounds { frames, silence }, words)
 }
 
 /// Trains the model and checks that it writes what it hears.
 pub fn main() -> Result<(), Box<dyn Error>> {
     let device = Device::default().autodiff();
-    let config = TransformerConfig { d_ff: 64, ..TransformerConfig::tiny(3 + LETTERS) };
+    let config = TransformerConfig {
+        d_ff: 64,
+        ..TransformerConfig::tiny(3 + LETTERS)
+    };
     let transformer = config.with_width(32, 4).init(1, &device)?;
     let front = Linear::new(FEATURES, 32, RandomKey::new(2), &device);
     let mut model = Listener { front, transformer };
-    let mut optimiser = AdamConfig::new().with_beta_2(0.98).with_epsilon(1e-9).init();
+    let mut optimiser = AdamConfig::new()
+        .with_beta_2(0.98)
+        .with_epsilon(1e-9)
+        .init();
     for update in 1..=600 {
         let (sounds, words) = batch(RandomKey::new(7).fold(update), &device);
         let loss = model.loss(&sounds, &words, Mode::training(1, update));
         if update % 100 == 0 {
-            println!("update {update}: loss {:.3}", loss.clone().into_scalar::<f32>());
+            println!(
+                "update {update}: loss {:.3}",
+                loss.clone().into_scalar::<f32>()
+            );
         }
         let gradients = GradientsParams::from_grads(loss.backward(), &model);
         model = optimiser.step(3e-3, model, gradients);
     }
     let (sounds, words) = batch(RandomKey::new(8), &device.inner());
     let written = model.valid().write(&sounds);
-    let right = written.iter().zip(&words).filter(|(output, letter)| output == letter).count();
+    let right = written
+        .iter()
+        .zip(&words)
+        .filter(|(output, letter)| output == letter)
+        .count();
     let share = right as f32 / words.len() as f32;
-    println!("wrote {:.1} % of the letters of words that it had not heard", 100.0 * share);
+    println!(
+        "wrote {:.1} % of the letters of words that it had not heard",
+        100.0 * share
+    );
     match share > 0.9 {
         true => Ok(()),
         false => Err(format!("the letters were not learnt: {share}").into()),

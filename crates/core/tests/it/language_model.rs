@@ -44,8 +44,9 @@ impl LanguageModel {
     fn new(key: RandomKey, device: &Device) -> Self {
         let attention = MultiHeadAttentionConfig::new(WIDTH, 4).with_bias(false);
         let network = PositionWiseFeedForwardConfig::new(WIDTH, 4 * WIDTH);
-        let layer =
-            LayerConfig::new(attention, network).with_norm(NormPosition::Pre).with_dropout(0.1);
+        let layer = LayerConfig::new(attention, network)
+            .with_norm(NormPosition::Pre)
+            .with_dropout(0.1);
         let layer = DecoderLayerConfig::new(layer);
         Self {
             embedding: TokenEmbeddingConfig::new(VOCAB, WIDTH).init_with_key(key.fold(0), device),
@@ -57,8 +58,14 @@ impl LanguageModel {
     /// The logits of the token after each of `tokens`, which follow those in `cache`: `[rows, len]`
     /// → `[rows, len, VOCAB]`.
     fn forward(&self, tokens: Tensor<2, Int>, cache: &mut DecoderCache, mode: Mode) -> Tensor<3> {
-        let x = self.positions.forward(self.embedding.forward(tokens), cache.len());
-        self.embedding.logits(self.decoder.forward(x, cache, &DecoderBias::default(), mode), None)
+        let x = self
+            .positions
+            .forward(self.embedding.forward(tokens), cache.len());
+        self.embedding.logits(
+            self.decoder
+                .forward(x, cache, &DecoderBias::default(), mode),
+            None,
+        )
     }
 
     /// The sum of −log p over the tokens of `sentences`, and their number. Padding stands at the
@@ -78,7 +85,10 @@ impl LanguageModel {
         let output = tensor(&|sentence| [&sentence[..], &[EOS]].concat());
         let logits = self.forward(input, &mut self.decoder.start_without_source(), mode);
         let tokens = sentences.iter().map(|sentence| sentence.len() + 1).sum();
-        (label_smoothed_cross_entropy(logits, output, PAD, 0.0).smoothed, tokens)
+        (
+            label_smoothed_cross_entropy(logits, output, PAD, 0.0).smoothed,
+            tokens,
+        )
     }
 
     /// Draws a sentence, token by token; a function of `key`.
@@ -106,7 +116,10 @@ impl LanguageModel {
 /// The English sentences of a part of the embedded corpus.
 fn lines(part: &str) -> Result<Vec<String>, Box<dyn Error>> {
     let name = format!("{part}.en");
-    let (_, bytes) = FILES.iter().find(|(known, _)| *known == name).ok_or("no such part")?;
+    let (_, bytes) = FILES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .ok_or("no such part")?;
     let mut reader = LineReader::from_reader(&name, *bytes, Utf8Policy::Error)?;
     let mut lines = Vec::new();
     while let Some(line) = reader.next_line()? {
@@ -127,11 +140,17 @@ fn ids(tokenizer: &Tokenizer, lines: &[String]) -> Vec<Vec<u32>> {
 /// and returns its mean of −log p per token of the held-out sentences, in nats.
 pub fn train(updates: u64, patience: Duration) -> Result<f32, Box<dyn Error>> {
     let (text, device) = (lines("train")?, Device::default().autodiff());
-    let settings = TokenizerSettings { vocab_size: VOCAB, ..TokenizerSettings::default() };
+    let settings = TokenizerSettings {
+        vocab_size: VOCAB,
+        ..TokenizerSettings::default()
+    };
     let tokenizer = Tokenizer::train(&text, &settings)?;
     let sentences = ids(&tokenizer, &text);
     let mut model = LanguageModel::new(RandomKey::new(1), &device);
-    let mut optimiser = AdamConfig::new().with_beta_2(0.98).with_epsilon(1e-9).init();
+    let mut optimiser = AdamConfig::new()
+        .with_beta_2(0.98)
+        .with_epsilon(1e-9)
+        .init();
     let start = Instant::now();
     for update in 1..=updates {
         if start.elapsed() > patience {
@@ -143,7 +162,10 @@ pub fn train(updates: u64, patience: Duration) -> Result<f32, Box<dyn Error>> {
         let (sum, tokens) = model.loss(batch, Mode::training(1, update), &device);
         let loss = sum / tokens as f64;
         if update % 500 == 0 {
-            println!("update {update}: {:.3} nats per token", loss.clone().into_scalar::<f32>());
+            println!(
+                "update {update}: {:.3} nats per token",
+                loss.clone().into_scalar::<f32>()
+            );
         }
         let gradients = GradientsParams::from_grads(loss.backward(), &model);
         let rate = 2e-3 * (update as f64 / 400.0).min((400.0 / update as f64).sqrt());
@@ -157,7 +179,10 @@ pub fn train(updates: u64, patience: Duration) -> Result<f32, Box<dyn Error>> {
         tokens += count;
     }
     for n in 0..8 {
-        println!("{}", tokenizer.decode(&model.sample(RandomKey::new(3).fold(n), &device)));
+        println!(
+            "{}",
+            tokenizer.decode(&model.sample(RandomKey::new(3).fold(n), &device))
+        );
     }
     Ok(sum / tokens as f32)
 }

@@ -47,9 +47,14 @@ impl Largest {
 /// Sequences of the numbers 1 to 19 (0 would be padding), and the largest number of each sequence.
 fn batch(update: u64, device: &Device) -> [Tensor<2, Int>; 2] {
     let draws = RandomKey::new(7).fold(update).uniform(BATCH * LEN);
-    let numbers: Vec<i32> = draws.iter().map(|u| 1 + (u * (NUMBERS - 1) as f32) as i32).collect();
-    let largest: Vec<i32> =
-        numbers.chunks(LEN).map(|row| row.iter().copied().max().unwrap_or(0)).collect();
+    let numbers: Vec<i32> = draws
+        .iter()
+        .map(|u| 1 + (u * (NUMBERS - 1) as f32) as i32)
+        .collect();
+    let largest: Vec<i32> = numbers
+        .chunks(LEN)
+        .map(|row| row.iter().copied().max().unwrap_or(0))
+        .collect();
     let tensor = |values, len| Tensor::from_data(TensorData::new(values, [BATCH, len]), device);
     [tensor(numbers, LEN), tensor(largest, 1)]
 }
@@ -64,15 +69,25 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
         let logits = model.forward(numbers, Mode::training(1, update));
         let loss = label_smoothed_cross_entropy(logits, largest, 0, 0.0).smoothed / BATCH as f64;
         if update % 100 == 0 {
-            println!("update {update}: loss {:.3}", loss.clone().into_scalar::<f32>());
+            println!(
+                "update {update}: loss {:.3}",
+                loss.clone().into_scalar::<f32>()
+            );
         }
         let gradients = GradientsParams::from_grads(loss.backward(), &model);
         model = optimiser.step(0.1, model, gradients);
     }
     let [numbers, largest] = batch(u64::MAX, &device.inner());
-    let found = model.valid().forward(numbers, Mode::Inference).argmax(2).reshape([BATCH, 1]);
+    let found = model
+        .valid()
+        .forward(numbers, Mode::Inference)
+        .argmax(2)
+        .reshape([BATCH, 1]);
     let right: f32 = found.equal(largest).float().mean().into_scalar();
-    println!("named the largest of {:.0} % of new sequences", 100.0 * right);
+    println!(
+        "named the largest of {:.0} % of new sequences",
+        100.0 * right
+    );
     if right < 0.9 {
         return Err(format!("the task was not learnt: {right}").into());
     }

@@ -32,7 +32,11 @@ fn a_packed_weight_can_still_be_read_and_saved() {
         assert_eq!(packed.weight.lazy_shape(), plain.weight.lazy_shape());
         let x = normal(3, [5, 20], &Device::flex());
         let before = bits(packed.forward(x.clone()));
-        assert_eq!(bits(packed.weight.val()), bits(plain.weight.val()), "{output}");
+        assert_eq!(
+            bits(packed.weight.val()),
+            bits(plain.weight.val()),
+            "{output}"
+        );
         let saved = |linear: &Linear| {
             named_parameters(linear)
                 .into_values()
@@ -43,7 +47,11 @@ fn a_packed_weight_can_still_be_read_and_saved() {
         assert_eq!(of_packed, of_plain);
         assert_eq!(bits(packed.forward(x.clone())), before, "after it was read");
         assert_eq!(bits(packed.select(&[7, 0], None).forward(x.clone())), {
-            bits(packed.forward(x).select(1, Tensor::from_ints([7, 0], &Device::flex())))
+            bits(
+                packed
+                    .forward(x)
+                    .select(1, Tensor::from_ints([7, 0], &Device::flex())),
+            )
         });
     }
 }
@@ -83,7 +91,11 @@ fn a_weight_that_changes_is_used_whatever_was_packed_before() {
             let mut values = named_parameters(&packed);
             values.insert("weight".into(), new.clone().into_data());
             let loaded = with_parameters(packed.clone(), values).unwrap();
-            assert_eq!(bits(loaded.forward(x.clone())), expected, "{output} {compute:?}");
+            assert_eq!(
+                bits(loaded.forward(x.clone())),
+                expected,
+                "{output} {compute:?}"
+            );
             packed.weight = Param::from_tensor(new);
             assert_eq!(bits(packed.forward(x)), expected, "{output} {compute:?}");
         }
@@ -98,7 +110,10 @@ fn one_packing_follows_another() {
         once.pack(ComputeType::Int8);
         twice.pack(ComputeType::Float32);
         twice.pack(ComputeType::Int8);
-        assert_eq!(bits(once.forward(x.clone())), bits(twice.forward(x.clone())));
+        assert_eq!(
+            bits(once.forward(x.clone())),
+            bits(twice.forward(x.clone()))
+        );
         let mut float = linear(output);
         float.pack(ComputeType::Float32);
         once.pack(ComputeType::Float32);
@@ -115,7 +130,10 @@ fn a_packed_map_can_be_trained_again() {
     let x = normal(3, [5, 20], &device);
     let trained = burn::module::Module::train(packed);
     let gradients = trained.forward(x.clone()).sum().backward();
-    let gradient = trained.weight.grad(&gradients).expect("the weight took part");
+    let gradient = trained
+        .weight
+        .grad(&gradients)
+        .expect("the weight took part");
     let rows = x.inner().sum_dim(0).expand([48, 20]);
     let worst: f32 = (gradient - rows).abs().max().into_scalar();
     assert!(worst < 1e-5, "{worst}");
@@ -139,17 +157,34 @@ fn packed_embeddings_of_unit_length_compute_as_before() {
     let mut packed = plain.clone();
     for _ in 0..2 {
         packed.pack(ComputeType::Float32);
-        near(rows(packed.forward(ids.clone())), rows(plain.forward(ids.clone())));
-        near(packed.logits(x.clone(), None), plain.logits(x.clone(), None));
-        let chosen = plain.logits(x.clone(), None).select(1, Tensor::from_ints([7, 0], &device));
+        near(
+            rows(packed.forward(ids.clone())),
+            rows(plain.forward(ids.clone())),
+        );
+        near(
+            packed.logits(x.clone(), None),
+            plain.logits(x.clone(), None),
+        );
+        let chosen = plain
+            .logits(x.clone(), None)
+            .select(1, Tensor::from_ints([7, 0], &device));
         for embedding in [&plain, &packed] {
-            near(embedding.select(&[7, 0], None).forward(x.clone()), chosen.clone());
+            near(
+                embedding.select(&[7, 0], None).forward(x.clone()),
+                chosen.clone(),
+            );
         }
     }
     // Rows of any length give the same logits.
     let longer = |(name, data): (String, TensorData)| {
-        let rows = data.iter::<f32>().enumerate().map(|(i, v)| v * (1 + i / 20) as f32);
-        (name, TensorData::new::<f32, _>(rows.collect(), data.shape().to_vec()))
+        let rows = data
+            .iter::<f32>()
+            .enumerate()
+            .map(|(i, v)| v * (1 + i / 20) as f32);
+        (
+            name,
+            TensorData::new::<f32, _>(rows.collect(), data.shape().to_vec()),
+        )
     };
     let values = named_parameters(&plain).into_iter().map(longer).collect();
     let changed = with_parameters(packed, values).unwrap();

@@ -23,7 +23,10 @@ fn worst<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> f32 {
 fn scaling_by_root_d_k_keeps_the_variance_of_scores_near_1() {
     let device = Device::default();
     for d_k in [16, 64, 256] {
-        let (query, key) = (random([64, d_k], 1, &device), random([512, d_k], 2, &device));
+        let (query, key) = (
+            random([64, d_k], 1, &device),
+            random([512, d_k], 2, &device),
+        );
         let scores = query.matmul(key.transpose()) / (d_k as f64).sqrt();
         let variance: f32 = (scores.clone() * scores).mean().into_scalar();
         assert!((variance - 1.0).abs() < 0.1, "d_k {d_k}: {variance}");
@@ -37,7 +40,9 @@ fn numbers_of_the_page(heading: &str, column: usize) -> Vec<f32> {
     let table = after.lines().skip_while(|line| !line.starts_with('|'));
     let rows = table.take_while(|line| line.starts_with('|')).skip(2);
     let cells = rows.flat_map(|row| row.split('|').nth(column + 1).expect("a cell").split(','));
-    cells.map(|number| number.trim().parse().expect("a number")).collect()
+    cells
+        .map(|number| number.trim().parse().expect("a number"))
+        .collect()
 }
 
 /// §3.2.1 and §3.2.3: the guide's example. The numbers on its page do not come from this program.
@@ -62,7 +67,10 @@ fn attention_gives_the_numbers_of_the_page() {
         let found: Vec<f32> = found.into_data().iter::<f32>().collect();
         assert_eq!(found.len(), expected.len());
         for (found, expected) in found.iter().zip(&expected) {
-            assert!((found - expected).abs() <= 0.5e-4 + 1e-6, "{found} for {expected}");
+            assert!(
+                (found - expected).abs() <= 0.5e-4 + 1e-6,
+                "{found} for {expected}"
+            );
         }
     }
 }
@@ -99,7 +107,10 @@ fn the_gradient_of_an_unscaled_softmax_vanishes() {
             for (found, column) in [(largest, without), (norm, 2 + without)] {
                 let found = found * KEYS as f32 / weights.len() as f32;
                 let expected = expected[column][row];
-                assert!((found - expected).abs() < 0.02, "d_k {d_k}: {found} for {expected}");
+                assert!(
+                    (found - expected).abs() < 0.02,
+                    "d_k {d_k}: {found} for {expected}"
+                );
             }
         }
     }
@@ -112,7 +123,9 @@ fn the_encoding_of_a_later_position_is_a_rotation_of_that_of_an_earlier_one() {
     const D: usize = 8;
     let device = Device::default();
     let zeros = Tensor::<2>::zeros([40, D], &device);
-    let encoded = PositionalEncoding::sinusoidal().forward(zeros, 0).into_data();
+    let encoded = PositionalEncoding::sinusoidal()
+        .forward(zeros, 0)
+        .into_data();
     let encoded: Vec<f32> = encoded.iter::<f32>().collect();
     for k in [1, 5, 13] {
         for position in 0..40 - k {
@@ -124,7 +137,10 @@ fn the_encoding_of_a_later_position_is_a_rotation_of_that_of_an_earlier_one() {
                 let rotated = [cos_k * sin + sin_k * cos, -sin_k * sin + cos_k * cos];
                 for (part, expected) in rotated.into_iter().enumerate() {
                     let found = at(position + k, part);
-                    assert!((found - expected).abs() < 1e-6, "{position} + {k}, pair {pair}");
+                    assert!(
+                        (found - expected).abs() < 1e-6,
+                        "{position} + {k}, pair {pair}"
+                    );
                 }
             }
         }
@@ -166,8 +182,11 @@ fn longer_sequences_than_those_trained_on_are_accepted() {
 /// §3.2.2: with d_k = d_v = d_model / h, the cost does not depend on the number of heads.
 #[test]
 fn the_number_of_heads_does_not_change_the_number_of_parameters() {
-    let counts =
-        [1, 2, 4, 8].map(|h| TransformerConfig::tiny(10).with_width(128, h).parameter_count());
+    let counts = [1, 2, 4, 8].map(|h| {
+        TransformerConfig::tiny(10)
+            .with_width(128, h)
+            .parameter_count()
+    });
     assert!(counts.iter().all(|&c| c == counts[0]));
 }
 
@@ -190,8 +209,18 @@ fn the_parameter_count_is_that_of_the_built_model() {
         |c| c.norm_kind = NormKind::Rms,
         |c| c.conventions.output_bias = OutputBias::PerPiece,
         |c| c.conventions.target_history = TargetHistory::Ssru,
-        |c| c.conventions = Conventions { decoder_heads: Some(c.heads / 2), ..c.conventions },
-        |c| c.conventions = Conventions { decoder_d_ff: Some(24), ..c.conventions },
+        |c| {
+            c.conventions = Conventions {
+                decoder_heads: Some(c.heads / 2),
+                ..c.conventions
+            }
+        },
+        |c| {
+            c.conventions = Conventions {
+                decoder_d_ff: Some(24),
+                ..c.conventions
+            }
+        },
     ];
     type Preset = fn(usize) -> TransformerConfig;
     let presets: [Preset; 4] = [
@@ -233,7 +262,10 @@ fn the_costs_of_the_base_model_are_those_by_hand() {
     let rest = |connections: usize| 512 + 2048 + connections * 2 * 512;
     let kept = |times: usize| {
         let encoder = attention(20 * times) + rest(2);
-        [6 * encoder, 6 * (attention(30 * times) + attention(20 * times) + rest(3))]
+        [
+            6 * encoder,
+            6 * (attention(30 * times) + attention(20 * times) + rest(3)),
+        ]
     };
     for (precision, times) in [(Precision::Float32, 1), (Precision::BFloat16, 3)] {
         assert_eq!(costs(precision).map(|cost| cost.activations), kept(times));
@@ -241,11 +273,22 @@ fn the_costs_of_the_base_model_are_those_by_hand() {
     let (square, network) = (512 * 512, 2 * 512 * 2048);
     let source = 6 * (4 * square + 2 * 512 * 20 + network) + 6 * 2 * square;
     let target = 6 * (6 * square + 2 * 512 * (20 + 30) + network);
-    assert_eq!(costs(Precision::Float32).map(|cost| cost.multiplications), [source, target]);
+    assert_eq!(
+        costs(Precision::Float32).map(|cost| cost.multiplications),
+        [source, target]
+    );
     // A window bounds the products of self-attention: 2·3 + 1 keys in place of 20 and 30.
-    let config = TransformerConfig { attention_window: Some(3), ..config };
-    let windowed = config.cost(20, 30, Precision::Float32).map(|cost| cost.multiplications);
-    assert_eq!(windowed, [source - 6 * 2 * 512 * 13, target - 6 * 2 * 512 * 23]);
+    let config = TransformerConfig {
+        attention_window: Some(3),
+        ..config
+    };
+    let windowed = config
+        .cost(20, 30, Precision::Float32)
+        .map(|cost| cost.multiplications);
+    assert_eq!(
+        windowed,
+        [source - 6 * 2 * 512 * 13, target - 6 * 2 * 512 * 23]
+    );
 }
 
 #[test]
@@ -253,7 +296,11 @@ fn a_query_that_sees_no_key_gives_zeros_and_finite_gradients() {
     let device = Device::default().autodiff();
     let make = |seed| random([1, 1, 3, 4], seed, &device).require_grad();
     let (query, key, value) = (make(1), make(2), make(3));
-    let hidden = [[[[false, true, true], [true, true, true], [false, false, false]]]];
+    let hidden = [[[
+        [false, true, true],
+        [true, true, true],
+        [false, false, false],
+    ]]];
     let mask = Tensor::<4, Bool>::from_data(TensorData::from(hidden), &device);
     let attended = scaled_dot_product_attention(
         query.clone(),
@@ -263,7 +310,13 @@ fn a_query_that_sees_no_key_gives_zeros_and_finite_gradients() {
         &Dropout::new(0.0),
         Mode::Inference,
     );
-    let row = |t: &Tensor<4>| t.clone().slice([0..1, 0..1, 1..2]).abs().max().into_scalar::<f32>();
+    let row = |t: &Tensor<4>| {
+        t.clone()
+            .slice([0..1, 0..1, 1..2])
+            .abs()
+            .max()
+            .into_scalar::<f32>()
+    };
     assert_eq!(row(&attended.weights), 0.0);
     assert_eq!(row(&attended.context), 0.0);
     let sums = attended.weights.sum_dim(3).into_data();
@@ -286,14 +339,20 @@ fn weights_on_request_are_those_that_made_the_output() {
     let recorder = Recorder::default();
     let context = Context::from(Mode::Inference).recorded_by(&recorder);
     let output = attention.forward(x.clone(), x, None, context);
-    assert_eq!(recorder.weights(AttentionKind::SelfAttention)[0].dims(), [2, 4, 5, 5]);
+    assert_eq!(
+        recorder.weights(AttentionKind::SelfAttention)[0].dims(),
+        [2, 4, 5, 5]
+    );
     assert!(worst(output, plain) < 1e-6);
 }
 
 #[test]
 fn dropout_is_a_function_of_seed_update_and_place() {
     let device = Device::default();
-    let config = TransformerConfig { dropout: 0.3, ..TransformerConfig::tiny(30) };
+    let config = TransformerConfig {
+        dropout: 0.3,
+        ..TransformerConfig::tiny(30)
+    };
     let model = config.init(0, &device).unwrap();
     let ids = Tensor::<2, Int>::ones([2, 6], &device);
     let run = |mode| model.forward(ids.clone(), ids.clone(), mode);

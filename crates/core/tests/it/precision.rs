@@ -46,7 +46,10 @@ fn a_model_set_back_to_float32_computes_the_same_bits_as_ever() {
 
 #[test]
 fn attention_in_blocks_works_in_16_bits_with_and_without_gradients() {
-    let window = Window { radius: 3, causal: false };
+    let window = Window {
+        radius: 3,
+        causal: false,
+    };
     for device in [Device::default(), Device::default().autodiff()] {
         let padding = Tensor::<4, Bool>::full([2, 1, 1, 70], false, &device);
         let blocks = WindowBlocks::new(window, 70, Some(&padding), &device);
@@ -59,13 +62,24 @@ fn attention_in_blocks_works_in_16_bits_with_and_without_gradients() {
         };
         let half = run(DType::BF16);
         assert_eq!(half.dtype(), DType::BF16);
-        let worst: f32 = (half.cast(DType::F32) - run(DType::F32)).abs().max().into_scalar();
+        let worst: f32 = (half.cast(DType::F32) - run(DType::F32))
+            .abs()
+            .max()
+            .into_scalar();
         assert!(worst > 0.0 && worst < 5e-2, "{worst}");
     }
 }
 
 #[test]
 fn the_cpu_computes_in_every_precision() {
-    assert!(Precision::ALL.iter().all(|p| p.is_supported_on(&Device::default())));
-    assert!(Precision::ALL.iter().all(|p| p.is_supported_on(&Device::default().autodiff())));
+    assert!(
+        Precision::ALL
+            .iter()
+            .all(|p| p.is_supported_on(&Device::default()))
+    );
+    assert!(
+        Precision::ALL
+            .iter()
+            .all(|p| p.is_supported_on(&Device::default().autodiff()))
+    );
 }

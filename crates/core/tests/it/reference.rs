@@ -32,8 +32,10 @@ fn memory_logits_and_attention_are_the_references() {
         for (stack, kind, ids, layers) in kinds {
             for (n, weights) in layers.iter().enumerate() {
                 let suffix = format!("{stack}.layers.{n}.{kind}_attention");
-                let key =
-                    case.case.keys().find(|k| k.starts_with("attention.") && k.contains(&suffix));
+                let key = case
+                    .case
+                    .keys()
+                    .find(|k| k.starts_with("attention.") && k.contains(&suffix));
                 let key = key.unwrap_or_else(|| panic!("no {suffix} in {:?}", case.case.keys()));
                 let distance = case.distance(key, weights.to_data(), ids, 2);
                 assert!(distance < within(1e-4), "{} {key} {distance}", case.name);
@@ -50,14 +52,25 @@ fn losses_and_gradients_are_the_references() {
         let sums = case.loss(&model, &device);
         let smoothed = scalar(&sums.smoothed) / case.tokens();
         let nll = scalar(&sums.nll) / case.tokens();
-        assert!((smoothed - case.scalar("loss_smoothed")).abs() < within(1e-5), "{}", case.name);
-        assert!((nll - case.scalar("nll")).abs() < within(1e-5), "{}", case.name);
+        assert!(
+            (smoothed - case.scalar("loss_smoothed")).abs() < within(1e-5),
+            "{}",
+            case.name
+        );
+        assert!(
+            (nll - case.scalar("nll")).abs() < within(1e-5),
+            "{}",
+            case.name
+        );
         let gradients = (sums.smoothed / case.tokens()).backward();
         let gradients = named_gradients(&model, &gradients);
         assert_eq!(gradients.len(), case.init.len(), "{}", case.name);
         for (name, actual) in &gradients {
             let expected = case.case[&format!("grad.{name}")].iter::<f64>();
-            let worst = actual.iter::<f64>().zip(expected).map(|(a, b)| (a - b).abs());
+            let worst = actual
+                .iter::<f64>()
+                .zip(expected)
+                .map(|(a, b)| (a - b).abs());
             let worst = worst.fold(0.0, f64::max);
             assert!(worst < within(1e-4), "{} grad.{name} {worst}", case.name);
         }
@@ -82,7 +95,13 @@ fn ten_updates_follow_the_references_trajectory() {
             );
             let gradients = named_gradients(&model, &loss.backward());
             let values = named_parameters(&model);
-            let values = adam(values, &gradients, &mut moments, step + 1, case.config.d_model);
+            let values = adam(
+                values,
+                &gradients,
+                &mut moments,
+                step + 1,
+                case.config.d_model,
+            );
             model = with_parameters(model, values).unwrap();
         }
     }
@@ -98,8 +117,9 @@ fn adam(
     let t = t as f64;
     let lr = 0.1 * (d_model as f64).powf(-0.5) * t.powf(-0.5).min(t * 4f64.powf(-1.5));
     let step = |(name, value): (String, TensorData)| {
-        let moments =
-            moments.entry(name.clone()).or_insert_with(|| vec![(0.0, 0.0); value.num_elements()]);
+        let moments = moments
+            .entry(name.clone())
+            .or_insert_with(|| vec![(0.0, 0.0); value.num_elements()]);
         let gradient = gradients[&name].iter::<f64>();
         let next = value.iter::<f64>().zip(gradient).zip(moments);
         let next = next.map(|((x, g), (m, v))| {
@@ -108,7 +128,10 @@ fn adam(
             let (m, v) = (*m / (1.0 - 0.9f64.powf(t)), *v / (1.0 - 0.98f64.powf(t)));
             (x - lr * m / (v.sqrt() + 1e-9)) as f32
         });
-        (name, TensorData::new::<f32, _>(next.collect(), value.shape().to_vec()))
+        (
+            name,
+            TensorData::new::<f32, _>(next.collect(), value.shape().to_vec()),
+        )
     };
     values.into_iter().map(step).collect()
 }
@@ -129,7 +152,10 @@ fn steps_with_a_cache_give_the_logits_of_the_whole_pass() {
                 let end = (start + chunk).min(len);
                 let tokens = target.clone().slice([0..rows, start..end]);
                 let step = model.decode_step(tokens, &mut cache);
-                let expected = whole.clone().slice([0..rows, end - 1..end]).reshape(step.dims());
+                let expected = whole
+                    .clone()
+                    .slice([0..rows, end - 1..end])
+                    .reshape(step.dims());
                 let worst: f64 = (step - expected).abs().max().into_scalar();
                 assert!(worst < within(1e-5), "{} {start} {worst}", case.name);
             }
@@ -146,7 +172,9 @@ fn rows_of_a_cache_can_be_reordered_and_sentences_dropped() {
     let mut cache = model.start_decoding(&memory);
     let sentences = memory.states.dims()[0];
     // Two hypotheses per sentence, the second with another first token.
-    let first: Vec<i64> = (0..2 * sentences).map(|row| if row % 2 == 0 { 1 } else { 5 }).collect();
+    let first: Vec<i64> = (0..2 * sentences)
+        .map(|row| if row % 2 == 0 { 1 } else { 5 })
+        .collect();
     let first = Tensor::<2, Int>::from_data(TensorData::new(first, [2 * sentences, 1]), &device);
     model.decode_step(first, &mut cache);
     // Sentence 1 alone, its hypotheses swapped.
@@ -155,7 +183,10 @@ fn rows_of_a_cache_can_be_reordered_and_sentences_dropped() {
     let next = Tensor::<2, Int>::from_ints([[7], [8]], &device);
     let logits = model.decode_step(next, &mut cache);
     let source = case.ids("source", &device);
-    let alone = model.encode(source.clone().slice([1..2, 0..source.dims()[1]]), Mode::Inference);
+    let alone = model.encode(
+        source.clone().slice([1..2, 0..source.dims()[1]]),
+        Mode::Inference,
+    );
     for (row, target) in [[5, 7], [1, 8]].into_iter().enumerate() {
         let mut cache = model.start_decoding(&alone);
         let expected = model.decode_step(Tensor::from_ints([target], &device), &mut cache);
@@ -193,6 +224,10 @@ fn no_position_sees_a_later_one() {
         let difference = (logits([1, 6, 3, 8, 9]) - logits([1, 6, 3, 5, 4])).abs();
         let before: f32 = difference.clone().slice([0..1, 0..3]).max().into_scalar();
         let after: f32 = difference.slice([0..1, 3..5]).max().into_scalar();
-        assert!(before == 0.0 && after > 0.0, "{} {before} {after}", case.name);
+        assert!(
+            before == 0.0 && after > 0.0,
+            "{} {before} {after}",
+            case.name
+        );
     }
 }

@@ -39,7 +39,10 @@ impl Case {
     fn padding(&self, device: &Device) -> Tensor<4, Bool> {
         let hidden = |&real: &usize| (0..self.len).map(move |index| index >= real);
         let hidden: Vec<bool> = self.real.iter().flat_map(hidden).collect();
-        Tensor::from_data(TensorData::new(hidden, [self.batch, 1, 1, self.len]), device)
+        Tensor::from_data(
+            TensorData::new(hidden, [self.batch, 1, 1, self.len]),
+            device,
+        )
     }
 
     fn random(&self, d: usize, device: &Device) -> Tensor<3> {
@@ -49,7 +52,9 @@ impl Case {
 
     fn split(&self, x: &Tensor<3>) -> Tensor<4> {
         let [batch, len, width] = x.dims();
-        x.clone().reshape([batch, len, self.heads, width / self.heads]).swap_dims(1, 2)
+        x.clone()
+            .reshape([batch, len, self.heads, width / self.heads])
+            .swap_dims(1, 2)
     }
 }
 
@@ -100,7 +105,10 @@ fn without_padding_the_mask_is_the_windows_alone() {
         batch: 2,
         len: 50,
         heads: 1,
-        window: Window { radius: 5, causal: true },
+        window: Window {
+            radius: 5,
+            causal: true,
+        },
         real: vec![50, 50],
     };
     let inputs = [D_K, D_K, D_V].map(|d| case.random(d, &device));
@@ -110,11 +118,17 @@ fn without_padding_the_mask_is_the_windows_alone() {
         let operands = AttentionInputs::new(inputs.clone(), case.heads);
         window_attention(operands, &blocks, &dropout, Mode::Inference)
     };
-    assert_eq!(distance(attend(None), attend(Some(&case.padding(&device)))), 0.0);
+    assert_eq!(
+        distance(attend(None), attend(Some(&case.padding(&device)))),
+        0.0
+    );
 }
 
 fn windowed() -> TransformerConfig {
-    TransformerConfig { attention_window: Some(3), ..TransformerConfig::tiny(30) }
+    TransformerConfig {
+        attention_window: Some(3),
+        ..TransformerConfig::tiny(30)
+    }
 }
 
 /// `[1, len]` ids from 3 up.
@@ -128,10 +142,17 @@ fn a_long_source_is_encoded_in_blocks_as_under_the_whole_mask() {
     let device = Device::default();
     let model = windowed().init(1, &device).unwrap();
     let len = 100;
-    let padding = Tensor::<2, Int>::zeros([1, len], &device).equal_elem(1).reshape([1, 1, 1, len]);
+    let padding = Tensor::<2, Int>::zeros([1, len], &device)
+        .equal_elem(1)
+        .reshape([1, 1, 1, len]);
     let x = Tensor::random([1, len, 128], Distribution::Normal(0.0, 1.0), &device);
-    let actual = model.encoder.forward(x.clone(), &Some(padding.clone()).into(), Mode::Inference);
-    let window = Window { radius: 3, causal: false };
+    let actual = model
+        .encoder
+        .forward(x.clone(), &Some(padding.clone()).into(), Mode::Inference);
+    let window = Window {
+        radius: 3,
+        causal: false,
+    };
     let whole = AttentionBias::Mask(window.dense_mask(len, Some(&padding), &device));
     let layers = model.encoder.layers.iter();
     let whole = layers.fold(x, |x, layer| layer.forward(x, &whole, Mode::Inference));
@@ -158,7 +179,10 @@ fn steps_with_a_cache_give_the_logits_of_a_long_pass_in_blocks() {
                 break;
             }
             let step = model.decode_step(target.clone().slice([0..1, start..end]), &mut cache);
-            let expected = whole.clone().slice([0..1, end - 1..end]).reshape(step.dims());
+            let expected = whole
+                .clone()
+                .slice([0..1, end - 1..end])
+                .reshape(step.dims());
             let worst: f32 = (step - expected).abs().max().into_scalar();
             assert!(worst < 1e-5, "{chunks:?} {start} {worst}");
             assert_eq!(cache.len(), end);
@@ -173,8 +197,11 @@ fn recorded_weights_of_a_long_sequence_are_whole_rows() {
     let maps = model.attention(ids(80, &device), ids(70, &device));
     assert_eq!(maps.encoder_self[0].dims(), [1, 4, 80, 80]);
     assert_eq!(maps.decoder_self[1].dims(), [1, 4, 70, 70]);
-    let far: f32 =
-        maps.encoder_self[0].clone().slice([0..1, 0..4, 0..1, 4..80]).sum().into_scalar();
+    let far: f32 = maps.encoder_self[0]
+        .clone()
+        .slice([0..1, 0..4, 0..1, 4..80])
+        .sum()
+        .into_scalar();
     assert_eq!(far, 0.0);
 }
 
@@ -183,7 +210,14 @@ fn recorded_weights_of_a_long_sequence_are_whole_rows() {
 #[ignore = "measures time, on a machine that does nothing else"]
 fn training_cost_grows_with_the_length_and_not_with_its_square() {
     let device = Device::default().autodiff();
-    let (window, heads, width) = (Window { radius: 32, causal: false }, 8, 512);
+    let (window, heads, width) = (
+        Window {
+            radius: 32,
+            causal: false,
+        },
+        8,
+        512,
+    );
     let seconds = |len: usize, blocks: bool| {
         let shape = [1, len, width];
         let inputs = [1, 2, 3].map(|_| Tensor::random(shape, Distribution::Default, &device));
@@ -203,7 +237,9 @@ fn training_cost_grows_with_the_length_and_not_with_its_square() {
                 }
             };
             let gradients = context.sum().backward();
-            inputs.iter().for_each(|x| drop(x.grad(&gradients).unwrap().into_data()));
+            inputs
+                .iter()
+                .for_each(|x| drop(x.grad(&gradients).unwrap().into_data()));
         };
         pass();
         let time = |_| {

@@ -35,7 +35,10 @@ pub(crate) fn build(
     cleaning: &CleaningSettings,
     progress: &mut dyn FnMut(u64),
 ) -> Result<()> {
-    let largest = tokenizers.source.vocab_size().max(tokenizers.target.vocab_size());
+    let largest = tokenizers
+        .source
+        .vocab_size()
+        .max(tokenizers.target.vocab_size());
     let mut writer = Writer::create([temporary(path)?, temporary(path)?], Width::of(largest))
         .map_err(unwritable(path))?;
     let mut cleaner = Cleaner::new(cleaning);
@@ -50,7 +53,9 @@ pub(crate) fn build(
     if cleaner.report.kept == 0 {
         return Err(DataError::NothingLeft(Box::new(cleaner.report)));
     }
-    let file = writer.finish(key, &cleaner.report).map_err(unwritable(path))?;
+    let file = writer
+        .finish(key, &cleaner.report)
+        .map_err(unwritable(path))?;
     file.publish(path).map_err(unwritable(path))
 }
 
@@ -102,7 +107,15 @@ impl Writer {
         let [mut file, lengths] = files.map(|file| BufWriter::with_capacity(1 << 18, file));
         file.write_all(&[0; HEADER_BYTES])?;
         let (body, scratch) = (Sha256::new(), Vec::new());
-        Ok(Self { file, lengths, body, width, sentences: 0, tokens: 0, scratch })
+        Ok(Self {
+            file,
+            lengths,
+            body,
+            width,
+            sentences: 0,
+            tokens: 0,
+            scratch,
+        })
     }
 
     /// Appends one sentence.

@@ -38,7 +38,11 @@ pub(super) enum Width {
 impl Width {
     /// The smallest width for ids below `vocab_size`.
     pub fn of(vocab_size: usize) -> Self {
-        if vocab_size <= 1 << 16 { Self::Two } else { Self::Four }
+        if vocab_size <= 1 << 16 {
+            Self::Two
+        } else {
+            Self::Four
+        }
     }
 
     /// The width in bytes.
@@ -61,10 +65,18 @@ impl Width {
     /// Reads the ids in `bytes`.
     pub fn read(self, bytes: &[u8]) -> Vec<u32> {
         match self {
-            Self::Two => {
-                bytes.as_chunks().0.iter().map(|&id| u16::from_le_bytes(id).into()).collect()
-            }
-            Self::Four => bytes.as_chunks().0.iter().map(|&id| u32::from_le_bytes(id)).collect(),
+            Self::Two => bytes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|&id| u16::from_le_bytes(id).into())
+                .collect(),
+            Self::Four => bytes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|&id| u32::from_le_bytes(id))
+                .collect(),
         }
     }
 }
@@ -74,7 +86,15 @@ impl Header {
     pub fn new(width: Width, [pairs, tokens]: [u64; 2], report: CleaningReport, key: &Key) -> Self {
         let (version, key, body_hash) = (VERSION, hex(key), String::new());
         let pairs = u32::try_from(pairs).expect("a corpus has fewer than 2^32 pairs");
-        Self { version, width, pairs, tokens, report, key, body_hash }
+        Self {
+            version,
+            width,
+            pairs,
+            tokens,
+            report,
+            key,
+            body_hash,
+        }
     }
 
     /// The header as bytes of the file.
@@ -92,7 +112,10 @@ impl Header {
         }
         let header: Self = serde_json::from_slice(json).map_err(|error| error.to_string())?;
         if header.version != VERSION {
-            return Err(format!("format version {} instead of {VERSION}", header.version));
+            return Err(format!(
+                "format version {} instead of {VERSION}",
+                header.version
+            ));
         }
         if header.key != hex(key) {
             return Err("it was made of other text or with other settings".to_owned());
@@ -133,7 +156,10 @@ mod tests {
 
     #[test]
     fn ids_are_read_as_they_were_written() {
-        for (width, ids) in [(Width::Two, [0, 7, 65_535]), (Width::Four, [0, 65_536, u32::MAX])] {
+        for (width, ids) in [
+            (Width::Two, [0, 7, 65_535]),
+            (Width::Four, [0, 65_536, u32::MAX]),
+        ] {
             let mut bytes = Vec::new();
             width.write(&ids, &mut bytes);
             assert_eq!(bytes.len() as u64, 3 * width.bytes());

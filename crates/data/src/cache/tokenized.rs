@@ -76,9 +76,19 @@ impl TokenizedCorpus {
         let (header, highest) = verified;
         let (hash, report) = (header.body_hash.clone(), header.report.clone());
         let pairs = header.pairs as usize;
-        let tokens =
-            Tokens::File(TokenFile { file: file.into(), path: path.into(), header, highest });
-        Ok(Self { tokens, pairs, hash, report, parts: vec![] })
+        let tokens = Tokens::File(TokenFile {
+            file: file.into(),
+            path: path.into(),
+            header,
+            highest,
+        });
+        Ok(Self {
+            tokens,
+            pairs,
+            hash,
+            report,
+            parts: vec![],
+        })
     }
 
     /// Makes a corpus in memory, for tests and small corpora, from ids without special tokens.
@@ -92,12 +102,22 @@ impl TokenizedCorpus {
             }
         }
         let count = pairs.len() as u64;
-        let report = CleaningReport { read: count, kept: count, ..Default::default() };
+        let report = CleaningReport {
+            read: count,
+            kept: count,
+            ..Default::default()
+        };
         let bytes = |numbers: &[u32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
         let [content, lengths]: [Vec<u8>; 2] = [bytes(&ids), bytes(&lengths)];
         let hash = hex(&key_of(&[&content, &lengths]));
         let tokens = Tokens::Memory(ids, offsets);
-        Self { tokens, pairs: pairs.len(), hash, report, parts: vec![] }
+        Self {
+            tokens,
+            pairs: pairs.len(),
+            hash,
+            report,
+            parts: vec![],
+        }
     }
 
     /// Concatenates corpora to a mixture. Each comes with the weight by which
@@ -106,19 +126,31 @@ impl TokenizedCorpus {
     /// # Panics
     /// Panics if `corpora` is empty, or if a weight is not above 0.
     pub fn mixed(corpora: Vec<(Self, f64)>) -> Self {
-        assert!(corpora.iter().all(|(_, weight)| *weight > 0.0), "a weight is not above 0");
+        assert!(
+            corpora.iter().all(|(_, weight)| *weight > 0.0),
+            "a weight is not above 0"
+        );
         let (mut pairs, mut parts, mut hashes) = (0, Vec::new(), Vec::new());
         let mut report = CleaningReport::default();
         for (corpus, weight) in &corpora {
             let from = pairs as u32;
             pairs += corpus.pairs;
-            parts.push(MixedPart { pairs: from..pairs as u32, weight: *weight });
+            parts.push(MixedPart {
+                pairs: from..pairs as u32,
+                weight: *weight,
+            });
             report = report + corpus.report.clone();
             hashes.extend(corpus.hash.bytes().chain(weight.to_bits().to_le_bytes()));
         }
         assert!(!parts.is_empty(), "a mixture of nothing");
         let tokens = Tokens::Mixed(corpora.into_iter().map(|(corpus, _)| corpus).collect());
-        Self { tokens, pairs, hash: hex(&key_of(&[b"mixture", &hashes])), report, parts }
+        Self {
+            tokens,
+            pairs,
+            hash: hex(&key_of(&[b"mixture", &hashes])),
+            report,
+            parts,
+        }
     }
 
     /// The corpora of a mixture; empty for a single corpus.
@@ -146,7 +178,9 @@ impl TokenizedCorpus {
     /// Panics if `i` is not below [`TokenizedCorpus::len`].
     pub fn pair(&self, i: usize) -> Result<(Vec<u32>, Vec<u32>)> {
         if let Tokens::Mixed(corpora) = &self.tokens {
-            let part = self.parts.partition_point(|part| part.pairs.end as usize <= i);
+            let part = self
+                .parts
+                .partition_point(|part| part.pairs.end as usize <= i);
             return corpora[part].pair(i - self.parts[part].pairs.start as usize);
         }
         let offsets = self.offsets(i..i + 1)?;
@@ -220,8 +254,10 @@ impl TokenFile {
     /// Reads `count` ids from token number `start` on.
     fn read(&self, start: u64, count: usize) -> Result<Vec<u32>> {
         let width = self.header.width;
-        let bytes = self
-            .bytes(HEADER_BYTES as u64 + start * width.bytes(), count * width.bytes() as usize)?;
+        let bytes = self.bytes(
+            HEADER_BYTES as u64 + start * width.bytes(),
+            count * width.bytes() as usize,
+        )?;
         let ids = width.read(&bytes);
         if ids.iter().any(|&id| id > self.highest) {
             return Err(self.changed("was overwritten"));
@@ -233,17 +269,25 @@ impl TokenFile {
     fn offsets(&self, pairs: Range<usize>) -> Result<Vec<u64>> {
         let from = self.header.before_offsets() + 16 * pairs.start as u64;
         let bytes = self.bytes(from, 16 * pairs.len() + 8)?;
-        let offsets: Vec<u64> =
-            bytes.as_chunks().0.iter().map(|&offset| u64::from_le_bytes(offset)).collect();
+        let offsets: Vec<u64> = bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|&offset| u64::from_le_bytes(offset))
+            .collect();
         let sound =
             offsets.is_sorted() && offsets.iter().all(|&offset| offset <= self.header.tokens);
-        sound.then_some(offsets).ok_or_else(|| self.changed("was overwritten"))
+        sound
+            .then_some(offsets)
+            .ok_or_else(|| self.changed("was overwritten"))
     }
 
     fn bytes(&self, from: u64, count: usize) -> Result<Vec<u8>> {
         let mut bytes = vec![0; count];
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = file.seek(SeekFrom::Start(from)).and_then(|_| file.read_exact(&mut bytes));
+        let read = file
+            .seek(SeekFrom::Start(from))
+            .and_then(|_| file.read_exact(&mut bytes));
         read.map_err(|cause| match cause.kind() {
             io::ErrorKind::UnexpectedEof => self.changed("became shorter"),
             _ => TextError::Unreadable(self.path.clone(), cause).into(),
@@ -273,7 +317,10 @@ fn verify(mut file: &File, key: &Key) -> io::Result<(Header, u32)> {
     file.read_exact(&mut head)?;
     let header = Header::parse(&head, key).map_err(invalid)?;
     if size != header.file_bytes() {
-        return Err(invalid(format!("{size} bytes instead of {}", header.file_bytes())));
+        return Err(invalid(format!(
+            "{size} bytes instead of {}",
+            header.file_bytes()
+        )));
     }
     let (mut highest, mut hash) = (0, Sha256::new());
     read_hashed(file, header.token_bytes(), &mut hash, |ids| {
@@ -326,7 +373,11 @@ mod tests {
         for content in [&b""[..], b"short", &[0; 2000]] {
             let error = error(content);
             assert!(matches!(error, DataError::DamagedCache(..)), "{error:?}");
-            assert!(error.to_string().contains("delete it and it is built again"));
+            assert!(
+                error
+                    .to_string()
+                    .contains("delete it and it is built again")
+            );
         }
     }
 
@@ -334,7 +385,10 @@ mod tests {
     fn a_cache_of_other_text_is_not_taken() {
         let header = Header::new(Width::Two, [0, 0], CleaningReport::default(), &[8; 32]);
         let message = error(&header.to_bytes()).to_string();
-        assert!(message.contains("other text or with other settings"), "{message}");
+        assert!(
+            message.contains("other text or with other settings"),
+            "{message}"
+        );
     }
 
     #[test]

@@ -34,7 +34,10 @@ impl<R: BufRead> Read for GzipReader<R> {
 fn next_member<R: BufRead>(mut input: R) -> io::Result<Option<GzDecoder<R>>> {
     loop {
         let bytes = input.fill_buf()?;
-        let (len, zeros) = (bytes.len(), bytes.iter().take_while(|&&byte| byte == 0).count());
+        let (len, zeros) = (
+            bytes.len(),
+            bytes.iter().take_while(|&&byte| byte == 0).count(),
+        );
         input.consume(zeros);
         if zeros < len {
             return Ok(Some(GzDecoder::new(input)));
@@ -55,7 +58,11 @@ pub(super) struct ZstdReader<R> {
 impl<R: BufRead> ZstdReader<R> {
     /// Decodes the content of `inner` from its current position on.
     pub fn new(inner: R) -> Self {
-        Self { inner, decoder: FrameDecoder::new(), in_frame: false }
+        Self {
+            inner,
+            decoder: FrameDecoder::new(),
+            in_frame: false,
+        }
     }
 
     /// Starts the next frame; `false` at the end of the input.
@@ -79,17 +86,22 @@ impl<R: BufRead> ZstdReader<R> {
     fn decode(&mut self) -> io::Result<()> {
         while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
             let step = BlockDecodingStrategy::UptoBlocks(1);
-            self.decoder.decode_blocks(&mut self.inner, step).map_err(io::Error::other)?;
+            self.decoder
+                .decode_blocks(&mut self.inner, step)
+                .map_err(io::Error::other)?;
         }
         Ok(())
     }
 
     /// Compares the checksum of the frame, if it has one.
     fn verify(&self) -> io::Result<()> {
-        match (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum()) {
-            (Some(stored), Some(found)) if stored != found => {
-                Err(io::Error::other(format!("checksum {found:08x} instead of {stored:08x}")))
-            }
+        match (
+            self.decoder.get_checksum_from_data(),
+            self.decoder.get_calculated_checksum(),
+        ) {
+            (Some(stored), Some(found)) if stored != found => Err(io::Error::other(format!(
+                "checksum {found:08x} instead of {stored:08x}"
+            ))),
             _ => Ok(()),
         }
     }

@@ -143,7 +143,9 @@ impl TextError {
             | Self::NotTwoColumns { path, .. }
             | Self::LineTooLong { path, .. }
             | Self::DamagedCompression { path, .. } => vec![path],
-            Self::LineCountMismatch { shorter, longer, .. } => vec![shorter, longer],
+            Self::LineCountMismatch {
+                shorter, longer, ..
+            } => vec![shorter, longer],
             Self::TwoTables { first, second } => vec![first, second],
             Self::PipeTwice(_) | Self::NotRepeatable(_) => vec![],
         }

@@ -66,7 +66,10 @@ impl LineReader {
     /// reported later, by [`LineReader::next_line`].
     pub fn open_side(path: &Path, side: Side, policy: Utf8Policy) -> Result<Self> {
         let column = is_tsv(path).then_some(side);
-        Ok(Self { column, ..Self::open(path, policy)? })
+        Ok(Self {
+            column,
+            ..Self::open(path, policy)?
+        })
     }
 
     /// Reads lines from any reader; `name` is its name in error messages.
@@ -78,12 +81,19 @@ impl LineReader {
         reader: impl Read + Send + 'static,
         policy: Utf8Policy,
     ) -> Result<Self> {
-        Ok(Self::over(Path::new(name), decompress(Path::new(name), Box::new(reader))?, policy))
+        Ok(Self::over(
+            Path::new(name),
+            decompress(Path::new(name), Box::new(reader))?,
+            policy,
+        ))
     }
 
     fn over(path: &Path, input: OpenText, policy: Utf8Policy) -> Self {
-        let path =
-            if is_standard_input(path) { "standard input".into() } else { path.to_path_buf() };
+        let path = if is_standard_input(path) {
+            "standard input".into()
+        } else {
+            path.to_path_buf()
+        };
         Self {
             path,
             input,
@@ -99,7 +109,10 @@ impl LineReader {
     /// Makes the reader cut a line at [`MAX_LINE_BYTES`] instead of refusing it. This is for text
     /// in which every line must give a result.
     pub fn cutting_long_lines(self) -> Self {
-        Self { cut_long_lines: true, ..self }
+        Self {
+            cut_long_lines: true,
+            ..self
+        }
     }
 
     /// The name of the file as it is shown in messages.
@@ -128,7 +141,12 @@ impl LineReader {
             _ => text,
         };
         let repair = Repair { replaced, cut };
-        Ok(Some(Line { number: self.number, text, valid, repair }))
+        Ok(Some(Line {
+            number: self.number,
+            text,
+            valid,
+            repair,
+        }))
     }
 
     /// The column of `side` in a line of TSV.
@@ -202,7 +220,9 @@ impl LineReader {
     fn read_until_end(&mut self) -> Result<bool> {
         self.bytes.clear();
         let limit = MAX_LINE_BYTES as u64 + 2;
-        let read = (&mut self.input.reader).take(limit).read_until(self.line_end, &mut self.bytes);
+        let read = (&mut self.input.reader)
+            .take(limit)
+            .read_until(self.line_end, &mut self.bytes);
         read.map_err(|cause| self.failed(cause))?;
         Ok(self.bytes.last() == Some(&self.line_end))
     }
@@ -224,11 +244,18 @@ impl LineReader {
     fn cut(&mut self, ended: bool) -> Result<()> {
         let (path, line) = (self.path.clone(), self.number + 1);
         if !self.cut_long_lines {
-            return Err(TextError::LineTooLong { path, line, limit: MAX_LINE_BYTES });
+            return Err(TextError::LineTooLong {
+                path,
+                line,
+                limit: MAX_LINE_BYTES,
+            });
         }
         let continues = |byte: u8| byte & 0b1100_0000 == 0b1000_0000;
         let near = MAX_LINE_BYTES - 3..=MAX_LINE_BYTES;
-        let end = near.rev().find(|&at| !continues(self.bytes[at])).unwrap_or(MAX_LINE_BYTES);
+        let end = near
+            .rev()
+            .find(|&at| !continues(self.bytes[at]))
+            .unwrap_or(MAX_LINE_BYTES);
         self.bytes.truncate(end);
         if !ended {
             let skipped = self.input.reader.skip_until(self.line_end);
@@ -240,7 +267,11 @@ impl LineReader {
     fn failed(&self, cause: std::io::Error) -> TextError {
         let path = self.path.clone();
         if self.input.compressed {
-            TextError::DamagedCompression { path, line: self.number, cause }
+            TextError::DamagedCompression {
+                path,
+                line: self.number,
+                cause,
+            }
         } else {
             TextError::Unreadable(path, cause)
         }
@@ -252,9 +283,11 @@ impl LineReader {
             Ok(text) => Ok((text.to_owned(), true, false)),
             Err(error) => match self.policy {
                 Utf8Policy::Error => Err(self.invalid(error.valid_up_to())),
-                Utf8Policy::Replace => {
-                    Ok((String::from_utf8_lossy(&self.bytes).into_owned(), true, true))
-                }
+                Utf8Policy::Replace => Ok((
+                    String::from_utf8_lossy(&self.bytes).into_owned(),
+                    true,
+                    true,
+                )),
                 Utf8Policy::Skip => Ok((String::new(), false, false)),
             },
         }
@@ -284,10 +317,12 @@ pub(super) fn columns<'a>(path: &Path, number: u64, line: &'a str) -> Result<(&'
         return Ok(("", ""));
     }
     let columns = line.split('\t').count();
-    line.split_once('\t').filter(|_| columns == 2).ok_or_else(|| TextError::NotTwoColumns {
-        path: path.into(),
-        line: number,
-        columns,
-        excerpt: line.chars().take(60).collect(),
-    })
+    line.split_once('\t')
+        .filter(|_| columns == 2)
+        .ok_or_else(|| TextError::NotTwoColumns {
+            path: path.into(),
+            line: number,
+            columns,
+            excerpt: line.chars().take(60).collect(),
+        })
 }

@@ -57,7 +57,10 @@ pub enum CorpusPaths {
 impl CorpusPaths {
     /// A corpus of two files, where line n of one is the translation of line n of the other.
     pub fn pair(source: impl Into<PathBuf>, target: impl Into<PathBuf>) -> Self {
-        Self::Pair { source: source.into(), target: target.into() }
+        Self::Pair {
+            source: source.into(),
+            target: target.into(),
+        }
     }
 
     /// A corpus of one file with lines `source<TAB>target`.

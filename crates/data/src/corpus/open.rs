@@ -58,14 +58,19 @@ pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<O
     } else {
         Box::new(whole)
     };
-    Ok(OpenText { reader, compressed: gzip || zstd })
+    Ok(OpenText {
+        reader,
+        compressed: gzip || zstd,
+    })
 }
 
 /// Reads from `raw` until plain text can be told from compressed text, and waits for no more: a
 /// program that writes a short line and waits for the answer must get it.
 fn read_head(raw: &mut dyn Read) -> io::Result<Vec<u8>> {
     let is_undecided = |head: &[u8]| {
-        COMPRESSED.iter().any(|magic| head.len() < magic.len() && magic.starts_with(head))
+        COMPRESSED
+            .iter()
+            .any(|magic| head.len() < magic.len() && magic.starts_with(head))
     };
     let (mut head, mut buffer) = (Vec::new(), vec![0; BUFFER]);
     while is_undecided(&head) {
@@ -82,7 +87,10 @@ fn read_head(raw: &mut dyn Read) -> io::Result<Vec<u8>> {
 /// A name that ends in `.gz` or `.zst` is an error if the content is not compressed, unless the
 /// file is empty.
 fn check_name(path: &Path, head: &[u8], gzip: bool, zstd: bool) -> Result<()> {
-    let extension = path.extension().and_then(|name| name.to_str()).unwrap_or_default();
+    let extension = path
+        .extension()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
     let expected = match extension {
         "gz" if !gzip => "gzip",
         "zst" if !zstd => "zstd",
@@ -97,17 +105,27 @@ fn check_name(path: &Path, head: &[u8], gzip: bool, zstd: bool) -> Result<()> {
 /// Refuses text whose first bytes are those of UTF-16 or UTF-32.
 pub(super) fn check_encoding(path: &Path, first: &[u8]) -> Result<()> {
     let first = &first[..first.len().min(BUFFER)];
-    let line = first.split_inclusive(|&byte| byte == b'\n').next().unwrap_or_default();
-    let encoding =
-        [first, line].into_iter().find_map(wide_encoding).or_else(|| of_ideographs(first));
-    encoding.map_or(Ok(()), |encoding| Err(TextError::Wide(path.into(), encoding)))
+    let line = first
+        .split_inclusive(|&byte| byte == b'\n')
+        .next()
+        .unwrap_or_default();
+    let encoding = [first, line]
+        .into_iter()
+        .find_map(wide_encoding)
+        .or_else(|| of_ideographs(first));
+    encoding.map_or(Ok(()), |encoding| {
+        Err(TextError::Wide(path.into(), encoding))
+    })
 }
 
 /// The name that `iconv` has for the encoding of a text that begins with `first`, if its units are
 /// wider than a byte. The signs are a byte-order mark, or zero bytes, which text in UTF-8 or in an
 /// 8-bit encoding does not have.
 fn wide_encoding(first: &[u8]) -> Option<&'static str> {
-    if [b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| first.starts_with(*mark)) {
+    if [b"\xff\xfe", b"\xfe\xff"]
+        .iter()
+        .any(|mark| first.starts_with(*mark))
+    {
         return Some("utf-16");
     }
     let units = first.as_chunks::<4>().0;
@@ -119,12 +137,19 @@ fn wide_encoding(first: &[u8]) -> Option<&'static str> {
         return Some("utf-32be");
     }
     let count = |start: usize, is_counted: fn(u8) -> bool| {
-        first.iter().skip(start).step_by(2).filter(|&&byte| is_counted(byte)).count()
+        first
+            .iter()
+            .skip(start)
+            .step_by(2)
+            .filter(|&&byte| is_counted(byte))
+            .count()
     };
     let zeros = [0, 1].map(|start| count(start, |byte| byte == 0));
     // The upper bytes of most scripts are small; those of Han, kana and Hangul are not, and such
     // text is not UTF-8.
-    let is_alternate = [0, 1].iter().any(|&start| count(start, |byte| byte > b' ') == 0);
+    let is_alternate = [0, 1]
+        .iter()
+        .any(|&start| count(start, |byte| byte > b' ') == 0);
     // A few bytes with a zero are a fault of another kind.
     if first.len() < 6 || !is_alternate {
         return None;
@@ -157,7 +182,9 @@ fn of_ideographs(first: &[u8]) -> Option<&'static str> {
         };
         let is_blank = |c: &char| matches!(c, '\n' | ' ' | '\u{3000}'..='\u{3002}');
         let text = String::from_utf16(&units.collect::<Vec<_>>()).ok()?;
-        text.chars().all(is_text).then(|| text.chars().filter(is_blank).count())
+        text.chars()
+            .all(is_text)
+            .then(|| text.chars().filter(is_blank).count())
     };
     match (read(u16::from_le_bytes), read(u16::from_be_bytes)) {
         (None, None) => None,
@@ -210,8 +237,10 @@ impl Pipe {
         if of_input.iter().any(|name| path.as_os_str() == *name) {
             return Self::StandardInput;
         }
-        node(path)
-            .map_or_else(|| Self::Named(path.into()), |(device, number)| Self::Node(device, number))
+        node(path).map_or_else(
+            || Self::Named(path.into()),
+            |(device, number)| Self::Node(device, number),
+        )
     }
 }
 
@@ -234,7 +263,9 @@ fn node(_: &Path) -> Option<(u64, u64)> {
 fn is_descriptor(path: &Path) -> bool {
     let folders = ["/dev/fd", "/proc/self/fd"];
     path == Path::new("/dev/stdin")
-        || folders.iter().any(|folder| path.parent() == Some(Path::new(folder)))
+        || folders
+            .iter()
+            .any(|folder| path.parent() == Some(Path::new(folder)))
 }
 
 #[cfg(test)]
@@ -249,14 +280,21 @@ mod tests {
         for path in [&file, folder.path(), Path::new("/no/such/file")] {
             assert!(!is_pipe(path), "{}", path.display());
         }
-        assert_eq!(repeated_pipe([&*file, &*file]), None, "a file can be read again and again");
+        assert_eq!(
+            repeated_pipe([&*file, &*file]),
+            None,
+            "a file can be read again and again"
+        );
     }
 
     #[test]
     fn standard_input_is_one_pipe_under_each_of_its_names() {
         for name in ["-", "/dev/stdin", "/dev/fd/0"].map(Path::new) {
             assert!(is_pipe(name), "{}", name.display());
-            assert_eq!(repeated_pipe([Path::new("-"), Path::new("a"), name]), Some(name));
+            assert_eq!(
+                repeated_pipe([Path::new("-"), Path::new("a"), name]),
+                Some(name)
+            );
         }
     }
 
@@ -266,7 +304,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [a, b, link] = ["a", "b", "link"].map(|name| folder.path().join(name));
         for path in [&a, &b] {
-            assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+            assert!(
+                std::process::Command::new("mkfifo")
+                    .arg(path)
+                    .status()
+                    .unwrap()
+                    .success()
+            );
         }
         std::os::unix::fs::symlink(&a, &link).unwrap();
         assert!([&a, &b, &link].into_iter().all(|path| is_pipe(path)));

@@ -42,7 +42,10 @@ impl ParallelReader {
             CorpusPaths::Pair { source, target } => open_pair(source, target, policy)?,
             CorpusPaths::Tsv { tsv } => Input::Tsv(LineReader::open(tsv, policy)?),
         };
-        Ok(Self { input, started: false })
+        Ok(Self {
+            input,
+            started: false,
+        })
     }
 
     /// Reads the next pair. Returns `None` at the end of the corpus.
@@ -99,7 +102,9 @@ impl Iterator for ParallelReader {
 pub fn read_pairs(paths: &CorpusPaths, policy: Utf8Policy) -> Result<Vec<(String, String)>> {
     let pairs = ParallelReader::open(paths, policy)?;
     let valid = pairs.filter(|pair| pair.as_ref().map_or(true, |pair| pair.valid));
-    valid.map(|pair| pair.map(|pair| (pair.source, pair.target))).collect()
+    valid
+        .map(|pair| pair.map(|pair| (pair.source, pair.target)))
+        .collect()
 }
 
 fn open_pair(source: &Path, target: &Path, policy: Utf8Policy) -> Result<Input> {
@@ -107,10 +112,16 @@ fn open_pair(source: &Path, target: &Path, policy: Utf8Policy) -> Result<Input> 
         return Err(TextError::PipeTwice(path.into()));
     }
     if source != target && is_tsv(source) && is_tsv(target) {
-        return Err(TextError::TwoTables { first: source.into(), second: target.into() });
+        return Err(TextError::TwoTables {
+            first: source.into(),
+            second: target.into(),
+        });
     }
     let open = |path, side| LineReader::open_side(path, side, policy);
-    Ok(Input::Pair(open(source, Side::Source)?, open(target, Side::Target)?))
+    Ok(Input::Pair(
+        open(source, Side::Source)?,
+        open(target, Side::Target)?,
+    ))
 }
 
 fn next_of_two(source: &mut LineReader, target: &mut LineReader) -> Result<Option<LinePair>> {
@@ -138,7 +149,12 @@ pub fn check_line_counts<'a>(texts: impl Iterator<Item = (u64, &'a Path)> + Clon
             if shorter_lines < longer_lines =>
         {
             let (shorter, longer) = (shorter.into(), longer.into());
-            Err(TextError::LineCountMismatch { shorter, shorter_lines, longer, longer_lines })
+            Err(TextError::LineCountMismatch {
+                shorter,
+                shorter_lines,
+                longer,
+                longer_lines,
+            })
         }
         _ => Ok(()),
     }
@@ -161,7 +177,21 @@ fn next_of_tsv(tsv: &mut LineReader) -> Result<Option<LinePair>> {
     let Some(line) = tsv.next_line()? else {
         return Ok(None);
     };
-    let Line { number, text, valid, .. } = line;
-    let (source, target) = if valid { columns(tsv.path(), number, &text)? } else { ("", "") };
-    Ok(Some(LinePair { line: number, source: source.into(), target: target.into(), valid }))
+    let Line {
+        number,
+        text,
+        valid,
+        ..
+    } = line;
+    let (source, target) = if valid {
+        columns(tsv.path(), number, &text)?
+    } else {
+        ("", "")
+    };
+    Ok(Some(LinePair {
+        line: number,
+        source: source.into(),
+        target: target.into(),
+        valid,
+    }))
 }

@@ -77,19 +77,35 @@ impl BatchSampler {
     /// Returns [`SamplerError::BudgetTooSmall`] if no pair fits, [`DataError::InvalidSetting`] if
     /// the window or the multiple is 0, and the errors of [`TokenizedCorpus::lengths`].
     pub fn new(corpus: Arc<TokenizedCorpus>, settings: SamplerSettings) -> Result<Self> {
-        let SamplerSettings { window, multiple, .. } = settings;
-        DataError::check(window > 0, "window", window, "choose at least 1, or leave it out")?;
+        let SamplerSettings {
+            window, multiple, ..
+        } = settings;
+        DataError::check(
+            window > 0,
+            "window",
+            window,
+            "choose at least 1, or leave it out",
+        )?;
         let remedy = "choose at least 1, which pads no further";
         DataError::check(multiple > 0, "multiple", multiple, remedy)?;
         let (mixture, known) = (Arc::default(), Arc::default());
-        let mut sampler = Self { corpus, settings, mixture, fitting: 0, longest: [0; 2], known };
+        let mut sampler = Self {
+            corpus,
+            settings,
+            mixture,
+            fitting: 0,
+            longest: [0; 2],
+            known,
+        };
         sampler.look_through()?;
         Ok(sampler)
     }
 
     /// Finds the pairs that fit the budget.
     fn look_through(&mut self) -> Result<()> {
-        let SamplerSettings { budget, multiple, .. } = self.settings;
+        let SamplerSettings {
+            budget, multiple, ..
+        } = self.settings;
         let is_mixture = !self.corpus.parts().is_empty();
         let (mut shortest, mut mixture) = (None, Vec::new());
         for block in self.corpus.blocks() {
@@ -99,7 +115,10 @@ impl BatchSampler {
                 if cost <= budget {
                     self.fitting += 1;
                     self.longest = larger(self.longest, lengths);
-                    mixture.extend(is_mixture.then_some(Entry { pair: pair as u32, lengths }));
+                    mixture.extend(is_mixture.then_some(Entry {
+                        pair: pair as u32,
+                        lengths,
+                    }));
                 }
             }
         }
@@ -128,17 +147,25 @@ impl BatchSampler {
 
     /// The position before the first batch of the first epoch.
     pub fn start(&self) -> SamplerState {
-        SamplerState { seed: self.settings.seed, epoch: 0, next_batch: 0 }
+        SamplerState {
+            seed: self.settings.seed,
+            epoch: 0,
+            next_batch: 0,
+        }
     }
 
     /// The pairs of `blocks` that fit the budget.
     fn entries(&self, blocks: impl IntoIterator<Item = Range<usize>>) -> Result<Vec<Entry>> {
-        let SamplerSettings { budget, multiple, .. } = self.settings;
+        let SamplerSettings {
+            budget, multiple, ..
+        } = self.settings;
         let mut entries = Vec::new();
         for block in blocks {
             let lengths = self.corpus.lengths(block.clone())?;
-            let all =
-                block.zip(lengths).map(|(pair, lengths)| Entry { pair: pair as u32, lengths });
+            let all = block.zip(lengths).map(|(pair, lengths)| Entry {
+                pair: pair as u32,
+                lengths,
+            });
             entries.extend(all.filter(|entry| cost(entry.lengths, multiple) <= budget));
         }
         Ok(entries)
@@ -169,8 +196,15 @@ impl BatchSampler {
     pub fn batch(&self, pairs: &[u32]) -> Result<Batch> {
         let row = |&i: &u32| self.corpus.pair(i as usize);
         let rows: Vec<_> = pairs.iter().map(row).collect::<Result<_>>()?;
-        let SamplerSettings { multiple, special, .. } = self.settings;
-        Ok(Batch::with_special_ids(pairs.to_vec(), &rows, multiple, special))
+        let SamplerSettings {
+            multiple, special, ..
+        } = self.settings;
+        Ok(Batch::with_special_ids(
+            pairs.to_vec(),
+            &rows,
+            multiple,
+            special,
+        ))
     }
 
     /// The number of windows of an epoch.
@@ -189,7 +223,12 @@ impl BatchSampler {
     pub fn window(&self, seed: u64, epoch: u64, number: usize) -> Result<Arc<EpochPlan>> {
         // The lock is not held during the work, in which other threads take part.
         let key = [seed, epoch, number as u64];
-        if let Some((_, plan)) = self.known().window.as_ref().filter(|(found, _)| *found == key) {
+        if let Some((_, plan)) = self
+            .known()
+            .window
+            .as_ref()
+            .filter(|(found, _)| *found == key)
+        {
             return Ok(Arc::clone(plan));
         }
         let random = |what: &str| match number {
@@ -215,7 +254,12 @@ impl BatchSampler {
     /// The number of batches of an epoch up to the end of each window.
     pub(super) fn ends(&self, seed: u64, epoch: u64) -> Result<Arc<Vec<u64>>> {
         let key = [seed, epoch];
-        if let Some((_, ends)) = self.known().ends.as_ref().filter(|(found, _)| *found == key) {
+        if let Some((_, ends)) = self
+            .known()
+            .ends
+            .as_ref()
+            .filter(|(found, _)| *found == key)
+        {
             return Ok(Arc::clone(ends));
         }
         let mut end = 0;
@@ -246,7 +290,10 @@ impl BatchSampler {
         }
         let end = |window: usize| blocks.len() * window / windows;
         let of_window = &blocks[end(number)..end(number + 1)];
-        of_window.iter().map(|&block| self.corpus.block(block as usize)).collect()
+        of_window
+            .iter()
+            .map(|&block| self.corpus.block(block as usize))
+            .collect()
     }
 
     /// The pairs of an epoch of a mixture, which the weights of its `parts` draw.
@@ -256,7 +303,13 @@ impl BatchSampler {
         let draw = |(number, part): (usize, &MixedPart)| {
             let index = |pair| self.mixture.partition_point(|entry| entry.pair < pair);
             let pairs = &self.mixture[index(part.pairs.start)..index(part.pairs.end)];
-            draw(pairs, share(part.weight) as u64, &format!("corpus {number}"), seed, epoch)
+            draw(
+                pairs,
+                share(part.weight) as u64,
+                &format!("corpus {number}"),
+                seed,
+                epoch,
+            )
         };
         parts.iter().enumerate().flat_map(draw).collect()
     }

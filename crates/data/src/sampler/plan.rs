@@ -27,7 +27,13 @@ pub struct SamplerSettings {
 
 impl Default for SamplerSettings {
     fn default() -> Self {
-        Self { budget: 4096, multiple: 1, seed: 1, special: SpecialIds::OURS, window: 1 << 22 }
+        Self {
+            budget: 4096,
+            multiple: 1,
+            seed: 1,
+            special: SpecialIds::OURS,
+            window: 1 << 22,
+        }
     }
 }
 
@@ -81,11 +87,17 @@ impl EpochPlan {
     fn close(&mut self, rows: &mut Vec<Entry>, multiple: usize) {
         let longest = |side: usize| rows.iter().map(|row| row.lengths[side]).max().unwrap_or(0);
         let columns = columns([longest(0), longest(1)], multiple);
-        let real: u32 = rows.iter().flat_map(|row| row.lengths).map(|length| length + 1).sum();
+        let real: u32 = rows
+            .iter()
+            .flat_map(|row| row.lengths)
+            .map(|length| length + 1)
+            .sum();
         self.real += real as usize;
         self.padded += rows.len() * columns.iter().sum::<usize>() - real as usize;
-        self.batches
-            .push(PlannedRows { pairs: rows.drain(..).map(|row| row.pair).collect(), columns });
+        self.batches.push(PlannedRows {
+            pairs: rows.drain(..).map(|row| row.pair).collect(),
+            columns,
+        });
     }
 }
 
@@ -127,5 +139,12 @@ pub(super) fn cost(lengths: [u32; 2], multiple: usize) -> usize {
 fn shape(lengths: [u32; 2], multiple: usize) -> (u32, i32) {
     let [source, target] = columns(lengths, multiple);
     let (cost, difference) = (source.max(target), source as i32 - target as i32);
-    (cost as u32, if (cost / multiple).is_multiple_of(2) { difference } else { -difference })
+    (
+        cost as u32,
+        if (cost / multiple).is_multiple_of(2) {
+            difference
+        } else {
+            -difference
+        },
+    )
 }

@@ -18,7 +18,10 @@ pub struct Rank {
 
 impl Rank {
     /// The rank of the only process, to which all batches belong.
-    pub const ALONE: Self = Self { number: 0, count: 1 };
+    pub const ALONE: Self = Self {
+        number: 0,
+        count: 1,
+    };
 
     /// Returns whether the batch with number `index` of an update belongs to this process.
     pub fn has(self, index: usize) -> bool {
@@ -63,32 +66,60 @@ impl UpdateStream {
                 batches.push(self.read()?);
             }
         }
-        Ok(PlannedUpdate { batches, from, next: self.state() })
+        Ok(PlannedUpdate {
+            batches,
+            from,
+            next: self.state(),
+        })
     }
 
     /// The position of the next batch; after the last batch of an epoch the beginning of the next
     /// one.
     fn state(&self) -> SamplerState {
-        let SamplerState { seed, epoch, next_batch } = self.state;
-        match self.ends.last().is_none_or(|&batches| next_batch >= batches) {
-            true => SamplerState { seed, epoch: epoch + 1, next_batch: 0 },
+        let SamplerState {
+            seed,
+            epoch,
+            next_batch,
+        } = self.state;
+        match self
+            .ends
+            .last()
+            .is_none_or(|&batches| next_batch >= batches)
+        {
+            true => SamplerState {
+                seed,
+                epoch: epoch + 1,
+                next_batch: 0,
+            },
             false => self.state,
         }
     }
 
     /// Passes the next batch.
     fn pass(&mut self) -> Result<()> {
-        let SamplerState { seed, epoch, next_batch } = self.state();
+        let SamplerState {
+            seed,
+            epoch,
+            next_batch,
+        } = self.state();
         if epoch != self.state.epoch {
             self.ends = self.sampler.ends(seed, epoch)?;
         }
-        self.state = SamplerState { seed, epoch, next_batch: next_batch + 1 };
+        self.state = SamplerState {
+            seed,
+            epoch,
+            next_batch: next_batch + 1,
+        };
         Ok(())
     }
 
     /// Reads the batch that was passed last.
     fn read(&mut self) -> Result<Batch> {
-        let SamplerState { seed, epoch, next_batch } = self.state;
+        let SamplerState {
+            seed,
+            epoch,
+            next_batch,
+        } = self.state;
         let index = next_batch - 1;
         let number = self.ends.partition_point(|&end| end <= index);
         let key = [epoch, number as u64];
@@ -97,7 +128,9 @@ impl UpdateStream {
             None => self.sampler.window(seed, epoch, number)?,
         };
         let before = number.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let batch = self.sampler.batch(&plan.batches()[(index - before) as usize].pairs);
+        let batch = self
+            .sampler
+            .batch(&plan.batches()[(index - before) as usize].pairs);
         self.window = Some((key, plan));
         batch
     }
@@ -119,11 +152,27 @@ impl BatchSampler {
     /// Returns [`SamplerError::StalePosition`] if the epoch of `state` has fewer batches, and the
     /// errors of [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
     pub fn updates(&self, state: SamplerState, size: usize, rank: Rank) -> Result<UpdateStream> {
-        let SamplerState { seed, epoch, next_batch } = state;
+        let SamplerState {
+            seed,
+            epoch,
+            next_batch,
+        } = state;
         let (ends, batches) = (self.ends(seed, epoch)?, self.batches_in(seed, epoch)?);
         if next_batch > batches {
-            return Err(SamplerError::StalePosition { next_batch, epoch, batches }.into());
+            return Err(SamplerError::StalePosition {
+                next_batch,
+                epoch,
+                batches,
+            }
+            .into());
         }
-        Ok(UpdateStream { sampler: self.clone(), ends, window: None, state, size, rank })
+        Ok(UpdateStream {
+            sampler: self.clone(),
+            ends,
+            window: None,
+            state,
+            size,
+            rank,
+        })
     }
 }

@@ -41,8 +41,15 @@ pub(super) fn learn(
         learner.merge(pair);
     }
     let text = |id: u32| learner.tokens[id as usize].clone();
-    let merges = learner.merges.iter().map(|&(a, b)| (text(a), text(b))).collect();
-    Merges { tokens: learner.tokens, merges }
+    let merges = learner
+        .merges
+        .iter()
+        .map(|&(a, b)| (text(a), text(b)))
+        .collect();
+    Merges {
+        tokens: learner.tokens,
+        merges,
+    }
 }
 
 /// Marks a gap between two words.
@@ -62,12 +69,20 @@ struct Text {
 
 impl Text {
     fn new(words: &[(String, u64)], id: impl Fn(char) -> u32) -> Self {
-        let mut text = Self { symbols: vec![GAP], widths: Vec::new(), words: Vec::new() };
+        let mut text = Self {
+            symbols: vec![GAP],
+            widths: Vec::new(),
+            words: Vec::new(),
+        };
         for (word, count) in words {
             text.words.push((text.symbols.len() as u32, *count));
             text.symbols.extend(word.chars().map(&id).chain([GAP]));
         }
-        assert!(text.symbols.len() < MERGED as usize, "{} slots", text.symbols.len());
+        assert!(
+            text.symbols.len() < MERGED as usize,
+            "{} slots",
+            text.symbols.len()
+        );
         text.widths = vec![1; text.symbols.len()];
         text
     }
@@ -133,8 +148,10 @@ impl Learner {
     ) -> Self {
         let first = fixed.len() as u32;
         let characters: HashMap<char, u32> = alphabet.iter().copied().zip(first..).collect();
-        let tokens: Vec<String> =
-            fixed.into_iter().chain(alphabet.iter().map(char::to_string)).collect();
+        let tokens: Vec<String> = fixed
+            .into_iter()
+            .chain(alphabet.iter().map(char::to_string))
+            .collect();
         let ids = tokens.iter().cloned().zip(0..).collect();
         let mut learner = Self {
             tokens,
@@ -158,7 +175,11 @@ impl Learner {
                 found.positions.push(slot);
             }
         }
-        self.heap.extend(self.pairs.iter().map(|(&pair, found)| (found.count, Reverse(pair))));
+        self.heap.extend(
+            self.pairs
+                .iter()
+                .map(|(&pair, found)| (found.count, Reverse(pair))),
+        );
     }
 
     fn count_of(&self, pair: Pair) -> u64 {
@@ -235,9 +256,10 @@ impl Learner {
             }
         }
         self.text.join(left, right, token);
-        for (position, come) in
-            [(before, self.text.pair(before, left)), (left, self.text.pair(left, after))]
-        {
+        for (position, come) in [
+            (before, self.text.pair(before, left)),
+            (left, self.text.pair(left, after)),
+        ] {
             if let Some(come) = come {
                 let found = self.pairs.entry(come).or_default();
                 found.count += count;
@@ -256,7 +278,10 @@ mod tests {
     use super::*;
 
     fn words(counts: &[(&str, u64)]) -> Vec<(String, u64)> {
-        counts.iter().map(|&(word, count)| (word.to_owned(), count)).collect()
+        counts
+            .iter()
+            .map(|&(word, count)| (word.to_owned(), count))
+            .collect()
     }
 
     #[test]
@@ -266,7 +291,11 @@ mod tests {
         let words = words(&[("low·", 5), ("lower·", 2), ("newest·", 6), ("widest·", 3)]);
         let alphabet: Vec<char> = "deilnorstw·".chars().collect();
         let learnt = learn(&words, vec![], &alphabet, alphabet.len() + 4, 16);
-        let merges: Vec<String> = learnt.merges.iter().map(|(a, b)| format!("{a}+{b}")).collect();
+        let merges: Vec<String> = learnt
+            .merges
+            .iter()
+            .map(|(a, b)| format!("{a}+{b}"))
+            .collect();
         // e+s, s+t and t+· tie at 9, and e is the lowest id; then t+· (ids 8, 10) and es+t (ids 11,
         // 8) tie at 9.
         assert_eq!(merges, ["e+s", "t+·", "es+t·", "l+o"].map(String::from));
@@ -300,8 +329,10 @@ mod tests {
     ) -> Vec<String> {
         let mut tokens: Vec<String> = alphabet.iter().map(char::to_string).collect();
         let id = |c: char| alphabet.iter().position(|&known| known == c).unwrap();
-        let mut split: Vec<(Vec<usize>, u64)> =
-            words.iter().map(|(word, count)| (word.chars().map(id).collect(), *count)).collect();
+        let mut split: Vec<(Vec<usize>, u64)> = words
+            .iter()
+            .map(|(word, count)| (word.chars().map(id).collect(), *count))
+            .collect();
         while tokens.len() < size {
             let mut counts: HashMap<(usize, usize), u64> = HashMap::new();
             for (symbols, count) in &split {
@@ -311,10 +342,15 @@ mod tests {
             }
             let length = |id: usize| tokens[id].chars().count();
             counts.retain(|pair, _| length(pair.0) + length(pair.1) <= longest);
-            let best = counts.into_iter().max_by_key(|&(pair, count)| (count, Reverse(pair)));
+            let best = counts
+                .into_iter()
+                .max_by_key(|&(pair, count)| (count, Reverse(pair)));
             let Some(((a, b), _)) = best else { break };
             let text = tokens[a].clone() + &tokens[b];
-            let token = tokens.iter().position(|known| *known == text).unwrap_or(tokens.len());
+            let token = tokens
+                .iter()
+                .position(|known| *known == text)
+                .unwrap_or(tokens.len());
             if token == tokens.len() {
                 tokens.push(text);
             }
@@ -353,7 +389,10 @@ mod tests {
         let alphabet: Vec<char> = ('a'..='z').collect();
         let mut learner = Learner::new(&[(word, 1)], vec![], &alphabet, 16);
         let mut visits = 0;
-        while let Some(pair) = learner.most_frequent().filter(|_| learner.tokens.len() < 5_000) {
+        while let Some(pair) = learner
+            .most_frequent()
+            .filter(|_| learner.tokens.len() < 5_000)
+        {
             visits += learner.pairs[&pair].positions.len();
             learner.merge(pair);
         }

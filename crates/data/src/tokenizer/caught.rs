@@ -45,7 +45,9 @@ pub(super) fn survived<T, E>(work: impl FnOnce() -> Result<T, E>) -> Option<T> {
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or(panic.downcast_ref::<&str>().copied());
-    text.and_then(|text| text.lines().next()).unwrap_or("it panics").to_owned()
+    text.and_then(|text| text.lines().next())
+        .unwrap_or("it panics")
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -55,9 +57,15 @@ mod tests {
     #[test]
     fn a_panic_is_an_error_that_says_what_the_panic_says() {
         assert_eq!(quietly(|| 7), Ok(7));
-        assert_eq!(quietly(|| panic!("first\nsecond")), Err::<(), _>("first".to_owned()));
         assert_eq!(
-            quietly(|| Vec::<u8>::new()[3]).unwrap_err().split(':').next(),
+            quietly(|| panic!("first\nsecond")),
+            Err::<(), _>("first".to_owned())
+        );
+        assert_eq!(
+            quietly(|| Vec::<u8>::new()[3])
+                .unwrap_err()
+                .split(':')
+                .next(),
             Some("index out of bounds")
         );
         assert_eq!(survived(|| Ok::<_, ()>(7)), Some(7));

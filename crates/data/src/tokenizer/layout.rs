@@ -52,14 +52,20 @@ pub(super) fn whole_normalizer() -> Value {
 /// Takes the rule that removes invisible characters out of a `tokenizer.json`, and returns whether
 /// it was there.
 pub(super) fn leave_out_rule(document: &mut Value) -> bool {
-    let found = document.get_mut("normalizer").filter(|found| **found == whole_normalizer());
+    let found = document
+        .get_mut("normalizer")
+        .filter(|found| **found == whole_normalizer());
     found.map(|found| *found = normalizer(Vec::new())).is_some()
 }
 
 /// Splits normalised text into words; pieces do not cross their boundaries.
 fn pre_tokenizer(settings: &TokenizerSettings) -> Value {
     let letters = format!(r"[\p{{L}}\p{{M}}&&[^{EAST_ASIAN}]]");
-    let digits = if settings.split_digits { r"\p{N}" } else { r"\p{N}+" };
+    let digits = if settings.split_digits {
+        r"\p{N}"
+    } else {
+        r"\p{N}+"
+    };
     let words = format!(r"▁?(?:[{EAST_ASIAN}]+|{letters}+['’]?|{digits})");
     let pattern = format!(r"{words}|▁?[^\p{{L}}\p{{M}}\p{{N}}▁]+|▁");
     json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false})
@@ -95,7 +101,10 @@ pub(super) fn document(model: Value, settings: &TokenizerSettings) -> Value {
 
 /// A tokeniser with only the special tokens, for its normaliser and its division into words.
 pub(super) fn empty(settings: &TokenizerSettings) -> Result<tokenizers::Tokenizer> {
-    parse(document(bpe_json(&special::TOKENS.map(String::from), &[]), settings))
+    parse(document(
+        bpe_json(&special::TOKENS.map(String::from), &[]),
+        settings,
+    ))
 }
 
 /// Parses a `tokenizer.json`.
@@ -105,8 +114,11 @@ pub(super) fn parse(document: Value) -> Result<tokenizers::Tokenizer> {
 
 /// The model of a `tokenizer.json` by BPE.
 pub(super) fn bpe_json(tokens: &[String], merges: &[(String, String)]) -> Value {
-    let vocab: serde_json::Map<String, Value> =
-        tokens.iter().cloned().zip((0..).map(|id: u32| json!(id))).collect();
+    let vocab: serde_json::Map<String, Value> = tokens
+        .iter()
+        .cloned()
+        .zip((0..).map(|id: u32| json!(id)))
+        .collect();
     json!({
         "type": "BPE", "dropout": null, "unk_token": special::UNK_TOKEN, "continuing_subword_prefix": null,
         "end_of_word_suffix": null, "fuse_unk": true, "byte_fallback": true, "ignore_merges": false,
@@ -122,5 +134,9 @@ fn byte_token(byte: u8) -> String {
 /// The tokens that do not depend on the text, in the order of their ids: the special tokens, then
 /// the 256 bytes.
 pub(super) fn fixed_tokens() -> Vec<String> {
-    special::TOKENS.iter().map(ToString::to_string).chain((0..=255).map(byte_token)).collect()
+    special::TOKENS
+        .iter()
+        .map(ToString::to_string)
+        .chain((0..=255).map(byte_token))
+        .collect()
 }

@@ -26,7 +26,10 @@ impl Tokenizer {
     /// unbounded memory.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|cause| open_error(path, cause))?;
-        if path.extension().is_some_and(|extension| extension == "spm" || extension == "model") {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "spm" || extension == "model")
+        {
             return Ok(Self::from_sentencepiece(path, bytes, None)?.without_invisible());
         }
         Self::from_bytes(path, &bytes)
@@ -37,11 +40,16 @@ impl Tokenizer {
     /// # Errors
     /// Returns the errors of [`Tokenizer::load`].
     pub fn from_bytes(name: &Path, bytes: &[u8]) -> Result<Self> {
-        let refused =
-            |Refusal { part, message }| TokenizerError::Part { path: name.into(), part, message };
+        let refused = |Refusal { part, message }| TokenizerError::Part {
+            path: name.into(),
+            part,
+            message,
+        };
         let mut json: Value =
             serde_json::from_slice(bytes).map_err(|error| invalid(name, error))?;
-        let added = json.as_object_mut().and_then(|fields| fields.remove("added_tokens"));
+        let added = json
+            .as_object_mut()
+            .and_then(|fields| fields.remove("added_tokens"));
         let tells_rule = layout::leave_out_rule(&mut json);
         checks::before_parsing(&json).map_err(refused)?;
         // The checked value is parsed, not the bytes: a key that occurs twice in the file occurs
@@ -49,14 +57,20 @@ impl Tokenizer {
         let mut inner: tokenizers::Tokenizer = parsed(name, || serde_json::from_value(json))?;
         checks::parts(&inner).map_err(refused)?;
         let added = added.map(serde_json::from_value).transpose();
-        let added: Vec<NumberedToken> =
-            added.map_err(|error| invalid(name, error))?.unwrap_or_default();
+        let added: Vec<NumberedToken> = added
+            .map_err(|error| invalid(name, error))?
+            .unwrap_or_default();
         let added: Vec<AddedToken> = added.into_iter().map(|added| added.token).collect();
         checks::added_tokens(&inner, &added).map_err(refused)?;
         parsed(name, || inner.add_tokens(added))?;
         check_special_tokens(name, &inner)?;
-        let tokenizer = Self { tells_rule, ..Self::wrap(inner) };
-        let Kind::HuggingFace(inner) = &tokenizer.kind else { return Ok(tokenizer) };
+        let tokenizer = Self {
+            tells_rule,
+            ..Self::wrap(inner)
+        };
+        let Kind::HuggingFace(inner) = &tokenizer.kind else {
+            return Ok(tokenizer);
+        };
         check_gaps(name, tokenizer.vocab_size, inner.get_vocab_size(true))?;
         checks::trial(inner).map_err(refused)?;
         pipeline::encode(inner, "a").map_err(|error| invalid(name, error))?;
@@ -132,7 +146,13 @@ fn check_special_tokens(name: &Path, inner: &tokenizers::Tokenizer) -> Result<()
         let found = inner.token_to_id(token);
         if found != Some(expected) {
             let path = name.into();
-            return Err(TokenizerError::SpecialToken { path, token, expected, found }.into());
+            return Err(TokenizerError::SpecialToken {
+                path,
+                token,
+                expected,
+                found,
+            }
+            .into());
         }
     }
     Ok(())

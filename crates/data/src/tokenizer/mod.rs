@@ -76,7 +76,9 @@ impl Tokenizer {
     fn wrap(mut inner: tokenizers::Tokenizer) -> Self {
         inner.set_encode_special_tokens(true);
         inner.with_padding(None);
-        inner.with_truncation(None).expect("no truncation is always valid");
+        inner
+            .with_truncation(None)
+            .expect("no truncation is always valid");
         if let ModelWrapper::BPE(model) = inner.get_model()
             && model.dropout.is_some()
         {
@@ -89,7 +91,13 @@ impl Tokenizer {
         let vocab_size = highest.map_or(0, |id| id as usize + 1);
         let kind = Kind::HuggingFace(Box::new(inner));
         let (keeps_invisible, tells_rule) = (false, false);
-        Self { kind, vocab_size, keeps_invisible, tells_rule, words: Arc::default() }
+        Self {
+            kind,
+            vocab_size,
+            keeps_invisible,
+            tells_rule,
+            words: Arc::default(),
+        }
     }
 
     /// Saves a `tokenizer.json`, or the model of a SentencePiece tokeniser without its vocabulary,
@@ -113,10 +121,14 @@ impl Tokenizer {
                 if self.tells_rule {
                     let whole: Option<NormalizerWrapper> =
                         serde_json::from_value(layout::whole_normalizer()).ok();
-                    inner.with_normalizer(whole).expect("the patterns of the rule are valid");
+                    inner
+                        .with_normalizer(whole)
+                        .expect("the patterns of the rule are valid");
                 }
                 let json = inner.to_string(false);
-                let json = json.expect("a tokeniser that was parsed can be written").into_bytes();
+                let json = json
+                    .expect("a tokeniser that was parsed can be written")
+                    .into_bytes();
                 TokenizerFiles::HuggingFace { json }
             }
             Kind::SentencePiece(inner) => inner.files(),
@@ -165,7 +177,10 @@ impl Tokenizer {
     /// the library does.
     #[must_use]
     pub fn without_invisible(self) -> Self {
-        Self { keeps_invisible: false, ..self }
+        Self {
+            keeps_invisible: false,
+            ..self
+        }
     }
 
     fn replaces(&self, c: char) -> bool {
@@ -185,13 +200,21 @@ impl Tokenizer {
             && let Some(words) = self.words.get_or_init(|| WordCache::of(inner))
         {
             let together = |texts: &[S]| {
-                let texts: Vec<_> = texts.iter().map(|text| self.visible(text.as_ref())).collect();
+                let texts: Vec<_> = texts
+                    .iter()
+                    .map(|text| self.visible(text.as_ref()))
+                    .collect();
                 words.encode(&texts, |text| encode(inner, text))
             };
             let encoded = texts.par_chunks(TOGETHER).flat_map_iter(together);
-            return encoded.map(|ids| ids.unwrap_or_else(|| vec![special::UNK])).collect();
+            return encoded
+                .map(|ids| ids.unwrap_or_else(|| vec![special::UNK]))
+                .collect();
         }
-        texts.par_iter().map(|text| self.encode(text.as_ref())).collect()
+        texts
+            .par_iter()
+            .map(|text| self.encode(text.as_ref()))
+            .collect()
     }
 
     /// Decodes `ids` to text. Special tokens and ids outside the vocabulary are left out, and bytes
@@ -277,7 +300,8 @@ impl Tokenizer {
 
     /// The ids of padding, of a sentence's ends and of unknown text.
     pub fn special_ids(&self) -> TokenizerSpecialIds {
-        self.sentencepiece().map_or(TokenizerSpecialIds::OURS, |inner| inner.special)
+        self.sentencepiece()
+            .map_or(TokenizerSpecialIds::OURS, |inner| inner.special)
     }
 
     /// The id of the token `>>code<<`, which names the target language `code` at the start of a
@@ -294,13 +318,17 @@ impl Tokenizer {
 
     /// The language codes for which [`target_tag`](Self::target_tag) returns an id.
     pub fn target_tags(&self) -> Vec<String> {
-        self.sentencepiece().map(SentencePieceTokenizer::target_tags).unwrap_or_default()
+        self.sentencepiece()
+            .map(SentencePieceTokenizer::target_tags)
+            .unwrap_or_default()
     }
 
     /// The language codes for which [`language_token`](Self::language_token) returns an id. If
     /// there are any, the texts of each side begin with a token that names their language.
     pub fn language_codes(&self) -> Vec<String> {
-        self.sentencepiece().map(SentencePieceTokenizer::language_codes).unwrap_or_default()
+        self.sentencepiece()
+            .map(SentencePieceTokenizer::language_codes)
+            .unwrap_or_default()
     }
 
     /// Number of rows that an embedding matrix needs: the highest id plus one.
@@ -327,12 +355,18 @@ impl Tokenizers {
     /// One tokeniser for both sides.
     pub fn joint(tokenizer: Tokenizer) -> Self {
         let shared = Arc::new(tokenizer);
-        Self { source: shared.clone(), target: shared }
+        Self {
+            source: shared.clone(),
+            target: shared,
+        }
     }
 
     /// One tokeniser for each side.
     pub fn separate(source: Tokenizer, target: Tokenizer) -> Self {
-        Self { source: Arc::new(source), target: Arc::new(target) }
+        Self {
+            source: Arc::new(source),
+            target: Arc::new(target),
+        }
     }
 
     /// Returns the special ids for a new model over these vocabularies. If the files name no token
@@ -350,10 +384,22 @@ impl Tokenizers {
         ];
         if let Some((token, source, target)) = pairs.into_iter().find(|(_, a, b)| a != b) {
             let (source_id, target_id) = (source, target);
-            return Err(TokenizerError::SpecialIdsDiffer { token, source_id, target_id }.into());
+            return Err(TokenizerError::SpecialIdsDiffer {
+                token,
+                source_id,
+                target_id,
+            }
+            .into());
         }
-        let bos = target.bos.or_else(|| self.target.id(special::BOS_TOKEN)).unwrap_or(target.pad);
-        Ok(SpecialIds { pad: target.pad, bos, eos: target.eos })
+        let bos = target
+            .bos
+            .or_else(|| self.target.id(special::BOS_TOKEN))
+            .unwrap_or(target.pad);
+        Ok(SpecialIds {
+            pad: target.pad,
+            bos,
+            eos: target.eos,
+        })
     }
 
     /// Returns whether both sides share one vocabulary.

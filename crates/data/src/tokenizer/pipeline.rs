@@ -13,19 +13,25 @@ use crate::special::UNK;
 
 /// Normalises the text without the added tokens that it contains.
 pub(super) fn normalize(tokenizer: &Tokenizer, text: &str) -> PreTokenizedString {
-    tokenizer.get_added_vocabulary().extract_and_normalize(tokenizer.get_normalizer(), text)
+    tokenizer
+        .get_added_vocabulary()
+        .extract_and_normalize(tokenizer.get_normalizer(), text)
 }
 
 /// The normalised text, in which added tokens are text like any other.
 pub(super) fn normalized(tokenizer: &Tokenizer, text: &str) -> Result<String> {
     let mut text = NormalizedString::from(text);
-    tokenizer.get_normalizer().map_or(Ok(()), |step| step.normalize(&mut text))?;
+    tokenizer
+        .get_normalizer()
+        .map_or(Ok(()), |step| step.normalize(&mut text))?;
     Ok(text.get().to_owned())
 }
 
 /// Divides a text into words.
 pub(super) fn split(tokenizer: &Tokenizer, text: &mut PreTokenizedString) -> Result<()> {
-    tokenizer.get_pre_tokenizer().map_or(Ok(()), |step| step.pre_tokenize(text))
+    tokenizer
+        .get_pre_tokenizer()
+        .map_or(Ok(()), |step| step.pre_tokenize(text))
 }
 
 /// The words of a normalised text, none of them empty.
@@ -39,19 +45,33 @@ pub(super) fn words(tokenizer: &Tokenizer, normalized: &str) -> Result<Vec<Strin
 
 /// The ids of words.
 pub(super) fn ids(tokenizer: &Tokenizer, mut words: PreTokenizedString) -> Result<Vec<u32>> {
-    tokenizer.get_model().tokenize_in_pretokenized(&mut words, None)?;
-    Ok(words.into_encoding(None, 0, OffsetType::None)?.get_ids().to_vec())
+    tokenizer
+        .get_model()
+        .tokenize_in_pretokenized(&mut words, None)?;
+    Ok(words
+        .into_encoding(None, 0, OffsetType::None)?
+        .get_ids()
+        .to_vec())
 }
 
 /// The text of each unknown token.
 pub(super) fn unknown(tokenizer: &Tokenizer, text: &str) -> Result<Vec<String>> {
     let mut words = normalize(tokenizer, text);
     split(tokenizer, &mut words)?;
-    tokenizer.get_model().tokenize_in_pretokenized(&mut words, None)?;
+    tokenizer
+        .get_model()
+        .tokenize_in_pretokenized(&mut words, None)?;
     let tokens = words.into_encoding(None, 0, OffsetType::Byte)?;
-    let unknown = tokens.get_ids().iter().zip(tokens.get_offsets()).filter(|(id, _)| **id == UNK);
+    let unknown = tokens
+        .get_ids()
+        .iter()
+        .zip(tokens.get_offsets())
+        .filter(|(id, _)| **id == UNK);
     let text = |(_, &(start, end)): (_, &(usize, usize))| text.get(start..end).unwrap_or_default();
-    Ok(unknown.map(text).map(|text| text.trim().to_owned()).collect())
+    Ok(unknown
+        .map(text)
+        .map(|text| text.trim().to_owned())
+        .collect())
 }
 
 /// The text of ids without special tokens, with the next of `copies` for each unknown token.
@@ -63,7 +83,9 @@ pub(super) fn decode_copying(
     let (special, mut copies) = (tokenizer.get_added_vocabulary(), copies.iter().cloned());
     let token = |&id: &u32| match id {
         UNK => copies.next(),
-        _ => tokenizer.id_to_token(id).filter(|token| !special.is_special_token(token)),
+        _ => tokenizer
+            .id_to_token(id)
+            .filter(|token| !special.is_special_token(token)),
     };
     let tokens: Vec<String> = ids.iter().filter_map(token).collect();
     match tokenizer.get_decoder() {

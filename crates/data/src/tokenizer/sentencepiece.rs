@@ -44,7 +44,15 @@ impl SentencePieceTokenizer {
         let tokens = by_id(&ids).map_err(invalid)?;
         let special = special_ids(&ids, &parsed).map_err(invalid)?;
         let languages = languages(&ids, &parsed);
-        Ok(Self { model: parsed, model_bytes: model, vocab_bytes, ids, tokens, languages, special })
+        Ok(Self {
+            model: parsed,
+            model_bytes: model,
+            vocab_bytes,
+            ids,
+            tokens,
+            languages,
+            special,
+        })
     }
 
     pub fn files(&self) -> TokenizerFiles {
@@ -74,25 +82,38 @@ impl SentencePieceTokenizer {
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let (language, text) = self.language(text);
         let pieces = self.model.encode_pieces(text);
-        language.into_iter().chain(pieces.iter().map(|piece| self.id_of(piece))).collect()
+        language
+            .into_iter()
+            .chain(pieces.iter().map(|piece| self.id_of(piece)))
+            .collect()
     }
 
     /// The pieces of `text` without a token.
     pub fn unknown_texts(&self, text: &str) -> Vec<String> {
         let pieces = self.model.encode_pieces(self.language(text).1);
-        let unknown = pieces.iter().filter(|piece| self.id_of(piece) == self.special.unk);
-        unknown.map(|piece| piece.replace(SPACE, " ").trim().to_owned()).collect()
+        let unknown = pieces
+            .iter()
+            .filter(|piece| self.id_of(piece) == self.special.unk);
+        unknown
+            .map(|piece| piece.replace(SPACE, " ").trim().to_owned())
+            .collect()
     }
 
     /// The id of a piece of a text.
     fn id_of(&self, piece: &str) -> u32 {
-        let id = self.id(piece).filter(|&id| !self.is_special(id) && !is_language(piece));
-        id.filter(|id| !self.languages.contains(id)).unwrap_or(self.special.unk)
+        let id = self
+            .id(piece)
+            .filter(|&id| !self.is_special(id) && !is_language(piece));
+        id.filter(|id| !self.languages.contains(id))
+            .unwrap_or(self.special.unk)
     }
 
     /// The id of the target language that `text` begins with, and the rest of it.
     fn language<'a>(&self, text: &'a str) -> (Option<u32>, &'a str) {
-        let end = text.strip_prefix(">>").and_then(|rest| rest.find("<<")).map(|at| at + 4);
+        let end = text
+            .strip_prefix(">>")
+            .and_then(|rest| rest.find("<<"))
+            .map(|at| at + 4);
         let tag = end.and_then(|end| Some((self.id(&text[..end])?, &text[end..])));
         tag.map_or((None, text), |(id, rest)| (Some(id), rest))
     }
@@ -105,19 +126,35 @@ impl SentencePieceTokenizer {
     /// The id of the token that names the language `code` as the first token of its side.
     pub fn language_token(&self, code: &str) -> Option<u32> {
         let ids = [self.id(&format!("__{code}__")), self.id(code)];
-        ids.into_iter().flatten().find(|id| self.languages.contains(id))
+        ids.into_iter()
+            .flatten()
+            .find(|id| self.languages.contains(id))
     }
 
     /// The codes that [`language_token`](Self::language_token) knows, in the order of their ids.
     pub fn language_codes(&self) -> Vec<String> {
-        let named = (0..).zip(&self.tokens).filter(|(id, _)| self.languages.contains(id));
-        let bare = |token: &str| token.strip_prefix("__")?.strip_suffix("__").map(str::to_owned);
-        named.map(|(_, token)| bare(token).unwrap_or_else(|| token.clone())).collect()
+        let named = (0..)
+            .zip(&self.tokens)
+            .filter(|(id, _)| self.languages.contains(id));
+        let bare = |token: &str| {
+            token
+                .strip_prefix("__")?
+                .strip_suffix("__")
+                .map(str::to_owned)
+        };
+        named
+            .map(|(_, token)| bare(token).unwrap_or_else(|| token.clone()))
+            .collect()
     }
 
     /// The codes that [`target_tag`](Self::target_tag) knows, in the order of their ids.
     pub fn target_tags(&self) -> Vec<String> {
-        let code = |token: &String| token.strip_prefix(">>")?.strip_suffix("<<").map(str::to_owned);
+        let code = |token: &String| {
+            token
+                .strip_prefix(">>")?
+                .strip_suffix("<<")
+                .map(str::to_owned)
+        };
         self.tokens.iter().filter_map(code).collect()
     }
 
@@ -158,14 +195,18 @@ fn by_id(ids: &HashMap<String, u32>) -> Result<Vec<String>, String> {
     // An embedding table has a row for every id up to the highest.
     if size > 2 * ids.len() {
         let (highest, count) = (size - 1, ids.len());
-        return Err(format!("the highest id is {highest}, but there are only {count} tokens"));
+        return Err(format!(
+            "the highest id is {highest}, but there are only {count} tokens"
+        ));
     }
     let mut tokens = vec![String::new(); size];
     for (token, &id) in ids {
         let slot = &mut tokens[id as usize];
         if !slot.is_empty() {
             let (one, other) = (token.min(slot), token.max(slot));
-            return Err(format!("the tokens {one:?} and {other:?} both have the id {id}"));
+            return Err(format!(
+                "the tokens {one:?} and {other:?} both have the id {id}"
+            ));
         }
         slot.clone_from(token);
     }
@@ -175,9 +216,13 @@ fn by_id(ids: &HashMap<String, u32>) -> Result<Vec<String>, String> {
 /// The ids of the tokens of `ids` that name languages as in M2M100 and NLLB, and are not pieces of
 /// `model`.
 fn languages(ids: &HashMap<String, u32>, model: &SentencePiece) -> HashSet<u32> {
-    let pieces: HashSet<&str> = (0..model.len() as u32).filter_map(|id| model.piece(id)).collect();
+    let pieces: HashSet<&str> = (0..model.len() as u32)
+        .filter_map(|id| model.piece(id))
+        .collect();
     let is_named = |token: &str| {
-        let m2m100 = token.strip_prefix("__").and_then(|rest| rest.strip_suffix("__"));
+        let m2m100 = token
+            .strip_prefix("__")
+            .and_then(|rest| rest.strip_suffix("__"));
         let nllb = token.split_once('_').filter(|(language, script)| {
             language.len() == 3
                 && script.len() == 4
@@ -185,7 +230,9 @@ fn languages(ids: &HashMap<String, u32>, model: &SentencePiece) -> HashSet<u32> 
         });
         m2m100.is_some_and(|code| !code.is_empty()) || nllb.is_some()
     };
-    let named = ids.iter().filter(|(token, _)| is_named(token) && !pieces.contains(&token[..]));
+    let named = ids
+        .iter()
+        .filter(|(token, _)| is_named(token) && !pieces.contains(&token[..]));
     named.map(|(_, &id)| id).collect()
 }
 
@@ -201,7 +248,10 @@ fn special_ids(
 ) -> Result<TokenizerSpecialIds, String> {
     let named = |id: Option<u32>| id.and_then(|id| model.piece(id));
     let find = |names: [Option<&str>; 3]| {
-        let id = names.into_iter().flatten().find_map(|name| ids.get(name).copied());
+        let id = names
+            .into_iter()
+            .flatten()
+            .find_map(|name| ids.get(name).copied());
         id.ok_or_else(|| format!("it has no token {}", names[0].unwrap_or_default()))
     };
     Ok(TokenizerSpecialIds {

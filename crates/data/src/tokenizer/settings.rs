@@ -59,7 +59,10 @@ pub(super) const FIXED_TOKENS: usize = special::TOKENS.len() + 256;
 impl TokenizerSettings {
     /// Settings for a joint BPE vocabulary of `vocab_size` tokens.
     pub fn bpe(vocab_size: usize) -> Self {
-        Self { vocab_size, ..Self::default() }
+        Self {
+            vocab_size,
+            ..Self::default()
+        }
     }
 
     /// Checks that every setting is in its range.

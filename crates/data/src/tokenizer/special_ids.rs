@@ -17,7 +17,11 @@ pub struct SpecialIds {
 
 impl SpecialIds {
     /// The ids of [`special`], which every tokeniser that is trained here has.
-    pub const OURS: Self = Self { pad: special::PAD, bos: special::BOS, eos: special::EOS };
+    pub const OURS: Self = Self {
+        pad: special::PAD,
+        bos: special::BOS,
+        eos: special::EOS,
+    };
 }
 
 impl Default for SpecialIds {
@@ -42,8 +46,12 @@ pub struct TokenizerSpecialIds {
 
 impl TokenizerSpecialIds {
     /// The ids of [`special`], which every `tokenizer.json` has.
-    pub const OURS: Self =
-        Self { pad: special::PAD, bos: Some(special::BOS), eos: special::EOS, unk: special::UNK };
+    pub const OURS: Self = Self {
+        pad: special::PAD,
+        bos: Some(special::BOS),
+        eos: special::EOS,
+        unk: special::UNK,
+    };
 }
 
 /// The contents of the files of a tokeniser.

@@ -32,7 +32,10 @@ impl TokenizerTrainer {
     /// Returns the errors of [`TokenizerSettings::validate`].
     pub fn new(settings: TokenizerSettings) -> Result<Self> {
         settings.validate()?;
-        Ok(Self { sample: Sample::new(settings.max_training_chars), settings })
+        Ok(Self {
+            sample: Sample::new(settings.max_training_chars),
+            settings,
+        })
     }
 
     /// Adds one line of text. If the text is longer than the limit, the number of the line decides
@@ -57,15 +60,31 @@ impl TokenizerTrainer {
         let settings = &self.settings;
         let pipeline = empty(settings)?;
         let room = settings.vocab_size - FIXED_TOKENS;
-        let words =
-            count_words(&pipeline, &self.sample.into_lines(), settings.character_coverage, room)?;
+        let words = count_words(
+            &pipeline,
+            &self.sample.into_lines(),
+            settings.character_coverage,
+            room,
+        )?;
         let (asked, longest) = (settings.vocab_size, MAX_PIECE_CHARS);
-        let learnt = bpe::learn(&words.counts, fixed_tokens(), &words.alphabet, asked, longest);
-        let (model, possible) = (bpe_json(&learnt.tokens, &learnt.merges), learnt.tokens.len());
+        let learnt = bpe::learn(
+            &words.counts,
+            fixed_tokens(),
+            &words.alphabet,
+            asked,
+            longest,
+        );
+        let (model, possible) = (
+            bpe_json(&learnt.tokens, &learnt.merges),
+            learnt.tokens.len(),
+        );
         if possible < asked && !settings.allow_smaller {
             return Err(TokenizerError::VocabularyTooLarge { asked, possible }.into());
         }
-        Ok(Tokenizer { tells_rule: true, ..Tokenizer::wrap(parse(document(model, settings))?) })
+        Ok(Tokenizer {
+            tells_rule: true,
+            ..Tokenizer::wrap(parse(document(model, settings))?)
+        })
     }
 }
 
@@ -79,7 +98,9 @@ impl Tokenizer {
         settings: &TokenizerSettings,
     ) -> Result<Self> {
         let mut trainer = TokenizerTrainer::new(settings.clone())?;
-        lines.into_iter().for_each(|line| trainer.feed(line.as_ref()));
+        lines
+            .into_iter()
+            .for_each(|line| trainer.feed(line.as_ref()));
         trainer.train()
     }
 }
@@ -101,8 +122,10 @@ fn count_words(
     coverage: f64,
     max_alphabet: usize,
 ) -> Result<Words> {
-    let parts: Vec<_> =
-        lines.par_chunks(4096).map(|chunk| count_chunk(pipeline, chunk)).collect::<Result<_>>()?;
+    let parts: Vec<_> = lines
+        .par_chunks(4096)
+        .map(|chunk| count_chunk(pipeline, chunk))
+        .collect::<Result<_>>()?;
     let counts = summed(parts.into_iter().flatten());
     let alphabet = alphabet(&counts, coverage, max_alphabet);
     if alphabet.is_empty() {
@@ -142,7 +165,8 @@ fn summed(counts: impl Iterator<Item = (String, u64)>) -> Vec<(String, u64)> {
 fn alphabet(words: &[(String, u64)], coverage: f64, most: usize) -> Vec<char> {
     let mut counts: HashMap<char, u64> = HashMap::new();
     for (word, count) in words {
-        word.chars().for_each(|c| *counts.entry(c).or_default() += count);
+        word.chars()
+            .for_each(|c| *counts.entry(c).or_default() += count);
     }
     let total: u64 = counts.values().sum();
     let mut by_count: Vec<_> = counts.into_iter().collect();
@@ -200,7 +224,14 @@ impl Sample {
     pub fn new(limit: usize) -> Self {
         let ranks = generator("tokenizer sample", 0, 0);
         let dropped = (u64::MAX, u64::MAX);
-        Self { rows: BTreeMap::new(), chars: 0, limit, ranks, seen: 0, dropped }
+        Self {
+            rows: BTreeMap::new(),
+            chars: 0,
+            limit,
+            ranks,
+            seen: 0,
+            dropped,
+        }
     }
 
     /// Offers the next row, which is kept if its rank is among the lowest.
@@ -242,7 +273,10 @@ mod tests {
 
     #[test]
     fn a_short_text_is_kept_whole_and_in_order() {
-        assert_eq!(sampled(10, 50), (0..10).map(|i| format!("{i:05}")).collect::<Vec<_>>());
+        assert_eq!(
+            sampled(10, 50),
+            (0..10).map(|i| format!("{i:05}")).collect::<Vec<_>>()
+        );
     }
 
     #[test]
@@ -254,7 +288,10 @@ mod tests {
         let mut counts = [0; 10];
         lines.iter().for_each(|line| counts[tenth(line)] += 1);
         // 100 of 10,000 fall into tenths as (10 ± 3); four deviations are allowed.
-        assert!(counts.iter().all(|count| (1..=22).contains(count)), "{counts:?}");
+        assert!(
+            counts.iter().all(|count| (1..=22).contains(count)),
+            "{counts:?}"
+        );
     }
 
     #[test]
@@ -276,14 +313,19 @@ mod tests {
             let lines = sample.into_lines();
             let first = lines.iter().filter(|line| line.starts_with('0')).count();
             let expected = lines.len() as f64 / period as f64;
-            assert!((first as f64 - expected).abs() < 4.0 * expected.sqrt(), "{period}: {first}");
+            assert!(
+                (first as f64 - expected).abs() < 4.0 * expected.sqrt(),
+                "{period}: {first}"
+            );
         }
     }
 
     #[test]
     fn one_row_is_always_kept() {
         let mut sample = Sample::new(3);
-        ["longer than three", "also longer"].iter().for_each(|line| sample.push(&[line]));
+        ["longer than three", "also longer"]
+            .iter()
+            .for_each(|line| sample.push(&[line]));
         assert_eq!(sample.into_lines().len(), 1);
     }
 }

@@ -28,7 +28,10 @@ impl WordCache {
             json!([parts.0, parts.1, tokenizer.get_added_vocabulary()])
         };
         let is_of = |split_digits| {
-            let settings = TokenizerSettings { split_digits, ..TokenizerSettings::default() };
+            let settings = TokenizerSettings {
+                split_digits,
+                ..TokenizerSettings::default()
+            };
             layout::empty(&settings).is_ok_and(|empty| form(&empty) == form(tokenizer))
         };
         (is_of(false) || is_of(true)).then(Self::default)
@@ -54,10 +57,18 @@ impl WordCache {
         let encoded = encode_all(texts, of_word, &encode);
         let room = MOST_WORDS.saturating_sub(known.len());
         drop(known);
-        let new = new.into_iter().filter(|(word, _)| word.len() <= LONGEST).take(room);
-        let new: Vec<_> = new.filter_map(|(word, ids)| Some((word.into(), ids?.into()))).collect();
+        let new = new
+            .into_iter()
+            .filter(|(word, _)| word.len() <= LONGEST)
+            .take(room);
+        let new: Vec<_> = new
+            .filter_map(|(word, ids)| Some((word.into(), ids?.into())))
+            .collect();
         if !new.is_empty() {
-            self.0.write().unwrap_or_else(PoisonError::into_inner).extend(new);
+            self.0
+                .write()
+                .unwrap_or_else(PoisonError::into_inner)
+                .extend(new);
         }
         encoded
     }
@@ -79,7 +90,10 @@ fn encode_all<'a, S: AsRef<str>>(
         }
         let mut ids = Vec::with_capacity(text.len() / 3);
         let words = text.split(' ').filter(|word| !word.is_empty());
-        words.into_iter().try_for_each(|word| of_word(&mut ids, word)).map(|()| ids)
+        words
+            .into_iter()
+            .try_for_each(|word| of_word(&mut ids, word))
+            .map(|()| ids)
     };
     texts.iter().map(ids).collect()
 }

@@ -11,18 +11,30 @@ use proptest::prelude::*;
 
 /// Pairs of the given lengths; every id says which pair it belongs to.
 fn corpus(lengths: &[(usize, usize)]) -> Arc<TokenizedCorpus> {
-    let pairs: Vec<_> =
-        (4..).zip(lengths).map(|(id, &(s, t))| (vec![id; s], vec![id; t])).collect();
+    let pairs: Vec<_> = (4..)
+        .zip(lengths)
+        .map(|(id, &(s, t))| (vec![id; s], vec![id; t]))
+        .collect();
     Arc::new(TokenizedCorpus::from_pairs(&pairs))
 }
 
 fn sampler(lengths: &[(usize, usize)], budget: usize) -> BatchSampler {
-    BatchSampler::new(corpus(lengths), SamplerSettings { budget, ..Default::default() }).unwrap()
+    BatchSampler::new(
+        corpus(lengths),
+        SamplerSettings {
+            budget,
+            ..Default::default()
+        },
+    )
+    .unwrap()
 }
 
 /// The pairs of each batch of `plan`.
 fn rows(plan: &EpochPlan) -> Vec<Vec<u32>> {
-    plan.batches().iter().map(|rows| rows.pairs.clone()).collect()
+    plan.batches()
+        .iter()
+        .map(|rows| rows.pairs.clone())
+        .collect()
 }
 
 /// The pairs of each batch of an epoch with the sampler's own seed.
@@ -33,17 +45,25 @@ fn rows_of(sampler: &BatchSampler, epoch: u64) -> Vec<Vec<u32>> {
 }
 
 fn varied(count: usize) -> Vec<(usize, usize)> {
-    (0..count).map(|i| (1 + i * 7 % 19, 1 + i * 5 % 17)).collect()
+    (0..count)
+        .map(|i| (1 + i * 7 % 19, 1 + i * 5 % 17))
+        .collect()
 }
 
 #[test]
 fn the_target_is_shifted_once_and_rows_end_in_padding() {
-    let batch = Batch::new(vec![8, 9], &[(vec![5, 6, 7], vec![5]), (vec![5], vec![6, 7])]);
+    let batch = Batch::new(
+        vec![8, 9],
+        &[(vec![5, 6, 7], vec![5]), (vec![5], vec![6, 7])],
+    );
     assert_eq!((batch.batch, batch.source_len, batch.target_len), (2, 4, 3));
     assert_eq!(batch.source, [5, 6, 7, 2, 5, 2, 0, 0]);
     assert_eq!(batch.target_input, [1, 5, 0, 1, 6, 7]);
     assert_eq!(batch.target_output, [5, 2, 0, 6, 7, 2]);
-    assert_eq!((&batch.source_lengths[..], &batch.target_lengths[..]), (&[4, 2][..], &[2, 3][..]));
+    assert_eq!(
+        (&batch.source_lengths[..], &batch.target_lengths[..]),
+        (&[4, 2][..], &[2, 3][..])
+    );
     assert_eq!((batch.source_tokens, batch.target_tokens), (6, 5));
     assert_eq!(batch.pairs, [8, 9]);
 }
@@ -51,15 +71,25 @@ fn the_target_is_shifted_once_and_rows_end_in_padding() {
 /// `</s>` is 0, as in models that come from Marian, whose padding, the last id, opens targets.
 #[test]
 fn special_ids_are_those_of_the_model() {
-    let special = SpecialIds { pad: 9, bos: 9, eos: 0 };
+    let special = SpecialIds {
+        pad: 9,
+        bos: 9,
+        eos: 0,
+    };
     let rows = [(vec![5, 6], vec![7]), (vec![5], vec![1, 2])];
     let batch = Batch::with_special_ids(vec![0, 1], &rows, 1, special);
     assert_eq!(batch.source, [5, 6, 0, 5, 0, 9]);
     assert_eq!(batch.target_input, [9, 7, 9, 9, 1, 2]);
     assert_eq!(batch.target_output, [7, 0, 9, 1, 2, 0]);
-    let settings = SamplerSettings { special, ..Default::default() };
+    let settings = SamplerSettings {
+        special,
+        ..Default::default()
+    };
     let corpus = Arc::new(TokenizedCorpus::from_pairs(&rows));
-    let planned = BatchSampler::new(corpus, settings).unwrap().batch(&[0, 1]).unwrap();
+    let planned = BatchSampler::new(corpus, settings)
+        .unwrap()
+        .batch(&[0, 1])
+        .unwrap();
     assert_eq!(planned, batch);
 }
 
@@ -117,15 +147,32 @@ proptest! {
 #[test]
 fn padding_to_a_multiple_leaves_few_shapes() {
     let shapes = |multiple| {
-        let settings = SamplerSettings { budget: 512, multiple, ..Default::default() };
+        let settings = SamplerSettings {
+            budget: 512,
+            multiple,
+            ..Default::default()
+        };
         let sampler = BatchSampler::new(corpus(&varied(3000)), settings).unwrap();
-        let batches = rows_of(&sampler, 0).into_iter().map(|pairs| sampler.batch(&pairs).unwrap());
-        let shapes: Vec<_> = batches.map(|b| (b.batch, b.source_len, b.target_len)).collect();
-        (shapes.iter().collect::<std::collections::HashSet<_>>().len(), shapes.len())
+        let batches = rows_of(&sampler, 0)
+            .into_iter()
+            .map(|pairs| sampler.batch(&pairs).unwrap());
+        let shapes: Vec<_> = batches
+            .map(|b| (b.batch, b.source_len, b.target_len))
+            .collect();
+        (
+            shapes
+                .iter()
+                .collect::<std::collections::HashSet<_>>()
+                .len(),
+            shapes.len(),
+        )
     };
     let (exact, batches) = shapes(1);
     let (rounded, _) = shapes(8);
-    assert!(rounded * 4 < exact, "{rounded} and {exact} shapes in {batches} batches");
+    assert!(
+        rounded * 4 < exact,
+        "{rounded} and {exact} shapes in {batches} batches"
+    );
 }
 
 #[test]
@@ -155,9 +202,19 @@ fn epochs_differ_in_order_and_in_company_and_seeds_differ_too() {
         batches.sort_unstable();
         batches
     };
-    assert_eq!(sampler.window(1, 0, 0).unwrap(), sampler.window(1, 0, 0).unwrap());
-    assert_ne!(sampler.window(1, 0, 0).unwrap(), sampler.window(1, 1, 0).unwrap());
-    assert_ne!(company(1, 0), company(1, 1), "the same sentences must not always meet");
+    assert_eq!(
+        sampler.window(1, 0, 0).unwrap(),
+        sampler.window(1, 0, 0).unwrap()
+    );
+    assert_ne!(
+        sampler.window(1, 0, 0).unwrap(),
+        sampler.window(1, 1, 0).unwrap()
+    );
+    assert_ne!(
+        company(1, 0),
+        company(1, 1),
+        "the same sentences must not always meet"
+    );
     assert_ne!(company(1, 0), company(2, 0));
 }
 
@@ -191,7 +248,11 @@ fn epochs_follow_one_another_and_say_where_they_end() {
 
 /// A sampler that plans 3,000 pairs in windows of at most 1,000: three of four blocks each.
 fn windowed() -> BatchSampler {
-    let settings = SamplerSettings { budget: 400, window: 1000, ..Default::default() };
+    let settings = SamplerSettings {
+        budget: 400,
+        window: 1000,
+        ..Default::default()
+    };
     BatchSampler::new(corpus(&varied(3000)), settings).unwrap()
 }
 
@@ -201,11 +262,18 @@ fn no_batch_of_a_window_has_more_columns_than_the_most() {
     assert!(sampler.windows() > 1);
     let count = sampler.batches_in(sampler.start().seed, 0).unwrap() as usize;
     let columns = |update: &PlannedUpdate| {
-        let Batch { source_len, target_len, .. } = update.batches[0];
+        let Batch {
+            source_len,
+            target_len,
+            ..
+        } = update.batches[0];
         [source_len, target_len]
     };
     let epoch = taken(&sampler, sampler.start(), count);
-    let most = epoch.iter().map(columns).reduce(|[a, b], [c, d]| [a.max(c), b.max(d)]);
+    let most = epoch
+        .iter()
+        .map(columns)
+        .reduce(|[a, b], [c, d]| [a.max(c), b.max(d)]);
     assert_eq!(most, Some(sampler.most_columns()));
 }
 
@@ -223,7 +291,10 @@ fn a_large_corpus_is_planned_in_windows_that_together_have_every_pair_once() {
     // A window has blocks of the whole corpus, and other ones in each epoch.
     let blocks = |epoch| {
         let pairs = rows(&sampler.window(1, epoch, 0).unwrap()).concat();
-        pairs.into_iter().map(|pair| pair / 256).collect::<BTreeSet<_>>()
+        pairs
+            .into_iter()
+            .map(|pair| pair / 256)
+            .collect::<BTreeSet<_>>()
     };
     assert_eq!(blocks(0).len(), 4);
     assert!((1..9).any(|epoch| blocks(epoch) != blocks(0)));
@@ -246,11 +317,19 @@ fn a_run_over_windows_resumes_anywhere_as_if_it_had_not_stopped() {
     }
     // Each of two processes reads its half of every update.
     let of = |number| {
-        let updates = sampler.updates(sampler.start(), 2, Rank { number, count: 2 }).unwrap();
-        updates.take(count / 2).map(|update| update.unwrap().batches).collect::<Vec<_>>()
+        let updates = sampler
+            .updates(sampler.start(), 2, Rank { number, count: 2 })
+            .unwrap();
+        updates
+            .take(count / 2)
+            .map(|update| update.unwrap().batches)
+            .collect::<Vec<_>>()
     };
     for ((first, second), both) in of(0).iter().zip(of(1)).zip(whole.chunks(2)) {
-        assert_eq!([&first[0], &second[0]], [&both[0].batches[0], &both[1].batches[0]]);
+        assert_eq!(
+            [&first[0], &second[0]],
+            [&both[0].batches[0], &both[1].batches[0]]
+        );
     }
 }
 
@@ -258,14 +337,22 @@ fn a_run_over_windows_resumes_anywhere_as_if_it_had_not_stopped() {
 /// and 1.
 fn mixture() -> BatchSampler {
     let part = |count: usize, id: u32| {
-        let pairs: Vec<_> =
-            (0..count).map(|i| (vec![id; 1 + i % 7], vec![id; 1 + i % 5])).collect();
+        let pairs: Vec<_> = (0..count)
+            .map(|i| (vec![id; 1 + i % 7], vec![id; 1 + i % 5]))
+            .collect();
         TokenizedCorpus::from_pairs(&pairs)
     };
     let parts = [(60, 4, 1.0), (30, 5, 2.0), (10, 6, 1.0)];
     let parts = parts.map(|(count, id, weight)| (part(count, id), weight));
     let corpus = Arc::new(TokenizedCorpus::mixed(parts.into()));
-    BatchSampler::new(corpus, SamplerSettings { budget: 64, ..Default::default() }).unwrap()
+    BatchSampler::new(
+        corpus,
+        SamplerSettings {
+            budget: 64,
+            ..Default::default()
+        },
+    )
+    .unwrap()
 }
 
 #[test]
@@ -285,7 +372,10 @@ fn an_epoch_of_a_mixture_has_the_proportions_of_its_weights() {
     }
     // 150 of 60 pairs, 300 of 30 and 150 of 10: no pair comes again before all others of its corpus
     // came.
-    assert!(times[..60].iter().all(|&count| count == 2 || count == 3), "{times:?}");
+    assert!(
+        times[..60].iter().all(|&count| count == 2 || count == 3),
+        "{times:?}"
+    );
     assert!(times[60..90].iter().all(|&count| count == 10), "{times:?}");
     assert!(times[90..].iter().all(|&count| count == 15), "{times:?}");
 }
@@ -315,5 +405,8 @@ fn from(sampler: &BatchSampler, state: SamplerState) -> UpdateStream {
 }
 
 fn taken(sampler: &BatchSampler, state: SamplerState, count: usize) -> Vec<PlannedUpdate> {
-    from(sampler, state).take(count).map(Result::unwrap).collect()
+    from(sampler, state)
+        .take(count)
+        .map(Result::unwrap)
+        .collect()
 }

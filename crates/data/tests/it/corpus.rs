@@ -11,11 +11,19 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 fn lines(bytes: &[u8], policy: Utf8Policy) -> Vec<(u64, String, bool)> {
     let reader = LineReader::from_reader("test", Cursor::new(bytes.to_vec()), policy).unwrap();
-    reader.map(|line| line.map(|line| (line.number, line.text, line.valid)).unwrap()).collect()
+    reader
+        .map(|line| {
+            line.map(|line| (line.number, line.text, line.valid))
+                .unwrap()
+        })
+        .collect()
 }
 
 fn texts(bytes: &[u8]) -> Vec<String> {
-    lines(bytes, Utf8Policy::Error).into_iter().map(|line| line.1).collect()
+    lines(bytes, Utf8Policy::Error)
+        .into_iter()
+        .map(|line| line.1)
+        .collect()
 }
 
 fn gzip(text: &[u8]) -> Vec<u8> {
@@ -30,7 +38,10 @@ fn zstd(text: &[u8]) -> Vec<u8> {
 
 #[test]
 fn line_ends_of_both_kinds_and_a_byte_order_mark_are_not_text() {
-    assert_eq!(texts("\u{feff}eins\r\nzwei\ndrei".as_bytes()), ["eins", "zwei", "drei"]);
+    assert_eq!(
+        texts("\u{feff}eins\r\nzwei\ndrei".as_bytes()),
+        ["eins", "zwei", "drei"]
+    );
 }
 
 #[test]
@@ -44,7 +55,10 @@ fn a_blank_line_is_a_line_and_a_final_line_end_adds_none() {
 fn only_line_feeds_end_lines_where_there_are_any() {
     // U+2028, form feeds and lone carriage returns occur inside sentences of real corpora; wc -l
     // does not count them.
-    assert_eq!(texts("a\u{2028}b\u{c}c\rd\ne".as_bytes()), ["a\u{2028}b\u{c}c\rd", "e"]);
+    assert_eq!(
+        texts("a\u{2028}b\u{c}c\rd\ne".as_bytes()),
+        ["a\u{2028}b\u{c}c\rd", "e"]
+    );
     // Without any, carriage returns do, as in old Macintosh files and in spreadsheets' exports.
     for (text, expected) in [
         ("eins\rzwei\rdrei", vec!["eins", "zwei", "drei"]),
@@ -61,7 +75,10 @@ fn only_line_feeds_end_lines_where_there_are_any() {
 
 #[test]
 fn control_characters_are_read_as_they_are() {
-    assert_eq!(texts(b"Ein Tag\0 und ein\x07 Jahr\n"), ["Ein Tag\0 und ein\u{7} Jahr"]);
+    assert_eq!(
+        texts(b"Ein Tag\0 und ein\x07 Jahr\n"),
+        ["Ein Tag\0 und ein\u{7} Jahr"]
+    );
 }
 
 #[test]
@@ -87,8 +104,17 @@ fn compression_is_told_by_content_and_may_come_in_parts() {
 fn zeros_behind_members_of_gzip_are_padding() {
     let zeros = |count| vec![0; count];
     for [between, behind] in [[0, 1], [0, 70_000], [512, 512], [65_536, 0]] {
-        let parts = [gzip(b"one\ntwo\n"), zeros(between), gzip(b"three\n"), zeros(behind)];
-        assert_eq!(texts(&parts.concat()), ["one", "two", "three"], "{between} {behind}");
+        let parts = [
+            gzip(b"one\ntwo\n"),
+            zeros(between),
+            gzip(b"three\n"),
+            zeros(behind),
+        ];
+        assert_eq!(
+            texts(&parts.concat()),
+            ["one", "two", "three"],
+            "{between} {behind}"
+        );
     }
 }
 
@@ -110,7 +136,10 @@ fn a_short_first_line_is_read_without_waiting_for_the_second() {
     // `(` and 0x1f begin the magic numbers of zstd and gzip.
     for line in ["Ja", "", "J", "(", "\u{1f}", "(\u{35}", "drei"] {
         let pieces = (line.to_owned() + "\n").into_bytes();
-        for pieces in [vec![pieces.clone()], pieces.iter().map(|&byte| vec![byte]).collect()] {
+        for pieces in [
+            vec![pieces.clone()],
+            pieces.iter().map(|&byte| vec![byte]).collect(),
+        ] {
             let mut pieces = pieces;
             // No reader has room for more than the four bytes that it looks at first.
             if pieces[0].len() > 4 {
@@ -140,12 +169,17 @@ fn compressed_text_that_comes_byte_by_byte_is_known_as_such() {
 fn skippable_zstd_frames_are_skipped() {
     // RFC 8878, 3.1.2: magic 0x184D2A50, length, content.
     let skippable = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, b'x', b'y', b'z'];
-    assert_eq!(texts(&[zstd(b"a\n"), skippable.to_vec(), zstd(b"b\n")].concat()), ["a", "b"]);
+    assert_eq!(
+        texts(&[zstd(b"a\n"), skippable.to_vec(), zstd(b"b\n")].concat()),
+        ["a", "b"]
+    );
 }
 
 #[test]
 fn large_compressed_text_survives_unchanged() {
-    let text: String = (0..50_000).map(|i| format!("line {} {}\n", i, i * 31 % 977)).collect();
+    let text: String = (0..50_000)
+        .map(|i| format!("line {} {}\n", i, i * 31 % 977))
+        .collect();
     for bytes in [gzip(text.as_bytes()), zstd(text.as_bytes())] {
         assert_eq!(texts(&bytes).join("\n") + "\n", text);
     }
@@ -169,7 +203,10 @@ fn two_files_and_a_tsv_give_the_same_pairs() {
     };
     let pairs = read(&CorpusPaths::pair(source, target));
     assert_eq!(pairs, read(&CorpusPaths::tsv(tsv)));
-    assert_eq!((pairs[1].line, &*pairs[1].source, &*pairs[1].target), (2, "zwei", "two"));
+    assert_eq!(
+        (pairs[1].line, &*pairs[1].source, &*pairs[1].target),
+        (2, "zwei", "two")
+    );
 }
 
 #[test]

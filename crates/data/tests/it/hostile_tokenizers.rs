@@ -8,14 +8,24 @@ use serde_json::{Value, json};
 
 /// A good file.
 fn good() -> Value {
-    let settings = TokenizerSettings { allow_smaller: true, ..TokenizerSettings::bpe(300) };
-    let text = ["the house stands in the street", "a dog and a girl", "das Haus, der Hund"];
+    let settings = TokenizerSettings {
+        allow_smaller: true,
+        ..TokenizerSettings::bpe(300)
+    };
+    let text = [
+        "the house stands in the street",
+        "a dog and a girl",
+        "das Haus, der Hund",
+    ];
     let tokenizer = Tokenizer::train(text.repeat(9), &settings).unwrap();
     serde_json::from_slice(&tokenizer.to_bytes()).unwrap()
 }
 
 fn load(json: &Value) -> Result<Tokenizer, DataError> {
-    Tokenizer::from_bytes(Path::new("model/tokenizer.json"), json.to_string().as_bytes())
+    Tokenizer::from_bytes(
+        Path::new("model/tokenizer.json"),
+        json.to_string().as_bytes(),
+    )
 }
 
 /// A good file with `value` at `pointer`.
@@ -66,8 +76,18 @@ fn a_precompiled_trie_of_one_unit_is_refused() {
     // Base64 of [4, 0, 0, 0] and one unit of zeros: every character is looked up behind the end.
     let step = json!({"type": "Precompiled", "precompiled_charsmap": "BAAAAAAAAAA="});
     let part = "normalizer (Precompiled)";
-    is_refused_at("/normalizer", step.clone(), part, &["outside of itself", "anew"]);
-    is_refused_at("/normalizer", sequence("normalizers", vec![step]), part, &["outside of itself"]);
+    is_refused_at(
+        "/normalizer",
+        step.clone(),
+        part,
+        &["outside of itself", "anew"],
+    );
+    is_refused_at(
+        "/normalizer",
+        sequence("normalizers", vec![step]),
+        part,
+        &["outside of itself"],
+    );
 }
 
 #[test]
@@ -79,7 +99,12 @@ fn a_precompiled_trie_that_claims_gigabytes_is_refused_without_them() {
         json!({"type": "Precompiled", "precompiled_charsmap": claim}),
         json!({"precompiled_charsmap": claim}),
     ] {
-        is_refused_at("/normalizer", step, "normalizer (Precompiled)", &["outside of itself"]);
+        is_refused_at(
+            "/normalizer",
+            step,
+            "normalizer (Precompiled)",
+            &["outside of itself"],
+        );
     }
 }
 
@@ -87,8 +112,18 @@ fn a_precompiled_trie_that_claims_gigabytes_is_refused_without_them() {
 fn words_of_no_characters_are_refused() {
     let step = json!({"type": "FixedLength", "length": 0});
     let part = "pre_tokenizer (FixedLength)";
-    is_refused_at("/pre_tokenizer", step.clone(), part, &["\"length\" to 1 or more"]);
-    is_refused_at("/pre_tokenizer", sequence("pretokenizers", vec![step]), part, &["length"]);
+    is_refused_at(
+        "/pre_tokenizer",
+        step.clone(),
+        part,
+        &["\"length\" to 1 or more"],
+    );
+    is_refused_at(
+        "/pre_tokenizer",
+        sequence("pretokenizers", vec![step]),
+        part,
+        &["length"],
+    );
     let one = json!({"type": "FixedLength", "length": 1});
     assert!(load(&with("/pre_tokenizer", one)).is_ok());
 }
@@ -108,18 +143,37 @@ fn a_strip_from_the_end_is_refused_whatever_its_type_is_called() {
         "type": "CTC", "pad_token": "<pad>", "word_delimiter_token": "|", "cleanup": false,
     });
     let strip = json!({"type": "Strip", "content": "H", "start": 0, "stop": 1});
-    for first in [json!({"type": "Fuse"}), json!({"type": "ByteFallback"}), ctc] {
+    for first in [
+        json!({"type": "Fuse"}),
+        json!({"type": "ByteFallback"}),
+        ctc,
+    ] {
         let steps = sequence("decoders", vec![first, strip.clone()]);
-        is_refused_at("/decoder", steps, "decoder (Strip)", &["strips 1 characters", "to 0"]);
+        is_refused_at(
+            "/decoder",
+            steps,
+            "decoder (Strip)",
+            &["strips 1 characters", "to 0"],
+        );
     }
 }
 
 #[test]
 fn a_pattern_that_matches_again_and_again_is_refused() {
     let pattern = r"(?<=\Ka)";
-    is_refused_at("/pre_tokenizer", split(pattern), "pre_tokenizer (Split)", &["\\K"]);
+    is_refused_at(
+        "/pre_tokenizer",
+        split(pattern),
+        "pre_tokenizer (Split)",
+        &["\\K"],
+    );
     let step = replace(regex(pattern), "");
-    is_refused_at("/normalizer", step.clone(), "normalizer (Replace)", &["\\K", "look-behind"]);
+    is_refused_at(
+        "/normalizer",
+        step.clone(),
+        "normalizer (Replace)",
+        &["\\K", "look-behind"],
+    );
     is_refused_at("/decoder", step, "decoder (Replace)", &["\\K"]);
 }
 
@@ -129,7 +183,12 @@ fn a_repetition_of_nothing_for_ever_is_refused() {
     let nested = r"(?:(?:(?:(?=a)\b){100}\b){100}\b){100}";
     for pattern in [endless, nested] {
         let part = "pre_tokenizer (Split)";
-        is_refused_at("/pre_tokenizer", split(pattern), part, &["rounds", "ask for fewer"]);
+        is_refused_at(
+            "/pre_tokenizer",
+            split(pattern),
+            part,
+            &["rounds", "ask for fewer"],
+        );
     }
     assert!(load(&with("/pre_tokenizer", split(r"\p{N}{1,3}|\x{20000}"))).is_ok());
 }
@@ -138,9 +197,19 @@ fn a_repetition_of_nothing_for_ever_is_refused() {
 fn steps_that_multiply_a_text_are_refused() {
     let parts = ["more than 4000 times as long"];
     let doubling = vec![replace(json!({"String": "a"}), "aa"); 40];
-    is_refused_at("/normalizer", sequence("normalizers", doubling), "normalizer", &parts);
+    is_refused_at(
+        "/normalizer",
+        sequence("normalizers", doubling),
+        "normalizer",
+        &parts,
+    );
     let bytes = vec![json!({"type": "ByteLevel"}); 40];
-    is_refused_at("/normalizer", sequence("normalizers", bytes), "normalizer", &parts);
+    is_refused_at(
+        "/normalizer",
+        sequence("normalizers", bytes),
+        "normalizer",
+        &parts,
+    );
     let long = json!({"type": "Prepend", "prepend": "▁".repeat(9000)});
     is_refused_at("/normalizer", long, "normalizer", &parts);
     let parts = ["more than 100 times as long"];
@@ -149,7 +218,12 @@ fn steps_that_multiply_a_text_are_refused() {
     let spaces = vec![json!({"type": "BPEDecoder", "suffix": ""}); 40];
     is_refused_at("/decoder", sequence("decoders", spaces), "decoder", &parts);
     let many = vec![json!({"type": "StripAccents"}); 1000];
-    is_refused_at("/normalizer", sequence("normalizers", many), "normalizer", &["100 steps"]);
+    is_refused_at(
+        "/normalizer",
+        sequence("normalizers", many),
+        "normalizer",
+        &["100 steps"],
+    );
 }
 
 #[test]
@@ -158,16 +232,28 @@ fn a_piece_that_overflows_the_stack_is_refused() {
     json["model"] = crate::unigram_of(&json["model"]);
     let vocab = json["model"]["vocab"].as_array_mut().unwrap();
     vocab.push(json!(["a".repeat(1_000_000), -9.0]));
-    is_refused(&json, "model (Unigram)", &["a piece has 1000000 bytes", "at most 1024"]);
+    is_refused(
+        &json,
+        "model (Unigram)",
+        &["a piece has 1000000 bytes", "at most 1024"],
+    );
     // The longest piece that is allowed can be loaded, copied and dropped on a thread of two
     // megabytes.
     let vocab = json["model"]["vocab"].as_array_mut().unwrap();
     vocab.last_mut().unwrap()[0] = "a".repeat(1024).into();
     let work = move || {
         let tokenizer = load(&json).unwrap();
-        assert_eq!(tokenizer.clone().decode(&tokenizer.encode("the dog")), "the dog");
+        assert_eq!(
+            tokenizer.clone().decode(&tokenizer.encode("the dog")),
+            "the dog"
+        );
     };
-    std::thread::Builder::new().stack_size(2 << 20).spawn(work).unwrap().join().unwrap();
+    std::thread::Builder::new()
+        .stack_size(2 << 20)
+        .spawn(work)
+        .unwrap()
+        .join()
+        .unwrap();
 }
 
 #[test]
@@ -182,7 +268,12 @@ fn words_whose_every_part_is_tried_are_refused() {
                "max_input_chars_per_word": chars, "vocab": vocab})
     };
     let parts = ["max_input_chars_per_word is 1000000000000", "at most 200"];
-    is_refused_at("/model", model(1_000_000_000_000), "model (WordPiece)", &parts);
+    is_refused_at(
+        "/model",
+        model(1_000_000_000_000),
+        "model (WordPiece)",
+        &parts,
+    );
     assert!(load(&with("/model", model(100))).is_ok());
 }
 
@@ -196,7 +287,12 @@ fn marks_of_subwords_that_cut_characters_or_multiply_text_are_refused() {
     is_refused(&json, "model (BPE)", &["\"ß\""]);
     for affix in ["continuing_subword_prefix", "end_of_word_suffix"] {
         let pointer = format!("/model/{affix}");
-        is_refused_at(&pointer, json!("#".repeat(65)), "model", &[affix, "at most 64"]);
+        is_refused_at(
+            &pointer,
+            json!("#".repeat(65)),
+            "model",
+            &[affix, "at most 64"],
+        );
     }
 }
 
@@ -205,8 +301,10 @@ fn with_added(tokens: &[(&str, [bool; 3])]) -> Value {
     let mut json = good();
     let added = json["added_tokens"].as_array_mut().unwrap();
     for (content, [lstrip, rstrip, normalized]) in tokens {
-        added.push(json!({"id": 9, "content": content, "single_word": false, "lstrip": lstrip,
-                          "rstrip": rstrip, "normalized": normalized, "special": false}));
+        added.push(
+            json!({"id": 9, "content": content, "single_word": false, "lstrip": lstrip,
+                          "rstrip": rstrip, "normalized": normalized, "special": false}),
+        );
     }
     json
 }
@@ -214,14 +312,22 @@ fn with_added(tokens: &[(&str, [bool; 3])]) -> Value {
 #[test]
 fn white_space_that_strips_white_space_is_refused() {
     let json = with_added(&[("A", [false, true, false]), (" ", [true, false, false])]);
-    is_refused(&json, "list of added_tokens", &["white space", "\"lstrip\" to false"]);
+    is_refused(
+        &json,
+        "list of added_tokens",
+        &["white space", "\"lstrip\" to false"],
+    );
 }
 
 #[test]
 fn an_added_token_of_which_nothing_is_left_is_refused() {
     // The normaliser takes control characters away.
     let json = with_added(&[("\u{1}", [false, false, true]), ("house", [false; 3])]);
-    is_refused(&json, "list of added_tokens", &["nothing is left", "\"normalized\" to false"]);
+    is_refused(
+        &json,
+        "list of added_tokens",
+        &["nothing is left", "\"normalized\" to false"],
+    );
     assert!(load(&with_added(&[("\u{1}", [false; 3])])).is_ok());
 }
 
@@ -236,11 +342,24 @@ fn added_tokens_that_fill_the_memory_are_refused() {
 fn problems_that_only_a_trial_finds_are_refused_by_their_part() {
     // An empty prefix makes the library lose count of its first character, on which the next step
     // trips.
-    let steps = vec![json!({"type": "Prepend", "prepend": ""}), json!({"type": "Lowercase"})];
+    let steps = vec![
+        json!({"type": "Prepend", "prepend": ""}),
+        json!({"type": "Lowercase"}),
+    ];
     let parts = ["fails on the text \"a\""];
-    is_refused_at("/normalizer", sequence("normalizers", steps), "normalizer", &parts);
+    is_refused_at(
+        "/normalizer",
+        sequence("normalizers", steps),
+        "normalizer",
+        &parts,
+    );
     let steps = vec![replace(regex("^"), "x"), json!({"type": "NFC"})];
-    is_refused_at("/normalizer", sequence("normalizers", steps), "normalizer", &parts);
+    is_refused_at(
+        "/normalizer",
+        sequence("normalizers", steps),
+        "normalizer",
+        &parts,
+    );
 }
 
 #[test]
@@ -255,7 +374,10 @@ fn a_file_whose_parsing_panics_is_invalid() {
             error,
             DataError::Tokenizer(TokenizerError::Invalid(..) | TokenizerError::Part { .. })
         );
-        assert!(typed && error.to_string().contains("model/tokenizer.json"), "{error:?}");
+        assert!(
+            typed && error.to_string().contains("model/tokenizer.json"),
+            "{error:?}"
+        );
     }
 }
 

@@ -22,7 +22,14 @@ fn unigram_of(model: &serde_json::Value) -> serde_json::Value {
     let vocab: Vec<(&String, f64)> = pieces
         .into_iter()
         .map(|(piece, id)| {
-            (piece, if id < 260 { 0.0 } else { -20.0 / piece.chars().count() as f64 })
+            (
+                piece,
+                if id < 260 {
+                    0.0
+                } else {
+                    -20.0 / piece.chars().count() as f64
+                },
+            )
         })
         .collect();
     serde_json::json!({"type": "Unigram", "unk_id": 3, "vocab": vocab, "byte_fallback": true})

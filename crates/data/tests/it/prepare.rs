@@ -20,8 +20,11 @@ impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (source, target) = (folder.path().join("s.txt"), folder.path().join("t.txt"));
-        let lines =
-            |text: &str| (0..300).map(|i| format!("{text} {} {}\n", i, i * 17)).collect::<String>();
+        let lines = |text: &str| {
+            (0..300)
+                .map(|i| format!("{text} {} {}\n", i, i * 17))
+                .collect::<String>()
+        };
         fs::write(&source, lines("das Haus Nummer")).unwrap();
         fs::write(&target, lines("the house number")).unwrap();
         let settings = PrepareSettings {
@@ -38,9 +41,13 @@ impl Bench {
     }
 
     fn cached(&self, end: &str) -> PathBuf {
-        let entries =
-            fs::read_dir(&self.settings.cache_dir).unwrap().map(|entry| entry.unwrap().path());
-        entries.into_iter().find(|path| path.to_str().unwrap().ends_with(end)).unwrap()
+        let entries = fs::read_dir(&self.settings.cache_dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        entries
+            .into_iter()
+            .find(|path| path.to_str().unwrap().ends_with(end))
+            .unwrap()
     }
 }
 
@@ -49,25 +56,39 @@ fn reused(prepared: &Prepared) -> (bool, bool) {
 }
 
 fn pairs(prepared: &Prepared) -> Vec<(Vec<u32>, Vec<u32>)> {
-    (0..prepared.corpus.len()).map(|i| prepared.corpus.pair(i).unwrap()).collect()
+    (0..prepared.corpus.len())
+        .map(|i| prepared.corpus.pair(i).unwrap())
+        .collect()
 }
 
 #[test]
 fn a_second_call_reuses_tokenizer_and_corpus() {
     let bench = Bench::new();
     let (first, second) = (bench.run(), bench.run());
-    assert_eq!((reused(&first), reused(&second)), ((false, false), (true, true)));
+    assert_eq!(
+        (reused(&first), reused(&second)),
+        ((false, false), (true, true))
+    );
     assert_eq!(pairs(&first), pairs(&second));
     assert_eq!(first.report, second.report);
-    assert_eq!(first.tokenizers.source.hash(), second.tokenizers.source.hash());
+    assert_eq!(
+        first.tokenizers.source.hash(),
+        second.tokenizers.source.hash()
+    );
 }
 
 #[test]
 fn the_corpus_holds_what_the_tokenizer_says() {
     let prepared = Bench::new().run();
     let (source, target) = prepared.corpus.pair(7).unwrap();
-    assert_eq!(prepared.tokenizers.source.decode(&source), "das Haus Nummer 7 119");
-    assert_eq!(prepared.tokenizers.target.decode(&target), "the house number 7 119");
+    assert_eq!(
+        prepared.tokenizers.source.decode(&source),
+        "das Haus Nummer 7 119"
+    );
+    assert_eq!(
+        prepared.tokenizers.target.decode(&target),
+        "the house number 7 119"
+    );
     assert_eq!(
         prepared.corpus.lengths(7..8).unwrap(),
         [[source.len() as u32, target.len() as u32]]
@@ -78,7 +99,10 @@ fn the_corpus_holds_what_the_tokenizer_says() {
 fn names_do_not_matter_but_content_does() {
     let mut bench = Bench::new();
     bench.run();
-    let (s, t) = (bench.folder.path().join("other.s"), bench.folder.path().join("other.t"));
+    let (s, t) = (
+        bench.folder.path().join("other.s"),
+        bench.folder.path().join("other.t"),
+    );
     fs::copy(bench.folder.path().join("s.txt"), &s).unwrap();
     fs::copy(bench.folder.path().join("t.txt"), &t).unwrap();
     bench.settings.corpus = CorpusPaths::pair(&s, &t);
@@ -117,7 +141,11 @@ fn a_damaged_cache_is_rebuilt_and_not_trusted() {
     for at in [0, 9, 13, 17, 30, 60, 100, 130, 150, 1000] {
         is_rebuilt_after(".tokens", |bytes| bytes[at] ^= 1, (true, false));
     }
-    is_rebuilt_after(".tokens", |bytes| bytes.truncate(bytes.len() - 1), (true, false));
+    is_rebuilt_after(
+        ".tokens",
+        |bytes| bytes.truncate(bytes.len() - 1),
+        (true, false),
+    );
     is_rebuilt_after(".tokens", |bytes| bytes.truncate(100), (true, false));
     is_rebuilt_after(".tokens", Vec::clear, (true, false));
     is_rebuilt_after(".tokens", |bytes| bytes.push(0), (true, false));
@@ -130,10 +158,19 @@ fn a_cache_cut_short_while_it_is_in_use_is_an_error_and_not_the_end_of_the_proce
     let path = bench.cached(".tokens");
     let sampler = BatchSampler::new(Arc::new(prepared.corpus), SamplerSettings::default()).unwrap();
     let stream = sampler.updates(sampler.start(), 1, Rank::ALONE).unwrap();
-    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(200).unwrap();
+    fs::OpenOptions::new()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_len(200)
+        .unwrap();
     let error = stream.take(10).find_map(Result::err).expect("an error");
     assert!(matches!(error, DataError::DamagedCache(..)), "{error:?}");
-    for part in [path.to_str().unwrap(), "became shorter while it was in use", "delete it"] {
+    for part in [
+        path.to_str().unwrap(),
+        "became shorter while it was in use",
+        "delete it",
+    ] {
         assert!(error.to_string().contains(part), "{error}");
     }
 }
@@ -146,12 +183,21 @@ fn ids_that_a_cache_did_not_hold_when_it_was_opened_are_an_error() {
     bytes[1024..1080].fill(0xff);
     fs::write(bench.cached(".tokens"), bytes).unwrap();
     let error = prepared.corpus.pair(0).unwrap_err();
-    assert!(error.to_string().contains("was overwritten while it was in use"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("was overwritten while it was in use"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_damaged_tokenizer_is_trained_again() {
-    is_rebuilt_after(".json", |bytes| bytes.truncate(bytes.len() / 2), (false, true));
+    is_rebuilt_after(
+        ".json",
+        |bytes| bytes.truncate(bytes.len() / 2),
+        (false, true),
+    );
     is_rebuilt_after(".json", |bytes| bytes.push(b' '), (false, true));
     is_rebuilt_after(".sha256", Vec::clear, (false, true));
 }
@@ -160,11 +206,15 @@ fn a_damaged_tokenizer_is_trained_again() {
 fn nothing_unfinished_is_left_behind() {
     let bench = Bench::new();
     bench.run();
-    let mut names: Vec<_> =
-        fs::read_dir(&bench.settings.cache_dir).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut names: Vec<_> = fs::read_dir(&bench.settings.cache_dir)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
     names.sort();
-    let ends: Vec<_> =
-        names.iter().map(|path| path.extension().unwrap().to_str().unwrap()).collect();
+    let ends: Vec<_> = names
+        .iter()
+        .map(|path| path.extension().unwrap().to_str().unwrap())
+        .collect();
     // The first is the lock of those who write there.
     assert_eq!(ends, ["lock", "tokens", "json", "sha256"]);
 }
@@ -172,8 +222,11 @@ fn nothing_unfinished_is_left_behind() {
 #[test]
 fn separate_vocabularies_see_one_side_each() {
     let mut bench = Bench::new();
-    let settings =
-        TokenizerSettings { joint: false, character_coverage: 1.0, ..TokenizerSettings::bpe(295) };
+    let settings = TokenizerSettings {
+        joint: false,
+        character_coverage: 1.0,
+        ..TokenizerSettings::bpe(295)
+    };
     bench.settings.tokenizer = TokenizerSource::Train(settings);
     let (first, second) = (bench.run(), bench.run());
     assert!(!first.tokenizers.is_joint());
@@ -187,8 +240,11 @@ fn separate_vocabularies_see_one_side_each() {
 fn pieces_by_script(tokenizer: &Tokenizer) -> [usize; 2] {
     let pieces = (260..tokenizer.vocab_size() as u32).filter_map(|id| tokenizer.token(id));
     let pieces: Vec<String> = pieces.collect();
-    [|c: char| ('α'..='ω').contains(&c), |c: char| c.is_ascii_lowercase()]
-        .map(|script| pieces.iter().filter(|piece| piece.contains(script)).count())
+    [
+        |c: char| ('α'..='ω').contains(&c),
+        |c: char| c.is_ascii_lowercase(),
+    ]
+    .map(|script| pieces.iter().filter(|piece| piece.contains(script)).count())
 }
 
 /// A corpus of Greek source and Latin target words, both written with the same pattern of letters.
@@ -196,7 +252,11 @@ fn two_scripts(training: TokenizerSettings) -> Bench {
     let mut bench = Bench::new();
     let line = |first: char, i: usize| {
         let letter = |k: usize| char::from_u32(first as u32 + (k % 16) as u32).unwrap();
-        let word = |k: usize| (0..4).map(|n| letter(k * 7 + n * (1 + k % 5))).collect::<String>();
+        let word = |k: usize| {
+            (0..4)
+                .map(|n| letter(k * 7 + n * (1 + k % 5)))
+                .collect::<String>()
+        };
         [word(i), word(i / 3), word(i / 7)].join(" ")
     };
     for (name, first) in [("s.txt", 'α'), ("t.txt", 'a')] {
@@ -219,7 +279,10 @@ fn a_joint_tokenizer_learns_from_both_sides_of_a_text_above_its_limit() {
         };
         let [greek, latin] = pieces_by_script(&two_scripts(training).run().tokenizers.source);
         let even = greek.abs_diff(latin) * 10 < greek + latin;
-        assert!(even, "{limit} characters: {greek} Greek pieces, {latin} Latin");
+        assert!(
+            even,
+            "{limit} characters: {greek} Greek pieces, {latin} Latin"
+        );
     }
 }
 
@@ -233,9 +296,15 @@ fn separate_tokenizers_of_a_text_above_their_limit_learn_their_own_side() {
     };
     let prepared = two_scripts(training).run();
     let [greek, latin] = pieces_by_script(&prepared.tokenizers.source);
-    assert!(greek >= 79 && latin == 0, "source: {greek} Greek pieces, {latin} Latin");
+    assert!(
+        greek >= 79 && latin == 0,
+        "source: {greek} Greek pieces, {latin} Latin"
+    );
     let [greek, latin] = pieces_by_script(&prepared.tokenizers.target);
-    assert!(greek == 0 && latin >= 79, "target: {greek} Greek pieces, {latin} Latin");
+    assert!(
+        greek == 0 && latin >= 79,
+        "target: {greek} Greek pieces, {latin} Latin"
+    );
 }
 
 #[test]
@@ -244,7 +313,10 @@ fn a_saved_tokenizer_can_be_loaded_instead_of_trained() {
     let first = bench.run();
     let path = bench.folder.path().join("tokenizer.json");
     first.tokenizers.source.save(&path).unwrap();
-    bench.settings.tokenizer = TokenizerSource::Load { source: path, target: None };
+    bench.settings.tokenizer = TokenizerSource::Load {
+        source: path,
+        target: None,
+    };
     assert_eq!(reused(&bench.run()), (true, true));
     bench.settings.tokenizer = TokenizerSource::Given(first.tokenizers.clone());
     assert_eq!(reused(&bench.run()), (true, true));
@@ -260,7 +332,11 @@ fn progress_counts_every_line_of_every_stage() {
     .unwrap();
     assert_eq!(
         last,
-        HashMap::from([(Stage::ReadText, 300), (Stage::TrainTokenizer, 0), (Stage::Tokenize, 300)])
+        HashMap::from([
+            (Stage::ReadText, 300),
+            (Stage::TrainTokenizer, 0),
+            (Stage::Tokenize, 300)
+        ])
     );
 }
 
@@ -274,13 +350,25 @@ fn dropped_pairs_are_counted_by_reason() {
     target.extend("the house number 1\n".repeat(30).bytes());
     write("s.txt", &source);
     write("t.txt", &target);
-    bench.settings.cleaning =
-        CleaningSettings { utf8: Utf8Policy::Skip, drop_duplicates: true, ..Default::default() };
-    let training = TokenizerSettings { allow_smaller: true, ..TokenizerSettings::bpe(300) };
+    bench.settings.cleaning = CleaningSettings {
+        utf8: Utf8Policy::Skip,
+        drop_duplicates: true,
+        ..Default::default()
+    };
+    let training = TokenizerSettings {
+        allow_smaller: true,
+        ..TokenizerSettings::bpe(300)
+    };
     bench.settings.tokenizer = TokenizerSource::Train(training);
     let report = bench.run().report;
     assert_eq!(
-        (report.read, report.kept, report.empty, report.invalid_utf8, report.duplicate),
+        (
+            report.read,
+            report.kept,
+            report.empty,
+            report.invalid_utf8,
+            report.duplicate
+        ),
         (35, 2, 2, 1, 30)
     );
 }
@@ -297,7 +385,10 @@ fn a_large_vocabulary_takes_four_bytes_a_token_and_reads_the_same() {
     }
     let path = bench.folder.path().join("large.json");
     fs::write(&path, serde_json::to_vec(&json).unwrap()).unwrap();
-    bench.settings.tokenizer = TokenizerSource::Load { source: path, target: None };
+    bench.settings.tokenizer = TokenizerSource::Load {
+        source: path,
+        target: None,
+    };
     let large = bench.run();
     assert_eq!(large.tokenizers.source.vocab_size(), 70_001);
     assert_eq!(pairs(&large), pairs(&small));

@@ -15,7 +15,11 @@ const VOCABULARY: &str = include_str!("../fixtures/ten.json");
 
 fn with_vocabulary(vocabulary: &str) -> Result<Tokenizer, DataError> {
     let vocabulary = (Path::new("dir/vocab.json"), vocabulary.as_bytes().to_vec());
-    Tokenizer::from_sentencepiece(Path::new("dir/source.spm"), MODEL.to_vec(), Some(vocabulary))
+    Tokenizer::from_sentencepiece(
+        Path::new("dir/source.spm"),
+        MODEL.to_vec(),
+        Some(vocabulary),
+    )
 }
 
 fn tokenizer() -> Tokenizer {
@@ -30,7 +34,10 @@ fn a_piece_has_the_id_of_the_vocabulary_and_is_unknown_without_one() {
     assert_eq!(tokenizer.encode("the house is  small"), [2, 3, 5, 1, 4, 7]);
     assert_eq!(tokenizer.decode(&[2, 3, 5, 1, 4, 7]), "the house s small");
     assert_eq!(tokenizer.token(3).as_deref(), Some("▁house"));
-    assert_eq!((tokenizer.id("▁maison"), tokenizer.id("i")), (Some(8), None));
+    assert_eq!(
+        (tokenizer.id("▁maison"), tokenizer.id("i")),
+        (Some(8), None)
+    );
     assert_eq!((tokenizer.token(11), tokenizer.encode("")), (None, vec![]));
 }
 
@@ -40,21 +47,35 @@ fn the_text_without_a_token_is_copied() {
     let text = "the house is  small";
     assert_eq!(tokenizer.unknown_texts(text), ["i"]);
     let ids = tokenizer.encode(text);
-    assert_eq!(tokenizer.decode_copying(&ids, &["i".into()]), "the house is small");
-    assert_eq!(tokenizer.decode_copying(&[1, 2], &["7 €".into()]), "7 € the");
+    assert_eq!(
+        tokenizer.decode_copying(&ids, &["i".into()]),
+        "the house is small"
+    );
+    assert_eq!(
+        tokenizer.decode_copying(&[1, 2], &["7 €".into()]),
+        "7 € the"
+    );
 }
 
 #[test]
 fn invisible_characters_are_left_out_where_that_is_asked_for() {
     let text = "\u{200B}the hou\u{AD}se\u{200E}s";
     assert!(tokenizer().encode(text).contains(&1));
-    assert_eq!(tokenizer().without_invisible().encode(text), tokenizer().encode("the houses"));
+    assert_eq!(
+        tokenizer().without_invisible().encode(text),
+        tokenizer().encode("the houses")
+    );
 }
 
 #[test]
 fn special_ids_are_those_of_the_vocabulary_and_give_no_text() {
     let tokenizer = tokenizer();
-    let expected = TokenizerSpecialIds { pad: 10, bos: None, eos: 0, unk: 1 };
+    let expected = TokenizerSpecialIds {
+        pad: 10,
+        bos: None,
+        eos: 0,
+        unk: 1,
+    };
     assert_eq!(tokenizer.special_ids(), expected);
     assert_eq!(tokenizer.decode(&[10, 2, 1, 3, 0, 0, 99]), "the house");
     let blank = VOCABULARY.replace("<pad>", "<blank>");
@@ -87,18 +108,26 @@ fn no_text_ends_its_own_sentence() {
 #[test]
 fn tokens_belong_to_words() {
     let tokenizer = tokenizer();
-    assert_eq!(tokenizer.words_of(&tokenizer.encode("the houses es")), [0, 1, 1, 2, 2, 2]);
+    assert_eq!(
+        tokenizer.words_of(&tokenizer.encode("the houses es")),
+        [0, 1, 1, 2, 2, 2]
+    );
     assert_eq!(tokenizer.words_of(&[2, 3, 0]), [0, 1, 1]);
 }
 
 #[test]
 fn the_files_are_given_back_and_make_the_same_tokeniser() {
     let tokenizer = tokenizer();
-    let TokenizerFiles::SentencePiece { model, vocab } = tokenizer.files() else { panic!() };
+    let TokenizerFiles::SentencePiece { model, vocab } = tokenizer.files() else {
+        panic!()
+    };
     assert_eq!((&model[..], &vocab[..]), (MODEL, VOCABULARY.as_bytes()));
     let other = with_vocabulary(&VOCABULARY.replace("maison", "chat")).unwrap();
     assert_ne!(other.hash(), tokenizer.hash());
-    assert_eq!(with_vocabulary(VOCABULARY).unwrap().hash(), tokenizer.hash());
+    assert_eq!(
+        with_vocabulary(VOCABULARY).unwrap().hash(),
+        tokenizer.hash()
+    );
 }
 
 #[test]
@@ -106,13 +135,23 @@ fn without_a_vocabulary_pieces_have_their_own_ids() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sentencepiece/tests/fixtures");
     // The special pieces of this model are called [P] [B] [E] [UNK].
     let tokenizer = Tokenizer::load(&fixtures.join("bpe-suffix.model")).unwrap();
-    let expected = TokenizerSpecialIds { pad: 0, bos: None, eos: 2, unk: 3 };
+    let expected = TokenizerSpecialIds {
+        pad: 0,
+        bos: None,
+        eos: 2,
+        unk: 3,
+    };
     assert_eq!(tokenizer.special_ids(), expected);
     let model = burnformer_sentencepiece::SentencePiece::open(fixtures.join("bpe-suffix.model"));
     let text = "The house is small.";
     assert_eq!(tokenizer.encode(text), model.unwrap().encode(text));
-    assert_eq!(tokenizer.decode(&tokenizer.encode(text)), "The house is small.");
-    let TokenizerFiles::SentencePiece { model, vocab } = tokenizer.files() else { panic!() };
+    assert_eq!(
+        tokenizer.decode(&tokenizer.encode(text)),
+        "The house is small."
+    );
+    let TokenizerFiles::SentencePiece { model, vocab } = tokenizer.files() else {
+        panic!()
+    };
     let vocab = (Path::new("vocab.json"), vocab);
     let again = Tokenizer::from_sentencepiece(Path::new("source.spm"), model, Some(vocab)).unwrap();
     assert_eq!(again.hash(), tokenizer.hash());
@@ -126,16 +165,28 @@ fn a_vocabulary_that_cannot_be_used_is_named() {
         (r#"{"</s>": 0, "<unk>": 1}"#, "no token <pad>"),
         (r#"{"<pad>": 0, "<unk>": 1}"#, "no token </s>"),
         (r#"{"<pad>": 0, "</s>": 1}"#, "no token <unk>"),
-        (r#"{"<pad>": 0, "</s>": 1, "<unk>": 1}"#, r#""</s>" and "<unk>" both have the id 1"#),
-        (r#"{"<pad>": 0, "</s>": 1, "<unk>": 4000000000}"#, "the highest id is 4000000000"),
+        (
+            r#"{"<pad>": 0, "</s>": 1, "<unk>": 1}"#,
+            r#""</s>" and "<unk>" both have the id 1"#,
+        ),
+        (
+            r#"{"<pad>": 0, "</s>": 1, "<unk>": 4000000000}"#,
+            "the highest id is 4000000000",
+        ),
     ] {
         let error = with_vocabulary(vocabulary).unwrap_err();
         assert!(
-            matches!(error, DataError::Tokenizer(TokenizerError::VocabularyFile(..))),
+            matches!(
+                error,
+                DataError::Tokenizer(TokenizerError::VocabularyFile(..))
+            ),
             "{error}"
         );
         let message = error.to_string();
-        assert!(message.starts_with("dir/vocab.json: ") && message.contains(needle), "{message}");
+        assert!(
+            message.starts_with("dir/vocab.json: ") && message.contains(needle),
+            "{message}"
+        );
     }
 }
 
@@ -143,7 +194,13 @@ fn a_vocabulary_that_cannot_be_used_is_named() {
 fn a_damaged_model_is_named() {
     let cut = MODEL[..MODEL.len() - 1].to_vec();
     let error = Tokenizer::from_sentencepiece(Path::new("dir/source.spm"), cut, None).unwrap_err();
-    assert!(matches!(error, DataError::Tokenizer(TokenizerError::SentencePiece(_))), "{error}");
+    assert!(
+        matches!(
+            error,
+            DataError::Tokenizer(TokenizerError::SentencePiece(_))
+        ),
+        "{error}"
+    );
     assert!(error.to_string().starts_with("dir/source.spm: "), "{error}");
     // It has no padding, and nothing else says what that is.
     let alone = Tokenizer::from_sentencepiece(Path::new("dir/source.spm"), MODEL.to_vec(), None);
@@ -167,9 +224,16 @@ fn prepared(tokenizers: Tokenizers) -> Result<Prepared, DataError> {
 #[test]
 fn training_takes_the_special_ids_of_the_vocabulary() {
     let prepared = prepared(Tokenizers::joint(tokenizer())).unwrap();
-    assert_eq!((prepared.corpus.len(), prepared.corpus.pair(0).unwrap().0), (9, vec![2, 3]));
+    assert_eq!(
+        (prepared.corpus.len(), prepared.corpus.pair(0).unwrap().0),
+        (9, vec![2, 3])
+    );
     // Nothing in the vocabulary opens a target: padding does.
-    let expected = SpecialIds { pad: 10, bos: 10, eos: 0 };
+    let expected = SpecialIds {
+        pad: 10,
+        bos: 10,
+        eos: 0,
+    };
     assert_eq!(prepared.tokenizers.special_ids().unwrap(), expected);
     let ours = r#"{"<pad>": 0, "<s>": 1, "</s>": 2, "<unk>": 3, "▁the": 4, "▁house": 5}"#;
     let ours = Tokenizers::joint(with_vocabulary(ours).unwrap());
@@ -180,7 +244,9 @@ fn training_takes_the_special_ids_of_the_vocabulary() {
 fn sides_with_other_special_ids_are_refused() {
     let other = r#"{"</s>": 2, "<unk>": 1, "<pad>": 10, "▁the": 3, "s": 4, "e": 0}"#;
     let other = with_vocabulary(&other.replace('}', r#", "a": 5, "b": 6}"#)).unwrap();
-    let error = prepared(Tokenizers::separate(tokenizer(), other)).err().unwrap();
+    let error = prepared(Tokenizers::separate(tokenizer(), other))
+        .err()
+        .unwrap();
     assert!(
         matches!(
             &error,

@@ -10,7 +10,9 @@ use burnformer_data::{
 
 /// The folder of a corpus beside the repository, if it is there.
 fn data(name: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../shared/data")
+        .join(name);
     if path.is_dir() {
         return Some(path);
     }
@@ -28,7 +30,10 @@ fn settings(
     PrepareSettings {
         corpus: CorpusPaths::pair(source, target),
         tokenizer: TokenizerSource::Train(TokenizerSettings::bpe(vocab_size)),
-        cleaning: CleaningSettings { budget: Some(4096), ..Default::default() },
+        cleaning: CleaningSettings {
+            budget: Some(4096),
+            ..Default::default()
+        },
         cache_dir: cache_dir.into(),
     }
 }
@@ -69,8 +74,11 @@ fn a_vocabulary_of_one_corpus_spells_another_without_loss() {
         return;
     };
     let cache = tempfile::tempdir().unwrap();
-    let prepared =
-        prepare(&settings(&multi30k, ["de", "en"], 8_000, cache.path()), &mut |_| ()).unwrap();
+    let prepared = prepare(
+        &settings(&multi30k, ["de", "en"], 8_000, cache.path()),
+        &mut |_| (),
+    )
+    .unwrap();
     let tokenizer = prepared.tokenizers.source;
     let lines = LineReader::open(&europarl.join("train.fr.gz"), Utf8Policy::Error).unwrap();
     for line in lines.take(20_000) {

@@ -16,7 +16,8 @@ impl Alignment {
         self.add_pieces(pair);
         let offset = self.target.len();
         self.target.push_str(pair.target);
-        self.sentences.push((pair.range.clone(), offset..self.target.len()));
+        self.sentences
+            .push((pair.range.clone(), offset..self.target.len()));
         let units = tokens(pair.target, 0..pair.target.len(), pair.whole.1);
         let votes = match pair.links.is_empty() {
             true => self.even_votes(first, &units),
@@ -35,10 +36,18 @@ impl Alignment {
             }
             let mut start = token.range.start;
             for &border in pair.borders.range(start + 1..token.range.end) {
-                self.pieces.push(WordPart { range: start..border, word: number, units: None });
+                self.pieces.push(WordPart {
+                    range: start..border,
+                    word: number,
+                    units: None,
+                });
                 start = border;
             }
-            self.pieces.push(WordPart { range: start..token.range.end, word: number, units: None });
+            self.pieces.push(WordPart {
+                range: start..token.range.end,
+                word: number,
+                units: None,
+            });
             number += 1;
         }
     }
@@ -62,7 +71,10 @@ impl Alignment {
     /// the link's length.
     fn vote(&self, first: usize, offset: usize, link: &Link, unit: &Span) -> Option<Vote> {
         let start = link.source.start.saturating_add(offset);
-        let (end, pieces) = (link.source.end.saturating_add(offset), &self.pieces[first..]);
+        let (end, pieces) = (
+            link.source.end.saturating_add(offset),
+            &self.pieces[first..],
+        );
         let low = pieces.partition_point(|piece| piece.range.end <= start);
         let high = pieces.partition_point(|piece| piece.range.start < end);
         let weight = overlap(unit, &link.target);
@@ -97,7 +109,11 @@ impl Alignment {
         let shifted = |range: Span| moved(&range, 0, offset);
         let Token { range, is_word } = unit;
         let Some(best) = self.best(votes).filter(|_| is_word) else {
-            return self.units.push(Unit { range: shifted(range), is_word, piece: None });
+            return self.units.push(Unit {
+                range: shifted(range),
+                is_word,
+                piece: None,
+            });
         };
         let parts = self.word_of(best);
         let word = self.pieces[parts.start].range.start..self.pieces[parts.end - 1].range.end;
@@ -116,7 +132,11 @@ impl Alignment {
 
     fn push_unit(&mut self, range: Span, piece: usize) {
         let index = self.units.len();
-        self.units.push(Unit { range, is_word: true, piece: Some(piece) });
+        self.units.push(Unit {
+            range,
+            is_word: true,
+            piece: Some(piece),
+        });
         let units = &mut self.pieces[piece].units;
         *units = Some((units.map_or(index, |(first, _)| first), index));
     }

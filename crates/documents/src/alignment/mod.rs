@@ -68,7 +68,10 @@ impl Alignment {
     pub(crate) fn links(&self) -> Vec<Link> {
         let link = |unit: &Unit| {
             let source = self.pieces[unit.piece?].range.clone();
-            Some(Link { source, target: unit.range.clone() })
+            Some(Link {
+                source,
+                target: unit.range.clone(),
+            })
         };
         self.units.iter().filter_map(link).collect()
     }
@@ -86,7 +89,9 @@ impl Alignment {
     /// The offset in the translation that corresponds to `at` in `source`. `spaces` says whether
     /// white space is before and behind it.
     pub(crate) fn position(&self, source: &str, at: usize, spaces: (bool, bool)) -> usize {
-        let next = self.sentences.partition_point(|(source, _)| source.end < at);
+        let next = self
+            .sentences
+            .partition_point(|(source, _)| source.end < at);
         let Some((range, target)) = self.sentences.get(next) else {
             // The white space after the last sentence is the same as in the source.
             let last = self.sentences.last();
@@ -94,8 +99,13 @@ impl Alignment {
             return (target + (at - end)).min(self.target.len());
         };
         if at <= range.start {
-            let end_before = next.checked_sub(1).map_or(0, |last| self.sentences[last].1.end);
-            return target.start.saturating_sub(range.start - at).max(end_before);
+            let end_before = next
+                .checked_sub(1)
+                .map_or(0, |last| self.sentences[last].1.end);
+            return target
+                .start
+                .saturating_sub(range.start - at)
+                .max(end_before);
         }
         if at == range.end {
             return target.end;
@@ -107,15 +117,22 @@ impl Alignment {
             return end;
         }
         let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        let (last_char, next_char) =
-            (source[..at].chars().next_back(), source[at..].chars().next());
+        let (last_char, next_char) = (
+            source[..at].chars().next_back(),
+            source[at..].chars().next(),
+        );
         let touches_last = word(last_char) && !spaces.0;
         let opens = matches!(next_char.map(mark), Some(Mark::Open | Mark::Quote));
         let before = touches_last || spaces.1 || !(word(next_char) || opens);
         let sentence = &self.sentences[next];
         let last = || self.after_piece(source, at, pieces.start..next_piece, sentence);
         let next = || self.before_piece(source, at, next_piece..pieces.end, target);
-        if before { last().or_else(next) } else { next().or_else(last) }.unwrap_or(target.start)
+        if before {
+            last().or_else(next)
+        } else {
+            next().or_else(last)
+        }
+        .unwrap_or(target.start)
     }
 
     /// If a word of the source is cut before `piece`, the offset of the cut: between its
@@ -127,14 +144,22 @@ impl Alignment {
         let (first, last) = unit(last).or_else(|| word.filter_map(unit).next_back())?;
         // Both parts can be aligned to a word that follows them.
         let next = unit(piece).map_or(0, |(next, _)| next);
-        let last = if first < next { last.min(next - 1) } else { last };
+        let last = if first < next {
+            last.min(next - 1)
+        } else {
+            last
+        };
         Some(self.units[last].range.end)
     }
 
     /// Returns whether `at` is between the ends of a sentence of the source.
     pub(crate) fn is_in_sentence(&self, at: usize) -> bool {
-        let next = self.sentences.partition_point(|(source, _)| source.end <= at);
-        self.sentences.get(next).is_some_and(|(source, _)| source.start < at)
+        let next = self
+            .sentences
+            .partition_point(|(source, _)| source.end <= at);
+        self.sentences
+            .get(next)
+            .is_some_and(|(source, _)| source.start < at)
     }
 
     /// The end of the translation of the last aligned piece of `pieces`, with the marks between it
@@ -147,14 +172,20 @@ impl Alignment {
         sentence: &(Span, Span),
     ) -> Option<usize> {
         let (source, target) = sentence;
-        let aligned = pieces.clone().rev().find_map(|it| Some((it, self.pieces[it].units?.1)));
+        let aligned = pieces
+            .clone()
+            .rev()
+            .find_map(|it| Some((it, self.pieces[it].units?.1)));
         let (start, end) = match aligned {
             Some((piece, unit)) => (self.pieces[piece].range.end, self.units[unit].range.end),
             None if pieces.is_empty() => (source.start, target.start),
             None => return None,
         };
         let next = aligned.map_or(pieces.start, |(piece, _)| piece + 1);
-        let word = self.pieces.get(next).map_or(usize::MAX, |piece| piece.range.start);
+        let word = self
+            .pieces
+            .get(next)
+            .map_or(usize::MAX, |piece| piece.range.start);
         let marks = text.get(start..at.min(word)).unwrap_or_default();
         Some(end + past(self.target[end..target.end].chars(), marks.chars()))
     }
@@ -162,8 +193,9 @@ impl Alignment {
     /// The start of the translation of the first aligned piece of `pieces`, with the marks between
     /// `at` and it.
     fn before_piece(&self, text: &str, at: usize, pieces: Span, target: &Span) -> Option<usize> {
-        let (piece, unit) =
-            pieces.clone().find_map(|piece| Some((piece, self.pieces[piece].units?.0)))?;
+        let (piece, unit) = pieces
+            .clone()
+            .find_map(|piece| Some((piece, self.pieces[piece].units?.0)))?;
         let marks = text.get(at..self.pieces[piece].range.start);
         let marks = marks.filter(|_| piece == pieces.start).unwrap_or_default();
         Some(self.preceding(unit, marks, target.start))
@@ -173,7 +205,10 @@ impl Alignment {
     /// and end before `limit`.
     pub(crate) fn following(&self, unit: usize, marks: &str, limit: usize) -> usize {
         let end = self.units[unit].range.end;
-        end + past(self.target.get(end..limit).unwrap_or_default().chars(), marks.chars())
+        end + past(
+            self.target.get(end..limit).unwrap_or_default().chars(),
+            marks.chars(),
+        )
     }
 
     /// The start of `unit` and of the marks before it, as [`Alignment::following`]; `marks` are in
@@ -192,7 +227,14 @@ mod tests {
     fn aligned(source: &str, target: &str, links: &[Link], borders: &[usize]) -> Alignment {
         let mut alignment = Alignment::default();
         let (range, borders) = (0..source.len(), &borders.iter().copied().collect());
-        alignment.sentence(&Pair { source, range, target, links, whole: (&[], &[]), borders });
+        alignment.sentence(&Pair {
+            source,
+            range,
+            target,
+            links,
+            whole: (&[], &[]),
+            borders,
+        });
         alignment
     }
 
@@ -202,7 +244,10 @@ mod tests {
 
     #[test]
     fn without_links_the_order_decides() {
-        assert_eq!(pieces(&aligned("a b c", "x y z", &[], &[])), [Some(0), Some(1), Some(2)]);
+        assert_eq!(
+            pieces(&aligned("a b c", "x y z", &[], &[])),
+            [Some(0), Some(1), Some(2)]
+        );
         assert_eq!(
             pieces(&aligned("a b", "w x y z.", &[], &[])),
             [Some(0), Some(0), Some(1), Some(1), None]
@@ -211,8 +256,20 @@ mod tests {
 
     #[test]
     fn the_piece_with_most_linked_bytes_wins() {
-        let links = [Link { source: 0..3, target: 0..1 }, Link { source: 4..7, target: 1..6 }];
-        assert_eq!(pieces(&aligned("foo bar", "barbaz", &links, &[])), [Some(1)]);
+        let links = [
+            Link {
+                source: 0..3,
+                target: 0..1,
+            },
+            Link {
+                source: 4..7,
+                target: 1..6,
+            },
+        ];
+        assert_eq!(
+            pieces(&aligned("foo bar", "barbaz", &links, &[])),
+            [Some(1)]
+        );
     }
 
     #[test]
@@ -227,8 +284,14 @@ mod tests {
     fn links_outside_of_the_texts_are_ignored() {
         let backwards = Span { start: 9, end: 2 };
         let links = [
-            Link { source: 5..usize::MAX, target: 0..usize::MAX },
-            Link { source: backwards.clone(), target: backwards.clone() },
+            Link {
+                source: 5..usize::MAX,
+                target: 0..usize::MAX,
+            },
+            Link {
+                source: backwards.clone(),
+                target: backwards.clone(),
+            },
         ];
         assert_eq!(pieces(&aligned("a b", "x y", &links, &[])), [None, None]);
     }

@@ -38,7 +38,11 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
             _ if is_kept(element) || is_kept(parent) => return None,
             ("string", "resources") => attribute(element, "name"),
             ("item", "plurals" | "string-array") => {
-                format!("{}.{}", attribute(parent, "name"), attribute(element, "quantity"))
+                format!(
+                    "{}.{}",
+                    attribute(parent, "name"),
+                    attribute(element, "quantity")
+                )
             }
             _ => return None,
         };
@@ -50,14 +54,24 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
         let quoted = QUOTED.is_match(&text[element.inner.clone()]);
         let edge = usize::from(quoted);
         let raw = &text[element.inner.start + edge..element.inner.end - edge];
-        let raw = INNER.captures(raw).map_or(raw, |found| found.extract::<1>().1[0]);
+        let raw = INNER
+            .captures(raw)
+            .map_or(raw, |found| found.extract::<1>().1[0]);
         let start = raw.as_ptr() as usize - text.as_ptr() as usize;
         let range = start..start + raw.len();
         let (source, has_elements) = match plain(raw) {
             Some(text) => (shown(&text, quoted), false),
-            None => (outside_tags(&without_sections(raw), |text| shown(text, false)), true),
+            None => (
+                outside_tags(&without_sections(raw), |text| shown(text, false)),
+                true,
+            ),
         };
-        Some(Message::text(key, range, source, Spelling::Android(has_elements)))
+        Some(Message::text(
+            key,
+            range,
+            source,
+            Spelling::Android(has_elements),
+        ))
     };
     let texts = all.iter().skip(1).filter_map(string).collect();
     Ok((texts, plurals.into_values().collect()))

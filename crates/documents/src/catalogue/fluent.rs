@@ -28,8 +28,16 @@ static BREAK: LazyLock<Regex> = LazyLock::new(|| regex(r"\s*\n\s*"));
 
 /// The texts of `text`, and the plurals among them.
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
-    let newline = if text.contains('\r') { "\r\n    " } else { "\n    " };
-    let mut file = File { text, newline, ..File::default() };
+    let newline = if text.contains('\r') {
+        "\r\n    "
+    } else {
+        "\n    "
+    };
+    let mut file = File {
+        text,
+        newline,
+        ..File::default()
+    };
     let end = text.len()..text.len();
     for part in PART.find_iter(text).map(|part| part.range()).chain([end]) {
         file.part(part)?;
@@ -71,14 +79,18 @@ impl File<'_> {
                 let is_plural = |it: &Plural| it.arms.iter().all(Arm::is_of_number);
                 let plural = self.open.pop().filter(is_plural);
                 // Each level multiplies the text.
-                self.plurals.extend(plural.filter(|_| self.open.len() < MULTIPLIED));
+                self.plurals
+                    .extend(plural.filter(|_| self.open.len() < MULTIPLIED));
             }
             "{" | "}" => {
                 fault = "the brace has no other on its line; write one of a text as `{\"{\"}`";
             }
             _ if part.ends_with("->") => {
                 let is_ordinal = part.contains("\"ordinal\"");
-                self.open.push(Plural { is_ordinal, ..Plural::default() });
+                self.open.push(Plural {
+                    is_ordinal,
+                    ..Plural::default()
+                });
             }
             _ if part.ends_with(']') => {}
             _ if !self.open.is_empty() => {
@@ -95,9 +107,14 @@ impl File<'_> {
 
     /// Ends an arm before `part`, which ends at `end`, and begins the next if it is its name.
     fn arm(&mut self, part: &str, end: usize) {
-        let Some(Plural { arms, .. }) = self.open.last_mut() else { return };
+        let Some(Plural { arms, .. }) = self.open.last_mut() else {
+            return;
+        };
         let start = end - part.len();
-        if let Some(last) = arms.last_mut().filter(|_| part == "}" || part.ends_with(']')) {
+        if let Some(last) = arms
+            .last_mut()
+            .filter(|_| part == "}" || part.ends_with(']'))
+        {
             last.inner.end = self.text[..start].trim_end().len();
             last.whole.end = last.inner.end;
         }
@@ -110,7 +127,9 @@ impl File<'_> {
     /// Adds the pattern that ends at `end`.
     fn pattern(&mut self, end: usize) -> Result<()> {
         let range = trim(self.text, self.at..end);
-        let junk = JUNK.find(&self.text[self.at..end]).map(|junk| self.at + junk.end() - 1);
+        let junk = JUNK
+            .find(&self.text[self.at..end])
+            .map(|junk| self.at + junk.end() - 1);
         let is_outside = self.name.is_empty() && !range.is_empty();
         if let Some(at) = junk.or(is_outside.then_some(range.start)) {
             let fault =
@@ -120,7 +139,8 @@ impl File<'_> {
         let source = joined(&self.text[range.clone()]);
         if let Some(source) = source.filter(|it| !it.is_empty() && !self.name.starts_with('-')) {
             let spelling = Spelling::Lines(self.newline.into());
-            self.all.push(Message::text(self.key.clone(), range, source, spelling));
+            self.all
+                .push(Message::text(self.key.clone(), range, source, spelling));
         }
         Ok(())
     }
@@ -132,10 +152,11 @@ fn joined(lines: &str) -> Option<String> {
     if KNOWN.replace_all(lines, "").contains(['{', '}']) {
         return None;
     }
-    let joined =
-        BREAK.replace_all(lines, |found: &Captures<'_>| match found[0].matches('\n').count() {
+    let joined = BREAK.replace_all(lines, |found: &Captures<'_>| {
+        match found[0].matches('\n').count() {
             1 => " ".into(),
             more => "\n".repeat(more),
-        });
+        }
+    });
     Some(joined.into_owned())
 }

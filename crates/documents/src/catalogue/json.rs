@@ -22,7 +22,10 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
         fault: format!("the JSON is broken: {error}; `python3 -m json.tool FILE` shows more"),
     })?;
     let spelling = Spelling::Json(text.is_ascii() && text.contains("\\u"));
-    let mut keys = Keys { text, ..Keys::default() };
+    let mut keys = Keys {
+        text,
+        ..Keys::default()
+    };
     for token in TOKEN.find_iter(text) {
         match token.as_str() {
             "{" | "[" => keys.open(false),
@@ -43,8 +46,13 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
 /// The keys of the text of an entry (browsers' extensions, FormatJS, Transifex), and of what tells
 /// about it.
 const TEXTS: [&str; 3] = ["message", "defaultMessage", "string"];
-const NOTES: [&str; 5] =
-    ["description", "placeholders", "developer_comment", "character_limit", "context"];
+const NOTES: [&str; 5] = [
+    "description",
+    "placeholders",
+    "developer_comment",
+    "character_limit",
+    "context",
+];
 
 /// The texts of a file, read in its order.
 #[derive(Default)]
@@ -78,13 +86,18 @@ struct Container {
 /// `key` without the category at its end, and this category.
 fn category(key: &str) -> Option<(&str, &'static str)> {
     let base = |name: &&'static str| Some((key.strip_suffix(*name)?, *name));
-    NAMES.iter().find_map(base).filter(|(base, _)| base.is_empty() || base.ends_with('_'))
+    NAMES
+        .iter()
+        .find_map(base)
+        .filter(|(base, _)| base.is_empty() || base.ends_with('_'))
 }
 
 impl Keys<'_> {
     /// The key of the next value, whose first byte is at `start`.
     pub(super) fn key(&mut self, key: String, start: usize) {
-        let Some(container) = self.open.last_mut() else { return };
+        let Some(container) = self.open.last_mut() else {
+            return;
+        };
         match category(&key) {
             Some((base, _)) => container.plurals.entry(base.into()).or_default().0 += 1,
             None => container.has_words |= !NOTES.contains(&&*key),
@@ -95,7 +108,9 @@ impl Keys<'_> {
     /// Takes the key of the next value with its first byte, and whether it stays unchanged: keys
     /// that begin with `@` or `$` tell about others, and so do those below an empty key.
     fn next(&mut self) -> ((String, usize), bool) {
-        let Some(container) = self.open.last_mut() else { return Default::default() };
+        let Some(container) = self.open.last_mut() else {
+            return Default::default();
+        };
         let key = container.key.take();
         let tells = |(key, _): &(String, _)| key.is_empty() || key.starts_with(['@', '$']);
         let is_kept = container.is_kept || key.as_ref().is_some_and(tells);
@@ -106,14 +121,29 @@ impl Keys<'_> {
     pub(super) fn open(&mut self, kept: bool) {
         let (((name, _), is_kept), start) = (self.next(), [self.texts.len(), self.plurals.len()]);
         let is_kept = is_kept || kept;
-        self.open.push(Container { name, start, is_kept, ..Container::default() });
+        self.open.push(Container {
+            name,
+            start,
+            is_kept,
+            ..Container::default()
+        });
     }
 
     /// Ends an object or a list. Notes in an entry of the file stay unchanged. An object whose keys
     /// are categories is a plural if it has no others but notes: "one" may be a word.
     pub(super) fn close(&mut self) {
-        let Some(container) = self.open.pop() else { return };
-        let Container { name, start, is_entry, notes, plurals, has_words, .. } = container;
+        let Some(container) = self.open.pop() else {
+            return;
+        };
+        let Container {
+            name,
+            start,
+            is_entry,
+            notes,
+            plurals,
+            has_words,
+            ..
+        } = container;
         let text = self.text;
         let is_plural = |(base, (keys, it)): &(String, (usize, Plural))| {
             let arms = it.arms.iter().map(|arm| &text[arm.inner.clone()]);
@@ -123,7 +153,10 @@ impl Keys<'_> {
         };
         let plurals = plurals.into_iter().filter(is_plural);
         self.plurals.extend(plurals.map(|(_, (_, plural))| plural));
-        for [texts, plurals] in notes.into_iter().filter(|_| is_entry && self.open.len() == 1).rev()
+        for [texts, plurals] in notes
+            .into_iter()
+            .filter(|_| is_entry && self.open.len() == 1)
+            .rev()
         {
             self.texts.drain(texts);
             self.plurals.drain(plurals);
@@ -133,7 +166,9 @@ impl Keys<'_> {
 
     /// Ends the value of `key`, before which were so many texts and plurals.
     fn end(&mut self, key: &str, [text, plural]: [usize; 2]) {
-        let Some(container) = self.open.last_mut() else { return };
+        let Some(container) = self.open.last_mut() else {
+            return;
+        };
         container.is_entry |= TEXTS.contains(&key);
         let note = [text..self.texts.len(), plural..self.plurals.len()];
         container.notes.extend(NOTES.contains(&key).then_some(note));
@@ -146,7 +181,8 @@ impl Keys<'_> {
         if let Some(source) = text.filter(|_| !is_kept) {
             let end = range.end + usize::from(matches!(spelling, Spelling::Json(_)));
             self.arm(&key, first..end, &range);
-            self.texts.push(Message::text(key.clone(), range, source, spelling));
+            self.texts
+                .push(Message::text(key.clone(), range, source, spelling));
         }
         self.end(&key, start);
     }
@@ -154,13 +190,18 @@ impl Keys<'_> {
     /// Adds the value of `key` at `inner` to a plural. Those of Rails have categories as keys, and
     /// those of i18next have them at the end of keys; both have an arm for the number 0.
     fn arm(&mut self, key: &str, whole: Span, inner: &Span) {
-        let Some(container) = self.open.last_mut() else { return };
+        let Some(container) = self.open.last_mut() else {
+            return;
+        };
         if let Some((base, name)) = category(key) {
             let mut arm = Arm::new(self.text, name, whole.clone(), inner.clone());
             if self.text[whole.end..].trim_start().starts_with([',', '}']) {
                 arm.separator.insert(0, ',');
             } else if !arm.separator.contains('\n') {
-                let line = self.text[..whole.start].rsplit('\n').next().unwrap_or_default();
+                let line = self.text[..whole.start]
+                    .rsplit('\n')
+                    .next()
+                    .unwrap_or_default();
                 arm.separator = format!("\n{:1$}", "", line.chars().count());
             }
             let (_, plural) = container.plurals.entry(base.into()).or_default();

@@ -34,8 +34,22 @@ impl Message {
         let states = [MessageState::Kept, MessageState::Untranslated];
         let state = states[usize::from(is_language(&source))];
         let (group, around, [target, time]) = (range.start, Default::default(), Default::default());
-        let slot = Slot { range, around, spelling, marks: vec![], group };
-        Self { line: 0, context, source, target, state, time, slot }
+        let slot = Slot {
+            range,
+            around,
+            spelling,
+            marks: vec![],
+            group,
+        };
+        Self {
+            line: 0,
+            context,
+            source,
+            target,
+            state,
+            time,
+            slot,
+        }
     }
 
     /// The source and the translation without elements of XLIFF or TMX and the code in them.
@@ -112,7 +126,10 @@ pub struct BrokenCatalogue {
 impl BrokenCatalogue {
     /// The fault at byte `at` of `text`.
     pub(crate) fn at(text: &str, at: usize, fault: impl Into<String>) -> Self {
-        Self { line: Lines::of(text).number(at), fault: fault.into() }
+        Self {
+            line: Lines::of(text).number(at),
+            fault: fault.into(),
+        }
     }
 }
 
@@ -135,6 +152,10 @@ pub(crate) type Result<T, E = BrokenCatalogue> = std::result::Result<T, E>;
 
 /// Returns whether two codes (`de`, `DE-at`) name one language.
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
-    let base = |code: &str| code.split(['-', '_', '@']).next().map(str::to_ascii_lowercase);
+    let base = |code: &str| {
+        code.split(['-', '_', '@'])
+            .next()
+            .map(str::to_ascii_lowercase)
+    };
     base(one) == base(other)
 }

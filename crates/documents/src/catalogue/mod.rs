@@ -50,8 +50,9 @@ impl Catalogue {
             Format::Xliff => xliff::read(text)?,
             Format::Tmx => {
                 let mut messages = Vec::new();
-                let found =
-                    tmx::stream((text.as_bytes(), false), languages, &mut |it| messages.push(it))?;
+                let found = tmx::stream((text.as_bytes(), false), languages, &mut |it| {
+                    messages.push(it)
+                })?;
                 (messages, found)
             }
             _ => (texts(text, format)?.0, [None, None]),
@@ -65,7 +66,10 @@ impl Catalogue {
             );
             return Err(BrokenCatalogue { line: 1, fault });
         }
-        Ok(Self { messages, languages: found })
+        Ok(Self {
+            messages,
+            languages: found,
+        })
     }
 }
 
@@ -92,17 +96,23 @@ fn texts(text: &str, format: Format) -> Result<(Vec<Message>, Vec<Plural>)> {
         _ => Default::default(),
     };
     let lines = Lines::of(text);
-    all.iter_mut().for_each(|message| message.line = lines.number(message.slot.range.start));
+    all.iter_mut()
+        .for_each(|message| message.line = lines.number(message.slot.range.start));
     Ok((all, plurals))
 }
 
 /// Writes `translations` into their slots in `text`. The boolean tells whether a translation
 /// differs from the source; a message stays unchanged if none of its forms differs.
 pub(crate) fn write(text: &str, translations: Vec<(Slot, String, bool)>) -> String {
-    let changing = translations.iter().filter(|(_, _, has_changed)| *has_changed);
+    let changing = translations
+        .iter()
+        .filter(|(_, _, has_changed)| *has_changed);
     let groups: HashSet<usize> = changing.map(|(slot, ..)| slot.group).collect();
     let mut edits: Vec<(Span, String)> = Vec::new();
-    for (slot, translation, _) in translations.iter().filter(|it| groups.contains(&it.0.group)) {
+    for (slot, translation, _) in translations
+        .iter()
+        .filter(|it| groups.contains(&it.0.group))
+    {
         let [open, close] = &slot.around;
         let written = format!("{open}{}{close}", slot.spelling.write(translation));
         edits.push((slot.range.clone(), written));

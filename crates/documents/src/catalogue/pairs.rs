@@ -25,7 +25,14 @@ static PROPERTIES: LazyLock<Grammar> = LazyLock::new(|| {
 /// Apple's tables of strings, of which some are words without quotes.
 static STRINGS: LazyLock<Grammar> = LazyLock::new(|| {
     let string = r#"^(?s:"(?:\\.|[^"\\])*"|[\w.$/:-]+)"#;
-    [r"^(?s:\s|//[^\n]*|/\*.*?\*/)*", string, r"^\s*=\s*", string, r"^\s*;"].map(regex)
+    [
+        r"^(?s:\s|//[^\n]*|/\*.*?\*/)*",
+        string,
+        r"^\s*=\s*",
+        string,
+        r"^\s*;",
+    ]
+    .map(regex)
 });
 /// A parameter of a message of Java.
 static PARAMETER: LazyLock<Regex> = LazyLock::new(|| regex(r"\{\d+(?:,[^{}]*)?\}"));
@@ -33,14 +40,25 @@ static PARAMETER: LazyLock<Regex> = LazyLock::new(|| regex(r"\{\d+(?:,[^{}]*)?\}
 /// The texts of the properties `text`.
 pub(super) fn properties(text: &str) -> Result<Vec<Message>> {
     let is_ascii = text.is_ascii();
-    let mut all = pairs(text, &PROPERTIES, &Spelling::Property { is_ascii, doubles: false }, "")?;
+    let mut all = pairs(
+        text,
+        &PROPERTIES,
+        &Spelling::Property {
+            is_ascii,
+            doubles: false,
+        },
+        "",
+    )?;
     // An apostrophe alone tells that messages are not those of Java's MessageFormat.
     let has_parameter = |it: &Message| PARAMETER.is_match(&it.source);
     let is_other = |it: &Message| has_parameter(it) && it.source.replace("''", "").contains('\'');
     if !all.iter().any(is_other) {
         for message in all.iter_mut().filter(|it| has_parameter(it)) {
             message.source = message.source.replace("''", "'");
-            message.slot.spelling = Spelling::Property { is_ascii, doubles: true };
+            message.slot.spelling = Spelling::Property {
+                is_ascii,
+                doubles: true,
+            };
         }
     }
     Ok(all)

@@ -4,8 +4,14 @@
 const LONGEST: usize = 400;
 
 /// Binary operators, from those that bind least.
-const OPERATORS: [&[&str]; 6] =
-    [&["||"], &["&&"], &["==", "!="], &["<=", ">=", "<", ">"], &["+", "-"], &["*", "/", "%"]];
+const OPERATORS: [&[&str]; 6] = [
+    &["||"],
+    &["&&"],
+    &["==", "!="],
+    &["<=", ">=", "<", ">"],
+    &["+", "-"],
+    &["*", "/", "%"],
+];
 
 /// The numbers that have a plural form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,9 +26,15 @@ pub(super) struct Form {
 pub(super) fn forms(rule: &str) -> Option<Vec<Form>> {
     let field = |name: &str| {
         let fields = rule.split(';').filter_map(|field| field.split_once('='));
-        fields.into_iter().find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim())
+        fields
+            .into_iter()
+            .find(|(key, _)| key.trim() == name)
+            .map(|(_, value)| value.trim())
     };
-    let count: usize = field("nplurals")?.parse().ok().filter(|count| (1..=10).contains(count))?;
+    let count: usize = field("nplurals")?
+        .parse()
+        .ok()
+        .filter(|count| (1..=10).contains(count))?;
     let expression = field("plural").filter(|expression| expression.len() <= LONGEST)?;
     let mut forms = vec![Form::default(); count];
     for n in 0..=200 {
@@ -35,7 +47,10 @@ pub(super) fn forms(rule: &str) -> Option<Vec<Form>> {
 
 /// The value of `expression` for the number `n`; `None` if it is not an expression.
 fn value(expression: &str, n: u64) -> Option<u64> {
-    let mut reader = Reader { rest: expression.trim_start(), n };
+    let mut reader = Reader {
+        rest: expression.trim_start(),
+        n,
+    };
     let value = reader.choice()?;
     reader.rest.is_empty().then_some(value)
 }
@@ -63,7 +78,9 @@ impl Reader<'_> {
     }
 
     fn binary(&mut self, level: usize) -> Option<u64> {
-        let Some(signs) = OPERATORS.get(level) else { return self.operand() };
+        let Some(signs) = OPERATORS.get(level) else {
+            return self.operand();
+        };
         let mut left = self.binary(level + 1)?;
         while let Some(sign) = signs.iter().find(|sign| self.takes(sign)) {
             let right = self.binary(level + 1)?;
@@ -97,7 +114,10 @@ impl Reader<'_> {
         if self.takes("n") {
             return Some(self.n);
         }
-        let end = self.rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest.len());
+        let end = self
+            .rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(self.rest.len());
         let (digits, rest) = self.rest.split_at(end);
         self.rest = rest.trim_start();
         digits.parse().ok()
@@ -113,7 +133,16 @@ mod tests {
         // GNU gettext's manual, "Plural forms"; the values are those of ngettext.
         let russian =
             "n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2";
-        for (n, form) in [(1, 0), (21, 0), (11, 2), (2, 1), (14, 2), (104, 1), (0, 2), (5, 2)] {
+        for (n, form) in [
+            (1, 0),
+            (21, 0),
+            (11, 2),
+            (2, 1),
+            (14, 2),
+            (104, 1),
+            (0, 2),
+            (5, 2),
+        ] {
             assert_eq!(value(russian, n), Some(form), "{n}");
         }
         assert_eq!(value("(n != 1)", 1), Some(0));
@@ -126,14 +155,25 @@ mod tests {
 
     #[test]
     fn a_form_knows_its_numbers() {
-        let [one, others] = [(true, false), (false, true)]
-            .map(|(has_one, has_others)| Form { has_one, has_others });
-        assert_eq!(forms("nplurals=2; plural=(n != 1);"), Some(vec![one, others]));
-        let both = Form { has_one: true, has_others: true };
+        let [one, others] = [(true, false), (false, true)].map(|(has_one, has_others)| Form {
+            has_one,
+            has_others,
+        });
+        assert_eq!(
+            forms("nplurals=2; plural=(n != 1);"),
+            Some(vec![one, others])
+        );
+        let both = Form {
+            has_one: true,
+            has_others: true,
+        };
         assert_eq!(forms("nplurals=1; plural=0;"), Some(vec![both]));
         assert_eq!(forms("nplurals=2; plural=n > 1;"), Some(vec![both, others]));
         assert_eq!(forms("nplurals=INTEGER; plural=EXPRESSION;"), None);
         assert_eq!(forms("nplurals=1; plural=n"), None);
-        assert_eq!(forms(&format!("nplurals=1; plural={}0", "(".repeat(9999))), None);
+        assert_eq!(
+            forms(&format!("nplurals=1; plural={}0", "(".repeat(9999))),
+            None
+        );
     }
 }

@@ -38,7 +38,15 @@ struct Entry<'a> {
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, [Option<String>; 2])> {
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let (known, lines) = (HashMap::new(), Lines::of(text));
-    Reader { text, newline, language: None, forms: None, known, lines }.read()
+    Reader {
+        text,
+        newline,
+        language: None,
+        forms: None,
+        known,
+        lines,
+    }
+    .read()
 }
 
 struct Reader<'a> {
@@ -102,7 +110,11 @@ impl<'a> Reader<'a> {
                 "`{keyword}` is unknown or one too many in its message; put an empty line between messages"
             )));
         }
-        entry.fields.push(Field { keyword, text, range });
+        entry.fields.push(Field {
+            keyword,
+            text,
+            range,
+        });
         Ok(())
     }
 
@@ -115,7 +127,9 @@ impl<'a> Reader<'a> {
         let fault = "the message has no `msgid`; add it";
         let source = entry.field("msgid").ok_or_else(|| broken(fault.into()))?;
         if !entry.is_whole() {
-            return Err(broken("the message has no `msgstr`; add `msgstr \"\"`".into()));
+            return Err(broken(
+                "the message has no `msgstr`; add `msgstr \"\"`".into(),
+            ));
         }
         let context = entry.field("msgctxt").map(|field| field.text.clone());
         let name = (context.clone(), source.text.clone());
@@ -136,7 +150,9 @@ impl<'a> Reader<'a> {
 
     /// Reads the header, which is the translation of the empty text.
     fn head(&mut self, entry: &Entry<'_>) {
-        let Some(field) = entry.fields.last() else { return };
+        let Some(field) = entry.fields.last() else {
+            return;
+        };
         for (name, value) in field.text.lines().filter_map(|line| line.split_once(':')) {
             let value = value.trim();
             match name.to_ascii_lowercase().as_str() {
@@ -151,9 +167,14 @@ impl<'a> Reader<'a> {
     fn add(&self, entry: &Entry<'_>, plural: Option<&Field<'_>>, messages: &mut Vec<Message>) {
         let text = |keyword: &str| entry.field(keyword).map(|field| field.text.clone());
         let context = text("msgctxt").unwrap_or_default();
-        let translations: Vec<&Field> =
-            entry.fields.iter().filter(|field| field.keyword.starts_with("msgstr")).collect();
-        let has_text = translations.iter().any(|field| !field.text.trim().is_empty());
+        let translations: Vec<&Field> = entry
+            .fields
+            .iter()
+            .filter(|field| field.keyword.starts_with("msgstr"))
+            .collect();
+        let has_text = translations
+            .iter()
+            .any(|field| !field.text.trim().is_empty());
         let state = match (has_text, entry.is_fuzzy) {
             (false, _) => MessageState::Untranslated,
             (true, true) => MessageState::Fuzzy,
@@ -171,25 +192,47 @@ impl<'a> Reader<'a> {
         let (group, line) = (messages.len(), self.lines.number(entry.start));
         let message = |source: String, target: &str, range: Span, around: [String; 2]| {
             let (spelling, marks) = (Spelling::Po(self.newline), marks.clone());
-            let slot = Slot { range, around, spelling, marks, group };
+            let slot = Slot {
+                range,
+                around,
+                spelling,
+                marks,
+                group,
+            };
             let (context, target) = (context.clone(), target.into());
-            Message { line, context, source, target, state, time: String::new(), slot }
+            Message {
+                line,
+                context,
+                source,
+                target,
+                state,
+                time: String::new(),
+                slot,
+            }
         };
         let singular = text("msgid").unwrap_or_default();
         for field in &translations {
             let form = index_of(field.keyword).zip(plural);
-            let source = form
-                .map_or(&singular, |(form, plural)| self.source(form, [&singular, &plural.text]));
+            let source = form.map_or(&singular, |(form, plural)| {
+                self.source(form, [&singular, &plural.text])
+            });
             let (target, range) = (&field.text, field.range.clone());
             messages.push(message(source.clone(), target, range, Default::default()));
         }
         // Forms that the language has and the template has not.
         let count = self.forms.as_ref().map_or(0, Vec::len);
-        let (Some(plural), Some(last)) = (plural, translations.last()) else { return };
+        let (Some(plural), Some(last)) = (plural, translations.last()) else {
+            return;
+        };
         for form in translations.len()..count {
             let around = [format!("{}msgstr[{form}] ", self.newline), String::new()];
             let source = self.source(form, [&singular, &plural.text]);
-            messages.push(message(source.clone(), "", last.range.end..last.range.end, around));
+            messages.push(message(
+                source.clone(),
+                "",
+                last.range.end..last.range.end,
+                around,
+            ));
         }
     }
 
@@ -199,7 +242,11 @@ impl<'a> Reader<'a> {
         let usual = [(true, false), (false, true)][form.min(1)];
         let known = self.forms.as_ref().and_then(|forms| forms.get(form));
         let (has_one, has_others) = known.map_or(usual, |form| (form.has_one, form.has_others));
-        if has_one && (!has_others || !hides(singular, plural)) { singular } else { plural }
+        if has_one && (!has_others || !hides(singular, plural)) {
+            singular
+        } else {
+            plural
+        }
     }
 }
 
@@ -210,7 +257,9 @@ impl<'a> Entry<'a> {
 
     /// Returns whether it has a translation, be it empty.
     fn is_whole(&self) -> bool {
-        self.fields.iter().any(|field| field.keyword.starts_with("msgstr"))
+        self.fields
+            .iter()
+            .any(|field| field.keyword.starts_with("msgstr"))
     }
 }
 
@@ -221,7 +270,12 @@ fn begins(line: &str) -> bool {
 
 /// The number of the plural form of `msgstr[2]`.
 fn index_of(keyword: &str) -> Option<usize> {
-    keyword.strip_prefix("msgstr[")?.strip_suffix(']')?.trim().parse().ok()
+    keyword
+        .strip_prefix("msgstr[")?
+        .strip_suffix(']')?
+        .trim()
+        .parse()
+        .ok()
 }
 
 /// The inside of a string.

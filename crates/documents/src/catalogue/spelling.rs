@@ -61,7 +61,11 @@ impl Spelling {
             Self::Single => format!("'{}'", text.replace('\'', "''")),
             Self::Lines(between) => lines(text, between),
             Self::Property { is_ascii, doubles } => {
-                let doubled = if *doubles { text.replace('\'', "''") } else { text.into() };
+                let doubled = if *doubles {
+                    text.replace('\'', "''")
+                } else {
+                    text.into()
+                };
                 let written = escaped(&doubled, "\\", units(*is_ascii));
                 // White space before a value is not part of it.
                 let begin = if written.starts_with(' ') { "\\" } else { "" };
@@ -85,7 +89,11 @@ pub(super) fn unescaped(value: &str) -> Option<String> {
             (_, Some('f')) => ' ',
             (_, Some('u' | 'U')) => {
                 let digits: String = chars.by_ref().take(4).collect();
-                units.push(u16::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 4)?);
+                units.push(
+                    u16::from_str_radix(&digits, 16)
+                        .ok()
+                        .filter(|_| digits.len() == 4)?,
+                );
                 continue;
             }
             (_, Some('\r' | '\n')) => {
@@ -101,7 +109,11 @@ pub(super) fn unescaped(value: &str) -> Option<String> {
 
 /// Returns whether a character is written by its number.
 fn units(is_ascii: bool) -> fn(char) -> bool {
-    if is_ascii { |c| c.is_control() || !c.is_ascii() } else { char::is_control }
+    if is_ascii {
+        |c| c.is_control() || !c.is_ascii()
+    } else {
+        char::is_control
+    }
 }
 
 /// `text` with a backslash before `special` characters; those of `numbers` are written by their
@@ -134,7 +146,11 @@ fn po_string(text: &str, newline: &str) -> String {
 
 /// `text` as Android's resources have it, in which two signs mean something at the beginning.
 fn android(text: &str) -> String {
-    let begin = if text.starts_with(['@', '?']) { "\\" } else { "" };
+    let begin = if text.starts_with(['@', '?']) {
+        "\\"
+    } else {
+        ""
+    };
     begin.to_string() + &escaped(text, "'\"\\", |_| false)
 }
 
@@ -168,8 +184,9 @@ fn is_plain(text: &str) -> bool {
 }
 
 /// Words that stand for other values in one version of YAML or another.
-pub(super) const VALUES: [&str; 10] =
-    ["true", "false", "null", "~", "yes", "no", "on", "off", "y", "n"];
+pub(super) const VALUES: [&str; 10] = [
+    "true", "false", "null", "~", "yes", "no", "on", "off", "y", "n",
+];
 
 /// The lines of `text` with `between` them; empty lines have no indentation.
 fn lines(text: &str, between: &str) -> String {

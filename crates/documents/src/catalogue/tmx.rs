@@ -44,7 +44,10 @@ pub(super) fn stream(
     let (mut source, mut line, mut at, mut count) = (None, 1, 0, 0);
     while let Some(text) = next_unit(&mut file, line, is_decoded)? {
         let is_start = |at: usize| !text[at + 3..].starts_with(char::is_alphanumeric);
-        let start = text.rmatch_indices("<tu").map(|(at, _)| at).find(|&at| is_start(at));
+        let start = text
+            .rmatch_indices("<tu")
+            .map(|(at, _)| at)
+            .find(|&at| is_start(at));
         let (before, unit) =
             text.split_at(start.filter(|_| text.ends_with('>')).unwrap_or(text.len()));
         let lines = before.matches('\n').count();
@@ -52,13 +55,19 @@ pub(super) fn stream(
         if !unit.is_empty() {
             let (line, at) = (line + lines, at + before.len());
             let source = source.get_or_insert_with(|| source_of(&outside));
-            let all = elements(unit)
-                .map_err(|error| BrokenCatalogue { line: line + error.line - 1, ..error })?;
+            let all = elements(unit).map_err(|error| BrokenCatalogue {
+                line: line + error.line - 1,
+                ..error
+            })?;
             count += 1;
             let languages = [languages[0].or(source.as_deref()), languages[1]];
             if let Some((mut message, pair)) = message(unit, &all, languages) {
                 let Span { start, end } = message.slot.range;
-                message.slot = Slot { range: at + start..at + end, group: count, ..message.slot };
+                message.slot = Slot {
+                    range: at + start..at + end,
+                    group: count,
+                    ..message.slot
+                };
                 first.get_or_insert(pair.map(Some));
                 each(Message { line, ..message });
             }
@@ -88,7 +97,8 @@ pub(super) fn stream(
 
 /// Returns whether `text` ends with the end tag of a unit.
 fn is_end_of_unit(text: &[u8]) -> bool {
-    text.strip_suffix(b">").is_some_and(|tag| tag.trim_ascii_end().ends_with(b"</tu"))
+    text.strip_suffix(b">")
+        .is_some_and(|tag| tag.trim_ascii_end().ends_with(b"</tu"))
 }
 
 /// The text up to the end of the next unit, which begins at `line`, or of the file; none behind it.
@@ -108,15 +118,24 @@ fn next_unit(file: &mut impl BufRead, line: usize, is_decoded: bool) -> Result<O
         }
     }
     let fault = "the memory is not in UTF-8, or not in the encoding that its first line names; `iconv -f ITS-ENCODING -t UTF-8 OLD > NEW` converts it";
-    let text = String::from_utf8(text).ok().filter(|it| !is_decoded || !it.contains('\u{fffd}'));
+    let text = String::from_utf8(text)
+        .ok()
+        .filter(|it| !is_decoded || !it.contains('\u{fffd}'));
     let text = text.ok_or_else(|| broken(fault.into()))?;
     Ok((!text.is_empty()).then_some(text))
 }
 
 /// The language that the header calls the source, unless it is each of them.
 fn source_of(outside: &str) -> Option<String> {
-    let value = outside.split_once("srclang=")?.1.get(1..)?.split(['"', '\'']).next();
-    value.filter(|language| *language != "*all*").map(String::from)
+    let value = outside
+        .split_once("srclang=")?
+        .1
+        .get(1..)?
+        .split(['"', '\''])
+        .next();
+    value
+        .filter(|language| *language != "*all*")
+        .map(String::from)
 }
 
 /// The segments of a unit with their languages.
@@ -136,10 +155,14 @@ fn message(text: &str, all: &[Element], pair: [Option<&str>; 2]) -> Option<(Mess
     let unit = all.first()?;
     let known: Vec<_> = variants(text, all).collect();
     let find = |asked: &str| {
-        let exact = known.iter().find(|(language, _)| language.eq_ignore_ascii_case(asked));
+        let exact = known
+            .iter()
+            .find(|(language, _)| language.eq_ignore_ascii_case(asked));
         exact.or_else(|| known.iter().find(|(language, _)| is_same(language, asked)))
     };
-    let unit_source = unit.attribute(text, "srclang").filter(|language| language != "*all*");
+    let unit_source = unit
+        .attribute(text, "srclang")
+        .filter(|language| language != "*all*");
     let (from, [_, source]) = match pair[0].or(unit_source.as_deref()) {
         Some(asked) => find(asked),
         None => known.first(),
@@ -148,19 +171,41 @@ fn message(text: &str, all: &[Element], pair: [Option<&str>; 2]) -> Option<(Mess
         Some(asked) => find(asked),
         None => known.iter().find(|(language, _)| language != from),
     }?;
-    let time = ["changedate", "creationdate"]
-        .into_iter()
-        .find_map(|name| variant.attribute(text, name).or_else(|| unit.attribute(text, name)));
+    let time = ["changedate", "creationdate"].into_iter().find_map(|name| {
+        variant
+            .attribute(text, name)
+            .or_else(|| unit.attribute(text, name))
+    });
     let (source, spelling) = content(&text[source.inner.clone()]);
     let target_text = content(&text[target.inner.clone()]).0;
     let is_new = target_text.trim().is_empty();
-    let state = if is_new { MessageState::Untranslated } else { MessageState::Translated };
-    let tag = text[target.tag.clone()].trim_end_matches(['/', '>']).trim_end();
+    let state = if is_new {
+        MessageState::Untranslated
+    } else {
+        MessageState::Translated
+    };
+    let tag = text[target.tag.clone()]
+        .trim_end_matches(['/', '>'])
+        .trim_end();
     let around = [format!("{tag}>"), format!("</{}>", target.name)];
     let range = target.outer.clone();
     let context = unit.attribute(text, "tuid").unwrap_or_default();
-    let slot = Slot { range, around, spelling, marks: vec![], group: 0 };
+    let slot = Slot {
+        range,
+        around,
+        spelling,
+        marks: vec![],
+        group: 0,
+    };
     let time = time.unwrap_or_default();
-    let message = Message { line: 0, context, source, target: target_text, state, time, slot };
+    let message = Message {
+        line: 0,
+        context,
+        source,
+        target: target_text,
+        state,
+        time,
+        slot,
+    };
     Some((message, [from.clone(), to.clone()]))
 }

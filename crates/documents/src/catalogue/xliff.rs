@@ -16,7 +16,10 @@ pub(super) fn content(raw: &str) -> (String, Spelling) {
     match plain(raw) {
         Some(text) => (text, Spelling::Xml),
         None if markup.contains("&lt;") || !is_message(&markup) => (markup, Spelling::Markup),
-        None => (outside_tags(&markup, |text| plain(text).unwrap_or_default()), Spelling::Arms),
+        None => (
+            outside_tags(&markup, |text| plain(text).unwrap_or_default()),
+            Spelling::Arms,
+        ),
     }
 }
 
@@ -26,11 +29,27 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, [Option<String>; 2]), Br
     let root = all.first().filter(|root| root.local_name() == "xliff");
     let fault = "its first element is not `xliff`; name its format with --format";
     let root = root.ok_or_else(|| BrokenCatalogue::at(text, 0, fault))?;
-    let is_second = root.attribute(text, "version").is_some_and(|version| version.starts_with('2'));
-    let named = |name: &str| all.iter().take(2).find_map(|element| element.attribute(text, name));
+    let is_second = root
+        .attribute(text, "version")
+        .is_some_and(|version| version.starts_with('2'));
+    let named = |name: &str| {
+        all.iter()
+            .take(2)
+            .find_map(|element| element.attribute(text, name))
+    };
     let first = ["source-language", "target-language"];
-    let languages = if is_second { ["srcLang", "trgLang"] } else { first }.map(named);
-    let file = File { text, all: &all, lines: Lines::of(text), is_second };
+    let languages = if is_second {
+        ["srcLang", "trgLang"]
+    } else {
+        first
+    }
+    .map(named);
+    let file = File {
+        text,
+        all: &all,
+        lines: Lines::of(text),
+        is_second,
+    };
     let name = if is_second { "segment" } else { "trans-unit" };
     let units = (0..all.len()).filter(|&index| all[index].local_name() == name);
     let messages = units.filter_map(|index| file.message(index)).collect();
@@ -48,15 +67,27 @@ impl File<'_> {
     /// The message of the unit `index`; `None` if it has no source.
     fn message(&self, index: usize) -> Option<Message> {
         let (text, unit) = (self.text, &self.all[index]);
-        let within = self.all[index + 1..].iter().take_while(|it| it.outer.start < unit.outer.end);
+        let within = self.all[index + 1..]
+            .iter()
+            .take_while(|it| it.outer.start < unit.outer.end);
         let children = within.filter(|element| element.parent == Some(index));
-        let child = |name: &str| children.clone().find(|element| element.local_name() == name);
+        let child = |name: &str| {
+            children
+                .clone()
+                .find(|element| element.local_name() == name)
+        };
         let (source, target) = (child("source")?, child("target"));
         let (source_text, spelling) = content(&text[source.inner.clone()]);
         let target_text = target.map_or(String::new(), |it| content(&text[it.inner.clone()]).0);
         let previous = child("seg-source").unwrap_or(source);
-        let slot = Slot { group: index, ..self.slot(unit, [source, previous], target, spelling) };
-        let state = target.filter(|_| !self.is_second).unwrap_or(unit).attribute(text, "state");
+        let slot = Slot {
+            group: index,
+            ..self.slot(unit, [source, previous], target, spelling)
+        };
+        let state = target
+            .filter(|_| !self.is_second)
+            .unwrap_or(unit)
+            .attribute(text, "state");
         let state = match state.unwrap_or_default().as_str() {
             _ if self.is_kept(index) => MessageState::Kept,
             _ if target_text.trim().is_empty() => MessageState::Untranslated,
@@ -68,7 +99,15 @@ impl File<'_> {
         };
         let context = unit.attribute(text, "id").unwrap_or_default();
         let (line, time) = (self.lines.number(unit.outer.start), String::new());
-        Some(Message { line, context, source: source_text, target: target_text, state, time, slot })
+        Some(Message {
+            line,
+            context,
+            source: source_text,
+            target: target_text,
+            state,
+            time,
+            slot,
+        })
     }
 
     /// Returns whether element `index` or one around it says that it is not translated.
@@ -90,12 +129,18 @@ impl File<'_> {
         let name = source.name.replace("source", "target");
         let (range, space, mut tag) = match target {
             Some(target) => {
-                let tag = text[target.tag.clone()].trim_end_matches(['/', '>']).trim_end();
+                let tag = text[target.tag.clone()]
+                    .trim_end_matches(['/', '>'])
+                    .trim_end();
                 (target.outer.clone(), "", format!("{tag}>"))
             }
             None => {
                 let (before, at) = (&text[..previous.outer.start], previous.outer.end);
-                (at..at, &before[before.trim_end().len()..], format!("<{name}>"))
+                (
+                    at..at,
+                    &before[before.trim_end().len()..],
+                    format!("<{name}>"),
+                )
             }
         };
         let mut marks = Vec::new();
@@ -106,6 +151,12 @@ impl File<'_> {
             tag = with_attribute(&tag, "state", "needs-review-translation");
         }
         let around = [format!("{space}{tag}"), format!("</{name}>")];
-        Slot { range, around, spelling, marks, group: 0 }
+        Slot {
+            range,
+            around,
+            spelling,
+            marks,
+            group: 0,
+        }
     }
 }

@@ -17,9 +17,19 @@ static PROPERTIES: LazyLock<Regex> =
 
 /// The texts of `text`, and the plurals among them.
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
-    let bytes = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let bytes = text
+        .char_indices()
+        .map(|(at, _)| at)
+        .chain([text.len()])
+        .collect();
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let mut file = File { text, bytes, newline, keys: Keys::default(), mappings: Vec::new() };
+    let mut file = File {
+        text,
+        bytes,
+        newline,
+        keys: Keys::default(),
+        mappings: Vec::new(),
+    };
     file.keys.text = text;
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
@@ -27,7 +37,10 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
                 "the YAML is broken: {}; quote the text there, or mend its indentation",
                 error.info()
             );
-            BrokenCatalogue { line: error.marker().line(), fault }
+            BrokenCatalogue {
+                line: error.marker().line(),
+                fault,
+            }
         })?;
         file.event(event, span);
     }
@@ -50,7 +63,8 @@ impl File<'_> {
             Event::MappingStart(..) | Event::SequenceStart(..) => {
                 let is_key = self.node();
                 self.keys.open(is_key);
-                self.mappings.push(matches!(event, Event::MappingStart(..)).then_some(true));
+                self.mappings
+                    .push(matches!(event, Event::MappingStart(..)).then_some(true));
             }
             Event::MappingEnd | Event::SequenceEnd => {
                 self.keys.close();
@@ -59,7 +73,9 @@ impl File<'_> {
             Event::Alias(_) => drop(self.node()),
             Event::Scalar(text, style, anchor, tag) => {
                 if self.node() {
-                    return self.keys.key(text.into_owned(), self.bytes[span.start.index()]);
+                    return self
+                        .keys
+                        .key(text.into_owned(), self.bytes[span.start.index()]);
                 }
                 let is_value = style == ScalarStyle::Plain
                     && VALUES.iter().any(|value| text.eq_ignore_ascii_case(value));
@@ -99,7 +115,9 @@ impl File<'_> {
             ScalarStyle::SingleQuoted => (start..start + string(source)?, Spelling::Single),
             // A colon behind a text that has one is read in two ways.
             ScalarStyle::Plain => {
-                let is_key = self.text[range.end..].trim_start_matches(' ').starts_with(':');
+                let is_key = self.text[range.end..]
+                    .trim_start_matches(' ')
+                    .starts_with(':');
                 (!is_key).then_some((range, Spelling::Plain))?
             }
             ScalarStyle::Literal => (range, Spelling::Lines(indent())),

@@ -69,6 +69,16 @@ fn dialogue(text: &str, start: usize, blocks: &mut Blocks) {
             }
         }
     }
-    let (lines, source) = (Lines { breaks, newline: newline.into() }, start..start + text.len());
-    blocks.add(Block { source, lines, ..builder.finish(Escape::Plain) });
+    let (lines, source) = (
+        Lines {
+            breaks,
+            newline: newline.into(),
+        },
+        start..start + text.len(),
+    );
+    blocks.add(Block {
+        source,
+        lines,
+        ..builder.finish(Escape::Plain)
+    });
 }

@@ -17,18 +17,27 @@ pub(super) struct Blocks {
 impl Blocks {
     /// The block that is being read; a new one begins at `start`.
     pub(super) fn builder(&mut self, start: usize) -> &mut Builder {
-        &mut self.open.get_or_insert_with(|| (start, Builder::new(Space::Collapse))).1
+        &mut self
+            .open
+            .get_or_insert_with(|| (start, Builder::new(Space::Collapse)))
+            .1
     }
 
     /// Ends the block that is being read at `end`.
     pub(super) fn finish(&mut self, end: usize, finish: impl FnOnce(Builder) -> Block) {
-        let Some((start, builder)) = self.open.take() else { return };
-        self.add(Block { source: start..end, ..finish(builder) });
+        let Some((start, builder)) = self.open.take() else {
+            return;
+        };
+        self.add(Block {
+            source: start..end,
+            ..finish(builder)
+        });
     }
 
     /// Adds a `block` that is behind all others. One without letters stays unchanged.
     pub(super) fn add(&mut self, block: Block) {
-        self.all.extend((self.has_all || has_letters(&block.text)).then_some(block));
+        self.all
+            .extend((self.has_all || has_letters(&block.text)).then_some(block));
     }
 
     /// Adds the `blocks` of a part of the document that begins at `start`; `newline` is between

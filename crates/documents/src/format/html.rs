@@ -32,7 +32,14 @@ fn read(text: &str) -> (Vec<Block>, Vec<Span>) {
     let lexed = lex(text);
     let entities = lexer::entities(lexed.shown());
     let (blocks, regions, texts) = (Blocks::default(), Vec::new(), Vec::new());
-    let mut parser = Parser { text, lexed: &lexed, entities, blocks, regions, texts };
+    let mut parser = Parser {
+        text,
+        lexed: &lexed,
+        entities,
+        blocks,
+        regions,
+        texts,
+    };
     let mut index = 0;
     while index < lexed.tokens.len() {
         index = parser.token(index);
@@ -45,14 +52,25 @@ fn read(text: &str) -> (Vec<Block>, Vec<Span>) {
 pub(super) fn inline_tag(builder: &mut Builder, raw: &str) {
     let lexed = lex(raw);
     match lexed.tokens.as_slice() {
-        [Token { kind: TokenKind::Start { name, self_closing, .. }, .. }] => {
-            match *self_closing || role(name) == Role::Void {
-                true if name == "br" => builder.break_point(raw),
-                true => builder.point(raw),
-                false => builder.open(name, raw),
-            }
-        }
-        [Token { kind: TokenKind::End { name }, .. }] => builder.close(name, raw, None),
+        [
+            Token {
+                kind:
+                    TokenKind::Start {
+                        name, self_closing, ..
+                    },
+                ..
+            },
+        ] => match *self_closing || role(name) == Role::Void {
+            true if name == "br" => builder.break_point(raw),
+            true => builder.point(raw),
+            false => builder.open(name, raw),
+        },
+        [
+            Token {
+                kind: TokenKind::End { name },
+                ..
+            },
+        ] => builder.close(name, raw, None),
         _ => builder.point(raw),
     }
 }
@@ -61,7 +79,11 @@ pub(super) fn inline_tag(builder: &mut Builder, raw: &str) {
 /// unchanged.
 pub(super) fn inline_role(raw: &str) -> Option<(String, bool, bool)> {
     match lex(raw).tokens.pop()?.kind {
-        TokenKind::Start { name, translate, self_closing: false } => {
+        TokenKind::Start {
+            name,
+            translate,
+            self_closing: false,
+        } => {
             let kept = role(&name).keeps(translate);
             Some((name, true, kept))
         }
@@ -74,7 +96,11 @@ pub(super) fn inline_role(raw: &str) -> Option<(String, bool, bool)> {
 pub(super) fn inline_element(builder: &mut Builder, raw: &str) {
     let lexed = lex(raw);
     let hidden = matches!(&lexed.tokens[0].kind, TokenKind::Start { name, .. } if role(name) == Role::Hidden);
-    let content = if hidden { String::new() } else { content(raw, &lexed.tokens) };
+    let content = if hidden {
+        String::new()
+    } else {
+        content(raw, &lexed.tokens)
+    };
     builder.atom(&content, raw);
 }
 
@@ -115,7 +141,9 @@ impl Parser<'_> {
             TokenKind::Start { .. } => return self.start(index),
             TokenKind::End { name } if role(name) == Role::Block => self.finish_block(range.start),
             TokenKind::End { name } => {
-                self.blocks.builder(range.start).close(name, &text[range.clone()], None)
+                self.blocks
+                    .builder(range.start)
+                    .close(name, &text[range.clone()], None)
             }
             TokenKind::Text => self.add_text(range.clone()),
             TokenKind::Other if self.stands_alone(range) => self.finish_block(range.start),
@@ -126,7 +154,14 @@ impl Parser<'_> {
 
     fn start(&mut self, index: usize) -> usize {
         let Token { range, kind } = &self.lexed.tokens[index];
-        let TokenKind::Start { name, translate, self_closing } = kind else { return index + 1 };
+        let TokenKind::Start {
+            name,
+            translate,
+            self_closing,
+        } = kind
+        else {
+            return index + 1;
+        };
         let text = self.text;
         if *translate != Some(false) {
             let tag = &self.lexed.masked[range.clone()];
@@ -187,7 +222,12 @@ impl Parser<'_> {
                 && self.text[token.range.clone()].trim().is_empty()
         };
         is_break(tokens[of.end + 1..].iter().find(|token| !is_space(token)))
-            || is_break(tokens[..of.start].iter().rev().find(|token| !is_space(token)))
+            || is_break(
+                tokens[..of.start]
+                    .iter()
+                    .rev()
+                    .find(|token| !is_space(token)),
+            )
     }
 
     /// The last token of the element that begins at `index` and stays unchanged. Elements within a
@@ -239,7 +279,11 @@ impl Parser<'_> {
         for template in inside {
             plain_text(&self.text[at..template.start], builder);
             let raw = &self.text[template.clone()];
-            let shown = if raw.len() > LONGEST_CODE { "" } else { &single_spaced(raw) };
+            let shown = if raw.len() > LONGEST_CODE {
+                ""
+            } else {
+                &single_spaced(raw)
+            };
             builder.atom(shown, raw);
             at = template.end;
         }

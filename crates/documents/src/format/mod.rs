@@ -111,7 +111,10 @@ impl Format {
     /// Returns whether files of this format are [catalogues](crate::Catalogue). By default,
     /// only their untranslated messages are translated.
     pub fn is_catalogue(self) -> bool {
-        !matches!(self, Self::Text | Self::Html | Self::Markdown | Self::Srt | Self::Ass)
+        !matches!(
+            self,
+            Self::Text | Self::Html | Self::Markdown | Self::Srt | Self::Ass
+        )
     }
 
     /// Returns whether files of this format have texts with their translations.
@@ -133,7 +136,11 @@ impl Format {
     /// Checks that `text`, which is written for `source`, has the same blocks. The error is the
     /// position of the first other block.
     pub(crate) fn has_shape_of(self, source: &str, text: &str) -> Result<(), usize> {
-        if self == Self::Markdown { markdown::has_shape_of(source, text) } else { Ok(()) }
+        if self == Self::Markdown {
+            markdown::has_shape_of(source, text)
+        } else {
+            Ok(())
+        }
     }
 
     /// `text` with marks in place of its attributes, these as they are, and the blocks of it.
@@ -148,7 +155,9 @@ impl Format {
             (range.clone(), format!("{ATTRIBUTE}{number}{ATTRIBUTE}"))
         };
         let marks: Vec<_> = texts.iter().enumerate().map(mark).collect();
-        let attributes = texts.into_iter().map(|(range, block)| (text[range].to_string(), block));
+        let attributes = texts
+            .into_iter()
+            .map(|(range, block)| (text[range].to_string(), block));
         let (attributes, text) = (attributes.collect(), apply_edits(text, &marks));
         let blocks = match self {
             Self::Text => text::parse(&text),
@@ -172,7 +181,9 @@ impl FromStr for Format {
     type Err = UnknownFormat;
 
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        Self::all().find(|format| format.name() == name).ok_or_else(|| UnknownFormat(name.into()))
+        Self::all()
+            .find(|format| format.name() == name)
+            .ok_or_else(|| UnknownFormat(name.into()))
     }
 }
 
@@ -208,7 +219,10 @@ mod tests {
     #[test]
     fn every_format_is_read_as_it_is_written() {
         for (index, format) in Format::all().enumerate() {
-            assert_eq!((format as usize, format.to_string().parse()), (index, Ok(format)));
+            assert_eq!(
+                (format as usize, format.to_string().parse()),
+                (index, Ok(format))
+            );
         }
     }
 

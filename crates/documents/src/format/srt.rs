@@ -30,14 +30,20 @@ pub(super) fn is_known(line: &str) -> bool {
 
 pub(super) fn parse(text: &str) -> Vec<Block> {
     let lines: Vec<Span> = LINE.find_iter(text).map(|line| line.range()).collect();
-    let times: Vec<bool> = lines.iter().map(|line| TIMES.is_match(&text[line.clone()])).collect();
+    let times: Vec<bool> = lines
+        .iter()
+        .map(|line| TIMES.is_match(&text[line.clone()]))
+        .collect();
     let is_time = |line: usize| times.get(line).is_some_and(|&is_time| is_time);
     let is_blank = |line: usize| text[lines[line].clone()].trim().is_empty();
     // In WebVTT, an empty line ends a cue, and notes and names of cues follow. In SubRip, an empty
     // line may stand in it.
     let webvtt = text.starts_with("WEBVTT");
     let is_text = |line: usize| {
-        let number = text[lines[line].clone()].trim().bytes().all(|c| c.is_ascii_digit());
+        let number = text[lines[line].clone()]
+            .trim()
+            .bytes()
+            .all(|c| c.is_ascii_digit());
         !(is_blank(line) || is_time(line) || number && is_time(line + 1))
     };
     let mut blocks = Blocks::default();
@@ -72,7 +78,10 @@ fn subtitle(text: &str, lines: &[Span], blocks: &mut Blocks) {
     for lines in parts.filter(|part| !part.is_empty()) {
         let (first, last) = (lines[0].start, lines[lines.len() - 1].end);
         let end = first + text[first..last].trim_end().len();
-        blocks.add(Block { source: first..end, ..block(text, lines) });
+        blocks.add(Block {
+            source: first..end,
+            ..block(text, lines)
+        });
     }
 }
 
@@ -86,13 +95,19 @@ fn block(text: &str, lines: &[Span]) -> Block {
             true => text[line.clone()].trim_end(),
             false => text[line.clone()].trim_end_matches(['\r', '\n']),
         };
-        let dash = SPEAKER.find(line).filter(|_| number == 0).map_or(0, |found| found.end());
+        let dash = SPEAKER
+            .find(line)
+            .filter(|_| number == 0)
+            .map_or(0, |found| found.end());
         tagged(&line[..dash], &mut builder, Builder::point);
         tagged(&line[dash..], &mut builder, Builder::text);
     }
     let first = &text[lines[0].clone()];
     let newline = first[first.trim_end_matches(['\r', '\n']).len()..].into();
-    Block { lines: Lines { breaks, newline }, ..builder.finish(Escape::Srt) }
+    Block {
+        lines: Lines { breaks, newline },
+        ..builder.finish(Escape::Srt)
+    }
 }
 
 /// Adds `line`: tags as markup, everything else by `other`.

@@ -22,11 +22,20 @@ pub(super) fn parse(text: &str) -> Vec<Block> {
     while start < text.len() {
         let mut end = line_end(text, start);
         while let Some(message) = messages.next_if(|message| message.start < end) {
-            end = if message.end > end { line_end(text, message.end - 1) } else { end };
+            end = if message.end > end {
+                line_end(text, message.end - 1)
+            } else {
+                end
+            };
         }
-        let words = start + PREFIX.find(&text[start..end]).map_or(0, |prefix| prefix.end());
+        let words = start
+            + PREFIX
+                .find(&text[start..end])
+                .map_or(0, |prefix| prefix.end());
         let mut at = words;
-        let tabs = text[words..end].match_indices('\t').map(|(tab, _)| words + tab + 1);
+        let tabs = text[words..end]
+            .match_indices('\t')
+            .map(|(tab, _)| words + tab + 1);
         for next in tabs.chain([end]).filter(|&next| !is_within(&all, next)) {
             blocks.add(paragraph(text, at..next, &all));
             at = next;
@@ -38,14 +47,22 @@ pub(super) fn parse(text: &str) -> Vec<Block> {
 
 /// The end of the line in which the byte `at` is.
 fn line_end(text: &str, at: usize) -> usize {
-    text[at..].find(['\n', '\r']).map_or(text.len(), |length| at + length + 1)
+    text[at..]
+        .find(['\n', '\r'])
+        .map_or(text.len(), |length| at + length + 1)
 }
 
 fn paragraph(text: &str, range: Span, all: &[Span]) -> Block {
     let slice = &text[range.clone()];
     let mut builder = Builder::new(Space::Keep);
     builder.text(slice);
-    let block =
-        if overlaps(all, &range) { body(slice, None) } else { builder.finish(Escape::Plain) };
-    Block { source: range, ..block }
+    let block = if overlaps(all, &range) {
+        body(slice, None)
+    } else {
+        builder.finish(Escape::Plain)
+    };
+    Block {
+        source: range,
+        ..block
+    }
 }

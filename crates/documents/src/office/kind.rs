@@ -38,23 +38,34 @@ pub(super) fn has(names: &str, name: &str) -> bool {
 }
 
 impl OfficeKind {
-    const ALL: [Self; 5] = [Self::Docx, Self::Pptx, Self::Xlsx, Self::OpenDocument, Self::Epub];
+    const ALL: [Self; 5] = [
+        Self::Docx,
+        Self::Pptx,
+        Self::Xlsx,
+        Self::OpenDocument,
+        Self::Epub,
+    ];
 
     /// The entry of this kind in a column of [`TABLE`].
     pub(super) fn entry(self, column: usize) -> &'static str {
         let line = TABLE.lines().nth(self as usize);
-        line.and_then(|line| line.split('\t').nth(column)).unwrap_or_default()
+        line.and_then(|line| line.split('\t').nth(column))
+            .unwrap_or_default()
     }
 
     /// The extensions of files, without their dots.
     pub fn extensions() -> impl Iterator<Item = &'static str> {
-        Self::ALL.into_iter().flat_map(|kind| kind.entry(1).split(' '))
+        Self::ALL
+            .into_iter()
+            .flat_map(|kind| kind.entry(1).split(' '))
     }
 
     /// The kind of files with this extension, without its dot, in any case.
     pub fn from_extension(extension: &str) -> Option<Self> {
         let extension = extension.to_ascii_lowercase();
-        Self::ALL.into_iter().find(|kind| has(kind.entry(1), &extension))
+        Self::ALL
+            .into_iter()
+            .find(|kind| has(kind.entry(1), &extension))
     }
 
     /// Returns whether the file `name` of an archive has text for readers, or names its language.
@@ -64,7 +75,10 @@ impl OfficeKind {
             Self::Epub => has("xhtml html htm opf", end),
             _ => {
                 end == "xml"
-                    && has(self.entry(3), stem.trim_end_matches(|c: char| c.is_ascii_digit()))
+                    && has(
+                        self.entry(3),
+                        stem.trim_end_matches(|c: char| c.is_ascii_digit()),
+                    )
             }
         }
     }
@@ -77,7 +91,11 @@ impl OfficeKind {
     /// The names of a run, its properties and its text where text has runs; else text stands
     /// directly in paragraphs.
     pub(super) fn run(self, name: &str) -> Option<[&'static str; 3]> {
-        let names = if name.starts_with("a:") { "a:r a:rPr a:t" } else { self.entry(5) };
+        let names = if name.starts_with("a:") {
+            "a:r a:rPr a:t"
+        } else {
+            self.entry(5)
+        };
         names.split(' ').collect::<Vec<_>>().try_into().ok()
     }
 }

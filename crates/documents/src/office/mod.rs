@@ -56,11 +56,17 @@ impl Office {
         }
         let broken = |error| {
             let fault = "open it in its program and save it again";
-            BrokenFile(format!("the document is no whole archive ({error}); {fault}"))
+            BrokenFile(format!(
+                "the document is no whole archive ({error}); {fault}"
+            ))
         };
         let mut zip = ZipArchive::new(Cursor::new(&archive)).map_err(broken)?;
         let [program, main] = [0, 2].map(|column| kind.entry(column));
-        if !zip.file_names().flatten().any(|name| name.starts_with(main)) {
+        if !zip
+            .file_names()
+            .flatten()
+            .any(|name| name.starts_with(main))
+        {
             let fault = format!("the archive is no {program} document; rename it by what it is");
             return Err(BrokenFile(fault));
         }
@@ -73,7 +79,9 @@ impl Office {
             }
             let fault = |fault: &str| BrokenFile(format!("{name}: {fault}"));
             let mut bytes = Vec::new();
-            file.take(room + 1).read_to_end(&mut bytes).map_err(|error| broken(error.into()))?;
+            file.take(room + 1)
+                .read_to_end(&mut bytes)
+                .map_err(|error| broken(error.into()))?;
             let large = || fault("the document unpacks to more than the 64 MiB allowed; divide it");
             room = room.checked_sub(bytes.len() as u64).ok_or_else(large)?;
             let encrypted = |_| fault("the text may be encrypted; save it without a password");
@@ -87,7 +95,12 @@ impl Office {
                 continue; // Its texts are in another file.
             }
             let paragraphs = paragraphs(&xml, kind).map_err(|error| fault(&error))?;
-            parts.push(Part { index, xml, charset, paragraphs });
+            parts.push(Part {
+                index,
+                xml,
+                charset,
+                paragraphs,
+            });
         }
         Ok(Self { archive, parts })
     }
@@ -95,7 +108,8 @@ impl Office {
     /// The paragraphs of the document as a page of HTML, to be translated as one.
     pub fn html(&self) -> String {
         let all = self.parts.iter().flat_map(|part| &part.paragraphs);
-        all.map(|paragraph| format!("<p>{}</p>\n", paragraph.html)).collect()
+        all.map(|paragraph| format!("<p>{}</p>\n", paragraph.html))
+            .collect()
     }
 
     /// The document with the paragraphs of `html`, the translation of [`Office::html`] from the
@@ -112,11 +126,23 @@ impl Office {
         };
         let write = |part: &Part| {
             let lines: Vec<&str> = part.paragraphs.iter().map(&mut translated).collect();
-            let Part { xml, paragraphs, .. } = part;
-            Writer { xml, paragraphs, translated: &lines }.range(0..xml.len())
+            let Part {
+                xml, paragraphs, ..
+            } = part;
+            Writer {
+                xml,
+                paragraphs,
+                translated: &lines,
+            }
+            .range(0..xml.len())
         };
         let texts: Vec<String> = self.parts.iter().map(write).collect();
-        if self.parts.iter().zip(&texts).all(|(part, text)| part.xml == *text) {
+        if self
+            .parts
+            .iter()
+            .zip(&texts)
+            .all(|(part, text)| part.xml == *text)
+        {
             return self.archive.clone();
         }
         let changed = |(part, text): (&Part, String)| {
@@ -141,13 +167,17 @@ impl Office {
             };
             done.expect("memory takes what is written");
         }
-        zip.finish().expect("memory takes what is written").into_inner()
+        zip.finish()
+            .expect("memory takes what is written")
+            .into_inner()
     }
 }
 
 /// `xml` with the second of `languages` where tags and a book's list of files name the first.
 fn in_language(xml: String, languages: [Option<&str>; 2]) -> String {
-    let [Some(from), Some(into)] = languages else { return xml };
+    let [Some(from), Some(into)] = languages else {
+        return xml;
+    };
     let (from, _) = from.split_once(['-', '_']).unwrap_or((from, ""));
     let (language, region) = into.split_once(['-', '_']).unwrap_or((into, ""));
     let region = if region.len() == 2 { region } else { "none" };
@@ -157,11 +187,24 @@ fn in_language(xml: String, languages: [Option<&str>; 2]) -> String {
         r"<w:lang\s[^<>]*w:val=.",
         "<dc:language[^<>]*>",
     ]
-    .map(|name| (name, r#"(?:[-_]\w+)*(["'<])"#, format!("${{1}}{into}${{2}}")));
+    .map(|name| {
+        (
+            name,
+            r#"(?:[-_]\w+)*(["'<])"#,
+            format!("${{1}}{into}${{2}}"),
+        )
+    });
     let odf = r#"(["']\sfo:country=["'])\w*"#;
-    let odf = (r"<[^<>]*\sfo:language=.", odf, format!("${{1}}{language}${{2}}{region}"));
-    whole.into_iter().chain([odf]).fold(xml, |xml, (before, after, new)| {
-        let named = regex(&format!("(?i)({before}){}{after}", regex::escape(from)));
-        named.replace_all(&xml, new).into_owned()
-    })
+    let odf = (
+        r"<[^<>]*\sfo:language=.",
+        odf,
+        format!("${{1}}{language}${{2}}{region}"),
+    );
+    whole
+        .into_iter()
+        .chain([odf])
+        .fold(xml, |xml, (before, after, new)| {
+            let named = regex(&format!("(?i)({before}){}{after}", regex::escape(from)));
+            named.replace_all(&xml, new).into_owned()
+        })
 }

@@ -57,11 +57,20 @@ pub(super) fn paragraphs(xml: &str, kind: OfficeKind) -> Result<Vec<Paragraph>, 
         }
     }
     let holds = vec![[false; 2]; all.len()];
-    let mut part = Part { xml, kind, all, children, holds };
+    let mut part = Part {
+        xml,
+        kind,
+        all,
+        children,
+        holds,
+    };
     part.find_holders();
     let count = part.all.len();
     let is_paragraph = |&index: &usize| !kept[index] && kind.is_paragraph(part.name(index));
-    Ok((0..count).filter(is_paragraph).filter_map(|index| part.paragraph(index)).collect())
+    Ok((0..count)
+        .filter(is_paragraph)
+        .filter_map(|index| part.paragraph(index))
+        .collect())
 }
 
 /// A file of an archive as a tree.
@@ -103,8 +112,12 @@ impl Part<'_> {
     /// The bytes between the children of an element.
     fn gaps(&self, index: usize) -> impl Iterator<Item = Span> {
         let inner = &self.all[index].inner;
-        let outers = self.children[index].iter().map(|&child| &self.all[child].outer);
-        let starts = [inner.start].into_iter().chain(outers.clone().map(|outer| outer.end));
+        let outers = self.children[index]
+            .iter()
+            .map(|&child| &self.all[child].outer);
+        let starts = [inner.start]
+            .into_iter()
+            .chain(outers.clone().map(|outer| outer.end));
         let ends = outers.map(|outer| outer.start).chain([inner.end]);
         starts.zip(ends).map(|(start, end)| start..end)
     }
@@ -126,7 +139,13 @@ impl Part<'_> {
         });
         let (html, Element { tag, inner, .. }) = (html.collect(), &self.all[index]);
         let (start, inner) = (tag.start, inner.clone());
-        Some(Paragraph { start, inner, html, marks: draft.marks, base })
+        Some(Paragraph {
+            start,
+            inner,
+            html,
+            marks: draft.marks,
+            base,
+        })
     }
 
     /// Adds all between the tags of an element of a paragraph.
@@ -167,7 +186,9 @@ impl Part<'_> {
 
     /// Adds each child of a run as a separate run with the same properties.
     fn run(&self, index: usize, draft: &mut Draft) {
-        let Some([name, properties, text]) = self.kind.run(self.name(index)) else { return };
+        let Some([name, properties, text]) = self.kind.run(self.name(index)) else {
+            return;
+        };
         let mut open = without_revisions(&self.xml[self.all[index].tag.clone()]);
         let close = format!("</{name}>");
         for &child in &self.children[index] {
@@ -184,11 +205,17 @@ impl Part<'_> {
     /// Adds a text element with its run `around` it.
     fn text(&self, index: usize, [before, after]: [&str; 2], draft: &mut Draft) {
         let name = self.name(index);
-        let space = if name.starts_with("a:") { "" } else { " xml:space=\"preserve\"" };
+        let space = if name.starts_with("a:") {
+            ""
+        } else {
+            " xml:space=\"preserve\""
+        };
         let open = format!("{before}<{name}{space}>");
         let mark = draft.open(open, format!("</{name}>{after}"), true);
         let text = self.xml[self.all[index].inner.clone()].replace("\r\n", "\n");
-        draft.items.extend([Item::Text(text.replace('\n', "<br>")), Item::Close(mark)]);
+        draft
+            .items
+            .extend([Item::Text(text.replace('\n', "<br>")), Item::Close(mark)]);
     }
 }
 
@@ -213,7 +240,12 @@ struct Draft {
 
 impl Draft {
     fn open(&mut self, open: String, close: String, is_run: bool) -> usize {
-        self.marks.push(Mark { open, range: 0..0, close, is_run });
+        self.marks.push(Mark {
+            open,
+            range: 0..0,
+            close,
+            is_run,
+        });
         self.items.push(Item::Open(self.marks.len() - 1));
         self.marks.len() - 1
     }
@@ -221,7 +253,12 @@ impl Draft {
     fn point(&mut self, around: [&str; 2], range: Span, tag: &'static str) {
         let [open, close] = around.map(String::from);
         self.items.push(Item::Point(self.marks.len(), tag));
-        self.marks.push(Mark { open, range, close, is_run: false });
+        self.marks.push(Mark {
+            open,
+            range,
+            close,
+            is_run: false,
+        });
     }
 
     /// Makes one run of runs beside each other that are written alike, and takes away the tags of
@@ -236,7 +273,9 @@ impl Draft {
                 lengths.entry(&marks[*mark].open).or_insert((0, *mark)).0 += text.len();
             }
         }
-        let longest = lengths.values().max_by_key(|(length, mark)| (*length, usize::MAX - mark));
+        let longest = lengths
+            .values()
+            .max_by_key(|(length, mark)| (*length, usize::MAX - mark));
         let base = longest.map(|&(_, mark)| mark);
         let are_alike = |a: usize, b: usize| marks[a].is_run && marks[a].open == marks[b].open;
         let mut joined: Vec<Item> = Vec::new();
@@ -266,8 +305,12 @@ impl Writer<'_> {
     /// The bytes of `range` with the paragraphs in them.
     pub(super) fn range(&self, range: Span) -> String {
         let (mut out, mut at) = (String::new(), range.start);
-        let first = self.paragraphs.partition_point(|known| known.start < range.start);
-        let within = self.paragraphs[first..].iter().zip(&self.translated[first..]);
+        let first = self
+            .paragraphs
+            .partition_point(|known| known.start < range.start);
+        let within = self.paragraphs[first..]
+            .iter()
+            .zip(&self.translated[first..]);
         for (paragraph, translated) in within.take_while(|(known, _)| known.start < range.end) {
             // Paragraphs within a changed one are written with it.
             if paragraph.start >= at && *translated != paragraph.html {
@@ -282,16 +325,28 @@ impl Writer<'_> {
     fn paragraph(&self, Paragraph { marks, base, .. }: &Paragraph, html: &str, out: &mut String) {
         let mut open = Vec::<usize>::new();
         let text = |text: &str, open: &[usize], out: &mut String| {
-            let run = open.iter().rev().copied().find(|&mark| marks[mark].is_run).or(*base);
+            let run = open
+                .iter()
+                .rev()
+                .copied()
+                .find(|&mark| marks[mark].is_run)
+                .or(*base);
             let [before, after] = run.map_or(["", ""], |run| [&marks[run].open, &marks[run].close]);
             out.extend([before, text, after]);
         };
         for piece in PIECE.find_iter(html).map(|piece| piece.as_str()) {
-            let number = piece.split_once(" id=").map(|(_, number)| number.trim_end_matches('>'));
-            let mark = number.and_then(|number| number.parse().ok()).unwrap_or_default();
+            let number = piece
+                .split_once(" id=")
+                .map(|(_, number)| number.trim_end_matches('>'));
+            let mark = number
+                .and_then(|number| number.parse().ok())
+                .unwrap_or_default();
             match piece {
                 "</i>" => {
-                    let mark = open.pop().map(|mark| &marks[mark]).filter(|mark| !mark.is_run);
+                    let mark = open
+                        .pop()
+                        .map(|mark| &marks[mark])
+                        .filter(|mark| !mark.is_run);
                     out.extend(mark.map(|mark| mark.close.as_str()));
                 }
                 "<br>" => text("\n", &open, out),

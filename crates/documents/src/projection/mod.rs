@@ -28,16 +28,35 @@ pub(crate) fn project(block: &Block, alignment: &Alignment, atoms: &[(usize, Spa
     let mut depths = vec![0; block.nodes.len()];
     let (roots, children) = children(&block.nodes);
     let (window, source) = (0..alignment.target.len(), 0..block.text.len());
-    Family { block, alignment, source, window, children: &roots }.project(&mut spans);
-    for (index, children) in children.iter().enumerate().filter(|(_, some)| !some.is_empty()) {
+    Family {
+        block,
+        alignment,
+        source,
+        window,
+        children: &roots,
+    }
+    .project(&mut spans);
+    for (index, children) in children
+        .iter()
+        .enumerate()
+        .filter(|(_, some)| !some.is_empty())
+    {
         // A parent comes before its children; its span is known.
         let (window, source) = (spans[index].clone(), block.nodes[index].range.clone());
-        let family = Family { block, alignment, source, window, children };
+        let family = Family {
+            block,
+            alignment,
+            source,
+            window,
+            children,
+        };
         match depths[index] < DEEPEST {
             true => family.project(&mut spans),
             false => family.project_unaligned(&mut spans),
         }
-        children.iter().for_each(|&child| depths[child] = depths[index] + 1);
+        children
+            .iter()
+            .for_each(|&child| depths[child] = depths[index] + 1);
     }
     spans
 }
@@ -47,7 +66,9 @@ pub(crate) fn children(nodes: &[Node]) -> (Vec<usize>, Vec<Vec<usize>>) {
     let mut roots = Vec::new();
     let mut children = vec![Vec::new(); nodes.len()];
     for (index, node) in nodes.iter().enumerate() {
-        node.parent.map_or(&mut roots, |parent| &mut children[parent]).push(index);
+        node.parent
+            .map_or(&mut roots, |parent| &mut children[parent])
+            .push(index);
     }
     (roots, children)
 }
@@ -97,7 +118,9 @@ impl<'a> Family<'a> {
         let ends: Vec<usize> = self.children.iter().copied().filter(is_end).collect();
         let mut sorted: Vec<usize> = ends.iter().map(|&child| spans[child].start).collect();
         sorted.sort_unstable();
-        ends.iter().zip(sorted).for_each(|(&child, at)| spans[child] = at..at);
+        ends.iter()
+            .zip(sorted)
+            .for_each(|(&child, at)| spans[child] = at..at);
         if let Some((&last, others)) = self.children.split_last()
             && matches!(&nodes[last].kind, Kind::Element { close, .. } if close.is_empty())
         {
@@ -153,7 +176,11 @@ impl<'a> Family<'a> {
 
     /// The longest run of each other element: units that are aligned to its words and to no others.
     fn take_runs(&self, used: &mut Used) {
-        let elements = self.children.iter().copied().filter(|&child| self.has_text(child));
+        let elements = self
+            .children
+            .iter()
+            .copied()
+            .filter(|&child| self.has_text(child));
         let elements: Vec<usize> = elements.collect();
         let only = self.only_child_with_words(&elements);
         let units = &self.alignment.units[self.alignment.units_in(&self.window)];
@@ -163,7 +190,9 @@ impl<'a> Family<'a> {
         // By child, the bytes of its words and its range.
         let mut longest: BTreeMap<usize, (usize, Span)> = BTreeMap::new();
         for run in units.chunk_by(|(owner, _), (next, _)| owner == next) {
-            let ((Some(child), first), (_, last)) = (run[0], run[run.len() - 1]) else { continue };
+            let ((Some(child), first), (_, last)) = (run[0], run[run.len() - 1]) else {
+                continue;
+            };
             let bytes = run.iter().map(|(_, unit)| unit.range.len()).sum();
             let known = longest.entry(child).or_default();
             if known.0 < bytes {
@@ -212,7 +241,10 @@ impl<'a> Family<'a> {
 
     fn extended(&self, run: Span, child: usize, limits: Span) -> Span {
         let (text, source) = (&self.block.text, &self.block.nodes[child].range);
-        let (mut units, pieces) = (self.alignment.units_in(&run), self.alignment.pieces_in(source));
+        let (mut units, pieces) = (
+            self.alignment.units_in(&run),
+            self.alignment.pieces_in(source),
+        );
         let is_word = |&unit: &usize| self.alignment.units[unit].is_word;
         let (words, mut run) = ((units.clone().find(is_word), units.rfind(is_word)), run);
         if let (Some(first), Some(last)) = words
@@ -221,8 +253,12 @@ impl<'a> Family<'a> {
             let pieces = &self.alignment.pieces[pieces];
             let opening = &text[source.start..pieces[0].range.start];
             let closing = &text[pieces[pieces.len() - 1].range.end..source.end];
-            run.start = run.start.min(self.alignment.preceding(first, opening, limits.start));
-            run.end = run.end.max(self.alignment.following(last, closing, limits.end));
+            run.start = run
+                .start
+                .min(self.alignment.preceding(first, opening, limits.start));
+            run.end = run
+                .end
+                .max(self.alignment.following(last, closing, limits.end));
         }
         self.with_space(run, child, limits)
     }

@@ -33,16 +33,25 @@ impl Family<'_> {
         let piece = (!pieces.is_empty()).then_some(pieces.start)?;
         let word = self.alignment.word_of(piece);
         let near = piece.saturating_sub(4).max(word.start)..word.end.min(piece + 4);
-        let units = self.alignment.pieces[near].iter().filter_map(|piece| piece.units);
+        let units = self.alignment.pieces[near]
+            .iter()
+            .filter_map(|piece| piece.units);
         let ranges = units.map(|(first, _)| self.alignment.units[first].range.clone());
         ranges.into_iter().find(|range| used.is_free(range))
     }
 
     fn same_text(&self, source: &Span, used: &Used) -> Option<Span> {
-        let (target, text) = (&self.alignment.target, self.block.text[source.clone()].trim());
+        let (target, text) = (
+            &self.alignment.target,
+            self.block.text[source.clone()].trim(),
+        );
         let expected = self.position(source.start, false);
-        let low = target.floor_char_boundary(expected.saturating_sub(REACH)).max(self.window.start);
-        let high = target.floor_char_boundary(expected.saturating_add(REACH)).min(self.window.end);
+        let low = target
+            .floor_char_boundary(expected.saturating_sub(REACH))
+            .max(self.window.start);
+        let high = target
+            .floor_char_boundary(expected.saturating_add(REACH))
+            .min(self.window.end);
         let window = target.get(low..high)?;
         let starts = window.char_indices().map(|(at, _)| at);
         let found = starts.filter(|&at| window[at..].starts_with(text));
@@ -72,7 +81,13 @@ impl Family<'_> {
     /// element.
     pub(super) fn empty_position(&self, child: usize, used: &Used) -> usize {
         let node = &self.block.nodes[child];
-        let space_after = matches!(node.kind, Kind::Point { space_after: true, .. });
+        let space_after = matches!(
+            node.kind,
+            Kind::Point {
+                space_after: true,
+                ..
+            }
+        );
         let mut at = self.position(node.range.start, space_after);
         // Between sentences, white space is the same as in the source.
         if self.alignment.is_in_sentence(node.range.start) {

@@ -297,6 +297,15 @@ pub const PIECES: &[&str] = &[
 ];
 
 /// The beginnings of documents.
-pub const STARTS: &[&str] = &["", "a ", "<p>a ", "# a ", "|a|\n|-|\n|", "> ", "[a](", "*a "];
+pub const STARTS: &[&str] = &[
+    "",
+    "a ",
+    "<p>a ",
+    "# a ",
+    "|a|\n|-|\n|",
+    "> ",
+    "[a](",
+    "*a ",
+];
 /// The beginning of a file of subtitles.
 pub const SUBTITLE: &str = "1\n00:00:00,000 --> 00:00:01,000\n";

@@ -18,7 +18,10 @@ fn untranslated_messages_are_translated_into_their_slots() {
     for (format, [source, expected]) in ALL {
         assert_eq!(translate(source, format, &upper), expected);
         let windows = source.replace('\n', "\r\n");
-        assert_eq!(translate(&windows, format, &upper), expected.replace('\n', "\r\n"));
+        assert_eq!(
+            translate(&windows, format, &upper),
+            expected.replace('\n', "\r\n")
+        );
     }
 }
 
@@ -44,7 +47,9 @@ fn all_messages_but_those_to_keep_are_translated_again_if_asked() {
                 assert_eq!(new.target, old.source.to_ascii_uppercase(), "{format}");
             }
         }
-        let translated = before.iter().filter(|it| it.state == MessageState::Translated);
+        let translated = before
+            .iter()
+            .filter(|it| it.state == MessageState::Translated);
         replaced += translated.count();
     }
     assert!(replaced >= 3, "{replaced}");
@@ -54,7 +59,11 @@ fn all_messages_but_those_to_keep_are_translated_again_if_asked() {
 fn an_engine_that_returns_its_input_changes_no_byte() {
     for (format, all) in ALL {
         for text in all {
-            for text in [text.to_string(), format!("\u{feff}{text}"), text.replace('\n', "\r\n")] {
+            for text in [
+                text.to_string(),
+                format!("\u{feff}{text}"),
+                text.replace('\n', "\r\n"),
+            ] {
                 assert_eq!(translate(&text, format, &identity), text);
             }
         }
@@ -69,14 +78,23 @@ fn read(text: &str, format: Format) -> Vec<Message> {
 fn messages_have_their_texts_contexts_and_states() {
     let pairs = |messages: &[Message], state: MessageState| {
         let of_state = messages.iter().filter(|message| message.state == state);
-        let pair =
-            |it: &Message| (it.line, it.context.clone(), it.source.clone(), it.target.clone());
+        let pair = |it: &Message| {
+            (
+                it.line,
+                it.context.clone(),
+                it.source.clone(),
+                it.target.clone(),
+            )
+        };
         of_state.map(pair).collect::<Vec<_>>()
     };
     let po = read(PO[0], Format::Po);
     let expected = (17, "door".into(), "Open".into(), "Öffnen".into());
     assert_eq!(pairs(&po, MessageState::Translated), [expected]);
-    assert_eq!(pairs(&po, MessageState::Fuzzy), [(22, "".into(), "Close".into(), "Zu".into())]);
+    assert_eq!(
+        pairs(&po, MessageState::Fuzzy),
+        [(22, "".into(), "Close".into(), "Zu".into())]
+    );
     let xliff = read(XLIFF[0], Format::Xliff);
     assert_eq!(
         pairs(&xliff, MessageState::Translated),
@@ -84,19 +102,34 @@ fn messages_have_their_texts_contexts_and_states() {
     );
     assert_eq!(xliff[4].source, "<i>Five</i> & more");
     let catalogue = Catalogue::read(TMX[0], Format::Tmx, [Some("de"), Some("en")]).unwrap();
-    let Message { source, target, time, .. } = &catalogue.messages[0];
-    assert_eq!([source, target, time], ["Haus & Hof", "House and home", "20240102T000000Z"]);
+    let Message {
+        source,
+        target,
+        time,
+        ..
+    } = &catalogue.messages[0];
+    assert_eq!(
+        [source, target, time],
+        ["Haus & Hof", "House and home", "20240102T000000Z"]
+    );
 }
 
 #[test]
 fn a_flag_stands_before_the_previous_texts() {
-    for previous in ["", "#| msgid \"Old\"\n", "#| msgctxt \"b\"\n#| msgid \"\"\n#| \"Old\"\n"] {
+    for previous in [
+        "",
+        "#| msgid \"Old\"\n",
+        "#| msgctxt \"b\"\n#| msgid \"\"\n#| \"Old\"\n",
+    ] {
         let source = format!("#. note\n{previous}msgid \"New one\"\nmsgstr \"\"\n");
         let expected =
             format!("#. note\n#, fuzzy\n{previous}msgid \"New one\"\nmsgstr \"NEW ONE\"\n");
         assert_eq!(translate(&source, Format::Po, &upper), expected);
         let windows = source.replace('\n', "\r\n");
-        assert_eq!(translate(&windows, Format::Po, &upper), expected.replace('\n', "\r\n"));
+        assert_eq!(
+            translate(&windows, Format::Po, &upper),
+            expected.replace('\n', "\r\n")
+        );
     }
 }
 
@@ -104,11 +137,27 @@ fn a_flag_stands_before_the_previous_texts() {
 fn a_plural_form_is_translated_from_the_number_that_it_counts() {
     let russian = "nplurals=3; plural=n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 ? 1 : 2;";
     for (rule, one, found) in [
-        ("nplurals=2; plural=n!=1;", "A file", vec!["A FILE", "%d FILES"]),
-        ("nplurals=2; plural=n>1;", "%d file", vec!["%d FILE", "%d FILES"]),
+        (
+            "nplurals=2; plural=n!=1;",
+            "A file",
+            vec!["A FILE", "%d FILES"],
+        ),
+        (
+            "nplurals=2; plural=n>1;",
+            "%d file",
+            vec!["%d FILE", "%d FILES"],
+        ),
         // The form is that of 0 as well, or of 21, and must show the number.
-        ("nplurals=2; plural=n>1;", "A file", vec!["%d FILES", "%d FILES"]),
-        ("nplurals=2; plural=n>1;", "1 file", vec!["%d FILES", "%d FILES"]),
+        (
+            "nplurals=2; plural=n>1;",
+            "A file",
+            vec!["%d FILES", "%d FILES"],
+        ),
+        (
+            "nplurals=2; plural=n>1;",
+            "1 file",
+            vec!["%d FILES", "%d FILES"],
+        ),
         (russian, "A file", vec!["%d FILES", "%d FILES", "%d FILES"]),
         (russian, "%d file", vec!["%d FILE", "%d FILES", "%d FILES"]),
         ("nplurals=1; plural=0;", "A file", vec!["%d FILES"]),
@@ -116,8 +165,10 @@ fn a_plural_form_is_translated_from_the_number_that_it_counts() {
         let header = format!("msgid \"\"\nmsgstr \"Plural-Forms: {rule}\\n\"\n\n");
         let po = format!("{header}msgid \"{one}\"\nmsgid_plural \"%d files\"\nmsgstr[0] \"\"\n");
         let translated = translate(&po, Format::Po, &upper);
-        let forms: Vec<String> =
-            read(&translated, Format::Po).into_iter().map(|it| it.target).collect();
+        let forms: Vec<String> = read(&translated, Format::Po)
+            .into_iter()
+            .map(|it| it.target)
+            .collect();
         assert_eq!(forms, found, "{rule} {one}");
     }
 }
@@ -131,7 +182,10 @@ fn notes_of_an_entry_stay_wherever_they_stand() {
             "\"placeholders\": {\"x\": {\"example\": \"Ann\"}}",
             "\"placeholders\": {\"x\": {\"example\": \"Ann\"}}",
         ),
-        ("\"context\": [\"A\", \"B c\"]", "\"context\": [\"A\", \"B c\"]"),
+        (
+            "\"context\": [\"A\", \"B c\"]",
+            "\"context\": [\"A\", \"B c\"]",
+        ),
     ];
     for first in 0..fields.len() {
         let (mut source, mut expected) = (fields, fields);
@@ -151,7 +205,9 @@ fn notes_of_an_entry_stay_wherever_they_stand() {
         "{\"a\": {\"b\": {\"description\": \"One text\", \"message\": \"Two texts\"}}}",
         "{\"description\": \"One text\", \"message\": \"Two texts\"}",
     ] {
-        let expected = text.replace("One text", "ONE TEXT").replace("Two texts", "TWO TEXTS");
+        let expected = text
+            .replace("One text", "ONE TEXT")
+            .replace("Two texts", "TWO TEXTS");
         assert_eq!(translate(text, Format::Json, &upper), expected);
     }
 }
@@ -162,16 +218,29 @@ fn notes_of_an_entry_stay_wherever_they_stand() {
 fn breaks_of_ass_stay() {
     for (text, upper_text) in [
         ("One dog\\N\\N\\Ntwo cats", "ONE DOG\\N\\N\\NTWO CATS"),
-        ("{\\i1}One dog, \\N\\N{\\i0}two\\Ncats\\N", "{\\i1}ONE DOG, \\N\\N{\\i0}TWO\\NCATS\\N"),
-        ("\\NOne dog\\nand\\n\\ntwo\\N", "\\NONE DOG\\nAND\\n\\nTWO\\N"),
+        (
+            "{\\i1}One dog, \\N\\N{\\i0}two\\Ncats\\N",
+            "{\\i1}ONE DOG, \\N\\N{\\i0}TWO\\NCATS\\N",
+        ),
+        (
+            "\\NOne dog\\nand\\n\\ntwo\\N",
+            "\\NONE DOG\\nAND\\n\\nTWO\\N",
+        ),
         ("A\\Nb\\N\\Nc", "A\\NB\\N\\NC"),
     ] {
         let file =
             |text: &str| format!("[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,D,,0,0,0,,{text}\n");
-        assert_eq!(translate(&file(text), Format::Ass, &upper), file(upper_text));
+        assert_eq!(
+            translate(&file(text), Format::Ass, &upper),
+            file(upper_text)
+        );
         assert_eq!(translate(&file(text), Format::Ass, &identity), file(text));
         let short = translate(&file(text), Format::Ass, &|sentence| Translated {
-            text: if sentence.text.is_empty() { String::new() } else { "X".into() },
+            text: if sentence.text.is_empty() {
+                String::new()
+            } else {
+                "X".into()
+            },
             links: Vec::new(),
         });
         let runs = |text: &str| text.matches("\\N\\N").count() + text.matches("\\n\\n").count();
@@ -181,8 +250,16 @@ fn breaks_of_ass_stay() {
 
 /// The files under `folder` with their formats.
 fn under(folder: &Path, found: &mut Vec<(PathBuf, Format)>) {
-    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
-        let extension = path.extension().and_then(|name| name.to_str()).unwrap_or_default();
+    for path in fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+    {
+        let extension = path
+            .extension()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
         match Format::from_extension(extension) {
             _ if path.is_dir() => under(&path, found),
             Some(format)
@@ -198,8 +275,13 @@ fn under(folder: &Path, found: &mut Vec<(PathBuf, Format)>) {
 /// Each word with its number behind it.
 fn numbered(sentence: &PendingSentence) -> Translated {
     let words = sentence.text.split(' ').enumerate();
-    let all: Vec<String> = words.map(|(number, word)| format!("{word} w{number}")).collect();
-    Translated { text: all.join(" "), links: vec![] }
+    let all: Vec<String> = words
+        .map(|(number, word)| format!("{word} w{number}"))
+        .collect();
+    Translated {
+        text: all.join(" "),
+        links: vec![],
+    }
 }
 
 /// The visible characters of a text without the numbers behind its words, sorted: a placeholder may
@@ -212,8 +294,10 @@ fn visible(text: &str) -> Vec<char> {
         all += if is_number || number == 0 { "" } else { "w" };
         all += if is_number { rest } else { part };
     }
-    let mut all: Vec<char> =
-        all.chars().filter(|c| c.is_alphanumeric() || c.is_ascii_punctuation()).collect();
+    let mut all: Vec<char> = all
+        .chars()
+        .filter(|c| c.is_alphanumeric() || c.is_ascii_punctuation())
+        .collect();
     all.sort_unstable();
     all
 }
@@ -263,9 +347,14 @@ fn other_peoples_catalogues_stay_as_they_are() {
         let written = file.write(result.clone(), [None; 2]);
         fs::write(path.with_added_extension("numbered"), written).unwrap();
         let after = Catalogue::read(result.trim_start_matches('\u{feff}'), format, [None; 2]);
-        let after = after.unwrap_or_else(|error| panic!("{}: {error}", path.display())).messages;
+        let after = after
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+            .messages;
         let is_empty = |found: &str, expected: &str| {
-            found.is_empty() && Document::message(expected, None, &|_| true).pending().is_empty()
+            found.is_empty()
+                && Document::message(expected, None, &|_| true)
+                    .pending()
+                    .is_empty()
         };
         let is_new = |message: &Message| message.state == MessageState::Untranslated;
         let same = |(before, after): (&Message, &Message)| {
@@ -273,7 +362,11 @@ fn other_peoples_catalogues_stay_as_they_are() {
                 true => message.target.clone(),
                 false => message.source.clone(),
             };
-            let expected = if is_new(before) { before.source.clone() } else { text(before) };
+            let expected = if is_new(before) {
+                before.source.clone()
+            } else {
+                text(before)
+            };
             let found = text(after);
             let is_same = before.context == after.context
                 && (visible(&expected) == visible(&found) || is_empty(&found, &expected));
@@ -352,7 +445,9 @@ fn anchors_and_tags_of_yaml_stay() {
 a: &a one two\nb: *a\nc: !!str one two\nd: &b \"one two\"\ne: &c 'one two'\nf: &d |\n  one two\n  three\n\
 g: !!str >-\n    one two\nh: !!str &e one two\ni: &f\n  one two\nj: &g\n  k: one two\nl:\n  - &h one two\n  - *h\n\
 m: !mine one two\nn: |\n  &amp; one two\no: &i # why\n  one two\np: &j |+ # why\n  one two\n\nq: |\n\n  one two\nr: &k |\n\n  one two\ns: one two\n";
-    let expected = source.replace("one two", "ONE TWO").replace("three", "THREE");
+    let expected = source
+        .replace("one two", "ONE TWO")
+        .replace("three", "THREE");
     let expected = expected.replace("!mine ONE TWO", "!mine one two");
     for end in ["\n", "\r\n"] {
         let [source, expected] = [source, &expected].map(|text| text.replace('\n', end));
@@ -379,9 +474,15 @@ fn spaces_at_the_ends_of_a_string_of_android_stay() {
     }
     // An escaped backslash makes no number of what follows it.
     let text = file("\\u0020one \\\\u0020");
-    assert_eq!(translate(&text, Format::Android, &upper), text.replace("one", "ONE"));
+    assert_eq!(
+        translate(&text, Format::Android, &upper),
+        text.replace("one", "ONE")
+    );
     let text = file("one \\\\\\u0020");
-    assert_eq!(translate(&text, Format::Android, &upper), text.replace("one", "ONE"));
+    assert_eq!(
+        translate(&text, Format::Android, &upper),
+        text.replace("one", "ONE")
+    );
 }
 
 /// The texts of react-i18next, whose tags have numbers for names.
@@ -389,7 +490,10 @@ fn spaces_at_the_ends_of_a_string_of_android_stay() {
 fn numbered_tags_are_tags() {
     let tags = |text: &str| {
         let numbers = regex::Regex::new(r"</?\d+ ?/?>").unwrap();
-        let mut all: Vec<String> = numbers.find_iter(text).map(|it| it.as_str().into()).collect();
+        let mut all: Vec<String> = numbers
+            .find_iter(text)
+            .map(|it| it.as_str().into())
+            .collect();
         all.sort();
         (all, text.matches("&lt;").count())
     };
@@ -427,10 +531,14 @@ fn escapes_of_xliff_stay_whole() {
             let text = format!("the house{left}{escape}{right}stands there{escape}");
             let source = unit(&text, "");
             assert_eq!(translate(&source, Format::Xliff, &identity), source);
-            let target =
-                text.replace("the house", "THE HOUSE").replace("stands there", "STANDS THERE");
+            let target = text
+                .replace("the house", "THE HOUSE")
+                .replace("stands there", "STANDS THERE");
             let target = format!("<target state=\"needs-review-translation\">{target}</target>");
-            assert_eq!(translate(&source, Format::Xliff, &upper), unit(&text, &target));
+            assert_eq!(
+                translate(&source, Format::Xliff, &upper),
+                unit(&text, &target)
+            );
         }
     }
 }

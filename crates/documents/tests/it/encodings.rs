@@ -11,15 +11,31 @@ const TEXTS: &str = include_str!("../fixtures/encodings.tsv");
 /// A format's files, before and behind a text that they have; `@` is the name of the encoding.
 const FILES: [(Format, &str, &str); 12] = [
     (Format::Po, PO, "\"\nmsgstr \"\"\n"),
-    (Format::Xliff, XLIFF, "</source></trans-unit></body></file></xliff>\n"),
-    (Format::Tmx, TMX, "</seg></tuv><tuv xml:lang='tlh'><seg/></tuv></tu></body></tmx>\n"),
+    (
+        Format::Xliff,
+        XLIFF,
+        "</source></trans-unit></body></file></xliff>\n",
+    ),
+    (
+        Format::Tmx,
+        TMX,
+        "</seg></tuv><tuv xml:lang='tlh'><seg/></tuv></tu></body></tmx>\n",
+    ),
     (Format::Android, ANDROID, "</string></resources>\n"),
-    (Format::Html, "<!DOCTYPE html>\r\n<meta charset=@><p>", "</p>\r\n"),
+    (
+        Format::Html,
+        "<!DOCTYPE html>\r\n<meta charset=@><p>",
+        "</p>\r\n",
+    ),
     (Format::Strings, "/* A comment */\n\"key\" = \"", "\";\n"),
     (Format::Json, "{\"key\": \"", "\"}\n"),
     (Format::Properties, "# A comment\nkey = ", "\nother = 12\n"),
     (Format::Srt, "1\n00:00:01,000 --> 00:00:02,000\n", "\n\n"),
-    (Format::Ass, "[Script Info]\nDialogue: 0,0:00:01.00,0:00:02.00,a,,0,0,0,,", "\n"),
+    (
+        Format::Ass,
+        "[Script Info]\nDialogue: 0,0:00:01.00,0:00:02.00,a,,0,0,0,,",
+        "\n",
+    ),
     (Format::Text, "1. ", "\n"),
     (Format::Markdown, "# ", "\n"),
 ];
@@ -48,35 +64,42 @@ fn ascii(text: &str, name: &str) -> Vec<u8> {
 
 /// A file of each format and each text that it can have, with the rows of [`TEXTS`].
 fn all() -> impl Iterator<Item = (Format, Told, [&'static str; 3], Vec<u8>)> {
-    let rows = TEXTS.lines().map(|row| row.split('\t').collect::<Vec<_>>().try_into().unwrap());
+    let rows = TEXTS
+        .lines()
+        .map(|row| row.split('\t').collect::<Vec<_>>().try_into().unwrap());
     rows.flat_map(|[language, name, text, hex]: [&str; 4]| {
         FILES.into_iter().flat_map(move |(format, before, after)| {
-            [Told::Mark, Told::Name, Told::Not].into_iter().filter_map(move |told| {
-                let is_wide = name.starts_with("utf-16");
-                let can = match told {
-                    Told::Mark => name.starts_with("utf"),
-                    Told::Name => before.contains('@') && !is_wide,
-                    Told::Not if name == "utf-8" || is_wide => true,
-                    Told::Not if format == Format::Properties => name == "iso8859-1",
-                    // These cannot be told from those of Windows.
-                    Told::Not => !format.is_catalogue() && !name.starts_with("iso"),
-                };
-                if !can {
-                    return None;
-                }
-                let label = name.replace("cp", "windows-");
-                let before = match told {
-                    Told::Name => before.replace('@', &label),
-                    _ => before.replace(" charset=@", "").replace('@', "utf-16"),
-                };
-                let mark = if told == Told::Mark { "\u{feff}" } else { "" };
-                let text_bytes = (0..hex.len() / 2)
-                    .map(|at| u8::from_str_radix(&hex[2 * at..][..2], 16).unwrap())
-                    .collect();
-                let bytes =
-                    [ascii(&(mark.to_string() + &before), name), text_bytes, ascii(after, name)];
-                Some((format, told, [language, name, text], bytes.concat()))
-            })
+            [Told::Mark, Told::Name, Told::Not]
+                .into_iter()
+                .filter_map(move |told| {
+                    let is_wide = name.starts_with("utf-16");
+                    let can = match told {
+                        Told::Mark => name.starts_with("utf"),
+                        Told::Name => before.contains('@') && !is_wide,
+                        Told::Not if name == "utf-8" || is_wide => true,
+                        Told::Not if format == Format::Properties => name == "iso8859-1",
+                        // These cannot be told from those of Windows.
+                        Told::Not => !format.is_catalogue() && !name.starts_with("iso"),
+                    };
+                    if !can {
+                        return None;
+                    }
+                    let label = name.replace("cp", "windows-");
+                    let before = match told {
+                        Told::Name => before.replace('@', &label),
+                        _ => before.replace(" charset=@", "").replace('@', "utf-16"),
+                    };
+                    let mark = if told == Told::Mark { "\u{feff}" } else { "" };
+                    let text_bytes = (0..hex.len() / 2)
+                        .map(|at| u8::from_str_radix(&hex[2 * at..][..2], 16).unwrap())
+                        .collect();
+                    let bytes = [
+                        ascii(&(mark.to_string() + &before), name),
+                        text_bytes,
+                        ascii(after, name),
+                    ];
+                    Some((format, told, [language, name, text], bytes.concat()))
+                })
         })
     })
 }
@@ -88,7 +111,10 @@ fn translated(bytes: &[u8], format: Format, model: Model<'_>) -> Vec<u8> {
 }
 
 fn upper(sentence: &PendingSentence) -> Translated {
-    Translated { text: sentence.text.to_uppercase(), links: Vec::new() }
+    Translated {
+        text: sentence.text.to_uppercase(),
+        links: Vec::new(),
+    }
 }
 
 #[test]
@@ -97,19 +123,36 @@ fn a_file_has_the_text_that_it_has_in_utf_8_and_its_bytes() {
     for (format, told, row, bytes) in all() {
         let file = WholeFile::read(bytes.clone(), format.name());
         let file = file.unwrap_or_else(|error| panic!("{format} {row:?}: {error}"));
-        assert_eq!(translated(&bytes, format, &identity), bytes, "{format} {row:?}");
+        assert_eq!(
+            translated(&bytes, format, &identity),
+            bytes,
+            "{format} {row:?}"
+        );
         let has_text = file.text.contains(row[2]);
         match told == Told::Not && !row[1].starts_with("utf") && format != Format::Properties {
             true => guesses.push((has_text, format, row, file.encoding())),
-            false => assert!(has_text, "{format} {row:?}: {} {:?}", file.text, file.encoding()),
+            false => assert!(
+                has_text,
+                "{format} {row:?}: {} {:?}",
+                file.text,
+                file.encoding()
+            ),
         }
         let is_wide = row[1].starts_with("utf-16");
-        assert_eq!(file.encoding().is_none(), row[1] == "utf-8", "{format} {row:?}");
+        assert_eq!(
+            file.encoding().is_none(),
+            row[1] == "utf-8",
+            "{format} {row:?}"
+        );
         let out = translated(&bytes, format, &upper);
         // An encoding of Windows may lack the capital, which another test has.
         if is_wide || row[1] == "utf-8" {
             let after = WholeFile::read(out, format.name()).unwrap();
-            assert_eq!(after.text, translate(&file.text, format, &upper), "{format} {row:?}");
+            assert_eq!(
+                after.text,
+                translate(&file.text, format, &upper),
+                "{format} {row:?}"
+            );
             assert_eq!(after.encoding(), file.encoding());
             assert_eq!(after.text.starts_with('\u{feff}'), told == Told::Mark);
         }
@@ -118,8 +161,14 @@ fn a_file_has_the_text_that_it_has_in_utf_8_and_its_bytes() {
     assert!(count > 1500, "{count}");
     // Short texts in the encodings of Central Europe are alike.
     let (right, wrong): (Vec<_>, Vec<_>) = guesses.into_iter().partition(|guess| guess.0);
-    println!("{count} files; {} guessed rightly, and these not: {wrong:?}", right.len());
-    assert!(right.len() >= 9 * wrong.len() && right.len() > 80, "{wrong:?}");
+    println!(
+        "{count} files; {} guessed rightly, and these not: {wrong:?}",
+        right.len()
+    );
+    assert!(
+        right.len() >= 9 * wrong.len() && right.len() > 80,
+        "{wrong:?}"
+    );
 }
 
 #[test]
@@ -138,7 +187,12 @@ fn what_an_encoding_lacks_is_written_by_its_number_or_in_utf_8() {
     ];
     for (format, before, after) in FILES {
         let before = before.replace('@', "iso-8859-1");
-        let bytes = [before.as_bytes(), b"Sch\xf6ne Gr\xfc\xdfe", after.as_bytes()].concat();
+        let bytes = [
+            before.as_bytes(),
+            b"Sch\xf6ne Gr\xfc\xdfe",
+            after.as_bytes(),
+        ]
+        .concat();
         let Ok(file) = WholeFile::read(bytes.clone(), format.name()) else {
             assert!(matches!(format, Format::Strings | Format::Json), "{format}");
             continue;
@@ -147,7 +201,10 @@ fn what_an_encoding_lacks_is_written_by_its_number_or_in_utf_8() {
         let expected = number.iter().find(|(known, _)| *known == format);
         if let Some((_, number)) = expected {
             let text: String = out.iter().map(|&byte| char::from(byte)).collect();
-            assert!(text.contains(&format!("Grüßeé{number}")), "{format}: {text}");
+            assert!(
+                text.contains(&format!("Grüßeé{number}")),
+                "{format}: {text}"
+            );
             continue;
         }
         let text = String::from_utf8(out).unwrap_or_else(|_| panic!("{format}"));
@@ -166,9 +223,15 @@ fn a_template_of_gettext_names_utf_8_once_it_needs_it() {
         let text = PO.replace('@', name) + "a house" + FILES[0].2;
         let plain = String::from_utf8(translated(text.as_bytes(), Format::Po, &upper)).unwrap();
         assert!(plain.contains(name) && plain.contains("A HOUSE"), "{plain}");
-        let wide = |_: &PendingSentence| Translated { text: "Häuser".into(), links: Vec::new() };
+        let wide = |_: &PendingSentence| Translated {
+            text: "Häuser".into(),
+            links: Vec::new(),
+        };
         let wide = String::from_utf8(translated(text.as_bytes(), Format::Po, &wide)).unwrap();
-        assert!(wide.contains("charset=UTF-8\\n") && wide.contains("Häuser"), "{wide}");
+        assert!(
+            wide.contains("charset=UTF-8\\n") && wide.contains("Häuser"),
+            "{wide}"
+        );
     }
 }
 
@@ -177,8 +240,16 @@ fn bytes_of_another_encoding_are_refused_with_their_line() {
     let po = |name: &str| PO.replace('@', name).into_bytes();
     let utf16 = |text: &str| ascii(&format!("\u{feff}{text}"), "utf-16le");
     let odd = [utf16("\"a\" = \"b\";\n\n"), vec![b'x']].concat();
-    let lone = [utf16("a = \"b\";\n"), vec![0, 0xd8], ascii("\n", "utf-16le")].concat();
-    let mixed = "# Größe, Größe\nkey = Stra".bytes().chain(*b"\xdfe\n").collect();
+    let lone = [
+        utf16("a = \"b\";\n"),
+        vec![0, 0xd8],
+        ascii("\n", "utf-16le"),
+    ]
+    .concat();
+    let mixed = "# Größe, Größe\nkey = Stra"
+        .bytes()
+        .chain(*b"\xdfe\n")
+        .collect();
     let cases: [(Vec<u8>, Format, &[&str]); 9] = [
         (odd, Format::Strings, &["line 3", "UTF-16LE", "iconv"]),
         (lone, Format::Strings, &["line 2", "byte 21", "UTF-16LE"]),
@@ -188,19 +259,36 @@ fn bytes_of_another_encoding_are_refused_with_their_line() {
             Format::Po,
             &["line 5", "UTF-8", "charset"],
         ),
-        ([po("EUC-JP"), b"a\xff".to_vec()].concat(), Format::Po, &["line 5", "EUC-JP", "msgconv"]),
+        (
+            [po("EUC-JP"), b"a\xff".to_vec()].concat(),
+            Format::Po,
+            &["line 5", "EUC-JP", "msgconv"],
+        ),
         (po("KLINGON"), Format::Po, &["KLINGON", "msgconv"]),
         (
             b"<?xml version='1.0'?>\n<resources>\xe4".to_vec(),
             Format::Android,
             &["line 2", "encoding="],
         ),
-        (b"\xff\xfe\0\0a\0\0\0".to_vec(), Format::Text, &["UTF-32", "iconv"]),
-        (b"%PNG\x89\x01\x02\x03 \xe4 abcdefgh".to_vec(), Format::Text, &["line 1", "UTF-8"]),
+        (
+            b"\xff\xfe\0\0a\0\0\0".to_vec(),
+            Format::Text,
+            &["UTF-32", "iconv"],
+        ),
+        (
+            b"%PNG\x89\x01\x02\x03 \xe4 abcdefgh".to_vec(),
+            Format::Text,
+            &["line 1", "UTF-8"],
+        ),
     ];
     for (bytes, format, parts) in cases {
-        let error = WholeFile::read(bytes, format.name()).unwrap_err().to_string();
-        assert!(parts.iter().all(|part| error.contains(part)), "{error} {parts:?}");
+        let error = WholeFile::read(bytes, format.name())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            parts.iter().all(|part| error.contains(part)),
+            "{error} {parts:?}"
+        );
     }
 }
 
@@ -211,13 +299,23 @@ fn a_file_of_two_halves_and_a_mark_within_stay_as_they_are() {
         let bytes = [&half[..], &half].concat();
         let read = WholeFile::read(bytes.clone(), "strings").unwrap();
         let document = Document::parse(&read.text, Format::Strings, None, &|_| true);
-        assert_eq!(read.write({ document }.finish(), [None; 2]), bytes, "{name}");
+        assert_eq!(
+            read.write({ document }.finish(), [None; 2]),
+            bytes,
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn a_memory_is_read_in_its_encoding_as_a_stream() {
-    for name in ["utf-8", "utf-16le", "utf-16be", "iso-8859-1", "windows-1251"] {
+    for name in [
+        "utf-8",
+        "utf-16le",
+        "utf-16be",
+        "iso-8859-1",
+        "windows-1251",
+    ] {
         let (mark, text) = match name {
             "iso-8859-1" => ("", "Größe"),
             "windows-1251" => ("", "Вокзал"),
@@ -234,12 +332,20 @@ fn a_memory_is_read_in_its_encoding_as_a_stream() {
             "iso-8859-1" => text.chars().map(|c| c as u8).collect(),
             "windows-1251" => text
                 .chars()
-                .map(|c| if c.is_ascii() { c as u8 } else { (c as u32 - 0x350) as u8 })
+                .map(|c| {
+                    if c.is_ascii() {
+                        c as u8
+                    } else {
+                        (c as u32 - 0x350) as u8
+                    }
+                })
                 .collect(),
             _ => ascii(&text, name),
         };
         let mut messages = Vec::new();
-        let found = stream_tmx(&bytes[..], [Some("en"), Some("de")], &mut |it| messages.push(it));
+        let found = stream_tmx(&bytes[..], [Some("en"), Some("de")], &mut |it| {
+            messages.push(it)
+        });
         assert!(found.is_ok(), "{name}: {found:?}");
         let first = &messages[0].source;
         assert!(
@@ -247,7 +353,12 @@ fn a_memory_is_read_in_its_encoding_as_a_stream() {
             "{name}: {first}"
         );
         let middle = bytes.len() / 4 * 2;
-        let halves = [&bytes[..middle], &[0xd8, 0xd8, 0xd8, 0xd8], &bytes[middle..]].concat();
+        let halves = [
+            &bytes[..middle],
+            &[0xd8, 0xd8, 0xd8, 0xd8],
+            &bytes[middle..],
+        ]
+        .concat();
         let broken = stream_tmx(&halves[..], [None; 2], &mut |_| {});
         if name.starts_with("utf") {
             let broken = broken.unwrap_err();
@@ -263,7 +374,11 @@ fn a_memory_is_read_in_its_encoding_as_a_stream() {
 #[test]
 fn a_file_that_is_no_text_is_named_with_a_remedy() {
     let kinds: [(&[u8], &str, &str); 15] = [
-        (b"bplist00\xd1\x01\x02QaQb", "property list", "plutil -convert json"),
+        (
+            b"bplist00\xd1\x01\x02QaQb",
+            "property list",
+            "plutil -convert json",
+        ),
         (b"\xde\x12\x04\x95\0\0\0\0", ".mo", "msgunfmt"),
         (b"\x95\x04\x12\xde\0\0\0\0", ".mo", "msgunfmt"),
         (b"<\xb8d\x18\xca\xef\x9c\x95\xcd\x21", ".qm", "lconvert"),
@@ -271,7 +386,11 @@ fn a_file_that_is_no_text_is_named_with_a_remedy() {
         (b"BZh91AY&SY", "compressed", "bzip2 -dc"),
         (b"\xfd7zXZ\0", "compressed", "xz -dc"),
         (b"\x28\xb5\x2f\xfd\0", "compressed", "zstd -dc"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "before 2007", "save it"),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+            "before 2007",
+            "save it",
+        ),
         (b"SQLite format 3\0\x10\0", "SQLite", "write its texts"),
         (b"%PDF-1.7\n%\xe2\xe3", "PDF", "pdftotext"),
         (b"{\\rtf1\\ansi a}", "RTF", "soffice"),
@@ -281,7 +400,9 @@ fn a_file_that_is_no_text_is_named_with_a_remedy() {
     ];
     for (bytes, kind, remedy) in kinds {
         for extension in WholeFile::extensions() {
-            let broken = WholeFile::read(bytes.to_vec(), extension).unwrap_err().to_string();
+            let broken = WholeFile::read(bytes.to_vec(), extension)
+                .unwrap_err()
+                .to_string();
             let is_whole = broken.contains(kind) && broken.contains(remedy);
             assert!(
                 is_whole || bytes.starts_with(b"PK") && broken.contains("no whole"),
@@ -293,11 +414,19 @@ fn a_file_that_is_no_text_is_named_with_a_remedy() {
         b"<?xml version=\"1.0\"?>\n<plist><dict><key>a</key><string>B</string></dict></plist>";
     let file = WholeFile::read(list.to_vec(), "strings").unwrap();
     let read = Document::try_parse(&file.text, file.format, [None; 2], &[], &|_| true);
-    assert!(read.unwrap_err().to_string().contains("plutil -convert json"));
+    assert!(
+        read.unwrap_err()
+            .to_string()
+            .contains("plutil -convert json")
+    );
     // Texts that begin alike.
-    for text in
-        ["BZh is a name", "GIF87 and more", "PK stands for public key", "{\\rt f", "SQLite format"]
-    {
+    for text in [
+        "BZh is a name",
+        "GIF87 and more",
+        "PK stands for public key",
+        "{\\rt f",
+        "SQLite format",
+    ] {
         assert!(WholeFile::read(text.into(), "txt").is_ok(), "{text}");
     }
 }

@@ -24,8 +24,9 @@ const PARTS: [&str; 20] = [
     "`a`/`b`", "`x`", "100%", "2024-04", "(5)", "$5-$10", "{name}", "{a}-{b}", "%s", "{a}{b}",
     "${x}", "5", "3,5", "5 €", "({x})", "\"{x}\"", "„%d“", "{{ x }}", "'{x}'", "'{x y}'",
 ];
-const SIGNS: [&str; 16] =
-    ["", "", "", "-", "/", "=", ":", ".", "'", "’", "–", "+", "_", "&", "*", "->"];
+const SIGNS: [&str; 16] = [
+    "", "", "", "-", "/", "=", ":", ".", "'", "’", "–", "+", "_", "&", "*", "->",
+];
 
 /// An engine and its name. All lose the part at first.
 type Engine = (&'static str, fn(&PendingSentence) -> Translated);
@@ -37,11 +38,17 @@ const ENGINES: [Engine; 4] = [
         let count = sentence.text.split(' ').next().unwrap_or_default().len();
         let mut all = identity(sentence);
         all.links.retain(|link| link.target.end <= count);
-        Translated { text: all.text[..count].into(), ..all }
+        Translated {
+            text: all.text[..count].into(),
+            ..all
+        }
     }),
     ("without punctuation", |sentence| {
         let blank = |c: char| if c.is_ascii_punctuation() { ' ' } else { c };
-        Translated { text: sentence.text.chars().map(blank).collect(), ..identity(sentence) }
+        Translated {
+            text: sentence.text.chars().map(blank).collect(),
+            ..identity(sentence)
+        }
     }),
 ];
 
@@ -51,9 +58,16 @@ fn without(part: &str, text: &str, engine: Engine) -> (String, String) {
     let model = |sentence: &PendingSentence| {
         let lost = sentence.text.contains(part);
         let translated = engine.1(sentence);
-        let text = if lost { "x".into() } else { translated.text.clone() };
+        let text = if lost {
+            "x".into()
+        } else {
+            translated.text.clone()
+        };
         *last.borrow_mut() = text.clone();
-        Translated { text, links: if lost { Vec::new() } else { translated.links } }
+        Translated {
+            text,
+            links: if lost { Vec::new() } else { translated.links },
+        }
     };
     let after = translate(text, Format::Text, &model);
     (after, last.into_inner())
@@ -77,7 +91,11 @@ fn check(words: &[&str], at: usize, part: &str, left: Option<&str>, right: Optio
             assert_eq!(found, text);
             continue;
         }
-        assert!(found.contains(&touch), "{}: {text:?} -> {found:?}", engine.0);
+        assert!(
+            found.contains(&touch),
+            "{}: {text:?} -> {found:?}",
+            engine.0
+        );
         let has = |word: &str| reduced.split(' ').any(|token| token == word);
         let [last, next] = [words[at - 1], words[at]];
         let keeps_left = found.contains(&format!("{last}{touch}"));
@@ -88,7 +106,11 @@ fn check(words: &[&str], at: usize, part: &str, left: Option<&str>, right: Optio
             (None, Some(_)) => keeps_right || !found.contains(next),
             _ => keeps_left || keeps_right || !has(last) && !has(next),
         };
-        assert!(holds, "{}: {text:?} -> {found:?} from {reduced:?}", engine.0);
+        assert!(
+            holds,
+            "{}: {text:?} -> {found:?} from {reduced:?}",
+            engine.0
+        );
     }
 }
 
@@ -97,7 +119,10 @@ fn check(words: &[&str], at: usize, part: &str, left: Option<&str>, right: Optio
 fn a_number_between_words_stays_whole() {
     for words in SCRIPTS {
         for at in 1..6 {
-            for (part, right) in ["3,5", "2024-04"].iter().flat_map(|it| SIGNS.map(|to| (it, to))) {
+            for (part, right) in ["3,5", "2024-04"]
+                .iter()
+                .flat_map(|it| SIGNS.map(|to| (it, to)))
+            {
                 check(&words, at, part, Some(""), Some(right));
             }
         }

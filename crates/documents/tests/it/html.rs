@@ -18,9 +18,15 @@ fn by_table(page: &str, table: &[Row<'_>]) -> String {
             found.unwrap_or_else(|| panic!("asked for {:?}", sentence.text));
         let link = |(from, to): &(&str, &str)| {
             let (from_at, to_at) = (source.find(from).unwrap(), target.find(to).unwrap());
-            Link { source: from_at..from_at + from.len(), target: to_at..to_at + to.len() }
+            Link {
+                source: from_at..from_at + from.len(),
+                target: to_at..to_at + to.len(),
+            }
         };
-        Translated { text: (*target).into(), links: pairs.iter().map(link).collect() }
+        Translated {
+            text: (*target).into(),
+            links: pairs.iter().map(link).collect(),
+        }
     };
     html(page, &model)
 }
@@ -34,7 +40,10 @@ fn a_page_comes_back_byte_for_byte_if_nothing_changes() {
 #[test]
 fn text_is_translated_and_nothing_else() {
     let page = include_str!("../fixtures/page.html");
-    assert_eq!(html(page, &upper), include_str!("../fixtures/page.upper.html"));
+    assert_eq!(
+        html(page, &upper),
+        include_str!("../fixtures/page.upper.html")
+    );
 }
 
 #[test]
@@ -50,7 +59,11 @@ fn tags_stand_around_the_words_that_are_aligned_to_theirs() {
     assert_eq!(
         by_table(
             page,
-            &[("The big red house, (old).", "La grande maison rouge, (vieille).", &links)]
+            &[(
+                "The big red house, (old).",
+                "La grande maison rouge, (vieille).",
+                &links
+            )]
         ),
         "<p>La <b>grande</b> <a href=x>maison rouge</a>, (<i>vieille</i>).</p>"
     );
@@ -60,15 +73,29 @@ fn tags_stand_around_the_words_that_are_aligned_to_theirs() {
 fn punctuation_in_an_element_stays_in_it_and_outside_stays_outside() {
     let links = [("Note", "Remarque"), ("read", "lisez"), ("this", "ceci")];
     let table: [Row<'_>; 1] = [("Note: read this.", "Remarque : lisez ceci.", &links)];
-    assert_eq!(by_table("<b>Note:</b> read this.", &table), "<b>Remarque :</b> lisez ceci.");
-    assert_eq!(by_table("<b>Note</b>: read this.", &table), "<b>Remarque</b> : lisez ceci.");
+    assert_eq!(
+        by_table("<b>Note:</b> read this.", &table),
+        "<b>Remarque :</b> lisez ceci."
+    );
+    assert_eq!(
+        by_table("<b>Note</b>: read this.", &table),
+        "<b>Remarque</b> : lisez ceci."
+    );
 }
 
 #[test]
 fn an_element_gets_the_longest_run_of_its_words() {
-    let links = [("not", "ne"), ("not", "pas du tout"), ("do", "veux"), ("I", "Je")];
+    let links = [
+        ("not", "ne"),
+        ("not", "pas du tout"),
+        ("do", "veux"),
+        ("I", "Je"),
+    ];
     assert_eq!(
-        by_table("I do <b>not</b>.", &[("I do not.", "Je ne veux pas du tout.", &links)]),
+        by_table(
+            "I do <b>not</b>.",
+            &[("I do not.", "Je ne veux pas du tout.", &links)]
+        ),
         "Je ne veux <b>pas du tout</b>."
     );
 }
@@ -95,13 +122,24 @@ fn a_sentence_in_which_an_element_would_lose_its_words_is_translated_piece_by_pi
         ("the", "das", &[]),
         ("good", "gut", &[]),
     ];
-    assert_eq!(by_table("<p>very <b>the</b> good</p>", &pieces), "<p>sehr <b>das</b> gut</p>");
+    assert_eq!(
+        by_table("<p>very <b>the</b> good</p>", &pieces),
+        "<p>sehr <b>das</b> gut</p>"
+    );
     let page = "<p>See <a href=x>this</a> or <a href=y>that</a>. End.</p>";
     let table = [
-        ("See this or that.", "Schau jene.", &[("See", "Schau"), ("that", "jene")][..]),
+        (
+            "See this or that.",
+            "Schau jene.",
+            &[("See", "Schau"), ("that", "jene")][..],
+        ),
         ("See", "Schau", &[]),
         ("this", "diese", &[]),
-        ("or that.", "oder jene.", &[("or", "oder"), ("that", "jene")]),
+        (
+            "or that.",
+            "oder jene.",
+            &[("or", "oder"), ("that", "jene")],
+        ),
         ("End.", "Ende.", &[]),
     ];
     assert_eq!(
@@ -114,12 +152,25 @@ fn a_sentence_in_which_an_element_would_lose_its_words_is_translated_piece_by_pi
 fn items_of_a_menu_are_sentences() {
     let says = |page: &str| {
         let document = Document::parse(page, Format::Html, Some("de"), &|_| true);
-        document.pending().into_iter().map(|sentence| sentence.text).collect::<Vec<_>>()
+        document
+            .pending()
+            .into_iter()
+            .map(|sentence| sentence.text)
+            .collect::<Vec<_>>()
     };
     assert_eq!(says("<p><a>Ja</a> <a>Nein</a></p>"), ["Ja", "Nein"]);
-    assert_eq!(says("<nav><A href=x>Start</A><a href=y>Über uns</a></nav>"), ["Start", "Über uns"]);
-    assert_eq!(says("<p><a>Startseite</a> | <b>Kontakt</b></p>"), ["Startseite", "Kontakt"]);
-    assert_eq!(says("Datei · Öffnen • Neu › Leer"), ["Datei", "Öffnen", "Neu", "Leer"]);
+    assert_eq!(
+        says("<nav><A href=x>Start</A><a href=y>Über uns</a></nav>"),
+        ["Start", "Über uns"]
+    );
+    assert_eq!(
+        says("<p><a>Startseite</a> | <b>Kontakt</b></p>"),
+        ["Startseite", "Kontakt"]
+    );
+    assert_eq!(
+        says("Datei · Öffnen • Neu › Leer"),
+        ["Datei", "Öffnen", "Neu", "Leer"]
+    );
     assert_eq!(says("<a>Hier</a> und <a>dort</a>"), ["Hier und dort"]);
     assert_eq!(says("<b>Ja</b> <b>Nein</b>"), ["Ja Nein"]);
 }
@@ -127,17 +178,27 @@ fn items_of_a_menu_are_sentences() {
 #[test]
 fn without_links_places_are_estimated_from_the_order_of_words() {
     let model = |sentence: &PendingSentence| unlinked(upper(sentence));
-    assert_eq!(html("a <b>b</b> c <i>d e</i>.", &model), "A <b>B</b> C <i>D E</i>.");
+    assert_eq!(
+        html("a <b>b</b> c <i>d e</i>.", &model),
+        "A <b>B</b> C <i>D E</i>."
+    );
 }
 
 #[test]
 fn a_block_in_one_element_needs_no_links() {
     let needs = |page: &str| {
         let document = Document::parse(page, Format::Html, None, &|_| true);
-        document.pending().iter().map(|sentence| sentence.links).collect::<Vec<_>>()
+        document
+            .pending()
+            .iter()
+            .map(|sentence| sentence.links)
+            .collect::<Vec<_>>()
     };
     assert_eq!(needs("<p><b>All of it.</b></p>"), [false]);
-    assert_eq!(needs("<p><b>One sentence.</b> <i>Another one.</i></p>"), [false, false]);
+    assert_eq!(
+        needs("<p><b>One sentence.</b> <i>Another one.</i></p>"),
+        [false, false]
+    );
     assert_eq!(needs("<p>(<b>Bracketed</b>).</p>"), [false]);
     assert_eq!(needs("<p>A <b>part</b>. None here.</p>"), [true, false]);
 }
@@ -146,10 +207,22 @@ fn a_block_in_one_element_needs_no_links() {
 fn an_image_stays_beside_its_word() {
     let links = [("one", "eins"), ("two", "zwei"), ("three", "drei")];
     let table: [Row<'_>; 1] = [("one two three.", "drei zwei eins.", &links)];
-    assert_eq!(by_table("one <img> two three.", &table), "drei zwei eins <img>.");
-    assert_eq!(by_table("one<img> two three.", &table), "drei zwei eins<img>.");
-    assert_eq!(by_table("one <img>two three.", &table), "drei <img>zwei eins.");
-    assert_eq!(by_table("one two three<img>.", &table), "drei<img> zwei eins.");
+    assert_eq!(
+        by_table("one <img> two three.", &table),
+        "drei zwei eins <img>."
+    );
+    assert_eq!(
+        by_table("one<img> two three.", &table),
+        "drei zwei eins<img>."
+    );
+    assert_eq!(
+        by_table("one <img>two three.", &table),
+        "drei <img>zwei eins."
+    );
+    assert_eq!(
+        by_table("one two three<img>.", &table),
+        "drei<img> zwei eins."
+    );
 }
 
 #[test]
@@ -174,46 +247,80 @@ fn code_that_the_model_keeps_takes_one_round_and_other_code_two() {
     let page = "<p>Call <code class=c>run</code> now.</p>";
     assert_eq!(translate_rounds(page, Format::Html, &reverse).1, 1);
     let (translated, rounds) = translate_rounds(page, Format::Html, &upper);
-    assert_eq!((translated.as_str(), rounds), ("<p>CALL <code class=c>run</code> NOW.</p>", 2));
+    assert_eq!(
+        (translated.as_str(), rounds),
+        ("<p>CALL <code class=c>run</code> NOW.</p>", 2)
+    );
 }
 
 #[test]
 fn code_stays_in_the_element_that_it_was_in() {
-    let links = [("the", "das"), ("function", "Funktion"), ("now", "jetzt"), ("run", "run")];
+    let links = [
+        ("the", "das"),
+        ("function", "Funktion"),
+        ("now", "jetzt"),
+        ("run", "run"),
+    ];
     let page = "<p>the <a href=x>function <code>run</code></a> now</p>";
     assert_eq!(
-        by_table(page, &[("the function run now", "run jetzt das Funktion", &links)]),
+        by_table(
+            page,
+            &[("the function run now", "run jetzt das Funktion", &links)]
+        ),
         "<p>jetzt das <a href=x><code>run</code> Funktion</a></p>"
     );
 }
 
 #[test]
 fn a_translation_cannot_bring_markup_in() {
-    let model =
-        |_: &PendingSentence| Translated { text: "<b>&amp;</b> & <".into(), links: Vec::new() };
-    assert_eq!(html("<p>x</p>", &model), "<p>&lt;b&gt;&amp;amp;&lt;/b&gt; &amp; &lt;</p>");
+    let model = |_: &PendingSentence| Translated {
+        text: "<b>&amp;</b> & <".into(),
+        links: Vec::new(),
+    };
+    assert_eq!(
+        html("<p>x</p>", &model),
+        "<p>&lt;b&gt;&amp;amp;&lt;/b&gt; &amp; &lt;</p>"
+    );
 }
 
 #[test]
 fn characters_are_written_as_the_document_writes_them() {
-    let model =
-        |_: &PendingSentence| Translated { text: "é < ü & \u{a0}".into(), links: Vec::new() };
-    assert_eq!(html("<p>Caf&eacute; a < b & c&nbsp;d</p>", &model), "<p>&eacute; < ü &</p>");
+    let model = |_: &PendingSentence| Translated {
+        text: "é < ü & \u{a0}".into(),
+        links: Vec::new(),
+    };
+    assert_eq!(
+        html("<p>Caf&eacute; a < b & c&nbsp;d</p>", &model),
+        "<p>&eacute; < ü &</p>"
+    );
 }
 
 /// A document may write a sign in two ways; each block and each attribute keeps its own.
 #[test]
 fn ampersands_are_written_as_in_their_block() {
-    let ways = ["the & x", "the &amp; x", "the &", "&amp; the", "&amp; the &amp; x"];
+    let ways = [
+        "the & x",
+        "the &amp; x",
+        "the &",
+        "&amp; the",
+        "&amp; the &amp; x",
+    ];
     for [one, other, next] in ways.iter().flat_map(|one| {
-        let pairs = ways.iter().flat_map(|other| ways.map(|next| [*other, next]));
-        pairs.map(|[other, next]| [*one, other, next]).collect::<Vec<_>>()
+        let pairs = ways
+            .iter()
+            .flat_map(|other| ways.map(|next| [*other, next]));
+        pairs
+            .map(|[other, next]| [*one, other, next])
+            .collect::<Vec<_>>()
     }) {
         let page = format!("<p>{one} <img alt='{other}'> x</p>\n<b title=\"{next}\">{other}</b>");
         let expected = page.replace("the", "THE").replace('x', "X");
         assert_eq!(html(&page, &upper), expected);
         let json = |text: &str| format!("{{\"a\": {}}}", serde_json::to_string(text).unwrap());
-        assert_eq!(translate(&json(&page), Format::Json, &upper), json(&expected));
+        assert_eq!(
+            translate(&json(&page), Format::Json, &upper),
+            json(&expected)
+        );
     }
 }
 
@@ -221,7 +328,13 @@ fn ampersands_are_written_as_in_their_block() {
 #[test]
 fn an_end_tag_of_an_element_without_content_stays_behind_its_start() {
     let links = [("Haus", "house"), ("alt", "old")];
-    for tag in ["br", "img src='x'", "wbr", "input value='x'", "br class='y'"] {
+    for tag in [
+        "br",
+        "img src='x'",
+        "wbr",
+        "input value='x'",
+        "br class='y'",
+    ] {
         let element = format!("<{tag}></{}>", tag.split(' ').next().unwrap());
         for [left, right] in [["", ""], [" ", ""], ["", " "], [" ", " "]] {
             let page = format!("<p>Haus{left}{element}{right}alt</p>");
@@ -237,7 +350,11 @@ fn an_end_tag_of_an_element_without_content_stays_behind_its_start() {
     let page = "<p>One<br></br><br></br>two <b>three<br></br></b>four</p>";
     assert_eq!(html(page, &identity), page);
     let document = Document::parse(page, Format::Html, None, &|_| true);
-    let texts: Vec<String> = document.pending().into_iter().map(|sentence| sentence.text).collect();
+    let texts: Vec<String> = document
+        .pending()
+        .into_iter()
+        .map(|sentence| sentence.text)
+        .collect();
     assert_eq!(texts, ["One", "two three four"]);
 }
 
@@ -273,9 +390,15 @@ fn the_stop_of_an_abbreviation_is_in_its_element() {
 
 #[test]
 fn sentences_get_a_space_where_the_target_has_spaces_and_lose_it_where_it_has_none() {
-    let model = |_: &PendingSentence| Translated { text: "Word.".into(), links: Vec::new() };
+    let model = |_: &PendingSentence| Translated {
+        text: "Word.".into(),
+        links: Vec::new(),
+    };
     assert_eq!(html("<p>你好。世界。</p>", &model), "<p>Word. Word.</p>");
-    let model = |_: &PendingSentence| Translated { text: "词。".into(), links: Vec::new() };
+    let model = |_: &PendingSentence| Translated {
+        text: "词。".into(),
+        links: Vec::new(),
+    };
     assert_eq!(html("<p>Hello. World.</p>", &model), "<p>词。词。</p>");
 }
 
@@ -292,7 +415,10 @@ fn untranslatable_elements_and_their_exceptions_are_honoured() {
 
 #[test]
 fn an_unclosed_element_swallows_no_more_than_in_a_browser() {
-    assert_eq!(html("<p>a <code>b</p><p>c</p>", &upper), "<p>A <code>B</p><p>C</p>");
+    assert_eq!(
+        html("<p>a <code>b</p><p>c</p>", &upper),
+        "<p>A <code>B</p><p>C</p>"
+    );
     assert_eq!(html("a<script>b<p>c</p>", &upper), "A<script>b<p>c</p>");
     assert_eq!(html("<p>a <b>b<p>c", &upper), "<p>A <b>B<p>C");
     assert_eq!(html("a <div class=\"x", &upper), "A <div class=\"x");
@@ -311,25 +437,46 @@ fn a_line_break_divides_no_sentence_and_two_divide_paragraphs() {
     let page = "<p>This is a<br>\n long sentence. <br>Here is <b>one <br/></b>more. And<br> <br/>this.<br></p>";
     assert_eq!(html(page, &identity), page);
     let document = Document::parse(page, Format::Html, None, &|_| true);
-    let texts: Vec<String> = document.pending().into_iter().map(|sentence| sentence.text).collect();
-    assert_eq!(texts, ["This is a long sentence.", "Here is one more.", "And", "this."]);
+    let texts: Vec<String> = document
+        .pending()
+        .into_iter()
+        .map(|sentence| sentence.text)
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            "This is a long sentence.",
+            "Here is one more.",
+            "And",
+            "this."
+        ]
+    );
     let links = [("eine", "one"), ("lange", "long"), ("Zeile", "line")];
     assert_eq!(
-        by_table("eine lange<br>Zeile", &[("eine lange Zeile", "one long line", &links)]),
+        by_table(
+            "eine lange<br>Zeile",
+            &[("eine lange Zeile", "one long line", &links)]
+        ),
         "one long<br>line"
     );
 }
 
 #[test]
 fn soft_hyphens_are_kept_from_the_model() {
-    assert_eq!(html("<p>Donau&shy;dampf\u{ad}schiff</p>", &upper), "<p>DONAUDAMPFSCHIFF</p>");
+    assert_eq!(
+        html("<p>Donau&shy;dampf\u{ad}schiff</p>", &upper),
+        "<p>DONAUDAMPFSCHIFF</p>"
+    );
 }
 
 #[test]
 fn without_links_a_second_round_still_knows_the_order_of_words() {
     let model = |sentence: &PendingSentence| unlinked(upper(sentence));
     assert_eq!(
-        html("Dear <b>{name}</b>, see <a href='/x'>this page</a>.", &model),
+        html(
+            "Dear <b>{name}</b>, see <a href='/x'>this page</a>.",
+            &model
+        ),
         "DEAR <b>{name}</b>, SEE <a href='/x'>THIS PAGE</a>."
     );
 }
@@ -338,22 +485,46 @@ fn without_links_a_second_round_still_knows_the_order_of_words() {
 #[test]
 fn attributes_that_readers_see_are_translated() {
     for (before, after) in [
-        ("<img src=a.png alt='a red house'>", "<img src=a.png alt='A RED HOUSE'>"),
-        ("<p title=\"a &amp; b\">c</p>", "<p title=\"A &amp; B\">C</p>"),
+        (
+            "<img src=a.png alt='a red house'>",
+            "<img src=a.png alt='A RED HOUSE'>",
+        ),
+        (
+            "<p title=\"a &amp; b\">c</p>",
+            "<p title=\"A &amp; B\">C</p>",
+        ),
         (
             "x <a title=\"b\">c</a> <img alt=d> <input placeholder=\"e &lt; f\">",
             "X <a title=\"B\">C</a> <img alt=\"D\"> <input placeholder=\"E &lt; F\">",
         ),
-        ("<input type=submit value=Go>", "<input type=submit value=\"GO\">"),
-        ("<meta name=description content='x y'>", "<meta name=description content='X Y'>"),
+        (
+            "<input type=submit value=Go>",
+            "<input type=submit value=\"GO\">",
+        ),
+        (
+            "<meta name=description content='x y'>",
+            "<meta name=description content='X Y'>",
+        ),
         (
             "<meta property=\"og:title\" content=\"x\">",
             "<meta property=\"og:title\" content=\"X\">",
         ),
-        ("<option label=\"x\">y</option>", "<option label=\"X\">Y</option>"),
-        ("<textarea placeholder=\"x\">y</textarea>", "<textarea placeholder=\"X\">y</textarea>"),
-        ("<p>a <code title='b'>c</code></p>", "<p>A <code title='B'>c</code></p>"),
-        ("<p aria-label='a'><img alt='b'></p>", "<p aria-label='A'><img alt='B'></p>"),
+        (
+            "<option label=\"x\">y</option>",
+            "<option label=\"X\">Y</option>",
+        ),
+        (
+            "<textarea placeholder=\"x\">y</textarea>",
+            "<textarea placeholder=\"X\">y</textarea>",
+        ),
+        (
+            "<p>a <code title='b'>c</code></p>",
+            "<p>A <code title='B'>c</code></p>",
+        ),
+        (
+            "<p aria-label='a'><img alt='b'></p>",
+            "<p aria-label='A'><img alt='B'></p>",
+        ),
     ] {
         assert_eq!(html(before, &upper), after);
         assert_eq!(html(before, &identity), before);
@@ -420,10 +591,20 @@ fn tags_of_templates_are_no_markup() {
 fn a_comment_alone_on_its_line_divides_text() {
     let says = |page: &str| {
         let document = Document::parse(page, Format::Html, Some("de"), &|_| true);
-        document.pending().into_iter().map(|sentence| sentence.text).collect::<Vec<_>>()
+        document
+            .pending()
+            .into_iter()
+            .map(|sentence| sentence.text)
+            .collect::<Vec<_>>()
     };
-    assert_eq!(says("Ein Titel\n<!--more-->\nEin Text"), ["Ein Titel", "Ein Text"]);
-    assert_eq!(says("一个标题\r\n  <!-- x -->  \r\n一段文字"), ["一个标题", "一段文字"]);
+    assert_eq!(
+        says("Ein Titel\n<!--more-->\nEin Text"),
+        ["Ein Titel", "Ein Text"]
+    );
+    assert_eq!(
+        says("一个标题\r\n  <!-- x -->  \r\n一段文字"),
+        ["一个标题", "一段文字"]
+    );
     assert_eq!(says("Ein langer\n<!-- x -->\nsatz."), ["Ein langer satz."]);
     assert_eq!(says("Ein <!-- x --> Text"), ["Ein Text"]);
 }

@@ -18,7 +18,16 @@ const SCRIPTS: [[&str; 5]; 10] = [
     ["집", "더큰", "나는", "변화", "산들"],
     ["บ้าน", "ใหญ่", "ฉัน", "เปลี่ยน", "เขา"],
 ];
-const PARTS: [&str; 8] = ["", "", "%s", "%(count)d", "{name}", "{}", "{{ user }}", "${x}"];
+const PARTS: [&str; 8] = [
+    "",
+    "",
+    "%s",
+    "%(count)d",
+    "{name}",
+    "{}",
+    "{{ user }}",
+    "${x}",
+];
 const INVENTED: [&str; 12] = [
     "%s", "%d", "%(%s)s", "%(name)s", "%1$s", "%@", "{0}", "{count}", "{{ x }}", "${y}",
     "%setzung", "%{user}",
@@ -32,7 +41,10 @@ fn placeholders(text: &str) -> Vec<String> {
         r"%(?:\d+\$)?(?:\([^)]*\))?[#0\-+]*(?:\d+|\*)?(?:\.(?:\d+|\*))?[hlL]?[diouxXeEfFgGcrsa%@]",
     );
     let found = Regex::new(grammar).unwrap();
-    let mut all: Vec<String> = found.find_iter(text).map(|it| it.as_str().to_owned()).collect();
+    let mut all: Vec<String> = found
+        .find_iter(text)
+        .map(|it| it.as_str().to_owned())
+        .collect();
     all.sort();
     all
 }
@@ -42,7 +54,11 @@ fn with_mark(words: Vec<&str>, mark: &str, index: usize, side: usize) -> String 
     let mut words: Vec<String> = words.into_iter().map(String::from).collect();
     let index = index % words.len();
     let word = &mut words[index];
-    let middle = word.char_indices().map(|(at, _)| at).nth(word.chars().count() / 2).unwrap_or(0);
+    let middle = word
+        .char_indices()
+        .map(|(at, _)| at)
+        .nth(word.chars().count() / 2)
+        .unwrap_or(0);
     match side {
         0 => *word = format!("{mark} {word}"),
         1 => *word = format!("{word} {mark}"),
@@ -111,8 +127,10 @@ fn signs_of_prose_stay() {
         ("It costs $5", "Cela coûte 5 $US"),
         ("100% sure", "100%ig sicher"),
     ] {
-        let engine =
-            |_: &PendingSentence| Translated { text: translation.into(), links: Vec::new() };
+        let engine = |_: &PendingSentence| Translated {
+            text: translation.into(),
+            links: Vec::new(),
+        };
         assert_eq!(translate(source, Format::Text, &engine), translation);
     }
 }
@@ -127,9 +145,20 @@ fn a_translation_that_is_nothing_else_is_none() {
     ] {
         let engine = |sentence: &PendingSentence| {
             let is_first = sentence.text == source;
-            let text = if is_first { translation } else { &sentence.text };
-            Translated { text: text.into(), links: Vec::new() }
+            let text = if is_first {
+                translation
+            } else {
+                &sentence.text
+            };
+            Translated {
+                text: text.into(),
+                links: Vec::new(),
+            }
         };
-        assert_eq!(translate(source, Format::Text, &engine), written, "{source}");
+        assert_eq!(
+            translate(source, Format::Text, &engine),
+            written,
+            "{source}"
+        );
     }
 }

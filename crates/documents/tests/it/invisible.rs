@@ -26,7 +26,15 @@ const DOCUMENTS: [(Format, &str, &[&str]); 9] = [
             "\n",
         ],
     ),
-    (Format::Text, "en", &["", "He paid {name} 3.5 dollars. See https://a.org/b now. ok.", ""]),
+    (
+        Format::Text,
+        "en",
+        &[
+            "",
+            "He paid {name} 3.5 dollars. See https://a.org/b now. ok.",
+            "",
+        ],
+    ),
     (Format::Text, "ar", &["", "البيت قديم. كيف حالك؟ نعم.", ""]),
     (Format::Text, "zh", &["", "房子很旧。谁住在这里？", ""]),
     (
@@ -68,7 +76,17 @@ const DOCUMENTS: [(Format, &str, &[&str]); 9] = [
     (
         Format::Markdown,
         "de",
-        &["| ", "Haus", " | ", "alt", " |\n|---|---|\n| ", "er", " | ", "wohnt", " |\n"],
+        &[
+            "| ",
+            "Haus",
+            " | ",
+            "alt",
+            " |\n|---|---|\n| ",
+            "er",
+            " | ",
+            "wohnt",
+            " |\n",
+        ],
     ),
     (
         Format::Srt,
@@ -86,7 +104,13 @@ const DOCUMENTS: [(Format, &str, &[&str]); 9] = [
     (
         Format::Srt,
         "de",
-        &["1\n00:00:01,000 --> 00:00:02,000\n- ", "Das Haus.", "\n- ", "Wer wohnt hier?", "\n"],
+        &[
+            "1\n00:00:01,000 --> 00:00:02,000\n- ",
+            "Das Haus.",
+            "\n- ",
+            "Wer wohnt hier?",
+            "\n",
+        ],
     ),
 ];
 
@@ -103,7 +127,10 @@ fn sentences(text: &str, format: Format, language: &str) -> Vec<String> {
 fn blind(sentence: &PendingSentence) -> Translated {
     let text = visible(&sentence.text).trim().to_string();
     let Translated { text, .. } = upper(&PendingSentence { text, links: false });
-    Translated { text, links: Vec::new() }
+    Translated {
+        text,
+        links: Vec::new(),
+    }
 }
 
 #[test]
@@ -121,8 +148,12 @@ fn invisible_characters_change_no_sentence_and_no_markup() {
                 if visible(&changed) != **part {
                     continue;
                 }
-                let text =
-                    [&parts[..index].concat(), &*changed, &parts[index + 1..].concat()].concat();
+                let text = [
+                    &parts[..index].concat(),
+                    &*changed,
+                    &parts[index + 1..].concat(),
+                ]
+                .concat();
                 assert_eq!(translate(&text, format, &identity), text);
                 let found = sentences(&text, format, language);
                 let after = translate(&text, format, &blind);

@@ -8,7 +8,10 @@ fn markdown(text: &str, model: Model<'_>) -> String {
 }
 
 fn says(text: &'static str) -> impl Fn(&PendingSentence) -> Translated {
-    move |_| Translated { text: text.into(), links: Vec::new() }
+    move |_| Translated {
+        text: text.into(),
+        links: Vec::new(),
+    }
 }
 
 #[test]
@@ -22,7 +25,10 @@ fn a_chapter_comes_back_byte_for_byte_if_nothing_changes() {
 #[test]
 fn text_is_translated_and_nothing_else() {
     let chapter = include_str!("../fixtures/chapter.md");
-    assert_eq!(markdown(chapter, &upper), include_str!("../fixtures/chapter.upper.md"));
+    assert_eq!(
+        markdown(chapter, &upper),
+        include_str!("../fixtures/chapter.upper.md")
+    );
 }
 
 #[test]
@@ -35,12 +41,18 @@ fn emphasis_and_links_follow_their_words() {
 
 #[test]
 fn characters_that_would_become_markup_are_escaped() {
-    assert_eq!(markdown("x", &says("*a* b_c_ [d](e) <b>")), r"\*a\* b\_c\_ \[d\](e) \<b\>");
+    assert_eq!(
+        markdown("x", &says("*a* b_c_ [d](e) <b>")),
+        r"\*a\* b\_c\_ \[d\](e) \<b\>"
+    );
     assert_eq!(markdown("x", &says("1. a")), r"1\. a");
     assert_eq!(markdown("x", &says("# a")), r"\# a");
     assert_eq!(markdown("x", &says("- a")), r"\- a");
     assert_eq!(markdown("x", &says("&amp; b")), r"\&amp; b");
-    assert_eq!(markdown("| a |\n|---|\n| b |\n", &says("a|b")), "| a\\|b |\n|---|\n| a\\|b |\n");
+    assert_eq!(
+        markdown("| a |\n|---|\n| b |\n", &says("a|b")),
+        "| a\\|b |\n|---|\n| a\\|b |\n"
+    );
 }
 
 #[test]
@@ -64,10 +76,19 @@ fn emphasis_where_its_marks_are_none_becomes_html() {
     // Before a letter, `_` closes nothing.
     let (text, first) = ("重要です", "重要".len());
     let links = vec![
-        Link { source: 0..9, target: 0..first },
-        Link { source: 10..12, target: first..text.len() },
+        Link {
+            source: 0..9,
+            target: 0..first,
+        },
+        Link {
+            source: 10..12,
+            target: first..text.len(),
+        },
     ];
-    let model = |_: &PendingSentence| Translated { text: text.into(), links: links.clone() };
+    let model = |_: &PendingSentence| Translated {
+        text: text.into(),
+        links: links.clone(),
+    };
     assert_eq!(markdown("_important_ is", &model), "<em>重要</em>です");
 }
 
@@ -75,7 +96,10 @@ fn emphasis_where_its_marks_are_none_becomes_html() {
 fn a_byte_order_mark_stays_and_hides_nothing() {
     let text = "\u{feff}# Title\n\n- a\n";
     assert_eq!(markdown(text, &upper), "\u{feff}# TITLE\n\n- A\n");
-    assert_eq!(markdown("\u{feff}---\nt: a\n---\nb", &upper), "\u{feff}---\nt: a\n---\nB");
+    assert_eq!(
+        markdown("\u{feff}---\nt: a\n---\nb", &upper),
+        "\u{feff}---\nt: a\n---\nB"
+    );
 }
 
 #[test]
@@ -99,12 +123,18 @@ fn a_line_break_in_a_cell_is_a_space_for_the_model() {
         assert_eq!(sentence.text, "One two");
         upper(sentence)
     };
-    assert_eq!(markdown("|One<br>two|\n|---|\n", &model), "|ONE<br>TWO|\n|---|\n");
+    assert_eq!(
+        markdown("|One<br>two|\n|---|\n", &model),
+        "|ONE<br>TWO|\n|---|\n"
+    );
 }
 
 #[test]
 fn lines_of_a_quotation_keep_their_marks() {
-    assert_eq!(markdown("> one two\n> three four\n", &reverse), "> four\n> three two one\n");
+    assert_eq!(
+        markdown("> one two\n> three four\n", &reverse),
+        "> four\n> three two one\n"
+    );
 }
 
 /// The first word of a line of the translation begins no heading, although several spaces stood
@@ -149,21 +179,42 @@ fn elements_of_html_that_are_not_translated_stay() {
         }
     }
     let open = "One <code>two *three</code> four* five.";
-    assert_eq!(markdown(open, &upper), "ONE <code>TWO *THREE</code> FOUR* FIVE.");
-    assert_eq!(markdown("a <code>b\n\nc</code> d", &upper), "A <code>B\n\nC</code> D");
+    assert_eq!(
+        markdown(open, &upper),
+        "ONE <code>TWO *THREE</code> FOUR* FIVE."
+    );
+    assert_eq!(
+        markdown("a <code>b\n\nc</code> d", &upper),
+        "A <code>B\n\nC</code> D"
+    );
 }
 
 #[test]
 fn alternative_texts_of_images_are_translated_and_names_are_not() {
     for (text, expected) in [
         ("![a red house](h.png \"t\")", "![A RED HOUSE](h.png \"t\")"),
-        ("see ![red *house*](h.png) now", "SEE ![red *house*](h.png) NOW"),
+        (
+            "see ![red *house*](h.png) now",
+            "SEE ![red *house*](h.png) NOW",
+        ),
         ("[![a house](h.png)](x)", "[![A HOUSE](h.png)](x)"),
-        ("![a house][h] ![h] ![h][]\n\n[h]: h.png", "![A HOUSE][h] ![h] ![h][]\n\n[h]: h.png"),
-        ("| ![a \\| b](x) | c |\n|---|---|", "| ![A \\| B](x) | C |\n|---|---|"),
+        (
+            "![a house][h] ![h] ![h][]\n\n[h]: h.png",
+            "![A HOUSE][h] ![h] ![h][]\n\n[h]: h.png",
+        ),
+        (
+            "| ![a \\| b](x) | c |\n|---|---|",
+            "| ![A \\| B](x) | C |\n|---|---|",
+        ),
         ("![a \\] &amp; b](x)", "![A \\] & B](x)"),
-        ("`![a house](x)` ![h.png](x) ![](x)", "`![a house](x)` ![h.png](x) ![](x)"),
-        ("# ![a house](x)\n\n- ![b c](y)", "# ![A HOUSE](x)\n\n- ![B C](y)"),
+        (
+            "`![a house](x)` ![h.png](x) ![](x)",
+            "`![a house](x)` ![h.png](x) ![](x)",
+        ),
+        (
+            "# ![a house](x)\n\n- ![b c](y)",
+            "# ![A HOUSE](x)\n\n- ![B C](y)",
+        ),
     ] {
         assert_eq!(translate(text, Format::Markdown, &upper), expected);
         assert_eq!(translate(text, Format::Markdown, &identity), text);

@@ -31,8 +31,14 @@ fn arms_are_translated_and_syntax_stays() {
         // Programs that know no quotes show what the file has.
         ("{n, plural, other {don't}}", "{n, plural, other {DON'T}}"),
         // These are none: an arm `other` is missing, a brace is.
-        ("{n, plural, one {a {x} cat}} here", "{N, PLURAL, ONE {A {x} CAT}} HERE"),
-        ("see {n, plural, other {a cat} here", "SEE {N, PLURAL, OTHER {a cat} HERE"),
+        (
+            "{n, plural, one {a {x} cat}} here",
+            "{N, PLURAL, ONE {A {x} CAT}} HERE",
+        ),
+        (
+            "see {n, plural, other {a cat} here",
+            "SEE {N, PLURAL, OTHER {a cat} HERE",
+        ),
     ] {
         let found = translate(message, Format::Text, &upper);
         assert_eq!(found, expected);
@@ -43,7 +49,14 @@ fn arms_are_translated_and_syntax_stays() {
 /// A quoted text in a message that programs may read or not.
 #[test]
 fn apostrophes_around_braces_keep_their_places() {
-    for quoted in ["'{a b}''{'", "''{name}''", "'{a}''{b}'", "'{name}'", "'{''}'{x}", "l''{x}"] {
+    for quoted in [
+        "'{a b}''{'",
+        "''{name}''",
+        "'{a}''{b}'",
+        "'{name}'",
+        "'{''}'{x}",
+        "l''{x}",
+    ] {
         for text in [
             format!("the {quoted}"),
             format!("the {quoted} house"),
@@ -54,8 +67,9 @@ fn apostrophes_around_braces_keep_their_places() {
             format!("{{n, select, other {{it''s the {quoted}}}}} {quoted}"),
         ] {
             let model = |sentence: &PendingSentence| unlinked(upper(sentence));
-            let expected =
-                ["the", "house", "is", "it", "''s"].iter().fold(text.clone(), |all, word| {
+            let expected = ["the", "house", "is", "it", "''s"]
+                .iter()
+                .fold(text.clone(), |all, word| {
                     all.replace(&format!("{word} "), &format!("{} ", word.to_uppercase()))
                 });
             let found = translate(&text, Format::Text, &model);
@@ -85,7 +99,10 @@ fn formatjs_finds_the_same_syntax_around_translated_text() {
 fn random_messages_have_the_same_syntax_around_translated_text() {
     let mut lines = RANDOM.lines();
     while let (Some(message), Some(expected)) = (lines.next(), lines.next()) {
-        assert_eq!(once(&translate(message, Format::Text, &upper)), once(expected));
+        assert_eq!(
+            once(&translate(message, Format::Text, &upper)),
+            once(expected)
+        );
         assert_eq!(translate(message, Format::Text, &identity), message);
     }
 }
@@ -108,11 +125,20 @@ fn tags_in_the_arms_of_a_message_stay() {
         ),
     ] {
         let json = |text: &str| format!("{{\"a\": {}}}", serde_json::to_string(text).unwrap());
-        assert_eq!(translate(&json(message), Format::Json, &upper), json(expected));
-        assert_eq!(translate(&json(message), Format::Json, &identity), json(message));
+        assert_eq!(
+            translate(&json(message), Format::Json, &upper),
+            json(expected)
+        );
+        assert_eq!(
+            translate(&json(message), Format::Json, &identity),
+            json(message)
+        );
         let po = |text: &str| {
             let text = text.replace('"', "\\\"");
-            format!("#, fuzzy\nmsgid \"{}\"\nmsgstr \"{text}\"\n", message.replace('"', "\\\""))
+            format!(
+                "#, fuzzy\nmsgid \"{}\"\nmsgstr \"{text}\"\n",
+                message.replace('"', "\\\"")
+            )
         };
         let source = po("").replace("#, fuzzy\n", "");
         assert_eq!(translate(&source, Format::Po, &upper), po(expected));
@@ -160,9 +186,15 @@ fn an_arm_is_translated_with_a_number_of_its_category() {
         let seen = RefCell::new(Vec::new());
         let model = |it: &PendingSentence| {
             seen.borrow_mut().push(it.text.clone());
-            Translated { text: model(&it.text), links: Vec::new() }
+            Translated {
+                text: model(&it.text),
+                links: Vec::new(),
+            }
         };
-        (translate_into(message, Format::Text, Some(target), &model).0, seen.into_inner())
+        (
+            translate_into(message, Format::Text, Some(target), &model).0,
+            seen.into_inner(),
+        )
     };
     let message = "{n, plural, =0 {no # file} one {# file} other {# files}}";
     let polish = |text: &str| match text {
@@ -176,18 +208,51 @@ fn an_arm_is_translated_with_a_number_of_its_category() {
         found,
         "{n, plural, =0 {no # plik} one {# plik} few {# pliki} many {# plików} other {# pliks}}"
     );
-    assert_eq!(seen, ["no 0 file", "1 file", "2 files", "5 files", "# files"]);
+    assert_eq!(
+        seen,
+        ["no 0 file", "1 file", "2 files", "5 files", "# files"]
+    );
     let (_, seen) = into(message, "ar", &str::to_owned);
-    assert_eq!(seen[1..], ["1 file", "0 files", "2 files", "3 files", "11 files", "100 files"]);
-    let (_, seen) = into("{n, selectordinal, one {#st of 9} other {#th}}", "en", &str::to_owned);
+    assert_eq!(
+        seen[1..],
+        [
+            "1 file",
+            "0 files",
+            "2 files",
+            "3 files",
+            "11 files",
+            "100 files"
+        ]
+    );
+    let (_, seen) = into(
+        "{n, selectordinal, one {#st of 9} other {#th}}",
+        "en",
+        &str::to_owned,
+    );
     assert_eq!(seen, ["#st of 9", "2th", "3th", "4th"]);
-    let (_, seen) = into("{n, plural, offset:1 other {# files}}", "de", &str::to_owned);
+    let (_, seen) = into(
+        "{n, plural, offset:1 other {# files}}",
+        "de",
+        &str::to_owned,
+    );
     assert_eq!(seen, ["# files", "# files"]);
     // A number that is lost, written as a word, doubled or another.
     for lost in ["dwa pliki", "pliki", "2 2 pliki", "3 pliki", "22 pliki", ""] {
-        let model = |text: &str| if text.contains('2') { lost.into() } else { polish(text) };
+        let model = |text: &str| {
+            if text.contains('2') {
+                lost.into()
+            } else {
+                polish(text)
+            }
+        };
         let (found, seen) = into("{n, plural, other {# files}}", "pl", &model);
-        let few = found.split_once("few {").unwrap().1.split_once('}').unwrap().0;
+        let few = found
+            .split_once("few {")
+            .unwrap()
+            .1
+            .split_once('}')
+            .unwrap()
+            .0;
         assert_eq!(few.matches('#').count(), 1, "{found}");
         assert!(!few.contains(char::is_numeric), "{found}");
         assert!(seen.contains(&"files".to_owned()), "{seen:?}");
@@ -207,8 +272,15 @@ fn messages_stand_in_every_format_and_cost_no_further_round() {
         html,
         "<p>SEE {n, plural, one {A &lt; B} other {IT}} NOW</p><script>{n, plural, other {it}}</script>"
     );
-    let markdown = translate(&format!("# {message}\n\n`{message}`\n"), Format::Markdown, &upper);
-    assert_eq!(markdown, format!("# {{n, plural, one {{A < B}} other {{IT}}}}\n\n`{message}`\n"));
+    let markdown = translate(
+        &format!("# {message}\n\n`{message}`\n"),
+        Format::Markdown,
+        &upper,
+    );
+    assert_eq!(
+        markdown,
+        format!("# {{n, plural, one {{A < B}} other {{IT}}}}\n\n`{message}`\n")
+    );
 }
 
 #[test]
@@ -216,7 +288,10 @@ fn messages_of_several_lines_are_read_and_those_with_tags_stay() {
     let message = "Du hast {n, plural,\n  one {# Hund}\n  other {# Hunde}\n} heute.\nUnd mehr.\r\n";
     let expected =
         "DU HAST {n, plural,\n  one {# HUND}\n  other {# HUNDE}\n} HEUTE.\nUND MEHR.\r\n";
-    for text in [message.to_owned(), message.replace('\n', "\r\n").replace("\r\r", "\r")] {
+    for text in [
+        message.to_owned(),
+        message.replace('\n', "\r\n").replace("\r\r", "\r"),
+    ] {
         let expected = match text.contains("plural,\r") {
             true => expected.replace('\n', "\r\n").replace("\r\r", "\r"),
             false => expected.to_owned(),
@@ -252,22 +327,31 @@ fn elements_in_the_arms_of_a_message_of_xliff_stay() {
         ),
     ] {
         let target = format!("<target state=\"needs-review-translation\">{expected}</target>");
-        assert_eq!(translate(&unit(message, ""), Format::Xliff, &upper), unit(message, &target));
+        assert_eq!(
+            translate(&unit(message, ""), Format::Xliff, &upper),
+            unit(message, &target)
+        );
         let source = unit(message, "");
         assert_eq!(translate(&source, Format::Xliff, &identity), source);
         // A translation has signs that would be markup.
-        let signs =
-            |it: &PendingSentence| Translated { text: it.text.clone() + " < & >", links: vec![] };
+        let signs = |it: &PendingSentence| Translated {
+            text: it.text.clone() + " < & >",
+            links: vec![],
+        };
         let found = translate(&source, Format::Xliff, &signs);
         let target = found.split("<target").nth(1).unwrap().to_owned();
-        assert!(target.contains(" &lt; &amp; &gt;") && !target.contains(" < "), "{target}");
+        assert!(
+            target.contains(" &lt; &amp; &gt;") && !target.contains(" < "),
+            "{target}"
+        );
         let tags = |text: &str| text.matches("<x ").count() + text.matches("<ph ").count();
         assert_eq!(tags(&target), tags(message), "{target}");
     }
     // A text that looks like a tag is not one, and such a message stays.
-    for message in
-        ["{n, plural, other {&lt;b&gt; <x id='1'/>}}", "{n, plural, other {&nbsp; <x id='1'/> a}}"]
-    {
+    for message in [
+        "{n, plural, other {&lt;b&gt; <x id='1'/>}}",
+        "{n, plural, other {&nbsp; <x id='1'/> a}}",
+    ] {
         let source = unit(message, "");
         assert_eq!(translate(&source, Format::Xliff, &upper), source);
     }

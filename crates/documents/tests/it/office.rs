@@ -22,7 +22,10 @@ fn archive(files: &[(&str, &str)]) -> Vec<u8> {
 fn file(archive: &[u8], name: &str) -> String {
     let mut text = String::new();
     let mut zip = ZipArchive::new(Cursor::new(archive)).unwrap();
-    zip.by_name(name).unwrap().read_to_string(&mut text).unwrap();
+    zip.by_name(name)
+        .unwrap()
+        .read_to_string(&mut text)
+        .unwrap();
     text
 }
 
@@ -45,11 +48,22 @@ fn translate(bytes: Vec<u8>, kind: OfficeKind, engine: impl Fn(&str) -> String) 
 
 /// The translation of `xml`, the file `name` of a document, whose words are in capitals.
 fn capitals(kind: OfficeKind, name: &str, xml: &str) -> String {
-    let whole = [("mimetype", "m"), (name, xml), ("media/a.png", "\u{1}\u{2}")];
+    let whole = [
+        ("mimetype", "m"),
+        (name, xml),
+        ("media/a.png", "\u{1}\u{2}"),
+    ];
     // Every kind is known by a file of its own.
-    let mains =
-        ["word/document.xml", "ppt/presentation.xml", "xl/workbook.xml", "META-INF/container.xml"];
-    let mains = mains.into_iter().filter(|main| *main != name).map(|main| (main, "<a/>"));
+    let mains = [
+        "word/document.xml",
+        "ppt/presentation.xml",
+        "xl/workbook.xml",
+        "META-INF/container.xml",
+    ];
+    let mains = mains
+        .into_iter()
+        .filter(|main| *main != name)
+        .map(|main| (main, "<a/>"));
     let whole = archive(&whole.into_iter().chain(mains).collect::<Vec<_>>());
     let same = translate(whole.clone(), kind, str::to_owned);
     assert_eq!(same, whole, "an unchanged document is the same archive");
@@ -78,7 +92,10 @@ fn runs_links_fields_and_notes_of_word_stay_with_their_words() {
         run("A LINK"),
         run(".")
     );
-    assert_eq!(capitals(OfficeKind::Docx, "word/document.xml", &xml), expected);
+    assert_eq!(
+        capitals(OfficeKind::Docx, "word/document.xml", &xml),
+        expected
+    );
 }
 
 #[test]
@@ -94,10 +111,18 @@ fn the_paragraphs_of_a_text_box_are_translated_within_that_around_it() {
         )
     };
     let preserved = |text: &str| format!(" xml:space=\"preserve\">{text}");
-    let found = capitals(OfficeKind::Docx, "word/header2.xml", &xml([">out", ">in"], ""));
+    let found = capitals(
+        OfficeKind::Docx,
+        "word/header2.xml",
+        &xml([">out", ">in"], ""),
+    );
     assert_eq!(found, xml([&preserved("OUT"), &preserved("IN")], ""));
     // A paragraph without words around it stays unchanged.
-    let found = capitals(OfficeKind::Docx, "word/document.xml", &xml([">1", ">in"], ""));
+    let found = capitals(
+        OfficeKind::Docx,
+        "word/document.xml",
+        &xml([">1", ">in"], ""),
+    );
     assert_eq!(found, xml([">1", &preserved("IN")], ""));
 }
 
@@ -106,10 +131,16 @@ fn cells_have_their_lines_and_formulas_stay() {
     let xml = "<sst><si><t>one\ntwo</t></si><si><r><t>a </t></r><r><rPr><b/></rPr><t>fat</t></r></si><si><t>12</t></si></sst>";
     let expected = "<sst><si><t xml:space=\"preserve\">ONE</t><t xml:space=\"preserve\">\n</t>";
     let found = capitals(OfficeKind::Xlsx, "xl/sharedStrings.xml", xml);
-    assert!(found.starts_with("<sst><si><t xml:space=\"preserve\">ONE"), "{found} {expected}");
+    assert!(
+        found.starts_with("<sst><si><t xml:space=\"preserve\">ONE"),
+        "{found} {expected}"
+    );
     let sheet = "<worksheet><c t=\"str\"><f>A1&amp;\"x\"</f><v>word</v></c><c t=\"inlineStr\"><is><t>word</t></is></c></worksheet>";
     let found = capitals(OfficeKind::Xlsx, "xl/worksheets/sheet1.xml", sheet);
-    assert_eq!(found, sheet.replace("<t>word", "<t xml:space=\"preserve\">WORD"));
+    assert_eq!(
+        found,
+        sheet.replace("<t>word", "<t xml:space=\"preserve\">WORD")
+    );
 }
 
 #[test]
@@ -133,9 +164,11 @@ fn slides_open_documents_and_books_keep_what_is_not_text() {
         ),
     ];
     for (kind, name, xml) in cases {
-        let expected = ["word", "more", "note"].iter().fold(xml.to_string(), |text, word| {
-            text.replace(&format!(">{word}"), &format!(">{}", word.to_uppercase()))
-        });
+        let expected = ["word", "more", "note"]
+            .iter()
+            .fold(xml.to_string(), |text, word| {
+                text.replace(&format!(">{word}"), &format!(">{}", word.to_uppercase()))
+            });
         assert_eq!(capitals(kind, name, xml), expected);
     }
 }
@@ -164,7 +197,10 @@ fn a_document_names_the_language_of_its_translation() {
         ),
         (
             Pptx,
-            vec![("ppt/presentation.xml", "<a/>"), ("ppt/slides/slide1.xml", slide)],
+            vec![
+                ("ppt/presentation.xml", "<a/>"),
+                ("ppt/slides/slide1.xml", slide),
+            ],
             "de",
             vec![(" lang=\"en-US", " lang=\"de")],
         ),
@@ -185,7 +221,11 @@ fn a_document_names_the_language_of_its_translation() {
         ),
         (
             Epub,
-            vec![("META-INF/container.xml", "<a/>"), ("a.xhtml", book), ("a.opf", list)],
+            vec![
+                ("META-INF/container.xml", "<a/>"),
+                ("a.xhtml", book),
+                ("a.opf", list),
+            ],
             "zh-Hans",
             vec![
                 ("\"EN\"", "\"zh-Hans\""),
@@ -201,12 +241,19 @@ fn a_document_names_the_language_of_its_translation() {
         for languages in [[None; 2], [Some("en"), None], [Some("fr"), Some(into)]] {
             assert_eq!(office.write(&html, languages), bytes);
         }
-        assert_eq!(office.write(&html, [Some("en"), Some(into)]), bytes, "no word changed");
-        let written = office
-            .write(&html.replace('A', "Ä").replace("xml:", "XML:"), [Some("en-US"), Some(into)]);
+        assert_eq!(
+            office.write(&html, [Some("en"), Some(into)]),
+            bytes,
+            "no word changed"
+        );
+        let written = office.write(
+            &html.replace('A', "Ä").replace("xml:", "XML:"),
+            [Some("en-US"), Some(into)],
+        );
         for (name, xml) in files {
-            let expected =
-                changes.iter().fold(xml.to_string(), |xml, (from, to)| xml.replace(from, to));
+            let expected = changes
+                .iter()
+                .fold(xml.to_string(), |xml, (from, to)| xml.replace(from, to));
             // The paragraphs themselves; the title of a book's list of files is none.
             let expected = match name.ends_with(".opf") {
                 true => expected,
@@ -223,8 +270,16 @@ fn a_word_document_may_have_a_number_and_text_outside_of_runs() {
     let xml = |words: &str| {
         format!("<w:document><w:p>stray {words}<w:bookmarkEnd/>text\n</w:p></w:document>")
     };
-    let run = |text: &str| xml(&format!("<w:r><w:t xml:space=\"preserve\">{text}</w:t></w:r>"));
-    for name in ["word/document2.xml", "word/document11.xml", "word/document.xml"] {
+    let run = |text: &str| {
+        xml(&format!(
+            "<w:r><w:t xml:space=\"preserve\">{text}</w:t></w:r>"
+        ))
+    };
+    for name in [
+        "word/document2.xml",
+        "word/document11.xml",
+        "word/document.xml",
+    ] {
         let whole = archive(&[("a", "b"), (name, &run("two words"))]);
         let changed = translate(whole, OfficeKind::Docx, str::to_uppercase);
         assert_eq!(file(&changed, name), run("TWO WORDS"));
@@ -233,20 +288,45 @@ fn a_word_document_may_have_a_number_and_text_outside_of_runs() {
 
 #[test]
 fn hostile_archives_are_refused_in_a_sentence() {
-    let refused = |bytes: Vec<u8>| Office::read(bytes, OfficeKind::Docx).unwrap_err().to_string();
+    let refused = |bytes: Vec<u8>| {
+        Office::read(bytes, OfficeKind::Docx)
+            .unwrap_err()
+            .to_string()
+    };
     let document = |xml: &str| archive(&[("word/document.xml", xml)]);
     let bomb = " ".repeat(65 << 20);
     let whole = document("<w:p/>");
     let deep = "<w:p>".repeat(100_000);
     for (bytes, sentence) in [
-        (b"\xd0\xcf\x11\xe0\xa1\xb1".to_vec(), "the document is encrypted"),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1".to_vec(),
+            "the document is encrypted",
+        ),
         (b"PK\x03\x04".to_vec(), "the document is no whole archive"),
-        (whole[..whole.len() - 9].to_vec(), "the document is no whole archive"),
-        (document(&bomb), "word/document.xml: the document unpacks to more than the 64 MiB"),
-        (document("<w:p><w:r></w:p>"), "word/document.xml: line 1: the XML is broken"),
-        (document(&deep), "word/document.xml: line 1: elements lie deeper"),
-        (document("<!DOCTYPE a [<!ENTITY b 'c'>]><w:p/>"), "word/document.xml: the file defines"),
-        (archive(&[("xl/sharedStrings.xml", "<sst/>")]), "the archive is no Word document"),
+        (
+            whole[..whole.len() - 9].to_vec(),
+            "the document is no whole archive",
+        ),
+        (
+            document(&bomb),
+            "word/document.xml: the document unpacks to more than the 64 MiB",
+        ),
+        (
+            document("<w:p><w:r></w:p>"),
+            "word/document.xml: line 1: the XML is broken",
+        ),
+        (
+            document(&deep),
+            "word/document.xml: line 1: elements lie deeper",
+        ),
+        (
+            document("<!DOCTYPE a [<!ENTITY b 'c'>]><w:p/>"),
+            "word/document.xml: the file defines",
+        ),
+        (
+            archive(&[("xl/sharedStrings.xml", "<sst/>")]),
+            "the archive is no Word document",
+        ),
     ] {
         let message = refused(bytes);
         assert!(message.starts_with(sentence), "{message}");
@@ -276,8 +356,9 @@ proptest! {
 fn words(office: &Office) -> Vec<Vec<String>> {
     let text = |line: &str| {
         let pieces = line.replace("<br", " <br");
-        let outside =
-            pieces.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
+        let outside = pieces
+            .split('<')
+            .map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
         let text: String = outside.collect();
         text.split_whitespace().map(str::to_owned).collect()
     };
@@ -302,8 +383,14 @@ fn documents_of_others_lose_nothing() {
     files.sort();
     let mut counts = std::collections::BTreeMap::<String, [usize; 4]>::new();
     for path in files {
-        let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
-        let Some(kind) = OfficeKind::from_extension(&extension) else { continue };
+        let extension = path
+            .extension()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let Some(kind) = OfficeKind::from_extension(&extension) else {
+            continue;
+        };
         let bytes = std::fs::read(&path).unwrap();
         let [all, refused, other, lost] = counts.entry(extension).or_default();
         *all += 1;
@@ -323,14 +410,22 @@ fn documents_of_others_lose_nothing() {
         }
         let upper = |text: &str| {
             text.chars()
-                .map(|c| if c.is_ascii() { c.to_ascii_uppercase() } else { c })
+                .map(|c| {
+                    if c.is_ascii() {
+                        c.to_ascii_uppercase()
+                    } else {
+                        c
+                    }
+                })
                 .collect::<String>()
         };
         let result = translate(bytes, kind, upper);
         let after = Office::read(result.clone(), kind);
         let before = words(&office);
-        let expected: Vec<Vec<String>> =
-            before.iter().map(|words| words.iter().map(|word| upper(word)).collect()).collect();
+        let expected: Vec<Vec<String>> = before
+            .iter()
+            .map(|words| words.iter().map(|word| upper(word)).collect())
+            .collect();
         match after {
             Ok(after) => {
                 let found: Vec<Vec<String>> = words(&after)
@@ -339,7 +434,11 @@ fn documents_of_others_lose_nothing() {
                     .collect();
                 if found != expected {
                     let at = found.iter().zip(&expected).position(|(a, b)| a != b);
-                    println!("{}: {:?}", path.display(), at.map(|at| (&found[at], &expected[at])));
+                    println!(
+                        "{}: {:?}",
+                        path.display(),
+                        at.map(|at| (&found[at], &expected[at]))
+                    );
                     *lost += 1;
                 }
             }

@@ -17,7 +17,11 @@ fn faults(page: &str) -> Vec<&'static str> {
     let spaces = |text: &str| text.split_ascii_whitespace().collect::<String>();
     let same = translate(page, Format::Html, &identity);
     if std::env::var("PAGES_SHOW").is_ok() && spaces(&same) != spaces(page) {
-        let at = same.bytes().zip(page.bytes()).position(|(a, b)| a != b).unwrap_or(0);
+        let at = same
+            .bytes()
+            .zip(page.bytes())
+            .position(|(a, b)| a != b)
+            .unwrap_or(0);
         let near = |text: &str| {
             String::from_utf8_lossy(
                 &text.as_bytes()[at.saturating_sub(60)..text.len().min(at + 60)],
@@ -38,16 +42,29 @@ fn faults(page: &str) -> Vec<&'static str> {
             link.target.start += 2;
             link.target.end += 2;
         });
-        Translated { text: format!("( {text} )"), links }
+        Translated {
+            text: format!("( {text} )"),
+            links,
+        }
     };
-    let models: [(Model<'_>, bool); 4] =
-        [(&upper, true), (&reverse, true), (&blind, true), (&wraps, false)];
+    let models: [(Model<'_>, bool); 4] = [
+        (&upper, true),
+        (&reverse, true),
+        (&blind, true),
+        (&wraps, false),
+    ];
     for (model, keeps_text) in models {
         let after = translate(page, Format::Html, model);
         check(tree(&after) == tree(page), "another tree");
         check(markup(&after) == markup(page), "other tags");
-        check(untranslated(&after) == untranslated(page), "other code or comments");
-        check(!keeps_text || letters(&after) == letters(page), "lost or doubled text");
+        check(
+            untranslated(&after) == untranslated(page),
+            "other code or comments",
+        );
+        check(
+            !keeps_text || letters(&after) == letters(page),
+            "lost or doubled text",
+        );
     }
     all.dedup();
     all
@@ -82,7 +99,9 @@ fn report(name: &str, all: impl Iterator<Item = (String, String)>) -> usize {
 fn html5lib_inputs_keep_their_trees_tags_and_words() {
     let inputs: Vec<String> =
         serde_json::from_str(include_str!("../fixtures/html5lib/inputs.json")).unwrap();
-    let named = inputs.into_iter().map(|input| (format!("{input:?}"), input));
+    let named = inputs
+        .into_iter()
+        .map(|input| (format!("{input:?}"), input));
     // Tags that cross over several blocks get another tree.
     assert!(report("html5lib", named) <= 6);
 }
@@ -93,7 +112,10 @@ fn html5lib_inputs_keep_their_trees_tags_and_words() {
 #[ignore = "reads the pages below a folder"]
 fn pages_of_a_folder_keep_their_trees_tags_and_words() {
     let folder = std::env::var("PAGES").expect("PAGES names a folder");
-    let step = std::env::var("PAGES_STEP").ok().and_then(|step| step.parse().ok()).unwrap_or(1);
+    let step = std::env::var("PAGES_STEP")
+        .ok()
+        .and_then(|step| step.parse().ok())
+        .unwrap_or(1);
     let mut files = Vec::new();
     let mut todo = vec![Path::new(&folder).to_path_buf()];
     while let Some(path) = todo.pop() {
@@ -117,8 +139,14 @@ fn numbered(text: &str, format: Format) -> (String, usize) {
     let count = std::cell::Cell::new(0);
     let number = |sentence: &PendingSentence| {
         let word = |word: &str| {
-            let start = word.len() - word.trim_start_matches(|c: char| !c.is_alphanumeric()).len();
-            let end = word.trim_end_matches(|c: char| !c.is_alphanumeric()).len().max(start);
+            let start = word.len()
+                - word
+                    .trim_start_matches(|c: char| !c.is_alphanumeric())
+                    .len();
+            let end = word
+                .trim_end_matches(|c: char| !c.is_alphanumeric())
+                .len()
+                .max(start);
             let letters = &word[start..end];
             if letters.is_empty() || !letters.chars().all(char::is_alphabetic) {
                 return word.to_string();
@@ -127,7 +155,10 @@ fn numbered(text: &str, format: Format) -> (String, usize) {
             format!("{}w{}{}", &word[..start], count.get(), &word[end..])
         };
         let words: Vec<String> = sentence.text.split(' ').map(word).collect();
-        Translated { text: words.join(" "), links: Vec::new() }
+        Translated {
+            text: words.join(" "),
+            links: Vec::new(),
+        }
     };
     (translate(text, format, &number), count.get())
 }
@@ -152,7 +183,11 @@ fn nothing_is_missing_and_nothing_is_doubled_in_any_format() {
         let mut numbers: Vec<usize> = after
             .split('w')
             .skip(1)
-            .filter_map(|part| part[..part.find(is_digit).unwrap_or(part.len())].parse().ok())
+            .filter_map(|part| {
+                part[..part.find(is_digit).unwrap_or(part.len())]
+                    .parse()
+                    .ok()
+            })
             .collect();
         numbers.sort_unstable();
         assert_eq!(numbers, (1..=count).collect::<Vec<_>>(), "{after}");

@@ -12,8 +12,10 @@ struct Numbers(u64);
 
 impl Numbers {
     fn below(&mut self, limit: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % limit
     }
 
@@ -113,9 +115,17 @@ fn blocks(numbers: &mut Numbers, depth: usize) -> String {
     let mut all = String::new();
     for _ in 0..1 + numbers.below(5) {
         let nested = depth < 4 && numbers.below(3) == 0;
-        let inner = if nested { blocks(numbers, depth + 1) } else { inline(numbers, 0, false) };
+        let inner = if nested {
+            blocks(numbers, depth + 1)
+        } else {
+            inline(numbers, 0, false)
+        };
         // A paragraph holds no other block.
-        let block = if nested { "<div>|</div>\n" } else { numbers.one_of(&BLOCKS) };
+        let block = if nested {
+            "<div>|</div>\n"
+        } else {
+            numbers.one_of(&BLOCKS)
+        };
         all.push_str(&block.replace('|', &inner));
     }
     all
@@ -132,8 +142,10 @@ fn page(numbers: &mut Numbers) -> String {
 fn damaged(numbers: &mut Numbers, page: &str) -> String {
     let mut page = page.to_string();
     for _ in 0..1 + numbers.below(12) {
-        let at =
-            (0..=numbers.below(page.len())).rev().find(|&at| page.is_char_boundary(at)).unwrap();
+        let at = (0..=numbers.below(page.len()))
+            .rev()
+            .find(|&at| page.is_char_boundary(at))
+            .unwrap();
         page.insert_str(at, numbers.one_of(&HOSTILE));
     }
     page
@@ -179,17 +191,32 @@ const KEPT: [&str; 23] = [
 fn nodes(page: &str) -> Vec<PageNode> {
     let dom = parse_document(RcDom::default(), html5ever::ParseOpts::default()).one(page);
     let mut all = Vec::new();
-    let mut todo = vec![PageNode { node: dom.document.clone(), path: Vec::new(), kept: false }];
-    while let Some(PageNode { node, mut path, mut kept }) = todo.pop() {
+    let mut todo = vec![PageNode {
+        node: dom.document.clone(),
+        path: Vec::new(),
+        kept: false,
+    }];
+    while let Some(PageNode {
+        node,
+        mut path,
+        mut kept,
+    }) = todo.pop()
+    {
         if let NodeData::Element { name, attrs, .. } = &node.data {
             let mut attributes: Vec<String> = attrs.borrow().iter().map(attribute).collect();
             attributes.sort_unstable();
             kept |= KEPT.contains(&&*name.local)
-                || attributes.iter().any(|attribute| attribute == "translate=no");
+                || attributes
+                    .iter()
+                    .any(|attribute| attribute == "translate=no");
             path.push(format!("{} {attributes:?}", name.local));
         }
         for child in node.children.borrow().iter() {
-            todo.push(PageNode { node: child.clone(), path: path.clone(), kept });
+            todo.push(PageNode {
+                node: child.clone(),
+                path: path.clone(),
+                kept,
+            });
         }
         all.push(PageNode { node, path, kept });
     }
@@ -207,7 +234,9 @@ fn attribute(attribute: &Attribute) -> String {
 /// Each element with its attributes and those of all its ancestors, sorted.
 pub fn tree(page: &str) -> Vec<String> {
     let nodes = nodes(page);
-    let elements = nodes.iter().filter(|node| matches!(node.node.data, NodeData::Element { .. }));
+    let elements = nodes
+        .iter()
+        .filter(|node| matches!(node.node.data, NodeData::Element { .. }));
     let mut all: Vec<String> = elements.map(|node| node.path.join(" > ")).collect();
     all.sort_unstable();
     all
@@ -245,7 +274,9 @@ pub fn lower_case_text(page: &str) -> Vec<String> {
     };
     let texts = nodes(page);
     let texts = texts.iter().filter_map(text);
-    texts.filter(|text| text.chars().any(|c| c.is_ascii_lowercase())).collect()
+    texts
+        .filter(|text| text.chars().any(|c| c.is_ascii_lowercase()))
+        .collect()
 }
 
 #[test]
@@ -261,7 +292,10 @@ fn two_hundred_pages_keep_their_trees_and_their_text_is_translated() {
             assert_eq!(tree(&translated), tree(&page), "{page}\n{translated}");
             assert_eq!(untranslated(&translated), untranslated(&page));
         }
-        assert_eq!(lower_case_text(&translate(&page, Format::Html, &upper)), [""; 0]);
+        assert_eq!(
+            lower_case_text(&translate(&page, Format::Html, &upper)),
+            [""; 0]
+        );
     }
 }
 
@@ -273,7 +307,11 @@ fn two_hundred_damaged_pages_keep_every_tag() {
         let page = damaged(&mut numbers, &page);
         for model in [&upper as common::Model<'_>, &reverse, &identity] {
             let translated = translate(&page, Format::Html, model);
-            assert_eq!(common::markup(&translated), common::markup(&page), "{page}\n{translated}");
+            assert_eq!(
+                common::markup(&translated),
+                common::markup(&page),
+                "{page}\n{translated}"
+            );
         }
     }
 }

@@ -20,7 +20,10 @@ fn into(text: &str, format: Format, target: &str) -> String {
 fn languages(is_ordinal: bool) -> BTreeMap<&'static str, Vec<&'static str>> {
     let row = |row: &'static str| {
         let columns: Vec<&str> = row.split('\t').collect();
-        (columns[0], columns[1 + usize::from(is_ordinal)].split(' ').collect())
+        (
+            columns[0],
+            columns[1 + usize::from(is_ordinal)].split(' ').collect(),
+        )
     };
     LANGUAGES.lines().skip(1).map(row).collect()
 }
@@ -48,8 +51,16 @@ fn kinds() -> Vec<Kind> {
         arm,
         has_zero,
     };
-    let flow = ["{\"a\": \"one\", \"files\": {", "}, \"b_other\": \"it\"}\n", ", "];
-    let list = ["en:\n  - title: it\n  - ", "\n  - title: \"it\"\n", "\n    "];
+    let flow = [
+        "{\"a\": \"one\", \"files\": {",
+        "}, \"b_other\": \"it\"}\n",
+        ", ",
+    ];
+    let list = [
+        "en:\n  - title: it\n  - ",
+        "\n  - title: \"it\"\n",
+        "\n    ",
+    ];
     let icu = ["See {n, plural, =0 {none} ", "} now\n", " "];
     let narrow = ["{n,plural,offset:1 =1{a}", "}", ""];
     let arms = ["{n, selectordinal,\n  ", "\n}\n", "\n  "];
@@ -60,9 +71,20 @@ fn kinds() -> Vec<Kind> {
     ];
     let item = ["<item quantity=\"", "\">", "</item>"];
     let message = ["a = You see { $n ->\n    ", "\n } now\nb = it\n", "\n    "];
-    let order = ["a = { NUMBER($n, type: \"ordinal\") ->\n    ", "\n}\n", "\n    "];
+    let order = [
+        "a = { NUMBER($n, type: \"ordinal\") ->\n    ",
+        "\n}\n",
+        "\n    ",
+    ];
     vec![
-        kind(Format::Json, false, "{{count}}", flow, ["\"", "\": \"", "\""], true),
+        kind(
+            Format::Json,
+            false,
+            "{{count}}",
+            flow,
+            ["\"", "\": \"", "\""],
+            true,
+        ),
         kind(
             Format::Json,
             false,
@@ -79,12 +101,47 @@ fn kinds() -> Vec<Kind> {
             ["\"a_ordinal_", "\": \"", "\""],
             true,
         ),
-        kind(Format::Yaml, false, "%{count}", list, ["", ": \"", "\""], true),
-        kind(Format::Yaml, false, "%{count}", ["", "\n", "\n"], ["a_", ": '", "'"], true),
-        kind(Format::Yaml, false, "%{count}", ["a: {", "}\n", ", "], ["", ": \"", "\""], true),
+        kind(
+            Format::Yaml,
+            false,
+            "%{count}",
+            list,
+            ["", ": \"", "\""],
+            true,
+        ),
+        kind(
+            Format::Yaml,
+            false,
+            "%{count}",
+            ["", "\n", "\n"],
+            ["a_", ": '", "'"],
+            true,
+        ),
+        kind(
+            Format::Yaml,
+            false,
+            "%{count}",
+            ["a: {", "}\n", ", "],
+            ["", ": \"", "\""],
+            true,
+        ),
         kind(Format::Android, false, "%1$d", android, item, false),
-        kind(Format::Fluent, false, "{ $n }", message, ["[", "] ", ""], false),
-        kind(Format::Fluent, true, "{ $n }", order, ["[", "]\n        ", ""], false),
+        kind(
+            Format::Fluent,
+            false,
+            "{ $n }",
+            message,
+            ["[", "] ", ""],
+            false,
+        ),
+        kind(
+            Format::Fluent,
+            true,
+            "{ $n }",
+            order,
+            ["[", "]\n        ", ""],
+            false,
+        ),
         kind(Format::Text, false, "#", icu, ["", " {", "}"], false),
         kind(Format::Text, false, "#", narrow, ["", "{", "}"], false),
         kind(Format::Text, true, "#", arms, ["", " {", "}"], false),
@@ -99,7 +156,10 @@ impl Kind {
         let arm = |(name, text): &(&str, String)| {
             // The default of Fluent has a star before it.
             let is_default = self.format == Format::Fluent && *name == "other";
-            format!("{}{start}{name}{middle}{text}{end}", if is_default { "*" } else { "" })
+            format!(
+                "{}{start}{name}{middle}{text}{end}",
+                if is_default { "*" } else { "" }
+            )
         };
         let arms: Vec<String> = arms.iter().map(arm).collect();
         [before, &arms.join(between), behind].concat()
@@ -108,7 +168,11 @@ impl Kind {
     /// The arms of `file` by their names.
     fn arms(&self, file: &str) -> Vec<(String, String)> {
         let [start, middle, end] = self.arm.map(regex::escape);
-        let text = if self.number == "#" { "[^{}]*" } else { "[^\"'<\n]*" };
+        let text = if self.number == "#" {
+            "[^{}]*"
+        } else {
+            "[^\"'<\n]*"
+        };
         let name = "(zero|one|two|few|many|other)";
         let pattern = format!(r"(?:^|[\s{{\[*,\}}]){start}{name}{middle}({text}){end}");
         let found = Regex::new(&pattern).unwrap();
@@ -129,16 +193,23 @@ type Case = (String, &'static str, Vec<(String, String)>);
 fn cases(kind: &Kind) -> Vec<Case> {
     let languages = languages(kind.is_ordinal);
     let mut all = Vec::new();
-    for (source, last) in SOURCES.iter().flat_map(|source| [(source, true), (source, false)]) {
+    for (source, last) in SOURCES
+        .iter()
+        .flat_map(|source| [(source, true), (source, false)])
+    {
         let text = |name: &str| format!("{} {name} files", kind.number);
-        let mut arms: Vec<(&str, String)> =
-            languages[source].iter().map(|name| (*name, text(name))).collect();
+        let mut arms: Vec<(&str, String)> = languages[source]
+            .iter()
+            .map(|name| (*name, text(name)))
+            .collect();
         if !last {
             arms.rotate_right(1);
         }
         let file = kind.file(&arms);
         for (target, names) in &languages {
-            let zero = arms.iter().filter(|(name, _)| kind.has_zero && *name == "zero");
+            let zero = arms
+                .iter()
+                .filter(|(name, _)| kind.has_zero && *name == "zero");
             let mut expected: BTreeMap<&str, String> =
                 zero.map(|(name, text)| (*name, text.clone())).collect();
             for name in names {
@@ -147,15 +218,18 @@ fn cases(kind: &Kind) -> Vec<Case> {
                 expected.insert(name, known.map_or_else(copied, |(_, text)| text.clone()));
             }
             let in_capitals = |(name, text): (&str, String)| {
-                let text = ["zero", "one", "two", "few", "many", "other", "files"].iter().fold(
-                    text,
-                    |text, word| {
+                let text = ["zero", "one", "two", "few", "many", "other", "files"]
+                    .iter()
+                    .fold(text, |text, word| {
                         text.replace(&format!(" {word}"), &format!(" {}", word.to_uppercase()))
-                    },
-                );
+                    });
                 (name.to_owned(), text)
             };
-            all.push((file.clone(), *target, expected.into_iter().map(in_capitals).collect()));
+            all.push((
+                file.clone(),
+                *target,
+                expected.into_iter().map(in_capitals).collect(),
+            ));
         }
     }
     all
@@ -215,9 +289,24 @@ fn an_arm_that_hides_its_number_is_not_that_of_several_numbers() {
 fn the_rest_of_a_file_with_plurals_stays() {
     for (format, target, source, expected) in [
         // A select has no numbers, and nobody knows the categories of these languages.
-        (Format::Text, "ru", "{g, select, one {a} other {b}}", "{g, select, one {A} other {B}}"),
-        (Format::Text, "tlh", "{n, plural, one {a} other {b}}", "{n, plural, one {A} other {B}}"),
-        (Format::Text, "oc", "{n, plural, one {a} other {b}}", "{n, plural, one {A} other {B}}"),
+        (
+            Format::Text,
+            "ru",
+            "{g, select, one {a} other {b}}",
+            "{g, select, one {A} other {B}}",
+        ),
+        (
+            Format::Text,
+            "tlh",
+            "{n, plural, one {a} other {b}}",
+            "{n, plural, one {A} other {B}}",
+        ),
+        (
+            Format::Text,
+            "oc",
+            "{n, plural, one {a} other {b}}",
+            "{n, plural, one {A} other {B}}",
+        ),
         // Explicit numbers, an offset, arms in another order and messages in arms.
         (
             Format::Text,
@@ -271,7 +360,12 @@ fn the_rest_of_a_file_with_plurals_stays() {
             "{\"a_other\":\"ALL\",\"b_other\":\"ALL\"}",
         ),
         // Nobody can tell that a single key is one of a plural unless its text counts.
-        (Format::Json, "de", "{\"a_other\": \"no\"}", "{\"a_other\": \"NO\"}"),
+        (
+            Format::Json,
+            "de",
+            "{\"a_other\": \"no\"}",
+            "{\"a_other\": \"NO\"}",
+        ),
         (
             Format::Json,
             "de",
@@ -317,12 +411,22 @@ fn plurals_within_plurals_stay_small() {
     for depth in [3, 8, 200] {
         let text = deep(depth);
         let found = into(&text, Format::Text, "ar");
-        assert!(found.len() < 40 * text.len(), "{} of {}", found.len(), text.len());
+        assert!(
+            found.len() < 40 * text.len(),
+            "{} of {}",
+            found.len(),
+            text.len()
+        );
     }
     let fluent = "a = { $n ->\n   *[other] ".to_owned()
         + &"{ $n ->\n   *[other] ".repeat(200)
         + "cats\n"
         + &"}\n".repeat(201).replace("}\n", " }\n");
     let found = into(&fluent, Format::Fluent, "ar");
-    assert!(found.len() < 40 * fluent.len(), "{} of {}", found.len(), fluent.len());
+    assert!(
+        found.len() < 40 * fluent.len(),
+        "{} of {}",
+        found.len(),
+        fluent.len()
+    );
 }

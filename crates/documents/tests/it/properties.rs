@@ -63,7 +63,13 @@ fn garbage() -> impl Strategy<Value = Translated> {
     let links = prop::collection::vec((0usize..60, 0usize..60, 0usize..60, 0usize..60), 0..12);
     (text, links).prop_map(|(text, links)| Translated {
         text: text.concat(),
-        links: links.into_iter().map(|(a, b, c, d)| Link { source: a..b, target: c..d }).collect(),
+        links: links
+            .into_iter()
+            .map(|(a, b, c, d)| Link {
+                source: a..b,
+                target: c..d,
+            })
+            .collect(),
     })
 }
 
@@ -170,7 +176,15 @@ proptest! {
 /// A declaration ends with the first `>`, be it one of a template.
 #[test]
 fn templates_in_declarations_hide_no_tag() {
-    for open in ["<![CDATA[", "<!x ", "<!DOCTYPE a ", "<!-- ", "<p>a ", "<p title=\"a ", "<? "] {
+    for open in [
+        "<![CDATA[",
+        "<!x ",
+        "<!DOCTYPE a ",
+        "<!-- ",
+        "<p>a ",
+        "<p title=\"a ",
+        "<? ",
+    ] {
         for template in ["<?php ?>", "<?= a ?>", "<% a %>", "{{ a }}", "{% a %}"] {
             for rest in ["<a href=\"x>y\">b", ">c<b>d</b>", "]]><i>e</i>", "\">f"] {
                 let page = format!("{open}{template}{rest}");
@@ -205,9 +219,11 @@ fn markdown_document() -> impl Strategy<Value = String> {
     let block = prop_oneof![
         line.clone(),
         line.clone().prop_map(|line| format!("# {line}")),
-        line.clone().prop_map(|line| format!("- {line}\n- {line}\n  1. {line}")),
+        line.clone()
+            .prop_map(|line| format!("- {line}\n- {line}\n  1. {line}")),
         line.clone().prop_map(|line| format!("> {line}\n> {line}")),
-        line.clone().prop_map(|line| format!("| {line} | b |\n|---|---|\n| c | {line} |")),
+        line.clone()
+            .prop_map(|line| format!("| {line} | b |\n|---|---|\n| c | {line} |")),
         line.prop_map(|line| format!("```\n{line}\n```")),
     ];
     prop::collection::vec(block, 0..6)
@@ -227,7 +243,9 @@ fn structure(markdown: &str) -> Vec<String> {
             Event::Start(Tag::Emphasis) => inline.push("<em>".into()),
             Event::Start(Tag::Strong) => inline.push("<strong>".into()),
             Event::Start(Tag::Strikethrough) => inline.push("<del>".into()),
-            Event::Start(Tag::Link { dest_url, title, .. }) => {
+            Event::Start(Tag::Link {
+                dest_url, title, ..
+            }) => {
                 inline.push(format!("link {dest_url} {title}"));
             }
             Event::Start(Tag::Image { dest_url, .. }) => inline.push(format!("image {dest_url}")),
@@ -285,5 +303,8 @@ proptest! {
 
 /// Cases of each property; more by `PROPTEST_CASES`.
 fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(400)
+    std::env::var("PROPTEST_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok())
+        .unwrap_or(400)
 }

@@ -12,8 +12,16 @@ use burnformer_documents::{Document, Link, PendingSentence, Translated, WholeFil
 
 /// The files under `folder` that have one of the known extensions, which is their kind.
 fn under(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
-    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
-        let extension = path.extension().and_then(|name| name.to_str()).unwrap_or_default();
+    for path in fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+    {
+        let extension = path
+            .extension()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
         let extension = extension.to_ascii_lowercase();
         if path.is_dir() {
             under(&path, found);
@@ -52,7 +60,10 @@ fn numbered(round: usize, sentence: &PendingSentence, all: &mut Vec<Word>) -> Tr
             all.push((round, stem.into()));
         }
         text += &word[stem.len()..];
-        links.push(Link { source, target: target..text.trim_end().len() });
+        links.push(Link {
+            source,
+            target: target..text.trim_end().len(),
+        });
     }
     Translated { text, links }
 }
@@ -67,7 +78,9 @@ fn members(bytes: &[u8]) -> Vec<Vec<u8>> {
     let member = |index| {
         let mut all = Vec::new();
         // Archives of others may have broken members, which are not texts.
-        let _ = zip.by_index(index).map(|mut member| member.read_to_end(&mut all));
+        let _ = zip
+            .by_index(index)
+            .map(|mut member| member.read_to_end(&mut all));
         all
     };
     (0..count).map(member).collect()
@@ -76,7 +89,10 @@ fn members(bytes: &[u8]) -> Vec<Vec<u8>> {
 /// The text of a file, of all members of an archive.
 fn text(bytes: &[u8], kind: &str) -> String {
     match bytes.starts_with(b"PK") {
-        true => members(bytes).iter().map(|it| String::from_utf8_lossy(it).into_owned()).collect(),
+        true => members(bytes)
+            .iter()
+            .map(|it| String::from_utf8_lossy(it).into_owned())
+            .collect(),
         false => WholeFile::read(bytes.to_vec(), kind).unwrap().text,
     }
 }
@@ -118,7 +134,12 @@ fn translated(
         if pending.is_empty() {
             break;
         }
-        document.accept(pending.iter().map(|sentence| model(round, sentence)).collect());
+        document.accept(
+            pending
+                .iter()
+                .map(|sentence| model(round, sentence))
+                .collect(),
+        );
     }
     Ok(file.write(document.finish(), [None; 2]))
 }
@@ -146,14 +167,25 @@ fn judge(path: &Path, kind: &str, out: &Path, counts: &mut Counts) -> Result<(),
         counts.changed += 1;
     }
     let mut words = Vec::new();
-    let result = translated(&file, &mut |round, sentence| numbered(round, sentence, &mut words))?;
+    let result = translated(&file, &mut |round, sentence| {
+        numbered(round, sentence, &mut words)
+    })?;
     let number = regex::Regex::new(" ?(qx[bcdfghjklmnprstvwyzu]+xq)").unwrap();
     let [source, target] = [&bytes, &result].map(|bytes| text(bytes, kind));
-    let found = counted(number.captures_iter(&target).map(|it| it.get(1).unwrap().as_str()));
+    let found = counted(
+        number
+            .captures_iter(&target)
+            .map(|it| it.get(1).unwrap().as_str()),
+    );
     let doubled = found.values().filter(|count| **count > 1).count();
     let mut lost = lost(&words, &found);
     // Code and placeholders are put back as they were. Tags of office documents name fonts.
-    let tag = regex::Regex::new(if bytes.starts_with(b"PK") { "<[^>]*>" } else { "$^" }).unwrap();
+    let tag = regex::Regex::new(if bytes.starts_with(b"PK") {
+        "<[^>]*>"
+    } else {
+        "$^"
+    })
+    .unwrap();
     let target = number.replace_all(&target, "");
     let [source, target] = [&*source, &*target].map(|text| tag.replace_all(text, " "));
     let no_letter = |c: char| !c.is_alphabetic();
@@ -205,5 +237,9 @@ fn real_files_keep_their_bytes_and_each_word_once() {
         println!("{kind}: {counts:?}");
     }
     let sum = |count: fn(&Counts) -> usize| by_kind.values().map(count).sum::<usize>();
-    assert_eq!([panics, sum(|it| it.changed)], [0; 2], "files that panic or change");
+    assert_eq!(
+        [panics, sum(|it| it.changed)],
+        [0; 2],
+        "files that panic or change"
+    );
 }

@@ -5,7 +5,11 @@ use burnformer_documents::{Document, Format};
 
 fn sentences(text: &str, language: &str, format: Format) -> Vec<String> {
     let document = Document::parse(text, format, Some(language), &|_| true);
-    document.pending().into_iter().map(|sentence| sentence.text).collect()
+    document
+        .pending()
+        .into_iter()
+        .map(|sentence| sentence.text)
+        .collect()
 }
 
 /// A language, the text between two sentences, and sentences.
@@ -43,13 +47,62 @@ const SCRIPTS: &[(&str, &str, &[&str])] = &[
             "Nous partons.",
         ],
     ),
-    ("ru", " ", &["Дом старый.", "Кто здесь живёт?", "Никто не знает!", "Он ушёл.", "Мы идём."]),
-    ("ar", " ", &["البيت قديم.", "من يعيش هنا؟", "لا أحد يعرف!", "لقد رحل."]),
-    ("hi", " ", &["घर पुराना है।", "यहाँ कौन रहता है?", "कोई नहीं जानता!", "वह चला गया।"]),
-    ("zh", "", &["房子很旧。", "谁住在这里？", "没有人知道！", "他走了。"]),
-    ("ja", "", &["家は古いです。", "誰が住んでいますか？", "誰も知りません！", "彼は行きました。"]),
-    ("ko", " ", &["집이 오래되었습니다.", "누가 여기 살아요?", "아무도 몰라요!", "그는 갔어요."]),
-    ("th", " ", &["บ้านหลังนี้เก่า", "ใครอยู่ที่นี่?", "ไม่มีใครรู้!", "เขาไปแล้ว"]),
+    (
+        "ru",
+        " ",
+        &[
+            "Дом старый.",
+            "Кто здесь живёт?",
+            "Никто не знает!",
+            "Он ушёл.",
+            "Мы идём.",
+        ],
+    ),
+    (
+        "ar",
+        " ",
+        &["البيت قديم.", "من يعيش هنا؟", "لا أحد يعرف!", "لقد رحل."],
+    ),
+    (
+        "hi",
+        " ",
+        &[
+            "घर पुराना है।",
+            "यहाँ कौन रहता है?",
+            "कोई नहीं जानता!",
+            "वह चला गया।",
+        ],
+    ),
+    (
+        "zh",
+        "",
+        &["房子很旧。", "谁住在这里？", "没有人知道！", "他走了。"],
+    ),
+    (
+        "ja",
+        "",
+        &[
+            "家は古いです。",
+            "誰が住んでいますか？",
+            "誰も知りません！",
+            "彼は行きました。",
+        ],
+    ),
+    (
+        "ko",
+        " ",
+        &[
+            "집이 오래되었습니다.",
+            "누가 여기 살아요?",
+            "아무도 몰라요!",
+            "그는 갔어요.",
+        ],
+    ),
+    (
+        "th",
+        " ",
+        &["บ้านหลังนี้เก่า", "ใครอยู่ที่นี่?", "ไม่มีใครรู้!", "เขาไปแล้ว"],
+    ),
 ];
 
 /// Sentences with a beginning that no capital marks; `_` is the name of a language without case.
@@ -120,9 +173,17 @@ fn sentences_of_ten_scripts_are_divided() {
             continue;
         }
         for shift in 0..all.len() {
-            let turned: Vec<&str> =
-                all.iter().cycle().skip(shift).take(all.len()).copied().collect();
-            assert_eq!(sentences(&turned.join(between), language, Format::Text), turned);
+            let turned: Vec<&str> = all
+                .iter()
+                .cycle()
+                .skip(shift)
+                .take(all.len())
+                .copied()
+                .collect();
+            assert_eq!(
+                sentences(&turned.join(between), language, Format::Text),
+                turned
+            );
         }
     }
 }
@@ -132,12 +193,14 @@ fn a_sentence_may_begin_with_code_an_address_a_number_or_a_small_letter() {
     for (language, _, all) in SCRIPTS.iter().filter(|(language, ..)| *language != "th") {
         let unmarked = UNMARKED.iter().find(|(code, _)| code == language);
         let unmarked = unmarked.or(UNMARKED.last()).unwrap().1;
-        for (before, next) in
-            all.iter().flat_map(|before| unmarked.iter().map(move |next| (before, next)))
+        for (before, next) in all
+            .iter()
+            .flat_map(|before| unmarked.iter().map(move |next| (before, next)))
         {
             let text = format!("{before} {next} {}", all[0]);
-            let expected: Vec<String> =
-                [before, next, &all[0]].map(|text| text.to_string()).to_vec();
+            let expected: Vec<String> = [before, next, &all[0]]
+                .map(|text| text.to_string())
+                .to_vec();
             let found = sentences(&text, language, Format::Text);
             assert_eq!(found, expected, "{language}");
         }
@@ -147,7 +210,10 @@ fn a_sentence_may_begin_with_code_an_address_a_number_or_a_small_letter() {
 #[test]
 fn a_sentence_may_begin_with_an_element_of_code() {
     let page = "<p>Das ist gut. <code>foo</code> ist neu. <kbd>a b</kbd> auch.</p>";
-    assert_eq!(sentences(page, "de", Format::Html), ["Das ist gut.", "foo ist neu.", "a b auch."]);
+    assert_eq!(
+        sentences(page, "de", Format::Html),
+        ["Das ist gut.", "foo ist neu.", "a b auch."]
+    );
 }
 
 /// An abbreviation and a text with it that is one sentence; `|` divides two.
@@ -159,9 +225,15 @@ fn abbreviations_end_no_sentence() {
         ("de", "Ich sprach mit Hrn. Müller und Frl. Schmidt."),
         ("de", "Wir treffen uns ggf. morgen, bzw. am Montag."),
         ("de", "Siehe Abb. 3 auf S. 12 bzw. Kap. 4."),
-        ("de", "Er wohnt in der Bonner Str. 5 und arbeitet z. B. hier."),
+        (
+            "de",
+            "Er wohnt in der Bonner Str. 5 und arbeitet z. B. hier.",
+        ),
         ("de", "Inkl. Steuer kostet es zzgl. Porto ca. 5 Euro."),
-        ("de", "Obst, Gemüse usw. kaufen wir u. a. dort.|Das ist gut."),
+        (
+            "de",
+            "Obst, Gemüse usw. kaufen wir u. a. dort.|Das ist gut.",
+        ),
         ("de", "Wir kaufen Obst, Gemüse usw.|Das ist gut."),
         ("de", "Er misst 5 km.|Das ist weit."),
         ("de", "Ich mag HTML.|Peter auch."),
@@ -169,33 +241,55 @@ fn abbreviations_end_no_sentence() {
         ("de", "Die röm.-kath. Kirche u. die evang. Gemeinde bauen."),
         ("en", "It weighs approx. five kg incl. packaging."),
         ("en", "Call tel. 030 or see fig. 3 in vol. 2."),
-        ("en", "Mr. Smith met Gen. Lee, Sgt. Pepper etc. in the U.S. last May."),
+        (
+            "en",
+            "Mr. Smith met Gen. Lee, Sgt. Pepper etc. in the U.S. last May.",
+        ),
         ("en", "We buy apples, pears etc.|They are good."),
         ("en", "He lives on Main St. near Dr. Jones."),
         ("fr", "Voir fig. 3 et chap. 2, p. 5, etc. dans le vol. 1."),
         ("fr", "M. Dupont et Mme. Durand habitent av. Foch."),
-        ("fr", "Il achète des pommes, des poires, etc.|Elles sont bonnes."),
+        (
+            "fr",
+            "Il achète des pommes, des poires, etc.|Elles sont bonnes.",
+        ),
         ("es", "El Sr. López vive en la Avda. Principal, núm. 5."),
         ("it", "Il Sig. Rossi vede la fig. 3 a pag. 5 del vol. 2."),
         ("pt", "O Sr. Silva mora na Av. Brasil, núm. 5."),
         ("nl", "Dhr. Jansen koopt o.a. appels, bijv. hier, blz. 5."),
         ("ru", "Он живёт на ул. Ленина, д. 5, кв. 7, в г. Москве."),
         ("ru", "Это было в 1990 г.|Он ушёл."),
-        ("ru", "Проф. И. И. Иванов жил в с. Ивановка и т. д.|Это всё."),
+        (
+            "ru",
+            "Проф. И. И. Иванов жил в с. Ивановка и т. д.|Это всё.",
+        ),
         ("ko", "그는 2024. 5. 3.에 왔다."),
         ("ar", "ذهب د. أحمد إلى البيت."),
         ("hi", "डॉ. शर्मा आए।"),
         ("hu", "1990. május 5-én született.|Ez jó."),
-        ("en", "See sec. 3.2.|foo.bar() works.|Version 2.0.|v3 is next."),
+        (
+            "en",
+            "See sec. 3.2.|foo.bar() works.|Version 2.0.|v3 is next.",
+        ),
         ("en", "He was born in 2020.|3 people came."),
         ("de", "Preis: 5 €.|10 € mehr.|20 % weniger.|3 % mehr."),
-        ("de", "Ich habe es gesehen.|(Und gehört.)|[Auch gelesen.]|Gut."),
-        ("de", "Dipl.-Ing. Hans Meier u. Prof. Dr. med. K. Huber kamen lt. Plan."),
+        (
+            "de",
+            "Ich habe es gesehen.|(Und gehört.)|[Auch gelesen.]|Gut.",
+        ),
+        (
+            "de",
+            "Dipl.-Ing. Hans Meier u. Prof. Dr. med. K. Huber kamen lt. Plan.",
+        ),
         ("pl", "Zobacz np. rys. 3 na str. 5, tj. tutaj."),
         ("cs", "Viz např. obr. 3 na str. 5, tj. zde."),
     ] {
         let expected: Vec<&str> = text.split('|').collect();
-        assert_eq!(sentences(&expected.join(" "), language, Format::Text), expected, "{language}");
+        assert_eq!(
+            sentences(&expected.join(" "), language, Format::Text),
+            expected,
+            "{language}"
+        );
     }
 }
 
@@ -218,14 +312,24 @@ fn direct_speech_is_not_cut_from_the_particle_behind_it() {
         ("ar", "قال \"نعم.\"ثم ذهب."),
     ] {
         let expected: Vec<&str> = text.split('|').collect();
-        let between = if language == "zh" || language == "ja" { "" } else { " " };
-        assert_eq!(sentences(&expected.join(between), language, Format::Text), expected);
+        let between = if language == "zh" || language == "ja" {
+            ""
+        } else {
+            " "
+        };
+        assert_eq!(
+            sentences(&expected.join(between), language, Format::Text),
+            expected
+        );
     }
 }
 
 #[test]
 fn a_sentence_in_brackets_or_quotes_is_not_divided_at_a_small_letter() {
-    for text in ["Er kam (endlich. und spät) an.", "Er rief „ja. nein. doch“ und ging."] {
+    for text in [
+        "Er kam (endlich. und spät) an.",
+        "Er rief „ja. nein. doch“ und ging.",
+    ] {
         assert_eq!(sentences(text, "de", Format::Text), [text]);
     }
 }

@@ -19,7 +19,10 @@ fn tags_within_words_keep_their_order_beside_added_words() {
             text.push_str(word.trim_end());
             text.push_str(" also");
             let at = word.as_ptr() as usize - sentence.text.as_ptr() as usize;
-            links.push(Link { source: at..at + word.trim_end().len(), target: start..text.len() });
+            links.push(Link {
+                source: at..at + word.trim_end().len(),
+                target: start..text.len(),
+            });
             text.push_str(&word[word.trim_end().len()..]);
         }
         Translated { text, links }
@@ -29,8 +32,10 @@ fn tags_within_words_keep_their_order_beside_added_words() {
     for count in 2..=5 {
         for first in 0..syllables.len() {
             let all = syllables.iter().cycle().skip(first).take(count);
-            let word: Vec<String> =
-                all.enumerate().map(|(number, it)| format!("{{\\k{number}}}{it}")).collect();
+            let word: Vec<String> = all
+                .enumerate()
+                .map(|(number, it)| format!("{{\\k{number}}}{it}"))
+                .collect();
             let word = word.concat();
             let line =
                 format!("Dialogue: 0,0:00:01.00,0:00:02.00,A,,0,0,0,,{word}{{\\k9}} {word}\n");
@@ -72,12 +77,25 @@ fn each_speaker_of_a_dialogue_is_translated_alone() {
     let says = |lines: &str| {
         let text = format!("1\n00:00:01,000 --> 00:00:02,000\n{lines}\n");
         let document = Document::parse(&text, Format::Srt, Some("en"), &|_| true);
-        document.pending().into_iter().map(|sentence| sentence.text).collect::<Vec<_>>()
+        document
+            .pending()
+            .into_iter()
+            .map(|sentence| sentence.text)
+            .collect::<Vec<_>>()
     };
     assert_eq!(says("- Hello\n- Good day"), ["Hello", "Good day"]);
-    assert_eq!(says("They sing.\n- Hello\n- Good day"), ["They sing.", "Hello", "Good day"]);
-    assert_eq!(says("- Hello my\ngood friend\n- Good day"), ["Hello my good friend", "Good day"]);
-    assert_eq!(says("It is late\n- too late - for us"), ["It is late - too late - for us"]);
+    assert_eq!(
+        says("They sing.\n- Hello\n- Good day"),
+        ["They sing.", "Hello", "Good day"]
+    );
+    assert_eq!(
+        says("- Hello my\ngood friend\n- Good day"),
+        ["Hello my good friend", "Good day"]
+    );
+    assert_eq!(
+        says("It is late\n- too late - for us"),
+        ["It is late - too late - for us"]
+    );
 }
 
 #[test]
@@ -91,7 +109,10 @@ fn a_line_never_ends_within_a_protected_part() {
                 false => "",
             },
         );
-        Translated { text, links: Vec::new() }
+        Translated {
+            text,
+            links: Vec::new(),
+        }
     };
     let translated = |source: &str, format| translate(source, format, &model);
     for (before, after) in [("a", "b c d e f"), ("a b c", "d"), ("a b c d e f", "g")] {
@@ -106,8 +127,10 @@ fn a_line_never_ends_within_a_protected_part() {
 
 #[test]
 fn a_translation_cannot_bring_tags_or_lines_in() {
-    let model =
-        |_: &PendingSentence| Translated { text: "<b>\n\n{\\an1} x".into(), links: Vec::new() };
+    let model = |_: &PendingSentence| Translated {
+        text: "<b>\n\n{\\an1} x".into(),
+        links: Vec::new(),
+    };
     let text = "1\n00:00:01,000 --> 00:00:02,000\nword\n";
     assert_eq!(
         translate(text, Format::Srt, &model),
@@ -140,7 +163,9 @@ fn every_line_of_a_cue_is_translated() {
                 assert_eq!(translate(&text, Format::Srt, &identity), text);
                 let expected = ["one", "two", "three", "four", "five", "One"]
                     .iter()
-                    .fold(text.clone(), |text, word| text.replace(word, &word.to_uppercase()));
+                    .fold(text.clone(), |text, word| {
+                        text.replace(word, &word.to_uppercase())
+                    });
                 assert_eq!(translate(&text, Format::Srt, &upper), expected);
             }
         }
@@ -150,5 +175,8 @@ fn every_line_of_a_cue_is_translated() {
 #[test]
 fn notes_and_names_of_cues_stay() {
     let text = "WEBVTT - a title\n\nSTYLE\n::cue { color: red }\n\nNOTE a b\n\nname\n00:01.000 --> 00:02.000\none\n\nNOTE\nc d\n";
-    assert_eq!(translate(text, Format::Srt, &upper), text.replace("one", "ONE"));
+    assert_eq!(
+        translate(text, Format::Srt, &upper),
+        text.replace("one", "ONE")
+    );
 }

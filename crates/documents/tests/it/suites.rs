@@ -15,9 +15,14 @@ fn packages() -> Vec<PathBuf> {
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
     let folders = |path: PathBuf| {
         let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect::<Vec<_>>()
+        entries
+            .map(|entry| entry.path())
+            .filter(|path| path.is_dir())
+            .collect::<Vec<_>>()
     };
-    let registries = home.map(|home| folders(home.join("registry/src"))).unwrap_or_default();
+    let registries = home
+        .map(|home| folders(home.join("registry/src")))
+        .unwrap_or_default();
     let mut all: Vec<PathBuf> = registries.into_iter().flat_map(folders).collect();
     all.sort();
     all
@@ -37,11 +42,16 @@ fn readmes() -> Suite {
 /// The examples in the tests of `pulldown-cmark`.
 fn examples() -> Suite {
     let is_parser = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("pulldown-cmark-0."))
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("pulldown-cmark-0."))
     };
     let mut all = Suite::new();
     for package in packages().into_iter().filter(is_parser) {
-        for entry in fs::read_dir(package.join("tests/suite")).into_iter().flatten().flatten() {
+        for entry in fs::read_dir(package.join("tests/suite"))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
             let text = fs::read_to_string(entry.path()).unwrap_or_default();
             let name = entry.file_name().to_string_lossy().into_owned();
             let parts = text.split("let original = r##\"").skip(1);
@@ -57,7 +67,9 @@ fn examples() -> Suite {
 /// Documents of each kind that was once written wrongly; others, divided in the same way, from the
 /// file that `KINDS` names.
 fn kinds() -> Suite {
-    let file = std::env::var("KINDS").ok().and_then(|file| fs::read_to_string(file).ok());
+    let file = std::env::var("KINDS")
+        .ok()
+        .and_then(|file| fs::read_to_string(file).ok());
     let all = file.unwrap_or_else(|| include_str!("../fixtures/kinds.md").into());
     let named =
         |(number, text): (usize, &str)| (format!("kind {}", number + 1), format!("{text}\n"));
@@ -75,31 +87,50 @@ fn within(suite: &Suite) -> Suite {
     let forms: [Form<'_>; 5] = [
         ("quoted", &|text| lines(text, "> ", "> ")),
         ("in an item", &|text| lines(text, "- ", "  ")),
-        ("in a quoted item", &|text| lines(&lines(text, "1. ", "   "), "> ", "> ")),
+        ("in a quoted item", &|text| {
+            lines(&lines(text, "1. ", "   "), "> ", "> ")
+        }),
         ("with CRLF", &|text| text.replace('\n', "\r\n")),
         ("with CR", &|text| text.replace('\n', "\r")),
     ];
     let in_form = |(form, change): &Form<'_>| {
-        suite.iter().map(|(name, text)| (format!("{name} {form}"), change(text))).collect::<Suite>()
+        suite
+            .iter()
+            .map(|(name, text)| (format!("{name} {form}"), change(text)))
+            .collect::<Suite>()
     };
     forms.iter().flat_map(in_form).collect()
 }
 
 /// Every sentence in square brackets, between words of other text.
 fn wrap(sentence: &PendingSentence) -> Translated {
-    Translated { text: format!("[{}]", sentence.text), links: Vec::new() }
+    Translated {
+        text: format!("[{}]", sentence.text),
+        links: Vec::new(),
+    }
 }
 
 /// Like `wrap`, with characters that begin markup.
 fn hostile(sentence: &PendingSentence) -> Translated {
     let text = format!("# *{}_ | <b> ~~ $ ` ![1. {{x}}", sentence.text);
-    Translated { text, links: Vec::new() }
+    Translated {
+        text,
+        links: Vec::new(),
+    }
 }
 
 /// The first word of each sentence.
 fn shorten(sentence: &PendingSentence) -> Translated {
-    let text = sentence.text.split_whitespace().next().unwrap_or_default().into();
-    Translated { text, links: Vec::new() }
+    let text = sentence
+        .text
+        .split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .into();
+    Translated {
+        text,
+        links: Vec::new(),
+    }
 }
 
 /// The elements of `markdown` in the order of the document, without text; those of a paragraph in
@@ -123,8 +154,12 @@ pub fn tree(markdown: &str) -> Vec<String> {
             Event::Start(Tag::Emphasis) => "<em>".into(),
             Event::Start(Tag::Strong) => "<strong>".into(),
             Event::Start(Tag::Strikethrough) => "<del>".into(),
-            Event::Start(Tag::Link { dest_url, title, .. }) => format!("link {dest_url} {title}"),
-            Event::Start(Tag::Image { dest_url, title, .. }) => format!("image {dest_url} {title}"),
+            Event::Start(Tag::Link {
+                dest_url, title, ..
+            }) => format!("link {dest_url} {title}"),
+            Event::Start(Tag::Image {
+                dest_url, title, ..
+            }) => format!("image {dest_url} {title}"),
             Event::InlineHtml(tag) => Some(crate::common::markup(tag).concat())
                 .filter(|tag| !tag.is_empty())
                 .unwrap_or(tag.to_string()),
@@ -133,7 +168,10 @@ pub fn tree(markdown: &str) -> Vec<String> {
                 continue;
             }
             Event::End(TagEnd::HtmlBlock) => {
-                all.push(format!("html {:?}", crate::common::markup(&std::mem::take(&mut html))));
+                all.push(format!(
+                    "html {:?}",
+                    crate::common::markup(&std::mem::take(&mut html))
+                ));
                 continue;
             }
             other => format!("{other:?}"),
@@ -169,7 +207,10 @@ pub fn tree(markdown: &str) -> Vec<String> {
                 inline.sort();
                 all.append(&mut inline);
                 open.clear();
-                code = matches!(event, Event::Start(Tag::CodeBlock(_) | Tag::MetadataBlock(_)));
+                code = matches!(
+                    event,
+                    Event::Start(Tag::CodeBlock(_) | Tag::MetadataBlock(_))
+                );
                 all.push(name);
             }
             _ => inline.push(format!("{} {name}", open.concat())),
@@ -187,9 +228,10 @@ fn count(suite: &Suite, name: &str, model: Model<'_>, same: &dyn Fn(&str, &str) 
         let same = same(text, &after);
         if !same {
             println!("{name}: {document}");
-            if let (Ok(folder), Some(number)) =
-                (std::env::var("SUITES_OUT"), document.rsplit('/').nth(1).or(Some(document)))
-            {
+            if let (Ok(folder), Some(number)) = (
+                std::env::var("SUITES_OUT"),
+                document.rsplit('/').nth(1).or(Some(document)),
+            ) {
                 let file = format!("{folder}/{name}-{}", number.replace(' ', "-"));
                 fs::write(format!("{file}.before"), text).unwrap();
                 fs::write(format!("{file}.after"), &after).unwrap();
@@ -208,7 +250,9 @@ fn count(suite: &Suite, name: &str, model: Model<'_>, same: &dyn Fn(&str, &str) 
 }
 
 fn holds(suite: &Suite) {
-    let mut all = vec![count(suite, "bytes", &identity, &|before, after| before == after)];
+    let mut all = vec![count(suite, "bytes", &identity, &|before, after| {
+        before == after
+    })];
     let blind = |sentence: &PendingSentence| unlinked(reverse(sentence));
     let models: [(&str, Model<'_>); 6] = [
         ("upper", &upper),
@@ -219,11 +263,19 @@ fn holds(suite: &Suite) {
         ("shorten", &shorten),
     ];
     for (name, model) in models {
-        all.push(count(suite, name, model, &|before, after| tree(before) == tree(after)));
+        all.push(count(suite, name, model, &|before, after| {
+            tree(before) == tree(after)
+        }));
     }
     let plain = |text: &str| text.to_ascii_lowercase();
-    count(suite, "spaces", &upper, &|before, after| plain(before) == plain(after));
-    assert!(all.iter().all(|&count| count == suite.len()), "of {}: {all:?}", suite.len());
+    count(suite, "spaces", &upper, &|before, after| {
+        plain(before) == plain(after)
+    });
+    assert!(
+        all.iter().all(|&count| count == suite.len()),
+        "of {}: {all:?}",
+        suite.len()
+    );
 }
 
 #[test]

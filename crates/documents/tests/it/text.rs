@@ -43,8 +43,14 @@ fn protected_parts_that_the_model_keeps_cost_no_second_round() {
 
 #[test]
 fn a_number_may_change_its_separators() {
-    let model = |_: &PendingSentence| Translated { text: "1.234,5 Euro".into(), links: Vec::new() };
-    assert_eq!(translate_rounds("1,234.5 euros", Format::Text, &model), ("1.234,5 Euro".into(), 1));
+    let model = |_: &PendingSentence| Translated {
+        text: "1.234,5 Euro".into(),
+        links: Vec::new(),
+    };
+    assert_eq!(
+        translate_rounds("1,234.5 euros", Format::Text, &model),
+        ("1.234,5 Euro".into(), 1)
+    );
 }
 
 #[test]
@@ -52,7 +58,10 @@ fn protected_parts_follow_the_words_beside_them() {
     let lower = |sentence: &PendingSentence| {
         let Translated { text, links } = reverse(sentence);
         // The first round loses the placeholder.
-        Translated { text: text.replace("NAME", "XXXX"), links }
+        Translated {
+            text: text.replace("NAME", "XXXX"),
+            links,
+        }
     };
     assert_eq!(
         translate("Hello {NAME} over there", Format::Text, &lower),
@@ -64,7 +73,10 @@ fn protected_parts_follow_the_words_beside_them() {
 fn symbols_survive_a_model_that_drops_them() {
     let model = |sentence: &PendingSentence| {
         let keep = |c: char| c.is_ascii();
-        Translated { text: sentence.text.chars().filter(|&c| keep(c)).collect(), links: Vec::new() }
+        Translated {
+            text: sentence.text.chars().filter(|&c| keep(c)).collect(),
+            links: Vec::new(),
+        }
     };
     for text in [
         "Copyright © 2024 by Ann.",
@@ -83,7 +95,10 @@ fn symbols_survive_a_model_that_drops_them() {
 #[test]
 fn a_text_without_a_full_stop_gains_none() {
     let model = |text: &'static str| {
-        move |_: &PendingSentence| Translated { text: text.into(), links: Vec::new() }
+        move |_: &PendingSentence| Translated {
+            text: text.into(),
+            links: Vec::new(),
+        }
     };
     let translated = |source, target| translate(source, Format::Text, &model(target));
     assert_eq!(translated("Haus", "house."), "house");
@@ -93,7 +108,10 @@ fn a_text_without_a_full_stop_gains_none() {
     assert_eq!(translated("Haus ©", "house."), "house ©");
     assert_eq!(translated("Haus", "house..."), "house...");
     assert_eq!(translated("zum Beispiel", "e.g."), "e.g.");
-    assert_eq!(translated("บ้านหลังใหญ่", "The house is big."), "The house is big.");
+    assert_eq!(
+        translated("บ้านหลังใหญ่", "The house is big."),
+        "The house is big."
+    );
 }
 
 #[test]
@@ -110,7 +128,10 @@ fn sentences_that_do_not_fit_are_cut_and_nothing_is_lost() {
 #[test]
 fn a_document_may_be_finished_before_it_is_translated() {
     let text = "One. Two.";
-    assert_eq!(Document::parse(text, Format::Text, None, &|_| true).finish(), text);
+    assert_eq!(
+        Document::parse(text, Format::Text, None, &|_| true).finish(),
+        text
+    );
 }
 
 #[test]
@@ -124,7 +145,16 @@ fn a_wrong_number_of_translations_is_refused() {
 fn links_of_a_padded_translation_are_shifted_with_it() {
     let model = |_: &PendingSentence| Translated {
         text: " \n b a".into(),
-        links: vec![Link { source: 0..1, target: 5..6 }, Link { source: 2..3, target: 3..4 }],
+        links: vec![
+            Link {
+                source: 0..1,
+                target: 5..6,
+            },
+            Link {
+                source: 2..3,
+                target: 3..4,
+            },
+        ],
     };
     assert_eq!(translate("<i>x</i> y", Format::Html, &model), "b <i>a</i>");
 }

@@ -13,8 +13,9 @@ use crate::words::{Mark, Span, is_letter, mark, overlaps};
 const OPENING: [&str; 10] = ["%", "{", "$", "<", "#{", "[", "*|", "\\", "__", "|"];
 
 /// The signs that a translation has of a placeholder without its beginning or its end.
-const FRAGMENTS: [&str; 13] =
-    ["{", "}", "%(", "%[", "%<", "<%", "%>", "[[", "]]", "*|", "|*", "$t(", "\\("];
+const FRAGMENTS: [&str; 13] = [
+    "{", "}", "%(", "%[", "%<", "<%", "%>", "[[", "]]", "*|", "|*", "$t(", "\\(",
+];
 
 /// Returns the edits that remove from `translation` each placeholder that does not occur in
 /// `source` or occurs there less often: byte ranges, in order, with their new texts. A word after a
@@ -22,8 +23,14 @@ const FRAGMENTS: [&str; 13] =
 pub fn added_placeholders(source: &str, translation: &str, others: &[char]) -> Vec<(Span, String)> {
     let mut known: HashMap<&str, usize> = HashMap::new();
     let new = placeholders(translation);
-    let original = if new.is_empty() { Vec::new() } else { placeholders(source) };
-    original.into_iter().for_each(|range| *known.entry(&source[range]).or_default() += 1);
+    let original = if new.is_empty() {
+        Vec::new()
+    } else {
+        placeholders(source)
+    };
+    original
+        .into_iter()
+        .for_each(|range| *known.entry(&source[range]).or_default() += 1);
     let rest = LazyCell::new(|| blank(source, &verbatim(source)));
     let is_new = |range: &Span| {
         let part = &translation[range.clone()];
@@ -33,22 +40,33 @@ pub fn added_placeholders(source: &str, translation: &str, others: &[char]) -> V
             None => part.len() < 2 || !is_amount(part, &rest),
         }
     };
-    new.into_iter().filter(is_new).map(|range| without(translation, range)).collect()
+    new.into_iter()
+        .filter(is_new)
+        .map(|range| without(translation, range))
+        .collect()
 }
 
 /// The ranges of the placeholders in `text`, and of signs outside of them that only placeholders
 /// have.
 fn placeholders(text: &str) -> Vec<Span> {
     let all = verbatim(text);
-    let begins = |it: &&Span| OPENING.iter().any(|sign| text[(*it).clone()].starts_with(sign));
+    let begins = |it: &&Span| {
+        OPENING
+            .iter()
+            .any(|sign| text[(*it).clone()].starts_with(sign))
+    };
     let mut found: Vec<Span> = all.iter().filter(begins).cloned().collect();
     let signs = FRAGMENTS.iter().flat_map(|sign| text.match_indices(sign));
     let signs = signs.map(|(at, sign)| at..at + sign.len());
     // A placeholder's first sign twice.
     let doubles = found.iter().map(|it| it.start.saturating_sub(1)..it.start);
-    let is_double = |it: &Span| text.get(it.clone()).is_some_and(|c| text[it.end..].starts_with(c));
-    let loose =
-        signs.chain(doubles.filter(is_double)).filter(|it| !it.is_empty() && !overlaps(&all, it));
+    let is_double = |it: &Span| {
+        text.get(it.clone())
+            .is_some_and(|c| text[it.end..].starts_with(c))
+    };
+    let loose = signs
+        .chain(doubles.filter(is_double))
+        .filter(|it| !it.is_empty() && !overlaps(&all, it));
     found.extend(loose.collect::<Vec<_>>());
     found.sort_by_key(|range| range.start);
     // Signs may share a character.

@@ -64,12 +64,21 @@ impl<'a> Cloze<'a> {
             }
             ranges.push(gap);
         }
-        let mut gapped = Self { source, text: String::new(), kept: Vec::new(), gaps: Vec::new() };
+        let mut gapped = Self {
+            source,
+            text: String::new(),
+            kept: Vec::new(),
+            gaps: Vec::new(),
+        };
         let mut start = 0;
         for (range, counts) in ranges {
             gapped.keep(start..range.start);
             start = range.end;
-            gapped.gaps.push(Gap { at: gapped.text.len(), range, counts });
+            gapped.gaps.push(Gap {
+                at: gapped.text.len(),
+                range,
+                counts,
+            });
         }
         gapped.keep(start..source.len());
         gapped.trim_end();
@@ -87,21 +96,29 @@ impl<'a> Cloze<'a> {
         if self.text.ends_with(is_in_word) && trimmed.starts_with(is_in_word) {
             self.text.push(' ');
         }
-        self.kept.push((self.text.len(), range.end - trimmed.len()..range.end));
+        self.kept
+            .push((self.text.len(), range.end - trimmed.len()..range.end));
         self.text.push_str(trimmed);
     }
 
     fn trim_end(&mut self) {
         let end = self.text.trim_end().len();
         self.text.truncate(end);
-        self.gaps.iter_mut().rev().take_while(|gap| gap.at > end).for_each(|gap| gap.at = end);
+        self.gaps
+            .iter_mut()
+            .rev()
+            .take_while(|gap| gap.at > end)
+            .for_each(|gap| gap.at = end);
     }
 
     /// Puts the parts back into `translation`, a translation of the text, at the positions given by
     /// the alignment `links`.
     pub fn fill(&self, translation: &str, links: &[Link]) -> FilledCloze {
         let is_valid = |link: &&Link| {
-            let texts = (self.text.get(link.source.clone()), translation.get(link.target.clone()));
+            let texts = (
+                self.text.get(link.source.clone()),
+                translation.get(link.target.clone()),
+            );
             matches!(texts, (Some(_), Some(_)))
         };
         let links: Vec<&Link> = links.iter().filter(is_valid).collect();
@@ -128,7 +145,10 @@ impl<'a> Cloze<'a> {
             }
             let start = filled.text.len();
             filled.text.push_str(&self.source[range.clone()]);
-            filled.gaps.push(Link { source: range.clone(), target: start..filled.text.len() });
+            filled.gaps.push(Link {
+                source: range.clone(),
+                target: start..filled.text.len(),
+            });
             let rest = translation[at..].trim_start();
             let next = rest.chars().next();
             // The space between two words that had the part between them.
@@ -142,7 +162,10 @@ impl<'a> Cloze<'a> {
             shifts.push((at, filled.text.len()));
         }
         filled.text.push_str(&translation[at..]);
-        filled.links = links.iter().filter_map(|link| self.whole(link, &shifts)).collect();
+        filled.links = links
+            .iter()
+            .filter_map(|link| self.whole(link, &shifts))
+            .collect();
         filled.links.extend(filled.gaps.iter().cloned());
         filled.gaps.sort_by_key(|gap| gap.source.start);
         filled
@@ -151,7 +174,10 @@ impl<'a> Cloze<'a> {
     /// `link` of the reduced texts as one of the whole texts.
     fn whole(&self, link: &Link, shifts: &[(usize, usize)]) -> Option<Link> {
         let source = |at: usize| {
-            let part = self.kept.partition_point(|(start, _)| *start <= at).checked_sub(1)?;
+            let part = self
+                .kept
+                .partition_point(|(start, _)| *start <= at)
+                .checked_sub(1)?;
             let (start, kept) = &self.kept[part];
             Some((kept.start + (at - start)).min(kept.end))
         };
@@ -169,7 +195,9 @@ impl<'a> Cloze<'a> {
 impl FilledCloze {
     /// Returns the position in the text of a `part` of the source, if the part is in a gap.
     pub fn position(&self, part: &Span) -> Option<Span> {
-        let next = self.gaps.partition_point(|gap| gap.source.start <= part.start);
+        let next = self
+            .gaps
+            .partition_point(|gap| gap.source.start <= part.start);
         let Link { source, target } = &self.gaps[next.checked_sub(1)?];
         let start = target.start + (part.start - source.start);
         (part.end <= source.end).then(|| start..start + part.len())
@@ -189,7 +217,12 @@ impl<'a> GapPositions<'a> {
         let (mut by_start, mut by_end) = (links.to_vec(), links.to_vec());
         by_start.sort_by_key(|link| (link.source.start, link.target.start));
         by_end.sort_by_key(|link| (link.source.end, link.target.end));
-        Self { gapped, translation, by_start, by_end }
+        Self {
+            gapped,
+            translation,
+            by_start,
+            by_end,
+        }
     }
 
     /// The position of `gap` in the translation: at the word that it is glued to, before the word
@@ -198,11 +231,18 @@ impl<'a> GapPositions<'a> {
         let [before, after] = around(self.gapped.source, &gap.range);
         let opens = |c: char| matches!(mark(c), Mark::Open | Mark::Quote);
         let is_glued = after.is_some_and(is_letter) || before.is_some_and(opens);
-        let counts = gap.counts && self.gapped.text[gap.at..].trim_start().starts_with(is_letter);
+        let counts = gap.counts
+            && self.gapped.text[gap.at..]
+                .trim_start()
+                .starts_with(is_letter);
         let is_next = !before.is_some_and(is_letter) && (is_glued || counts);
         let side = match is_next {
-            true => self.before_next(gap.at).or_else(|| self.behind_last(gap.at)),
-            false => self.behind_last(gap.at).or_else(|| self.before_next(gap.at)),
+            true => self
+                .before_next(gap.at)
+                .or_else(|| self.behind_last(gap.at)),
+            false => self
+                .behind_last(gap.at)
+                .or_else(|| self.before_next(gap.at)),
         };
         self.within(gap.at).or(side).unwrap_or(match gap.at {
             0 => 0,
@@ -215,7 +255,10 @@ impl<'a> GapPositions<'a> {
         let next = self.by_start.partition_point(|link| link.source.start < at);
         let Link { source, target } = self.by_start[next.checked_sub(1)?];
         let same = source.len() == target.len() && at < source.end;
-        same.then(|| self.translation.floor_char_boundary(target.start + at - source.start))
+        same.then(|| {
+            self.translation
+                .floor_char_boundary(target.start + at - source.start)
+        })
     }
 
     /// The position after the translation of the last word before `at`, and after the marks between
@@ -223,8 +266,12 @@ impl<'a> GapPositions<'a> {
     fn behind_last(&self, at: usize) -> Option<usize> {
         let next = self.by_end.partition_point(|link| link.source.end <= at);
         let Link { source, target } = self.by_end[next.checked_sub(1)?];
-        let marks = self.gapped.text[source.end..at].trim_start_matches(is_in_word).chars();
-        let rest = self.translation[target.end..].trim_start_matches(is_in_word).chars();
+        let marks = self.gapped.text[source.end..at]
+            .trim_start_matches(is_in_word)
+            .chars();
+        let rest = self.translation[target.end..]
+            .trim_start_matches(is_in_word)
+            .chars();
         Some(self.translation.len() - rest.as_str().len() + past(rest, marks))
     }
 
@@ -232,7 +279,10 @@ impl<'a> GapPositions<'a> {
     fn before_next(&self, at: usize) -> Option<usize> {
         let next = self.by_start.partition_point(|link| link.source.start < at);
         let Link { source, target } = self.by_start.get(next)?;
-        let marks = self.gapped.text[at..source.start].trim_end_matches(is_in_word).chars().rev();
+        let marks = self.gapped.text[at..source.start]
+            .trim_end_matches(is_in_word)
+            .chars()
+            .rev();
         let rest = self.translation[..target.start].trim_end_matches(is_in_word);
         Some(rest.len() - past(rest.chars().rev(), marks))
     }

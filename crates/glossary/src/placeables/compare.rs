@@ -23,7 +23,10 @@ fn stay(sides: [Vec<Number>; 2], texts: [&str; 2]) -> bool {
     if !signs_stay(&sides, texts) {
         return false;
     }
-    let months = sides.concat().into_iter().filter_map(|number| Some(number.month?.0 + 1));
+    let months = sides
+        .concat()
+        .into_iter()
+        .filter_map(|number| Some(number.month?.0 + 1));
     let months: BTreeSet<String> = months.map(|month| month.to_string()).collect();
     let [missing, extra] = unmatched(sides);
     let has = |kind: Kind| [&missing, &extra].map(|side| side.iter().any(|it| it.kind == kind));
@@ -35,8 +38,12 @@ fn stay(sides: [Vec<Number>; 2], texts: [&str; 2]) -> bool {
     let [missing, extra] = unmatched([missing, extra].map(flat));
     let words = |side: &[Number], text| (!side.is_empty()).then(|| NumberWords::new(text));
     let [after, before] = [words(&missing, texts[1]), words(&extra, texts[0])];
-    let lost = missing.iter().filter(|number| !number.is_spelled(after.as_ref(), false));
-    let new = extra.iter().filter(|number| !number.is_spelled(before.as_ref(), true));
+    let lost = missing
+        .iter()
+        .filter(|number| !number.is_spelled(after.as_ref(), false));
+    let new = extra
+        .iter()
+        .filter(|number| !number.is_spelled(before.as_ref(), true));
     let rest: Vec<&Number> = lost.chain(new).collect();
     // A month may have a name on one side.
     let is_month =
@@ -46,25 +53,36 @@ fn stay(sides: [Vec<Number>; 2], texts: [&str; 2]) -> bool {
 
 /// Returns whether the translation has the units and the months beside the numbers of the source.
 fn signs_stay(sides: &[Vec<Number>; 2], [source, translation]: [&str; 2]) -> bool {
-    let mut units: BTreeSet<usize> =
-        sides[0].iter().flat_map(|number| number.units.iter().copied()).collect();
+    let mut units: BTreeSet<usize> = sides[0]
+        .iter()
+        .flat_map(|number| number.units.iter().copied())
+        .collect();
     units.extend(has_unit(source, &source.to_lowercase(), PERCENT).then_some(PERCENT));
     let lower = translation.to_lowercase();
-    let months = sides[0].iter().filter_map(|number| Some(number.month.as_ref()?.0));
+    let months = sides[0]
+        .iter()
+        .filter_map(|number| Some(number.month.as_ref()?.0));
     let months: BTreeSet<usize> = months.collect();
     let has_date = |month: usize| {
         let mut dates = sides[1].iter().filter(|number| number.kind == Kind::Date);
         dates.any(|date| date.parts.contains(&(month + 1).to_string()))
     };
-    units.into_iter().all(|unit| has_unit(translation, &lower, unit))
-        && months.into_iter().all(|month| has_month(translation, month) || has_date(month))
+    units
+        .into_iter()
+        .all(|unit| has_unit(translation, &lower, unit))
+        && months
+            .into_iter()
+            .all(|month| has_month(translation, month) || has_date(month))
 }
 
 /// The numbers of each side that have no partner with a common value on the other.
 fn unmatched([source, translation]: [Vec<Number>; 2]) -> [Vec<Number>; 2] {
     let mut by_value: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, number) in translation.iter().enumerate().rev() {
-        number.values.iter().for_each(|value| by_value.entry(value).or_default().push(index));
+        number
+            .values
+            .iter()
+            .for_each(|value| by_value.entry(value).or_default().push(index));
     }
     let mut used = vec![false; translation.len()];
     let mut partner = |value: &String| {
@@ -79,7 +97,11 @@ fn unmatched([source, translation]: [Vec<Number>; 2]) -> [Vec<Number>; 2] {
     let is_alone = |number: &Number| !number.values.iter().any(|value| partner(value).is_some());
     let missing = source.into_iter().filter(is_alone).collect();
     let mut used = used.into_iter();
-    let extra = translation.iter().filter(|_| used.next() == Some(false)).cloned().collect();
+    let extra = translation
+        .iter()
+        .filter(|_| used.next() == Some(false))
+        .cloned()
+        .collect();
     [missing, extra]
 }
 

@@ -18,7 +18,10 @@ pub(super) fn glued(source: &str, part: Span) -> Span {
     let mut range = in_brackets(source, with_signs(source, part));
     // Brackets around a part can be a part of a name: `f(5).x`.
     for _ in 0..3 {
-        let wider = in_brackets(source, with_words(source, with_signs(source, range.clone())));
+        let wider = in_brackets(
+            source,
+            with_words(source, with_signs(source, range.clone())),
+        );
         if wider == range {
             break;
         }
@@ -35,7 +38,11 @@ fn with_signs(source: &str, part: Span) -> Span {
     }
     let month = month_beside(source, &part).map_or(part.clone(), |(_, month)| month);
     let (scale, powers) = scale_word(&source[part.end..]);
-    let wider = if powers.is_empty() { part.end } else { part.end + scale.end };
+    let wider = if powers.is_empty() {
+        part.end
+    } else {
+        part.end + scale.end
+    };
     let (Span { mut start, mut end }, _) = with_units(source, part.start..wider);
     (start, end) = (start.min(month.start), end.max(month.end));
     let is_ordinal = |rest: &str| rest.starts_with(|c: char| c.is_alphabetic());
@@ -52,7 +59,11 @@ fn with_words(source: &str, part: Span) -> Span {
     let (before, after) = (&source[..part.start], &source[part.end..]);
     let [left, right] = [beside(before.chars().rev()), beside(after.chars())];
     let is_number = source[part.clone()].starts_with(char::is_numeric);
-    let has_left = if left.signs == 0 { is_number } else { left.letters <= SHORT };
+    let has_left = if left.signs == 0 {
+        is_number
+    } else {
+        left.letters <= SHORT
+    };
     let width = |side: &Neighbours, has: bool| side.signs + if has { side.word } else { 0 };
     let is_ending = source[part.clone()].ends_with(char::is_numeric)
         && right.signs == 0
@@ -82,13 +93,27 @@ fn beside(chars: impl Iterator<Item = char> + Clone) -> Neighbours {
     let rest = chars.skip(signs.len());
     let is_glued = rest.clone().next().is_some_and(is_letter);
     let has_case = |c: &char| c.is_ascii_alphanumeric() || c.is_lowercase() || c.is_uppercase();
-    let word: Vec<char> = rest.take_while(|c| is_in_word(*c)).take(MOST_LETTERS).collect();
+    let word: Vec<char> = rest
+        .take_while(|c| is_in_word(*c))
+        .take(MOST_LETTERS)
+        .collect();
     let is_word = word.len() < MOST_LETTERS && word.iter().any(has_case);
     // A comma or a full stop without a letter behind it is the sentence's.
     let bytes = |all: &[char]| all.iter().map(|c| c.len_utf8()).sum();
-    let count = signs.iter().take_while(|c| is_glued || mark(**c) == Mark::Other).count();
-    let letters = if is_word && count == signs.len() { word.len() } else { 0 };
-    Neighbours { signs: bytes(&signs[..count]), word: bytes(&word[..letters]), letters }
+    let count = signs
+        .iter()
+        .take_while(|c| is_glued || mark(**c) == Mark::Other)
+        .count();
+    let letters = if is_word && count == signs.len() {
+        word.len()
+    } else {
+        0
+    };
+    Neighbours {
+        signs: bytes(&signs[..count]),
+        word: bytes(&word[..letters]),
+        letters,
+    }
 }
 
 /// `part` with brackets or quotes directly around it, which would be left empty.
@@ -104,14 +129,19 @@ fn in_brackets(source: &str, part: Span) -> Span {
 
 /// The characters of `source` before and after `range`.
 pub(super) fn around(source: &str, range: &Span) -> [Option<char>; 2] {
-    [source[..range.start].chars().next_back(), source[range.end..].chars().next()]
+    [
+        source[..range.start].chars().next_back(),
+        source[range.end..].chars().next(),
+    ]
 }
 
 /// Returns whether white space is needed between a part and `neighbour`, the character of the
 /// translation on its left or, with `right`, on its right. `edges` are the neighbour in the source
 /// and the character of the part beside it. A neighbour that touched the part does so again.
 pub(super) fn needs_space(edges: [Option<char>; 2], neighbour: Option<char>, right: bool) -> bool {
-    let Some(next) = neighbour.filter(|c| !c.is_whitespace()) else { return false };
+    let Some(next) = neighbour.filter(|c| !c.is_whitespace()) else {
+        return false;
+    };
     let [source, edge] = edges;
     let is_joint = edge.is_some_and(|c| mark(c) == Mark::Other && c.is_ascii_punctuation());
     let was_glued = source.is_some_and(|c| !c.is_whitespace());
@@ -130,7 +160,9 @@ pub(super) fn needs_space(edges: [Option<char>; 2], neighbour: Option<char>, rig
 /// Returns whether the neighbour of a part in the translation stands for the one in the source: it
 /// is the same letter or kind of mark, or both are of scripts without case.
 pub(super) fn is_alike(source: Option<char>, neighbour: Option<char>) -> bool {
-    let (Some(source), Some(next)) = (source, neighbour) else { return false };
+    let (Some(source), Some(next)) = (source, neighbour) else {
+        return false;
+    };
     let has_no_case =
         |c: char| is_letter(c) && !c.is_numeric() && !c.is_lowercase() && !c.is_uppercase();
     let is_mark = |c: char| !is_letter(c) && !c.is_whitespace();

@@ -49,10 +49,19 @@ pub fn missing_placeables(source: &str, others: &[Span], translation: &str) -> O
     if numbers_stay(&rest, &left) {
         return None;
     }
-    let term = |source: &str, targets| Term { source: source.into(), targets };
+    let term = |source: &str, targets| Term {
+        source: source.into(),
+        targets,
+    };
     let words = NumberWords::new(&left);
-    let numbers = numbers(&rest, true).into_iter().filter(|it| !it.is_spelled(Some(&words), false));
-    Some(numbers.map(|number| term(&number.text, number.forms())).collect())
+    let numbers = numbers(&rest, true)
+        .into_iter()
+        .filter(|it| !it.is_spelled(Some(&words), false));
+    Some(
+        numbers
+            .map(|number| term(&number.text, number.forms()))
+            .collect(),
+    )
 }
 
 /// Returns whether `text` may have a number or another part that its translation has to keep.
@@ -71,32 +80,49 @@ pub fn positions(source: &str, parts: &[Span], translation: &str) -> Option<Vec<
 /// Like [`positions`], whatever the numbers are.
 fn positions_of_texts(source: &str, parts: &[Span], translation: &str) -> Option<Vec<Span>> {
     let texts = parts.iter().map(|part| &source[part.clone()]);
-    let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts.clone());
+    let finder = AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(texts.clone());
     let mut found: BTreeMap<&str, Vec<Span>> = BTreeMap::new();
     for occurrence in finder.ok()?.find_iter(translation) {
-        found.entry(&translation[occurrence.range()]).or_default().push(occurrence.range());
+        found
+            .entry(&translation[occurrence.range()])
+            .or_default()
+            .push(occurrence.range());
     }
     let is_whole = |range: &Span| is_whole(translation, range);
     // Between scripts without spaces, the words around a part touch it.
-    for positions in found.values_mut().filter(|positions| positions.iter().any(is_whole)) {
+    for positions in found
+        .values_mut()
+        .filter(|positions| positions.iter().any(is_whole))
+    {
         positions.retain(is_whole);
     }
     found.values_mut().for_each(|positions| positions.reverse());
-    let positions = texts.map(|text| found.get_mut(text)?.pop()).collect::<Option<Vec<_>>>()?;
+    let positions = texts
+        .map(|text| found.get_mut(text)?.pop())
+        .collect::<Option<Vec<_>>>()?;
     found.values().all(Vec::is_empty).then_some(positions)
 }
 
 /// Returns whether `text[range]` is not part of a longer word.
 fn is_whole(text: &str, range: &Span) -> bool {
     let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let (before, within, after) = (&text[..range.start], &text[range.clone()], &text[range.end..]);
+    let (before, within, after) = (
+        &text[..range.start],
+        &text[range.clone()],
+        &text[range.end..],
+    );
     !(word(within.chars().next()) && word(before.chars().next_back())
         || word(within.chars().next_back()) && word(after.chars().next()))
 }
 
 /// Returns `text` with each of `ranges` replaced by a space.
 pub fn blank(text: &str, ranges: &[Span]) -> String {
-    let mut spaces: Vec<_> = ranges.iter().map(|range| (range.clone(), " ".into())).collect();
+    let mut spaces: Vec<_> = ranges
+        .iter()
+        .map(|range| (range.clone(), " ".into()))
+        .collect();
     spaces.sort_by_key(|(range, _)| range.start);
     apply_edits(text, &spaces)
 }

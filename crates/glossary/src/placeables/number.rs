@@ -47,7 +47,9 @@ pub(super) enum Kind {
 /// The numbers of `text` from left to right; `joined` as in [`runs`].
 pub(super) fn numbers(text: &str, joined: bool) -> Vec<Number> {
     let groups = runs(text, joined).into_iter();
-    let mut all: Vec<Number> = groups.map(|(range, groups)| number(text, range, &groups)).collect();
+    let mut all: Vec<Number> = groups
+        .map(|(range, groups)| number(text, range, &groups))
+        .collect();
     for (at, c) in text.char_indices().filter(|(_, c)| is_fraction(*c)) {
         let next = all.partition_point(|number| number.range.end <= at);
         let is_whole = |number: &&Number| {
@@ -70,23 +72,40 @@ pub(super) fn is_fraction(c: char) -> bool {
 /// The number that begins at `start`, perhaps with a whole number, and ends with the fraction at
 /// `sign`.
 fn fraction(text: &str, start: usize, sign: Span) -> Number {
-    let whole = text[start..sign.start].chars().filter_map(super::scan::digit).collect::<String>();
+    let whole = text[start..sign.start]
+        .chars()
+        .filter_map(super::scan::digit)
+        .collect::<String>();
     let parts: String = text[sign.clone()].nfkc().collect();
     let (above, below) = parts.split_once('\u{2044}').unwrap_or_default();
     let thousandths = above.parse().map_or(0, |value: usize| value * 1000);
     let below_value = below.parse().unwrap_or(1);
-    let mut values = vec![format!("{whole}:{above}:{below}").trim_start_matches(':').to_owned()];
+    let mut values = vec![
+        format!("{whole}:{above}:{below}")
+            .trim_start_matches(':')
+            .to_owned(),
+    ];
     if thousandths % below_value == 0 {
         let whole = if whole.is_empty() { "0" } else { &whole };
         values.push(decimal(whole, &format!("{:03}", thousandths / below_value)));
     }
     let (wider, units) = with_units(text, start..sign.end);
     let (range, parts, kind) = (start..sign.end, vec![below.into()], Kind::Fraction);
-    Number { range, text: text[wider].into(), values, parts, units, kind, month: None }
+    Number {
+        range,
+        text: text[wider].into(),
+        values,
+        parts,
+        units,
+        kind,
+        month: None,
+    }
 }
 
 fn number(text: &str, range: Span, groups: &[Group]) -> Number {
-    let items: Vec<&[Group]> = groups.chunk_by(|_, next| !is_between(next.separator)).collect();
+    let items: Vec<&[Group]> = groups
+        .chunk_by(|_, next| !is_between(next.separator))
+        .collect();
     let (before, after) = (&text[..range.start], &text[range.end..]);
     let (mut values, mut parts) = (Vec::new(), Vec::new());
     let mut kind = Kind::Sequence;
@@ -104,7 +123,10 @@ fn number(text: &str, range: Span, groups: &[Group]) -> Number {
             kind = if is_whole { Kind::Whole } else { Kind::Exact };
         }
         (false, items) => {
-            parts = items.iter().flat_map(|item| values_of(item).into_iter().next()).collect();
+            parts = items
+                .iter()
+                .flat_map(|item| values_of(item).into_iter().next())
+                .collect();
             values.push(joined(groups, &parts));
         }
     }
@@ -116,12 +138,24 @@ fn number(text: &str, range: Span, groups: &[Group]) -> Number {
     add_times(groups, after, &mut values);
     let scale = scale_word(after).1;
     if !scale.is_empty() {
-        values = scale.iter().flat_map(|&by| values.iter().map(move |it| scaled(it, by))).collect();
+        values = scale
+            .iter()
+            .flat_map(|&by| values.iter().map(move |it| scaled(it, by)))
+            .collect();
     }
-    let sign = if items.len() == 1 { sign(before) } else { Sign::None };
+    let sign = if items.len() == 1 {
+        sign(before)
+    } else {
+        Sign::None
+    };
     add_sign(sign, &mut values);
     let is_sign = |c: &char| sign != Sign::None && !c.is_alphabetic() && !c.is_whitespace();
-    let start = range.start - before.chars().next_back().filter(is_sign).map_or(0, char::len_utf8);
+    let start = range.start
+        - before
+            .chars()
+            .next_back()
+            .filter(is_sign)
+            .map_or(0, char::len_utf8);
     let (letters, word) = word_around(text, start..range.end);
     let (wider, units) = with_units(text, start..range.end);
     let is_name = letters && units.is_empty() && scale.is_empty() && clock(after).is_none();
@@ -137,9 +171,19 @@ fn number(text: &str, range: Span, groups: &[Group]) -> Number {
     }
     let whole = word.start.min(wider.start)..word.end.max(wider.end);
     let is_day = |value: &String| matches!(value.parse(), Ok(1..=31 | 1000..2100));
-    let month = values.first().filter(|value| kind == Kind::Whole && is_day(value));
+    let month = values
+        .first()
+        .filter(|value| kind == Kind::Whole && is_day(value));
     let month = month.and_then(|_| month_beside(text, &range));
-    Number { range: start..range.end, text: text[whole].into(), values, parts, units, kind, month }
+    Number {
+        range: start..range.end,
+        text: text[whole].into(),
+        values,
+        parts,
+        units,
+        kind,
+        month,
+    }
 }
 
 /// The value of a sequence of `parts`; 7:05 is not 7:5.
@@ -147,14 +191,22 @@ fn joined(groups: &[Group], parts: &[String]) -> String {
     let is_clock = groups[1..].iter().all(|group| group.separator == ':');
     let digits = groups[1..].iter().map(|group| &*group.digits);
     match is_clock {
-        true => [&*parts[0]].into_iter().chain(digits).collect::<Vec<_>>().join(":"),
+        true => [&*parts[0]]
+            .into_iter()
+            .chain(digits)
+            .collect::<Vec<_>>()
+            .join(":"),
         false => parts.join(":"),
     }
 }
 
 /// Writes `sign` before `values`; a word may as well join two numbers.
 fn add_sign(sign: Sign, values: &mut Vec<String>) {
-    let unsigned = if sign == Sign::PlusWord { values.clone() } else { Vec::new() };
+    let unsigned = if sign == Sign::PlusWord {
+        values.clone()
+    } else {
+        Vec::new()
+    };
     if sign != Sign::None {
         let sign = if sign == Sign::Minus { '-' } else { '+' };
         values.iter_mut().for_each(|value| value.insert(0, sign));
@@ -169,7 +221,9 @@ pub(super) fn is_between(separator: char) -> bool {
 
 /// Day, month and year in any order: `1.2.2003`, `2003-02-01`.
 pub(super) fn is_date(groups: &[Group]) -> bool {
-    let [first, second, third] = groups else { return false };
+    let [first, second, third] = groups else {
+        return false;
+    };
     let lengths = [first, second, third].map(|group| group.digits.len());
     second.separator == third.separator
         && matches!(second.separator, '.' | '/' | '-')
@@ -178,10 +232,20 @@ pub(super) fn is_date(groups: &[Group]) -> bool {
 
 /// The values of a number without signs: groups of thousands, a fraction, or both are possible.
 fn values_of(groups: &[Group]) -> Vec<String> {
-    let [first, rest @ ..] = groups else { return Vec::new() };
-    let Some((last, middle)) = rest.split_last() else { return vec![integer(&first.digits)] };
-    let whole =
-        |groups: &[Group]| integer(&groups.iter().map(|group| &*group.digits).collect::<String>());
+    let [first, rest @ ..] = groups else {
+        return Vec::new();
+    };
+    let Some((last, middle)) = rest.split_last() else {
+        return vec![integer(&first.digits)];
+    };
+    let whole = |groups: &[Group]| {
+        integer(
+            &groups
+                .iter()
+                .map(|group| &*group.digits)
+                .collect::<String>(),
+        )
+    };
     let mark = last.separator;
     let mut values = Vec::new();
     let is_free = middle.iter().all(|group| group.separator != mark);
@@ -199,8 +263,12 @@ fn values_of(groups: &[Group]) -> Vec<String> {
 
 /// Returns whether `groups` are those of one whole number: 1 234 567, or 12,34,567 as in India.
 pub(super) fn are_thousands(groups: &[Group]) -> bool {
-    let [first, rest @ ..] = groups else { return false };
-    let Some((last, middle)) = rest.split_last() else { return true };
+    let [first, rest @ ..] = groups else {
+        return false;
+    };
+    let Some((last, middle)) = rest.split_last() else {
+        return true;
+    };
     let even = |width| middle.iter().all(|group| group.digits.len() == width);
     let alike = middle.iter().all(|group| group.separator == last.separator);
     alike
@@ -245,7 +313,9 @@ fn add_times(groups: &[Group], after: &str, values: &mut Vec<String>) {
         _ => return,
     };
     let is_time = rest.first().is_some_and(|minute| minute.separator == ':');
-    let Some(hour) = hour.digits.parse().ok().filter(|&hour: &u32| hour <= 24) else { return };
+    let Some(hour) = hour.digits.parse().ok().filter(|&hour: &u32| hour <= 24) else {
+        return;
+    };
     if !is_time && clock(after).is_none() {
         return;
     }
@@ -260,12 +330,20 @@ fn add_times(groups: &[Group], after: &str, values: &mut Vec<String>) {
 /// it (A4), a unit behind it (5m).
 fn word_around(text: &str, range: Span) -> (bool, Span) {
     let in_word = |c: &char| c.is_ascii_alphanumeric();
-    let letters = text[..range.start].chars().rev().take_while(in_word).take(MOST_LETTERS);
+    let letters = text[..range.start]
+        .chars()
+        .rev()
+        .take_while(in_word)
+        .take(MOST_LETTERS);
     let before = match letters.map(char::len_utf8).sum() {
         0 => capitals_before(&text[..range.start]),
         before => before,
     };
-    let suffix: String = text[range.end..].chars().take_while(in_word).take(MOST_LETTERS).collect();
+    let suffix: String = text[range.end..]
+        .chars()
+        .take_while(in_word)
+        .take(MOST_LETTERS)
+        .collect();
     let is_unit = suffix.chars().any(|c| c.is_ascii_digit())
         || suffix.len() <= 2
             && !text[range.end + suffix.len()..].starts_with(is_in_word)
@@ -289,7 +367,11 @@ impl Number {
     /// The forms that a model may write instead: with a decimal comma or point, with digits of
     /// ASCII.
     pub(super) fn forms(&self) -> Vec<String> {
-        let ascii: String = self.text.chars().map(|c| super::scan::digit(c).unwrap_or(c)).collect();
+        let ascii: String = self
+            .text
+            .chars()
+            .map(|c| super::scan::digit(c).unwrap_or(c))
+            .collect();
         let swap = |c: char| match c {
             '.' => ',',
             ',' | '٫' => '.',

@@ -39,7 +39,8 @@ const LEAST_DIGITS: usize = 8;
 /// by the patterns of [`parts`].
 pub(super) fn may_have_verbatim(text: &str) -> bool {
     let is_before = |sign: char, next: fn(char) -> bool| {
-        text.match_indices(sign).any(|(at, _)| text[at + 1..].starts_with(next))
+        text.match_indices(sign)
+            .any(|(at, _)| text[at + 1..].starts_with(next))
     };
     let is_sign = |c: char| !c.is_ascii() && c.is_numeric() && !is_fraction(c) || SIGNS.contains(c);
     let is_code = |part: &[u8]| {
@@ -52,13 +53,22 @@ pub(super) fn may_have_verbatim(text: &str) -> bool {
         || is_before('+', |c| c.is_numeric())
         || text.bytes().filter(u8::is_ascii_digit).count() >= LEAST_DIGITS
         || text.as_bytes().windows(3).any(is_code)
-        || text.as_bytes().windows(4).any(|part| part.eq_ignore_ascii_case(b"www."))
+        || text
+            .as_bytes()
+            .windows(4)
+            .any(|part| part.eq_ignore_ascii_case(b"www."))
 }
 
 /// Returns the parts of `text` that are kept byte for byte, from left to right.
 pub(super) fn verbatim(text: &str) -> Vec<Span> {
-    let all = if may_have_verbatim(text) { parts(text) } else { Vec::new() };
-    let all = all.into_iter().filter(|part| part.kind == PartKind::Verbatim);
+    let all = if may_have_verbatim(text) {
+        parts(text)
+    } else {
+        Vec::new()
+    };
+    let all = all
+        .into_iter()
+        .filter(|part| part.kind == PartKind::Verbatim);
     all.map(|part| part.range).collect()
 }
 
@@ -72,9 +82,12 @@ const PATTERNS: &str = include_str!("parts.tsv");
 static TABLE: LazyLock<(Vec<&str>, Regex)> = LazyLock::new(|| {
     let lines = PATTERNS.lines().filter(|line| !line.starts_with('#'));
     let rows = lines.filter_map(|line| line.split_once('\t'));
-    let (names, patterns): (Vec<&str>, Vec<String>) =
-        rows.map(|(name, pattern)| (name, format!("({pattern})"))).unzip();
-    let pattern = RegexBuilder::new(&patterns.join("|")).dfa_size_limit(16 << 20).build();
+    let (names, patterns): (Vec<&str>, Vec<String>) = rows
+        .map(|(name, pattern)| (name, format!("({pattern})")))
+        .unzip();
+    let pattern = RegexBuilder::new(&patterns.join("|"))
+        .dfa_size_limit(16 << 20)
+        .build();
     (names, pattern.expect("valid patterns"))
 });
 
@@ -90,7 +103,9 @@ pub fn parts(text: &str) -> Vec<Part> {
     // A text in which `$1` is a group of a regular expression and not an amount.
     let has_groups = text.split("$1").skip(1).any(is_group);
     while let Some(found) = next_part(text, at) {
-        let Some(range) = found.get(0).map(|found| found.range()) else { break };
+        let Some(range) = found.get(0).map(|found| found.range()) else {
+            break;
+        };
         let name = name_of(&found);
         if name != "icu" {
             let part = part(text, (range.clone(), name), at, has_groups);
@@ -104,7 +119,10 @@ pub fn parts(text: &str) -> Vec<Part> {
         match (range.start >= no_message).then(|| message(text, range.start)) {
             Some(Ok((_, end))) => {
                 at = end;
-                all.push(Part { range: range.start..end, kind: PartKind::Verbatim });
+                all.push(Part {
+                    range: range.start..end,
+                    kind: PartKind::Verbatim,
+                });
             }
             Some(Err(end)) => no_message = end,
             None => {}
@@ -113,7 +131,10 @@ pub fn parts(text: &str) -> Vec<Part> {
     let ends: Vec<Span> = all.iter().map(|part: &Part| part.range.clone()).collect();
     let numbers = numbers(text, true).into_iter().map(|number| number.range);
     let numbers = numbers.filter(|range| !overlaps(&ends, range));
-    all.extend(numbers.map(|range| Part { range, kind: PartKind::Number }));
+    all.extend(numbers.map(|range| Part {
+        range,
+        kind: PartKind::Number,
+    }));
     all.sort_by_key(|part| part.range.start);
     all
 }
@@ -130,7 +151,11 @@ fn without_closing(address: &str) -> usize {
         let round = shorter.ends_with(')') && closing > opening;
         let unopened = round || shorter.ends_with(']') && !square;
         closing -= usize::from(round);
-        let shorter = if unopened { &shorter[..shorter.len() - 1] } else { shorter };
+        let shorter = if unopened {
+            &shorter[..shorter.len() - 1]
+        } else {
+            shorter
+        };
         if shorter.len() == rest.len() {
             return rest.len();
         }
@@ -169,7 +194,9 @@ fn part(text: &str, (range, name): (Span, &str), last: usize, has_groups: bool) 
         // Letters behind it can make it a command of TeX.
         "no-command" => {
             let letters = &text[range.start + 1..];
-            let end = letters.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(letters.len());
+            let end = letters
+                .find(|c: char| !c.is_ascii_lowercase())
+                .unwrap_or(letters.len());
             !is_command(&letters[..end])
         }
         "path" | "line" | "no-word" => !word_before && !word_after,
@@ -186,24 +213,42 @@ fn part(text: &str, (range, name): (Span, &str), last: usize, has_groups: bool) 
                 has(|&byte| byte == b'_') || has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase);
             // German writes both genders so: `Lehrer_innen`, `Kolleg_in`.
             let is_noun = has(u8::is_ascii_uppercase)
-                && ["_innen", "_in"].iter().any(|end| text[range.clone()].ends_with(end));
+                && ["_innen", "_in"]
+                    .iter()
+                    .any(|end| text[range.clone()].ends_with(end));
             // A number may continue, or have begun.
             let is_sign = |c| "-/.,:_'".contains(c);
             let has_begun = text[range.start..].starts_with(char::is_numeric)
                 && before.trim_end_matches(is_sign).ends_with(char::is_numeric);
-            let goes_on = after.trim_start_matches(is_sign).starts_with(char::is_numeric);
+            let goes_on = after
+                .trim_start_matches(is_sign)
+                .starts_with(char::is_numeric);
             let is_whole = !word_before && !word_after && !has_begun && !goes_on;
             is_code && !is_noun && is_whole
         }
         _ => true,
     };
     let closes = ["url", "path", "env"].contains(&name);
-    let end = if closes { range.start + without_closing(&text[range.clone()]) } else { range.end };
+    let end = if closes {
+        range.start + without_closing(&text[range.clone()])
+    } else {
+        range.end
+    };
     // A long word with a footnote's number has a translation.
-    let letters = text[range.clone()].chars().filter(|c| c.is_alphabetic()).count();
+    let letters = text[range.clone()]
+        .chars()
+        .filter(|c| c.is_alphabetic())
+        .count();
     let is_symbol = name == "symbol" || name == "sign" && letters > MOST_LETTERS;
-    let kind = if is_symbol { PartKind::Symbol } else { PartKind::Verbatim };
-    fits.then_some(Part { range: range.start..end, kind })
+    let kind = if is_symbol {
+        PartKind::Symbol
+    } else {
+        PartKind::Verbatim
+    };
+    fits.then_some(Part {
+        range: range.start..end,
+        kind,
+    })
 }
 
 /// The first part from `at` on. Reading ends soon after it. Otherwise, in a text of many `1-`, each

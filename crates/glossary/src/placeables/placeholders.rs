@@ -43,7 +43,9 @@ pub(super) fn message(text: &str, start: usize) -> Result<(Vec<[Span; 2]>, usize
     let mut at = start + found(0, start).map(|found| length(&found)).ok_or(start)?;
     while let Some(arm) = found(1, at) {
         has_other |= &arm[1] == "other";
-        let name = arm.get(1).map_or(at..at, |name| at + name.start()..at + name.end());
+        let name = arm
+            .get(1)
+            .map_or(at..at, |name| at + name.start()..at + name.end());
         let begin = at + length(&arm);
         let end = closing(text, begin).ok_or(text.len())?;
         arms.push([name, begin..end]);
@@ -62,7 +64,10 @@ fn closing(text: &str, start: usize) -> Option<usize> {
     let (mut depth, mut chars) = (0usize, text[start..].char_indices().peekable());
     while let Some((at, c)) = chars.next() {
         match c {
-            '\'' if chars.peek().is_some_and(|(_, next)| "{}#|'".contains(*next)) => {
+            '\'' if chars
+                .peek()
+                .is_some_and(|(_, next)| "{}#|'".contains(*next)) =>
+            {
                 let is_quote = |(_, next): &(usize, char)| *next == '\'';
                 if chars.next_if(is_quote).is_none() {
                     while chars.any(|next| is_quote(&next)) && chars.next_if(is_quote).is_some() {}

@@ -28,9 +28,15 @@ pub(super) fn digit(c: char) -> Option<char> {
 /// belong to a run.
 pub(super) fn runs(text: &str, joined: bool) -> Vec<(Span, Vec<Group>)> {
     let (mut all, mut at) = (Vec::new(), 0);
-    while let Some(start) = text[at..].find(|c| digit(c).is_some()).map(|begin| at + begin) {
+    while let Some(start) = text[at..]
+        .find(|c| digit(c).is_some())
+        .map(|begin| at + begin)
+    {
         let (digits, mut end) = digits(text, start);
-        let mut groups = vec![Group { separator: ' ', digits }];
+        let mut groups = vec![Group {
+            separator: ' ',
+            digits,
+        }];
         while let Some((group, next)) = next_group(text, end, &groups, joined) {
             groups.push(group);
             end = next;
@@ -43,7 +49,11 @@ pub(super) fn runs(text: &str, joined: bool) -> Vec<(Span, Vec<Group>)> {
 
 fn digits(text: &str, start: usize) -> (String, usize) {
     let digits: String = text[start..].chars().map_while(digit).collect();
-    let bytes = text[start..].chars().take(digits.len()).map(char::len_utf8).sum::<usize>();
+    let bytes = text[start..]
+        .chars()
+        .take(digits.len())
+        .map(char::len_utf8)
+        .sum::<usize>();
     (digits, start + bytes)
 }
 
@@ -57,7 +67,15 @@ fn next_group(text: &str, end: usize, groups: &[Group], joined: bool) -> Option<
         && groups[0].digits.len() <= 3
         && groups.last().is_some_and(|group| group.separator == ' ');
     let known = spaced || SEPARATORS.contains(plain(separator));
-    (known && !digits.is_empty()).then(|| (Group { separator: plain(separator), digits }, next))
+    (known && !digits.is_empty()).then(|| {
+        (
+            Group {
+                separator: plain(separator),
+                digits,
+            },
+            next,
+        )
+    })
 }
 
 /// One sign for all that have the same meaning.

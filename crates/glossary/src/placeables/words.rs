@@ -42,7 +42,9 @@ fn unit_at(text: &str) -> Option<(usize, usize)> {
     let all = (0..).zip(UNITS.lines().filter_map(|line| line.split_once('\t')));
     let all = all.flat_map(|(index, (units, _))| units.split(' ').map(move |unit| (index, unit)));
     let fitting = all.filter(|(_, unit)| is_whole(unit));
-    fitting.map(|(index, unit)| (index, unit.len())).max_by_key(|&(_, length)| length)
+    fitting
+        .map(|(index, unit)| (index, unit.len()))
+        .max_by_key(|&(_, length)| length)
 }
 
 /// `number`, a range of `text`, with the unit or currency beside it, and the indices of these.
@@ -70,42 +72,63 @@ pub(super) fn with_units(text: &str, number: Span) -> (Span, Vec<usize>) {
 
 /// Returns whether `text`, in small letters, has the unit with this index, or a word for it.
 pub(super) fn has_unit(text: &str, lower: &str, unit: usize) -> bool {
-    let line = UNITS.lines().nth(unit).and_then(|line| line.split_once('\t'));
+    let line = UNITS
+        .lines()
+        .nth(unit)
+        .and_then(|line| line.split_once('\t'));
     let (signs, stems) = line.unwrap_or_default();
     let is_in_word = |c: char| c.is_alphanumeric() && !is_unspaced(c);
-    signs.split(' ').any(|sign| match sign.starts_with(char::is_alphabetic) {
-        true => text.match_indices(sign).any(|(at, _)| {
-            let goes_on = text[at + sign.len()..].starts_with(is_in_word);
-            !goes_on && !text[..at].ends_with(|c: char| c.is_alphabetic() && !is_unspaced(c))
-        }),
-        false => text.contains(sign),
-    }) || has_stem(lower, stems)
+    signs
+        .split(' ')
+        .any(|sign| match sign.starts_with(char::is_alphabetic) {
+            true => text.match_indices(sign).any(|(at, _)| {
+                let goes_on = text[at + sign.len()..].starts_with(is_in_word);
+                !goes_on && !text[..at].ends_with(|c: char| c.is_alphabetic() && !is_unspaced(c))
+            }),
+            false => text.contains(sign),
+        })
+        || has_stem(lower, stems)
 }
 
 /// Returns whether one of `stems` begins a word of `lower`; each is found anywhere in scripts
 /// without spaces.
 fn has_stem(lower: &str, stems: &str) -> bool {
     let is_in_word = |c: char| c.is_alphanumeric() && !is_unspaced(c);
-    stems.split(' ').map(|stem| stem.replace('_', " ")).any(|stem| {
-        let is_anywhere = stem.starts_with(is_unspaced);
-        let mut found = lower.match_indices(&*stem);
-        found.any(|(at, _)| is_anywhere || !lower[..at].ends_with(is_in_word))
-    })
+    stems
+        .split(' ')
+        .map(|stem| stem.replace('_', " "))
+        .any(|stem| {
+            let is_anywhere = stem.starts_with(is_unspaced);
+            let mut found = lower.match_indices(&*stem);
+            found.any(|(at, _)| is_anywhere || !lower[..at].ends_with(is_in_word))
+        })
 }
 
 const HALVES: &str = "half halb hälft halv demi moitié medi mitad met\u{e0} mezz meia meio полов полтор 半 반 절반 आध نصف ครึ่ง";
 const MINUS: &str = "minus moins menos meno минус マイナス 负 ناقص ऋण ลบ";
 /// The beginnings of what stands after a time of day, without spaces and full stops; after noon
 /// first.
-const CLOCKS: [&str; 9] =
-    ["pm", "uhrnachm", "uhrabends", "uhrmittags", "am", "uhr", "h", "o'clock", "oclock"];
+const CLOCKS: [&str; 9] = [
+    "pm",
+    "uhrnachm",
+    "uhrabends",
+    "uhrmittags",
+    "am",
+    "uhr",
+    "h",
+    "o'clock",
+    "oclock",
+];
 const AFTER_NOON: usize = 4;
 
 /// Returns whether the word or sign at the beginning of `after` is a unit.
 pub(super) fn is_unit(after: &str) -> bool {
     let after = after.trim_start_matches([' ', '\u{a0}', '\u{202f}', '-']);
     let word = first_word(after);
-    unit_at(after).is_some() || COUNTED.split_whitespace().any(|unit| begins(&word, unit, 3))
+    unit_at(after).is_some()
+        || COUNTED
+            .split_whitespace()
+            .any(|unit| begins(&word, unit, 3))
 }
 
 /// Returns whether `before` ends with a word that makes the following number a title, a version or
@@ -113,11 +136,16 @@ pub(super) fn is_unit(after: &str) -> bool {
 pub(super) fn is_label(before: &str) -> bool {
     let near = before[before.floor_char_boundary(before.len().saturating_sub(40))..].to_lowercase();
     let near = near.trim_end_matches(|c: char| c.is_whitespace() || ".:-–#".contains(c));
-    let word = near.rsplit(|c: char| !c.is_alphabetic() && !is_mark(c)).next().unwrap_or_default();
-    LABELS.split_whitespace().any(|label| match label.starts_with(is_unspaced) || label == "№" {
-        true => near.ends_with(label),
-        false => begins(word, label, 4),
-    })
+    let word = near
+        .rsplit(|c: char| !c.is_alphabetic() && !is_mark(c))
+        .next()
+        .unwrap_or_default();
+    LABELS.split_whitespace().any(
+        |label| match label.starts_with(is_unspaced) || label == "№" {
+            true => near.ends_with(label),
+            false => begins(word, label, 4),
+        },
+    )
 }
 
 /// The bytes of the word at the beginning of `after` that multiplies a number, without the space
@@ -132,10 +160,20 @@ pub(super) fn scale_word(after: &str) -> (Span, Vec<usize>) {
         }
     }
     let start = after.len() - rest.len();
-    let letters = rest.chars().take(word.chars().count()).map(char::len_utf8).sum::<usize>();
+    let letters = rest
+        .chars()
+        .take(word.chars().count())
+        .map(char::len_utf8)
+        .sum::<usize>();
     let is_abbreviated = rest[letters..].starts_with(". ") && ABBREVIATED.contains(&best.0);
     let end = start + letters + usize::from(is_abbreviated);
-    (start..end, best.1.split(',').filter_map(|power| power.parse().ok()).collect())
+    (
+        start..end,
+        best.1
+            .split(',')
+            .filter_map(|power| power.parse().ok())
+            .collect(),
+    )
 }
 
 /// The name of a power of ten after the number `value` in the language `into`, for a word of the
@@ -164,10 +202,17 @@ impl NumberWords {
     pub(super) fn new(text: &str) -> Self {
         let lower = text.to_lowercase();
         let half = has_stem(&lower, HALVES);
-        let mut all = Self { half, ..Self::default() };
+        let mut all = Self {
+            half,
+            ..Self::default()
+        };
         let words = lower.split(|c: char| !c.is_alphabetic() && !is_mark(c));
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-        let is_ten = |word: &str| ["zig", "ßig", "ty", "teen"].iter().any(|it| word.ends_with(it));
+        let is_ten = |word: &str| {
+            ["zig", "ßig", "ty", "teen"]
+                .iter()
+                .any(|it| word.ends_with(it))
+        };
         for (row, stems) in NUMBERS.lines().enumerate() {
             for stem in stems.split(' ') {
                 let is_inside = stem.starts_with(is_unspaced) && lower.contains(stem);
@@ -186,8 +231,15 @@ impl NumberWords {
     /// Returns whether a word stands for the whole number `value`, or, with `large`, begins as its
     /// words do if it is above 12.
     pub(super) fn has(&self, value: &str, large: bool) -> bool {
-        let row = |digits: &str| digits.parse().ok().filter(|row: &usize| (1..=12).contains(row));
-        let first = [2, 1].iter().find_map(|&length| value.get(..length).and_then(row));
+        let row = |digits: &str| {
+            digits
+                .parse()
+                .ok()
+                .filter(|row: &usize| (1..=12).contains(row))
+        };
+        let first = [2, 1]
+            .iter()
+            .find_map(|&length| value.get(..length).and_then(row));
         match (row(value), first) {
             (Some(row), _) => self.small[row - 1],
             (None, Some(row)) => large && self.first[row - 1],
@@ -201,7 +253,9 @@ const LANGUAGES: &str = "en de fr es it pt nl ru";
 
 /// The index of the language `code` for [`month_name`].
 pub(super) fn language_of_months(code: &str) -> Option<usize> {
-    LANGUAGES.split(' ').position(|known| Some(known) == code.split('-').next())
+    LANGUAGES
+        .split(' ')
+        .position(|known| Some(known) == code.split('-').next())
 }
 
 pub(super) fn month_name(month: usize, language: usize) -> &'static str {
@@ -215,9 +269,16 @@ fn month(word: &str) -> Option<usize> {
     // These are verbs and an adjective, too.
     let is_name = word.chars().count() > 2 && !["may", "march", "august", "mar"].contains(&word);
     let is_short = |name: &str| word.chars().count() <= 4 && name.starts_with(&lower);
-    let names =
-        |names: &&str| names.to_lowercase().split(' ').any(|name| name == lower || is_short(name));
-    MONTHS.lines().position(|row| names(&row)).filter(|_| is_name)
+    let names = |names: &&str| {
+        names
+            .to_lowercase()
+            .split(' ')
+            .any(|name| name == lower || is_short(name))
+    };
+    MONTHS
+        .lines()
+        .position(|row| names(&row))
+        .filter(|_| is_name)
 }
 
 /// The month that is named directly before or after `number`, a range of `text`, with the bytes of
@@ -227,16 +288,28 @@ pub(super) fn month_beside(text: &str, number: &Span) -> Option<(usize, Span)> {
     let before = &text[..number.end.min(number.start)];
     let rest = before.trim_end_matches([' ', '\u{a0}']);
     let near = &rest[rest.floor_char_boundary(rest.len().saturating_sub(MOST_BYTES))..];
-    let word = near.rsplit(|c: char| !c.is_alphabetic() && !is_mark(c)).next().unwrap_or_default();
+    let word = near
+        .rsplit(|c: char| !c.is_alphabetic() && !is_mark(c))
+        .next()
+        .unwrap_or_default();
     if let Some(month) = month(word).filter(|_| rest.len() < before.len()) {
         return Some((month, rest.len() - word.len()..rest.len()));
     }
     let after = &text[number.end..];
     let endings = ["st", "nd", "rd", "th", "er", "º", "."];
-    let rest = endings.iter().find_map(|ending| after.strip_prefix(ending)).unwrap_or(after);
+    let rest = endings
+        .iter()
+        .find_map(|ending| after.strip_prefix(ending))
+        .unwrap_or(after);
     let blanks = rest.trim_start_matches([' ', '\u{a0}']);
-    let name = ["of ", "de "].iter().find_map(|word| blanks.strip_prefix(word)).unwrap_or(blanks);
-    let word = name.split(|c: char| !c.is_alphabetic() && !is_mark(c)).next().unwrap_or_default();
+    let name = ["of ", "de "]
+        .iter()
+        .find_map(|word| blanks.strip_prefix(word))
+        .unwrap_or(blanks);
+    let word = name
+        .split(|c: char| !c.is_alphabetic() && !is_mark(c))
+        .next()
+        .unwrap_or_default();
     let found = (blanks.len() < rest.len() && word.len() <= MOST_BYTES).then(|| month(word))??;
     let start = text.len() - name.len();
     Some((found, start..start + word.len()))
@@ -247,7 +320,9 @@ pub(super) fn has_month(text: &str, index: usize) -> bool {
     let mut words = text.split(|c: char| !c.is_alphabetic() && !is_mark(c));
     words.any(|word| month(word) == Some(index))
         || MONTHS.lines().nth(index).is_some_and(|names| {
-            names.split(' ').any(|name| name.ends_with(['月', '월']) && text.contains(name))
+            names
+                .split(' ')
+                .any(|name| name.ends_with(['月', '월']) && text.contains(name))
         })
 }
 
@@ -292,14 +367,19 @@ pub(super) fn sign(before: &str) -> Sign {
 /// Returns whether the time of day that stands before `after` is after noon, by the words behind it
 /// (`p.m.`); `None` if there are none.
 pub(super) fn clock(after: &str) -> Option<bool> {
-    let near = after.chars().take(16).filter(|c| !matches!(c, ' ' | '.' | '\u{a0}' | '\u{202f}'));
+    let near = after
+        .chars()
+        .take(16)
+        .filter(|c| !matches!(c, ' ' | '.' | '\u{a0}' | '\u{202f}'));
     let near: String = near.flat_map(char::to_lowercase).collect();
     let index = CLOCKS.iter().position(|&word| begins(&near, word, 0))?;
     Some(index < AFTER_NOON)
 }
 
 fn first_word(text: &str) -> String {
-    let word = text.chars().take_while(|&c| c.is_alphabetic() || is_mark(c));
+    let word = text
+        .chars()
+        .take_while(|&c| c.is_alphabetic() || is_mark(c));
     word.flat_map(char::to_lowercase).collect()
 }
 

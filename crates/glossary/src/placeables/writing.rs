@@ -12,8 +12,14 @@ use crate::words::{Mark, Span, is_letter, is_unspaced, mark, overlaps};
 
 /// Decimal mark and mark of groups of the languages on each line of [`LANGUAGES`], by the numbers
 /// in digits of ASCII of CLDR 48.
-const MARKS: [(char, char); 6] =
-    [('.', ','), (',', '.'), (',', '\u{a0}'), (',', '\u{202f}'), ('.', '’'), ('.', '\u{a0}')];
+const MARKS: [(char, char); 6] = [
+    ('.', ','),
+    (',', '.'),
+    (',', '\u{a0}'),
+    (',', '\u{202f}'),
+    ('.', '’'),
+    ('.', '\u{a0}'),
+];
 const LANGUAGES: &str = include_str!("marks.txt");
 /// The languages that divide digits before the last three into pairs.
 const PAIRS: &str = "hi bn ta te mr gu pa ne ml or as dz en-in";
@@ -44,19 +50,29 @@ impl Marks {
     fn of(code: &str) -> Option<Self> {
         let has = |list: &str| list.split_whitespace().any(|known| known == code);
         let (decimal, group) = MARKS[LANGUAGES.lines().position(has)?];
-        Some(Self { decimal, group, has_pairs: has(PAIRS) })
+        Some(Self {
+            decimal,
+            group,
+            has_pairs: has(PAIRS),
+        })
     }
 
     /// `groups` as a number, if the language writes it so.
     fn read(&self, groups: &[Group]) -> Option<Amount> {
-        let last = groups.last().filter(|last| groups.len() > 1 && last.separator == self.decimal);
+        let last = groups
+            .last()
+            .filter(|last| groups.len() > 1 && last.separator == self.decimal);
         let whole = &groups[..groups.len() - usize::from(last.is_some())];
         let is_group = |next: &Group| next.separator == plain(self.group) || next.separator == '\'';
         let digits: String = whole.iter().map(|group| &*group.digits).collect();
         let has_zero = digits.len() > 1 && digits.starts_with('0');
         let is_right = !has_zero && whole[1..].iter().all(is_group) && are_thousands(whole);
         let fraction = last.map(|group| group.digits.clone());
-        is_right.then_some(Amount { digits, fraction, is_grouped: whole.len() > 1 })
+        is_right.then_some(Amount {
+            digits,
+            fraction,
+            is_grouped: whole.len() > 1,
+        })
     }
 
     fn write(&self, amount: &Amount, is_grouped: bool) -> String {
@@ -90,7 +106,10 @@ struct Amount {
 
 impl Amount {
     fn value(&self) -> String {
-        decimal(&integer(&self.digits), self.fraction.as_deref().unwrap_or_default())
+        decimal(
+            &integer(&self.digits),
+            self.fraction.as_deref().unwrap_or_default(),
+        )
     }
 }
 
@@ -127,7 +146,9 @@ impl Writing {
     pub fn changes(&self, source: &str, translation: &str) -> Vec<(Span, String)> {
         let mut all = self.amounts(source, translation);
         if let Some([from, into]) = self.names {
-            let months = numbers(translation, false).into_iter().filter_map(|number| number.month);
+            let months = numbers(translation, false)
+                .into_iter()
+                .filter_map(|number| number.month);
             let is_foreign = |(month, range): &(usize, Span)| {
                 translation[range.clone()].to_lowercase() == month_name(*month, from).to_lowercase()
             };
@@ -152,8 +173,17 @@ impl Writing {
                 None => _ = others.insert(digits(&item.groups), item.text),
             }
         }
-        let swapped = Marks { decimal: self.into.group, group: self.into.decimal, ..self.into };
-        let change = |Item { range, text, groups, .. }: Item<'_>| {
+        let swapped = Marks {
+            decimal: self.into.group,
+            group: self.into.decimal,
+            ..self.into
+        };
+        let change = |Item {
+                          range,
+                          text,
+                          groups,
+                          ..
+                      }: Item<'_>| {
             if groups.len() == 1 {
                 return None;
             }
@@ -178,7 +208,9 @@ impl Writing {
                     true => amount.fraction.clone(),
                     false => theirs[0].fraction.clone(),
                 };
-                let right = self.into.write(&Amount { fraction, ..amount }, amount.is_grouped);
+                let right = self
+                    .into
+                    .write(&Amount { fraction, ..amount }, amount.is_grouped);
                 let is_right = right.chars().map(plain).eq(text.chars().map(plain));
                 return (!is_right).then_some((range, right));
             }
@@ -211,7 +243,10 @@ impl Writing {
         // Between 0.5 and 1.5 metres.
         let is_joined = || {
             next.is_some_and(|next| {
-                let between = text.get(item.run.end..next.run.start).unwrap_or_default().trim();
+                let between = text
+                    .get(item.run.end..next.run.start)
+                    .unwrap_or_default()
+                    .trim();
                 let is_word = (1..MOST_JOINING).contains(&between.len())
                     && between.chars().all(|c| is_letter(c) && !c.is_uppercase());
                 is_word && self.is_amount(text, next, None)
@@ -238,7 +273,10 @@ fn scale_changes(source: &str, translation: &str, languages: [usize; 2]) -> Vec<
         let is_copied = known.contains(&translation[word.clone()]);
         (is_copied && translation[word.clone()] != *new).then_some((word, new))
     };
-    runs(translation, true).into_iter().filter_map(change).collect()
+    runs(translation, true)
+        .into_iter()
+        .filter_map(change)
+        .collect()
 }
 
 /// The digits of all `groups`.
@@ -262,19 +300,29 @@ pub fn apply_edits(text: &str, changes: &[(Span, String)]) -> String {
 /// The numbers of `text` and the sides of its ranges, but those in addresses and placeholders.
 fn items(text: &str) -> Vec<Item<'_>> {
     let (kept, mut all) = (verbatim(text), Vec::new());
-    for (run, groups) in runs(text, true).into_iter().filter(|(run, _)| !overlaps(&kept, run)) {
+    for (run, groups) in runs(text, true)
+        .into_iter()
+        .filter(|(run, _)| !overlaps(&kept, run))
+    {
         // No time has groups of thousands, but a ratio may: 1:10,000.
         let sides = groups.chunk_by(|_, next| next.separator != ':');
-        let is_ratio = sides.into_iter().any(|side| side.len() > 1 && are_thousands(side));
+        let is_ratio = sides
+            .into_iter()
+            .any(|side| side.len() > 1 && are_thousands(side));
         let divides = |c: char| plain(c) == '-' || is_ratio && plain(c) == ':';
         let is_alone = !is_date(&groups)
             && !is_address(&groups)
-            && groups[1..].iter().all(|it| !is_between(it.separator) || divides(it.separator));
+            && groups[1..]
+                .iter()
+                .all(|it| !is_between(it.separator) || divides(it.separator));
         let mut start = run.start;
         for side in text[run.clone()].split(divides) {
             let range = start..start + side.len();
             start = range.end + text[range.end..].chars().next().map_or(0, char::len_utf8);
-            let groups = runs(side, true).into_iter().next().map(|(_, groups)| groups);
+            let groups = runs(side, true)
+                .into_iter()
+                .next()
+                .map(|(_, groups)| groups);
             let item = |groups| Item {
                 text: &text[range.clone()],
                 run: run.clone(),

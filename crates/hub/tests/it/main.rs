@@ -47,11 +47,19 @@ impl Hub {
         let location = Some(format!("{}/weights", store.address));
         server.put(
             file("model.safetensors"),
-            Page { status: Some(302), location, ..Page::default() },
+            Page {
+                status: Some(302),
+                location,
+                ..Page::default()
+            },
         );
         server.put(file("config.json"), Page::of(CONFIG));
         store.put("/weights", Page::of(WEIGHTS));
-        Self { server, store, cache: tempfile::tempdir().unwrap() }
+        Self {
+            server,
+            store,
+            cache: tempfile::tempdir().unwrap(),
+        }
     }
 
     fn settings(&self) -> Settings {
@@ -66,7 +74,11 @@ impl Hub {
     }
 
     fn fetch(&self, name: &str) -> Result<Download, HubError> {
-        fetch(&ModelName::parse(name).unwrap()?, &self.settings(), &mut |_| true)
+        fetch(
+            &ModelName::parse(name).unwrap()?,
+            &self.settings(),
+            &mut |_| true,
+        )
     }
 
     /// The file that holds the weights while they arrive.
@@ -82,7 +94,8 @@ impl Hub {
         self.server.put("/v1/", Page::of(root.to_string()));
         let list: Vec<_> = records.iter().map(|&file| record(pair, file)).collect();
         let path = "/v1/buckets/main/collections/translations-models/records";
-        self.server.put(path, Page::of(json!({ "data": list }).to_string()));
+        self.server
+            .put(path, Page::of(json!({ "data": list }).to_string()));
         for [name, ..] in records {
             self.store.put(format!("/x/{name}"), Page::of(*name));
         }
@@ -90,7 +103,11 @@ impl Hub {
 
     /// The ranges that the server of the weights was asked for.
     fn ranges(&self) -> Vec<Option<String>> {
-        self.store.asked("/weights").into_iter().map(|asked| asked.range).collect()
+        self.store
+            .asked("/weights")
+            .into_iter()
+            .map(|asked| asked.range)
+            .collect()
     }
 }
 
@@ -115,18 +132,38 @@ fn file(name: &str) -> String {
 fn a_model_arrives_in_the_hub_s_own_cache_and_is_fetched_once() {
     let hub = Hub::new();
     let found = hub.fetch("hf:a/b").unwrap();
-    assert_eq!((&*found.revision, found.licence.as_deref()), (COMMIT, Some("apache-2.0")));
-    assert_eq!(fs::read(found.folder.join("model.safetensors")).unwrap(), WEIGHTS);
+    assert_eq!(
+        (&*found.revision, found.licence.as_deref()),
+        (COMMIT, Some("apache-2.0"))
+    );
+    assert_eq!(
+        fs::read(found.folder.join("model.safetensors")).unwrap(),
+        WEIGHTS
+    );
     assert_eq!(fs::read(found.folder.join("config.json")).unwrap(), CONFIG);
-    let mut names: Vec<_> =
-        fs::read_dir(&found.folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let mut names: Vec<_> = fs::read_dir(&found.folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     names.sort();
     assert_eq!(names, ["config.json", "model.safetensors"]);
     let folder = hub.cache.path().join("hub/models--a--b");
-    assert_eq!(fs::read_to_string(folder.join("refs/main")).unwrap(), COMMIT);
-    assert!(folder.join("blobs").join(hex(&Sha256::digest(WEIGHTS))).is_file());
+    assert_eq!(
+        fs::read_to_string(folder.join("refs/main")).unwrap(),
+        COMMIT
+    );
+    assert!(
+        folder
+            .join("blobs")
+            .join(hex(&Sha256::digest(WEIGHTS)))
+            .is_file()
+    );
     #[cfg(unix)]
-    assert!(fs::read_link(found.folder.join("config.json")).unwrap().starts_with("../../blobs"));
+    assert!(
+        fs::read_link(found.folder.join("config.json"))
+            .unwrap()
+            .starts_with("../../blobs")
+    );
     let before = times(hub.cache.path());
     hub.fetch("hf:a/b").unwrap();
     assert_eq!(hub.ranges(), [None]);
@@ -136,18 +173,35 @@ fn a_model_arrives_in_the_hub_s_own_cache_and_is_fetched_once() {
 #[test]
 fn a_revision_can_be_a_commit_or_a_branch_with_slashes() {
     let hub = Hub::new();
-    assert_eq!(hub.fetch(&format!("hf:a/b@{COMMIT}")).unwrap().revision, COMMIT);
+    assert_eq!(
+        hub.fetch(&format!("hf:a/b@{COMMIT}")).unwrap().revision,
+        COMMIT
+    );
     hub.fetch("hf:a/b@refs/pr/1").unwrap();
-    assert!(hub.cache.path().join("hub/models--a--b/refs/refs/pr/1").is_file());
+    assert!(
+        hub.cache
+            .path()
+            .join("hub/models--a--b/refs/refs/pr/1")
+            .is_file()
+    );
     assert!(matches!(hub.fetch("hf:a/b@v2"), Err(HubError::NotFound(_))));
 }
 
 #[test]
 fn a_cut_download_goes_on_where_it_stopped() {
     let hub = Hub::new();
-    hub.store.put("/weights", Page { cut: Some(200_000), ..Page::of(WEIGHTS) });
+    hub.store.put(
+        "/weights",
+        Page {
+            cut: Some(200_000),
+            ..Page::of(WEIGHTS)
+        },
+    );
     let found = hub.fetch("hf:a/b").unwrap();
-    assert_eq!(fs::read(found.folder.join("model.safetensors")).unwrap(), WEIGHTS);
+    assert_eq!(
+        fs::read(found.folder.join("model.safetensors")).unwrap(),
+        WEIGHTS
+    );
     assert_eq!(hub.ranges(), [None, Some("bytes=200000-".into())]);
 }
 
@@ -160,7 +214,10 @@ fn an_interrupted_download_goes_on_in_the_next_call() {
     assert!(matches!(stopped, Err(HubError::Interrupted)), "{stopped:?}");
     hub.fetch("hf:a/b").unwrap();
     let ranges = hub.ranges();
-    assert!(ranges[1].as_ref().is_some_and(|range| range != "bytes=0-"), "{ranges:?}");
+    assert!(
+        ranges[1].as_ref().is_some_and(|range| range != "bytes=0-"),
+        "{ranges:?}"
+    );
 }
 
 #[test]
@@ -182,7 +239,10 @@ fn a_file_that_another_process_fetches_is_waited_for() {
         true
     };
     let found = fetch(&name, &hub.settings(), &mut finish).unwrap();
-    assert_eq!(fs::read(found.folder.join("model.safetensors")).unwrap(), WEIGHTS);
+    assert_eq!(
+        fs::read(found.folder.join("model.safetensors")).unwrap(),
+        WEIGHTS
+    );
     assert_eq!(hub.ranges(), []);
     assert!(!hub.partial().exists());
 }
@@ -191,19 +251,39 @@ fn a_file_that_another_process_fetches_is_waited_for() {
 fn a_server_without_ranges_sends_all_of_it_again() {
     let hub = Hub::new();
     let name = ModelName::of_hub("a/b").unwrap();
-    let _ = fetch(&name, &hub.settings(), &mut |progress| progress.done < 100_000);
-    hub.store.put("/weights", Page { ranges: false, ..Page::of(WEIGHTS) });
+    let _ = fetch(&name, &hub.settings(), &mut |progress| {
+        progress.done < 100_000
+    });
+    hub.store.put(
+        "/weights",
+        Page {
+            ranges: false,
+            ..Page::of(WEIGHTS)
+        },
+    );
     let found = hub.fetch("hf:a/b").unwrap();
-    assert_eq!(fs::read(found.folder.join("model.safetensors")).unwrap(), WEIGHTS);
+    assert_eq!(
+        fs::read(found.folder.join("model.safetensors")).unwrap(),
+        WEIGHTS
+    );
 }
 
 #[test]
 fn a_connection_that_is_always_cut_is_an_error_that_says_how_to_go_on() {
     let hub = Hub::new();
-    hub.store.put("/weights", Page { cut: Some(0), ..Page::of(WEIGHTS) });
+    hub.store.put(
+        "/weights",
+        Page {
+            cut: Some(0),
+            ..Page::of(WEIGHTS)
+        },
+    );
     let error = hub.fetch("hf:a/b").unwrap_err();
     assert!(matches!(error, HubError::Unreachable { .. }), "{error}");
-    assert!(error.to_string().contains("goes on where this one stopped"), "{error}");
+    assert!(
+        error.to_string().contains("goes on where this one stopped"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -217,7 +297,8 @@ fn a_file_with_another_hash_is_thrown_away() {
     hub.fetch("hf:a/b").unwrap();
     assert_eq!(hub.ranges(), [None, None]);
     let hub = Hub::new();
-    hub.server.put(file("config.json"), Page::of(vec![b' '; CONFIG.len()]));
+    hub.server
+        .put(file("config.json"), Page::of(vec![b' '; CONFIG.len()]));
     assert!(matches!(hub.fetch("hf:a/b"), Err(HubError::Hash { .. })));
 }
 
@@ -238,18 +319,37 @@ fn a_token_opens_a_model_and_is_sent_to_no_other_server() {
     let denied = hub.fetch("hf:a/b").unwrap_err();
     assert!(matches!(denied, HubError::Denied(_)), "{denied}");
     assert!(denied.to_string().contains("HF_TOKEN"), "{denied}");
-    let settings = Settings { token: Some("secret".into()), ..hub.settings() };
+    let settings = Settings {
+        token: Some("secret".into()),
+        ..hub.settings()
+    };
     let name = ModelName::of_hub("a/b").unwrap();
     fetch(&name, &settings, &mut |_| true).unwrap();
-    assert!(hub.server.asked("config.json").iter().all(|asked| asked.had_token));
-    assert!(hub.store.asked("/weights").iter().all(|asked| !asked.had_token));
+    assert!(
+        hub.server
+            .asked("config.json")
+            .iter()
+            .all(|asked| asked.had_token)
+    );
+    assert!(
+        hub.store
+            .asked("/weights")
+            .iter()
+            .all(|asked| !asked.had_token)
+    );
 }
 
 #[test]
 fn without_the_server_the_cache_serves() {
     let hub = Hub::new();
-    let offline = Settings { offline: true, ..hub.settings() };
-    let gone = Settings { endpoint: "http://127.0.0.1:9".into(), ..hub.settings() };
+    let offline = Settings {
+        offline: true,
+        ..hub.settings()
+    };
+    let gone = Settings {
+        endpoint: "http://127.0.0.1:9".into(),
+        ..hub.settings()
+    };
     let name = ModelName::of_hub("a/b").unwrap();
     let fetch = |settings: &Settings| burnformer_hub::fetch(&name, settings, &mut |_| true);
     assert!(matches!(fetch(&offline), Err(HubError::Offline { .. })));
@@ -278,10 +378,20 @@ fn answers_that_are_not_the_hub_s_are_errors() {
         let error = hub.fetch("hf:a/b").unwrap_err();
         assert!(matches!(error, HubError::Answer { .. }), "{body}: {error}");
     }
-    hub.server.put(url, Page::of(info(json!([{"rfilename": "README.md"}]))));
+    hub.server
+        .put(url, Page::of(info(json!([{"rfilename": "README.md"}]))));
     assert!(matches!(hub.fetch("hf:a/b"), Err(HubError::NoWeights(_))));
-    hub.server.put(url, Page { status: Some(418), ..Page::default() });
-    assert!(matches!(hub.fetch("hf:a/b"), Err(HubError::Status { status: 418, .. })));
+    hub.server.put(
+        url,
+        Page {
+            status: Some(418),
+            ..Page::default()
+        },
+    );
+    assert!(matches!(
+        hub.fetch("hf:a/b"),
+        Err(HubError::Status { status: 418, .. })
+    ));
 }
 
 /// A record of Firefox's list, whose file has the content `name`.
@@ -307,7 +417,11 @@ fn firefox_s_newest_model_arrives_whole() {
         (text("model.deen.bin"), text("vocab.deen.spm")),
         ("model.deen.bin".into(), "vocab.deen.spm".into())
     );
-    assert_eq!(fs::read_dir(&found.folder).unwrap().count(), 3, "two files and the mark");
+    assert_eq!(
+        fs::read_dir(&found.folder).unwrap().count(),
+        3,
+        "two files and the mark"
+    );
     let before = times(hub.cache.path());
     hub.fetch("firefox:de-en").unwrap();
     assert_eq!(times(hub.cache.path()), before);
@@ -319,19 +433,36 @@ fn firefox_s_newest_model_arrives_whole() {
 fn a_part_of_firefox_s_model_replaces_no_whole_one() {
     let hub = Hub::new();
     let name = ModelName::parse("firefox:de-en").unwrap().unwrap();
-    let offline = Settings { offline: true, ..hub.settings() };
+    let offline = Settings {
+        offline: true,
+        ..hub.settings()
+    };
     let cached = || fetch(&name, &offline, &mut |_| true);
-    let missing = Page { status: Some(404), ..Page::default() };
-    let files = |version| [["model.bin", "model", version], ["vocab.spm", "vocab", version]];
+    let missing = Page {
+        status: Some(404),
+        ..Page::default()
+    };
+    let files = |version| {
+        [
+            ["model.bin", "model", version],
+            ["vocab.spm", "vocab", version],
+        ]
+    };
     hub.put_firefox(["de", "en"], &files("1.9"));
     hub.store.put("/x/vocab.spm", missing.clone());
-    assert!(matches!(hub.fetch("firefox:de-en"), Err(HubError::NotFound(_))));
+    assert!(matches!(
+        hub.fetch("firefox:de-en"),
+        Err(HubError::NotFound(_))
+    ));
     assert!(matches!(cached(), Err(HubError::Offline { .. })));
     hub.put_firefox(["de", "en"], &files("1.9"));
     hub.fetch("firefox:de-en").unwrap();
     hub.put_firefox(["de", "en"], &files("1.10"));
     hub.store.put("/x/vocab.spm", missing);
-    assert!(matches!(hub.fetch("firefox:de-en"), Err(HubError::NotFound(_))));
+    assert!(matches!(
+        hub.fetch("firefox:de-en"),
+        Err(HubError::NotFound(_))
+    ));
     assert_eq!(cached().unwrap().revision, "1.9");
     hub.put_firefox(["de", "en"], &files("1.10"));
     hub.fetch("firefox:de-en").unwrap();

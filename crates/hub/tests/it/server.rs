@@ -25,7 +25,11 @@ pub struct Page {
 
 impl Page {
     pub fn of(body: impl Into<Vec<u8>>) -> Self {
-        Self { body: body.into(), ranges: true, ..Self::default() }
+        Self {
+            body: body.into(),
+            ranges: true,
+            ..Self::default()
+        }
     }
 }
 
@@ -48,7 +52,11 @@ impl Server {
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
-        let server = Self { address, pages: Arc::default(), asked: Arc::default() };
+        let server = Self {
+            address,
+            pages: Arc::default(),
+            asked: Arc::default(),
+        };
         let handler = server.clone();
         thread::spawn(move || {
             for stream in listener.incoming() {
@@ -66,28 +74,49 @@ impl Server {
     /// The requests of addresses that end with `end`.
     pub fn asked(&self, end: &str) -> Vec<Request> {
         let asked = self.asked.lock().unwrap();
-        asked.iter().filter(|asked| asked.path.ends_with(end)).cloned().collect()
+        asked
+            .iter()
+            .filter(|asked| asked.path.ends_with(end))
+            .cloned()
+            .collect()
     }
 
     /// Answers one request and closes the connection.
     fn answer(&self, mut stream: TcpStream) {
         let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-        let Some(Ok(first)) = lines.next() else { return };
+        let Some(Ok(first)) = lines.next() else {
+            return;
+        };
         let path = first.split(' ').nth(1).unwrap().to_owned();
         let headers: HashMap<String, String> = lines
             .map_while(Result::ok)
             .take_while(|line| !line.is_empty())
-            .filter_map(|line| line.split_once(": ").map(|(a, b)| (a.to_lowercase(), b.to_owned())))
+            .filter_map(|line| {
+                line.split_once(": ")
+                    .map(|(a, b)| (a.to_lowercase(), b.to_owned()))
+            })
             .collect();
         let (range, token) = (headers.get("range").cloned(), headers.get("authorization"));
-        let asked =
-            Request { path: path.clone(), range: range.clone(), had_token: token.is_some() };
+        let asked = Request {
+            path: path.clone(),
+            range: range.clone(),
+            had_token: token.is_some(),
+        };
         self.asked.lock().unwrap().push(asked);
         let page = self.pages.lock().unwrap().get(&path).cloned();
-        let page = page.unwrap_or(Page { status: Some(404), ..Page::default() });
-        let is_denied = page.token.is_some_and(|wanted| token != Some(&format!("Bearer {wanted}")));
+        let page = page.unwrap_or(Page {
+            status: Some(404),
+            ..Page::default()
+        });
+        let is_denied = page
+            .token
+            .is_some_and(|wanted| token != Some(&format!("Bearer {wanted}")));
         let from = range.filter(|_| page.ranges).map(|range| {
-            let from = range.strip_prefix("bytes=").unwrap().strip_suffix('-').unwrap();
+            let from = range
+                .strip_prefix("bytes=")
+                .unwrap()
+                .strip_suffix('-')
+                .unwrap();
             from.parse::<usize>().unwrap()
         });
         let (status, body) = match (is_denied, page.status, from) {

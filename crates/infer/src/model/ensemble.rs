@@ -41,7 +41,12 @@ impl Ensemble {
     pub fn new(members: Vec<Box<dyn StepModel>>) -> Result<Self, EnsembleError> {
         let first = members.first().ok_or(EnsembleError::Empty)?;
         for (index, member) in members.iter().enumerate() {
-            let differs = |what| Err(EnsembleError::Differs { member: index + 1, what });
+            let differs = |what| {
+                Err(EnsembleError::Differs {
+                    member: index + 1,
+                    what,
+                })
+            };
             if member.source_vocab() != first.source_vocab() {
                 return differs("source vocabulary");
             }
@@ -70,27 +75,50 @@ impl StepModel for Ensemble {
     }
 
     fn max_positions(&self) -> Option<usize> {
-        self.members.iter().filter_map(|member| member.max_positions()).min()
+        self.members
+            .iter()
+            .filter_map(|member| member.max_positions())
+            .min()
     }
 
     fn parallelism(&self) -> Option<usize> {
-        self.members.iter().map(|member| member.parallelism()).min().flatten()
+        self.members
+            .iter()
+            .map(|member| member.parallelism())
+            .min()
+            .flatten()
     }
 
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
-        let members = self.members.iter().map(|member| member.start(sources)).collect();
-        Box::new(EnsembleDecoding { members, widths: vec![self.target_vocab(); sources.len()] })
+        let members = self
+            .members
+            .iter()
+            .map(|member| member.start(sources))
+            .collect();
+        Box::new(EnsembleDecoding {
+            members,
+            widths: vec![self.target_vocab(); sources.len()],
+        })
     }
 
     /// The distribution of each member is that over the list.
     fn start_listed(&self, sources: &[&[u32]], lists: &[&[u32]]) -> Box<dyn Decoding + '_> {
-        let members = self.members.iter().map(|member| member.start_listed(sources, lists));
+        let members = self
+            .members
+            .iter()
+            .map(|member| member.start_listed(sources, lists));
         let widths = lists.iter().map(|list| list.len()).collect();
-        Box::new(EnsembleDecoding { members: members.collect(), widths })
+        Box::new(EnsembleDecoding {
+            members: members.collect(),
+            widths,
+        })
     }
 
     fn target_log_probs(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
-        let members = self.members.iter().map(|member| member.target_log_probs(sources, targets));
+        let members = self
+            .members
+            .iter()
+            .map(|member| member.target_log_probs(sources, targets));
         let members: Vec<Vec<Vec<f32>>> = members.collect();
         let mean = |row: usize, index: usize| {
             log_mean_exp(members.iter().map(|scored| f64::from(scored[row][index])))
@@ -123,7 +151,11 @@ impl EnsembleDecoding<'_> {
     /// Turns the logits of each of `count` rows into probabilities.
     fn softmax_rows(&self, count: usize, mut logits: &mut [f32]) {
         let rows = count / self.widths.len();
-        for &width in self.widths.iter().flat_map(|width| std::iter::repeat_n(width, rows)) {
+        for &width in self
+            .widths
+            .iter()
+            .flat_map(|width| std::iter::repeat_n(width, rows))
+        {
             let (row, others) = logits.split_at_mut(width);
             softmax(row);
             logits = others;
@@ -143,16 +175,23 @@ impl Decoding for EnsembleDecoding<'_> {
         let share = 1.0 / (1 + others.len()) as f32;
         for mut probabilities in others {
             self.softmax_rows(tokens.len(), &mut probabilities);
-            mean.iter_mut().zip(probabilities).for_each(|(sum, p)| *sum += p);
+            mean.iter_mut()
+                .zip(probabilities)
+                .for_each(|(sum, p)| *sum += p);
         }
         mean.iter_mut().for_each(|p| *p = (*p * share).ln());
         mean
     }
 
     fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>) {
-        self.members.iter_mut().for_each(|member| member.reorder(rows, sentences));
+        self.members
+            .iter_mut()
+            .for_each(|member| member.reorder(rows, sentences));
         if let Some(sentences) = sentences {
-            self.widths = sentences.iter().map(|&sentence| self.widths[sentence]).collect();
+            self.widths = sentences
+                .iter()
+                .map(|&sentence| self.widths[sentence])
+                .collect();
         }
     }
 }

@@ -52,7 +52,11 @@ pub trait StepModel: Send + Sync {
     /// do that instead.
     fn start_listed(&self, sources: &[&[u32]], lists: &[&[u32]]) -> Box<dyn Decoding + '_> {
         let columns = lists.iter().map(|list| list.to_vec()).collect();
-        Box::new(ListDecoding { inner: self.start(sources), width: self.target_vocab(), columns })
+        Box::new(ListDecoding {
+            inner: self.start(sources),
+            width: self.target_vocab(),
+            columns,
+        })
     }
 
     /// Computes the natural log-probabilities of the tokens of given targets (ids, each ending with
@@ -94,7 +98,9 @@ pub trait StepModel: Send + Sync {
     /// `target` to those of `source`. An ensemble returns the cross-attention of its first member.
     /// Returns `None` if the model has no cross-attention.
     fn cross_attention(&self, source: &[u32], target: &[u32]) -> Option<HeadWeights> {
-        Some(HeadWeights::mean(self.attention(source, target)?.cross.last()?))
+        Some(HeadWeights::mean(
+            self.attention(source, target)?.cross.last()?,
+        ))
     }
 }
 
@@ -142,7 +148,11 @@ impl Decoding for ListDecoding<'_> {
     fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
         let all = self.inner.step(tokens);
         // The columns ascend without repetition, so a list of the full length has every column.
-        if self.columns.iter().all(|columns| columns.len() == self.width) {
+        if self
+            .columns
+            .iter()
+            .all(|columns| columns.len() == self.width)
+        {
             return all;
         }
         let rows = tokens.len() / self.columns.len();
@@ -158,8 +168,9 @@ impl Decoding for ListDecoding<'_> {
     fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>) {
         self.inner.reorder(rows, sentences);
         if let Some(sentences) = sentences {
-            let kept =
-                sentences.iter().map(|&sentence| std::mem::take(&mut self.columns[sentence]));
+            let kept = sentences
+                .iter()
+                .map(|&sentence| std::mem::take(&mut self.columns[sentence]));
             self.columns = kept.collect();
         }
     }
@@ -169,7 +180,11 @@ impl Decoding for ListDecoding<'_> {
 /// tokens are among them.
 fn union(lists: &[&[u32]], vocab: usize) -> (Vec<u32>, Vec<Vec<u32>>) {
     let mut is_in = vec![false; vocab];
-    lists.iter().copied().flatten().for_each(|&id| is_in[id as usize] = true);
+    lists
+        .iter()
+        .copied()
+        .flatten()
+        .for_each(|&id| is_in[id as usize] = true);
     let all: Vec<u32> = (0..vocab as u32).filter(|&id| is_in[id as usize]).collect();
     let mut positions = vec![0; vocab];
     for (position, &id) in (0..).zip(&all) {

@@ -44,7 +44,12 @@ impl NeuralModel {
     ) -> Self {
         let mut model = model.into();
         model.pack(compute);
-        Self { config: config.into(), model, device: device.clone(), compute }
+        Self {
+            config: config.into(),
+            model,
+            device: device.clone(),
+            compute,
+        }
     }
 
     /// The model's configuration.
@@ -72,8 +77,9 @@ impl NeuralModel {
         let mut picked = Vec::with_capacity(positions);
         for start in (0..positions).step_by(PROJECTED_POSITIONS) {
             let end = (start + PROJECTED_POSITIONS).min(positions);
-            let logits =
-                self.model.logits(states.clone().slice([start..end, 0..d_model]).unsqueeze());
+            let logits = self
+                .model
+                .logits(states.clone().slice([start..end, 0..d_model]).unsqueeze());
             let log_probs = log_softmax(logits.squeeze_dim::<2>(0), 1);
             let ids = outputs.clone().slice(start..end).reshape([end - start, 1]);
             picked.extend(read(log_probs.gather(1, ids)));
@@ -106,7 +112,11 @@ impl StepModel for NeuralModel {
 
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
         let cache = self.model.start(self.pad(sources, None));
-        Box::new(NeuralDecoding { model: self, cache, outputs: None })
+        Box::new(NeuralDecoding {
+            model: self,
+            cache,
+            outputs: None,
+        })
     }
 
     /// Multiplies by the rows of the output matrix that at least one sentence needs: one product
@@ -115,20 +125,31 @@ impl StepModel for NeuralModel {
         let cache = self.model.start(self.pad(sources, None));
         let (ids, columns) = union(lists, self.target_vocab());
         let outputs = Some(self.model.select_outputs(&ids));
-        let decoding = Box::new(NeuralDecoding { model: self, cache, outputs });
-        Box::new(ListDecoding { inner: decoding, width: ids.len(), columns })
+        let decoding = Box::new(NeuralDecoding {
+            model: self,
+            cache,
+            outputs,
+        });
+        Box::new(ListDecoding {
+            inner: decoding,
+            width: ids.len(),
+            columns,
+        })
     }
 
     /// Scores all positions in one pass (teacher forcing), instead of one step per token.
     fn target_log_probs(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
         let inputs: Vec<&[u32]> = targets.iter().map(|t| &t[..t.len() - 1]).collect();
         let inputs = self.pad(&inputs, Some(self.config.tokens().bos));
-        let states = self.model.states(self.pad(sources, None), inputs, Mode::Inference);
+        let states = self
+            .model
+            .states(self.pad(sources, None), inputs, Mode::Inference);
         let [rows, len, d_model] = states.dims();
         let outputs = self.pad(targets, None).reshape([rows * len]);
         let picked = self.pick(states.reshape([rows * len, d_model]), outputs);
         let rows = picked.chunks_exact(len).zip(targets);
-        rows.map(|(row, target)| row[..target.len()].to_vec()).collect()
+        rows.map(|(row, target)| row[..target.len()].to_vec())
+            .collect()
     }
 
     fn attention(&self, source: &[u32], target: &[u32]) -> Option<AttentionWeights> {
@@ -148,7 +169,11 @@ impl StepModel for NeuralModel {
 fn heads(weights: Tensor<4>) -> Vec<HeadWeights> {
     let [_, heads, queries, keys] = weights.dims();
     let values = read(weights.reshape([heads, queries * keys]));
-    let head = |values: &[f32]| HeadWeights { queries, keys, values: values.to_vec() };
+    let head = |values: &[f32]| HeadWeights {
+        queries,
+        keys,
+        values: values.to_vec(),
+    };
     values.chunks_exact(queries * keys).map(head).collect()
 }
 
@@ -187,7 +212,11 @@ impl Decoding for NeuralDecoding<'_> {
         let [rows, _, d_model] = states.dims();
         let is_small = self.model.target_vocab() * d_model <= SMALL_PROJECTION;
         let is_fast = self.model.compute == ComputeType::Int8 && is_fused_on(&self.model.device);
-        let part = if is_fast && is_small { PART_ROWS.next_multiple_of(width) } else { rows };
+        let part = if is_fast && is_small {
+            PART_ROWS.next_multiple_of(width)
+        } else {
+            rows
+        };
         for start in (0..rows).step_by(part) {
             let end = (start + part).min(rows);
             take(&mut self.logits(states.clone().slice([start..end, 0..1, 0..d_model])));
@@ -203,5 +232,8 @@ impl Decoding for NeuralDecoding<'_> {
 }
 
 fn read(tensor: Tensor<2>) -> Vec<f32> {
-    tensor.into_data_as::<f32>().try_into_vec().expect("the data was read as float32")
+    tensor
+        .into_data_as::<f32>()
+        .try_into_vec()
+        .expect("the data was read as float32")
 }

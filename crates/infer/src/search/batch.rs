@@ -17,7 +17,10 @@ pub(super) fn search_batch(
     indices: &[usize],
     settings: &SearchSettings,
 ) -> Result<Vec<(usize, Vec<Hypothesis>)>> {
-    if indices.iter().all(|&index| requests[index].cancel.is_cancelled()) {
+    if indices
+        .iter()
+        .all(|&index| requests[index].cancel.is_cancelled())
+    {
         return Ok(Vec::new());
     }
     let task = |&index: &usize| Task::new(index, &requests[index], settings, model);
@@ -61,10 +64,16 @@ fn start<'a>(
     sources: &[&[u32]],
     active: &[BeamSearch],
 ) -> Box<dyn Decoding + 'a> {
-    if active.iter().all(|sentence| matches!(sentence.task.choices, TokenChoices::All(_))) {
+    if active
+        .iter()
+        .all(|sentence| matches!(sentence.task.choices, TokenChoices::All(_)))
+    {
         return model.start(sources);
     }
-    let lists: Vec<_> = active.iter().map(|sentence| sentence.task.choices.ids()).collect();
+    let lists: Vec<_> = active
+        .iter()
+        .map(|sentence| sentence.task.choices.ids())
+        .collect();
     let lists: Vec<&[u32]> = lists.iter().map(|list| &**list).collect();
     model.start_listed(sources, &lists)
 }
@@ -86,13 +95,27 @@ struct Plan {
 impl Plan {
     fn first(sentences: usize, bos: u32) -> Self {
         let (old_rows, tokens) = (sentences, vec![bos; sentences]);
-        Self { sentences, width: 1, tokens, old_rows, ..Self::default() }
+        Self {
+            sentences,
+            width: 1,
+            tokens,
+            old_rows,
+            ..Self::default()
+        }
     }
 
     /// Plans the step that follows after all `active` sentences have advanced.
     fn next(&mut self, active: &[BeamSearch]) {
-        let lasting = || active.iter().enumerate().filter(|(_, sentence)| !sentence.is_done);
-        let width = lasting().map(|(_, sentence)| sentence.rows()).max().unwrap_or(0);
+        let lasting = || {
+            active
+                .iter()
+                .enumerate()
+                .filter(|(_, sentence)| !sentence.is_done)
+        };
+        let width = lasting()
+            .map(|(_, sentence)| sentence.rows())
+            .max()
+            .unwrap_or(0);
         (self.sentences, self.old_rows) = (active.len(), self.tokens.len());
         self.rows.clear();
         self.kept.clear();

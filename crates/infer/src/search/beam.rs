@@ -65,11 +65,23 @@ struct Extension {
 
 impl<'a> BeamSearch<'a> {
     pub(super) fn new(task: Task<'a>) -> Self {
-        let live = |root| LiveHypothesis { root, ..LiveHypothesis::default() };
+        let live = |root| LiveHypothesis {
+            root,
+            ..LiveHypothesis::default()
+        };
         let live = (0..task.starts()).map(live).collect();
         let (step, is_done, room) = Default::default();
         let (continuations, finished, dead_ends) = Default::default();
-        Self { task, step, is_done, live, continuations, finished, dead_ends, room }
+        Self {
+            task,
+            step,
+            is_done,
+            live,
+            continuations,
+            finished,
+            dead_ends,
+            room,
+        }
     }
 
     /// The number of live hypotheses, which is the number of rows in the model's batch.
@@ -149,11 +161,22 @@ impl<'a> BeamSearch<'a> {
 
     fn extend_one(&mut self, parent: usize, logits: &mut [f32], normaliser: f64) {
         let count = self.candidates();
-        let Self { task, room, live, step, .. } = self;
+        let Self {
+            task,
+            room,
+            live,
+            step,
+            ..
+        } = self;
         let live = &live[parent];
         let extension = |(token, log_prob)| {
             let total = live.total + log_prob;
-            Extension { parent, token, log_prob, total }
+            Extension {
+                parent,
+                token,
+                log_prob,
+                total,
+            }
         };
         if let Some(forced) = task.forced(logits, normaliser, *step) {
             return room.extensions.push(extension(forced));
@@ -161,10 +184,15 @@ impl<'a> BeamSearch<'a> {
         task.constrain(logits, &live.tokens);
         // The extensions that an earlier parent leaves over are not looked at.
         let last = room.extensions.get(count - 1);
-        let floor = last.map_or(f64::NEG_INFINITY, |last| last.total - live.total + normaliser);
+        let floor = last.map_or(f64::NEG_INFINITY, |last| {
+            last.total - live.total + normaliser
+        });
         let floor = ((floor - ROUNDING) as f32).next_down();
         task.select(logits, floor, count, [live.root, *step], &mut room.best);
-        let scored = room.best.drain(..).map(|(logit, id)| (id, f64::from(logit) - normaliser));
+        let scored = room
+            .best
+            .drain(..)
+            .map(|(logit, id)| (id, f64::from(logit) - normaliser));
         room.extensions.extend(scored.map(extension));
     }
 
@@ -251,7 +279,9 @@ impl<'a> BeamSearch<'a> {
             BeamRule::Gnmt | BeamRule::Near => self.task.settings.n_best,
             BeamRule::Transformers => self.task.settings.width(),
         };
-        let Some(worst) = self.finished.get(needed - 1) else { return false };
+        let Some(worst) = self.finished.get(needed - 1) else {
+            return false;
+        };
         let length = match rule {
             BeamRule::Gnmt => self.task.limit,
             BeamRule::Near => (3 * worst.tokens.len() / 2 + 2).clamp(self.step, self.task.limit),
@@ -265,7 +295,9 @@ impl<'a> BeamSearch<'a> {
     /// those after which no token is allowed, each group best first.
     pub(super) fn into_hypotheses(mut self) -> Vec<Hypothesis> {
         let live = std::mem::take(&mut self.live).into_iter();
-        let cut: Vec<_> = live.map(|live| self.hypothesis(live, FinishReason::Limit)).collect();
+        let cut: Vec<_> = live
+            .map(|live| self.hypothesis(live, FinishReason::Limit))
+            .collect();
         let mut all = self.finished;
         all.extend(cut);
         all.extend(self.dead_ends);

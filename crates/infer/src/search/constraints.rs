@@ -45,17 +45,29 @@ pub(super) fn end_word(logits: &mut [f32], edges: &WordEdges, choices: &TokenCho
 
 /// The tokens that would complete an n-gram for the second time.
 fn repeats(tokens: &[u32], n: usize) -> impl Iterator<Item = u32> {
-    let seen = if n == 0 || tokens.len() < n { &[] } else { tokens };
-    let context = &tokens[(tokens.len() + 1).saturating_sub(n.max(1)).min(tokens.len())..];
+    let seen = if n == 0 || tokens.len() < n {
+        &[]
+    } else {
+        tokens
+    };
+    let context = &tokens[(tokens.len() + 1)
+        .saturating_sub(n.max(1))
+        .min(tokens.len())..];
     let grams = seen.windows(n.max(1));
-    grams.filter(move |gram| gram[..n - 1] == *context).map(move |gram| gram[n - 1])
+    grams
+        .filter(move |gram| gram[..n - 1] == *context)
+        .map(move |gram| gram[n - 1])
 }
 
 /// The token that the request prescribes for `step`, if any: that of its prefix, and `</s>` after
 /// the prefix of an empty source, because there is nothing left to translate.
 pub(super) fn forced(request: &Request, step: usize, eos: u32) -> Option<u32> {
     let after_all = request.is_empty(eos) && step == request.prefix.len();
-    request.prefix.get(step).copied().or(after_all.then_some(eos))
+    request
+        .prefix
+        .get(step)
+        .copied()
+        .or(after_all.then_some(eos))
 }
 
 /// The tokens among which the search of a sentence chooses, in the order of their logits in a row
@@ -72,8 +84,15 @@ impl TokenChoices {
     /// The choices of `request`, over `vocab` tokens: its shortlist, with `</s>` and the tokens
     /// that it asks for.
     pub fn of(request: &Request, special: SpecialIds, vocab: usize) -> Self {
-        let Some(shortlist) = &request.shortlist else { return Self::All(vocab) };
-        let terms = request.terms.phrases.iter().flatten().flat_map(|phrase| &phrase.tokens);
+        let Some(shortlist) = &request.shortlist else {
+            return Self::All(vocab);
+        };
+        let terms = request
+            .terms
+            .phrases
+            .iter()
+            .flatten()
+            .flat_map(|phrase| &phrase.tokens);
         let asked = request.prefix.iter().chain(terms).chain([&special.eos]);
         let mut ids: Vec<u32> = shortlist.iter().chain(asked).copied().collect();
         ids.sort_unstable();
@@ -119,11 +138,21 @@ mod tests {
     use super::*;
     use crate::search::{Edge, Phrase, Terms};
 
-    const SPECIAL: SpecialIds = SpecialIds { pad: 0, bos: 1, eos: 2 };
+    const SPECIAL: SpecialIds = SpecialIds {
+        pad: 0,
+        bos: 1,
+        eos: 2,
+    };
 
     fn allowed(tokens: &[u32], settings: &SearchSettings) -> Vec<u32> {
         let mut logits = [0.0; 8];
-        constrain(&mut logits, tokens, settings, SPECIAL, &TokenChoices::All(8));
+        constrain(
+            &mut logits,
+            tokens,
+            settings,
+            SPECIAL,
+            &TokenChoices::All(8),
+        );
         (0..8).filter(|&id| logits[id as usize] == 0.0).collect()
     }
 
@@ -135,60 +164,113 @@ mod tests {
     #[test]
     fn a_closing_token_that_opens_targets_too_may_follow() {
         let mut logits = [0.0; 4];
-        let special = SpecialIds { pad: 0, bos: 2, eos: 2 };
-        constrain(&mut logits, &[3], &SearchSettings::default(), special, &TokenChoices::All(4));
+        let special = SpecialIds {
+            pad: 0,
+            bos: 2,
+            eos: 2,
+        };
+        constrain(
+            &mut logits,
+            &[3],
+            &SearchSettings::default(),
+            special,
+            &TokenChoices::All(4),
+        );
         assert_eq!(logits, [f32::NEG_INFINITY, 0.0, 0.0, 0.0]);
     }
 
     #[test]
     fn a_word_that_has_to_end_is_not_gone_on_with() {
         let continues = (0..8).map(|id| id != 3 && id != 5).collect();
-        let edges = WordEdges { continues, ..WordEdges::default() };
+        let edges = WordEdges {
+            continues,
+            ..WordEdges::default()
+        };
         let mut logits = [0.0; 4];
-        end_word(&mut logits, &edges, &TokenChoices::Listed(vec![2, 3, 4, 5]), 2);
-        assert_eq!(logits, [0.0, 0.0, f32::NEG_INFINITY, 0.0], "</s> goes on with no word");
+        end_word(
+            &mut logits,
+            &edges,
+            &TokenChoices::Listed(vec![2, 3, 4, 5]),
+            2,
+        );
+        assert_eq!(
+            logits,
+            [0.0, 0.0, f32::NEG_INFINITY, 0.0],
+            "</s> goes on with no word"
+        );
     }
 
     #[test]
     fn the_end_waits_for_the_least_length() {
-        let settings = SearchSettings { min_length: 2, ..SearchSettings::default() };
+        let settings = SearchSettings {
+            min_length: 2,
+            ..SearchSettings::default()
+        };
         assert!(!allowed(&[5], &settings).contains(&2));
         assert!(allowed(&[5, 6], &settings).contains(&2));
     }
 
     #[test]
     fn a_seen_ngram_is_not_completed_again() {
-        let bigrams = SearchSettings { no_repeat_ngram: 2, ..SearchSettings::default() };
+        let bigrams = SearchSettings {
+            no_repeat_ngram: 2,
+            ..SearchSettings::default()
+        };
         assert_eq!(allowed(&[5, 6, 5, 7, 5], &bigrams), [2, 3, 4, 5]);
         assert_eq!(allowed(&[5], &bigrams), [2, 3, 4, 5, 6, 7]);
         assert_eq!(allowed(&[5, 5], &bigrams), [2, 3, 4, 6, 7]);
-        let unigrams = SearchSettings { no_repeat_ngram: 1, ..SearchSettings::default() };
+        let unigrams = SearchSettings {
+            no_repeat_ngram: 1,
+            ..SearchSettings::default()
+        };
         assert_eq!(allowed(&[5, 6], &unigrams), [2, 3, 4, 7]);
-        let trigrams = SearchSettings { no_repeat_ngram: 3, ..SearchSettings::default() };
+        let trigrams = SearchSettings {
+            no_repeat_ngram: 3,
+            ..SearchSettings::default()
+        };
         assert_eq!(allowed(&[5, 6, 7, 5, 6], &trigrams), [2, 3, 4, 5, 6]);
     }
 
     #[test]
     fn tokens_are_banned_where_a_list_has_them() {
-        let settings =
-            SearchSettings { suppress: vec![3, 7], min_length: 1, ..SearchSettings::default() };
+        let settings = SearchSettings {
+            suppress: vec![3, 7],
+            min_length: 1,
+            ..SearchSettings::default()
+        };
         let mut logits = [0.0; 4];
-        constrain(&mut logits, &[], &settings, SPECIAL, &TokenChoices::Listed(vec![2, 5, 7, 8]));
+        constrain(
+            &mut logits,
+            &[],
+            &settings,
+            SPECIAL,
+            &TokenChoices::Listed(vec![2, 5, 7, 8]),
+        );
         assert_eq!(logits, [f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY, 0.0]);
     }
 
     #[test]
     fn suppressed_ids_never_follow() {
-        let settings = SearchSettings { suppress: vec![3, 7], ..SearchSettings::default() };
+        let settings = SearchSettings {
+            suppress: vec![3, 7],
+            ..SearchSettings::default()
+        };
         assert_eq!(allowed(&[], &settings), [2, 4, 5, 6]);
     }
 
     #[test]
     fn the_choices_contain_the_tokens_that_a_request_asks_for() {
-        let phrase = Phrase { tokens: vec![8, 5], begin: Edge::Anywhere, end: Edge::Anywhere };
+        let phrase = Phrase {
+            tokens: vec![8, 5],
+            begin: Edge::Anywhere,
+            end: Edge::Anywhere,
+        };
         let request = Request {
             prefix: vec![7],
-            terms: Terms { phrases: vec![vec![phrase]], ..Terms::default() },
+            terms: Terms {
+                phrases: vec![vec![phrase]],
+                ..Terms::default()
+            },
             shortlist: Some(vec![5, 3]),
             ..Request::new(vec![4])
         };

@@ -72,9 +72,15 @@ pub(crate) fn search_counting(
     check(model, requests, settings)?;
     let eos = model.special().eos;
     let mut results = vec![empty_translations(settings); requests.len()];
-    let searcher = Searcher { model, settings, batching };
+    let searcher = Searcher {
+        model,
+        settings,
+        batching,
+    };
     let asks = |request: &Request| !request.is_empty(eos) || !request.prefix.is_empty();
-    let filled = (0..requests.len()).filter(|&index| asks(&requests[index])).collect();
+    let filled = (0..requests.len())
+        .filter(|&index| asks(&requests[index]))
+        .collect();
     let free = match requests.iter().any(|request| !request.terms.is_empty()) {
         true => requests.iter().map(Request::without_terms).collect(),
         false => Cow::Borrowed(requests),
@@ -110,14 +116,20 @@ impl Searcher<'_> {
         requests: &[Request],
         results: &mut [Vec<Hypothesis>],
     ) -> Result<()> {
-        let Self { model, settings, .. } = *self;
-        let with_terms: Vec<usize> =
-            (0..requests.len()).filter(|&index| !requests[index].terms.is_empty()).collect();
+        let Self {
+            model, settings, ..
+        } = *self;
+        let with_terms: Vec<usize> = (0..requests.len())
+            .filter(|&index| !requests[index].terms.is_empty())
+            .collect();
         let mut fixed = vec![0; requests.len()];
         for round in 0..MOST_TERMS {
             let next = |&index: &usize| {
                 let (request, found) = (&requests[index], &results[index][0]);
-                Some((index, after_term(model, request, found, fixed[index], settings)?))
+                Some((
+                    index,
+                    after_term(model, request, found, fixed[index], settings)?,
+                ))
             };
             let next: Vec<(usize, AfterTerm)> = with_terms.iter().filter_map(next).collect();
             let again: Vec<Request> = next.iter().map(|(_, next)| next.request.clone()).collect();
@@ -148,7 +160,9 @@ impl Searcher<'_> {
         done: &(dyn Fn(usize) + Sync),
         results: &mut [Vec<Hypothesis>],
     ) -> Result<()> {
-        let Self { model, settings, .. } = *self;
+        let Self {
+            model, settings, ..
+        } = *self;
         let eos = model.special().eos;
         let sources: Vec<Vec<u32>> = requests.iter().map(|it| it.source_with_eos(eos)).collect();
         let threads = model.parallelism();
@@ -173,9 +187,14 @@ impl Searcher<'_> {
         let lengths: Vec<usize> = sources.iter().map(Vec::len).collect();
         let rows = self.settings.width();
         let share = |most: usize| (most.saturating_mul(FULL_ROWS) / rows.max(FULL_ROWS)).max(1);
-        let Batching { max_sentences, max_tokens } = *self.batching;
-        let batching =
-            Batching { max_sentences: share(max_sentences), max_tokens: share(max_tokens) };
+        let Batching {
+            max_sentences,
+            max_tokens,
+        } = *self.batching;
+        let batching = Batching {
+            max_sentences: share(max_sentences),
+            max_tokens: share(max_tokens),
+        };
         batching.group(indices, &lengths)
     }
 }
@@ -183,7 +202,11 @@ impl Searcher<'_> {
 /// The result for an empty source without a prefix: one hypothesis, or the requested number of
 /// samples.
 fn empty_translations(settings: &SearchSettings) -> Vec<Hypothesis> {
-    let count = if settings.sampling.is_some() { settings.n_best } else { 1 };
+    let count = if settings.sampling.is_some() {
+        settings.n_best
+    } else {
+        1
+    };
     vec![Hypothesis::default(); count]
 }
 

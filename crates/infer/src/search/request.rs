@@ -74,12 +74,18 @@ pub struct Request {
 impl Request {
     /// A request to translate `source`, without a prefix.
     pub fn new(source: Vec<u32>) -> Self {
-        Self { source, ..Self::default() }
+        Self {
+            source,
+            ..Self::default()
+        }
     }
 
     /// Returns the request without its terms, whose tokens the shortlist still allows.
     pub(super) fn without_terms(&self) -> Self {
-        let mut request = Self { terms: Terms::default(), ..self.clone() };
+        let mut request = Self {
+            terms: Terms::default(),
+            ..self.clone()
+        };
         if let Some(shortlist) = &mut request.shortlist {
             let phrases = self.terms.phrases.iter().flatten();
             shortlist.extend(phrases.flat_map(|phrase| &phrase.tokens));
@@ -121,7 +127,10 @@ impl Request {
         let key = RandomKey::new(seed);
         match self.key {
             Some(index) => key.fold(0).fold(index),
-            None => self.source.iter().fold(key.fold(1), |key, &id| key.fold(u64::from(id))),
+            None => self
+                .source
+                .iter()
+                .fold(key.fold(1), |key, &id| key.fold(u64::from(id))),
         }
     }
 }
@@ -149,10 +158,18 @@ pub(crate) fn check(
         settings::check((*id as usize) < vocab, "suppress", id, remedy)?;
     }
     let check = |request: &Request| {
-        check_text(model, "source", &request.source_with_eos(model.special().eos))?;
+        check_text(
+            model,
+            "source",
+            &request.source_with_eos(model.special().eos),
+        )?;
         check_prefix(model, request, settings)?;
         check_terms(model, request, settings)?;
-        check_ids(model, "target", request.shortlist.as_deref().unwrap_or_default())
+        check_ids(
+            model,
+            "target",
+            request.shortlist.as_deref().unwrap_or_default(),
+        )
     };
     let mut requests = (1..).zip(requests);
     requests.try_for_each(|(sentence, request)| check(request).map_err(|error| error.of(sentence)))
@@ -215,7 +232,11 @@ fn check_terms(
             );
         }
     }
-    if terms.phrases.iter().any(|phrases| terms.cost(phrases).is_none()) {
+    if terms
+        .phrases
+        .iter()
+        .any(|phrases| terms.cost(phrases).is_none())
+    {
         return refuse(
             "a term has no phrase that can follow any token; add one that begins a word",
         );
@@ -238,11 +259,21 @@ pub(crate) fn check_lengths<T: AsRef<[u32]>>(
     limit: usize,
 ) -> Result<()> {
     let check = |ids: T| check_length(side, len_with_eos(ids.as_ref(), eos), limit);
-    (1..).zip(texts).try_for_each(|(sentence, ids)| check(ids).map_err(|error| error.of(sentence)))
+    (1..)
+        .zip(texts)
+        .try_for_each(|(sentence, ids)| check(ids).map_err(|error| error.of(sentence)))
 }
 
 fn check_length(side: &'static str, length: usize, limit: usize) -> Result<(), SentenceError> {
-    if length > limit { Err(SentenceError::TooLong { side, length, limit }) } else { Ok(()) }
+    if length > limit {
+        Err(SentenceError::TooLong {
+            side,
+            length,
+            limit,
+        })
+    } else {
+        Ok(())
+    }
 }
 
 /// Checks that the numbers of sources and targets are equal, and that the model accepts each of
@@ -258,7 +289,11 @@ pub(crate) fn check_pairs(
 ) -> Result<()> {
     if sources.len() != targets.len() {
         let (sources, others) = (sources.len(), targets.len());
-        return Err(InferError::Count { sources, others, what: "targets" });
+        return Err(InferError::Count {
+            sources,
+            others,
+            what: "targets",
+        });
     }
     let check = |(source, target): (&Vec<u32>, &Vec<u32>)| {
         check_text(model, "source", source).and_then(|()| check_text(model, "target", target))
@@ -282,7 +317,11 @@ fn check_text(model: &dyn StepModel, side: &'static str, ids: &[u32]) -> Result<
 /// # Errors
 /// Returns [`SentenceError::UnknownId`] for the first id that is outside the vocabulary.
 fn check_ids(model: &dyn StepModel, side: &'static str, ids: &[u32]) -> Result<(), SentenceError> {
-    let vocab = if side == "source" { model.source_vocab() } else { model.target_vocab() };
+    let vocab = if side == "source" {
+        model.source_vocab()
+    } else {
+        model.target_vocab()
+    };
     match ids.iter().find(|&&id| id as usize >= vocab) {
         Some(&id) => Err(SentenceError::UnknownId { side, id, vocab }),
         None => Ok(()),

@@ -28,7 +28,10 @@ pub(crate) fn draw(
         return pick(all().map(|(id, &logit)| (id, weight(logit))), point);
     }
     let kept = candidates(logits, sampling, &weight, best);
-    pick(best[..kept].iter().map(|&(logit, id)| (id, weight(logit))), point)
+    pick(
+        best[..kept].iter().map(|&(logit, id)| (id, weight(logit))),
+        point,
+    )
 }
 
 /// Moves the tokens that may be drawn to the front of `best` and returns their number.
@@ -91,7 +94,10 @@ mod tests {
     }
 
     fn near(shares: &[f64], expected: &[f64]) -> bool {
-        shares.iter().zip(expected).all(|(a, b)| (a - b).abs() < 0.015)
+        shares
+            .iter()
+            .zip(expected)
+            .all(|(a, b)| (a - b).abs() < 0.015)
     }
 
     fn logs(probabilities: &[f32]) -> Vec<f32> {
@@ -108,31 +114,52 @@ mod tests {
 
     #[test]
     fn temperature_is_a_power_of_the_probabilities() {
-        let sampling = Sampling { temperature: 0.5, ..Sampling::default() };
+        let sampling = Sampling {
+            temperature: 0.5,
+            ..Sampling::default()
+        };
         let shares = shares(&logs(&[0.1, 0.2, 0.3, 0.4]), &sampling);
-        assert!(near(&shares, &[1.0 / 30.0, 4.0 / 30.0, 9.0 / 30.0, 16.0 / 30.0]), "{shares:?}");
+        assert!(
+            near(&shares, &[1.0 / 30.0, 4.0 / 30.0, 9.0 / 30.0, 16.0 / 30.0]),
+            "{shares:?}"
+        );
     }
 
     #[test]
     fn only_the_top_k_are_drawn() {
-        let sampling = Sampling { top_k: 2, ..Sampling::default() };
+        let sampling = Sampling {
+            top_k: 2,
+            ..Sampling::default()
+        };
         let shares = shares(&logs(&[0.1, 0.2, 0.3, 0.4]), &sampling);
-        assert!(near(&shares, &[0.0, 0.0, 3.0 / 7.0, 4.0 / 7.0]), "{shares:?}");
+        assert!(
+            near(&shares, &[0.0, 0.0, 3.0 / 7.0, 4.0 / 7.0]),
+            "{shares:?}"
+        );
         assert_eq!(shares[..2], [0.0, 0.0]);
     }
 
     #[test]
     fn only_the_nucleus_is_drawn() {
-        let sampling = Sampling { top_p: 0.65, ..Sampling::default() };
+        let sampling = Sampling {
+            top_p: 0.65,
+            ..Sampling::default()
+        };
         let shares = shares(&logs(&[0.1, 0.2, 0.3, 0.4]), &sampling);
-        assert!(near(&shares, &[0.0, 0.0, 3.0 / 7.0, 4.0 / 7.0]), "{shares:?}");
+        assert!(
+            near(&shares, &[0.0, 0.0, 3.0 / 7.0, 4.0 / 7.0]),
+            "{shares:?}"
+        );
         assert_eq!(shares[..2], [0.0, 0.0]);
     }
 
     #[test]
     fn a_nucleus_wider_than_the_guess_is_found() {
         let logits = vec![0.0; 1000];
-        let sampling = Sampling { top_p: 0.5, ..Sampling::default() };
+        let sampling = Sampling {
+            top_p: 0.5,
+            ..Sampling::default()
+        };
         let draws = (0..2000).map(|i| draw(&logits, &sampling, RandomKey::new(i), &mut Vec::new()));
         let highest = draws.map(|id| id.expect("a token")).max().expect("draws");
         assert!((480..500).contains(&highest), "{highest}");
@@ -152,6 +179,12 @@ mod tests {
         let logits = [f32::NEG_INFINITY; 3];
         let draw = |sampling| draw(&logits, &sampling, RandomKey::new(0), &mut Vec::new());
         assert_eq!(draw(Sampling::default()), None);
-        assert_eq!(draw(Sampling { top_k: 2, ..Sampling::default() }), None);
+        assert_eq!(
+            draw(Sampling {
+                top_k: 2,
+                ..Sampling::default()
+            }),
+            None
+        );
     }
 }

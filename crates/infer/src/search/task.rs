@@ -38,7 +38,10 @@ impl<'a> Task<'a> {
         model: &dyn StepModel,
     ) -> Self {
         let special = model.special();
-        let seed = settings.sampling.as_ref().map_or(0, |sampling| sampling.seed);
+        let seed = settings
+            .sampling
+            .as_ref()
+            .map_or(0, |sampling| sampling.seed);
         Self {
             index,
             request,
@@ -52,7 +55,11 @@ impl<'a> Task<'a> {
 
     /// The number of hypotheses with which the search begins: the samples, or one.
     pub fn starts(&self) -> usize {
-        if self.settings.sampling.is_some() { self.settings.n_best } else { 1 }
+        if self.settings.sampling.is_some() {
+            self.settings.n_best
+        } else {
+            1
+        }
     }
 
     /// The logarithm of the sum of the exponentials of `logits`, after `step` tokens.
@@ -62,7 +69,10 @@ impl<'a> Task<'a> {
     pub fn normaliser(&self, logits: &[f32], step: usize) -> Result<f64> {
         let normaliser = log_sum_exp(logits);
         let error = || SentenceError::NotFinite(step).of(self.index + 1);
-        normaliser.is_finite().then_some(normaliser).ok_or_else(error)
+        normaliser
+            .is_finite()
+            .then_some(normaliser)
+            .ok_or_else(error)
     }
 
     /// The token that has to follow the first `step` tokens, with its log-probability, if there is
@@ -70,10 +80,17 @@ impl<'a> Task<'a> {
     pub fn forced(&self, logits: &[f32], normaliser: f64, step: usize) -> Option<(u32, f64)> {
         let eos = self.special.eos;
         if let Some(token) = forced(self.request, step, eos) {
-            let index = self.choices.position(token).expect("a forced token is among the choices");
+            let index = self
+                .choices
+                .position(token)
+                .expect("a forced token is among the choices");
             // Transformers takes forced tokens for certain.
             let is_certain = self.rule() == BeamRule::Transformers;
-            let log_prob = if is_certain { 0.0 } else { f64::from(logits[index]) - normaliser };
+            let log_prob = if is_certain {
+                0.0
+            } else {
+                f64::from(logits[index]) - normaliser
+            };
             return Some((token, log_prob));
         }
         let closes = self.settings.at_limit == AtLimit::Close && step + 1 >= self.limit;
@@ -110,17 +127,30 @@ impl<'a> Task<'a> {
             }
             None => top_k_above(logits, floor, count, best),
         }
-        best.iter_mut().for_each(|(_, position)| *position = self.choices.id(*position));
+        best.iter_mut()
+            .for_each(|(_, position)| *position = self.choices.id(*position));
     }
 
     /// The order of two extensions by their totals, the better first; samples keep their order.
     pub fn order(&self, a: f64, b: f64) -> Ordering {
-        if self.settings.sampling.is_some() { Ordering::Equal } else { b.total_cmp(&a) }
+        if self.settings.sampling.is_some() {
+            Ordering::Equal
+        } else {
+            b.total_cmp(&a)
+        }
     }
 
     /// The rule by which a search closes hypotheses and stops. Sampling uses the rule of GNMT.
     pub fn rule(&self) -> BeamRule {
-        let SearchSettings { beam_rule, sampling, .. } = self.settings;
-        if sampling.is_some() { BeamRule::Gnmt } else { *beam_rule }
+        let SearchSettings {
+            beam_rule,
+            sampling,
+            ..
+        } = self.settings;
+        if sampling.is_some() {
+            BeamRule::Gnmt
+        } else {
+            *beam_rule
+        }
     }
 }

@@ -20,12 +20,21 @@ fn settings_out_of_range_are_refused_by_name() {
     assert_eq!(refused(|s| s.beam_size = 0), "beam_size");
     assert_eq!(refused(|s| s.n_best = 0), "n_best");
     assert_eq!(refused(|s| s.n_best = 5), "n_best");
-    assert_eq!(refused(|s| s.length_penalty = LengthPenalty::Gnmt(-1.0)), "length_penalty.gnmt");
+    assert_eq!(
+        refused(|s| s.length_penalty = LengthPenalty::Gnmt(-1.0)),
+        "length_penalty.gnmt"
+    );
     let power = refused(|s| s.length_penalty = LengthPenalty::Power(f64::NAN));
     assert_eq!(power, "length_penalty.power");
-    assert_eq!(refused(|s| s.max_length_factor = f64::NAN), "max_length_factor");
+    assert_eq!(
+        refused(|s| s.max_length_factor = f64::NAN),
+        "max_length_factor"
+    );
     assert_eq!(refused(|s| s.max_length = Some(0)), "max_length");
-    assert_eq!(refused(|s| (s.min_length, s.max_length) = (6, Some(5))), "min_length");
+    assert_eq!(
+        refused(|s| (s.min_length, s.max_length) = (6, Some(5))),
+        "min_length"
+    );
     assert_eq!(sampling(|s| s.temperature = 0.0), "sampling.temperature");
     assert_eq!(sampling(|s| s.top_p = 0.0), "sampling.top_p");
 }
@@ -33,7 +42,11 @@ fn settings_out_of_range_are_refused_by_name() {
 #[test]
 fn samples_may_outnumber_the_beam() {
     let sampling = Some(Sampling::default());
-    let settings = SearchSettings { n_best: 9, sampling, ..SearchSettings::default() };
+    let settings = SearchSettings {
+        n_best: 9,
+        sampling,
+        ..SearchSettings::default()
+    };
     assert!(settings.validate().is_ok());
     assert_eq!(settings.width(), 9);
 }
@@ -43,9 +56,16 @@ fn the_limit_is_the_smallest_of_three() {
     let settings = SearchSettings::default();
     assert_eq!(settings.limit(10, None), 60);
     assert_eq!(settings.limit(10, Some(32)), 31);
-    let short = SearchSettings { max_length: Some(7), ..settings.clone() };
+    let short = SearchSettings {
+        max_length: Some(7),
+        ..settings.clone()
+    };
     assert_eq!(short.limit(10, Some(32)), 7);
-    let twice = SearchSettings { max_length_factor: 2.5, max_length_extra: 1, ..settings };
+    let twice = SearchSettings {
+        max_length_factor: 2.5,
+        max_length_extra: 1,
+        ..settings
+    };
     assert_eq!(twice.limit(5, None), 13);
 }
 
@@ -57,7 +77,10 @@ fn saved_settings_load_as_they_were() {
         length_penalty: LengthPenalty::Power(1.5),
         beam_rule: BeamRule::Transformers,
         at_limit: AtLimit::Close,
-        sampling: Some(Sampling { top_k: 5, ..Sampling::default() }),
+        sampling: Some(Sampling {
+            top_k: 5,
+            ..Sampling::default()
+        }),
         ..SearchSettings::default()
     };
     settings.save(&path).expect("saves");
@@ -68,8 +91,15 @@ fn saved_settings_load_as_they_were() {
 fn missing_keys_have_defaults_and_unknown_keys_are_errors() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join(GENERATION_FILE);
-    std::fs::write(&path, r#"{"beam_size": 5, "length_penalty": {"gnmt": 1.0}}"#).expect("writes");
-    let expected = SearchSettings { n_best: 1, ..SearchSettings::beam(5, 1.0) };
+    std::fs::write(
+        &path,
+        r#"{"beam_size": 5, "length_penalty": {"gnmt": 1.0}}"#,
+    )
+    .expect("writes");
+    let expected = SearchSettings {
+        n_best: 1,
+        ..SearchSettings::beam(5, 1.0)
+    };
     assert_eq!(load(&path).expect("loads"), expected);
     std::fs::write(&path, r#"{"beem_size": 5}"#).expect("writes");
     let error = load(&path).unwrap_err();

@@ -15,7 +15,11 @@ impl Translator {
     /// the two forms of a source in capitals, and to keep numbers and placeholders.
     pub fn searches(&self, source: &str, options: &TranslateOptions) -> usize {
         let visible = burnformer_text::visible(source);
-        let forms = if options.search.small_letters && is_in_capitals(&visible) { 3 } else { 1 };
+        let forms = if options.search.small_letters && is_in_capitals(&visible) {
+            3
+        } else {
+            1
+        };
         forms + self.searches_for_parts(source, options) + Self::searches_for_texts(options)
     }
 
@@ -36,11 +40,23 @@ impl Translator {
             let text = is_free.then(|| self.source_text(request, 0))?;
             let small = |text: String| {
                 let source = self.tokenizers.source.encode(&text);
-                (index, Request { source, text, ..request.clone() })
+                (
+                    index,
+                    Request {
+                        source,
+                        text,
+                        ..request.clone()
+                    },
+                )
             };
             is_in_capitals(&text).then(|| forms(&text).map(small))
         };
-        requests.par_iter().enumerate().filter_map(small).flatten_iter().collect()
+        requests
+            .par_iter()
+            .enumerate()
+            .filter_map(small)
+            .flatten_iter()
+            .collect()
     }
 }
 
@@ -49,16 +65,24 @@ impl Results<'_> {
     /// those of the original request. If the search fails, nothing changes.
     pub(super) fn try_small_letters(&mut self, small: &[(usize, Request)]) {
         let options = self.options;
-        let small = small.iter().filter(|(index, _)| *index < self.all.len()).cloned();
+        let small = small
+            .iter()
+            .filter(|(index, _)| *index < self.all.len())
+            .cloned();
         let (indices, mut forms): (Vec<usize>, Vec<Request>) = small.unzip();
-        let truncated = TranslateOptions { long_sources: LongSources::Truncate, ..options.clone() };
+        let truncated = TranslateOptions {
+            long_sources: LongSources::Truncate,
+            ..options.clone()
+        };
         self.translator.prepare(&mut forms, &truncated);
         let found = self.again(&forms, &options.search).all;
         for ((index, form), mut found) in indices.into_iter().zip(&forms).zip(found) {
             let [small, given] = [&found[0], &self.all[index][0]];
             let is_loop = repeats(&small.tokens) && !repeats(&form.source);
             if probability(small) > probability(given) && !is_loop {
-                found.iter_mut().for_each(|hypothesis| hypothesis.is_uppercased = true);
+                found
+                    .iter_mut()
+                    .for_each(|hypothesis| hypothesis.is_uppercased = true);
                 self.all[index] = found;
             }
         }
@@ -67,17 +91,29 @@ impl Results<'_> {
 
     /// Gives the uppercased hypotheses the scores of their texts in capitals.
     fn score_uppercased(&mut self) {
-        let Self { translator, requests, options, .. } = *self;
+        let Self {
+            translator,
+            requests,
+            options,
+            ..
+        } = *self;
         let pairs = requests.iter().zip(&mut self.all);
         let uppercased = pairs.flat_map(|(request, found)| {
-            found.iter_mut().map(move |hypothesis| (request, hypothesis))
+            found
+                .iter_mut()
+                .map(move |hypothesis| (request, hypothesis))
         });
-        let uppercased: Vec<_> =
-            uppercased.filter(|(_, hypothesis)| hypothesis.is_uppercased).collect();
-        let sources: Vec<_> =
-            uppercased.iter().map(|(request, _)| request.source.clone()).collect();
-        let texts: Vec<_> =
-            uppercased.iter().map(|(_, hypothesis)| translator.text_of(hypothesis)).collect();
+        let uppercased: Vec<_> = uppercased
+            .filter(|(_, hypothesis)| hypothesis.is_uppercased)
+            .collect();
+        let sources: Vec<_> = uppercased
+            .iter()
+            .map(|(request, _)| request.source.clone())
+            .collect();
+        let texts: Vec<_> = uppercased
+            .iter()
+            .map(|(_, hypothesis)| translator.text_of(hypothesis))
+            .collect();
         let targets = translator.tokenizers.target.encode_batch(&texts);
         let (scores, _) = translator.score_ids_until_error(&sources, &targets, options);
         for ((_, hypothesis), score) in uppercased.into_iter().zip(scores) {
@@ -124,7 +160,9 @@ pub(super) fn is_small(c: char) -> bool {
 pub(super) fn small_in_place(text: &str) -> String {
     let small = |letter: char| {
         let mut small = letter.to_lowercase();
-        let first = small.next().filter(|first| first.len_utf8() == letter.len_utf8());
+        let first = small
+            .next()
+            .filter(|first| first.len_utf8() == letter.len_utf8());
         first.filter(|_| small.next().is_none()).unwrap_or(letter)
     };
     text.chars().map(small).collect()
@@ -178,8 +216,16 @@ mod tests {
             "ငါ {} ကြည့်တယ်",
             "አሁን {} አያለሁ",
         ];
-        let acronyms =
-            ["TV", "NASA", "USB-C", "BMW X5", "HTML CSS", "UNESCO 2024", "A/B", "ÖBB, SBB"];
+        let acronyms = [
+            "TV",
+            "NASA",
+            "USB-C",
+            "BMW X5",
+            "HTML CSS",
+            "UNESCO 2024",
+            "A/B",
+            "ÖBB, SBB",
+        ];
         for (sentence, acronym) in sentences.iter().flat_map(|s| acronyms.map(|a| (s, a))) {
             let text = sentence.replace("{}", acronym);
             assert!(!is_in_capitals(&text), "{text}");

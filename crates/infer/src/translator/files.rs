@@ -20,7 +20,15 @@ const SIDES: [[&str; 3]; 2] = [
 /// Every tokeniser file that a model directory may hold.
 pub const TOKENIZER_FILES: [&str; 7] = {
     let [[json, model, ids], [target_json, target_model, target_ids]] = SIDES;
-    [JOINT, json, target_json, model, target_model, ids, target_ids]
+    [
+        JOINT,
+        json,
+        target_json,
+        model,
+        target_model,
+        ids,
+        target_ids,
+    ]
 };
 
 /// Loads the tokenisers of the model directory `source`: tokenizer.json, or one file for each side,
@@ -34,13 +42,19 @@ pub const TOKENIZER_FILES: [&str; 7] = {
 pub fn load_tokenizers<'a>(source: impl Into<Source<'a>>) -> Result<Tokenizers> {
     let dir = source.into();
     if let Some(bytes) = model_dir::read(dir, JOINT)? {
-        return Ok(Tokenizers::joint(Tokenizer::from_bytes(&dir.join(JOINT), &bytes)?));
+        return Ok(Tokenizers::joint(Tokenizer::from_bytes(
+            &dir.join(JOINT),
+            &bytes,
+        )?));
     }
     let [source, target] = SIDES;
     let (of_source, of_both) = (&source[2..], [target[2], source[2]]);
     let is_sentencepiece =
         |side: &Tokenizer| matches!(side.files(), TokenizerFiles::SentencePiece { .. });
-    match (load_side(dir, source, of_source)?, load_side(dir, target, &of_both)?) {
+    match (
+        load_side(dir, source, of_source)?,
+        load_side(dir, target, &of_both)?,
+    ) {
         (Some(source), Some(target)) => Ok(Tokenizers::separate(source, target)),
         (Some(source), None) if is_sentencepiece(&source) => Ok(Tokenizers::joint(source)),
         _ => Err(TranslatorError::NoTokenizer(dir.dir().into()).into()),
@@ -56,13 +70,17 @@ fn load_side(
     if let Some(bytes) = model_dir::read(dir, json)? {
         return Ok(Some(Tokenizer::from_bytes(&dir.join(json), &bytes)?));
     }
-    let Some(bytes) = model_dir::read(dir, model)? else { return Ok(None) };
+    let Some(bytes) = model_dir::read(dir, model)? else {
+        return Ok(None);
+    };
     let mut vocabulary = None;
     for &name in vocabularies.iter().rev() {
         let ids = model_dir::read(dir, name)?;
         vocabulary = ids.map(|ids| (dir.join(name), ids)).or(vocabulary);
     }
-    let vocabulary = vocabulary.as_ref().map(|(path, ids)| (path.as_path(), ids.clone()));
+    let vocabulary = vocabulary
+        .as_ref()
+        .map(|(path, ids)| (path.as_path(), ids.clone()));
     let tokenizer = Tokenizer::from_sentencepiece(&dir.join(model), bytes, vocabulary)?;
     Ok(Some(tokenizer.without_invisible()))
 }
@@ -90,7 +108,9 @@ pub fn save_text_files(
 /// The name and the content of every file that `tokenizers` consist of.
 fn tokenizer_files(tokenizers: &Tokenizers) -> Vec<(&'static str, Vec<u8>)> {
     let is_joint = tokenizers.is_joint();
-    let sides = [&tokenizers.source, &tokenizers.target].into_iter().zip(SIDES);
+    let sides = [&tokenizers.source, &tokenizers.target]
+        .into_iter()
+        .zip(SIDES);
     let mut files = Vec::new();
     for (tokenizer, [name, spm, ids]) in sides.take(if is_joint { 1 } else { 2 }) {
         match tokenizer.files() {
@@ -119,7 +139,10 @@ fn tokenizer_files(tokenizers: &Tokenizers) -> Vec<(&'static str, Vec<u8>)> {
 pub fn load_settings<'a>(source: impl Into<Source<'a>>) -> Result<SearchSettings> {
     let source = source.into();
     match model_dir::read(source, GENERATION_FILE)? {
-        Some(bytes) => Ok(SearchSettings::from_bytes(&source.join(GENERATION_FILE), &bytes)?),
+        Some(bytes) => Ok(SearchSettings::from_bytes(
+            &source.join(GENERATION_FILE),
+            &bytes,
+        )?),
         None => Ok(SearchSettings::default()),
     }
 }

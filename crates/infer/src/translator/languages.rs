@@ -25,14 +25,19 @@ impl Translator {
             ([Some(source), Some(target)], _) => Some([source, target]),
             (_, pair) => pair.clone(),
         };
-        let mut languages = Languages { codes: known, ..Languages::default() };
+        let mut languages = Languages {
+            codes: known,
+            ..Languages::default()
+        };
         if let Some(code) = chosen("source", source, &of_source.language_codes(), true)? {
             languages.source.extend(of_source.language_token(&code));
         }
         let tags = of_source.target_tags();
         if !tags.is_empty() {
             let tag = chosen("target", target, &tags, false)?;
-            languages.source.extend(tag.and_then(|code| of_source.target_tag(&code)));
+            languages
+                .source
+                .extend(tag.and_then(|code| of_source.target_tag(&code)));
         } else if let Some(code) = chosen("target", target, &of_target.language_codes(), true)? {
             languages.target.extend(of_target.language_token(&code));
         }
@@ -50,7 +55,10 @@ impl Translator {
         let [from, into] = tokenizers.map(|side| !side.language_codes().is_empty());
         let into = into || !self.tokenizers.source.target_tags().is_empty();
         let languages = self.languages(from.then_some(source), into.then_some(target))?;
-        Ok(Languages { codes: Some([source.into(), target.into()]), ..languages })
+        Ok(Languages {
+            codes: Some([source.into(), target.into()]),
+            ..languages
+        })
     }
 }
 
@@ -83,9 +91,10 @@ fn chosen(
             "{code:?} is none of those that the model knows ({}); name one of them",
             listed(known)
         )),
-        Err(found) => {
-            wrong(format!("{code:?} can be each of {}; name one of them", found.join(", ")))
-        }
+        Err(found) => wrong(format!(
+            "{code:?} can be each of {}; name one of them",
+            found.join(", ")
+        )),
     }
 }
 
@@ -94,7 +103,11 @@ fn listed(codes: &[String]) -> String {
     const MOST: usize = 20;
     match codes.get(..MOST) {
         Some(first) if codes.len() > MOST => {
-            format!("{} … and {} more in its vocabulary", first.join(", "), codes.len() - MOST)
+            format!(
+                "{} … and {} more in its vocabulary",
+                first.join(", "),
+                codes.len() - MOST
+            )
         }
         _ => codes.join(", "),
     }

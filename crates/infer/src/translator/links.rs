@@ -23,7 +23,10 @@ impl Translator {
     /// than the model has positions, or more than [`LONGEST_SENTENCE`], since the weights grow with
     /// the product of the lengths, and [`InferError::NoAttention`] for an ensemble.
     pub fn attention(&self, source: &str, target: &str) -> Result<Attention> {
-        let Tokenizers { source: reader, target: writer } = &self.tokenizers;
+        let Tokenizers {
+            source: reader,
+            target: writer,
+        } = &self.tokenizers;
         self.attention_of(&reader.encode(source), &writer.encode(target))
     }
 
@@ -35,10 +38,20 @@ impl Translator {
         let (sources, targets) = ([with_eos(source, eos)], [with_eos(target, eos)]);
         check_pairs(&*self.model, &sources, &targets)?;
         let ([source], [target]) = (sources, targets);
-        let weights = self.model.attention(&source, &target).ok_or(InferError::NoAttention)?;
-        let input: Vec<u32> = [bos].iter().chain(&target[..target.len() - 1]).copied().collect();
+        let weights = self
+            .model
+            .attention(&source, &target)
+            .ok_or(InferError::NoAttention)?;
+        let input: Vec<u32> = [bos]
+            .iter()
+            .chain(&target[..target.len() - 1])
+            .copied()
+            .collect();
         let special = [bos, eos];
-        let Tokenizers { source: reader, target: writer } = &self.tokenizers;
+        let Tokenizers {
+            source: reader,
+            target: writer,
+        } = &self.tokenizers;
         Ok(Attention {
             source: pieces(reader, &source, &special),
             target_input: pieces(writer, &input, &special),
@@ -68,24 +81,35 @@ impl Translator {
     }
 
     fn links_of(&self, source: &str, target: &str) -> Result<Vec<TextLink>> {
-        let most =
-            MOST_LINKED.min(self.model.max_positions().unwrap_or(usize::MAX)).saturating_sub(1);
+        let most = MOST_LINKED
+            .min(self.model.max_positions().unwrap_or(usize::MAX))
+            .saturating_sub(1);
         let (reader, writer) = (&self.tokenizers.source, &self.tokenizers.target);
         let [mut read, mut written] = [reader.encode(source), writer.encode(target)];
-        [&mut read, &mut written].into_iter().for_each(|ids| ids.truncate(most));
+        [&mut read, &mut written]
+            .into_iter()
+            .for_each(|ids| ids.truncate(most));
         let attention = match self.attention_of(&read, &written) {
             Err(InferError::NoAttention) => return Ok(Vec::new()),
             attention => attention?,
         };
-        let Some(heads) = attention.weights.cross.last() else { return Ok(Vec::new()) };
+        let Some(heads) = attention.weights.cross.last() else {
+            return Ok(Vec::new());
+        };
         let weights = HeadWeights::mean(heads);
         let sources = spans(reader, source, most);
         let targets = spans(writer, target, most);
         debug_assert_eq!(targets.len() + 1, attention.target_output.len());
-        let words = attention.source.iter().filter(|piece| piece.word.is_some()).count();
+        let words = attention
+            .source
+            .iter()
+            .filter(|piece| piece.word.is_some())
+            .count();
         // `</s>` of the source does not count. Of equal weights the first wins.
         let link = |(query, target): (usize, Range<usize>)| {
-            let source = sources.get(strongest(&weights.row(query)[..words])?)?.clone();
+            let source = sources
+                .get(strongest(&weights.row(query)[..words])?)?
+                .clone();
             Some(TextLink { source, target })
         };
         Ok((0..weights.queries).zip(targets).filter_map(link).collect())
@@ -148,18 +172,29 @@ mod tests {
     use super::*;
 
     fn tokenizer() -> Tokenizer {
-        let settings = TokenizerSettings { vocab_size: 280, ..TokenizerSettings::default() };
+        let settings = TokenizerSettings {
+            vocab_size: 280,
+            ..TokenizerSettings::default()
+        };
         Tokenizer::train(["der alte Mann und das Meer", "das alte Meer"], &settings).unwrap()
     }
 
     #[test]
     fn spans_cover_every_word_of_a_text_in_order() {
-        for text in ["das alte Meer", "der Mann, der Größe hat 😀!", "a", "  das  Meer "] {
+        for text in [
+            "das alte Meer",
+            "der Mann, der Größe hat 😀!",
+            "a",
+            "  das  Meer ",
+        ] {
             let spans = spans(&tokenizer(), text, MOST_LINKED);
             let covered: String = spans.iter().map(|span| &text[span.clone()]).collect();
             let letters = |text: &str| text.split_whitespace().collect::<String>();
             assert_eq!(letters(&covered), letters(text), "{spans:?}");
-            assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].start), "{spans:?}");
+            assert!(
+                spans.windows(2).all(|pair| pair[0].end <= pair[1].start),
+                "{spans:?}"
+            );
         }
         assert!(spans(&tokenizer(), "", MOST_LINKED).is_empty());
     }
@@ -170,7 +205,10 @@ mod tests {
         let text: String = plain.chars().flat_map(|c| [c, '\u{AD}']).collect();
         let parts = |text: &str| {
             let visible = |span: Range<usize>| text[span].replace('\u{AD}', "").trim().to_owned();
-            spans(&tokenizer(), text, MOST_LINKED).into_iter().map(visible).collect::<Vec<_>>()
+            spans(&tokenizer(), text, MOST_LINKED)
+                .into_iter()
+                .map(visible)
+                .collect::<Vec<_>>()
         };
         assert_eq!(parts(&text), parts(plain));
     }

@@ -63,17 +63,30 @@ impl Translator {
         if others.is_empty() {
             return Ok(first);
         }
-        let Self { model, tokenizers, settings, pair, .. } = first;
+        let Self {
+            model,
+            tokenizers,
+            settings,
+            pair,
+            ..
+        } = first;
         let mut members: Vec<Box<dyn StepModel>> = vec![model];
         for (dir, member) in others.iter().zip(2..) {
             let (model, loaded) = load_model(dir.into(), device, compute)?;
             let hashes = |all: &Tokenizers| [all.source.hash(), all.target.hash()];
             if hashes(&loaded) != hashes(&tokenizers) {
-                return Err(EnsembleError::Differs { member, what: "tokeniser" }.into());
+                return Err(EnsembleError::Differs {
+                    member,
+                    what: "tokeniser",
+                }
+                .into());
             }
             members.push(Box::new(model));
         }
-        Ok(Self { pair, ..Self::new(Box::new(Ensemble::new(members)?), tokenizers, settings)? })
+        Ok(Self {
+            pair,
+            ..Self::new(Box::new(Ensemble::new(members)?), tokenizers, settings)?
+        })
     }
 
     /// Loads a model directory that is a folder or in memory
@@ -95,7 +108,10 @@ impl Translator {
         let source = source.into();
         let (model, tokenizers) = load_model(source, device, compute)?;
         let translator = Self::new(Box::new(model), tokenizers, load_settings(source)?)?;
-        Ok(Self { pair: pair_of(source.dir()), ..translator })
+        Ok(Self {
+            pair: pair_of(source.dir()),
+            ..translator
+        })
     }
 
     /// Creates a translator from any model, the tokenisers with which it was trained, and default
@@ -114,13 +130,26 @@ impl Translator {
         for side in [&tokenizers.source, &tokenizers.target] {
             check_special(model.special(), side)?;
         }
-        Ok(Self { model, tokenizers, settings, pair: None, edges: OnceLock::new() })
+        Ok(Self {
+            model,
+            tokenizers,
+            settings,
+            pair: None,
+            edges: OnceLock::new(),
+        })
     }
 
     /// Returns options with the default search settings of the model.
     pub fn options(&self) -> TranslateOptions {
-        let languages = Languages { codes: self.pair.clone(), ..Languages::default() };
-        TranslateOptions { search: self.settings.clone(), languages, ..TranslateOptions::default() }
+        let languages = Languages {
+            codes: self.pair.clone(),
+            ..Languages::default()
+        };
+        TranslateOptions {
+            search: self.settings.clone(),
+            languages,
+            ..TranslateOptions::default()
+        }
     }
 
     /// The model that gives the probabilities of tokens.
@@ -142,7 +171,11 @@ impl Translator {
             return None;
         }
         let calibration = self.settings.calibration?;
-        Some(if doubts(source, text).is_empty() { calibration.confidence(hypothesis) } else { 0.0 })
+        Some(if doubts(source, text).is_empty() {
+            calibration.confidence(hypothesis)
+        } else {
+            0.0
+        })
     }
 
     /// Checks that `shortlist` was made for the vocabularies of the model.
@@ -150,12 +183,17 @@ impl Translator {
     /// # Errors
     /// Returns a [`ShortlistError`] if it was made for other vocabularies.
     pub fn check_shortlist(&self, shortlist: &Shortlist) -> Result<(), ShortlistError> {
-        shortlist.vocabularies().check(&vocabularies(&self.tokenizers))
+        shortlist
+            .vocabularies()
+            .check(&vocabularies(&self.tokenizers))
     }
 
     /// The length of the longest source that `options` and the model allow, in tokens with `</s>`.
     pub fn longest_source(&self, options: &TranslateOptions) -> usize {
-        options.longest.min(self.model.max_positions().unwrap_or(usize::MAX)).max(1)
+        options
+            .longest
+            .min(self.model.max_positions().unwrap_or(usize::MAX))
+            .max(1)
     }
 
     /// The length of the longest translation of `source` (ids, with or without their `</s>`) that
@@ -184,16 +222,33 @@ fn load_model(
     let (tokenizers, model) = rayon::join(|| load_tokenizers(dir), || model_dir::load(dir, device));
     let (tokenizers, (config, model)) = (tokenizers?, model?);
     let compute = compute.map_or_else(|| model_dir::load_compute_type(dir), Ok)?;
-    Ok((NeuralModel::with_compute(config, model, device, compute), tokenizers))
+    Ok((
+        NeuralModel::with_compute(config, model, device, compute),
+        tokenizers,
+    ))
 }
 
 fn check_sizes(model: &dyn StepModel, tokenizers: &Tokenizers) -> Result<(), TranslatorError> {
     let sides = [
-        ("source", tokenizers.source.vocab_size(), model.source_vocab()),
-        ("target", tokenizers.target.vocab_size(), model.target_vocab()),
+        (
+            "source",
+            tokenizers.source.vocab_size(),
+            model.source_vocab(),
+        ),
+        (
+            "target",
+            tokenizers.target.vocab_size(),
+            model.target_vocab(),
+        ),
     ];
-    let wrong = sides.into_iter().find(|&(_, tokenizer, model)| tokenizer != model);
-    let error = |(side, tokenizer, model)| TranslatorError::Vocabulary { side, tokenizer, model };
+    let wrong = sides
+        .into_iter()
+        .find(|&(_, tokenizer, model)| tokenizer != model);
+    let error = |(side, tokenizer, model)| TranslatorError::Vocabulary {
+        side,
+        tokenizer,
+        model,
+    };
     wrong.map_or(Ok(()), |side| Err(error(side)))
 }
 
@@ -204,7 +259,13 @@ fn check_special(ids: SpecialIds, tokenizer: &Tokenizer) -> Result<(), Translato
         (special::BOS_TOKEN, ids.bos, known.bos.unwrap_or(ids.bos)),
         (special::EOS_TOKEN, ids.eos, known.eos),
     ];
-    let wrong = pairs.into_iter().find(|&(_, model, tokenizer)| model != tokenizer);
-    let error = |(token, model, tokenizer)| TranslatorError::SpecialId { token, model, tokenizer };
+    let wrong = pairs
+        .into_iter()
+        .find(|&(_, model, tokenizer)| model != tokenizer);
+    let error = |(token, model, tokenizer)| TranslatorError::SpecialId {
+        token,
+        model,
+        tokenizer,
+    };
     wrong.map_or(Ok(()), |pair| Err(error(pair)))
 }

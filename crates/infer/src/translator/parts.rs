@@ -30,12 +30,19 @@ impl Results<'_> {
     /// numbers as terms. The second one translates the sentence without the numbers, placeholders
     /// and addresses, which are then put back by attention. If both fail, the hypotheses stay.
     pub(super) fn keep_parts(&mut self) {
-        let Self { translator, requests, options, .. } = *self;
+        let Self {
+            translator,
+            requests,
+            options,
+            ..
+        } = *self;
         if !options.search.keep_parts || options.search.sampling.is_some() {
             return;
         }
         let again = |(index, found): (usize, &Vec<Hypothesis>)| {
-            let request = requests.get(index).filter(|request| !request.cancel.is_cancelled())?;
+            let request = requests
+                .get(index)
+                .filter(|request| !request.cancel.is_cancelled())?;
             Some(Losses {
                 index,
                 ..translator.lost_parts(request, options.languages.source.len(), &found[0])?
@@ -47,7 +54,12 @@ impl Results<'_> {
         };
         let again = self.keep_by(again, with_terms, |_, text| text);
         let gapped = |sentence: &Losses| {
-            let Request { terms, prefix, shortlist, .. } = &requests[sentence.index];
+            let Request {
+                terms,
+                prefix,
+                shortlist,
+                ..
+            } = &requests[sentence.index];
             // Prescribed words have their places in the whole sentence.
             if !terms.phrases.is_empty() || !prefix.is_empty() {
                 return None;
@@ -63,38 +75,71 @@ impl Results<'_> {
             let all = 0..translator.model.target_vocab() as u32;
             let mut shortlist = shortlist.clone();
             if !sentence.signs.is_empty() {
-                shortlist.get_or_insert_with(|| all.collect()).retain(is_free);
+                shortlist
+                    .get_or_insert_with(|| all.collect())
+                    .retain(is_free);
             }
             let terms = Terms::default();
-            Some(Request { terms, source, text, shortlist, ..requests[sentence.index].clone() })
+            Some(Request {
+                terms,
+                source,
+                text,
+                shortlist,
+                ..requests[sentence.index].clone()
+            })
         };
-        self.keep_by(again, gapped, |sentence, text| translator.filled(sentence, &text));
+        self.keep_by(again, gapped, |sentence, text| {
+            translator.filled(sentence, &text)
+        });
     }
 
     /// Rewrites the amounts in all hypotheses in the number format of the target language.
     pub(super) fn write_amounts(&mut self) {
-        let Self { translator, requests, options, .. } = *self;
-        let writing = options.languages.writing().filter(|_| options.search.keep_parts);
-        let Some(writing) = writing.filter(|_| options.search.sampling.is_none()) else { return };
-        self.all.par_iter_mut().zip(requests).for_each(|(found, request)| {
-            let source = translator.source_text(request, options.languages.source.len());
-            let is_whole =
-                |hypothesis: &&mut Hypothesis| hypothesis.finish == FinishReason::EndOfSentence;
-            for hypothesis in found.iter_mut().filter(is_whole) {
-                let is_uppercased = std::mem::take(&mut hypothesis.is_uppercased);
-                let text = translator.text_of(hypothesis);
-                hypothesis.is_uppercased = is_uppercased;
-                let changes = writing.changes(&source, &text);
-                let text = (!changes.is_empty()).then(|| apply_edits(&text, &changes));
-                if let Some(new) = text.and_then(|text| translator.scored(request, &text, options))
-                {
-                    let score = if is_uppercased { hypothesis.score } else { new.score };
-                    let Hypothesis { is_second, .. } = *hypothesis;
-                    *hypothesis = Hypothesis { score, is_second, is_uppercased, ..new };
+        let Self {
+            translator,
+            requests,
+            options,
+            ..
+        } = *self;
+        let writing = options
+            .languages
+            .writing()
+            .filter(|_| options.search.keep_parts);
+        let Some(writing) = writing.filter(|_| options.search.sampling.is_none()) else {
+            return;
+        };
+        self.all
+            .par_iter_mut()
+            .zip(requests)
+            .for_each(|(found, request)| {
+                let source = translator.source_text(request, options.languages.source.len());
+                let is_whole =
+                    |hypothesis: &&mut Hypothesis| hypothesis.finish == FinishReason::EndOfSentence;
+                for hypothesis in found.iter_mut().filter(is_whole) {
+                    let is_uppercased = std::mem::take(&mut hypothesis.is_uppercased);
+                    let text = translator.text_of(hypothesis);
+                    hypothesis.is_uppercased = is_uppercased;
+                    let changes = writing.changes(&source, &text);
+                    let text = (!changes.is_empty()).then(|| apply_edits(&text, &changes));
+                    if let Some(new) =
+                        text.and_then(|text| translator.scored(request, &text, options))
+                    {
+                        let score = if is_uppercased {
+                            hypothesis.score
+                        } else {
+                            new.score
+                        };
+                        let Hypothesis { is_second, .. } = *hypothesis;
+                        *hypothesis = Hypothesis {
+                            score,
+                            is_second,
+                            is_uppercased,
+                            ..new
+                        };
+                    }
                 }
-            }
-            sort(&mut found[1..]);
-        });
+                sort(&mut found[1..]);
+            });
     }
 
     /// Searches for the request that `ask` makes of each of `again`, makes a text of its
@@ -105,14 +150,22 @@ impl Results<'_> {
         ask: impl Fn(&Losses) -> Option<Request> + Sync,
         write: impl Fn(&Losses, String) -> String + Sync,
     ) -> Vec<Losses> {
-        let Self { translator, requests, options, .. } = *self;
+        let Self {
+            translator,
+            requests,
+            options,
+            ..
+        } = *self;
         let (model, settings) = (&*translator.model, &options.search);
         let fits = |request: &Request| check(model, from_ref(request), settings).is_ok();
         let (asked, mut rest): (Vec<_>, Vec<_>) = again
             .into_par_iter()
             .map(|sentence| (ask(&sentence).filter(fits), sentence))
             .partition(|(request, _)| request.is_some());
-        let asks: Vec<Request> = asked.iter().filter_map(|(request, _)| request.clone()).collect();
+        let asks: Vec<Request> = asked
+            .iter()
+            .filter_map(|(request, _)| request.clone())
+            .collect();
         let mut found = self.again(&asks, settings).all;
         translator.copy_unknown(&asks, &mut found);
         let mut found = found.into_iter();
@@ -134,11 +187,15 @@ impl Results<'_> {
                 continue;
             };
             // The best translation is that of a list of one, too.
-            let mut others: Vec<Hypothesis> =
-                kept.flatten().filter(|other| other.score <= best.score).collect();
+            let mut others: Vec<Hypothesis> = kept
+                .flatten()
+                .filter(|other| other.score <= best.score)
+                .collect();
             others.sort_by(|a, b| b.score.total_cmp(&a.score));
             let mut found = [vec![best], others].concat();
-            found.iter_mut().for_each(|hypothesis| hypothesis.is_second = true);
+            found
+                .iter_mut()
+                .for_each(|hypothesis| hypothesis.is_second = true);
             self.all[sentence.index] = found;
         }
         rest.into_iter().map(|(_, sentence)| sentence).collect()
@@ -169,7 +226,13 @@ impl Translator {
         let numbers = missing_placeables(&source, &symbols, &text)?;
         let signs = added_placeholders(&source, &text, &[]).into_iter();
         let signs = signs.filter_map(|(it, _)| text[it].trim_start().chars().next());
-        Some(Losses { index: 0, signs: signs.collect(), source, symbols, numbers })
+        Some(Losses {
+            index: 0,
+            signs: signs.collect(),
+            source,
+            symbols,
+            numbers,
+        })
     }
 
     /// Returns whether the settings `by` ask for a further search after the hypothesis `best` for
@@ -197,20 +260,34 @@ impl Translator {
     ) -> Option<Hypothesis> {
         let tokens = self.tokenizers.target.encode(text);
         let tokens = [&options.languages.target[..], &tokens].concat();
-        let all = self.score_ids(from_ref(&request.source), from_ref(&tokens), options).ok()?;
+        let all = self
+            .score_ids(from_ref(&request.source), from_ref(&tokens), options)
+            .ok()?;
         let score = all.into_iter().next()?;
         let tokens = [tokens, vec![self.model.special().eos]].concat();
         let copies = self.tokenizers.target.unknown_texts(text);
-        let TargetScore { log_probs, score, .. } = score;
-        Some(Hypothesis { tokens, log_probs, score, copies, ..Hypothesis::default() })
+        let TargetScore {
+            log_probs, score, ..
+        } = score;
+        Some(Hypothesis {
+            tokens,
+            log_probs,
+            score,
+            copies,
+            ..Hypothesis::default()
+        })
     }
 
     /// `request` with `wanted` behind its own terms; `None` if nothing is wanted, or it cannot be
     /// written.
     fn with_parts(&self, request: &Request, mut wanted: Vec<Term>) -> Option<Request> {
         wanted.truncate(MOST_PARTS);
-        let Terms { phrases, spans, edges, left_out } =
-            self.terms(&longest(wanted), &request.source).ok()?;
+        let Terms {
+            phrases,
+            spans,
+            edges,
+            left_out,
+        } = self.terms(&longest(wanted), &request.source).ok()?;
         if phrases.is_empty() {
             return None;
         }
@@ -219,7 +296,10 @@ impl Translator {
         terms.phrases.extend(phrases);
         terms.spans.extend(spans);
         (terms.edges, terms.left_out) = (edges, terms.left_out + left_out);
-        Some(Request { terms, ..request.clone() })
+        Some(Request {
+            terms,
+            ..request.clone()
+        })
     }
 }
 
@@ -241,8 +321,13 @@ pub(super) struct Losses {
 impl Losses {
     /// The sentence without its parts.
     fn gapped(&self) -> Cloze<'_> {
-        let known = parts(&self.source).into_iter().filter(|part| part.kind != PartKind::Symbol);
-        let mut all: Vec<_> = known.map(|part| part.range).chain(self.symbols.clone()).collect();
+        let known = parts(&self.source)
+            .into_iter()
+            .filter(|part| part.kind != PartKind::Symbol);
+        let mut all: Vec<_> = known
+            .map(|part| part.range)
+            .chain(self.symbols.clone())
+            .collect();
         all.sort_by_key(|range| range.start);
         Cloze::without(&self.source, all.into_iter())
     }

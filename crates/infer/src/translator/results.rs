@@ -45,17 +45,31 @@ impl Results<'_> {
         requests: &'a [Request],
         settings: &SearchSettings,
     ) -> Results<'a> {
-        let Self { translator, options, .. } = *self;
+        let Self {
+            translator,
+            options,
+            ..
+        } = *self;
         let batching = &options.batching;
         let all = search_counting(&*translator.model, requests, settings, batching, &|_| ());
-        Results { translator, requests, options, all: all.unwrap_or_default() }
+        Results {
+            translator,
+            requests,
+            options,
+            all: all.unwrap_or_default(),
+        }
     }
 
     /// Leaves each text in a list once. Where hypotheses had one text, searches with twice, four
     /// and eight times the beam find others behind the best one, until there are `n_best` texts or
     /// no further hypotheses.
     pub(super) fn make_distinct(&mut self) {
-        let Self { translator, requests, options, .. } = *self;
+        let Self {
+            translator,
+            requests,
+            options,
+            ..
+        } = *self;
         let n_best = options.search.n_best;
         if !may_repeat(&options.search) {
             return;
@@ -98,12 +112,20 @@ impl Results<'_> {
         }
         let is_loop = |&index: &usize| is_loop(&requests[index], &self.all[index][0]);
         let indices: Vec<usize> = (0..requests.len()).filter(is_loop).collect();
-        let again: Vec<Request> = indices.iter().map(|&index| requests[index].clone()).collect();
-        let settings = SearchSettings { no_repeat_ngram: WITHOUT_LOOPS, ..settings.clone() };
+        let again: Vec<Request> = indices
+            .iter()
+            .map(|&index| requests[index].clone())
+            .collect();
+        let settings = SearchSettings {
+            no_repeat_ngram: WITHOUT_LOOPS,
+            ..settings.clone()
+        };
         let found = self.again(&again, &settings).all;
         for (index, mut found) in indices.into_iter().zip(found) {
             if !repeats(&found[0].tokens) {
-                found.iter_mut().for_each(|hypothesis| hypothesis.is_second = true);
+                found
+                    .iter_mut()
+                    .for_each(|hypothesis| hypothesis.is_second = true);
                 self.all[index] = found;
             }
         }
@@ -113,7 +135,11 @@ impl Results<'_> {
 impl Translator {
     /// The searches, as multiples of the first, that fill a list in which texts were repeated.
     pub(super) fn searches_for_texts(options: &TranslateOptions) -> usize {
-        if may_repeat(&options.search) { WIDER.iter().sum() } else { 0 }
+        if may_repeat(&options.search) {
+            WIDER.iter().sum()
+        } else {
+            0
+        }
     }
 
     /// Keeps only the first hypothesis of each text.

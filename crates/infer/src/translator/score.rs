@@ -77,7 +77,11 @@ impl TargetScore {
     fn new(log_probs: Vec<f32>, penalty: LengthPenalty) -> Self {
         let total: f64 = log_probs.iter().map(|&log_prob| f64::from(log_prob)).sum();
         let score = total / penalty.divisor(log_probs.len());
-        Self { log_probs, total, score }
+        Self {
+            log_probs,
+            total,
+            score,
+        }
     }
 
     /// The perplexity: e to the power of −log P per token, `</s>` included. 1 means certainty.
@@ -120,7 +124,10 @@ pub fn force_score(
     let close = |all: &[Vec<u32>]| all.iter().map(|ids| with_eos(ids, eos)).collect::<Vec<_>>();
     let (sources, targets) = (close(sources), close(targets));
     check_pairs(model, &sources, &targets)?;
-    let lengths = sources.iter().zip(&targets).map(|(s, t)| s.len().max(t.len()));
+    let lengths = sources
+        .iter()
+        .zip(&targets)
+        .map(|(s, t)| s.len().max(t.len()));
     let lengths: Vec<usize> = lengths.collect();
     let mut scores = vec![None; sources.len()];
     for batch in batching.group((0..sources.len()).collect(), &lengths) {
@@ -132,7 +139,10 @@ pub fn force_score(
             scores[index] = Some(TargetScore::new(log_probs, penalty));
         }
     }
-    Ok(scores.into_iter().map(|score| score.expect("every place is in a batch")).collect())
+    Ok(scores
+        .into_iter()
+        .map(|score| score.expect("every place is in a batch"))
+        .collect())
 }
 
 fn pick<'a>(all: &'a [Vec<u32>], indices: &[usize]) -> Vec<&'a [u32]> {

@@ -36,12 +36,18 @@ impl Translator {
         let target = &self.tokenizers.target;
         let phrases = |term: &Term| {
             let each = term.targets.iter().map(|text| phrases(target, text));
-            each.collect::<Result<Vec<_>, _>>().map(|phrases| phrases.concat())
+            each.collect::<Result<Vec<_>, _>>()
+                .map(|phrases| phrases.concat())
         };
         let edges = self.edges.get_or_init(|| Arc::new(edges(target)));
         let phrases = wanted.iter().map(phrases).collect::<Result<_, _>>()?;
         let spans = spans(&self.tokenizers.source, source, &wanted);
-        Ok(Terms { phrases, spans, edges: Some(edges.clone()), left_out: all - wanted.len() })
+        Ok(Terms {
+            phrases,
+            spans,
+            edges: Some(edges.clone()),
+            left_out: all - wanted.len(),
+        })
     }
 
     /// Returns the terms that the glossary of `options` prescribes for a translation of `source`,
@@ -69,8 +75,14 @@ impl Translator {
     pub fn check_glossary(&self, glossary: &Glossary) -> Result<(), TermError> {
         let entries: Vec<_> = glossary.entries().collect();
         let checks = entries.par_iter().map(|entry| {
-            let named = |error| TermError { location: Some(entry.location.clone()), ..error };
-            let wanted = Term { source: String::new(), targets: entry.targets.clone() };
+            let named = |error| TermError {
+                location: Some(entry.location.clone()),
+                ..error
+            };
+            let wanted = Term {
+                source: String::new(),
+                targets: entry.targets.clone(),
+            };
             self.terms(&[wanted], &[]).map_err(named)
         });
         let checked: Vec<_> = checks.map(|check| check.map(drop)).collect();
@@ -102,7 +114,10 @@ fn find(text: &str, term: &str) -> Option<usize> {
         let goes_on = in_word(term.chars().next_back()) && in_word(after.chars().next());
         !(goes_on || in_word(before.chars().next_back()) && in_word(term.chars().next()))
     };
-    text.match_indices(term).filter(|_| !term.is_empty()).find(is_whole).map(|(at, _)| at)
+    text.match_indices(term)
+        .filter(|_| !term.is_empty())
+        .find(is_whole)
+        .map(|(at, _)| at)
 }
 
 /// The sequences of tokens that write `text`: after a space or at the beginning, and directly after
@@ -110,12 +125,17 @@ fn find(text: &str, term: &str) -> Option<usize> {
 fn phrases(tokenizer: &Tokenizer, text: &str) -> Result<Vec<Phrase>, TermError> {
     let alone = tokenizer.encode(text);
     let after_word = tokenizer.encode(&format!("{WORD} {text}"));
-    let after_sign = SIGNS.iter().map(|sign| (sign, tokenizer.encode(&format!("{sign}{text}"))));
+    let after_sign = SIGNS
+        .iter()
+        .map(|sign| (sign, tokenizer.encode(&format!("{sign}{text}"))));
     let mut sequences = vec![alone.clone()];
     sequences.extend(without_first(tokenizer, WORD, &after_word));
     sequences.extend(after_sign.filter_map(|(sign, ids)| without_first(tokenizer, sign, &ids)));
     let mut phrases: Vec<Phrase> = Vec::new();
-    for phrase in sequences.into_iter().filter_map(|tokens| phrase(tokenizer, text, tokens)) {
+    for phrase in sequences
+        .into_iter()
+        .filter_map(|tokens| phrase(tokenizer, text, tokens))
+    {
         if !phrases.contains(&phrase) {
             phrases.push(phrase);
         }
@@ -124,7 +144,11 @@ fn phrases(tokenizer: &Tokenizer, text: &str) -> Result<Vec<Phrase>, TermError> 
         true => Ok(phrases),
         false => {
             let written = tokenizer.decode(&alone);
-            Err(TermError { location: None, term: text.into(), written })
+            Err(TermError {
+                location: None,
+                term: text.into(),
+                written,
+            })
         }
     }
 }
@@ -140,7 +164,11 @@ fn phrase(tokenizer: &Tokenizer, text: &str, tokens: Vec<u32>) -> Option<Phrase>
     let (&first, &last) = (tokens.first()?, tokens.last()?);
     let edge = |id: u32, c: Option<char>| {
         let is_byte = text_of(tokenizer, id).contains(char::REPLACEMENT_CHARACTER);
-        if is_byte || c.is_some_and(is_in_word) { Edge::Word } else { Edge::Anywhere }
+        if is_byte || c.is_some_and(is_in_word) {
+            Edge::Word
+        } else {
+            Edge::Anywhere
+        }
     };
     let joined = tokenizer.decode(&[tokenizer.encode(WORD), tokens.clone()].concat());
     let begin = match joined.strip_prefix(WORD)? {
@@ -148,19 +176,30 @@ fn phrase(tokenizer: &Tokenizer, text: &str, tokens: Vec<u32>) -> Option<Phrase>
         rest if rest == text => edge(first, text.chars().next()),
         _ => return None,
     };
-    Some(Phrase { tokens, begin, end: edge(last, text.chars().next_back()) })
+    Some(Phrase {
+        tokens,
+        begin,
+        end: edge(last, text.chars().next_back()),
+    })
 }
 
 /// The tokens that begin and end within words. A byte might, and so might a token without text.
 /// Bytes are decoded together with those beside them, and a wrong one spoils the others.
 fn edges(tokenizer: &Tokenizer) -> WordEdges {
-    let texts: Vec<String> =
-        (0..tokenizer.vocab_size() as u32).map(|id| text_of(tokenizer, id)).collect();
+    let texts: Vec<String> = (0..tokenizer.vocab_size() as u32)
+        .map(|id| text_of(tokenizer, id))
+        .collect();
     let within =
         |c: Option<char>| c.is_none_or(|c| c == char::REPLACEMENT_CHARACTER || is_in_word(c));
     WordEdges {
-        continues: texts.iter().map(|text| within(text.chars().next())).collect(),
-        is_open: texts.iter().map(|text| within(text.chars().next_back())).collect(),
+        continues: texts
+            .iter()
+            .map(|text| within(text.chars().next()))
+            .collect(),
+        is_open: texts
+            .iter()
+            .map(|text| within(text.chars().next_back()))
+            .collect(),
         closing: (0..)
             .zip(&texts)
             .filter(|(_, text)| text.ends_with(ENDS))
@@ -172,7 +211,9 @@ fn edges(tokenizer: &Tokenizer) -> WordEdges {
 /// The text of a token within a sentence; empty for special tokens, U+FFFD for bytes.
 fn text_of(tokenizer: &Tokenizer, id: u32) -> String {
     let token = tokenizer.token(id).unwrap_or_default();
-    let byte = token.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
+    let byte = token
+        .strip_prefix("<0x")
+        .and_then(|rest| rest.strip_suffix('>'));
     match byte.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
         Some(_) => char::REPLACEMENT_CHARACTER.into(),
         None if tokenizer.decode(&[id]).is_empty() && token != "▁" => String::new(),
@@ -187,8 +228,15 @@ mod tests {
     use super::*;
 
     fn tokenizer() -> Tokenizer {
-        let settings = TokenizerSettings { vocab_size: 300, ..TokenizerSettings::default() };
-        let lines = ["the house is small", "the (small) dog sees the houses", "\"house\""];
+        let settings = TokenizerSettings {
+            vocab_size: 300,
+            ..TokenizerSettings::default()
+        };
+        let lines = [
+            "the house is small",
+            "the (small) dog sees the houses",
+            "\"house\"",
+        ];
         Tokenizer::train(lines, &settings).unwrap()
     }
 
@@ -211,7 +259,12 @@ mod tests {
         let tokenizer = tokenizer();
         for text in ["Größe", "猫", "€ 5", "C++"] {
             let found = phrases(&tokenizer, text).unwrap();
-            assert!(found.iter().all(|phrase| tokenizer.decode(&phrase.tokens) == text), "{text}");
+            assert!(
+                found
+                    .iter()
+                    .all(|phrase| tokenizer.decode(&phrase.tokens) == text),
+                "{text}"
+            );
         }
     }
 
@@ -233,7 +286,11 @@ mod tests {
         assert_eq!(of("h"), (true, true));
         assert_eq!(of("▁the"), (false, true));
         assert_eq!(of("▁"), (false, false));
-        assert_eq!(of("<0x2C>"), (true, true), "a byte may be a part of a character");
+        assert_eq!(
+            of("<0x2C>"),
+            (true, true),
+            "a byte may be a part of a character"
+        );
         assert_eq!(of("</s>"), (true, true));
     }
 
@@ -242,15 +299,32 @@ mod tests {
         let tokenizer = tokenizer();
         let source = tokenizer.encode("the houses (small) see \"house\"");
         let span = |text: &str| {
-            let wanted = Term { source: text.into(), targets: Vec::new() };
+            let wanted = Term {
+                source: text.into(),
+                targets: Vec::new(),
+            };
             let span = spans(&tokenizer, &source, &[wanted]).remove(0);
-            tokenizer.decode(&source[span]).replace(['(', ')', '"'], "").trim().to_owned()
+            tokenizer
+                .decode(&source[span])
+                .replace(['(', ')', '"'], "")
+                .trim()
+                .to_owned()
         };
         assert_eq!(span("house"), "house");
         assert_eq!(span("houses"), "houses");
         assert_eq!(span("small"), "small");
         assert_eq!(span("dog"), "");
-        let at = spans(&tokenizer, &source, &[Term { source: "house".into(), ..Term::default() }]);
-        assert!(at[0].start > source.len() / 2, "not that within \"houses\": {at:?}");
+        let at = spans(
+            &tokenizer,
+            &source,
+            &[Term {
+                source: "house".into(),
+                ..Term::default()
+            }],
+        );
+        assert!(
+            at[0].start > source.len() / 2,
+            "not that within \"houses\": {at:?}"
+        );
     }
 }

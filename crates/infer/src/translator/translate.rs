@@ -39,7 +39,11 @@ impl Translator {
         let request = |(source, ids): (&S, Vec<u32>)| {
             let source = source.as_ref();
             let terms = self.terms_for(source, &ids, options)?;
-            Ok(Request { terms, text: source.into(), ..Request::new(ids) })
+            Ok(Request {
+                terms,
+                text: source.into(),
+                ..Request::new(ids)
+            })
         };
         let ids = self.tokenizers.source.encode_batch(sources);
         sources.par_iter().zip(ids).map(request).collect()
@@ -72,7 +76,9 @@ impl Translator {
         options: &TranslateOptions,
     ) -> Result<Vec<Translation>> {
         let found = self.translate_ids(requests, options)?.into_iter();
-        Ok(found.map(|hypotheses| Translation::new(self.alternatives(hypotheses))).collect())
+        Ok(found
+            .map(|hypotheses| Translation::new(self.alternatives(hypotheses)))
+            .collect())
     }
 
     /// Translates sentences that are given as ids (with or without their `</s>`) to ids.
@@ -104,7 +110,9 @@ impl Translator {
         Self::remember(&mut requests, options);
         let small = self.in_small_letters(&requests, options);
         self.prepare(&mut requests, options);
-        until_error(requests.len(), |count| self.search(&requests[..count], &small, options, done))
+        until_error(requests.len(), |count| {
+            self.search(&requests[..count], &small, options, done)
+        })
     }
 
     /// Returns the text of a hypothesis, on one line.
@@ -112,13 +120,23 @@ impl Translator {
         if let Some(text) = &hypothesis.memory {
             return one_line(text);
         }
-        let text = self.tokenizers.target.decode_copying(&hypothesis.tokens, &hypothesis.copies);
-        if hypothesis.is_uppercased { one_line(&text).to_uppercase() } else { one_line(&text) }
+        let text = self
+            .tokenizers
+            .target
+            .decode_copying(&hypothesis.tokens, &hypothesis.copies);
+        if hypothesis.is_uppercased {
+            one_line(&text).to_uppercase()
+        } else {
+            one_line(&text)
+        }
     }
 
     /// Returns `hypotheses` together with their texts.
     pub fn alternatives(&self, hypotheses: Vec<Hypothesis>) -> Vec<Alternative> {
-        let text = |hypothesis| Alternative { text: self.text_of(&hypothesis), hypothesis };
+        let text = |hypothesis| Alternative {
+            text: self.text_of(&hypothesis),
+            hypothesis,
+        };
         hypotheses.into_iter().map(text).collect()
     }
 
@@ -126,24 +144,41 @@ impl Translator {
     /// are likely for it.
     pub(super) fn prepare(&self, requests: &mut [Request], options: &TranslateOptions) {
         let eos = self.model.special().eos;
-        requests.iter_mut().for_each(|request| options.languages.add_to(request, eos));
+        requests
+            .iter_mut()
+            .for_each(|request| options.languages.add_to(request, eos));
         self.truncate_sources(requests, options);
         if let Some(shortlist) = &options.shortlist {
-            requests.par_iter_mut().for_each(|Request { source, shortlist: tokens, .. }| {
-                tokens.get_or_insert_with(|| shortlist.tokens_for(source));
-            });
+            requests.par_iter_mut().for_each(
+                |Request {
+                     source,
+                     shortlist: tokens,
+                     ..
+                 }| {
+                    tokens.get_or_insert_with(|| shortlist.tokens_for(source));
+                },
+            );
         }
     }
 
     /// Answers the `requests` that the memory of `options` has, without a source to search for.
     fn remember(requests: &mut [Request], options: &TranslateOptions) {
-        let Some(memory) = &options.memory else { return };
-        requests.par_iter_mut().filter(|request| request.prefix.is_empty()).for_each(|request| {
-            if let Some(text) = memory.translation(&request.text) {
-                let cancel = request.cancel.clone();
-                *request = Request { memory: Some(text.into()), cancel, ..Request::default() };
-            }
-        });
+        let Some(memory) = &options.memory else {
+            return;
+        };
+        requests
+            .par_iter_mut()
+            .filter(|request| request.prefix.is_empty())
+            .for_each(|request| {
+                if let Some(text) = memory.translation(&request.text) {
+                    let cancel = request.cancel.clone();
+                    *request = Request {
+                        memory: Some(text.into()),
+                        cancel,
+                        ..Request::default()
+                    };
+                }
+            });
     }
 
     /// Cuts each source to the length that is allowed, with `</s>`, if `options` say so.
@@ -168,9 +203,19 @@ impl Translator {
         done: &(dyn Fn(usize) + Sync),
     ) -> Result<Vec<Vec<Hypothesis>>> {
         self.check_lengths(requests, options)?;
-        let all =
-            search_counting(&*self.model, requests, &options.search, &options.batching, done)?;
-        let mut found = Results { translator: self, requests, options, all };
+        let all = search_counting(
+            &*self.model,
+            requests,
+            &options.search,
+            &options.batching,
+            done,
+        )?;
+        let mut found = Results {
+            translator: self,
+            requests,
+            options,
+            all,
+        };
         // Each step may replace hypotheses of the one before: a search is repeated before its
         // unknown tokens are copied, parts are compared in texts with those copies, and amounts are
         // rewritten in texts that have all of their parts. Equal texts are removed last.
@@ -183,7 +228,11 @@ impl Translator {
         for (Request { memory, .. }, found) in requests.iter().zip(&mut found.all) {
             if let Some(text) = memory {
                 let (memory, finish) = (Some(text.clone()), FinishReason::Memory);
-                *found = vec![Hypothesis { memory, finish, ..Hypothesis::default() }];
+                *found = vec![Hypothesis {
+                    memory,
+                    finish,
+                    ..Hypothesis::default()
+                }];
             }
         }
         Ok(found.all)
@@ -191,7 +240,12 @@ impl Translator {
 
     fn check_lengths(&self, requests: &[Request], options: &TranslateOptions) -> Result<()> {
         let (limit, eos) = (self.longest_source(options), self.model.special().eos);
-        check_lengths("source", requests.iter().map(|request| &request.source), eos, limit)
+        check_lengths(
+            "source",
+            requests.iter().map(|request| &request.source),
+            eos,
+            limit,
+        )
     }
 }
 
@@ -233,7 +287,10 @@ mod tests {
         };
         let (done, failure) = until_error(10, work);
         assert_eq!(done, [0, 1, 2]);
-        assert!(matches!(failure, Some(InferError::Sentence { sentence: 4, .. })));
+        assert!(matches!(
+            failure,
+            Some(InferError::Sentence { sentence: 4, .. })
+        ));
         let (done, failure) = until_error(3, work);
         assert_eq!((done.len(), failure.is_none()), (3, true));
         let other = || InferError::NoAttention;

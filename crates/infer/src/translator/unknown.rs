@@ -11,13 +11,19 @@ impl Translator {
         let reader = &self.tokenizers.source;
         let is_told =
             request.source.contains(&reader.special_ids().unk) && !request.text.is_empty();
-        if is_told { reader.unknown_texts(&request.text) } else { Vec::new() }
+        if is_told {
+            reader.unknown_texts(&request.text)
+        } else {
+            Vec::new()
+        }
     }
 
     /// The text that the ids of the source of `request` say, without its first `skipped` ones.
     pub(super) fn source_text(&self, request: &Request, skipped: usize) -> String {
         let ids = request.source.get(skipped..).unwrap_or_default();
-        self.tokenizers.source.decode_copying(ids, &self.unknown_texts(request))
+        self.tokenizers
+            .source
+            .decode_copying(ids, &self.unknown_texts(request))
     }
 
     /// Gives the unknown tokens of `all`, the translations of `requests`, the texts that they stand
@@ -29,7 +35,9 @@ impl Translator {
     pub(super) fn copy_unknown(&self, requests: &[Request], all: &mut [Vec<Hypothesis>]) {
         let unk = self.tokenizers.target.special_ids().unk;
         for (request, found) in requests.iter().zip(all) {
-            for hypothesis in found.iter_mut().filter(|hypothesis| hypothesis.tokens.contains(&unk))
+            for hypothesis in found
+                .iter_mut()
+                .filter(|hypothesis| hypothesis.tokens.contains(&unk))
             {
                 hypothesis.copies = self.copies(request, &hypothesis.tokens, unk);
             }
@@ -51,9 +59,15 @@ impl Translator {
                 }
                 None => texts.len().checked_sub(1).map(|last| count.min(last)),
             };
-            index.map(|index| texts[index].1.clone()).unwrap_or_default()
+            index
+                .map(|index| texts[index].1.clone())
+                .unwrap_or_default()
         };
-        (0..tokens.len()).filter(|&query| tokens[query] == unk).enumerate().map(copy).collect()
+        (0..tokens.len())
+            .filter(|&query| tokens[query] == unk)
+            .enumerate()
+            .map(copy)
+            .collect()
     }
 
     /// The positions of `source`, the ids of `request`, that can be copied, with their texts.
@@ -69,7 +83,12 @@ impl Translator {
         let text = reader.decode(known);
         let words: Vec<&str> = text.split_whitespace().collect();
         let word = |(key, word): (usize, usize)| Some((key, (*words.get(word)?).to_owned()));
-        reader.words_of(known).into_iter().enumerate().filter_map(word).collect()
+        reader
+            .words_of(known)
+            .into_iter()
+            .enumerate()
+            .filter_map(word)
+            .collect()
     }
 }
 

@@ -18,17 +18,30 @@ fn translator(seed: u64) -> Translator {
 
 fn options(translator: &Translator, pairs: &[(&str, &str)], max: usize) -> TranslateOptions {
     let glossary = Glossary::from_pairs(pairs.iter().copied()).unwrap();
-    let search = SearchSettings { max_length: Some(max), ..translator.options().search };
-    TranslateOptions { search, glossary: Some(Arc::new(glossary)), ..translator.options() }
+    let search = SearchSettings {
+        max_length: Some(max),
+        ..translator.options().search
+    };
+    TranslateOptions {
+        search,
+        glossary: Some(Arc::new(glossary)),
+        ..translator.options()
+    }
 }
 
 /// Returns whether `text` has `term` with no letter or digit beside it.
 fn has(text: &str, term: &str) -> bool {
     text.match_indices(term).any(|(at, _)| {
-        let outer = [text[..at].chars().next_back(), text[at + term.len()..].chars().next()];
+        let outer = [
+            text[..at].chars().next_back(),
+            text[at + term.len()..].chars().next(),
+        ];
         let inner = [term.chars().next(), term.chars().next_back()];
         let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        outer.into_iter().zip(inner).all(|(outer, inner)| !(word(outer) && word(inner)))
+        outer
+            .into_iter()
+            .zip(inner)
+            .all(|(outer, inner)| !(word(outer) && word(inner)))
     })
 }
 
@@ -40,26 +53,45 @@ fn every_translation_has_the_terms_of_its_source() {
         ("dog", "Hund (dt.)"),
         ("the dog", "der Hund"),
     ];
-    let sources = ["the house is small", "a dog", "the dog sees the houses", "nothing of that"];
-    let expected: [&[&[&str]]; 4] =
-        [&[&["Haus", "Häuser"], &["kleine"]], &[&["Hund (dt.)"]], &[&["der Hund"]], &[]];
+    let sources = [
+        "the house is small",
+        "a dog",
+        "the dog sees the houses",
+        "nothing of that",
+    ];
+    let expected: [&[&[&str]]; 4] = [
+        &[&["Haus", "Häuser"], &["kleine"]],
+        &[&["Hund (dt.)"]],
+        &[&["der Hund"]],
+        &[],
+    ];
     for seed in 0..6 {
         let translator = translator(seed);
         for (beam, max) in [(1, 3), (1, 20), (4, 3), (4, 20)] {
             let mut options = options(&translator, &pairs, max);
-            options.search = SearchSettings { beam_size: beam, n_best: beam, ..options.search };
+            options.search = SearchSettings {
+                beam_size: beam,
+                n_best: beam,
+                ..options.search
+            };
             let found = translator.translate(&sources, &options).unwrap();
             for (translation, terms) in found.iter().zip(expected) {
                 for alternative in &translation.n_best {
                     for any in terms {
                         let text = &alternative.text;
-                        assert!(any.iter().any(|term| has(text, term)), "{seed} {any:?} {text:?}");
+                        assert!(
+                            any.iter().any(|term| has(text, term)),
+                            "{seed} {any:?} {text:?}"
+                        );
                     }
                 }
             }
             options.glossary = None;
             let free = translator.translate(&sources, &options).unwrap();
-            assert_eq!(free[3], found[3], "a sentence without terms is translated as ever");
+            assert_eq!(
+                free[3], found[3],
+                "a sentence without terms is translated as ever"
+            );
         }
     }
 }
@@ -72,7 +104,11 @@ fn a_term_may_stand_in_the_prefix() {
     for translation in translate_with_prefixes(&translator, &["the house"; 2], &prefixes, &options)
     {
         assert!(has(&translation.text, "Haus"), "{}", translation.text);
-        assert!(translation.text.starts_with("Das Haus"), "{}", translation.text);
+        assert!(
+            translation.text.starts_with("Das Haus"),
+            "{}",
+            translation.text
+        );
     }
 }
 
@@ -90,9 +126,14 @@ fn an_ensemble_takes_glossaries() {
 fn each_line_has_its_own_terms_and_an_empty_one_has_none() {
     let translator = translator(3);
     let options = options(&translator, &[("house", "Haus")], 10);
-    let found = translator.translate(&["the house", "", "a house"], &options).unwrap();
+    let found = translator
+        .translate(&["the house", "", "a house"], &options)
+        .unwrap();
     let texts: Vec<&str> = found.iter().map(|translation| &*translation.text).collect();
-    assert!(has(texts[0], "Haus") && texts[1].is_empty() && has(texts[2], "Haus"), "{texts:?}");
+    assert!(
+        has(texts[0], "Haus") && texts[1].is_empty() && has(texts[2], "Haus"),
+        "{texts:?}"
+    );
 }
 
 #[test]
@@ -100,9 +141,17 @@ fn impossible_requests_are_refused() {
     let translator = translator(1);
     let mut sampled = options(&translator, &[("house", "Haus")], 10);
     sampled.search.sampling = Some(Sampling::default());
-    let error = translator.translate(&["a dog", "the house"], &sampled).unwrap_err();
+    let error = translator
+        .translate(&["a dog", "the house"], &sampled)
+        .unwrap_err();
     assert!(
-        matches!(error, InferError::Sentence { sentence: 2, error: SentenceError::Terms(_) }),
+        matches!(
+            error,
+            InferError::Sentence {
+                sentence: 2,
+                error: SentenceError::Terms(_)
+            }
+        ),
         "{error}"
     );
     let glossary = Glossary::parse("t.tsv".as_ref(), b"dog\tHund\nhouse\tHa\x01us").unwrap();
@@ -148,12 +197,17 @@ proptest! {
 fn more_terms_than_can_be_asked_for_keep_the_longest() {
     let translator = translator(1);
     let wanted: Vec<Term> = (0..70)
-        .map(|number| Term { source: "x".repeat(1 + number), targets: vec!["Haus".into()] })
+        .map(|number| Term {
+            source: "x".repeat(1 + number),
+            targets: vec!["Haus".into()],
+        })
         .collect();
     let terms = translator.terms(&wanted, &[]).unwrap();
     assert_eq!((terms.phrases.len(), terms.left_out), (64, 6));
     let mut request = Request::new(translator.tokenizers().source.encode("the house"));
     request.terms = terms;
-    let found = translator.translate_requests(vec![request], &translator.options()).unwrap();
+    let found = translator
+        .translate_requests(vec![request], &translator.options())
+        .unwrap();
     assert!(has(&found[0].text, "Haus"), "{}", found[0].text);
 }

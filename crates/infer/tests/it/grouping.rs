@@ -9,15 +9,29 @@ use burnformer_infer::{
 };
 use proptest::prelude::*;
 
-static MODELS: LazyLock<Vec<NeuralModel>> =
-    LazyLock::new(|| NAMES.iter().map(|name| Reference::load(name).model()).collect());
+static MODELS: LazyLock<Vec<NeuralModel>> = LazyLock::new(|| {
+    NAMES
+        .iter()
+        .map(|name| Reference::load(name).model())
+        .collect()
+});
 
 fn searches() -> Vec<SearchSettings> {
-    let sampling = Sampling { seed: 5, top_k: 7, ..Sampling::default() };
-    let sampled =
-        SearchSettings { n_best: 2, sampling: Some(sampling), ..SearchSettings::default() };
+    let sampling = Sampling {
+        seed: 5,
+        top_k: 7,
+        ..Sampling::default()
+    };
+    let sampled = SearchSettings {
+        n_best: 2,
+        sampling: Some(sampling),
+        ..SearchSettings::default()
+    };
     // Only the best of a beam is compared: the order of its equals may depend on the last bit.
-    let beam = SearchSettings { n_best: 1, ..SearchSettings::beam(4, 0.6) };
+    let beam = SearchSettings {
+        n_best: 1,
+        ..SearchSettings::beam(4, 0.6)
+    };
     vec![SearchSettings::greedy(), beam, sampled]
 }
 
@@ -29,7 +43,10 @@ fn sentences() -> impl Strategy<Value = Vec<Vec<u32>>> {
 /// An order of the sentences, cut into groups, each with its own batching.
 fn groups() -> impl Strategy<Value = (Vec<usize>, Vec<(usize, usize, usize)>)> {
     let order = Just((0..12).collect::<Vec<usize>>()).prop_shuffle();
-    (order, prop::collection::vec((1..7usize, 1..9usize, 1..60usize), 1..6))
+    (
+        order,
+        prop::collection::vec((1..7usize, 1..9usize, 1..60usize), 1..6),
+    )
 }
 
 fn translate(
@@ -38,7 +55,10 @@ fn translate(
     settings: &SearchSettings,
     batching: Batching,
 ) -> Vec<Vec<Hypothesis>> {
-    let requests: Vec<Request> = sentences.iter().map(|ids| Request::new(ids.to_vec())).collect();
+    let requests: Vec<Request> = sentences
+        .iter()
+        .map(|ids| Request::new(ids.to_vec()))
+        .collect();
     search(model, &requests, settings, &batching).unwrap()
 }
 
@@ -54,7 +74,9 @@ fn agree(actual: &[Hypothesis], expected: &[Hypothesis]) -> bool {
         actual.tokens == expected.tokens
             && actual.finish == expected.finish
             && near(actual.score, expected.score)
-            && log_probs.into_iter().all(|(&a, &b)| near(a.into(), b.into()))
+            && log_probs
+                .into_iter()
+                .all(|(&a, &b)| near(a.into(), b.into()))
     };
     actual.len() == expected.len() && actual.iter().zip(expected).all(same)
 }

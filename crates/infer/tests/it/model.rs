@@ -27,7 +27,11 @@ fn cached_steps_give_the_logits_of_the_whole_pass() {
         let mut decoding = wrapped.start(&[&source]);
         for (&token, expected) in input.iter().zip(whole.chunks_exact(vocab)) {
             let actual = decoding.step(&[token]);
-            let worst = actual.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            let worst = actual
+                .iter()
+                .zip(expected)
+                .map(|(a, b)| (a - b).abs())
+                .fold(0.0, f32::max);
             assert!(worst < 1e-5, "{} {worst}", reference.name);
         }
     }
@@ -48,31 +52,61 @@ fn continue_reordered(model: &NeuralModel) {
     together.step(&[5, 6, 7, 8]);
     together.reorder(&[1, 0, 2, 3], None);
     let logits = together.step(&[9, 10, 11, 12]);
-    let rows = [(0, [1, 6, 9]), (0, [1, 5, 10]), (2, [1, 7, 11]), (2, [1, 8, 12])];
+    let rows = [
+        (0, [1, 6, 9]),
+        (0, [1, 5, 10]),
+        (2, [1, 7, 11]),
+        (2, [1, 8, 12]),
+    ];
     for ((source, tokens), actual) in rows.into_iter().zip(logits.chunks_exact(24)) {
         let mut alone = model.start(&[sources[source]]);
         let [_, _, expected] = tokens.map(|token| alone.step(&[token]));
-        let worst = actual.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        let worst = actual
+            .iter()
+            .zip(&expected)
+            .map(|(a, b)| (a - b).abs())
+            .fold(0.0, f32::max);
         assert!(worst < 1e-5, "{worst}");
     }
 }
 
 /// Sources of 0 to 12 tokens.
 fn requests() -> Vec<Request> {
-    let source = |i: u32| (0..i * 5 % 13).map(|j| 3 + (i * 7 + j * (i + 3)) % 21).collect();
+    let source = |i: u32| {
+        (0..i * 5 % 13)
+            .map(|j| 3 + (i * 7 + j * (i + 3)) % 21)
+            .collect()
+    };
     (0..24).map(|i| Request::new(source(i))).collect()
 }
 
 #[test]
 fn neighbours_order_and_batch_size_change_no_translation() {
-    let sampling = Some(Sampling { top_p: 0.9, ..Sampling::default() });
-    let sample = SearchSettings { sampling, n_best: 2, ..SearchSettings::default() };
-    for (reference, compute) in NAMES.iter().flat_map(|name| ComputeType::ALL.map(|c| (name, c))) {
+    let sampling = Some(Sampling {
+        top_p: 0.9,
+        ..Sampling::default()
+    });
+    let sample = SearchSettings {
+        sampling,
+        n_best: 2,
+        ..SearchSettings::default()
+    };
+    for (reference, compute) in NAMES
+        .iter()
+        .flat_map(|name| ComputeType::ALL.map(|c| (name, c)))
+    {
         let reference = Reference::load(reference);
         let model = reference.model_in(compute);
-        for settings in [SearchSettings::greedy(), SearchSettings::beam(4, 0.6), sample.clone()] {
+        for settings in [
+            SearchSettings::greedy(),
+            SearchSettings::beam(4, 0.6),
+            sample.clone(),
+        ] {
             let run = |requests: &[Request], max_sentences, max_tokens| {
-                let batching = Batching { max_sentences, max_tokens };
+                let batching = Batching {
+                    max_sentences,
+                    max_tokens,
+                };
                 search(&model, requests, &settings, &batching).unwrap()
             };
             let expected = run(&requests(), 1, 1);
@@ -109,7 +143,11 @@ fn an_ensemble_of_different_models_searches_and_forces_alike() {
     let found = search(&ensemble, &requests, &settings, &Batching::default()).unwrap();
     let sources: Vec<&[u32]> = requests.iter().map(|r| &r.source[..]).collect();
     let targets: Vec<&[u32]> = found.iter().map(|h| &h[0].tokens[..]).collect();
-    for (forced, found) in ensemble.target_log_probs(&sources, &targets).iter().zip(&found) {
+    for (forced, found) in ensemble
+        .target_log_probs(&sources, &targets)
+        .iter()
+        .zip(&found)
+    {
         let pairs = forced.iter().zip(&found[0].log_probs);
         assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-4));
     }
@@ -130,12 +168,17 @@ fn a_model_in_fewer_bits_gives_nearly_the_log_probabilities_of_float32() {
         let targets: Vec<&[u32]> = found.iter().map(|h| &h[0].tokens[..]).collect();
         let exact = model.target_log_probs(&sources, &targets);
         for (compute, bound) in [(ComputeType::Int8, 0.3), (ComputeType::BFloat16, 0.1)] {
-            let rounded = reference.model_in(compute).target_log_probs(&sources, &targets);
+            let rounded = reference
+                .model_in(compute)
+                .target_log_probs(&sources, &targets);
             let differences = exact.iter().flatten().zip(rounded.iter().flatten());
             let worst = differences.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
             let name = reference.name;
             assert!(worst < bound, "{name} {compute:?} {worst}");
-            assert!(worst > 0.0 || name == "rnn", "{name} {compute:?} computed in float32");
+            assert!(
+                worst > 0.0 || name == "rnn",
+                "{name} {compute:?} computed in float32"
+            );
         }
     }
 }

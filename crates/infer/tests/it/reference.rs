@@ -6,14 +6,21 @@ use burnformer_infer::{
 };
 use serde_json::Value;
 
-const SEARCHES: [(&str, usize, f64); 3] =
-    [("beam1_alpha0.0", 1, 0.0), ("beam4_alpha0.6", 4, 0.6), ("beam5_alpha1.0", 5, 1.0)];
+const SEARCHES: [(&str, usize, f64); 3] = [
+    ("beam1_alpha0.0", 1, 0.0),
+    ("beam4_alpha0.6", 4, 0.6),
+    ("beam5_alpha1.0", 5, 1.0),
+];
 
 fn assert_same(name: &str, key: &str, actual: &[Hypothesis], expected: &Value) {
     let expected = expected.as_array().unwrap();
     assert_eq!(actual.len(), expected.len(), "{name} {key}");
     for (index, (actual, expected)) in actual.iter().zip(expected).enumerate() {
-        assert_eq!(actual.tokens, ids(&expected["tokens"]), "{name} {key} {index}");
+        assert_eq!(
+            actual.tokens,
+            ids(&expected["tokens"]),
+            "{name} {key} {index}"
+        );
         let score = expected["score"].as_f64().unwrap();
         assert!(
             (actual.score - score).abs() < 1e-3,
@@ -44,7 +51,10 @@ fn searches_batched_together_are_the_references() {
 
 #[test]
 fn searches_one_by_one_are_the_references() {
-    compare(Batching { max_sentences: 1, max_tokens: 1 });
+    compare(Batching {
+        max_sentences: 1,
+        max_tokens: 1,
+    });
 }
 
 #[test]
@@ -72,10 +82,18 @@ fn forcing_a_found_translation_gives_its_log_probabilities() {
         let found = search(&model, &requests, &settings, &Batching::default()).unwrap();
         let sources: Vec<&[u32]> = requests.iter().map(|r| &r.source[..]).collect();
         let targets: Vec<&[u32]> = found.iter().map(|h| &h[0].tokens[..]).collect();
-        for (forced, found) in model.target_log_probs(&sources, &targets).iter().zip(&found) {
+        for (forced, found) in model
+            .target_log_probs(&sources, &targets)
+            .iter()
+            .zip(&found)
+        {
             assert_eq!(forced.len(), found[0].log_probs.len());
             let pairs = forced.iter().zip(&found[0].log_probs);
-            assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-4), "{}", reference.name);
+            assert!(
+                pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-4),
+                "{}",
+                reference.name
+            );
             let total: f64 = forced.iter().map(|&p| f64::from(p)).sum();
             let score = total / length_penalty(forced.len(), 0.6);
             assert!((score - found[0].score).abs() < 1e-4, "{}", reference.name);

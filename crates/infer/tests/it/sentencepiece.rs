@@ -23,22 +23,36 @@ fn tokenizer(vocabulary: &str) -> Tokenizer {
 
 /// A decoder that starts from padding, as Marian models do.
 fn config() -> TransformerConfig {
-    let tiny = TransformerConfig { d_ff: 32, ..TransformerConfig::tiny(11).with_width(16, 2) };
-    TransformerConfig { sharing: EmbeddingSharing::All, pad: 10, bos: 10, eos: 0, ..tiny }
+    let tiny = TransformerConfig {
+        d_ff: 32,
+        ..TransformerConfig::tiny(11).with_width(16, 2)
+    };
+    TransformerConfig {
+        sharing: EmbeddingSharing::All,
+        pad: 10,
+        bos: 10,
+        eos: 0,
+        ..tiny
+    }
 }
 
 fn saved(tokenizers: &Tokenizers, config: &TransformerConfig) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let model = config.init(1, &Device::default()).unwrap();
     model_dir::save(dir.path(), config, &model).unwrap();
-    let settings = SearchSettings { max_length: Some(8), ..SearchSettings::beam(2, 1.0) };
+    let settings = SearchSettings {
+        max_length: Some(8),
+        ..SearchSettings::beam(2, 1.0)
+    };
     save_text_files(dir.path(), tokenizers, &settings).unwrap();
     model_dir::seal(dir.path()).unwrap();
     dir
 }
 
 fn names(dir: &tempfile::TempDir) -> Vec<String> {
-    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name());
+    let entries = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
     let mut names: Vec<String> = entries.map(|name| name.into_string().unwrap()).collect();
     names.retain(|name| name.ends_with(".spm") || name.contains("vocab") || name.contains("token"));
     names.sort();
@@ -52,8 +66,9 @@ fn a_directory_with_a_model_for_each_side_and_one_vocabulary_translates() {
     assert_eq!(names(&dir), ["source.spm", "target.spm", "vocab.json"]);
     let translator = Translator::load(&dir, &Device::default()).unwrap();
     assert_eq!(translator.tokenizers().source.hash(), both.source.hash());
-    let found =
-        translator.translate(&["the house", "small houses"], &translator.options()).unwrap();
+    let found = translator
+        .translate(&["the house", "small houses"], &translator.options())
+        .unwrap();
     for translation in found {
         assert!(translation.tokens.len() <= 8 && !translation.tokens.contains(&10));
         assert_eq!(translation.text, both.target.decode(&translation.tokens));
@@ -64,8 +79,22 @@ fn a_directory_with_a_model_for_each_side_and_one_vocabulary_translates() {
 fn each_side_may_have_a_vocabulary_of_its_own() {
     let other = VOCABULARY.replace("▁maison", "▁chat");
     let both = Tokenizers::separate(tokenizer(VOCABULARY), tokenizer(&other));
-    let dir = saved(&both, &TransformerConfig { sharing: EmbeddingSharing::None, ..config() });
-    assert_eq!(names(&dir), ["source.spm", "target.spm", "target_vocab.json", "vocab.json"]);
+    let dir = saved(
+        &both,
+        &TransformerConfig {
+            sharing: EmbeddingSharing::None,
+            ..config()
+        },
+    );
+    assert_eq!(
+        names(&dir),
+        [
+            "source.spm",
+            "target.spm",
+            "target_vocab.json",
+            "vocab.json"
+        ]
+    );
     let loaded = load_tokenizers(dir.path()).unwrap();
     assert_eq!(loaded.target.token(8).as_deref(), Some("▁chat"));
     assert_eq!(loaded.source.token(8).as_deref(), Some("▁maison"));

@@ -28,13 +28,19 @@ fn listed_logits_have_the_bits_that_they_have_among_all() {
         let vocab = model.target_vocab();
         let (mut all, mut listed) = (model.start(&SOURCES), model.start_listed(&SOURCES, &LISTS));
         // One row per sentence, then two rows of the first and the last sentence.
-        for (tokens, sentences) in [(&[1; 3][..], &[0, 1, 2][..]), (&[9, 3, 4, 6], &[0, 0, 2, 2])] {
+        for (tokens, sentences) in [
+            (&[1; 3][..], &[0, 1, 2][..]),
+            (&[9, 3, 4, 6], &[0, 0, 2, 2]),
+        ] {
             let (every, some) = (all.step(tokens), listed.step(tokens));
             let rows = every.chunks_exact(vocab).zip(sentences);
             let expected = rows
                 .flat_map(|(row, &list)| LISTS[list].iter().map(|&id| row[id as usize].to_bits()));
             let expected: Vec<u32> = expected.collect();
-            assert_eq!(some.into_iter().map(f32::to_bits).collect::<Vec<u32>>(), expected);
+            assert_eq!(
+                some.into_iter().map(f32::to_bits).collect::<Vec<u32>>(),
+                expected
+            );
             for decoding in [&mut all, &mut listed] {
                 if tokens.len() == 3 {
                     decoding.reorder(&[0, 0, 2, 2], Some(&[0, 2]));
@@ -45,17 +51,29 @@ fn listed_logits_have_the_bits_that_they_have_among_all() {
 }
 
 fn translate(model: &NeuralModel, requests: &[Request], batch: usize) -> Vec<Vec<Hypothesis>> {
-    let settings = SearchSettings { n_best: 1, ..SearchSettings::beam(4, 0.6) };
-    let batching = Batching { max_sentences: batch, ..Batching::default() };
+    let settings = SearchSettings {
+        n_best: 1,
+        ..SearchSettings::beam(4, 0.6)
+    };
+    let batching = Batching {
+        max_sentences: batch,
+        ..Batching::default()
+    };
     search(model, requests, &settings, &batching).unwrap()
 }
 
 #[test]
 fn a_shortlist_of_all_tokens_changes_no_bit() {
     for model in models() {
-        let free: Vec<Request> = SOURCES.iter().map(|ids| Request::new(ids.to_vec())).collect();
+        let free: Vec<Request> = SOURCES
+            .iter()
+            .map(|ids| Request::new(ids.to_vec()))
+            .collect();
         let all: Vec<u32> = (0..model.target_vocab() as u32).collect();
-        let with = |request: &Request| Request { shortlist: Some(all.clone()), ..request.clone() };
+        let with = |request: &Request| Request {
+            shortlist: Some(all.clone()),
+            ..request.clone()
+        };
         let listed: Vec<Request> = free.iter().map(with).collect();
         assert_eq!(translate(&model, &listed, 64), translate(&model, &free, 64));
     }
@@ -95,8 +113,15 @@ fn toy() -> Translator {
 
 /// One that lists a few tokens for each token.
 fn shortlist(translator: &Translator) -> Shortlist {
-    let lists = (0..280).map(|id| vec![id, (id * 7) % 280, (id * 11) % 280]).collect();
-    Shortlist::new(vocabularies(translator.tokenizers()), vec![100, 260, 270], lists).unwrap()
+    let lists = (0..280)
+        .map(|id| vec![id, (id * 7) % 280, (id * 11) % 280])
+        .collect();
+    Shortlist::new(
+        vocabularies(translator.tokenizers()),
+        vec![100, 260, 270],
+        lists,
+    )
+    .unwrap()
 }
 
 #[test]
@@ -105,21 +130,49 @@ fn a_translator_lists_the_tokens_of_each_source() {
     let shortlist = Arc::new(shortlist(&translator));
     translator.check_shortlist(&shortlist).unwrap();
     let free = translator.options();
-    let options = TranslateOptions { shortlist: Some(shortlist.clone()), ..free.clone() };
-    let sources = ["the house", "a dog sees the small house", "", "\u{1f600} unknown"];
+    let options = TranslateOptions {
+        shortlist: Some(shortlist.clone()),
+        ..free.clone()
+    };
+    let sources = [
+        "the house",
+        "a dog sees the small house",
+        "",
+        "\u{1f600} unknown",
+    ];
     let found = translator.translate(&sources, &options).unwrap();
     for (source, translation) in sources.iter().zip(&found) {
         let ids = translator.tokenizers().source.encode(source);
         let allowed = shortlist.tokens_for(&ids);
-        assert!(translation.tokens.iter().all(|id| *id == 2 || allowed.binary_search(id).is_ok()));
-        assert_eq!(translator.translate(&[source], &options).unwrap()[0].text, translation.text);
+        assert!(
+            translation
+                .tokens
+                .iter()
+                .all(|id| *id == 2 || allowed.binary_search(id).is_ok())
+        );
+        assert_eq!(
+            translator.translate(&[source], &options).unwrap()[0].text,
+            translation.text
+        );
     }
     let others = translator.translate(&sources, &free).unwrap();
-    assert!(found.iter().zip(&others).any(|(translation, other)| translation.text != other.text));
+    assert!(
+        found
+            .iter()
+            .zip(&others)
+            .any(|(translation, other)| translation.text != other.text)
+    );
     let mut request = Request::new(translator.tokenizers().source.encode(sources[0]));
     request.shortlist = Some(vec![9]);
-    let hypothesis = translator.translate_ids(vec![request], &options).unwrap().remove(0).remove(0);
-    assert!(hypothesis.tokens.iter().all(|id| [2, 9].contains(id)), "a list of its own goes first");
+    let hypothesis = translator
+        .translate_ids(vec![request], &options)
+        .unwrap()
+        .remove(0)
+        .remove(0);
+    assert!(
+        hypothesis.tokens.iter().all(|id| [2, 9].contains(id)),
+        "a list of its own goes first"
+    );
 }
 
 #[test]
@@ -130,5 +183,8 @@ fn a_shortlist_of_another_model_is_refused() {
     let foreign = Shortlist::new(other, vec![], vec![]).unwrap();
     let error = translator.check_shortlist(&foreign).unwrap_err();
     assert!(matches!(error, ShortlistError::Tokenizer(..)));
-    assert!(error.to_string().contains("burnformer shortlist"), "{error}");
+    assert!(
+        error.to_string().contains("burnformer shortlist"),
+        "{error}"
+    );
 }

@@ -16,10 +16,19 @@ use burnformer_infer::{
 use crate::common::translate_with_prefixes;
 use crate::toy::Toy;
 
-const LINES: [&str; 5] = ["the house is small", "", "a small dog", "the dog sees the house", "   "];
+const LINES: [&str; 5] = [
+    "the house is small",
+    "",
+    "a small dog",
+    "the dog sees the house",
+    "   ",
+];
 
 fn tokenizer(vocab_size: usize) -> Tokenizer {
-    let settings = TokenizerSettings { vocab_size, ..TokenizerSettings::default() };
+    let settings = TokenizerSettings {
+        vocab_size,
+        ..TokenizerSettings::default()
+    };
     Tokenizer::train(LINES, &settings).unwrap()
 }
 
@@ -28,12 +37,22 @@ fn config(source: usize, target: usize) -> TransformerConfig {
         true => burnformer_core::EmbeddingSharing::All,
         false => burnformer_core::EmbeddingSharing::None,
     };
-    let tiny = TransformerConfig { d_ff: 32, ..TransformerConfig::tiny(target).with_width(16, 2) };
-    TransformerConfig { source_vocab: source, sharing, ..tiny }
+    let tiny = TransformerConfig {
+        d_ff: 32,
+        ..TransformerConfig::tiny(target).with_width(16, 2)
+    };
+    TransformerConfig {
+        source_vocab: source,
+        sharing,
+        ..tiny
+    }
 }
 
 fn settings() -> SearchSettings {
-    SearchSettings { max_length: Some(8), ..SearchSettings::beam(3, 1.0) }
+    SearchSettings {
+        max_length: Some(8),
+        ..SearchSettings::beam(3, 1.0)
+    }
 }
 
 fn save(dir: &Path, config: &TransformerConfig, tokenizers: &Tokenizers, seed: u64) {
@@ -46,7 +65,12 @@ fn save(dir: &Path, config: &TransformerConfig, tokenizers: &Tokenizers, seed: u
 fn joint(seed: u64) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let tokenizer = tokenizer(280);
-    save(dir.path(), &config(280, 280), &Tokenizers::joint(tokenizer), seed);
+    save(
+        dir.path(),
+        &config(280, 280),
+        &Tokenizers::joint(tokenizer),
+        seed,
+    );
     dir
 }
 
@@ -55,7 +79,9 @@ fn load(dir: &tempfile::TempDir) -> Translator {
 }
 
 fn refusal(dir: &Path) -> InferError {
-    Translator::load(dir, &Device::default()).err().expect("refused")
+    Translator::load(dir, &Device::default())
+        .err()
+        .expect("refused")
 }
 
 #[test]
@@ -76,7 +102,10 @@ fn every_line_has_its_translation_and_blank_lines_have_blank_ones() {
         assert_eq!(translation.text, translation.n_best[0].text);
         assert_eq!(
             (translation.score, &translation.tokens),
-            (translation.n_best[0].hypothesis.score, &translation.n_best[0].hypothesis.tokens)
+            (
+                translation.n_best[0].hypothesis.score,
+                &translation.n_best[0].hypothesis.tokens
+            )
         );
         if line.trim().is_empty() {
             assert_eq!(
@@ -100,7 +129,9 @@ fn ids_are_translated_as_their_text_is() {
     let closed = [&open[..], &[2]].concat();
     let text = &translator.translate(&LINES[..1], &options).unwrap()[0];
     for ids in [open, closed] {
-        let hypotheses = translator.translate_ids(vec![Request::new(ids)], &options).unwrap();
+        let hypotheses = translator
+            .translate_ids(vec![Request::new(ids)], &options)
+            .unwrap();
         assert_eq!(hypotheses[0][0], text.n_best[0].hypothesis);
     }
 }
@@ -109,21 +140,33 @@ fn ids_are_translated_as_their_text_is() {
 fn the_score_of_a_translation_is_its_searchs() {
     let translator = load(&joint(1));
     // With nothing else allowed, each translation is its prefix and the end.
-    let only_the_end =
-        SearchSettings { suppress: (3..280).collect(), max_length: None, ..settings() };
-    let options = TranslateOptions { search: only_the_end, ..translator.options() };
+    let only_the_end = SearchSettings {
+        suppress: (3..280).collect(),
+        max_length: None,
+        ..settings()
+    };
+    let options = TranslateOptions {
+        search: only_the_end,
+        ..translator.options()
+    };
     let sources = [LINES[0], LINES[2], LINES[3]];
     let targets = [LINES[3], LINES[0], LINES[2]];
     let found = translate_with_prefixes(&translator, &sources, &targets, &options);
     let scores = translator.score(&sources, &targets, &options).unwrap();
     for ((forced, found), target) in scores.iter().zip(&found).zip(targets) {
-        assert_eq!((found.text.as_str(), found.finish), (target, FinishReason::EndOfSentence));
+        assert_eq!(
+            (found.text.as_str(), found.finish),
+            (target, FinishReason::EndOfSentence)
+        );
         assert_eq!(forced.log_probs.len(), found.tokens.len());
         assert!((forced.score - found.score).abs() < 1e-5);
         assert!(forced.perplexity() > 1.0);
     }
     let total: f64 = scores.iter().map(|score| score.total).sum();
-    let tokens: usize = found.iter().map(|translation| translation.tokens.len()).sum();
+    let tokens: usize = found
+        .iter()
+        .map(|translation| translation.tokens.len())
+        .sum();
     assert!((perplexity(&scores) - (-total / tokens as f64).exp()).abs() < 1e-9);
 }
 
@@ -133,7 +176,11 @@ fn translations_begin_with_their_prefixes() {
     let options = translator.options();
     let translations =
         translate_with_prefixes(&translator, &LINES[2..4], &["the house", ""], &options);
-    assert!(translations[0].text.starts_with("the house"), "{}", translations[0].text);
+    assert!(
+        translations[0].text.starts_with("the house"),
+        "{}",
+        translations[0].text
+    );
 }
 
 /// Pieces that spell few texts in many ways: `the` is four sequences of them.
@@ -146,9 +193,15 @@ fn an_n_best_list_has_each_text_once_and_is_full() {
         let tokenizer = &translator.tokenizers().target;
         let is_used = |id: &u32| {
             let token = tokenizer.token(*id).unwrap();
-            *id < 3 || token.trim_start_matches('▁').chars().all(|c| "the".contains(c))
+            *id < 3
+                || token
+                    .trim_start_matches('▁')
+                    .chars()
+                    .all(|c| "the".contains(c))
         };
-        let suppress = (0..tokenizer.vocab_size() as u32).filter(|id| !is_used(id)).collect();
+        let suppress = (0..tokenizer.vocab_size() as u32)
+            .filter(|id| !is_used(id))
+            .collect();
         let search = SearchSettings {
             suppress,
             n_best,
@@ -156,16 +209,25 @@ fn an_n_best_list_has_each_text_once_and_is_full() {
             max_length: Some(7),
             ..translator.options().search
         };
-        let options = TranslateOptions { search, ..translator.options() };
+        let options = TranslateOptions {
+            search,
+            ..translator.options()
+        };
         let best = TranslateOptions {
-            search: SearchSettings { n_best: 1, ..options.search.clone() },
+            search: SearchSettings {
+                n_best: 1,
+                ..options.search.clone()
+            },
             ..options.clone()
         };
         let lists = translator.translate(&LINES[2..4], &options).unwrap();
         let alone = translator.translate(&LINES[2..4], &best).unwrap();
         for (list, alone) in lists.iter().zip(alone) {
-            let texts: HashSet<&str> =
-                list.n_best.iter().map(|candidate| candidate.text.as_str()).collect();
+            let texts: HashSet<&str> = list
+                .n_best
+                .iter()
+                .map(|candidate| candidate.text.as_str())
+                .collect();
             assert_eq!(texts.len(), list.n_best.len(), "{seed} {n_best}: {list:?}");
             assert_eq!(texts.len(), n_best, "{seed}: {texts:?}");
             assert_eq!(list.tokens, alone.tokens);
@@ -176,8 +238,11 @@ fn an_n_best_list_has_each_text_once_and_is_full() {
 #[test]
 fn sentences_before_the_first_error_are_translated_and_the_error_counts_from_the_start() {
     let dir = tempfile::tempdir().unwrap();
-    let learned =
-        TransformerConfig { positions: Positions::Learned, max_positions: 20, ..config(280, 280) };
+    let learned = TransformerConfig {
+        positions: Positions::Learned,
+        max_positions: 20,
+        ..config(280, 280)
+    };
     save(dir.path(), &learned, &Tokenizers::joint(tokenizer(280)), 1);
     let translator = load(&dir);
     let long = "the dog sees the house ".repeat(9);
@@ -193,16 +258,33 @@ fn sentences_before_the_first_error_are_translated_and_the_error_counts_from_the
             error,
             InferError::Sentence {
                 sentence: 3,
-                error: SentenceError::TooLong { side: "source", limit: 20, .. }
+                error: SentenceError::TooLong {
+                    side: "source",
+                    limit: 20,
+                    ..
+                }
             }
         ),
         "{error}"
     );
     assert_eq!(error.offset(10).sentence(), Some(13));
-    let texts: Vec<String> = found.iter().map(|found| translator.text_of(&found[0])).collect();
-    let before = translator.translate(&[LINES[0], LINES[2]], &translator.options()).unwrap();
-    assert!(texts.iter().eq(before.iter().map(|translation| &translation.text)), "{texts:?}");
-    let truncate = TranslateOptions { long_sources: LongSources::Truncate, ..translator.options() };
+    let texts: Vec<String> = found
+        .iter()
+        .map(|found| translator.text_of(&found[0]))
+        .collect();
+    let before = translator
+        .translate(&[LINES[0], LINES[2]], &translator.options())
+        .unwrap();
+    assert!(
+        texts
+            .iter()
+            .eq(before.iter().map(|translation| &translation.text)),
+        "{texts:?}"
+    );
+    let truncate = TranslateOptions {
+        long_sources: LongSources::Truncate,
+        ..translator.options()
+    };
     let (found, error) = run(&truncate);
     assert!(found.len() == 3 && error.is_none(), "{error:?}");
 }
@@ -210,13 +292,22 @@ fn sentences_before_the_first_error_are_translated_and_the_error_counts_from_the
 #[test]
 fn a_truncated_source_is_the_tokens_that_fit() {
     let dir = tempfile::tempdir().unwrap();
-    let learned =
-        TransformerConfig { positions: Positions::Learned, max_positions: 12, ..config(280, 280) };
+    let learned = TransformerConfig {
+        positions: Positions::Learned,
+        max_positions: 12,
+        ..config(280, 280)
+    };
     save(dir.path(), &learned, &Tokenizers::joint(tokenizer(280)), 1);
     let translator = load(&dir);
-    let options = TranslateOptions { long_sources: LongSources::Truncate, ..translator.options() };
-    let translate =
-        |ids: Vec<u32>| translator.translate_ids(vec![Request::new(ids)], &options).unwrap();
+    let options = TranslateOptions {
+        long_sources: LongSources::Truncate,
+        ..translator.options()
+    };
+    let translate = |ids: Vec<u32>| {
+        translator
+            .translate_ids(vec![Request::new(ids)], &options)
+            .unwrap()
+    };
     let fitting = translate(vec![262; 11]);
     assert_eq!(translate(vec![262; 40]), fitting);
     assert_eq!(translate([vec![262; 40], vec![2]].concat()), fitting);
@@ -231,24 +322,47 @@ fn two_vocabularies_are_loaded_from_two_files() {
     assert!(dir.path().join("source_tokenizer.json").is_file());
     let translator = load(&dir);
     assert_eq!(translator.tokenizers().source.vocab_size(), 275);
-    assert_eq!(translator.translate(&LINES, &translator.options()).unwrap().len(), LINES.len());
+    assert_eq!(
+        translator
+            .translate(&LINES, &translator.options())
+            .unwrap()
+            .len(),
+        LINES.len()
+    );
 }
 
 #[test]
 fn an_ensemble_of_directories_translates_and_strangers_are_refused() {
     let dirs = [joint(1), joint(2)];
     let translator = Translator::load_as(&dirs, &Device::default(), None).unwrap();
-    assert_eq!(translator.translate(&LINES, &translator.options()).unwrap().len(), LINES.len());
+    assert_eq!(
+        translator
+            .translate(&LINES, &translator.options())
+            .unwrap()
+            .len(),
+        LINES.len()
+    );
     let stranger = tempfile::tempdir().unwrap();
-    save(stranger.path(), &config(275, 275), &Tokenizers::joint(tokenizer(275)), 1);
+    save(
+        stranger.path(),
+        &config(275, 275),
+        &Tokenizers::joint(tokenizer(275)),
+        1,
+    );
     let error = Translator::load_as(&[dirs[0].path(), stranger.path()], &Device::default(), None);
     assert!(matches!(
         error.err(),
-        Some(InferError::Ensemble(EnsembleError::Differs { member: 2, what: "tokeniser" }))
+        Some(InferError::Ensemble(EnsembleError::Differs {
+            member: 2,
+            what: "tokeniser"
+        }))
     ));
     let none: [&Path; 0] = [];
     let error = Translator::load_as(&none, &Device::default(), None);
-    assert!(matches!(error.err(), Some(InferError::Ensemble(EnsembleError::Empty))));
+    assert!(matches!(
+        error.err(),
+        Some(InferError::Ensemble(EnsembleError::Empty))
+    ));
 }
 
 #[test]
@@ -265,7 +379,10 @@ fn unknown_search_settings_are_refused() {
     fs::write(dir.path().join("generation.json"), r#"{"beem_size": 4}"#).unwrap();
     model_dir::seal(dir.path()).unwrap();
     let error = refusal(dir.path());
-    assert!(matches!(error, InferError::Settings(SettingsError::File(..))));
+    assert!(matches!(
+        error,
+        InferError::Settings(SettingsError::File(..))
+    ));
     assert!(error.to_string().contains("beem_size"), "{error}");
 }
 
@@ -274,14 +391,22 @@ fn a_directory_without_tokenisers_is_refused() {
     let dir = joint(1);
     fs::remove_file(dir.path().join("tokenizer.json")).unwrap();
     model_dir::seal(dir.path()).unwrap();
-    assert!(matches!(refusal(dir.path()), InferError::Translator(TranslatorError::NoTokenizer(_))));
+    assert!(matches!(
+        refusal(dir.path()),
+        InferError::Translator(TranslatorError::NoTokenizer(_))
+    ));
 }
 
 #[test]
 fn a_tokeniser_of_another_model_is_refused() {
     let dir = joint(1);
-    tokenizer(275).save(&dir.path().join("tokenizer.json")).unwrap();
-    assert!(matches!(refusal(dir.path()), InferError::ModelDir(_)), "the hash differs");
+    tokenizer(275)
+        .save(&dir.path().join("tokenizer.json"))
+        .unwrap();
+    assert!(
+        matches!(refusal(dir.path()), InferError::ModelDir(_)),
+        "the hash differs"
+    );
     model_dir::seal(dir.path()).unwrap();
     let error = refusal(dir.path());
     assert!(matches!(
@@ -305,12 +430,20 @@ fn a_damaged_tokeniser_is_refused() {
 #[test]
 fn a_model_with_other_special_ids_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let swapped = TransformerConfig { bos: 2, eos: 1, ..config(280, 280) };
+    let swapped = TransformerConfig {
+        bos: 2,
+        eos: 1,
+        ..config(280, 280)
+    };
     save(dir.path(), &swapped, &Tokenizers::joint(tokenizer(280)), 1);
     let error = refusal(dir.path());
     assert!(matches!(
         error,
-        InferError::Translator(TranslatorError::SpecialId { token: "<s>", model: 2, tokenizer: 1 })
+        InferError::Translator(TranslatorError::SpecialId {
+            token: "<s>",
+            model: 2,
+            tokenizer: 1
+        })
     ));
 }
 
@@ -323,7 +456,9 @@ fn attention_and_links_of_any_text_have_bounded_weights() {
         for (source, target) in [(&*long, short), (short, &*long), (&*long, &*long)] {
             let links = translator.links(source, target).unwrap();
             assert!(links.len() < MOST_LINKED, "{count}");
-            let all = links.iter().flat_map(|it| [(&it.source, source), (&it.target, target)]);
+            let all = links
+                .iter()
+                .flat_map(|it| [(&it.source, source), (&it.target, target)]);
             all.for_each(|(range, text)| assert!(text.get(range.clone()).is_some(), "{range:?}"));
             let found = translator.attention(source, target);
             assert!(found.is_ok() || count > LONGEST_SENTENCE / 4, "{count}");
@@ -335,12 +470,17 @@ fn attention_and_links_of_any_text_have_bounded_weights() {
 #[test]
 fn attention_has_a_row_that_sums_to_one_for_every_token() {
     let translator = load(&joint(1));
-    let attention = translator.attention("the house is small", "a small dog").unwrap();
+    let attention = translator
+        .attention("the house is small", "a small dog")
+        .unwrap();
     let (source, target) = (attention.source.len(), attention.target_output.len());
     assert_eq!(attention.target_input.len(), target);
     assert_eq!(attention.source.last().unwrap().text, "</s>");
     assert_eq!(attention.target_input[0].text, "<s>");
-    assert_eq!(attention.target_input[1..], attention.target_output[..target - 1]);
+    assert_eq!(
+        attention.target_input[1..],
+        attention.target_output[..target - 1]
+    );
     let weights = &attention.weights;
     let sizes = [
         (&weights.encoder_self, source, source),
@@ -364,9 +504,14 @@ fn attention_has_a_row_that_sums_to_one_for_every_token() {
 #[test]
 fn every_target_word_is_aligned_to_a_word_of_the_source() {
     let translator = load(&joint(1));
-    let attention = translator.attention("the house  is small", " a small dog ").unwrap();
+    let attention = translator
+        .attention("the house  is small", " a small dog ")
+        .unwrap();
     let pairs = word_alignment(&attention, AlignmentOptions::default());
-    assert_eq!(pairs.iter().map(|(_, target)| *target).collect::<Vec<_>>(), [0, 1, 2]);
+    assert_eq!(
+        pairs.iter().map(|(_, target)| *target).collect::<Vec<_>>(),
+        [0, 1, 2]
+    );
     assert!(pairs.iter().all(|(source, _)| *source < 4), "{pairs:?}");
     let empty = translator.attention("", "a dog").unwrap();
     assert_eq!(word_alignment(&empty, AlignmentOptions::default()), []);

@@ -75,15 +75,26 @@ fn read_version(cursor: &mut Cursor) -> Result<u64> {
 fn read_variable(cursor: &mut Cursor) -> Result<(String, Variable)> {
     let name = read_text(cursor)?;
     let rank = cursor.number(1)?;
-    let shape = (0..rank).map(|_| cursor.size(4)).collect::<Result<Vec<_>>>()?;
+    let shape = (0..rank)
+        .map(|_| cursor.size(4))
+        .collect::<Result<Vec<_>>>()?;
     let (kind, len) = (cursor.size(1)?, cursor.size(4)?);
     let damaged = |what| InteropError::damaged(cursor.path, format!("variable {name} {what}"));
-    let number = *TYPES.get(kind).ok_or_else(|| damaged("has an unknown type"))?;
+    let number = *TYPES
+        .get(kind)
+        .ok_or_else(|| damaged("has an unknown type"))?;
     let expected = elements(&shape).and_then(|count| count.checked_mul(number.size()));
     if expected != Some(len) {
         return Err(damaged("has another size than its shape says"));
     }
-    Ok((name, Variable { shape, number, range: cursor.range(len)? }))
+    Ok((
+        name,
+        Variable {
+            shape,
+            number,
+            range: cursor.range(len)?,
+        },
+    ))
 }
 
 impl<'a> Binary<'a> {
@@ -107,7 +118,14 @@ impl<'a> Binary<'a> {
             aliases.insert(alias, name);
         }
         let remaining = bytes.len().saturating_mul(MOST_SHARED) / 4;
-        let mut file = Self { path, bytes, variables, aliases, version, remaining };
+        let mut file = Self {
+            path,
+            bytes,
+            variables,
+            aliases,
+            version,
+            remaining,
+        };
         for side in ["encoder", "decoder"] {
             // Before revision 5, settings of both sides were written once.
             for name in ["num_heads", "pre_norm", "activation"] {
@@ -167,14 +185,18 @@ impl<'a> Binary<'a> {
 
     /// Returns whether the variable `name` is a boolean.
     pub fn is_flag(&self, name: &str) -> bool {
-        self.find(name).is_some_and(|variable| variable.number == NumberType::Int8)
+        self.find(name)
+            .is_some_and(|variable| variable.number == NumberType::Int8)
     }
 
     /// The shape of the variable `name`, which must have `RANK` dimensions.
     pub fn shape<const RANK: usize>(&self, name: &str) -> Result<[usize; RANK]> {
         let variable = self.find(name).ok_or_else(|| self.missing(name))?;
         <[usize; RANK]>::try_from(&variable.shape[..]).map_err(|_| {
-            InteropError::damaged(self.path, format!("variable {name} has no {RANK} dimensions"))
+            InteropError::damaged(
+                self.path,
+                format!("variable {name} has no {RANK} dimensions"),
+            )
         })
     }
 
@@ -185,7 +207,9 @@ impl<'a> Binary<'a> {
         if variable.shape != shape {
             return Err(InteropError::shape(self.path, name, &variable.shape, shape));
         }
-        let mut values = variable.number.read_all(&self.bytes[variable.range.clone()]);
+        let mut values = variable
+            .number
+            .read_all(&self.bytes[variable.range.clone()]);
         let quantised = matches!(variable.number, NumberType::Int8 | NumberType::Int16);
         let remaining = self.remaining.checked_sub(values.len());
         self.remaining = remaining
@@ -204,7 +228,9 @@ impl<'a> Binary<'a> {
     fn scales(&self, name: &str, rows: usize) -> Result<Vec<f32>> {
         let name = format!("{name}_scale");
         let variable = self.find(&name).ok_or_else(|| self.missing(&name))?;
-        let scales = variable.number.read_all(&self.bytes[variable.range.clone()]);
+        let scales = variable
+            .number
+            .read_all(&self.bytes[variable.range.clone()]);
         let positive = scales.iter().all(|&scale| scale.is_finite() && scale > 0.0);
         match scales.len() {
             1 if positive => Ok(vec![scales[0]; rows]),
@@ -239,8 +265,14 @@ pub(super) fn write(variables: &BTreeMap<String, Content>) -> Vec<u8> {
     text(&mut bytes, SPEC);
     bytes.extend((REVISION as u32).to_le_bytes());
     let is_alias = |content: &Content| matches!(content, Content::Alias(_));
-    let aliases = variables.values().filter(|written| is_alias(written)).count();
-    let scales = variables.values().filter(|content| matches!(content, Content::Int8(_))).count();
+    let aliases = variables
+        .values()
+        .filter(|written| is_alias(written))
+        .count();
+    let scales = variables
+        .values()
+        .filter(|content| matches!(content, Content::Int8(_)))
+        .count();
     bytes.extend(((variables.len() - aliases + scales) as u32).to_le_bytes());
     for (name, written) in variables {
         match written {
@@ -268,26 +300,42 @@ pub(super) fn write(variables: &BTreeMap<String, Content>) -> Vec<u8> {
 /// Quantises each row: multiplies by 127 / its largest magnitude and rounds to the nearest integer,
 /// ties to even. The factors follow.
 fn quantised(bytes: &mut Vec<u8>, name: &str, tensor: &Tensor) {
-    let rows = tensor.values.chunks(tensor.values.len() / tensor.shape[0].max(1));
+    let rows = tensor
+        .values
+        .chunks(tensor.values.len() / tensor.shape[0].max(1));
     let scale = |row: &[f32]| {
         let largest = row.iter().fold(0f32, |largest, x| largest.max(x.abs()));
-        let largest = if largest == 0.0 { 127.0 } else { largest.max(127.0 / f32::MAX) };
+        let largest = if largest == 0.0 {
+            127.0
+        } else {
+            largest.max(127.0 / f32::MAX)
+        };
         127.0 / largest
     };
     let scales: Vec<f32> = rows.clone().map(scale).collect();
     let round = |(row, scale): (&[f32], &f32)| -> Vec<u8> {
-        row.iter().map(|x| (x * scale).round_ties_even() as i8 as u8).collect()
+        row.iter()
+            .map(|x| (x * scale).round_ties_even() as i8 as u8)
+            .collect()
     };
     let values = rows.zip(&scales).flat_map(round).collect();
     variable(bytes, name, &tensor.shape, 1, values);
     let scales = scales.iter().flat_map(|x| x.to_le_bytes()).collect();
-    variable(bytes, &format!("{name}_scale"), &tensor.shape[..1], 0, scales);
+    variable(
+        bytes,
+        &format!("{name}_scale"),
+        &tensor.shape[..1],
+        0,
+        scales,
+    );
 }
 
 fn variable(bytes: &mut Vec<u8>, name: &str, shape: &[usize], kind: u8, values: Vec<u8>) {
     text(bytes, name);
     bytes.push(shape.len() as u8);
-    shape.iter().for_each(|&size| bytes.extend((size as u32).to_le_bytes()));
+    shape
+        .iter()
+        .for_each(|&size| bytes.extend((size as u32).to_le_bytes()));
     bytes.push(kind);
     bytes.extend((values.len() as u32).to_le_bytes());
     bytes.extend(values);

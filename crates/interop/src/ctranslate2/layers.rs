@@ -58,7 +58,11 @@ pub(super) fn write(
             let weight = |part: &Part| model.weight(&format!("{}.{kind}", part.full_name()));
             let tensor = Tensor::stacked(&stacked.iter().map(weight).collect::<Result<Vec<_>>>()?);
             let is_matrix = tensor.shape.len() == 2;
-            let written = if is_matrix { quantise(tensor) } else { Content::Float(tensor) };
+            let written = if is_matrix {
+                quantise(tensor)
+            } else {
+                Content::Float(tensor)
+            };
             variables.insert(format!("{}/{suffix}", stacked[0].ctranslate2()), written);
         }
     }

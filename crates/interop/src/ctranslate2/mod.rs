@@ -45,7 +45,11 @@ pub(crate) fn recognizes(dir: &Path) -> bool {
 /// The folder of the model itself: in a package of Argos Translate it is a part of the package.
 fn folder(dir: &Path) -> PathBuf {
     let model = dir.join("model");
-    if is_argos(dir) && model.is_dir() { model } else { dir.into() }
+    if is_argos(dir) && model.is_dir() {
+        model
+    } else {
+        dir.into()
+    }
 }
 
 fn is_argos(dir: &Path) -> bool {
@@ -81,12 +85,21 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Pretrained> {
     };
     let texts = vocabularies.files(&[dir, package], config.pad, files)?;
     let warnings = warnings(&settings, &config);
-    let mut model = Pretrained { config, weights, search, texts, shortlist: None, warnings };
+    let mut model = Pretrained {
+        config,
+        weights,
+        search,
+        texts,
+        shortlist: None,
+        warnings,
+    };
     if !vocabularies.has_padding() {
         append_padding(&mut model);
     }
     let config = &model.config;
-    config.validate().map_err(|source| InteropError::Config(path, source))?;
+    config
+        .validate()
+        .map_err(|source| InteropError::Config(path, source))?;
     Ok(model)
 }
 
@@ -124,8 +137,14 @@ fn argos_search(dir: &Path) -> Result<SearchSettings> {
     let path = dir.join(ARGOS);
     let metadata: Value = parse_json(&path, &read_file(&path)?)?;
     let refuse = |what, remedy| Err(InteropError::unsupported(&path, what, remedy));
-    if metadata["target_prefix"].as_str().is_some_and(|prefix| !prefix.is_empty()) {
-        return refuse("a target_prefix", "import the model that the package was made of");
+    if metadata["target_prefix"]
+        .as_str()
+        .is_some_and(|prefix| !prefix.is_empty())
+    {
+        return refuse(
+            "a target_prefix",
+            "import the model that the package was made of",
+        );
     }
     if dir.join("bpe.model").exists() && !dir.join("sentencepiece.model").exists() {
         return refuse(
@@ -133,7 +152,11 @@ fn argos_search(dir: &Path) -> Result<SearchSettings> {
             "take a package with sentencepiece.model",
         );
     }
-    Ok(SearchSettings { beam_size: 4, length_penalty: LengthPenalty::Power(0.2), ..search() })
+    Ok(SearchSettings {
+        beam_size: 4,
+        length_penalty: LengthPenalty::Power(0.2),
+        ..search()
+    })
 }
 
 /// The configuration, without what depends on the values of the weights.
@@ -154,9 +177,18 @@ fn shape(
     let [d_ff, _] = file.shape("encoder/layer_0/ffn/linear_0/weight")?;
     let [decoder_d_ff, _] = file.shape("decoder/layer_0/ffn/linear_0/weight")?;
     let [heads, decoder_heads] = heads(file, d_model)?;
-    let zero_start = file.scalar("decoder/start_from_zero_embedding").unwrap_or(0.0) != 0.0;
-    let pad = vocabularies.padding().unwrap_or(padding_id([source_vocab, target_vocab]));
-    let bos = if zero_start { pad } else { vocabularies.id(settings.start()?)? };
+    let zero_start = file
+        .scalar("decoder/start_from_zero_embedding")
+        .unwrap_or(0.0)
+        != 0.0;
+    let pad = vocabularies
+        .padding()
+        .unwrap_or(padding_id([source_vocab, target_vocab]));
+    let bos = if zero_start {
+        pad
+    } else {
+        vocabularies.id(settings.start()?)?
+    };
     Ok(TransformerConfig {
         source_vocab,
         target_vocab,
@@ -175,7 +207,11 @@ fn shape(
         eos: vocabularies.id(&settings.eos_token)?,
         conventions: Conventions {
             embedding_scale: embedding_scale(file, d_model)?,
-            decoder_start: if zero_start { DecoderStart::Zero } else { DecoderStart::Embedding },
+            decoder_start: if zero_start {
+                DecoderStart::Zero
+            } else {
+                DecoderStart::Embedding
+            },
             output_bias: match file.has("decoder/projection/bias") {
                 true => OutputBias::PerPiece,
                 false => OutputBias::None,
@@ -215,15 +251,23 @@ fn both_sides(file: &Binary, name: &str, default: f32) -> Result<f32> {
         return Ok(encoder);
     }
     let what = format!("{name} of which encoder and decoder differ");
-    Err(InteropError::unsupported(file.path, what, "both must have the same"))
+    Err(InteropError::unsupported(
+        file.path,
+        what,
+        "both must have the same",
+    ))
 }
 
 fn activation(file: &Binary) -> Result<Activation> {
     let number = both_sides(file, "activation", 0.0)?;
-    let found = ACTIVATIONS.into_iter().find(|&(known, _)| f32::from(known) == number);
+    let found = ACTIVATIONS
+        .into_iter()
+        .find(|&(known, _)| f32::from(known) == number);
     let known = "known are ReLU, SiLU and exact GELU";
     let what = || format!("activation {number}");
-    found.map(|(_, value)| value).ok_or_else(|| InteropError::unsupported(file.path, what(), known))
+    found
+        .map(|(_, value)| value)
+        .ok_or_else(|| InteropError::unsupported(file.path, what(), known))
 }
 
 /// Options of models that are not plain Transformers.
@@ -239,7 +283,11 @@ fn refuse_options(file: &Binary) -> Result<()> {
     match flags.split(' ').find(set) {
         Some(name) => {
             let remedy = "only encoder-decoders like those of Marian can be read";
-            Err(InteropError::unsupported(file.path, format!("the option {name}"), remedy))
+            Err(InteropError::unsupported(
+                file.path,
+                format!("the option {name}"),
+                remedy,
+            ))
         }
         None => Ok(()),
     }
@@ -257,11 +305,20 @@ fn embedding_scale(file: &Binary, d_model: usize) -> Result<EmbeddingScale> {
         return Ok(EmbeddingScale::One);
     }
     let what = format!("embeddings multiplied by {scale}");
-    Err(InteropError::unsupported(file.path, what, "√d_model or 1 is needed"))
+    Err(InteropError::unsupported(
+        file.path,
+        what,
+        "√d_model or 1 is needed",
+    ))
 }
 
 fn embeddings(file: &mut Binary, config: &TransformerConfig) -> Result<Embeddings> {
-    let &TransformerConfig { source_vocab, target_vocab, d_model, .. } = config;
+    let &TransformerConfig {
+        source_vocab,
+        target_vocab,
+        d_model,
+        ..
+    } = config;
     Ok(Embeddings {
         source: file.tensor("encoder/embeddings_0/weight", &[source_vocab, d_model])?,
         target: file.tensor("decoder/embeddings/weight", &[target_vocab, d_model])?,
@@ -297,18 +354,28 @@ fn positions(
     let [source, target] = [&tables[0], &tables[1]].map(known);
     match (source, target) {
         (Some(source), Some(target)) if source == target => {
-            (config.conventions.sinusoids, config.conventions.position_offset) = source;
+            (
+                config.conventions.sinusoids,
+                config.conventions.position_offset,
+            ) = source;
         }
         _ if tables[0].shape == tables[1].shape => {
             config.positions = Positions::Learned;
             config.max_positions = tables[0].shape[0];
-            for (side, table) in ["target", "source"].into_iter().zip(tables.into_iter().rev()) {
+            for (side, table) in ["target", "source"]
+                .into_iter()
+                .zip(tables.into_iter().rev())
+            {
                 weights.insert(format!("{side}_position.weight"), table);
             }
         }
         _ => {
             let what = "positions of which encoder and decoder differ";
-            return Err(InteropError::unsupported(file.path, what, "both must have the same"));
+            return Err(InteropError::unsupported(
+                file.path,
+                what,
+                "both must have the same",
+            ));
         }
     }
     Ok(())

@@ -13,8 +13,11 @@ use crate::files::{parse_json, read_optional};
 pub(super) const WEIGHTS: &str = "model.bin";
 pub(super) const CONFIG: &str = "config.json";
 /// The numbers of the activation functions in files (`ctranslate2/specs/common_spec.py`).
-pub(super) const ACTIVATIONS: [(u8, Activation); 3] =
-    [(0, Activation::Relu), (2, Activation::Silu), (3, Activation::Gelu)];
+pub(super) const ACTIVATIONS: [(u8, Activation); 3] = [
+    (0, Activation::Relu),
+    (2, Activation::Silu),
+    (3, Activation::Gelu),
+];
 
 /// The settings that are used, with CTranslate2's defaults.
 #[derive(Deserialize)]
@@ -59,21 +62,34 @@ impl Settings {
             }
         };
         let settings = match file.has_settings_in_variables() {
-            true => {
-                Self { layer_norm_epsilon: settings.layer_norm_epsilon, ..Self::of_variables(file) }
-            }
+            true => Self {
+                layer_norm_epsilon: settings.layer_norm_epsilon,
+                ..Self::of_variables(file)
+            },
             false => settings,
         };
-        Ok(Self { path: path.into(), ..settings })
+        Ok(Self {
+            path: path.into(),
+            ..settings
+        })
     }
 
     fn of_variables(file: &Binary) -> Self {
         let token = |name, default: String| file.text(name).unwrap_or(default);
         let flag = |name, default| file.scalar(name).map_or(default, |value| value != 0.0);
-        let Self { unk_token, bos_token, eos_token, .. } = Self::default();
+        let Self {
+            unk_token,
+            bos_token,
+            eos_token,
+            ..
+        } = Self::default();
         let bos_token = token("bos_token", bos_token);
         let eos_token = token("eos_token", eos_token);
-        let start = if flag("with_target_bos", true) { &bos_token } else { &eos_token };
+        let start = if flag("with_target_bos", true) {
+            &bos_token
+        } else {
+            &eos_token
+        };
         Self {
             unk_token: token("unk_token", unk_token),
             decoder_start_token: (!flag("user_decoder_start_tokens", false)).then(|| start.clone()),
@@ -92,7 +108,11 @@ impl Settings {
     pub fn start(&self) -> Result<&str> {
         self.decoder_start_token.as_deref().ok_or_else(|| {
             let what = "a decoder whose first token the caller gives (decoder_start_token = null)";
-            InteropError::unsupported(&self.path, what, "import the original model, which names it")
+            InteropError::unsupported(
+                &self.path,
+                what,
+                "import the original model, which names it",
+            )
         })
     }
 

@@ -24,7 +24,11 @@ impl Vocabularies {
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.to_path_buf();
         if let Some(source) = tokens(dir, "shared")? {
-            return Ok(Self { path, source, target: None });
+            return Ok(Self {
+                path,
+                source,
+                target: None,
+            });
         }
         let side = |name: &str| {
             let wanted = format!("shared_vocabulary.json or {name}_vocabulary.json");
@@ -33,7 +37,11 @@ impl Vocabularies {
         };
         let (source, target) = (side("source")?, side("target")?);
         let joint = source == target;
-        Ok(Self { path, source, target: (!joint).then_some(target) })
+        Ok(Self {
+            path,
+            source,
+            target: (!joint).then_some(target),
+        })
     }
 
     fn target(&self) -> &[String] {
@@ -71,7 +79,11 @@ impl Vocabularies {
             (Some(source), Some(target)) if source == target => Ok(source as u32),
             _ => {
                 let what = format!("a vocabulary without {token} at the same index on both sides");
-                Err(InteropError::unsupported(&self.path, what, "the model needs it"))
+                Err(InteropError::unsupported(
+                    &self.path,
+                    what,
+                    "the model needs it",
+                ))
             }
         }
     }
@@ -109,13 +121,20 @@ fn tokens(dir: &Path, side: &str) -> Result<Option<Vec<String>>> {
         return parse_json(&path, &bytes).map(Some);
     }
     let path = dir.join(format!("{side}_vocabulary.txt"));
-    let Some(bytes) = read_optional(&path)? else { return Ok(None) };
+    let Some(bytes) = read_optional(&path)? else {
+        return Ok(None);
+    };
     let text = std::str::from_utf8(&bytes).map_err(|e| InteropError::damaged(&path, e))?;
     let text = text.strip_suffix('\n').unwrap_or(text);
     // A token may end in a carriage return. Carriage returns are line ends only if every line has
     // one.
     let all = text.split('\n').all(|line| line.ends_with('\r'));
-    let token =
-        |line: &'_ str| if all { line[..line.len() - 1].to_string() } else { line.to_string() };
+    let token = |line: &'_ str| {
+        if all {
+            line[..line.len() - 1].to_string()
+        } else {
+            line.to_string()
+        }
+    };
     Ok(Some(text.split('\n').map(token).collect()))
 }

@@ -60,7 +60,11 @@ fn write_embeddings(
     quantise: impl Fn(Tensor) -> Content,
     variables: &mut BTreeMap<String, Content>,
 ) -> Result<()> {
-    let names = ["encoder/embeddings_0", "decoder/embeddings", "decoder/projection"];
+    let names = [
+        "encoder/embeddings_0",
+        "decoder/embeddings",
+        "decoder/projection",
+    ];
     let [source, target, output] = names.map(|name| format!("{name}/weight"));
     let names = embeddings::names(model.config.sharing);
     variables.insert(target.clone(), quantise(model.weight(names[1])?.clone()));
@@ -87,14 +91,20 @@ fn positions(model: &Pretrained, variables: &mut BTreeMap<String, Content>) -> R
     let name = |side: &str| format!("{side}/position_encodings/encodings");
     let offset = config.conventions.position_offset;
     if config.positions == Positions::Learned {
-        for (side, ours) in [("encoder", "source_position"), ("decoder", "target_position")] {
+        for (side, ours) in [
+            ("encoder", "source_position"),
+            ("decoder", "target_position"),
+        ] {
             let table = model.weight(&format!("{ours}.weight"))?;
             let table = table.rows(offset.min(table.shape[0]), table.shape[0]);
             variables.insert(name(side), Content::Float(table));
         }
         return Ok(());
     }
-    let values = config.conventions.sinusoids.values(offset..offset + POSITIONS, config.d_model);
+    let values = config
+        .conventions
+        .sinusoids
+        .values(offset..offset + POSITIONS, config.d_model);
     let table = Tensor::new([POSITIONS, config.d_model], values);
     variables.insert(name("decoder"), Content::Float(table));
     variables.insert(name("encoder"), Content::Alias(name("decoder")));
@@ -108,7 +118,10 @@ fn flags(config: &TransformerConfig, variables: &mut BTreeMap<String, Content>) 
         EmbeddingScale::One => 1.0,
     };
     let flag = |value: bool| Content::ByteScalar(value.into());
-    for (side, heads) in [("encoder", config.heads), ("decoder", config.of_decoder().heads)] {
+    for (side, heads) in [
+        ("encoder", config.heads),
+        ("decoder", config.of_decoder().heads),
+    ] {
         let mut add = |name: &str, value| variables.insert(format!("{side}/{name}"), value);
         add("activation", Content::ByteScalar(activation));
         add("num_heads", Content::ShortScalar(heads as i16));
@@ -137,8 +150,11 @@ fn settings(config: &TransformerConfig, tokens: &[String]) -> Vec<u8> {
         DecoderStart::Zero => config.eos,
         DecoderStart::Embedding => config.bos,
     };
-    let unknown =
-        if tokens.iter().any(|token| token == "<unk>") { "<unk>" } else { token(config.eos) };
+    let unknown = if tokens.iter().any(|token| token == "<unk>") {
+        "<unk>"
+    } else {
+        token(config.eos)
+    };
     let json = serde_json::json!({
         "add_source_bos": false, "add_source_eos": config.conventions.source_end == SourceEnd::Seen,
         "bos_token": token(config.bos), "decoder_start_token": token(start),

@@ -17,12 +17,20 @@ pub(super) const GENERATION: &str = "generation_config.json";
 pub(super) const SAFETENSORS: &str = "model.safetensors";
 pub(super) const PYTORCH: &str = "pytorch_model.bin";
 /// The tokeniser files.
-pub(super) const TEXTS: [&str; 4] = ["source.spm", "target.spm", "vocab.json", "target_vocab.json"];
+pub(super) const TEXTS: [&str; 4] = [
+    "source.spm",
+    "target.spm",
+    "vocab.json",
+    "target_vocab.json",
+];
 /// The lists of tokens among them.
 pub(super) const VOCABULARIES: [&str; 2] = ["vocab.json", "target_vocab.json"];
 /// The tokeniser files in the format of `tokenizers`.
-pub(super) const TOKENIZERS: [&str; 3] =
-    ["tokenizer.json", "source_tokenizer.json", "target_tokenizer.json"];
+pub(super) const TOKENIZERS: [&str; 3] = [
+    "tokenizer.json",
+    "source_tokenizer.json",
+    "target_tokenizer.json",
+];
 
 /// The names of activation functions. If there are several for one, the first is written.
 pub(super) const ACTIVATIONS: [(&str, Activation); 4] = [
@@ -98,11 +106,21 @@ impl MarianConfig {
         self.check(path, family)?;
         let heads = self.encoder_attention_heads;
         let (norm, sinusoids, position_offset, output_bias) = match family {
-            Family::Marian => (NormPosition::Post, Sinusoids::Halves, 0, OutputBias::PerPiece),
+            Family::Marian => (
+                NormPosition::Post,
+                Sinusoids::Halves,
+                0,
+                OutputBias::PerPiece,
+            ),
             Family::M2m100 => {
                 // The positions before are those of padding.
                 let offset = self.pad_token_id as usize + 1;
-                (NormPosition::Pre, Sinusoids::HalvesToEnd, offset, OutputBias::None)
+                (
+                    NormPosition::Pre,
+                    Sinusoids::HalvesToEnd,
+                    offset,
+                    OutputBias::None,
+                )
             }
         };
         let config = TransformerConfig {
@@ -138,7 +156,9 @@ impl MarianConfig {
             ..TransformerConfig::base(self.vocab_size).with_width(self.d_model, heads)
         };
         let path = path.to_path_buf();
-        config.validate().map_err(|source| InteropError::Config(path, source))?;
+        config
+            .validate()
+            .map_err(|source| InteropError::Config(path, source))?;
         Ok(config)
     }
 
@@ -177,11 +197,23 @@ impl MarianConfig {
         let divides = |heads: usize| heads > 0 && self.d_model.is_multiple_of(heads);
         let even = divides(self.encoder_attention_heads) && divides(self.decoder_attention_heads);
         let refused = [
-            (is_marian && self.normalize_before, "normalize_before", other),
+            (
+                is_marian && self.normalize_before,
+                "normalize_before",
+                other,
+            ),
             (self.normalize_embedding, "normalize_embedding", other),
-            (is_marian && self.add_final_layer_norm, "add_final_layer_norm", other),
+            (
+                is_marian && self.add_final_layer_norm,
+                "add_final_layer_norm",
+                other,
+            ),
             (!self.static_position_embeddings, "trained positions", other),
-            (!even, "d_model that attention heads do not divide", "the file is damaged"),
+            (
+                !even,
+                "d_model that attention heads do not divide",
+                "the file is damaged",
+            ),
         ];
         match refused.into_iter().find(|(is, ..)| *is) {
             Some((_, what, remedy)) => Err(InteropError::unsupported(path, what, remedy)),
@@ -225,24 +257,35 @@ impl GenerationConfig {
     pub fn settings(&self, config: &TransformerConfig) -> Result<(SearchSettings, Vec<String>)> {
         let mut warnings = Vec::new();
         let beam_size = self.num_beams.unwrap_or(1);
-        let limit = self.max_new_tokens.or(self.max_length.map(|length| length.saturating_sub(1)));
-        let limit = limit.unwrap_or(config.max_positions.saturating_sub(1)).max(1);
+        let limit = self
+            .max_new_tokens
+            .or(self.max_length.map(|length| length.saturating_sub(1)));
+        let limit = limit
+            .unwrap_or(config.max_positions.saturating_sub(1))
+            .max(1);
         let penalty = self.length_penalty.unwrap_or(1.0);
         if penalty < 0.0 {
             warnings.push(format!("length_penalty {penalty} is negative; 0 was taken"));
         }
         if !matches!(self.early_stopping, Value::Null | Value::Bool(false)) {
             let value = &self.early_stopping;
-            warnings.push(format!("early_stopping {value} is unknown here; false was taken"));
+            warnings.push(format!(
+                "early_stopping {value} is unknown here; false was taken"
+            ));
         }
         let bad = self.bad_words_ids.iter().flatten();
         let (single, several): (Vec<_>, Vec<_>) = bad.partition(|ids| ids.len() == 1);
         if !several.is_empty() {
             warnings.push("bad_words_ids of several tokens were left out".into());
         }
-        let suppress = single.into_iter().flatten().chain(self.suppress_tokens.iter().flatten());
-        let mut suppress: Vec<u32> =
-            suppress.copied().filter(|&id| id != config.pad && id != config.bos).collect();
+        let suppress = single
+            .into_iter()
+            .flatten()
+            .chain(self.suppress_tokens.iter().flatten());
+        let mut suppress: Vec<u32> = suppress
+            .copied()
+            .filter(|&id| id != config.pad && id != config.bos)
+            .collect();
         suppress.sort_unstable();
         suppress.dedup();
         let closes = self.forced_eos_token_id.as_u64() == Some(config.eos.into());

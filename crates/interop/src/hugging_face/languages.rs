@@ -44,7 +44,11 @@ pub(super) fn read_texts(dir: &Path, rows: usize) -> Result<Files> {
         }
     };
     let vocabulary = vocabulary::json(&tokens);
-    Ok([("source.spm".to_string(), model), (VOCABULARY.to_string(), vocabulary)].into())
+    Ok([
+        ("source.spm".to_string(), model),
+        (VOCABULARY.to_string(), vocabulary),
+    ]
+    .into())
 }
 
 /// The special tokens of old files.
@@ -62,11 +66,22 @@ fn m2m100(dir: &Path, mut tokens: Vec<String>, rows: usize) -> Result<Vec<String
         Some(bytes) => parse_json(&path, &bytes)?,
         None => SpecialTokens::default(),
     };
-    let text = |token: &Value| token.as_str().or(token["content"].as_str()).map(str::to_string);
-    let mut languages: Vec<String> =
-        named.additional_special_tokens.iter().filter_map(text).collect();
+    let text = |token: &Value| {
+        token
+            .as_str()
+            .or(token["content"].as_str())
+            .map(str::to_string)
+    };
+    let mut languages: Vec<String> = named
+        .additional_special_tokens
+        .iter()
+        .filter_map(text)
+        .collect();
     if languages.is_empty() {
-        languages = M2M100.split_whitespace().map(|code| format!("__{code}__")).collect();
+        languages = M2M100
+            .split_whitespace()
+            .map(|code| format!("__{code}__"))
+            .collect();
     }
     let count = languages.len();
     let slots = tokens.get_mut(pieces..pieces + count).ok_or_else(|| {
@@ -85,24 +100,43 @@ pub(super) fn align(model: &mut Pretrained) -> Result<()> {
     if !model.texts.contains_key("target_vocab.json") {
         return Ok(());
     }
-    side(model, "vocab.json", model.config.source_vocab, &["source_embedding.weight"])?;
+    side(
+        model,
+        "vocab.json",
+        model.config.source_vocab,
+        &["source_embedding.weight"],
+    )?;
     let target = ["target_embedding.weight", "generator.weight", "output_bias"];
-    side(model, "target_vocab.json", model.config.target_vocab, &target)
+    side(
+        model,
+        "target_vocab.json",
+        model.config.target_vocab,
+        &target,
+    )
 }
 
 fn side(model: &mut Pretrained, name: &str, rows: usize, weights: &[&str]) -> Result<()> {
-    let Some(bytes) = model.texts.get(name) else { return Ok(()) };
+    let Some(bytes) = model.texts.get(name) else {
+        return Ok(());
+    };
     let mut tokens = vocabulary::of_file(name.as_ref(), bytes, rows)?;
     let before = tokens.clone();
     for (token, id) in [("</s>", model.config.eos), ("<pad>", model.config.pad)] {
         let id = id as usize;
-        let Some(index) = tokens.iter().position(|t| t == token).filter(|&index| index != id)
+        let Some(index) = tokens
+            .iter()
+            .position(|t| t == token)
+            .filter(|&index| index != id)
         else {
             continue;
         };
         tokens.swap(index, id);
         for weight in weights {
-            model.weights.get_mut(*weight).into_iter().for_each(|rows| rows.exchange(index, id));
+            model
+                .weights
+                .get_mut(*weight)
+                .into_iter()
+                .for_each(|rows| rows.exchange(index, id));
         }
         if weights.contains(&"target_embedding.weight") {
             let moved = |token: u32| match token as usize {
@@ -111,7 +145,11 @@ fn side(model: &mut Pretrained, name: &str, rows: usize, weights: &[&str]) -> Re
                 _ => token,
             };
             model.config.bos = moved(model.config.bos);
-            model.search.suppress.iter_mut().for_each(|token| *token = moved(*token));
+            model
+                .search
+                .suppress
+                .iter_mut()
+                .for_each(|token| *token = moved(*token));
             model.search.suppress.sort_unstable();
         }
     }

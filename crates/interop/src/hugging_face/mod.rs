@@ -35,7 +35,10 @@ pub(crate) fn recognizes(dir: &Path) -> bool {
 
 fn weights_file(dir: &Path) -> Option<PathBuf> {
     let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| !found.is_dir());
-    [SAFETENSORS, PYTORCH].map(|name| dir.join(name)).into_iter().find(is_there)
+    [SAFETENSORS, PYTORCH]
+        .map(|name| dir.join(name))
+        .into_iter()
+        .find(is_there)
 }
 
 /// Reads the model in the folder `dir`. `files` are the tokeniser files named by the user.
@@ -64,7 +67,10 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Pretrained> {
         // Every MarianMTModel has one; a model without it comes back as it was.
         config.conventions.output_bias = OutputBias::None;
     } else {
-        weights.insert("output_bias".into(), Tensor::new([config.target_vocab], bias.values));
+        weights.insert(
+            "output_bias".into(),
+            Tensor::new([config.target_vocab], bias.values),
+        );
     }
     for part in layers::parts(&config) {
         for (kind, shape) in part.parameters() {
@@ -96,7 +102,14 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Pretrained> {
         Family::Marian => read_texts(dir, &config, files)?,
         Family::M2m100 => languages::read_texts(dir, config.source_vocab)?,
     };
-    let mut model = Pretrained { config, weights, search, texts, shortlist: None, warnings };
+    let mut model = Pretrained {
+        config,
+        weights,
+        search,
+        texts,
+        shortlist: None,
+        warnings,
+    };
     languages::align(&mut model)?;
     Ok(model)
 }
@@ -138,10 +151,17 @@ fn read_texts(dir: &Path, config: &TransformerConfig, files: &TextFiles) -> Resu
     let mut tokenizers = BTreeMap::new();
     for name in TOKENIZERS {
         if let Some(bytes) = read_optional(&dir.join(name))? {
-            tokenizers.insert(name.to_string(), write::without_closing(&dir.join(name), &bytes)?);
+            tokenizers.insert(
+                name.to_string(),
+                write::without_closing(&dir.join(name), &bytes)?,
+            );
         }
     }
-    Ok(if tokenizers.is_empty() { texts } else { tokenizers })
+    Ok(if tokenizers.is_empty() {
+        texts
+    } else {
+        tokenizers
+    })
 }
 
 /// Takes the matrices over the vocabularies and ties them as transformers does when it loads a
@@ -151,16 +171,24 @@ fn embeddings(marian: &MarianConfig, tensors: &mut Weights) -> Result<Embeddings
     let shared = tensors.take_any("model.shared.weight");
     let mut side = |name: &str, shape: [usize; 2]| {
         let separate = tensors.take_any(name);
-        let tied = shared.clone().filter(|_| marian.share_encoder_decoder_embeddings);
+        let tied = shared
+            .clone()
+            .filter(|_| marian.share_encoder_decoder_embeddings);
         let matrix = tied.or(separate).or_else(|| shared.clone());
         tensors.shaped(name, matrix.ok_or_else(|| tensors.missing(name))?, &shape)
     };
     let source = side("model.encoder.embed_tokens.weight", shapes[0])?;
     let target = side("model.decoder.embed_tokens.weight", shapes[1])?;
-    let output = tensors.take_any("lm_head.weight").filter(|_| !marian.tie_word_embeddings);
+    let output = tensors
+        .take_any("lm_head.weight")
+        .filter(|_| !marian.tie_word_embeddings);
     let output = output.unwrap_or_else(|| target.clone());
     let output = tensors.shaped("lm_head.weight", output, &shapes[1])?;
-    Ok(Embeddings { source, target, output })
+    Ok(Embeddings {
+        source,
+        target,
+        output,
+    })
 }
 
 /// Returns whether the embedding of the token that opens a target is zero, as in all models that
@@ -174,8 +202,13 @@ fn starts_from_zero(target: &Tensor, bos: u32) -> bool {
 /// no positions.
 fn sinusoids(d_model: usize, tensors: &mut Weights) -> Result<Sinusoids> {
     let path = tensors.path.clone();
-    let refuse =
-        |what: String| Err(InteropError::unsupported(&path, what, "MarianMTModel computes them"));
+    let refuse = |what: String| {
+        Err(InteropError::unsupported(
+            &path,
+            what,
+            "MarianMTModel computes them",
+        ))
+    };
     let names = ["encoder", "decoder"].map(|side| format!("model.{side}.embed_positions.weight"));
     let mut found = [Sinusoids::Halves; 2];
     for (name, found) in names.iter().zip(&mut found) {
@@ -185,7 +218,9 @@ fn sinusoids(d_model: usize, tensors: &mut Weights) -> Result<Sinusoids> {
         let count = stored.values.len() / d_model;
         let stored = tensors.shaped(name, stored, &[count, d_model])?;
         let Some((layout, _)) = recognised(&stored, 0..1, POSITION_TOLERANCE) else {
-            return refuse(format!("tensor {name} with positions that are not sines and cosines"));
+            return refuse(format!(
+                "tensor {name} with positions that are not sines and cosines"
+            ));
         };
         *found = layout;
     }

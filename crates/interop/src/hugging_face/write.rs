@@ -38,8 +38,13 @@ pub(crate) fn write(model: &Pretrained, dir: &Path) -> Result<()> {
     fresh_folder(dir)?;
     write_file(&dir.join(SAFETENSORS), &write_safetensors(&tensors))?;
     write_file(&dir.join(CONFIG), &pretty(&config))?;
-    write_file(&dir.join(GENERATION), &pretty(&generation(&model.config, &model.search)))?;
-    texts.iter().try_for_each(|(name, bytes)| write_file(&dir.join(name), bytes))?;
+    write_file(
+        &dir.join(GENERATION),
+        &pretty(&generation(&model.config, &model.search)),
+    )?;
+    texts
+        .iter()
+        .try_for_each(|(name, bytes)| write_file(&dir.join(name), bytes))?;
     write_carried(model, dir)
 }
 
@@ -64,10 +69,26 @@ pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
     let learned = "train with positions = \"sinusoidal\"";
     let features = [
         (config.qk_norm, "normalised queries and keys", query_norm),
-        (hidden, "an encoder that does not see </s>", "export to CTranslate2"),
-        (config.norm == NormPosition::Pre, "norms before sub-layers", norm),
-        (config.layer_norm_eps != EPSILON, "layer_norm_eps other than 1e-5", epsilon),
-        (config.positions == Positions::Learned, "learned positions", learned),
+        (
+            hidden,
+            "an encoder that does not see </s>",
+            "export to CTranslate2",
+        ),
+        (
+            config.norm == NormPosition::Pre,
+            "norms before sub-layers",
+            norm,
+        ),
+        (
+            config.layer_norm_eps != EPSILON,
+            "layer_norm_eps other than 1e-5",
+            epsilon,
+        ),
+        (
+            config.positions == Positions::Learned,
+            "learned positions",
+            learned,
+        ),
         (
             config.conventions.position_offset != 0,
             "positions that do not begin at 0",
@@ -84,7 +105,9 @@ fn weights(model: &Pretrained) -> Result<Tensors> {
     let mut tensors = Tensors::new();
     for part in layers::parts(config) {
         for (kind, _) in part.parameters() {
-            let weight = model.weight(&format!("{}.{kind}", part.full_name()))?.clone();
+            let weight = model
+                .weight(&format!("{}.{kind}", part.full_name()))?
+                .clone();
             tensors.insert(format!("{}.{kind}", part.hugging_face()), weight);
         }
     }
@@ -109,11 +132,20 @@ fn weights(model: &Pretrained) -> Result<Tensors> {
         OutputBias::None => vec![0.0; config.target_vocab],
         OutputBias::PerPiece => model.weight("output_bias")?.values.clone(),
     };
-    tensors.insert("final_logits_bias".into(), Tensor::new([1, config.target_vocab], bias));
-    let table = config.conventions.sinusoids.values(0..POSITIONS, config.d_model);
+    tensors.insert(
+        "final_logits_bias".into(),
+        Tensor::new([1, config.target_vocab], bias),
+    );
+    let table = config
+        .conventions
+        .sinusoids
+        .values(0..POSITIONS, config.d_model);
     let table = Tensor::new([POSITIONS, config.d_model], table);
     for side in ["encoder", "decoder"] {
-        tensors.insert(format!("model.{side}.embed_positions.weight"), table.clone());
+        tensors.insert(
+            format!("model.{side}.embed_positions.weight"),
+            table.clone(),
+        );
     }
     Ok(tensors)
 }
@@ -149,9 +181,13 @@ fn generation(config: &TransformerConfig, search: &SearchSettings) -> Value {
         // GNMT's penalty has no place there; its exponent is the nearest.
         LengthPenalty::Gnmt(alpha) | LengthPenalty::Power(alpha) => alpha,
     };
-    let limit = search.max_length.map_or(POSITIONS, |limit| limit.saturating_add(1));
-    let mut never: Vec<u32> =
-        [config.pad, config.bos].into_iter().chain(search.suppress.clone()).collect();
+    let limit = search
+        .max_length
+        .map_or(POSITIONS, |limit| limit.saturating_add(1));
+    let mut never: Vec<u32> = [config.pad, config.bos]
+        .into_iter()
+        .chain(search.suppress.clone())
+        .collect();
     never.sort_unstable();
     never.dedup();
     let never: Vec<[u32; 1]> = never.into_iter().map(|id| [id]).collect();
@@ -171,8 +207,13 @@ fn generation(config: &TransformerConfig, search: &SearchSettings) -> Value {
 
 /// The tokeniser files: those of Marian without change, or ours for `PreTrainedTokenizerFast`.
 fn texts(model: &Pretrained) -> Result<Files> {
-    let texts = model.texts.iter().filter(|(name, _)| TEXTS.contains(&&name[..]));
-    let mut texts: Files = texts.map(|(name, bytes)| (name.clone(), bytes.clone())).collect();
+    let texts = model
+        .texts
+        .iter()
+        .filter(|(name, _)| TEXTS.contains(&&name[..]));
+    let mut texts: Files = texts
+        .map(|(name, bytes)| (name.clone(), bytes.clone()))
+        .collect();
     let Some(bytes) = model.texts.get(TOKENIZER) else {
         return Ok(texts);
     };
@@ -182,7 +223,11 @@ fn texts(model: &Pretrained) -> Result<Files> {
     let eos = token(model.config.eos);
     let piece = |kind: &str, id: &str| json!({ kind: { "id": id, "type_id": 0 } });
     let single = json!([piece("Sequence", "A"), piece("SpecialToken", eos)]);
-    let pair = json!([piece("Sequence", "A"), piece("Sequence", "B"), piece("SpecialToken", eos)]);
+    let pair = json!([
+        piece("Sequence", "A"),
+        piece("Sequence", "B"),
+        piece("SpecialToken", eos)
+    ]);
     let special = json!({ eos: { "id": eos, "ids": [model.config.eos], "tokens": [eos] } });
     let closing = json!({
         "type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": special,

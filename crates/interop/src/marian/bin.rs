@@ -39,7 +39,12 @@ struct Header {
 
 fn header(cursor: &mut Cursor) -> Result<Header> {
     let (name, kind) = (cursor.size(8)?, cursor.number(8)?);
-    Ok(Header { name, kind, rank: cursor.size(8)?, len: cursor.size(8)? })
+    Ok(Header {
+        name,
+        kind,
+        rank: cursor.size(8)?,
+        len: cursor.size(8)?,
+    })
 }
 
 /// Reads the tensors and texts in `bytes`, the content of `path`.
@@ -48,18 +53,26 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Items> {
     let version = cursor.number(8)?;
     if version != VERSION {
         let remedy = "decrypt it, or convert it with the marian-conv of this day";
-        return Err(InteropError::unsupported(path, format!("binary version {version}"), remedy));
+        return Err(InteropError::unsupported(
+            path,
+            format!("binary version {version}"),
+            remedy,
+        ));
     }
     let count = cursor.number(8)?;
     // Not reserved: the count is the file's word.
-    let headers = (0..count).map(|_| header(&mut cursor)).collect::<Result<Vec<_>>>()?;
+    let headers = (0..count)
+        .map(|_| header(&mut cursor))
+        .collect::<Result<Vec<_>>>()?;
     let names = headers.iter().map(|header| cursor.text(header.name));
     let names = names.collect::<Result<Vec<String>>>()?;
     let shape = |header: &Header| -> Result<Vec<usize>> {
         let sizes = cursor.bytes(header.rank.saturating_mul(4))?.chunks_exact(4);
         let sizes = sizes.map(|b| i32::from_le_bytes([b[0], b[1], b[2], b[3]]));
         // No tensor has a negative size.
-        Ok(sizes.map(|size| usize::try_from(size).unwrap_or(usize::MAX)).collect())
+        Ok(sizes
+            .map(|size| usize::try_from(size).unwrap_or(usize::MAX))
+            .collect())
     };
     let shapes = headers.iter().map(shape).collect::<Result<Vec<_>>>()?;
     let offset = cursor.size(8)?;
@@ -115,9 +128,11 @@ fn quantised(
     rest: &[u8],
 ) -> Result<Tensor> {
     let factor = rest.get(..4).map(|bytes| NumberType::Float32.read(bytes));
-    let factor = factor.filter(|factor| factor.is_finite() && *factor > 0.0).ok_or_else(|| {
-        InteropError::damaged(path, format!("tensor {name} has no factor of its integers"))
-    })?;
+    let factor = factor
+        .filter(|factor| factor.is_finite() && *factor > 0.0)
+        .ok_or_else(|| {
+            InteropError::damaged(path, format!("tensor {name} has no factor of its integers"))
+        })?;
     values.iter_mut().for_each(|x| *x /= factor);
     match shape[..] {
         [rows, columns] if !name.contains("Wemb") => {

@@ -57,7 +57,11 @@ fn is_model(path: &Path) -> bool {
 }
 
 fn models(dir: &Path, names: &[String]) -> Vec<PathBuf> {
-    names.iter().map(|name| dir.join(name)).filter(|path| is_model(path)).collect()
+    names
+        .iter()
+        .map(|name| dir.join(name))
+        .filter(|path| is_model(path))
+        .collect()
 }
 
 /// The file name of the path `name`. Its folders are ignored, so that nothing outside of a model's
@@ -87,16 +91,28 @@ fn model(path: &Path, names: &[String], decoders: &[(String, Options)]) -> Resul
     if !path.is_dir() {
         return match is_model(path) {
             true => Ok(path.into()),
-            false => Err(InteropError::damaged(path, "it is neither a .npz nor a .bin of Marian")),
+            false => Err(InteropError::damaged(
+                path,
+                "it is neither a .npz nor a .bin of Marian",
+            )),
         };
     }
-    let usual = decoders.iter().find(|(name, _)| name.starts_with("decoder."));
-    let decoder = if let [one] = decoders { Some(one) } else { usual };
+    let usual = decoders
+        .iter()
+        .find(|(name, _)| name.starts_with("decoder."));
+    let decoder = if let [one] = decoders {
+        Some(one)
+    } else {
+        usual
+    };
     let listed_models = decoder.map_or(&[][..], |(_, options)| options.list("models"));
     let found = models(path, names);
     match (listed_models, &found[..]) {
         ([_, _, ..], _) => {
-            let what = format!("an ensemble of {} models in one directory", listed_models.len());
+            let what = format!(
+                "an ensemble of {} models in one directory",
+                listed_models.len()
+            );
             let remedy = "import each by the name of its file; `translate --model A --model B` translates with both";
             Err(InteropError::unsupported(path, what, remedy))
         }
@@ -145,11 +161,19 @@ fn decoder_of(
 impl Folder {
     /// Finds the files of the model at `path`, which is the file of the weights or their folder.
     pub fn find(path: &Path, files: &TextFiles) -> Result<Self> {
-        let dir = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
+        let dir = if path.is_dir() {
+            path
+        } else {
+            path.parent().unwrap_or(Path::new("."))
+        };
         let names = names(dir)?;
         let decoders = decoders(dir, &names)?;
         let model = model(path, &names, &decoders)?;
-        let name = model.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = model
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let decoder = decoder_of(dir, &name, &names, decoders)?;
         let vocabularies = vocabularies(dir, &name, &names, &decoder.1, files)?;
         let is_lexical = |name: &&String| name.contains("lex") && name.ends_with(".bin");
@@ -157,7 +181,12 @@ impl Folder {
         let shortlist = shortlist.or(names.iter().find(is_lexical).map(String::as_str));
         let shortlist = shortlist.map(|name| dir.join(name));
         let is_binary = |path: &PathBuf| is_shortlist(&start(path, 8));
-        Ok(Self { model, decoder, vocabularies, shortlist: shortlist.filter(is_binary) })
+        Ok(Self {
+            model,
+            decoder,
+            vocabularies,
+            shortlist: shortlist.filter(is_binary),
+        })
     }
 
     /// The vocabularies for a model with the sizes in `config`.
@@ -183,13 +212,21 @@ impl Folder {
             Some((source, target)) => Some([source, target]),
             None => sentencepiece(&[dir], files, [&source_tokens, &target_tokens])?,
         };
-        Ok(Vocabularies { texts: texts([&both[0], &both[1]], models), closing, unknown })
+        Ok(Vocabularies {
+            texts: texts([&both[0], &both[1]], models),
+            closing,
+            unknown,
+        })
     }
 
     /// The lexical shortlist, for vocabularies of `sizes`.
     pub fn shortlist(&self, sizes: [usize; 2]) -> Result<Option<Shortlist>> {
         let [source, target] = &self.vocabularies;
-        let sides = if source == target { Sides::Shared } else { Sides::Separate };
+        let sides = if source == target {
+            Sides::Shared
+        } else {
+            Sides::Separate
+        };
         let read = |path: &PathBuf| shortlist::read(path, &read_file(path)?, sizes, sides);
         self.shortlist.as_ref().map(read).transpose()
     }
@@ -221,7 +258,11 @@ impl Folder {
             length_penalty: LengthPenalty::Power(number("normalize")?.unwrap_or(0.0)),
             max_length_factor: number("max-length-factor")?.unwrap_or(3.0),
             max_length_extra: 0,
-            suppress: if options.is("allow-unk") { vec![] } else { vec![unknown] },
+            suppress: if options.is("allow-unk") {
+                vec![]
+            } else {
+                vec![unknown]
+            },
             ..SearchSettings::default()
         };
         search.validate()?;
@@ -240,19 +281,34 @@ fn vocabularies(
 ) -> Result<[PathBuf; 2]> {
     let training = dir.join(format!("{model}.yml"));
     let in_dir = |options: &Options| -> Vec<PathBuf> {
-        options.list("vocabs").iter().map(|name| dir.join(base(name))).collect()
+        options
+            .list("vocabs")
+            .iter()
+            .map(|name| dir.join(base(name)))
+            .collect()
     };
     let mut listed_files = in_dir(decoder);
     if listed_files.is_empty() && read_optional(&training)?.is_some() {
         listed_files = in_dir(&read_options(&training)?);
         // The names of the training's files are not always those of the model's.
-        listed_files =
-            if listed_files.iter().all(|path| path.is_file()) { listed_files } else { vec![] };
+        listed_files = if listed_files.iter().all(|path| path.is_file()) {
+            listed_files
+        } else {
+            vec![]
+        };
     }
     let beside = |is_one: &dyn Fn(&str) -> bool| -> Vec<PathBuf> {
-        names.iter().filter(|name| is_one(name)).map(|name| dir.join(name)).collect()
+        names
+            .iter()
+            .filter(|name| is_one(name))
+            .map(|name| dir.join(name))
+            .collect()
     };
-    let is_text = |name: &str| [".yml", ".yaml", ".json"].iter().any(|end| name.ends_with(end));
+    let is_text = |name: &str| {
+        [".yml", ".yaml", ".json"]
+            .iter()
+            .any(|end| name.ends_with(end))
+    };
     let lists = beside(&|name| is_text(name) && name.contains("vocab") || name.ends_with(".vocab"));
     let models = beside(&|name| name.ends_with(".spm"));
     let found = if lists.is_empty() { models } else { lists };
@@ -261,8 +317,17 @@ fn vocabularies(
         ([], listed) => named(listed),
         (given, _) => named(given),
     };
-    let several = if listed_files.is_empty() { found } else { listed_files };
-    let wanted = || format!("telling whose each vocabulary is among [{}]", listed(&several));
+    let several = if listed_files.is_empty() {
+        found
+    } else {
+        listed_files
+    };
+    let wanted = || {
+        format!(
+            "telling whose each vocabulary is among [{}]",
+            listed(&several)
+        )
+    };
     of_both.ok_or_else(|| InteropError::missing(dir, wanted(), NAME_VOCABULARIES))
 }
 
@@ -291,7 +356,9 @@ fn tokens(path: &Path, rows: usize) -> Result<(Vec<String>, Option<Vec<u8>>)> {
         pieces(&bytes).ok_or_else(|| damaged("it is no SentencePiece model".into()))?
     } else {
         let text = std::str::from_utf8(&bytes).map_err(|e| InteropError::damaged(path, e))?;
-        let is_listed = [".yml", ".yaml", ".json"].iter().any(|end| name.ends_with(end));
+        let is_listed = [".yml", ".yaml", ".json"]
+            .iter()
+            .any(|end| name.ends_with(end));
         let tokens = if is_listed {
             yaml::vocabulary(text).map_err(damaged)?
         } else {
@@ -305,7 +372,10 @@ fn tokens(path: &Path, rows: usize) -> Result<(Vec<String>, Option<Vec<u8>>)> {
         (0..=last).map(token).collect()
     };
     match tokens.len() > rows {
-        true => Err(damaged(format!("it has {} tokens, the model {rows}", tokens.len()))),
+        true => Err(damaged(format!(
+            "it has {} tokens, the model {rows}",
+            tokens.len()
+        ))),
         false => Ok((tokens, is_model.then_some(bytes))),
     }
 }

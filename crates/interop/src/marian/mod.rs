@@ -35,8 +35,11 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Pretrained> {
     let folder = Folder::find(path, files)?;
     let path = &folder.model;
     let bytes = read_file(path)?;
-    let items =
-        if bin::is_bin(&bytes) { bin::read(path, &bytes)? } else { npz::read(path, &bytes)? };
+    let items = if bin::is_bin(&bytes) {
+        bin::read(path, &bytes)?
+    } else {
+        npz::read(path, &bytes)?
+    };
     let remedy =
         "a model that Marian wrote holds its options; convert it with a Marian of 2018 or later";
     let text = items.texts.get(OPTIONS);
@@ -56,22 +59,45 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Pretrained> {
             config.conventions.output_bias = OutputBias::PerPiece;
             weights.insert(
                 "output_bias".into(),
-                vector(&tensors, "decoder_ff_logit_out_b", bias, config.target_vocab)?,
+                vector(
+                    &tensors,
+                    "decoder_ff_logit_out_b",
+                    bias,
+                    config.target_vocab,
+                )?,
             );
         }
         None => config.conventions.output_bias = OutputBias::None,
     }
     weights.extend(embeddings.into_weights());
     tensors.finish("it has parts that no plain Transformer of Marian has")?;
-    let Vocabularies { texts, closing, unknown } = folder.vocabularies(&config, files)?;
+    let Vocabularies {
+        texts,
+        closing,
+        unknown,
+    } = folder.vocabularies(&config, files)?;
     config.eos = closing;
     let (search, warnings) = folder.search(unknown)?;
-    let mut model = Pretrained { config, weights, search, texts, shortlist: None, warnings };
+    let mut model = Pretrained {
+        config,
+        weights,
+        search,
+        texts,
+        shortlist: None,
+        warnings,
+    };
     append_padding(&mut model);
-    let TransformerConfig { source_vocab, target_vocab, .. } = model.config;
+    let TransformerConfig {
+        source_vocab,
+        target_vocab,
+        ..
+    } = model.config;
     model.shortlist = folder.shortlist([source_vocab, target_vocab])?;
     let path = path.clone();
-    model.config.validate().map_err(|source| InteropError::Config(path, source))?;
+    model
+        .config
+        .validate()
+        .map_err(|source| InteropError::Config(path, source))?;
     Ok(model)
 }
 
@@ -100,7 +126,11 @@ fn embeddings(tensors: &mut Weights) -> Result<Embeddings> {
     let shape = [target.shape[0], source.shape[1]];
     let target = tensors.shaped("decoder_Wemb", target, &shape)?;
     let output = tensors.shaped("decoder_ff_logit_out_W", output, &shape)?;
-    Ok(Embeddings { source, target, output })
+    Ok(Embeddings {
+        source,
+        target,
+        output,
+    })
 }
 
 /// The name of the weight or bias, as `kind` says, of `part`.
@@ -135,7 +165,9 @@ fn take_layers(
             let weight = match shape[..] {
                 [rows, columns] => tensors.take(&key, &[columns, rows])?.transposed(),
                 _ => {
-                    let found = tensors.take_any(&key).ok_or_else(|| tensors.missing(&key))?;
+                    let found = tensors
+                        .take_any(&key)
+                        .ok_or_else(|| tensors.missing(&key))?;
                     vector(tensors, &key, found, shape[0])?
                 }
             };

@@ -41,14 +41,21 @@ fn array(bytes: &[u8]) -> Option<Array> {
     let data = &rest[1 + width + len..];
     let value = |key: &str| {
         let after = header.split_once(&format!("'{key}':"))?.1.trim_start();
-        let end = if after.starts_with('(') { after.find(')')? } else { after.find(',')? };
+        let end = if after.starts_with('(') {
+            after.find(')')?
+        } else {
+            after.find(',')?
+        };
         Some(after[..end].trim_matches(['(', '\'', ' ']).to_string())
     };
     if value("fortran_order")? != "False" {
         return None;
     }
     let shape = value("shape")?;
-    let sizes = shape.split(',').map(str::trim).filter(|size| !size.is_empty());
+    let sizes = shape
+        .split(',')
+        .map(str::trim)
+        .filter(|size| !size.is_empty());
     let shape = sizes
         .map(|size| size.trim_end_matches('L').parse().ok())
         .collect::<Option<Vec<usize>>>()?;
@@ -61,7 +68,10 @@ fn array(bytes: &[u8]) -> Option<Array> {
         _ => return None,
     };
     let len = elements(&shape)?.checked_mul(number.size())?;
-    Some(Array::Float(Tensor::new(shape, number.read_all(data.get(..len)?))))
+    Some(Array::Float(Tensor::new(
+        shape,
+        number.read_all(data.get(..len)?),
+    )))
 }
 
 #[cfg(test)]
@@ -78,12 +88,25 @@ mod tests {
 
     #[test]
     fn arrays_of_floats_and_of_bytes_are_read() {
-        let data: Vec<u8> = [1f32, 2.0, 3.0].iter().flat_map(|x| x.to_le_bytes()).collect();
-        let bytes = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }", &data);
-        let Some(Array::Float(tensor)) = array(&bytes) else { panic!("no floats") };
+        let data: Vec<u8> = [1f32, 2.0, 3.0]
+            .iter()
+            .flat_map(|x| x.to_le_bytes())
+            .collect();
+        let bytes = npy(
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }",
+            &data,
+        );
+        let Some(Array::Float(tensor)) = array(&bytes) else {
+            panic!("no floats")
+        };
         assert_eq!(tensor, Tensor::new([1, 3], vec![1.0, 2.0, 3.0]));
-        let bytes = npy("{'descr': '|i1', 'fortran_order': False, 'shape': (4,), }", b"a: 1\0");
-        let Some(Array::Text(text)) = array(&bytes) else { panic!("no text") };
+        let bytes = npy(
+            "{'descr': '|i1', 'fortran_order': False, 'shape': (4,), }",
+            b"a: 1\0",
+        );
+        let Some(Array::Text(text)) = array(&bytes) else {
+            panic!("no text")
+        };
         assert_eq!(text, "a: 1");
     }
 

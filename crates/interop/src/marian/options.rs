@@ -29,12 +29,19 @@ pub(super) fn config(
 ) -> Result<TransformerConfig> {
     let number = |key| {
         let number = options.number::<usize>(key);
-        Ok::<_, InteropError>(number.map_err(|e| InteropError::damaged(path, e))?.unwrap_or(0))
+        Ok::<_, InteropError>(
+            number
+                .map_err(|e| InteropError::damaged(path, e))?
+                .unwrap_or(0),
+        )
     };
     let heads = number("transformer-heads")?;
     let width = tensors.shape("encoder_l1_ffn_W1")?;
     let &[_, d_ff] = width else {
-        return Err(InteropError::damaged(path, "tensor encoder_l1_ffn_W1 is not a matrix"));
+        return Err(InteropError::damaged(
+            path,
+            "tensor encoder_l1_ffn_W1 is not a matrix",
+        ));
     };
     check(path, options)?;
     let (encoder_layers, decoder_layers) = (number("enc-depth")?, number("dec-depth")?);
@@ -76,7 +83,11 @@ fn check_depth(path: &Path, layers: usize, tensors: &Weights) -> Result<()> {
 
 fn refused<T>(path: &Path, options: &Options, key: &str, known: &'static str) -> Result<T> {
     let value = options.get(key).unwrap_or_default();
-    Err(InteropError::unsupported(path, format!("option {key}: {value:?}"), known))
+    Err(InteropError::unsupported(
+        path,
+        format!("option {key}: {value:?}"),
+        known,
+    ))
 }
 
 fn check(path: &Path, options: &Options) -> Result<()> {
@@ -89,7 +100,12 @@ fn check(path: &Path, options: &Options) -> Result<()> {
         }
     }
     if !options.list("transformer-tied-layers").is_empty() {
-        return refused(path, options, "transformer-tied-layers", "models without it can be read");
+        return refused(
+            path,
+            options,
+            "transformer-tied-layers",
+            "models without it can be read",
+        );
     }
     let usual = "models with its usual value can be read";
     // If the decoder's depth is zero, it is the encoder's.
@@ -98,10 +114,16 @@ fn check(path: &Path, options: &Options) -> Result<()> {
         ("transformer-decoder-ffn-depth", &["0", "2"], usual),
         ("transformer-decoder-dim-ffn", &["0"], usual),
         ("lemma-dim-emb", &["0"], usual),
-        ("transformer-postprocess-emb", &["", "d"], "known are \"\" and d"),
+        (
+            "transformer-postprocess-emb",
+            &["", "d"],
+            "known are \"\" and d",
+        ),
     ];
     let is_unusual = |&(key, values, _): &(&str, &[&str], _)| {
-        options.get(key).is_some_and(|value| !values.contains(&value))
+        options
+            .get(key)
+            .is_some_and(|value| !values.contains(&value))
     };
     match plain.into_iter().find(is_unusual) {
         Some((key, _, known)) => refused(path, options, key, known),
@@ -110,8 +132,16 @@ fn check(path: &Path, options: &Options) -> Result<()> {
 }
 
 fn norm(path: &Path, options: &Options) -> Result<NormPosition> {
-    let get = |key: &str| options.get(&format!("transformer-{key}")).unwrap_or_default();
-    match [get("preprocess"), get("postprocess"), get("postprocess-top")] {
+    let get = |key: &str| {
+        options
+            .get(&format!("transformer-{key}"))
+            .unwrap_or_default()
+    };
+    match [
+        get("preprocess"),
+        get("postprocess"),
+        get("postprocess-top"),
+    ] {
         ["", "dan", ""] => Ok(NormPosition::Post),
         ["n", "da", "n"] => Ok(NormPosition::Pre),
         _ => {
@@ -137,6 +167,11 @@ fn history(path: &Path, options: &Options) -> Result<TargetHistory> {
         (None | Some("self-attention"), _) => Ok(TargetHistory::SelfAttention),
         (Some("rnn"), Some("ssru")) => Ok(TargetHistory::Ssru),
         (Some("rnn"), _) => refused(path, options, "dec-cell", "known is ssru"),
-        _ => refused(path, options, key, "known are self-attention, and rnn with dec-cell ssru"),
+        _ => refused(
+            path,
+            options,
+            key,
+            "known are self-attention, and rnn with dec-cell ssru",
+        ),
     }
 }

@@ -45,7 +45,9 @@ pub(super) fn read(
         return Err(damaged("it has no header of a binary shortlist"));
     }
     let header: Vec<u64> = numbers(&bytes[..HEADER]).collect();
-    let [_, checksum, first, _, offsets, tokens] = header[..] else { unreachable!("six numbers") };
+    let [_, checksum, first, _, offsets, tokens] = header[..] else {
+        unreachable!("six numbers")
+    };
     if offsets == 0 || length(offsets, tokens) != Some(bytes.len()) {
         return Err(damaged("its header gives another size than the file has"));
     }
@@ -54,8 +56,10 @@ pub(super) fn read(
     }
     let (offsets, tokens) = bytes[HEADER..].split_at(offsets as usize * 8);
     let offsets: Vec<u64> = numbers(offsets).collect();
-    let tokens: Vec<u32> =
-        tokens.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+    let tokens: Vec<u32> = tokens
+        .chunks_exact(4)
+        .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+        .collect();
     let list = |ends: &[u64]| {
         let [start, end] = [ends[0], ends[1]].map(|end| usize::try_from(end).unwrap_or(usize::MAX));
         tokens.get(start..end).map(<[u32]>::to_vec)
@@ -73,7 +77,9 @@ pub(super) fn read(
 
 /// The number of bytes of a file with tables of these lengths.
 fn length(offsets: u64, tokens: u64) -> Option<usize> {
-    let bytes = offsets.checked_mul(8)?.checked_add(tokens.checked_mul(4)?)?;
+    let bytes = offsets
+        .checked_mul(8)?
+        .checked_add(tokens.checked_mul(4)?)?;
     usize::try_from(bytes).ok()?.checked_add(HEADER)
 }
 
@@ -84,8 +90,10 @@ fn numbers(bytes: &[u8]) -> impl Iterator<Item = u64> {
 /// Marian's `hashMem`, which is that of Boost's `hash_combine`, over whole numbers of 64 bits.
 fn hash(bytes: &[u8]) -> u64 {
     let combine = |seed: u64, number: u64| {
-        let mixed =
-            number.wrapping_add(0x9e37_79b9).wrapping_add(seed << 6).wrapping_add(seed >> 2);
+        let mixed = number
+            .wrapping_add(0x9e37_79b9)
+            .wrapping_add(seed << 6)
+            .wrapping_add(seed >> 2);
         seed ^ mixed
     };
     numbers(bytes).fold(0, combine)

@@ -28,7 +28,9 @@ pub(super) fn entries(text: &str) -> Result<Vec<(String, Value)>, String> {
         let (event, span) = event.map_err(|error| error.to_string())?;
         if !entries.add(event) {
             let line = span.start.line();
-            return Err(format!("line {line} is neither a key with a value nor a list of texts"));
+            return Err(format!(
+                "line {line} is neither a key with a value nor a list of texts"
+            ));
         }
     }
     match entries.key {
@@ -58,7 +60,11 @@ impl Entries {
                     return false;
                 }
                 self.depth += 1;
-                self.open = Some(if is_list { Value::List(Vec::new()) } else { Value::Nested });
+                self.open = Some(if is_list {
+                    Value::List(Vec::new())
+                } else {
+                    Value::Nested
+                });
             }
             Event::MappingEnd | Event::SequenceEnd => {
                 self.depth -= 1;
@@ -112,7 +118,8 @@ impl Options {
 
     /// Returns whether `key` is set to true.
     pub fn is(&self, key: &str) -> bool {
-        self.get(key).is_some_and(|value| value.eq_ignore_ascii_case("true"))
+        self.get(key)
+            .is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 
     /// The number that `key` is set to.
@@ -120,7 +127,10 @@ impl Options {
     /// # Errors
     /// Returns an error if the value is not a number.
     pub fn number<T: std::str::FromStr>(&self, key: &str) -> Result<Option<T>, String> {
-        let number = |text: &str| text.parse().map_err(|_| format!("{key}: {text:?} is no number"));
+        let number = |text: &str| {
+            text.parse()
+                .map_err(|_| format!("{key}: {text:?} is no number"))
+        };
         self.get(key).map(number).transpose()
     }
 
@@ -140,19 +150,22 @@ impl Options {
 /// Returns a message if `text` is not a vocabulary.
 pub(super) fn vocabulary(text: &str) -> Result<BTreeMap<usize, String>, String> {
     // JSON escapes characters beyond 16 bits by two, which YAML does not.
-    let json = text.starts_with('{').then(|| serde_json::from_str::<BTreeMap<String, usize>>(text));
+    let json = text
+        .starts_with('{')
+        .then(|| serde_json::from_str::<BTreeMap<String, usize>>(text));
     let entries = match json {
-        Some(Ok(ids)) => {
-            ids.into_iter().map(|(token, id)| (token, Value::Scalar(id.to_string()))).collect()
-        }
+        Some(Ok(ids)) => ids
+            .into_iter()
+            .map(|(token, id)| (token, Value::Scalar(id.to_string())))
+            .collect(),
         _ => entries(text)?,
     };
     let mut tokens = BTreeMap::new();
     for (token, id) in entries {
         let id = match &id {
-            Value::Scalar(id) => {
-                id.parse().map_err(|_| format!("token {token:?} has id {id:?}"))?
-            }
+            Value::Scalar(id) => id
+                .parse()
+                .map_err(|_| format!("token {token:?} has id {id:?}"))?,
             _ => return Err(format!("token {token:?} has no id")),
         };
         if let Some(other) = tokens.insert(id, token.clone()) {
@@ -174,9 +187,15 @@ mod tests {
         assert_eq!(options.number::<usize>("a"), Ok(Some(1)));
         assert_eq!(
             (options.list("b"), options.list("c")),
-            (&["x", "y z"].map(String::from)[..], &["2", "q"].map(String::from)[..])
+            (
+                &["x", "y z"].map(String::from)[..],
+                &["2", "q"].map(String::from)[..]
+            )
         );
-        assert_eq!((options.list("d"), options.get("e")), (&["5".to_string()][..], Some("x: y")));
+        assert_eq!(
+            (options.list("d"), options.get("e")),
+            (&["5".to_string()][..], Some("x: y"))
+        );
         assert_eq!((options.get("f"), options.list("f").len()), (None, 0));
         assert!(options.is("i j") && !options.is("a"));
         assert_eq!(options.get("k"), Some("folded text\n"));
@@ -201,9 +220,13 @@ mod tests {
     fn tokens_in_every_kind_of_quotes_are_read() {
         let text = "</s>: 0\n<unk>: 1\n\"\\\"\": 2\n'''': 3\n? \"\\x85\"\n: 4\n\":\": 5\n▁a: 6\n\"\\u0301\": 7\nnull: 8\n1.0: 9\n? long\n: 10\n";
         let tokens = vocabulary(text).unwrap();
-        let expected =
-            ["</s>", "<unk>", "\"", "'", "\u{85}", ":", "▁a", "\u{301}", "null", "1.0", "long"];
-        assert_eq!(tokens.values().map(String::as_str).collect::<Vec<_>>(), expected);
+        let expected = [
+            "</s>", "<unk>", "\"", "'", "\u{85}", ":", "▁a", "\u{301}", "null", "1.0", "long",
+        ];
+        assert_eq!(
+            tokens.values().map(String::as_str).collect::<Vec<_>>(),
+            expected
+        );
         let json = vocabulary("{\"</s>\": 0, \"\\ud83d\\ude00\": 1, \"\\/\": 2}").unwrap();
         assert_eq!(json.into_values().collect::<Vec<_>>(), ["</s>", "😀", "/"]);
         for bad in ["a: 1\nb\n", "a: x\n", "a: [1]\n", "a: 1\nb: 1\n", "a: -1\n"] {

@@ -31,7 +31,10 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Tensors> {
         false => legacy(path, bytes)?,
     };
     let Value::Dict(dict) = value else {
-        return Err(InteropError::damaged(path, "it holds no dictionary of tensors"));
+        return Err(InteropError::damaged(
+            path,
+            "it holds no dictionary of tensors",
+        ));
     };
     let mut tensors = Tensors::new();
     let mut left = bytes.len().saturating_mul(MOST_SHARED) / 4;
@@ -63,12 +66,18 @@ type Parts = (Value, Pickle, Vec<Option<Range<usize>>>);
 fn archive(path: &Path, bytes: &[u8]) -> Result<Parts> {
     let damaged = |message: String| InteropError::damaged(path, message);
     let entries = zip::entries(bytes).map_err(damaged)?;
-    let main = entries.keys().find_map(|name| name.strip_suffix("data.pkl"));
+    let main = entries
+        .keys()
+        .find_map(|name| name.strip_suffix("data.pkl"));
     let root = main.ok_or_else(|| damaged("the archive holds no data.pkl".into()))?;
     let range = entries[&format!("{root}data.pkl")].clone();
     let (value, pickle) = pickle::read(&mut Cursor::new(path, &bytes[range]))?;
     let file = |key: &str| entries.get(&format!("{root}data/{key}")).cloned();
-    let ranges = pickle.storages.iter().map(|storage| file(&storage.key)).collect();
+    let ranges = pickle
+        .storages
+        .iter()
+        .map(|storage| file(&storage.key))
+        .collect();
     Ok((value, pickle, ranges))
 }
 
@@ -76,8 +85,15 @@ fn archive(path: &Path, bytes: &[u8]) -> Result<Parts> {
 /// storages; then for each key a count and as many numbers.
 fn legacy(path: &Path, bytes: &[u8]) -> Result<Parts> {
     let mut cursor = Cursor::new(path, bytes);
-    if !bytes.windows(LEGACY_MAGIC.len()).take(16).any(|window| window == LEGACY_MAGIC) {
-        return Err(InteropError::damaged(path, "it is not a file of torch.save"));
+    if !bytes
+        .windows(LEGACY_MAGIC.len())
+        .take(16)
+        .any(|window| window == LEGACY_MAGIC)
+    {
+        return Err(InteropError::damaged(
+            path,
+            "it is not a file of torch.save",
+        ));
     }
     for _ in 0..3 {
         pickle::read(&mut cursor)?;
@@ -87,8 +103,11 @@ fn legacy(path: &Path, bytes: &[u8]) -> Result<Parts> {
     let Value::List(keys) = keys else {
         return Err(InteropError::damaged(path, "it has no list of storages"));
     };
-    let types: HashMap<&str, Option<NumberType>> =
-        pickle.storages.iter().map(|storage| (&*storage.key, storage.number)).collect();
+    let types: HashMap<&str, Option<NumberType>> = pickle
+        .storages
+        .iter()
+        .map(|storage| (&*storage.key, storage.number))
+        .collect();
     let mut found = HashMap::new();
     for key in &built.sequences[keys] {
         let Value::Text(key) = key else { continue };
@@ -101,7 +120,11 @@ fn legacy(path: &Path, bytes: &[u8]) -> Result<Parts> {
         let len = cursor.size(8)?.saturating_mul(number.size());
         found.insert(key.clone(), cursor.range(len)?);
     }
-    let ranges = pickle.storages.iter().map(|storage| found.get(&storage.key).cloned()).collect();
+    let ranges = pickle
+        .storages
+        .iter()
+        .map(|storage| found.get(&storage.key).cloned())
+        .collect();
     Ok((value, pickle, ranges))
 }
 
@@ -116,7 +139,9 @@ fn gathered(view: &View, count: usize, number: NumberType, storage: &[u8]) -> Op
         .shape
         .iter()
         .zip(&view.strides)
-        .try_fold(view.offset, |last, (&n, &s)| last.checked_add((n - 1).checked_mul(s)?))?;
+        .try_fold(view.offset, |last, (&n, &s)| {
+            last.checked_add((n - 1).checked_mul(s)?)
+        })?;
     if farthest >= storage.len() / size {
         return None;
     }

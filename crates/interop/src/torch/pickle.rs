@@ -77,7 +77,13 @@ struct Machine<'c, 'a> {
 /// would call a function or build an object that weights do not need.
 pub(super) fn read(cursor: &mut Cursor) -> Result<(Value, Pickle)> {
     let (built, stack, marks, memo) = Default::default();
-    let mut machine = Machine { cursor, stack, marks, memo, built };
+    let mut machine = Machine {
+        cursor,
+        stack,
+        marks,
+        memo,
+        built,
+    };
     loop {
         match machine.byte()? {
             b'.' => return Ok((machine.pop()?, machine.built)),
@@ -130,13 +136,20 @@ impl Machine<'_, '_> {
 
     fn pop(&mut self) -> Result<Value> {
         let bottom = self.marks.last().copied().unwrap_or(0);
-        let value = if self.stack.len() > bottom { self.stack.pop() } else { None };
+        let value = if self.stack.len() > bottom {
+            self.stack.pop()
+        } else {
+            None
+        };
         value.ok_or_else(|| self.damaged("the pickle takes from an empty stack"))
     }
 
     /// Takes everything above the last mark from the stack.
     fn pop_marked(&mut self) -> Result<Vec<Value>> {
-        let mark = self.marks.pop().ok_or_else(|| self.damaged("the pickle has no mark"))?;
+        let mark = self
+            .marks
+            .pop()
+            .ok_or_else(|| self.damaged("the pickle has no mark"))?;
         Ok(self.stack.split_off(mark))
     }
 
@@ -159,7 +172,11 @@ impl Machine<'_, '_> {
     }
 
     fn text(&mut self, operation: u8) -> Result<()> {
-        let width = if matches!(operation, 0x8c | b'U') { 1 } else { 4 };
+        let width = if matches!(operation, 0x8c | b'U') {
+            1
+        } else {
+            4
+        };
         let len = self.cursor.number(width)? as usize;
         let text = std::str::from_utf8(self.cursor.bytes(len)?).map(Rc::from);
         let text = text.map_err(|_| self.damaged("a text in the pickle is not UTF-8"))?;
@@ -254,7 +271,12 @@ impl Machine<'_, '_> {
     }
 
     fn line(&mut self) -> Result<String> {
-        let len = self.cursor.rest().iter().take(256).position(|&byte| byte == b'\n');
+        let len = self
+            .cursor
+            .rest()
+            .iter()
+            .take(256)
+            .position(|&byte| byte == b'\n');
         let len = len.ok_or_else(|| self.damaged("a name in the pickle has no end"))?;
         let text = String::from_utf8_lossy(self.cursor.bytes(len)?).into_owned();
         self.byte()?;
@@ -272,7 +294,10 @@ impl Machine<'_, '_> {
                 _,
                 Value::Int(0..),
                 ..,
-            ] if &**kind == "storage" => Some(StorageRef { key: key.clone(), number: *number }),
+            ] if &**kind == "storage" => Some(StorageRef {
+                key: key.clone(),
+                number: *number,
+            }),
             _ => None,
         };
         let storage =
@@ -303,14 +328,25 @@ impl Machine<'_, '_> {
             }
             (
                 Value::Global(Global::RebuildTensor),
-                [Value::Storage(storage), Value::Int(offset), shape, strides, ..],
+                [
+                    Value::Storage(storage),
+                    Value::Int(offset),
+                    shape,
+                    strides,
+                    ..,
+                ],
             ) => {
                 let (shape, strides) = (self.sizes(shape.clone())?, self.sizes(strides.clone())?);
                 let offset = usize::try_from(*offset).map_err(|_| self.damaged(BAD_TENSOR))?;
                 if shape.len() != strides.len() {
                     return Err(self.damaged(BAD_TENSOR));
                 }
-                self.built.views.push(View { storage: *storage, offset, shape, strides });
+                self.built.views.push(View {
+                    storage: *storage,
+                    offset,
+                    shape,
+                    strides,
+                });
                 Value::Tensor(self.built.views.len() - 1)
             }
             _ => return Err(self.damaged(BAD_TENSOR)),

@@ -28,8 +28,10 @@ fn translations_and_scores_are_those_of_ctranslate2() {
         package(name).save(&dir).unwrap();
         let (config, model) = model_dir::load(&dir, &Device::default()).unwrap();
         let model = NeuralModel::new(config, model, &Device::default());
-        let requests: Vec<Request> =
-            ids(&expected["sources"]).into_iter().map(Request::new).collect();
+        let requests: Vec<Request> = ids(&expected["sources"])
+            .into_iter()
+            .map(Request::new)
+            .collect();
         let settings = SearchSettings {
             length_penalty: LengthPenalty::Power(1.0),
             max_length: Some(12),
@@ -44,7 +46,11 @@ fn translations_and_scores_are_those_of_ctranslate2() {
             let score = expected[0][1].as_f64().unwrap();
             // The positions of the float16 file are rounded too; ours are computed.
             let within = if name == "float16" { 1e-2 } else { 1e-4 };
-            assert!((found[0].score - score).abs() < within, "{name}: {} {score}", found[0].score);
+            assert!(
+                (found[0].score - score).abs() < within,
+                "{name}: {} {score}",
+                found[0].score
+            );
         }
     }
 }
@@ -70,14 +76,22 @@ fn a_model_written_in_float32_is_read_unchanged() {
 #[test]
 fn a_decoder_with_other_heads_and_widths_comes_back() {
     let folder = tempfile::tempdir().unwrap();
-    let original = Format::HuggingFace.read(&fixture("hugging_face/uneven_relu")).unwrap();
+    let original = Format::HuggingFace
+        .read(&fixture("hugging_face/uneven_relu"))
+        .unwrap();
     let conventions = original.config.conventions;
-    assert_eq!((conventions.decoder_heads, conventions.decoder_d_ff), (Some(2), Some(12)));
+    assert_eq!(
+        (conventions.decoder_heads, conventions.decoder_d_ff),
+        (Some(2), Some(12))
+    );
     let mut original = with_vocabulary(original);
     let source: Value = serde_json::from_slice(&original.texts["vocab.json"]).unwrap();
     let mut target = source.as_object().unwrap().clone();
     target.extend((24..30).map(|id| (format!("u{id}"), id.into())));
-    original.texts.insert("target_vocab.json".into(), serde_json::to_vec(&target).unwrap());
+    original.texts.insert(
+        "target_vocab.json".into(),
+        serde_json::to_vec(&target).unwrap(),
+    );
     let dir = folder.path().join("model");
     Format::CTranslate2.write(&original, &dir).unwrap();
     let mut again = Format::CTranslate2.read(&dir).unwrap();
@@ -87,8 +101,10 @@ fn a_decoder_with_other_heads_and_widths_comes_back() {
     // The bias of padding is written so that it is never chosen.
     let biases = [&mut again, &mut original].map(|package| package.weights.remove("output_bias"));
     assert!(biases.iter().all(Option::is_some) && again.weights == original.weights);
-    let error =
-        Format::Marian.write(&original, &folder.path().join("npz")).unwrap_err().to_string();
+    let error = Format::Marian
+        .write(&original, &folder.path().join("npz"))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("export to CTranslate2"), "{error}");
 }
 
@@ -98,15 +114,27 @@ fn a_decoder_with_other_heads_and_widths_comes_back() {
 fn int8_is_rounded_as_the_converter_rounds() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("int8");
-    let original = Format::HuggingFace.read(&fixture("hugging_face/wide_relu")).unwrap();
-    Format::CTranslate2Int8.write(&with_vocabulary(original), &dir).unwrap();
+    let original = Format::HuggingFace
+        .read(&fixture("hugging_face/wide_relu"))
+        .unwrap();
+    Format::CTranslate2Int8
+        .write(&with_vocabulary(original), &dir)
+        .unwrap();
     let original = Format::CTranslate2.read(&dir).unwrap();
     let theirs = package("int8");
     // The fixture leaves out the row of padding, which our file keeps.
     for (name, tensor) in &theirs.weights {
         let rows = tensor.values.len() / 24 * 23;
-        let compared = if tensor.shape[0] == 24 { rows } else { tensor.values.len() };
-        let pairs = tensor.values.iter().zip(&original.weights[name].values).take(compared);
+        let compared = if tensor.shape[0] == 24 {
+            rows
+        } else {
+            tensor.values.len()
+        };
+        let pairs = tensor
+            .values
+            .iter()
+            .zip(&original.weights[name].values)
+            .take(compared);
         for (a, b) in pairs {
             assert!((a - b).abs() <= 1e-6 * a.abs().max(1e-3), "{name}: {a} {b}");
         }
@@ -118,8 +146,11 @@ fn with_vocabulary(mut package: Pretrained) -> Pretrained {
     let mut tokens = vec!["</s>".to_string(), "<unk>".into()];
     tokens.extend((2..package.config.pad).map(|id| format!("t{id}")));
     tokens.push("<pad>".into());
-    let ids: serde_json::Map<String, Value> =
-        tokens.into_iter().zip(0..).map(|(token, id): (String, i32)| (token, id.into())).collect();
+    let ids: serde_json::Map<String, Value> = tokens
+        .into_iter()
+        .zip(0..)
+        .map(|(token, id): (String, i32)| (token, id.into()))
+        .collect();
     let json = serde_json::to_vec(&ids).unwrap();
     package.texts.insert("vocab.json".into(), json);
     package
@@ -151,8 +182,13 @@ fn damage_is_named_and_no_cut_is_overlooked() {
         let error = damaged("model.bin", |bytes| bytes.truncate(len));
         assert!(matches!(error, InteropError::Damaged(..)), "{len}: {error}");
     }
-    let vocabulary = damaged("shared_vocabulary.json", |bytes| *bytes = b"[\"</s>\"]".to_vec());
-    assert!(vocabulary.to_string().contains("1 tokens, the model 23"), "{vocabulary}");
+    let vocabulary = damaged("shared_vocabulary.json", |bytes| {
+        *bytes = b"[\"</s>\"]".to_vec()
+    });
+    assert!(
+        vocabulary.to_string().contains("1 tokens, the model 23"),
+        "{vocabulary}"
+    );
     let begun = br#"{"add_source_bos": true}"#;
     let source = damaged("config.json", |bytes| *bytes = begun.to_vec());
     assert!(source.to_string().contains("add_source_bos"), "{source}");
@@ -164,7 +200,11 @@ fn damage_is_named_and_no_cut_is_overlooked() {
 fn the_end_of_the_source_is_seen_where_the_caller_would_add_it_and_refused_where_that_is_unknown() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["model.bin", "shared_vocabulary.json"] {
-        std::fs::copy(fixture("ctranslate2/int8").join(name), folder.path().join(name)).unwrap();
+        std::fs::copy(
+            fixture("ctranslate2/int8").join(name),
+            folder.path().join(name),
+        )
+        .unwrap();
     }
     let read = |json: &str| {
         std::fs::write(folder.path().join("config.json"), json).unwrap();
@@ -178,14 +218,24 @@ fn the_end_of_the_source_is_seen_where_the_caller_would_add_it_and_refused_where
     let path = folder.path().join("model.bin");
     let mut bin = std::fs::read(&path).unwrap();
     let flag = b"decoder/start_from_zero_embedding\0";
-    let start = bin.windows(flag.len()).position(|bytes| bytes == flag).unwrap() + flag.len();
+    let start = bin
+        .windows(flag.len())
+        .position(|bytes| bytes == flag)
+        .unwrap()
+        + flag.len();
     // No dimension, a type, a size of four bytes, and the value.
     assert_eq!(bin[start..start + 7], [0, 1, 1, 0, 0, 0, 1]);
     bin[start + 6] = 0;
     std::fs::write(&path, bin).unwrap();
     for (json, named) in [
-        (r#"{"decoder_start_token": "</s>"}"#, "add_source_eos = false"),
-        (r#"{"decoder_start_token": null, "add_source_eos": true}"#, "decoder_start_token = null"),
+        (
+            r#"{"decoder_start_token": "</s>"}"#,
+            "add_source_eos = false",
+        ),
+        (
+            r#"{"decoder_start_token": null, "add_source_eos": true}"#,
+            "decoder_start_token = null",
+        ),
     ] {
         let error = read(json).unwrap_err().to_string();
         assert!(error.contains(named), "{error}");

@@ -29,7 +29,12 @@ fn students_of_firefox_translate_as_their_own_engine_does_in_float32_and_mostly_
         let (config, model) = model_dir::load(&dir, &Device::default()).unwrap();
         let model = NeuralModel::new(config, model, &Device::default());
         let ids = |case: &Value| {
-            case["ids"].as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect()
+            case["ids"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|id| id.as_u64().unwrap() as u32)
+                .collect()
         };
         let requests: Vec<Request> = cases.iter().map(|case| Request::new(ids(case))).collect();
         let found = search(&model, &requests, &settings, &Batching::default()).unwrap();
@@ -38,7 +43,10 @@ fn students_of_firefox_translate_as_their_own_engine_does_in_float32_and_mostly_
             same += usize::from(case["target"] == translation);
             same_in_float32 += usize::from(case["float32"] == translation);
             if case["target"] != translation {
-                println!("{pair}\n  {}\n  {translation}\n  {}", case["source"], case["target"]);
+                println!(
+                    "{pair}\n  {}\n  {translation}\n  {}",
+                    case["source"], case["target"]
+                );
             }
             if case["float32"] != translation {
                 println!("  in float32: {}", case["float32"]);
@@ -62,7 +70,10 @@ fn pieces(json: &[u8]) -> Vec<String> {
 }
 
 fn text(ids: &[u32], pieces: &[String]) -> String {
-    let text: String =
-        ids.iter().filter(|&&id| id != 0).map(|&id| &pieces[id as usize][..]).collect();
+    let text: String = ids
+        .iter()
+        .filter(|&&id| id != 0)
+        .map(|&id| &pieces[id as usize][..])
+        .collect();
     text.replace('\u{2581}', " ").trim().to_string()
 }

@@ -22,7 +22,11 @@ fn imported(name: &str) -> (ModelConfig, Model, SearchSettings) {
     let dir = folder.path().join("model");
     package.save(&dir).unwrap();
     let (config, model) = model_dir::load(&dir, &Device::default()).unwrap();
-    (config, model, burnformer_infer::load_settings(&dir).unwrap())
+    (
+        config,
+        model,
+        burnformer_infer::load_settings(&dir).unwrap(),
+    )
 }
 
 #[test]
@@ -30,16 +34,23 @@ fn logits_are_those_of_transformers() {
     let (expected, device) = (expected(), Device::default());
     for (name, results) in expected["models"].as_object().unwrap() {
         let (config, model, _) = imported(name);
-        let pairs = ids(&expected["sources"]).into_iter().zip(ids(&expected["targets"]));
+        let pairs = ids(&expected["sources"])
+            .into_iter()
+            .zip(ids(&expected["targets"]));
         for ((source, target), logits) in pairs.zip(results["logits"].as_array().unwrap()) {
             let input: Vec<u32> = [config.tokens().bos].into_iter().chain(target).collect();
             let tensor = |ids: &[u32]| {
                 let ids: Vec<i32> = ids.iter().map(|&id| id as i32).collect();
                 Tensor::<1, Int>::from_ints(&ids[..], &device).unsqueeze::<2>()
             };
-            let actual =
-                model.forward(tensor(&source), tensor(&input), Mode::Inference).into_data();
-            let logits = logits.as_array().unwrap().iter().map(|x| x.as_f64().unwrap());
+            let actual = model
+                .forward(tensor(&source), tensor(&input), Mode::Inference)
+                .into_data();
+            let logits = logits
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|x| x.as_f64().unwrap());
             assert_eq!(actual.num_elements(), logits.len(), "{name}");
             let worst = actual.iter::<f64>().zip(logits).map(|(a, b)| (a - b).abs());
             let worst = worst.fold(0.0, f64::max);
@@ -72,11 +83,18 @@ fn beam_search_is_that_of_transformers_token_for_token() {
         for (json, results) in all.zip(results["searches"].as_array().unwrap()) {
             let requests = ids(&expected["sources"]).into_iter().map(Request::new);
             let requests: Vec<Request> = requests.collect();
-            let found = search(&model, &requests, &settings(json, &defaults), &Batching::default())
-                .unwrap();
+            let found = search(
+                &model,
+                &requests,
+                &settings(json, &defaults),
+                &Batching::default(),
+            )
+            .unwrap();
             for (found, expected) in found.iter().zip(results.as_array().unwrap()) {
-                let found: Vec<&[u32]> =
-                    found.iter().map(|hypothesis| &hypothesis.tokens[..]).collect();
+                let found: Vec<&[u32]> = found
+                    .iter()
+                    .map(|hypothesis| &hypothesis.tokens[..])
+                    .collect();
                 assert_eq!(found, ids(expected), "{name} {json}");
             }
         }
@@ -105,7 +123,9 @@ fn imported_models_that_loop_translate_as_in_transformers_unless_they_are_told_t
         ] {
             let ids: serde_json::Map<String, Value> =
                 (0..rows).map(|id| (token(id), id.into())).collect();
-            package.texts.insert(name.into(), serde_json::to_vec(&ids).unwrap());
+            package
+                .texts
+                .insert(name.into(), serde_json::to_vec(&ids).unwrap());
         }
         for name in ["source.spm", "target.spm"] {
             package.texts.insert(name.into(), spm.clone());
@@ -120,11 +140,15 @@ fn imported_models_that_loop_translate_as_in_transformers_unless_they_are_told_t
             let mut translate = |again: bool| {
                 options.search.second_search = again;
                 let requests = ids(&expected["sources"]).into_iter().map(Request::new);
-                translator.translate_ids(requests.collect(), &options).unwrap()
+                translator
+                    .translate_ids(requests.collect(), &options)
+                    .unwrap()
             };
             for (found, expected) in translate(false).iter().zip(results.as_array().unwrap()) {
-                let found: Vec<&[u32]> =
-                    found.iter().map(|hypothesis| &hypothesis.tokens[..]).collect();
+                let found: Vec<&[u32]> = found
+                    .iter()
+                    .map(|hypothesis| &hypothesis.tokens[..])
+                    .collect();
                 assert_eq!(found, ids(expected), "{name} {json}");
             }
             for (found, expected) in translate(true).iter().zip(results.as_array().unwrap()) {
@@ -166,10 +190,16 @@ fn settings_without_a_counterpart_are_refused_by_name() {
     let message = |from, to| changed(from, to).to_string();
     assert!(message("\"swish\"", "\"gelu_new\"").contains("gelu_new"));
     assert!(message("\"marian\"", "\"bart\"").contains("model_type \"bart\""));
-    let heads = message("\"decoder_attention_heads\": 2", "\"decoder_attention_heads\": 3");
+    let heads = message(
+        "\"decoder_attention_heads\": 2",
+        "\"decoder_attention_heads\": 3",
+    );
     assert!(heads.contains("attention heads do not divide"), "{heads}");
     let shape = changed("\"vocab_size\": 24", "\"vocab_size\": 25");
-    assert!(matches!(shape, InteropError::Shape { .. } | InteropError::Config(..)), "{shape}");
+    assert!(
+        matches!(shape, InteropError::Shape { .. } | InteropError::Config(..)),
+        "{shape}"
+    );
     let more = changed("\"encoder_layers\": 2", "\"encoder_layers\": 3");
     assert!(
         matches!(&more, InteropError::MissingTensor(_, name) if name.contains("layers.2")),
@@ -182,7 +212,10 @@ fn settings_without_a_counterpart_are_refused_by_name() {
     );
     let absurd = changed("\"d_model\": 8", "\"d_model\": 9223372036854775800");
     assert!(
-        matches!(absurd, InteropError::Config(..) | InteropError::Unsupported { .. }),
+        matches!(
+            absurd,
+            InteropError::Config(..) | InteropError::Unsupported { .. }
+        ),
         "{absurd}"
     );
     let damaged = changed("{", "[");
@@ -239,15 +272,29 @@ fn a_folder_that_is_full_is_not_written_over() {
 #[test]
 fn a_written_model_is_read_unchanged() {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["shared_swish", "separate_relu", "gelu_unscaled", "wide_relu", "uneven_relu"] {
-        let package = Format::HuggingFace.read(&fixture("hugging_face").join(name)).unwrap();
+    for name in [
+        "shared_swish",
+        "separate_relu",
+        "gelu_unscaled",
+        "wide_relu",
+        "uneven_relu",
+    ] {
+        let package = Format::HuggingFace
+            .read(&fixture("hugging_face").join(name))
+            .unwrap();
         let dir = folder.path().join(name);
         Format::HuggingFace.write(&package, &dir).unwrap();
         let again = Format::HuggingFace.read(&dir).unwrap();
         assert_eq!(again.weights, package.weights, "{name}");
-        let positions =
-            |config: &TransformerConfig| TransformerConfig { max_positions: 0, ..config.clone() };
-        assert_eq!(positions(&again.config), positions(&package.config), "{name}");
+        let positions = |config: &TransformerConfig| TransformerConfig {
+            max_positions: 0,
+            ..config.clone()
+        };
+        assert_eq!(
+            positions(&again.config),
+            positions(&package.config),
+            "{name}"
+        );
         assert_eq!(again.search.length_penalty, package.search.length_penalty);
         assert_eq!(again.search.max_length, package.search.max_length);
     }
@@ -265,7 +312,11 @@ fn logits(package: &Pretrained, source: &[u32], target: &[u32]) -> Vec<f32> {
         Tensor::<1, Int>::from_ints(&ids[..], &device).unsqueeze::<2>()
     };
     let input = [&[config.tokens().bos], target].concat();
-    model.forward(tensor(source), tensor(&input), Mode::Inference).into_data().iter().collect()
+    model
+        .forward(tensor(source), tensor(&input), Mode::Inference)
+        .into_data()
+        .iter()
+        .collect()
 }
 
 /// `<pad>` is token 20 of 24 in the source and 21 of 30 in the target, and 23 in the configuration,
@@ -296,7 +347,10 @@ fn separate_vocabularies_have_their_special_tokens_at_the_places_of_the_configur
         ids[token].as_u64().unwrap() as u32
     };
     for name in ["vocab.json", "target_vocab.json"] {
-        assert_eq!((id(name, "<pad>"), id(name, "</s>")), (package.config.pad, package.config.eos));
+        assert_eq!(
+            (id(name, "<pad>"), id(name, "</s>")),
+            (package.config.pad, package.config.eos)
+        );
     }
     assert_eq!(package.config.bos, id("target_vocab.json", "t23"));
     // The same tokens by their new ids.
@@ -310,7 +364,13 @@ fn separate_vocabularies_have_their_special_tokens_at_the_places_of_the_configur
     };
     let (source, target) = ([7, 23, 9, 0], [5, 23, 27, 11]);
     let expected = logits(
-        &Pretrained { config: TransformerConfig { pad: 20, ..plain.config }, ..plain },
+        &Pretrained {
+            config: TransformerConfig {
+                pad: 20,
+                ..plain.config
+            },
+            ..plain
+        },
         &source,
         &target,
     );
@@ -318,7 +378,11 @@ fn separate_vocabularies_have_their_special_tokens_at_the_places_of_the_configur
     for (expected, found) in expected.chunks(30).zip(found.chunks(30)) {
         for (id, value) in (0..).zip(expected) {
             let index = moved(&[id], 21)[0] as usize;
-            assert!((found[index] - value).abs() < 1e-5, "{id}: {} {value}", found[index]);
+            assert!(
+                (found[index] - value).abs() < 1e-5,
+                "{id}: {} {value}",
+                found[index]
+            );
         }
     }
 }
@@ -326,10 +390,16 @@ fn separate_vocabularies_have_their_special_tokens_at_the_places_of_the_configur
 /// A model of this project: other positions, no bias, an embedding before the first token.
 #[test]
 fn a_model_of_this_project_comes_back_with_its_positions_and_without_a_bias() {
-    let config = TransformerConfig { d_ff: 16, ..TransformerConfig::tiny(24).with_width(8, 2) };
+    let config = TransformerConfig {
+        d_ff: 16,
+        ..TransformerConfig::tiny(24).with_width(8, 2)
+    };
     let model = config.init(1, &Device::default()).unwrap();
     let weights = named_parameters(&model);
-    let weights = weights.iter().map(|(name, data)| (name.clone(), Tensor32::from(data))).collect();
+    let weights = weights
+        .iter()
+        .map(|(name, data)| (name.clone(), Tensor32::from(data)))
+        .collect();
     let package = Pretrained {
         config,
         weights,
@@ -342,5 +412,8 @@ fn a_model_of_this_project_comes_back_with_its_positions_and_without_a_bias() {
     let dir = folder.path().join("model");
     Format::HuggingFace.write(&package, &dir).unwrap();
     let again = Format::HuggingFace.read(&dir).unwrap();
-    assert_eq!((&again.config, &again.weights), (&package.config, &package.weights));
+    assert_eq!(
+        (&again.config, &again.weights),
+        (&package.config, &package.weights)
+    );
 }

@@ -18,7 +18,11 @@ fn imported(name: &str) -> tempfile::TempDir {
     let path = fixture("m2m100").join(name);
     assert_eq!(Format::find(&path).unwrap(), Format::HuggingFace);
     let folder = tempfile::tempdir().unwrap();
-    Format::HuggingFace.read(&path).unwrap().save(&folder.path().join("model")).unwrap();
+    Format::HuggingFace
+        .read(&path)
+        .unwrap()
+        .save(&folder.path().join("model"))
+        .unwrap();
     folder
 }
 
@@ -32,16 +36,23 @@ fn logits_are_those_of_transformers() {
     for (name, results) in expected["models"].as_object().unwrap() {
         let folder = imported(name);
         let (_, model) = model_dir::load(&folder.path().join("model"), &device).unwrap();
-        let pairs = ids(&results["sources"]).into_iter().zip(ids(&expected["targets"]));
+        let pairs = ids(&results["sources"])
+            .into_iter()
+            .zip(ids(&expected["targets"]));
         for ((source, target), logits) in pairs.zip(results["logits"].as_array().unwrap()) {
             let tensor = |ids: &[u32]| {
                 let ids: Vec<i32> = ids.iter().map(|&id| id as i32).collect();
                 Tensor::<1, Int>::from_ints(&ids[..], &device).unsqueeze::<2>()
             };
             let input: Vec<u32> = [2].into_iter().chain(target).collect();
-            let actual =
-                model.forward(tensor(&source), tensor(&input), Mode::Inference).into_data();
-            let logits = logits.as_array().unwrap().iter().map(|x| x.as_f64().unwrap());
+            let actual = model
+                .forward(tensor(&source), tensor(&input), Mode::Inference)
+                .into_data();
+            let logits = logits
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|x| x.as_f64().unwrap());
             assert_eq!(actual.num_elements(), logits.len(), "{name}");
             let worst = actual.iter::<f64>().zip(logits).map(|(a, b)| (a - b).abs());
             let worst = worst.fold(0.0, f64::max);
@@ -80,8 +91,10 @@ fn beam_search_into_a_language_is_that_of_transformers_token_for_token() {
             let requests = sources.iter().cloned().map(Request::new).collect();
             let found = translator.translate_ids(requests, &options).unwrap();
             for (found, expected) in found.iter().zip(results.as_array().unwrap()) {
-                let found: Vec<&[u32]> =
-                    found.iter().map(|hypothesis| &hypothesis.tokens[..]).collect();
+                let found: Vec<&[u32]> = found
+                    .iter()
+                    .map(|hypothesis| &hypothesis.tokens[..])
+                    .collect();
                 assert_eq!(found, ids(expected), "{name} {json}");
             }
         }
@@ -95,12 +108,18 @@ fn text_is_cut_as_transformers_cuts_it_and_language_tokens_are_no_text() {
         let folder = imported(name);
         let translator = translator(&folder);
         let tokenizer = &translator.tokenizers().source;
-        let text = results["text"].as_array().unwrap().iter().map(|line| line.as_str().unwrap());
+        let text = results["text"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|line| line.as_str().unwrap());
         let mut compared = 0;
         for (line, theirs) in text.zip(results["ids"].as_array().unwrap()) {
             let ids = tokenizer.encode(line);
             assert!(!ids.iter().any(|&id| id == 2 || id > 60), "{line}: {ids:?}");
-            let Some(theirs) = theirs.as_array() else { continue };
+            let Some(theirs) = theirs.as_array() else {
+                continue;
+            };
             let theirs: Vec<u64> = theirs.iter().map(|id| id.as_u64().unwrap()).collect();
             let ids: Vec<u64> = ids.into_iter().map(u64::from).collect();
             assert_eq!(ids, theirs[1..theirs.len() - 1], "{line}");
@@ -128,17 +147,26 @@ fn languages_are_asked_for_and_known_by_their_codes() {
         let error = translator.languages(source, target).unwrap_err();
         let message = error.to_string();
         let flag = format!("{side} language");
-        assert!(message.contains(needle) && message.contains(&flag), "{message}");
+        assert!(
+            message.contains(needle) && message.contains(&flag),
+            "{message}"
+        );
     }
     let mut options = translator.options();
     options.languages = translator.languages(Some("en"), Some("fr")).unwrap();
     let mut as_written = translator.options();
-    as_written.languages = translator.languages(Some("en-GB"), Some("fra_Latn")).unwrap();
+    as_written.languages = translator
+        .languages(Some("en-GB"), Some("fra_Latn"))
+        .unwrap();
     let mut into_english = translator.options();
     into_english.languages = translator.languages(Some("fr"), Some("en")).unwrap();
     let empty = translator.translate(&["", "the house"], &options).unwrap();
-    let same = translator.translate(&["", "the house"], &as_written).unwrap();
-    let other = translator.translate(&["", "the house"], &into_english).unwrap();
+    let same = translator
+        .translate(&["", "the house"], &as_written)
+        .unwrap();
+    let other = translator
+        .translate(&["", "the house"], &into_english)
+        .unwrap();
     assert_eq!(same[1].score, empty[1].score);
     assert_ne!(other[1].score, empty[1].score);
     assert_eq!(empty[0].text, "");
@@ -166,7 +194,11 @@ fn the_vocabulary_of_a_tokenizer_json_is_read_with_its_languages() {
     let dir = folder.path().join("model");
     package.save(&dir).unwrap();
     let translator = Translator::load(&dir, &Device::default()).unwrap();
-    assert!(translator.languages(Some("ace_Arab"), Some("fra_Latn")).is_ok());
+    assert!(
+        translator
+            .languages(Some("ace_Arab"), Some("fra_Latn"))
+            .is_ok()
+    );
     let scores = |source: &str, target: &str| {
         let mut options = translator.options();
         options.languages = translator.languages(Some(source), Some(target)).unwrap();
@@ -176,7 +208,10 @@ fn the_vocabulary_of_a_tokenizer_json_is_read_with_its_languages() {
     assert_eq!(scores("ace_Arab", "fr-FR"), written);
     assert_ne!(scores("fra_Latn", "ace_Arab"), written);
     assert!(translator.languages(Some("de"), Some("fra_Latn")).is_err());
-    assert_eq!(translator.tokenizers().source.language_token("fra_Latn"), Some(62));
+    assert_eq!(
+        translator.tokenizers().source.language_token("fra_Latn"),
+        Some(62)
+    );
 }
 
 #[test]
@@ -186,7 +221,10 @@ fn formats_without_m2m100_refuse_it_and_ctranslate2_keeps_it() {
     let to = out.path().join("out");
     for format in [Format::HuggingFace, Format::Marian] {
         let error = format.write(&package, &to).unwrap_err();
-        assert!(matches!(error, InteropError::CannotExport { .. }), "{error}");
+        assert!(
+            matches!(error, InteropError::CannotExport { .. }),
+            "{error}"
+        );
     }
     assert!(!Path::new(&to).exists());
     Format::CTranslate2.write(&package, &to).unwrap();

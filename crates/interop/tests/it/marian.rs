@@ -36,7 +36,9 @@ fn logits_are_those_of_marians_formulas() {
     let (expected, device) = (expected(), Device::default());
     for name in NAMES {
         let (config, model) = imported(name);
-        let pairs = ids(&expected["sources"]).into_iter().zip(ids(&expected["targets"]));
+        let pairs = ids(&expected["sources"])
+            .into_iter()
+            .zip(ids(&expected["targets"]));
         let results = expected["models"][name]["logits"].as_array().unwrap();
         for ((source, target), logits) in pairs.zip(results) {
             let input: Vec<u32> = [config.tokens().bos].into_iter().chain(target).collect();
@@ -49,7 +51,11 @@ fn logits_are_those_of_marians_formulas() {
             // The last is the padding that was appended.
             assert_eq!(vocab, 25, "{name}");
             let actual = actual.slice([0..1, 0..len, 0..24]).into_data();
-            let logits = logits.as_array().unwrap().iter().map(|x| x.as_f64().unwrap());
+            let logits = logits
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|x| x.as_f64().unwrap());
             assert_eq!(actual.num_elements(), logits.len(), "{name}");
             let worst = actual.iter::<f64>().zip(logits).map(|(a, b)| (a - b).abs());
             let worst = worst.fold(0.0, f64::max);
@@ -67,9 +73,15 @@ fn greedy_translations_never_hold_the_unknown_or_padding() {
         assert_eq!(settings.length_penalty, LengthPenalty::Power(0.6));
         let (config, model) = imported(name);
         let model = NeuralModel::new(config, model, &Device::default());
-        let requests: Vec<Request> =
-            ids(&expected["sources"]).into_iter().map(Request::new).collect();
-        let settings = SearchSettings { max_length: Some(10), max_length_extra: 10, ..settings };
+        let requests: Vec<Request> = ids(&expected["sources"])
+            .into_iter()
+            .map(Request::new)
+            .collect();
+        let settings = SearchSettings {
+            max_length: Some(10),
+            max_length_extra: 10,
+            ..settings
+        };
         let found = search(&model, &requests, &settings, &Batching::default()).unwrap();
         let found: Vec<&[u32]> = found.iter().map(|all| &all[0].tokens[..]).collect();
         assert_eq!(found, ids(&expected["models"][name]["greedy"]), "{name}");
@@ -84,8 +96,14 @@ fn vocabularies_are_closed_by_padding() {
     assert_eq!(vocabulary["\u{2581}t23"], 23);
     assert_eq!(vocabulary["<pad>"], 24);
     assert_eq!(package.config.pad, 24);
-    assert_eq!(package.config.conventions.target_history, TargetHistory::Ssru);
-    assert!(!package.texts.contains_key("target_vocab.json"), "one for both");
+    assert_eq!(
+        package.config.conventions.target_history,
+        TargetHistory::Ssru
+    );
+    assert!(
+        !package.texts.contains_key("target_vocab.json"),
+        "one for both"
+    );
 }
 
 /// The error in a copy of the fixture `name` whose file `file` is changed by `change`.
@@ -104,14 +122,20 @@ fn changed(name: &str, file: &str, change: impl FnOnce(&mut Vec<u8>)) -> Interop
 
 fn replace(bytes: &mut [u8], from: &str, to: &str) {
     assert_eq!(from.len(), to.len());
-    let start = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
+    let start = bytes
+        .windows(from.len())
+        .position(|window| window == from.as_bytes())
+        .unwrap();
     bytes[start..start + from.len()].copy_from_slice(to.as_bytes());
 }
 
 #[test]
 fn options_without_a_counterpart_are_refused_by_name() {
     let message = |from, to| {
-        changed("student", "model.int8.bin", |bytes| replace(bytes, from, to)).to_string()
+        changed("student", "model.int8.bin", |bytes| {
+            replace(bytes, from, to)
+        })
+        .to_string()
     };
     assert!(message("dec-cell: ssru", "dec-cell: lstm").contains("dec-cell"));
     assert!(message("type: transformer", "type: multi-trans").contains("multi-trans"));
@@ -120,21 +144,30 @@ fn options_without_a_counterpart_are_refused_by_name() {
     assert!(message("enc-depth: 2", "enc-depth: 3").contains("encoder_l3"));
     assert!(message("enc-depth: 2", "enc-depth: 1").contains("encoder_l2"));
     // Found by fuzzing: a name for each weight of each layer filled the memory.
-    let deep = message("version: v1.12\nenc-depth: 2", "version: 1\nenc-depth: 99999");
+    let deep = message(
+        "version: v1.12\nenc-depth: 2",
+        "version: 1\nenc-depth: 99999",
+    );
     assert!(deep.contains("100001, but there are"), "{deep}");
     assert!(message("heads: 2", "heads: 3").contains("heads 3"));
 }
 
 #[test]
 fn damage_is_named_and_no_cut_is_overlooked() {
-    for (name, file) in
-        [("student", "model.int8.bin"), ("ssru", "model.float32.bin"), ("post_swish", "model.npz")]
-    {
-        let len =
-            std::fs::metadata(fixture("marian").join(name).join(file)).unwrap().len() as usize;
+    for (name, file) in [
+        ("student", "model.int8.bin"),
+        ("ssru", "model.float32.bin"),
+        ("post_swish", "model.npz"),
+    ] {
+        let len = std::fs::metadata(fixture("marian").join(name).join(file))
+            .unwrap()
+            .len() as usize;
         for len in (0..len).step_by(199) {
             let error = changed(name, file, |bytes| bytes.truncate(len));
-            let known = matches!(error, InteropError::Damaged(..) | InteropError::Missing { .. });
+            let known = matches!(
+                error,
+                InteropError::Damaged(..) | InteropError::Missing { .. }
+            );
             assert!(known && error.to_string().contains(file), "{len}: {error}");
         }
     }
@@ -144,7 +177,10 @@ fn damage_is_named_and_no_cut_is_overlooked() {
         "{vocabulary}"
     );
     let more = changed("ssru", "vocab.yml", |bytes| bytes.extend(b"x: 24\n"));
-    assert!(more.to_string().contains("25 tokens, the model 24"), "{more}");
+    assert!(
+        more.to_string().contains("25 tokens, the model 24"),
+        "{more}"
+    );
 }
 
 /// The file is written by `write_shortlist` in `fixtures/marian_models.py`, after Marian's
@@ -152,7 +188,12 @@ fn damage_is_named_and_no_cut_is_overlooked() {
 #[test]
 fn a_binary_shortlist_comes_with_the_model() {
     let package = package("student");
-    assert!(package.warnings.iter().any(|warning| warning.contains("--shortlist")));
+    assert!(
+        package
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("--shortlist"))
+    );
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("model");
     package.save(&dir).unwrap();
@@ -186,8 +227,13 @@ fn a_damaged_shortlist_is_named() {
 fn a_recurrent_decoder_has_no_place_in_other_formats() {
     let folder = tempfile::tempdir().unwrap();
     for format in [Format::HuggingFace, Format::CTranslate2] {
-        let error = format.write(&package("student"), &folder.path().join("out")).unwrap_err();
-        assert!(matches!(error, InteropError::CannotExport { .. }), "{error}");
+        let error = format
+            .write(&package("student"), &folder.path().join("out"))
+            .unwrap_err();
+        assert!(
+            matches!(error, InteropError::CannotExport { .. }),
+            "{error}"
+        );
     }
     assert!(!Path::new(&folder.path().join("out")).exists());
 }

@@ -20,12 +20,24 @@ fn pieces() -> (Vec<u8>, Vec<String>) {
     let vocabulary: BTreeMap<String, usize> =
         serde_json::from_slice(&fs::read(folder.join("vocab.json")).unwrap()).unwrap();
     let mut tokens = vec!["</s>".to_string(), "<unk>".into()];
-    tokens.extend(vocabulary.into_keys().filter(|piece| !piece.starts_with(['<', '_'])).take(22));
-    (fs::read(folder.join("sentencepiece.bpe.model")).unwrap(), tokens)
+    tokens.extend(
+        vocabulary
+            .into_keys()
+            .filter(|piece| !piece.starts_with(['<', '_']))
+            .take(22),
+    );
+    (
+        fs::read(folder.join("sentencepiece.bpe.model")).unwrap(),
+        tokens,
+    )
 }
 
 fn yaml(tokens: &[String]) -> String {
-    tokens.iter().enumerate().map(|(id, token)| format!("{}: {id}\n", json!(token))).collect()
+    tokens
+        .iter()
+        .enumerate()
+        .map(|(id, token)| format!("{}: {id}\n", json!(token)))
+        .collect()
 }
 
 fn read(path: &Path) -> Result<Pretrained, InteropError> {
@@ -39,7 +51,9 @@ fn translates(package: &Pretrained) {
     package.save(&dir).unwrap();
     let translator = Translator::load(&dir, &Device::default()).unwrap();
     assert!(!translator.options().search.second_search);
-    let found = translator.translate(&["the house"], &translator.options()).unwrap();
+    let found = translator
+        .translate(&["the house"], &translator.options())
+        .unwrap();
     assert!(found[0].score.is_finite());
 }
 
@@ -51,7 +65,9 @@ fn tokens_of(package: &Pretrained, name: &str) -> BTreeMap<String, u32> {
 fn archived(path: &Path, files: &[(String, Vec<u8>)]) {
     let mut archive = ZipWriter::new(fs::File::create(path).unwrap());
     for (name, bytes) in files {
-        archive.start_file(name.as_str(), SimpleFileOptions::default()).unwrap();
+        archive
+            .start_file(name.as_str(), SimpleFileOptions::default())
+            .unwrap();
         archive.write_all(bytes).unwrap();
     }
     archive.finish().unwrap();
@@ -94,30 +110,50 @@ fn opus() -> Vec<(String, Vec<u8>)> {
 #[test]
 fn a_package_of_opus_mt_translates_as_it_is_from_its_folder_and_from_its_archive() {
     let folder = tempfile::tempdir().unwrap();
-    let (dir, archive) = (folder.path().join("package"), folder.path().join("opus.zip"));
+    let (dir, archive) = (
+        folder.path().join("package"),
+        folder.path().join("opus.zip"),
+    );
     write_all(&dir, &opus());
     archived(&archive, &opus());
     for path in [&dir, &archive, &dir.join(OPUS)] {
         let package = read(path).unwrap();
         let names: Vec<&String> = package.texts.keys().collect();
-        assert_eq!(names, ["source.spm", "vocab.json"], "one model for both sides");
+        assert_eq!(
+            names,
+            ["source.spm", "vocab.json"],
+            "one model for both sides"
+        );
         assert_eq!(package.search.beam_size, 6);
         assert_eq!(package.search.length_penalty, LengthPenalty::Power(1.0));
         translates(&package);
     }
     // The newer ones: a list for each side, with the special tokens where SentencePiece puts them.
     let (_, tokens) = pieces();
-    let lines = [&["<unk>", "<s>", "</s>"].map(String::from), &tokens[3..]].concat().join("\n");
+    let lines = [&["<unk>", "<s>", "</s>"].map(String::from), &tokens[3..]]
+        .concat()
+        .join("\n");
     fs::remove_file(dir.join("opus.spm32k-spm32k.vocab.yml")).unwrap();
-    fs::write(dir.join("opusTCv1.spm32k-spm32k.src.vocab"), format!("{lines}\n")).unwrap();
-    fs::write(dir.join("opusTCv1.spm32k-spm32k.trg.vocab"), format!("{lines}\n")).unwrap();
+    fs::write(
+        dir.join("opusTCv1.spm32k-spm32k.src.vocab"),
+        format!("{lines}\n"),
+    )
+    .unwrap();
+    fs::write(
+        dir.join("opusTCv1.spm32k-spm32k.trg.vocab"),
+        format!("{lines}\n"),
+    )
+    .unwrap();
     for decoder in [
         "vocabs: [opusTCv1.spm32k-spm32k.src.vocab, opusTCv1.spm32k-spm32k.trg.vocab] # both\nbeam-size: 2\n",
         "beam-size: 2 # no vocabularies\n",
     ] {
         fs::write(dir.join("decoder.yml"), decoder).unwrap();
         let package = read(&dir).unwrap();
-        assert_eq!((package.config.eos, &package.search.suppress[..]), (2, &[0][..]));
+        assert_eq!(
+            (package.config.eos, &package.search.suppress[..]),
+            (2, &[0][..])
+        );
         assert_eq!(package.search.beam_size, 2);
         translates(&package);
     }
@@ -145,23 +181,33 @@ fn vocabularies_are_those_of_their_sides_or_are_asked_for() {
     let decoders: [Decoder; 9] = [
         ("", |_, _| String::new()),
         ("decoder.yml", |a, b| format!("vocabs:\n  - {a}\n  - {b}\n")),
-        ("decoder.yml", |a, b| format!("vocabs: [{a}, '{b}'] # source, target\n")),
+        ("decoder.yml", |a, b| {
+            format!("vocabs: [{a}, '{b}'] # source, target\n")
+        }),
         ("model.npz.decoder.yml", |a, b| {
             format!("vocabs:\n- /train/{a}   # source\n- \"/train/{b}\"\n")
         }),
         ("model.npz.best-bleu.npz.decoder.yml", |a, b| {
             format!("models: [model.npz]\nvocabs: [{a}, {b}]\n")
         }),
-        ("config.de-en.yml", |a, b| format!("---\nvocabs: [\n  {a},\n  {b}\n]\n")),
+        ("config.de-en.yml", |a, b| {
+            format!("---\nvocabs: [\n  {a},\n  {b}\n]\n")
+        }),
         ("model.npz.yml", |a, b| {
             format!("type: transformer\nvocabs:\n  - /home/{a}\n  - /home/{b}\nbeam-size: 7\n")
         }),
-        ("model.npz.yml", |_, _| "vocabs: [gone.spm, away.spm]\n".into()),
-        ("decoder.yaml", |a, b| format!("{{\"vocabs\": [\"{a}\", \"{b}\"], \"beam-size\": 7}}")),
+        ("model.npz.yml", |_, _| {
+            "vocabs: [gone.spm, away.spm]\n".into()
+        }),
+        ("decoder.yaml", |a, b| {
+            format!("{{\"vocabs\": [\"{a}\", \"{b}\"], \"beam-size\": 7}}")
+        }),
     ];
     let npz = fixture("marian/post_swish/model.npz");
-    for (tells, (source, target)) in
-        telling.map(|names| (true, names)).into_iter().chain(silent.map(|names| (false, names)))
+    for (tells, (source, target)) in telling
+        .map(|names| (true, names))
+        .into_iter()
+        .chain(silent.map(|names| (false, names)))
     {
         for (decoder, content) in &decoders {
             let folder = tempfile::tempdir().unwrap();
@@ -179,7 +225,11 @@ fn vocabularies_are_those_of_their_sides_or_are_asked_for() {
                 match (Format::Marian.read(&path), tells || named) {
                     (Ok(package), true) => {
                         assert_eq!(tokens_of(&package, "vocab.json")["s7"], 7, "{decoder}");
-                        assert_eq!(tokens_of(&package, "target_vocab.json")["t7"], 7, "{decoder}");
+                        assert_eq!(
+                            tokens_of(&package, "target_vocab.json")["t7"],
+                            7,
+                            "{decoder}"
+                        );
                     }
                     (Err(error), false) => {
                         assert!(error.to_string().contains("--vocabs"), "{error}")
@@ -206,7 +256,11 @@ fn several_models_in_a_folder_are_told_apart_or_asked_for() {
     for name in ["model.npz", "model.npz.best-bleu.npz"] {
         fs::copy(fixture("marian/post_swish/model.npz"), dir.join(name)).unwrap();
     }
-    fs::copy(fixture("marian/post_swish/vocab.yml"), dir.join("vocab.yml")).unwrap();
+    fs::copy(
+        fixture("marian/post_swish/vocab.yml"),
+        dir.join("vocab.yml"),
+    )
+    .unwrap();
     let check = |name: &str, beam: usize| {
         let text =
             format!("models:\n  - {name}\nvocabs: [vocab.yml, vocab.yml]\nbeam-size: {beam}\n");
@@ -221,15 +275,29 @@ fn several_models_in_a_folder_are_told_apart_or_asked_for() {
         error.contains("model.npz, model.npz.best-bleu.npz") && error.contains("name the file"),
         "{error}"
     );
-    fs::write(dir.join("decoder.yml"), "models: [model.npz.best-bleu.npz]\nbeam-size: 8\n")
-        .unwrap();
-    assert_eq!(read(dir).unwrap().search.beam_size, 5, "the file of its name is nearer");
-    fs::write(dir.join("decoder.yml"), "models: [model.npz, model.npz.best-bleu.npz]\n").unwrap();
+    fs::write(
+        dir.join("decoder.yml"),
+        "models: [model.npz.best-bleu.npz]\nbeam-size: 8\n",
+    )
+    .unwrap();
+    assert_eq!(
+        read(dir).unwrap().search.beam_size,
+        5,
+        "the file of its name is nearer"
+    );
+    fs::write(
+        dir.join("decoder.yml"),
+        "models: [model.npz, model.npz.best-bleu.npz]\n",
+    )
+    .unwrap();
     assert!(read(dir).unwrap_err().to_string().contains("ensemble of 2"));
     fs::write(dir.join("decoder.yml"), "beam-size: many\n").unwrap();
     fs::remove_file(dir.join("model.npz.decoder.yml")).unwrap();
     let error = read(&dir.join("model.npz")).unwrap_err().to_string();
-    assert!(error.contains("beam-size") && error.contains("decoder.yml"), "{error}");
+    assert!(
+        error.contains("beam-size") && error.contains("decoder.yml"),
+        "{error}"
+    );
 }
 
 /// The files of a package of Argos Translate, in the folder `name`.
@@ -244,7 +312,10 @@ fn argos(name: &str, metadata: Value) -> Vec<(String, Vec<u8>)> {
         file("sentencepiece.model", model),
         file("model/model.bin", content("model.bin")),
         file("model/config.json", content("config.json")),
-        file("model/shared_vocabulary.json", serde_json::to_vec(&tokens).unwrap()),
+        file(
+            "model/shared_vocabulary.json",
+            serde_json::to_vec(&tokens).unwrap(),
+        ),
         file("stanza/de/tokenize/gsd.pt", vec![0; 1000]),
         file("stanza/resources.json", b"{}".to_vec()),
     ]
@@ -267,7 +338,12 @@ fn a_package_of_argos_translate_translates_as_it_is() {
     }
     let prefixed = folder.path().join("prefixed.argosmodel");
     archived(&prefixed, &argos("p", json!({"target_prefix": ">>fra<<"})));
-    assert!(read(&prefixed).unwrap_err().to_string().contains("target_prefix"));
+    assert!(
+        read(&prefixed)
+            .unwrap_err()
+            .to_string()
+            .contains("target_prefix")
+    );
 }
 
 #[test]
@@ -287,7 +363,10 @@ fn a_model_without_its_tokeniser_takes_the_one_that_is_named_or_lies_beside_it()
     assert!(!read(&dir).unwrap().has_tokenizers());
     let spm = folder.path().join("joint.model");
     fs::write(&spm, &model).unwrap();
-    let files = TextFiles { sentencepiece: vec![spm.clone()], ..TextFiles::default() };
+    let files = TextFiles {
+        sentencepiece: vec![spm.clone()],
+        ..TextFiles::default()
+    };
     translates(&import(&dir, None, &files).unwrap().1);
     for names in [
         &["spm.model"][..],
@@ -295,19 +374,30 @@ fn a_model_without_its_tokeniser_takes_the_one_that_is_named_or_lies_beside_it()
         &["source.spm"],
         &["b.src.model", "a.tgt.model"],
     ] {
-        names.iter().for_each(|name| fs::write(dir.join(name), &model).unwrap());
+        names
+            .iter()
+            .for_each(|name| fs::write(dir.join(name), &model).unwrap());
         translates(&read(&dir).unwrap());
-        names.iter().for_each(|name| fs::remove_file(dir.join(name)).unwrap());
+        names
+            .iter()
+            .for_each(|name| fs::remove_file(dir.join(name)).unwrap());
     }
     for name in ["one.spm", "two.spm"] {
         fs::write(dir.join(name), &model).unwrap();
     }
     let error = read(&dir).unwrap_err().to_string();
-    assert!(error.contains("one.spm, two.spm") && error.contains("--sentencepiece"), "{error}");
+    assert!(
+        error.contains("one.spm, two.spm") && error.contains("--sentencepiece"),
+        "{error}"
+    );
     // The vocabulary of another model.
     let strange: Vec<String> = (0..23).map(|id| format!("x{id}")).collect();
     let strange = [&["</s>", "<unk>"].map(String::from), &strange[2..]].concat();
-    fs::write(dir.join("shared_vocabulary.json"), serde_json::to_vec(&strange).unwrap()).unwrap();
+    fs::write(
+        dir.join("shared_vocabulary.json"),
+        serde_json::to_vec(&strange).unwrap(),
+    )
+    .unwrap();
     let error = import(&dir, None, &files).unwrap_err().to_string();
     assert!(error.contains("another vocabulary"), "{error}");
 }
@@ -315,12 +405,23 @@ fn a_model_without_its_tokeniser_takes_the_one_that_is_named_or_lies_beside_it()
 /// `bin` in the form of binary version 5, which names the special tokens in variables, and revision
 /// 4 or 7 of the names.
 fn before_config_json(bin: &[u8]) -> Vec<u8> {
-    let text =
-        |text: &str| [&(text.len() as u16 + 1).to_le_bytes()[..], text.as_bytes(), b"\0"].concat();
+    let text = |text: &str| {
+        [
+            &(text.len() as u16 + 1).to_le_bytes()[..],
+            text.as_bytes(),
+            b"\0",
+        ]
+        .concat()
+    };
     let spec = text("TransformerSpec");
     let (head, at) = (4 + spec.len() + 4, 4 + spec.len() + 8);
     let count = u32::from_le_bytes(bin[head..at].try_into().unwrap());
-    let mut bytes = [&5u32.to_le_bytes()[..], &bin[4..head], &(count + 2).to_le_bytes()].concat();
+    let mut bytes = [
+        &5u32.to_le_bytes()[..],
+        &bin[4..head],
+        &(count + 2).to_le_bytes(),
+    ]
+    .concat();
     for name in ["with_source_eos", "with_target_bos"] {
         bytes.extend([&text(name)[..], &[0, 1, 1, 0, 0, 0, 1]].concat());
     }
@@ -334,12 +435,23 @@ fn models_of_the_second_generation_of_ctranslate2_are_read() {
     let dir = folder.path();
     let original = fixture("ctranslate2/int8");
     let bin = fs::read(original.join("model.bin")).unwrap();
-    fs::copy(original.join("shared_vocabulary.json"), dir.join("shared_vocabulary.json")).unwrap();
+    fs::copy(
+        original.join("shared_vocabulary.json"),
+        dir.join("shared_vocabulary.json"),
+    )
+    .unwrap();
     fs::write(dir.join("model.bin"), before_config_json(&bin)).unwrap();
     let (actual, expected) = (read(dir).unwrap(), read(&original).unwrap());
-    assert_eq!((actual.config, actual.weights), (expected.config, expected.weights));
+    assert_eq!(
+        (actual.config, actual.weights),
+        (expected.config, expected.weights)
+    );
     for old in [1u32, 2, 3] {
-        fs::write(dir.join("model.bin"), [&old.to_le_bytes()[..], &bin[4..]].concat()).unwrap();
+        fs::write(
+            dir.join("model.bin"),
+            [&old.to_le_bytes()[..], &bin[4..]].concat(),
+        )
+        .unwrap();
         let error = read(dir).unwrap_err().to_string();
         assert!(error.contains(&format!("binary version {old}")), "{error}");
     }
@@ -364,8 +476,14 @@ fn pipes_loops_and_holes_are_named_and_wait_for_nobody() {
     use std::os::unix::fs::symlink;
     let start = std::time::Instant::now();
     for (model, files) in [
-        ("ctranslate2/int8", &["model.bin", "config.json", "shared_vocabulary.json"][..]),
-        ("marian/student", &["model.int8.bin", "decoder.yml", "vocab.yml"]),
+        (
+            "ctranslate2/int8",
+            &["model.bin", "config.json", "shared_vocabulary.json"][..],
+        ),
+        (
+            "marian/student",
+            &["model.int8.bin", "decoder.yml", "vocab.yml"],
+        ),
         (
             "hugging_face/shared_swish",
             &["config.json", "model.safetensors", "generation_config.json"],
@@ -378,7 +496,11 @@ fn pipes_loops_and_holes_are_named_and_wait_for_nobody() {
                 fs::remove_file(&path).unwrap();
                 match kind {
                     "pipe" => assert!(
-                        std::process::Command::new("mkfifo").arg(&path).status().unwrap().success()
+                        std::process::Command::new("mkfifo")
+                            .arg(&path)
+                            .status()
+                            .unwrap()
+                            .success()
                     ),
                     "loop" => symlink(&path, &path).unwrap(),
                     "folder" => fs::create_dir(&path).unwrap(),
@@ -390,7 +512,10 @@ fn pipes_loops_and_holes_are_named_and_wait_for_nobody() {
                 }
                 let error = read(&dir).unwrap_err().to_string();
                 assert!(error.contains(&dir.display().to_string()), "{error}");
-                assert!(kind != "hole" || !error.contains("memory is full"), "{error}");
+                assert!(
+                    kind != "hole" || !error.contains("memory is full"),
+                    "{error}"
+                );
             }
         }
     }
@@ -405,8 +530,14 @@ fn pipes_loops_and_holes_are_named_and_wait_for_nobody() {
 fn a_header_of_many_empty_tensors_takes_no_time() {
     let (_folder, dir) = copied("ctranslate2/float32");
     let bin = fs::read(dir.join("model.bin")).unwrap();
-    let text =
-        |text: &str| [&(text.len() as u16 + 1).to_le_bytes()[..], text.as_bytes(), b"\0"].concat();
+    let text = |text: &str| {
+        [
+            &(text.len() as u16 + 1).to_le_bytes()[..],
+            text.as_bytes(),
+            b"\0",
+        ]
+        .concat()
+    };
     let head = 4 + text("TransformerSpec").len() + 4;
     let count = u32::from_le_bytes(bin[head..head + 4].try_into().unwrap());
     let many = 300_000;

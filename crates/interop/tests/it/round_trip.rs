@@ -18,14 +18,20 @@ fn package(files: &[&str]) -> Pretrained {
     let weights = named_parameters(&model);
     Pretrained {
         config,
-        weights: weights.iter().map(|(name, data)| (name.clone(), Tensor::from(data))).collect(),
+        weights: weights
+            .iter()
+            .map(|(name, data)| (name.clone(), Tensor::from(data)))
+            .collect(),
         search: SearchSettings {
             beam_size: 3,
             length_penalty: LengthPenalty::Gnmt(0.3),
             max_length: Some(12),
             ..SearchSettings::default()
         },
-        texts: files.iter().map(|name| (name.to_string(), bytes.clone())).collect(),
+        texts: files
+            .iter()
+            .map(|name| (name.to_string(), bytes.clone()))
+            .collect(),
         shortlist: None,
         warnings: Vec::new(),
     }
@@ -34,7 +40,12 @@ fn package(files: &[&str]) -> Pretrained {
 fn translated(package: &Pretrained, dir: &Path) -> Vec<String> {
     package.save(dir).unwrap();
     let translator = Translator::load(dir, &Device::default()).unwrap();
-    let lines = ["Das Haus ist alt.", "Wo ist der Bahnhof?", "", "Ein Hund – und 3 Katzen."];
+    let lines = [
+        "Das Haus ist alt.",
+        "Wo ist der Bahnhof?",
+        "",
+        "Ein Hund – und 3 Katzen.",
+    ];
     let found = translator.translate(&lines, &translator.options()).unwrap();
     found.into_iter().map(|found| found.text).collect()
 }
@@ -42,7 +53,10 @@ fn translated(package: &Pretrained, dir: &Path) -> Vec<String> {
 #[test]
 fn exports_carry_what_translating_text_needs_and_imports_take_it_back() {
     let folder = tempfile::tempdir().unwrap();
-    for files in [&["tokenizer.json"][..], &["source_tokenizer.json", "target_tokenizer.json"]] {
+    for files in [
+        &["tokenizer.json"][..],
+        &["source_tokenizer.json", "target_tokenizer.json"],
+    ] {
         let original = package(files);
         let name = files.len().to_string();
         let expected = translated(&original, &folder.path().join(&name));
@@ -56,8 +70,15 @@ fn exports_carry_what_translating_text_needs_and_imports_take_it_back() {
                 (&original.search, &original.weights),
                 "{format}"
             );
-            assert_eq!(again.texts.keys().collect::<Vec<_>>(), files.to_vec(), "{format}");
-            let found = translated(&again, &folder.path().join(format!("{name}-{format}-again")));
+            assert_eq!(
+                again.texts.keys().collect::<Vec<_>>(),
+                files.to_vec(),
+                "{format}"
+            );
+            let found = translated(
+                &again,
+                &folder.path().join(format!("{name}-{format}-again")),
+            );
             assert_eq!(found, expected, "{format}");
         }
     }
@@ -68,7 +89,9 @@ fn exports_carry_what_translating_text_needs_and_imports_take_it_back() {
 fn a_tokeniser_with_other_tokens_is_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    Format::CTranslate2.write(&package(&["tokenizer.json"]), &out).unwrap();
+    Format::CTranslate2
+        .write(&package(&["tokenizer.json"]), &out)
+        .unwrap();
     let path = out.join("tokenizer.json");
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains("\"<0x41>\""));

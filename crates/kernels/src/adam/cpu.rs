@@ -16,7 +16,10 @@ pub(super) fn update(
     step: AdamStep,
 ) {
     let moments = first.par_chunks_mut(TASK).zip(second.par_chunks_mut(TASK));
-    let tasks = parameter.par_chunks_mut(TASK).zip(gradient.par_chunks(TASK)).zip(moments);
+    let tasks = parameter
+        .par_chunks_mut(TASK)
+        .zip(gradient.par_chunks(TASK))
+        .zip(moments);
     tasks.for_each(|((parameter, gradient), (first, second))| {
         update_task(parameter, gradient, first, second, step);
     });

@@ -33,7 +33,11 @@ pub fn adam_step<const D: usize>(
         given, [shape; 3],
         "the moments or the gradient have another shape than the parameter, {shape:?}"
     );
-    let Moving { parameter, first, second } = &moving;
+    let Moving {
+        parameter,
+        first,
+        second,
+    } = &moving;
     match Target::without_gradients(&[parameter, first, second, &gradient]) {
         #[cfg(feature = "cpu")]
         Target::Cpu => op::adam_step(moving, gradient, step),

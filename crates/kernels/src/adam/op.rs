@@ -21,12 +21,20 @@ pub(super) fn adam_step<const D: usize>(
     let moments = [first.storage_mut(), second.storage_mut()];
     cpu::update(parameter.storage_mut(), floats(&gradient), moments, step);
     let [parameter, first, second] = [parameter, first, second].map(Tensor::from_primitive::<Flex>);
-    Moving { parameter, first, second }
+    Moving {
+        parameter,
+        first,
+        second,
+    }
 }
 
 /// `x` in a form in which its elements fill the whole of its storage.
 fn compact(x: FlexTensor) -> FlexTensor {
     let x = contiguous(x);
     let whole = x.bytes().len() == x.layout().num_elements() * size_of::<f32>();
-    if whole { x } else { tensor(floats(&x).to_vec(), x.layout().shape().clone()) }
+    if whole {
+        x
+    } else {
+        tensor(floats(&x).to_vec(), x.layout().shape().clone())
+    }
 }

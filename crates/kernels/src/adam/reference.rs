@@ -18,5 +18,9 @@ pub fn adam_step<const D: usize>(
     let second = moving.second * step.beta_2 + gradient.square() * (1.0 - step.beta_2);
     let root = (second.clone() * second_correction).sqrt() + step.epsilon;
     let parameter = moving.parameter - first.clone() * (step.rate * first_correction) / root;
-    Moving { parameter, first, second }
+    Moving {
+        parameter,
+        first,
+        second,
+    }
 }

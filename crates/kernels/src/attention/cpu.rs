@@ -65,7 +65,10 @@ impl<'a> ProjectedTensor<'a> {
 impl KeyMask {
     /// A mask that hides none of `keys`.
     pub(super) fn nothing(keys: usize) -> Self {
-        Self { bytes: vec![0; keys], shape: [1, 1, 1, keys] }
+        Self {
+            bytes: vec![0; keys],
+            shape: [1, 1, 1, keys],
+        }
     }
 
     fn row(&self, batch: usize, head: usize, query: usize) -> &[u8] {
@@ -78,7 +81,13 @@ impl KeyMask {
 
 impl<'a> Inputs<'a> {
     fn heads(self, batch: usize, head: usize) -> [Matrix<'a>; 3] {
-        let Sizes { query_len, key_len, d_k, d_v, .. } = self.sizes;
+        let Sizes {
+            query_len,
+            key_len,
+            d_k,
+            d_v,
+            ..
+        } = self.sizes;
         [
             self.query.head(batch, head, query_len, d_k),
             self.key.head(batch, head, key_len, d_k),
@@ -90,7 +99,10 @@ impl<'a> Inputs<'a> {
     fn factors(self, batch: usize, head: usize, factors: &mut [f32]) -> bool {
         let Some(mask) = self.mask else { return false };
         let block = self.sizes.block();
-        mask.fill_at((batch * self.sizes.heads + head) * block, &mut factors[..block]);
+        mask.fill_at(
+            (batch * self.sizes.heads + head) * block,
+            &mut factors[..block],
+        );
         true
     }
 }
@@ -109,13 +121,16 @@ pub(super) fn forward(inputs: Inputs, hidden: &KeyMask, context: &mut [f32], wei
             }
         });
     } else {
-        let tasks =
-            context.par_chunks_mut(per_batch).zip(weights.par_chunks_mut(block * sizes.heads));
-        tasks.enumerate().for_each_init(scratch, |(_, factors), (batch, (context, weights))| {
-            for (head, weights) in weights.chunks_mut(block).enumerate() {
-                forward_head(inputs, hidden, batch, head, context, weights, factors);
-            }
-        });
+        let tasks = context
+            .par_chunks_mut(per_batch)
+            .zip(weights.par_chunks_mut(block * sizes.heads));
+        tasks
+            .enumerate()
+            .for_each_init(scratch, |(_, factors), (batch, (context, weights))| {
+                for (head, weights) in weights.chunks_mut(block).enumerate() {
+                    forward_head(inputs, hidden, batch, head, context, weights, factors);
+                }
+            });
     }
 }
 
@@ -128,7 +143,13 @@ fn forward_head(
     weights: &mut [f32],
     factors: &mut [f32],
 ) {
-    let Sizes { heads, query_len, key_len, d_v, .. } = inputs.sizes;
+    let Sizes {
+        heads,
+        query_len,
+        key_len,
+        d_v,
+        ..
+    } = inputs.sizes;
     let [query, key, value] = inputs.heads(batch, head);
     let scores = MatrixMut::new(weights, query_len, key_len, key_len);
     multiply(scores, query, key.transposed(), inputs.sizes.scale());
@@ -153,13 +174,22 @@ pub(super) fn backward(
     grad: &[f32],
     [query, key, value]: [&mut [f32]; 3],
 ) {
-    let Sizes { heads, query_len, key_len, d_k, d_v, .. } = inputs.sizes;
+    let Sizes {
+        heads,
+        query_len,
+        key_len,
+        d_k,
+        d_v,
+        ..
+    } = inputs.sizes;
     let block = inputs.sizes.block();
     let outputs = query
         .par_chunks_mut(query_len * heads * d_k)
         .zip(key.par_chunks_mut(key_len * heads * d_k))
         .zip(value.par_chunks_mut(key_len * heads * d_v));
-    let read = weights.par_chunks(block * heads).zip(grad.par_chunks(query_len * heads * d_v));
+    let read = weights
+        .par_chunks(block * heads)
+        .zip(grad.par_chunks(query_len * heads * d_v));
     let scratch = || (vec![0.0; block], vec![0.0; block]);
     outputs.zip(read).enumerate().for_each_init(
         scratch,
@@ -182,9 +212,21 @@ fn backward_head(
     [dquery, dkey, dvalue]: [&mut [f32]; 3],
     (dscores, factors): &mut (Vec<f32>, Vec<f32>),
 ) {
-    let Sizes { heads, query_len, key_len, d_k, d_v, .. } = inputs.sizes;
+    let Sizes {
+        heads,
+        query_len,
+        key_len,
+        d_k,
+        d_v,
+        ..
+    } = inputs.sizes;
     let [query, key, value] = inputs.heads(batch, head);
-    multiply(MatrixMut::new(dscores, query_len, key_len, key_len), grad, value.transposed(), 1.0);
+    multiply(
+        MatrixMut::new(dscores, query_len, key_len, key_len),
+        grad,
+        value.transposed(),
+        1.0,
+    );
     let mut used = weights;
     if inputs.factors(batch, head, factors) {
         multiply_by(dscores, factors);
@@ -195,8 +237,10 @@ fn backward_head(
     let dvalue = MatrixMut::new(&mut dvalue[head * d_v..], key_len, d_v, heads * d_v);
     multiply(dvalue, used.transposed(), grad, 1.0);
     softmax_gradient(dscores, weights, key_len);
-    let (scale, dscores) =
-        (inputs.sizes.scale(), Matrix::new(dscores, query_len, key_len, key_len));
+    let (scale, dscores) = (
+        inputs.sizes.scale(),
+        Matrix::new(dscores, query_len, key_len, key_len),
+    );
     let dquery = MatrixMut::new(&mut dquery[head * d_k..], query_len, d_k, heads * d_k);
     multiply(dquery, dscores, key, scale);
     let dkey = MatrixMut::new(&mut dkey[head * d_k..], key_len, d_k, heads * d_k);

@@ -31,7 +31,13 @@ pub(crate) struct Block {
 impl AttentionInputs {
     /// Queries, keys and values of `heads` heads, without a mask: every query sees every key.
     pub fn new([query, key, value]: [Tensor<3>; 3], heads: usize) -> Self {
-        Self { query, key, value, heads, hidden: None }
+        Self {
+            query,
+            key,
+            value,
+            heads,
+            hidden: None,
+        }
     }
 
     /// Panics if the shapes do not fit together.
@@ -45,12 +51,17 @@ impl AttentionInputs {
             self.query.dims()
         );
         let values = self.value.dims()[0];
-        assert_eq!(values, batch, "the values have another batch size than the queries");
+        assert_eq!(
+            values, batch,
+            "the values have another batch size than the queries"
+        );
         assert!(
             heads > 0 && width.is_multiple_of(heads) && value_width.is_multiple_of(heads),
             "{heads} heads do not divide {width} and {value_width} features",
         );
-        let Some(hidden) = self.hidden.as_ref().map(Tensor::dims) else { return };
+        let Some(hidden) = self.hidden.as_ref().map(Tensor::dims) else {
+            return;
+        };
         let ([b, h, q, k], scores) = (hidden, [batch, heads, query_len, key_len]);
         let fits = |given, size| given == 1 || given == size;
         assert!(
@@ -69,7 +80,8 @@ impl AttentionInputs {
 /// If `heads` does not divide the number of features.
 pub fn split_heads(x: Tensor<3>, heads: usize) -> Tensor<4> {
     let [batch, len, width] = x.dims();
-    x.reshape([batch, len, heads, width / heads]).swap_dims(1, 2)
+    x.reshape([batch, len, heads, width / heads])
+        .swap_dims(1, 2)
 }
 
 /// Concatenates the features of the heads (paper §3.2.2). This is the inverse of [`split_heads`].

@@ -11,12 +11,28 @@ use crate::op::{FusedOp, Keep, apply};
 
 /// Attention of tensors on the CPU.
 pub(super) fn attention(inputs: AttentionInputs, mask: Option<DropoutMask>) -> Tensor<3> {
-    let AttentionInputs { query, key, value, heads, hidden } = inputs;
+    let AttentionInputs {
+        query,
+        key,
+        value,
+        heads,
+        hidden,
+    } = inputs;
     let hidden = match hidden {
-        Some(hidden) => KeyMask { shape: hidden.dims(), bytes: bools(hidden) },
+        Some(hidden) => KeyMask {
+            shape: hidden.dims(),
+            bytes: bools(hidden),
+        },
         None => KeyMask::nothing(key.dims()[1]),
     };
-    apply(Attention { heads, hidden, mask }, [query.into(), key.into(), value.into()])
+    apply(
+        Attention {
+            heads,
+            hidden,
+            mask,
+        },
+        [query.into(), key.into(), value.into()],
+    )
 }
 
 #[derive(Debug)]
@@ -42,9 +58,25 @@ impl FusedOp<3> for Attention {
     fn forward(self, inputs: [FlexTensor; 3], keep: Keep) -> (FlexTensor, Saved) {
         let inputs = inputs.map(with_adjacent_features);
         let sizes = sizes(&inputs, self.heads);
-        let Sizes { batch, heads, query_len, key_len, d_v, .. } = sizes;
-        let kept = if keep == Keep::Nothing { 0 } else { batch * heads * query_len * key_len };
-        let mut saved = Saved { sizes, inputs, mask: self.mask, weights: vec![0.0; kept] };
+        let Sizes {
+            batch,
+            heads,
+            query_len,
+            key_len,
+            d_v,
+            ..
+        } = sizes;
+        let kept = if keep == Keep::Nothing {
+            0
+        } else {
+            batch * heads * query_len * key_len
+        };
+        let mut saved = Saved {
+            sizes,
+            inputs,
+            mask: self.mask,
+            weights: vec![0.0; kept],
+        };
         let mut context = vec![0.0; batch * query_len * heads * d_v];
         if key_len > 0 && !context.is_empty() {
             let mut weights = std::mem::take(&mut saved.weights);
@@ -70,14 +102,27 @@ impl FusedOp<3> for Attention {
 impl Saved {
     fn read(&self) -> Inputs<'_> {
         let [query, key, value] = self.inputs.each_ref().map(projected);
-        Inputs { sizes: self.sizes, query, key, value, mask: self.mask }
+        Inputs {
+            sizes: self.sizes,
+            query,
+            key,
+            value,
+            mask: self.mask,
+        }
     }
 }
 
 fn sizes([query, _, value]: &[FlexTensor; 3], heads: usize) -> Sizes {
     let [batch, query_len, width] = dims(query);
     let [_, key_len, value_width] = dims(value);
-    Sizes { batch, heads, query_len, key_len, d_k: width / heads, d_v: value_width / heads }
+    Sizes {
+        batch,
+        heads,
+        query_len,
+        key_len,
+        d_k: width / heads,
+        d_v: value_width / heads,
+    }
 }
 
 /// `x` itself if the features of each position lie side by side, else a copy where they do.

@@ -15,7 +15,13 @@ use crate::to_f32::to_f32;
 ///   `value` `[batch, key_len, heads·d_v]` → `[batch, query_len, heads·d_v]`
 /// - `mask`: one element for each weight, `[batch, heads, query_len, key_len]`
 pub fn attention(inputs: AttentionInputs, mask: Option<DropoutMask>) -> Tensor<3> {
-    let AttentionInputs { query, key, value, heads, hidden } = inputs;
+    let AttentionInputs {
+        query,
+        key,
+        value,
+        heads,
+        hidden,
+    } = inputs;
     let [batch, query_len, width] = query.dims();
     let key_len = value.dims()[1];
     let product = query.dtype();

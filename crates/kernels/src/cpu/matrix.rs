@@ -16,12 +16,24 @@ impl<'a> Matrix<'a> {
             span(rows, columns, row_stride) <= data.len(),
             "{rows}x{columns} exceeds the slice"
         );
-        Self { data, rows, columns, row_stride, column_stride: 1 }
+        Self {
+            data,
+            rows,
+            columns,
+            row_stride,
+            column_stride: 1,
+        }
     }
 
     /// The transposed matrix, without copying.
     pub fn transposed(self) -> Self {
-        let Self { data, rows, columns, row_stride, column_stride } = self;
+        let Self {
+            data,
+            rows,
+            columns,
+            row_stride,
+            column_stride,
+        } = self;
         Self {
             data,
             rows: columns,
@@ -47,13 +59,25 @@ impl<'a> MatrixMut<'a> {
             span(rows, columns, row_stride) <= data.len(),
             "{rows}x{columns} exceeds the slice"
         );
-        assert!(row_stride >= columns, "rows of {columns} every {row_stride} elements overlap");
-        Self { data, rows, columns, row_stride }
+        assert!(
+            row_stride >= columns,
+            "rows of {columns} every {row_stride} elements overlap"
+        );
+        Self {
+            data,
+            rows,
+            columns,
+            row_stride,
+        }
     }
 }
 
 fn span(rows: usize, columns: usize, row_stride: usize) -> usize {
-    if rows == 0 || columns == 0 { 0 } else { (rows - 1) * row_stride + columns }
+    if rows == 0 || columns == 0 {
+        0
+    } else {
+        (rows - 1) * row_stride + columns
+    }
 }
 
 /// The matrix product `out = scale·left·right`, on the thread of the caller.

@@ -24,8 +24,10 @@ pub fn ordered_sum(parts: &[Vec<f32>], width: usize) -> Vec<f32> {
 /// The sums of the columns of `rows`, which is `[rows, width]`: the gradient of a bias.
 pub fn column_sums(rows: &[f32], width: usize) -> Vec<f32> {
     let chunk = rows_per_task(rows.len() / width.max(1)) * width;
-    let parts: Vec<Vec<f32>> =
-        rows.par_chunks(chunk.max(1)).map(|rows| sums_of_task(rows, width)).collect();
+    let parts: Vec<Vec<f32>> = rows
+        .par_chunks(chunk.max(1))
+        .map(|rows| sums_of_task(rows, width))
+        .collect();
     ordered_sum(&parts, width)
 }
 

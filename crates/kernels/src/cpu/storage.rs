@@ -9,12 +9,17 @@ use burn::tensor::{Bool, BoolStore, Bytes, DType, Int, Shape, Tensor};
 /// # Panics
 /// If the tensor is not on the CPU, or has gradients.
 pub fn primitive<const D: usize>(x: Tensor<D>) -> FlexTensor {
-    x.try_into_primitive::<Flex>().expect("a tensor on flex without gradients")
+    x.try_into_primitive::<Flex>()
+        .expect("a tensor on flex without gradients")
 }
 
 /// `x` with its elements in row-major order without gaps. Copies only if they are not.
 pub fn contiguous(x: FlexTensor) -> FlexTensor {
-    if x.is_contiguous() { x } else { x.to_contiguous() }
+    if x.is_contiguous() {
+        x
+    } else {
+        x.to_contiguous()
+    }
 }
 
 /// The elements of a [`contiguous`] float32 tensor.
@@ -32,7 +37,11 @@ pub fn dims<const D: usize>(x: &FlexTensor) -> [usize; D] {
 
 /// A tensor of `shape` with the elements `values`, in row-major order.
 pub fn tensor(values: Vec<f32>, shape: impl Into<Shape>) -> FlexTensor {
-    FlexTensor::new(Bytes::from_elems(values), Layout::contiguous(shape.into()), DType::F32)
+    FlexTensor::new(
+        Bytes::from_elems(values),
+        Layout::contiguous(shape.into()),
+        DType::F32,
+    )
 }
 
 /// Fills a tensor of the shape of `x` with `write(out, source)`. If no other tensor shares the
@@ -56,7 +65,10 @@ pub fn overwrite(x: FlexTensor, write: impl FnOnce(&mut [f32], Option<&[f32]>)) 
 /// # Panics
 /// If `x` is not on the CPU.
 pub fn integers<const D: usize>(x: Tensor<D, Int>) -> Vec<i64> {
-    let x = x.inner().try_into_primitive::<Flex>().expect("an integer tensor on flex");
+    let x = x
+        .inner()
+        .try_into_primitive::<Flex>()
+        .expect("an integer tensor on flex");
     x.into_data().iter::<i64>().collect()
 }
 
@@ -65,7 +77,10 @@ pub fn integers<const D: usize>(x: Tensor<D, Int>) -> Vec<i64> {
 /// # Panics
 /// If `x` is not on the CPU.
 pub fn bools<const D: usize>(x: Tensor<D, Bool>) -> Vec<u8> {
-    let x = x.inner().try_into_primitive::<Flex>().expect("a boolean tensor on flex");
+    let x = x
+        .inner()
+        .try_into_primitive::<Flex>()
+        .expect("a boolean tensor on flex");
     if let (DType::Bool(BoolStore::Native | BoolStore::U8), Some((start, end))) =
         (x.dtype(), x.layout().contiguous_offsets())
     {

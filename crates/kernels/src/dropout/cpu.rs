@@ -11,17 +11,19 @@ const TASK: usize = 8 * 1024;
 /// Multiplies `source` by the factors of `mask` and writes the products to `out`. Without `source`,
 /// the elements of `out` are multiplied.
 pub(super) fn apply(out: &mut [f32], source: Option<&[f32]>, mask: DropoutMask) {
-    out.par_chunks_mut(TASK).enumerate().for_each(|(index, out)| {
-        let start = index * TASK;
-        let mut factors = [0.0; TASK];
-        let factors = &mut factors[..out.len()];
-        mask.fill_at(start, factors);
-        let source = source.map(|source| &source[start..start + out.len()]);
-        match source {
-            None => multiply_by(out, factors),
-            Some(source) => products(out, source, factors),
-        }
-    });
+    out.par_chunks_mut(TASK)
+        .enumerate()
+        .for_each(|(index, out)| {
+            let start = index * TASK;
+            let mut factors = [0.0; TASK];
+            let factors = &mut factors[..out.len()];
+            mask.fill_at(start, factors);
+            let source = source.map(|source| &source[start..start + out.len()]);
+            match source {
+                None => multiply_by(out, factors),
+                Some(source) => products(out, source, factors),
+            }
+        });
 }
 
 /// Adds `x` to `out`, whose elements are multiplied by the factors of `mask` first, if there is a

@@ -20,7 +20,10 @@ impl DropoutMask {
     /// # Panics
     /// If `rate` is not in `[0, 1)`.
     pub fn new(key: RandomKey, rate: f64) -> Self {
-        assert!((0.0..1.0).contains(&rate), "dropout rate {rate} is not in [0, 1)");
+        assert!(
+            (0.0..1.0).contains(&rate),
+            "dropout rate {rate} is not in [0, 1)"
+        );
         Self { key, rate }
     }
 
@@ -88,7 +91,11 @@ mod tests {
             let words = mask.key.block(index as u64);
             for (index, value) in eight.iter_mut().enumerate() {
                 let bits = words[index / 2] >> (16 * (index % 2)) & 0xffff;
-                *value = if bits < mask.drop_threshold() { 0.0 } else { mask.keep_value() };
+                *value = if bits < mask.drop_threshold() {
+                    0.0
+                } else {
+                    mask.keep_value()
+                };
             }
         }
     }
@@ -109,7 +116,15 @@ mod tests {
         let mask = DropoutMask::new(RandomKey::new(4), 0.4);
         let mut whole = vec![0.0; 700];
         mask.fill_at(0, &mut whole);
-        for (start, len) in [(0, 0), (0, 700), (3, 2), (5, 3), (8, 128), (13, 600), (699, 1)] {
+        for (start, len) in [
+            (0, 0),
+            (0, 700),
+            (3, 2),
+            (5, 3),
+            (8, 128),
+            (13, 600),
+            (699, 1),
+        ] {
             let mut part = vec![0.0; len];
             mask.fill_at(start, &mut part);
             assert_eq!(part, whole[start..start + len], "{start} + {len}");

@@ -44,7 +44,11 @@ pub fn residual_dropout<const D: usize>(
     y: Tensor<D>,
     mask: Option<DropoutMask>,
 ) -> Tensor<D> {
-    assert_eq!(x.dims(), y.dims(), "the two sides of a residual connection have one shape");
+    assert_eq!(
+        x.dims(),
+        y.dims(),
+        "the two sides of a residual connection have one shape"
+    );
     match Target::of(&[&x, &y]) {
         #[cfg(feature = "cpu")]
         Target::Cpu => apply(op::ResidualDropout(mask), [x.into(), y.into()]),

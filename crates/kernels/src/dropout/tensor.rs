@@ -69,14 +69,20 @@ fn blocks_of(mut key: [u32; 2], device: &Device, count: usize) -> [Words; 4] {
 /// 32 bits.
 fn product(x: Words, m: u32) -> [Words; 2] {
     let low_of = |x: &Words| x.clone().bitwise_and_scalar(LOW);
-    let high_of = |x: &Words| x.clone().bitwise_right_shift_scalar(16).bitwise_and_scalar(LOW);
+    let high_of = |x: &Words| {
+        x.clone()
+            .bitwise_right_shift_scalar(16)
+            .bitwise_and_scalar(LOW)
+    };
     let (x_low, x_high) = (low_of(&x), high_of(&x));
     let (m_low, m_high) = ((m & 0xffff) as i32, (m >> 16) as i32);
     let lowest = x_low.clone() * m_low;
     let carry = x_high.clone() * m_low + high_of(&lowest);
     let middle = x_low * m_high + low_of(&carry);
     let high = x_high * m_high + high_of(&carry) + high_of(&middle);
-    let low = middle.bitwise_left_shift_scalar(16).bitwise_or(low_of(&lowest));
+    let low = middle
+        .bitwise_left_shift_scalar(16)
+        .bitwise_or(low_of(&lowest));
     [high, low]
 }
 
@@ -89,11 +95,19 @@ mod tests {
     /// The factors on the host are compared with the published definition in `random`.
     #[test]
     fn tensor_arithmetic_draws_the_factors_of_the_host() {
-        for (seed, rate, count) in [(1, 0.1, 1), (2, 0.5, 4099), (3, 0.0, 64), (4, 0.999, 70_001)] {
+        for (seed, rate, count) in [
+            (1, 0.1, 1),
+            (2, 0.5, 4099),
+            (3, 0.0, 64),
+            (4, 0.999, 70_001),
+        ] {
             let mask = DropoutMask::new(RandomKey::new(seed), rate);
             for device in [Device::flex(), Device::flex().autodiff()] {
                 let factors = mask.factors_on(&device, count).into_data();
-                assert_eq!(factors.try_to_vec::<f32>().expect("float32"), mask.factors(count));
+                assert_eq!(
+                    factors.try_to_vec::<f32>().expect("float32"),
+                    mask.factors(count)
+                );
             }
         }
     }

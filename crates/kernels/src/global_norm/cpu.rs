@@ -11,7 +11,10 @@ const TASK: usize = 16 * 1024;
 
 /// Σ x² of a tensor on the CPU without gradients, summed in float64, in the order of the tasks.
 pub(super) fn sum_of_squares<const D: usize>(x: Tensor<D>) -> f64 {
-    let parts: Vec<f64> = floats(&contiguous(primitive(x))).par_chunks(TASK).map(squares).collect();
+    let parts: Vec<f64> = floats(&contiguous(primitive(x)))
+        .par_chunks(TASK)
+        .map(squares)
+        .collect();
     parts.iter().sum()
 }
 

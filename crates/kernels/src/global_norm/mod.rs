@@ -20,7 +20,10 @@ const ROW: usize = 1024;
 /// # Panics
 /// If `vectors` is empty.
 pub fn global_norm(vectors: &[Tensor<1>]) -> Tensor<1> {
-    assert!(!vectors.is_empty(), "the global norm needs at least one vector");
+    assert!(
+        !vectors.is_empty(),
+        "the global norm needs at least one vector"
+    );
     let count: usize = vectors.iter().map(|vector| vector.dims()[0]).sum();
     let filling = Tensor::zeros([ROW - count % ROW], &vectors[0].device());
     let rows = Tensor::cat([vectors, &[filling]].concat(), 0).reshape([-1, ROW as i32]);

@@ -84,7 +84,10 @@ pub fn linear_with<const D: usize>(
                 Precision::Float32 => cpu::ProductType::Float32,
                 _ => cpu::ProductType::BFloat16,
             };
-            apply(op::Linear { epilogue, product }, [x.into(), weight.into(), bias.into()])
+            apply(
+                op::Linear { epilogue, product },
+                [x.into(), weight.into(), bias.into()],
+            )
         }
         _ => reference::linear_with(x, weight, bias, epilogue, precision),
     }
@@ -98,6 +101,10 @@ fn check<const D: usize>(x: &Tensor<D>, weight: &Tensor<2>, bias: Option<&Tensor
         "the last axis of x does not fit a weight [{output}, {input}]"
     );
     if let Some(bias) = bias {
-        assert_eq!(bias.dims(), [output], "the bias does not fit a weight [{output}, {input}]");
+        assert_eq!(
+            bias.dims(),
+            [output],
+            "the bias does not fit a weight [{output}, {input}]"
+        );
     }
 }

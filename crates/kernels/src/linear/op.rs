@@ -29,7 +29,12 @@ impl FusedOp<3> for Linear {
 
     fn forward(self, inputs: [FlexTensor; 3], _keep: Keep) -> (FlexTensor, Saved) {
         let [x, weight, bias] = inputs.map(contiguous);
-        let mut saved = Saved { product: self.product, x, weight, rectified: None };
+        let mut saved = Saved {
+            product: self.product,
+            x,
+            weight,
+            rectified: None,
+        };
         let sizes = saved.sizes();
         let (x, weight, bias) = (floats(&saved.x), floats(&saved.weight), floats(&bias));
         let out = self.product.forward(sizes, x, weight, bias, self.epilogue);
@@ -40,7 +45,12 @@ impl FusedOp<3> for Linear {
 
     fn backward(saved: Saved, grad: FlexTensor, wanted: [bool; 3]) -> [Option<FlexTensor>; 3] {
         let [wants_x, wants_weight, wants_bias] = wanted;
-        let Saved { product, x, weight, rectified } = &saved;
+        let Saved {
+            product,
+            x,
+            weight,
+            rectified,
+        } = &saved;
         let sizes = saved.sizes();
         let (grad, sums) = match rectified {
             None => {
@@ -70,7 +80,11 @@ impl FusedOp<3> for Linear {
 impl Saved {
     fn sizes(&self) -> Sizes {
         let [output, input] = dims(&self.weight);
-        Sizes { rows: self.x.layout().num_elements() / input.max(1), input, output }
+        Sizes {
+            rows: self.x.layout().num_elements() / input.max(1),
+            input,
+            output,
+        }
     }
 
     fn output_shape(&self) -> Shape {

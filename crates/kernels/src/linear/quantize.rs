@@ -36,8 +36,12 @@ pub fn quantize_rows(rows: &[f32], columns: usize) -> QuantizedRows {
     let count = rows.len().checked_div(columns).unwrap_or(0);
     assert_eq!(count * columns, rows.len(), "rows of {columns} numbers");
     let mut values = vec![0; rows.len()];
-    let rows = rows.chunks_exact(columns.max(1)).zip(values.chunks_exact_mut(columns.max(1)));
-    let scales = rows.map(|(row, values)| quantize_weight(row, values)).collect();
+    let rows = rows
+        .chunks_exact(columns.max(1))
+        .zip(values.chunks_exact_mut(columns.max(1)));
+    let scales = rows
+        .map(|(row, values)| quantize_weight(row, values))
+        .collect();
     QuantizedRows { values, scales }
 }
 
@@ -88,7 +92,9 @@ fn write(row: &[f32], values: &mut [i8], largest: f32, steps: f32) -> f32 {
 /// magnitudes have the order of the magnitudes.
 #[inline(always)]
 fn magnitude(row: &[f32]) -> f32 {
-    let bits = row.iter().fold(0, |largest: u32, x| largest.max(x.abs().to_bits()));
+    let bits = row
+        .iter()
+        .fold(0, |largest: u32, x| largest.max(x.abs().to_bits()));
     f32::from_bits(bits)
 }
 
@@ -114,10 +120,26 @@ mod tests {
     fn a_row_of_a_weight_is_rounded_to_multiples_of_a_127th_of_its_largest_sum_of_a_pair() {
         for (row, scale, expected) in [
             // The pair that decides has different signs, one sign, and both halves of 127.
-            ([25.4, -12.7, 0.4, 0.2, 0.0], 25.4 / 127.0, [127, -64, 2, 1, 0]),
-            ([-1.0, -2.0, 0.5, 1.0, 1.5], 3.0 / 127.0, [-42, -85, 21, 42, 64]),
-            ([1.0, 1.0, -1.0, -1.0, -2.0], 2.0 / 127.0, [63, 64, -63, -64, -127]),
-            ([0.0, 0.0, 0.0, 0.0, -2.54], 2.54 / 127.0, [0, 0, 0, 0, -127]),
+            (
+                [25.4, -12.7, 0.4, 0.2, 0.0],
+                25.4 / 127.0,
+                [127, -64, 2, 1, 0],
+            ),
+            (
+                [-1.0, -2.0, 0.5, 1.0, 1.5],
+                3.0 / 127.0,
+                [-42, -85, 21, 42, 64],
+            ),
+            (
+                [1.0, 1.0, -1.0, -1.0, -2.0],
+                2.0 / 127.0,
+                [63, 64, -63, -64, -127],
+            ),
+            (
+                [0.0, 0.0, 0.0, 0.0, -2.54],
+                2.54 / 127.0,
+                [0, 0, 0, 0, -127],
+            ),
         ] {
             let quantized = quantize_rows(&row, 5);
             assert_eq!(quantized.values, expected);
@@ -132,8 +154,12 @@ mod tests {
             let quantized = quantize_rows(&rows, 31);
             for row in quantized.values.chunks_exact(31) {
                 let pairs = row.chunks(2).map(|pair| pair.iter().map(|&x| i32::from(x)));
-                let sums =
-                    pairs.map(|x| [x.clone().map(|x| x.max(0)).sum(), x.map(|x| -x.min(0)).sum()]);
+                let sums = pairs.map(|x| {
+                    [
+                        x.clone().map(|x| x.max(0)).sum(),
+                        x.map(|x| -x.min(0)).sum(),
+                    ]
+                });
                 let largest = sums.flatten().max();
                 assert_eq!(largest, Some(127), "seed {seed}: {row:?}");
             }
@@ -152,7 +178,10 @@ mod tests {
         for largest in [1e-40, 1e-31, 1e-30, f32::MIN_POSITIVE, 1.0, 3e38, f32::MAX] {
             let quantized = quantize_rows(&[largest, largest, -largest, largest / 2.0], 4);
             assert!(quantized.scales[0].is_finite());
-            assert!(quantized.values.iter().all(|&value| value != i8::MIN), "{quantized:?}");
+            assert!(
+                quantized.values.iter().all(|&value| value != i8::MIN),
+                "{quantized:?}"
+            );
         }
     }
 

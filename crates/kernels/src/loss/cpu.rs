@@ -34,13 +34,21 @@ impl Row {
             return Self::default();
         }
         let vocab = logits.len();
-        assert!((0..vocab as i64).contains(&target), "target {target} is not below vocab {vocab}");
+        assert!(
+            (0..vocab as i64).contains(&target),
+            "target {target} is not below vocab {vocab}"
+        );
         let (highest, total, sum) = row_statistics(logits);
         let (log_total, highest_64) = (total.ln(), f64::from(highest));
         let nll = log_total + (highest_64 - f64::from(logits[target as usize]));
         let uniform = log_total + (highest_64 - sum / vocab as f64);
         let smoothed = share(1.0 - loss.epsilon, nll) + share(loss.epsilon, uniform);
-        Self { highest, total, smoothed, nll }
+        Self {
+            highest,
+            total,
+            smoothed,
+            nll,
+        }
     }
 }
 
@@ -58,7 +66,10 @@ impl CrossEntropy {
     /// The statistics of the rows of `logits`, `[rows, vocab]`.
     pub fn rows(&self, logits: &[f32], vocab: usize) -> Vec<Row> {
         let tasks = logits.par_chunks_exact(vocab).zip(&self.targets);
-        tasks.with_min_len(4).map(|(row, &target)| Row::of(row, target, self)).collect()
+        tasks
+            .with_min_len(4)
+            .map(|(row, &target)| Row::of(row, target, self))
+            .collect()
     }
 
     /// The sums of the smoothed loss, and of the NLL, in the order of the rows.
@@ -81,19 +92,29 @@ impl CrossEntropy {
         vocab: usize,
         scale: f32,
     ) {
-        let Self { targets, pad, epsilon } = self;
-        let tasks = out.par_chunks_exact_mut(vocab).zip(targets).zip(rows).enumerate();
-        tasks.with_min_len(4).for_each(|(index, ((out, &target), row))| {
-            if target == *pad {
-                return out.fill(0.0);
-            }
-            if let Some(logits) = source {
-                out.copy_from_slice(&logits[index * vocab..(index + 1) * vocab]);
-            }
-            let uniform = scale * (epsilon / vocab as f64) as f32;
-            gradient_row(out, row.highest, scale / row.total as f32, uniform);
-            out[target as usize] -= scale * (1.0 - epsilon) as f32;
-        });
+        let Self {
+            targets,
+            pad,
+            epsilon,
+        } = self;
+        let tasks = out
+            .par_chunks_exact_mut(vocab)
+            .zip(targets)
+            .zip(rows)
+            .enumerate();
+        tasks
+            .with_min_len(4)
+            .for_each(|(index, ((out, &target), row))| {
+                if target == *pad {
+                    return out.fill(0.0);
+                }
+                if let Some(logits) = source {
+                    out.copy_from_slice(&logits[index * vocab..(index + 1) * vocab]);
+                }
+                let uniform = scale * (epsilon / vocab as f64) as f32;
+                gradient_row(out, row.highest, scale / row.total as f32, uniform);
+                out[target as usize] -= scale * (1.0 - epsilon) as f32;
+            });
     }
 }
 
@@ -109,7 +130,11 @@ fn row_statistics(xs: &[f32]) -> (f32, f64, f64) {
     let chunk = if xs.len() <= LONGEST { LONGEST } else { CHUNK };
     let chunks = || xs.chunks(chunk);
     let total = chunks().map(|xs| f64::from(sum_of_exp(xs, highest))).sum();
-    (highest, total, chunks().map(|xs| f64::from(sum_of(xs))).sum())
+    (
+        highest,
+        total,
+        chunks().map(|xs| f64::from(sum_of(xs))).sum(),
+    )
 }
 
 vectorised! {

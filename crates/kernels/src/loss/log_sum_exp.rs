@@ -13,7 +13,10 @@ pub fn log_sum_exp(logits: &[f32]) -> f64 {
     if !top.is_finite() {
         return f64::NAN;
     }
-    let sum: f64 = logits.chunks(CHUNK).map(|chunk| f64::from(sum_of_exp(chunk, top))).sum();
+    let sum: f64 = logits
+        .chunks(CHUNK)
+        .map(|chunk| f64::from(sum_of_exp(chunk, top)))
+        .sum();
     f64::from(top) + sum.ln()
 }
 
@@ -52,8 +55,9 @@ mod tests {
 
     #[test]
     fn it_is_that_of_float64() {
-        let logits: Vec<f32> =
-            (0..5003).map(|i| ((i * 7919) % 1000) as f32 / 50.0 - 10.0).collect();
+        let logits: Vec<f32> = (0..5003)
+            .map(|i| ((i * 7919) % 1000) as f32 / 50.0 - 10.0)
+            .collect();
         let expected = logits.iter().map(|&x| f64::from(x).exp()).sum::<f64>().ln();
         assert!((log_sum_exp(&logits) - expected).abs() < 1e-6);
         assert!((log_sum_exp(&[f32::NEG_INFINITY, 2.0]) - 2.0).abs() < 1e-12);
@@ -66,7 +70,11 @@ mod tests {
         softmax(&mut row);
         assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5);
         assert!((row[99] / row[98] - (1.0f32 / 7.0).exp()).abs() < 1e-5);
-        assert!(row[100] == row[101] && (1e-38..1e-37).contains(&row[101]), "{}", row[101]);
+        assert!(
+            row[100] == row[101] && (1e-38..1e-37).contains(&row[101]),
+            "{}",
+            row[101]
+        );
         let mut nothing = [1.0, f32::NAN];
         softmax(&mut nothing);
         assert!(nothing.iter().all(|x| x.is_nan()));

@@ -39,7 +39,11 @@ pub fn label_smoothed_cross_entropy(
         #[cfg(feature = "cpu")]
         Target::Cpu => {
             let targets = crate::cpu::integers(targets);
-            let loss = cpu::CrossEntropy { targets, pad: i64::from(pad), epsilon: smoothing };
+            let loss = cpu::CrossEntropy {
+                targets,
+                pad: i64::from(pad),
+                epsilon: smoothing,
+            };
             let sums: Tensor<1> = crate::op::apply(loss, [logits.into()]);
             (sums.clone().narrow(0, 0, 1), sums.detach().narrow(0, 1, 1))
         }

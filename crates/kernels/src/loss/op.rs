@@ -21,7 +21,14 @@ impl FusedOp<1> for CrossEntropy {
         let logits = contiguous(logits);
         let [_, vocab] = dims(&logits);
         let rows = self.rows(floats(&logits), vocab);
-        (tensor(Self::sums(&rows).to_vec(), [2]), Saved { logits, rows, loss: self })
+        (
+            tensor(Self::sums(&rows).to_vec(), [2]),
+            Saved {
+                logits,
+                rows,
+                loss: self,
+            },
+        )
     }
 
     fn backward(saved: Saved, grad: FlexTensor, _wanted: [bool; 1]) -> [Option<FlexTensor>; 1] {

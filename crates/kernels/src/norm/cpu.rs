@@ -27,7 +27,9 @@ impl Input<'_> {
     fn write(self, start: usize, out: &mut [f32], factors: &mut [f32]) {
         let part = start..start + out.len();
         let x = &self.x[part.clone()];
-        let Some(y) = self.y else { return out.copy_from_slice(x) };
+        let Some(y) = self.y else {
+            return out.copy_from_slice(x);
+        };
         match self.mask {
             None => out.copy_from_slice(&y[part]),
             Some(mask) => {
@@ -49,7 +51,10 @@ pub(super) fn forward(
 ) -> Vec<Moments> {
     let width = weight.len();
     let mut moments = vec![Moments::default(); out.len() / width.max(1)];
-    let tasks = out.par_chunks_mut(width * BLOCK).zip(moments.par_chunks_mut(BLOCK)).enumerate();
+    let tasks = out
+        .par_chunks_mut(width * BLOCK)
+        .zip(moments.par_chunks_mut(BLOCK))
+        .enumerate();
     let scratch = || vec![0.0; width * BLOCK];
     tasks.for_each_init(scratch, |factors, (index, (out, moments))| {
         input.write(index * width * BLOCK, out, &mut factors[..out.len()]);
@@ -86,10 +91,17 @@ pub(super) fn backward(
     let chunk = rows * width;
     let partial: Vec<Vec<f32>> = if dy.is_empty() {
         let tasks = dx.par_chunks_mut(chunk).enumerate();
-        tasks.map(|(index, dx)| task((index, dx, &mut []))).collect()
+        tasks
+            .map(|(index, dx)| task((index, dx, &mut [])))
+            .collect()
     } else {
-        let tasks = dx.par_chunks_mut(chunk).zip(dy.par_chunks_mut(chunk)).enumerate();
-        tasks.map(|(index, (dx, dy))| task((index, dx, dy))).collect()
+        let tasks = dx
+            .par_chunks_mut(chunk)
+            .zip(dy.par_chunks_mut(chunk))
+            .enumerate();
+        tasks
+            .map(|(index, (dx, dy))| task((index, dx, dy)))
+            .collect()
     };
     let mut sums = ordered_sum(&partial, 2 * width);
     let bias = sums.split_off(width);

@@ -30,9 +30,13 @@ pub fn layer_norm<const D: usize>(
     check_width(&x, &weight, &bias);
     match Target::of(&[&x, &weight, &bias]) {
         #[cfg(feature = "cpu")]
-        Target::Cpu => {
-            apply(op::Norm { epsilon, mask: None }, [x.into(), weight.into(), bias.into()])
-        }
+        Target::Cpu => apply(
+            op::Norm {
+                epsilon,
+                mask: None,
+            },
+            [x.into(), weight.into(), bias.into()],
+        ),
         _ => reference::layer_norm(x, weight, bias, epsilon),
     }
 }
@@ -57,7 +61,11 @@ pub fn residual_dropout_norm<const D: usize>(
     epsilon: f64,
     mask: Option<DropoutMask>,
 ) -> Tensor<D> {
-    assert_eq!(x.dims(), y.dims(), "the two sides of a residual connection have one shape");
+    assert_eq!(
+        x.dims(),
+        y.dims(),
+        "the two sides of a residual connection have one shape"
+    );
     check_width(&x, &weight, &bias);
     match Target::of(&[&x, &y, &weight, &bias]) {
         #[cfg(feature = "cpu")]

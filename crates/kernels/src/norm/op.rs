@@ -22,7 +22,13 @@ impl<const N: usize> FusedOp<N> for Norm {
         let mut inputs = Vec::from(inputs.map(contiguous));
         let y = (N == 4).then(|| inputs.remove(1));
         let [x, weight, bias] = inputs.try_into().expect("three or four inputs");
-        let mut saved = Saved { x, y, mask: self.mask, weight, moments: Vec::new() };
+        let mut saved = Saved {
+            x,
+            y,
+            mask: self.mask,
+            weight,
+            moments: Vec::new(),
+        };
         let affine = [floats(&saved.weight), floats(&bias)];
         let mut out = vec![0.0; saved.x.layout().num_elements()];
         saved.moments = cpu::forward(saved.input(), affine, self.epsilon as f32, &mut out);
@@ -53,12 +59,23 @@ impl Saved {
     /// The gradients of x, y, weight and bias.
     fn backward(self, grad: FlexTensor) -> [FlexTensor; 4] {
         let weight = floats(&self.weight);
-        let apart = if self.mask.is_some() { weight.len() * self.moments.len() } else { 0 };
+        let apart = if self.mask.is_some() {
+            weight.len() * self.moments.len()
+        } else {
+            0
+        };
         let mut dy = vec![0.0; apart];
         let mut parameters = None;
         let dx = overwrite(grad, |dx, source| {
             let moments = &self.moments;
-            parameters = Some(cpu::backward(self.input(), weight, moments, dx, source, &mut dy));
+            parameters = Some(cpu::backward(
+                self.input(),
+                weight,
+                moments,
+                dx,
+                source,
+                &mut dy,
+            ));
         });
         let [dweight, dbias] = parameters.expect("overwrite calls its writer");
         let dy = match self.mask {
@@ -70,6 +87,10 @@ impl Saved {
     }
 
     fn input(&self) -> Input<'_> {
-        Input { x: floats(&self.x), y: self.y.as_ref().map(floats), mask: self.mask }
+        Input {
+            x: floats(&self.x),
+            y: self.y.as_ref().map(floats),
+            mask: self.mask,
+        }
     }
 }

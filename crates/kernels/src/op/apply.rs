@@ -45,7 +45,10 @@ where
 {
     let inputs = inputs.map(Operand::tracked::<C>);
     let nodes = inputs.each_ref().map(|input| input.node());
-    let prepared = BackwardOf::<O>(PhantomData).prepare::<C>(nodes).compute_bound().stateful();
+    let prepared = BackwardOf::<O>(PhantomData)
+        .prepare::<C>(nodes)
+        .compute_bound()
+        .stateful();
     let inputs = inputs.map(|input| input.into_primitive());
     let output = match prepared {
         OpsKind::Tracked(prepared) => {
@@ -77,7 +80,10 @@ impl<O: FusedOp<N>, const N: usize> Backward<Flex, N> for BackwardOf<O> {
     ) {
         let grad = grads.consume::<Flex>(&ops.node);
         let wanted = ops.parents.each_ref().map(Option::is_some);
-        let each = ops.parents.into_iter().zip(O::backward(ops.state, grad, wanted));
+        let each = ops
+            .parents
+            .into_iter()
+            .zip(O::backward(ops.state, grad, wanted));
         for (index, (parent, grad)) in each.enumerate() {
             if let Some(parent) = parent {
                 let grad = grad.unwrap_or_else(|| {

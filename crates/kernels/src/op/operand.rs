@@ -26,7 +26,9 @@ impl Operand {
     /// # Panics
     /// If the tensor is on another backend, or has gradients.
     pub(super) fn plain(self) -> FlexTensor {
-        self.0.try_into_primitive::<Flex>().unwrap_or_else(|error| panic!("{error:?}"))
+        self.0
+            .try_into_primitive::<Flex>()
+            .unwrap_or_else(|error| panic!("{error:?}"))
     }
 
     /// The tensor of `flex` in a graph of gradients, in which a tensor without gradients is a

@@ -14,7 +14,9 @@ impl Target {
     /// The target of an operation on `operands`, with or without gradients: [`Other`](Self::Other)
     /// if the target of any operand is `Other`.
     pub fn of(operands: &[&dyn HasTarget]) -> Self {
-        let is_other = operands.iter().any(|operand| operand.target() == Self::Other);
+        let is_other = operands
+            .iter()
+            .any(|operand| operand.target() == Self::Other);
         if is_other { Self::Other } else { Self::Cpu }
     }
 
@@ -52,7 +54,11 @@ pub trait HasTarget {
 
 impl<const D: usize> HasTarget for Tensor<D> {
     fn target(&self) -> Target {
-        if self.dtype() == DType::F32 { Target::of_device(&self.device()) } else { Target::Other }
+        if self.dtype() == DType::F32 {
+            Target::of_device(&self.device())
+        } else {
+            Target::Other
+        }
     }
 
     fn has_gradients(&self) -> bool {

@@ -48,7 +48,10 @@ impl RandomKey {
 
     /// `count` random numbers, uniformly distributed in `[0, 1)`.
     pub fn uniform(self, count: usize) -> Vec<f32> {
-        self.rng().sample_iter(StandardUniform).take(count).collect()
+        self.rng()
+            .sample_iter(StandardUniform)
+            .take(count)
+            .collect()
     }
 
     /// `count` random numbers from the standard normal distribution.
@@ -77,7 +80,12 @@ pub struct PhiloxRng {
 impl PhiloxRng {
     /// A generator that begins with the first word of the key whose words are `key`.
     pub(super) fn new(key: [u32; 2]) -> Self {
-        Self { key, next_block: 0, block: [0; 4], used: 4 }
+        Self {
+            key,
+            next_block: 0,
+            block: [0; 4],
+            used: 4,
+        }
     }
 }
 
@@ -123,7 +131,9 @@ mod tests {
     #[test]
     fn a_uniform_number_is_the_upper_24_bits_of_a_word() {
         let key = RandomKey::new(6);
-        let expected = (0..2).flat_map(|i| key.block(i)).map(|w| (w >> 8) as f32 / 16_777_216.0);
+        let expected = (0..2)
+            .flat_map(|i| key.block(i))
+            .map(|w| (w >> 8) as f32 / 16_777_216.0);
         assert_eq!(key.uniform(7), expected.take(7).collect::<Vec<_>>());
     }
 
@@ -145,7 +155,10 @@ mod tests {
         let mut rng = key.rng();
         assert_eq!((0..12).map(|_| rng.next_u32()).collect::<Vec<_>>(), words);
         let mut rng = key.rng();
-        assert_eq!(rng.next_u64(), u64::from(words[0]) << 32 | u64::from(words[1]));
+        assert_eq!(
+            rng.next_u64(),
+            u64::from(words[0]) << 32 | u64::from(words[1])
+        );
         let mut bytes = [0; 6];
         rng.fill_bytes(&mut bytes);
         assert_eq!(bytes[..4], words[2].to_le_bytes());

@@ -31,20 +31,36 @@ fn write_mask(blocks: [[u32; 4]; WIDE], threshold: u32, keep: f32, out: &mut [f3
     let words = blocks.map(|block| block.map(low_half_first));
     let halves: &[u16; 8 * WIDE] = bytemuck::cast_ref(&words);
     for (value, &bits) in out.iter_mut().zip(halves) {
-        *value = if u32::from(bits) < threshold { 0.0 } else { keep };
+        *value = if u32::from(bits) < threshold {
+            0.0
+        } else {
+            keep
+        };
     }
 }
 
 #[inline(always)]
 fn low_half_first(word: u32) -> u32 {
-    if cfg!(target_endian = "big") { word.rotate_left(16) } else { word }
+    if cfg!(target_endian = "big") {
+        word.rotate_left(16)
+    } else {
+        word
+    }
 }
 
 /// The blocks of four random words with the numbers `first..first + N` under `key`.
 #[inline(always)]
 pub(super) fn numbered_blocks<const N: usize>(key: [u32; 2], first: u64) -> [[u32; 4]; N] {
     let counters: [u64; N] = array::from_fn(|i| first.wrapping_add(i as u64));
-    philox([counters, counters.map(|counter| counter >> 32), [0; N], [0; N]], key)
+    philox(
+        [
+            counters,
+            counters.map(|counter| counter >> 32),
+            [0; N],
+            [0; N],
+        ],
+        key,
+    )
 }
 
 /// The blocks of `N` counters under `key`.
@@ -77,7 +93,10 @@ mod tests {
     #[test]
     fn philox_gives_the_published_test_vectors() {
         // Known answers of Random123's kat_vectors for philox4x32-10.
-        assert_eq!(philox([[0]; 4], [0; 2]), [[0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]]);
+        assert_eq!(
+            philox([[0]; 4], [0; 2]),
+            [[0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]]
+        );
         assert_eq!(
             philox([[u64::from(u32::MAX)]; 4], [u32::MAX; 2]),
             [[0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd]]

@@ -39,8 +39,12 @@ fn add_products(lanes: &mut [__m256; 2], xs: &[f32; LANES], ys: &[f32; LANES]) {
     for (half, lanes) in lanes.iter_mut().enumerate() {
         let at = half * LANES / 2;
         // SAFETY: each half of a chunk is a whole vector.
-        let (x, y) =
-            unsafe { (_mm256_loadu_ps(xs[at..].as_ptr()), _mm256_loadu_ps(ys[at..].as_ptr())) };
+        let (x, y) = unsafe {
+            (
+                _mm256_loadu_ps(xs[at..].as_ptr()),
+                _mm256_loadu_ps(ys[at..].as_ptr()),
+            )
+        };
         *lanes = _mm256_add_ps(*lanes, _mm256_mul_ps(x, y));
     }
 }
@@ -49,7 +53,10 @@ fn add_products(lanes: &mut [__m256; 2], xs: &[f32; LANES], ys: &[f32; LANES]) {
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn halved(lanes: __m256) -> f32 {
-    let lanes = _mm_add_ps(_mm256_castps256_ps128(lanes), _mm256_extractf128_ps::<1>(lanes));
+    let lanes = _mm_add_ps(
+        _mm256_castps256_ps128(lanes),
+        _mm256_extractf128_ps::<1>(lanes),
+    );
     let lanes = _mm_add_ps(lanes, _mm_movehl_ps(lanes, lanes));
     _mm_cvtss_f32(_mm_add_ss(lanes, _mm_movehdup_ps(lanes)))
 }

@@ -66,7 +66,10 @@ mod tests {
         exp_all(&xs, &mut ys);
         for (&x, &y) in xs.iter().zip(&ys) {
             let exact = f64::from(x).exp();
-            assert!((f64::from(y) - exact).abs() <= 3e-7 * exact, "exp({x}) = {y}, not {exact}");
+            assert!(
+                (f64::from(y) - exact).abs() <= 3e-7 * exact,
+                "exp({x}) = {y}, not {exact}"
+            );
         }
     }
 
@@ -75,7 +78,10 @@ mod tests {
         for x in (-860_000..=0).map(|i| i as f32 * 1e-4) {
             let (ours, exact) = (f64::from(exp_below_zero(x)), f64::from(x).exp());
             let most = 3e-7 - 9e-8 * f64::from(x);
-            assert!((ours / exact - 1.0).abs() <= most, "exp({x}) = {ours}, not {exact}");
+            assert!(
+                (ours / exact - 1.0).abs() <= most,
+                "exp({x}) = {ours}, not {exact}"
+            );
         }
         assert_eq!(exp_below_zero(0.0), 1.0);
         assert!((0.0..1e-37).contains(&exp_below_zero(-1e9)));
@@ -96,6 +102,10 @@ mod tests {
         let xs: Vec<f32> = (0..1003).map(|i| (i as f32 * 0.37).sin() * 9.0).collect();
         let mut ys = vec![0.0; xs.len()];
         exp_all(&xs, &mut ys);
-        assert!(xs.iter().zip(&ys).all(|(&x, y)| exp(x).to_bits() == y.to_bits()));
+        assert!(
+            xs.iter()
+                .zip(&ys)
+                .all(|(&x, y)| exp(x).to_bits() == y.to_bits())
+        );
     }
 }

@@ -39,7 +39,10 @@ pub(super) fn forward<'a>(
 ) -> Vec<f32> {
     let (width, value_width) = (heads.count * heads.d_k, heads.count * heads.d_v);
     let mut contexts = vec![0.0; queries.len() / width * value_width];
-    let tasks = queries.par_chunks(width).zip(contexts.par_chunks_mut(value_width)).enumerate();
+    let tasks = queries
+        .par_chunks(width)
+        .zip(contexts.par_chunks_mut(value_width))
+        .enumerate();
     tasks.with_min_len(PARALLEL).for_each_init(
         Scratch::default,
         |scratch, (row, (query, context))| {

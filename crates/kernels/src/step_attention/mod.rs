@@ -30,7 +30,10 @@ pub fn step_attention(inputs: AttentionInputs) -> Tensor<3> {
     inputs.check();
     #[cfg(feature = "cpu")]
     if Target::without_gradients(&[&inputs.query, &inputs.key, &inputs.value]) == Target::Cpu
-        && inputs.hidden.as_ref().is_none_or(|hidden| hidden.dims()[1..3] == [1, 1])
+        && inputs
+            .hidden
+            .as_ref()
+            .is_none_or(|hidden| hidden.dims()[1..3] == [1, 1])
     {
         return op::shared(inputs);
     }

@@ -10,7 +10,13 @@ use crate::cpu::{bools, contiguous, floats, primitive, tensor};
 /// Attention of the queries of each batch entry to its keys; all tensors on the CPU without
 /// gradients.
 pub(super) fn shared(inputs: AttentionInputs) -> Tensor<3> {
-    let AttentionInputs { query, key, value, heads, hidden } = inputs;
+    let AttentionInputs {
+        query,
+        key,
+        value,
+        heads,
+        hidden,
+    } = inputs;
     let [batch, queries, width] = query.dims();
     let [_, keys, value_width] = value.dims();
     let [query, key, value] = [query, key, value].map(|x| contiguous(primitive(x)));
@@ -19,11 +25,20 @@ pub(super) fn shared(inputs: AttentionInputs) -> Tensor<3> {
         (bools(hidden), shared)
     });
     let (all_keys, all_values) = (floats(&key), floats(&value));
-    let sizes = Heads { count: heads, d_k: width / heads, d_v: value_width / heads };
+    let sizes = Heads {
+        count: heads,
+        d_k: width / heads,
+        d_v: value_width / heads,
+    };
     let contexts = cpu::forward(sizes, floats(&query), |row, pairs| {
         let entry = row / queries;
         let positions = entry * keys..(entry + 1) * keys;
-        extend(pairs, positions.clone(), (all_keys, width), (all_values, value_width));
+        extend(
+            pairs,
+            positions.clone(),
+            (all_keys, width),
+            (all_values, value_width),
+        );
         if let Some((hidden, shared)) = &hidden {
             pairs.hidden = &hidden[if *shared { 0..keys } else { positions }];
         }
@@ -51,16 +66,27 @@ pub(crate) fn over_blocks(query: Tensor<3>, blocks: &[Block], heads: usize) -> T
     let value_width = blocks[0].value.dims()[2];
     let query = contiguous(primitive(query));
     let plain = |x: &Tensor<3>| contiguous(primitive(x.clone()));
-    let data: Vec<_> =
-        blocks.iter().map(|block| (plain(&block.key), plain(&block.value))).collect();
+    let data: Vec<_> = blocks
+        .iter()
+        .map(|block| (plain(&block.key), plain(&block.value)))
+        .collect();
     let read = data.iter().zip(blocks);
     let read = read.map(|((key, value), block)| (floats(key), floats(value), block.key.dims()[1]));
     let read: Vec<_> = read.collect();
-    let sizes = Heads { count: heads, d_k: width / heads, d_v: value_width / heads };
+    let sizes = Heads {
+        count: heads,
+        d_k: width / heads,
+        d_v: value_width / heads,
+    };
     let contexts = cpu::forward(sizes, floats(&query), |row, pairs| {
         for (block, &(keys, values, len)) in blocks.iter().zip(&read) {
             let row = block.ancestors.get(row).map_or(row, |&row| row as usize);
-            extend(pairs, row * len..(row + 1) * len, (keys, width), (values, value_width));
+            extend(
+                pairs,
+                row * len..(row + 1) * len,
+                (keys, width),
+                (values, value_width),
+            );
         }
     });
     Tensor::from_primitive::<Flex>(tensor(contexts, [rows, 1, value_width]))

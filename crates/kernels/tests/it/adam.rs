@@ -5,8 +5,14 @@ use burn::tensor::Tensor;
 use burnformer_kernels::{AdamStep, Moving, adam_step, global_norm, reference, sum_of_squares};
 use proptest::prelude::*;
 
-const STEP: AdamStep =
-    AdamStep { rate: 0.01, beta_1: 0.9, beta_2: 0.98, epsilon: 1e-9, time: 1, gradient_scale: 0.5 };
+const STEP: AdamStep = AdamStep {
+    rate: 0.01,
+    beta_1: 0.9,
+    beta_2: 0.98,
+    epsilon: 1e-9,
+    time: 1,
+    gradient_scale: 0.5,
+};
 
 fn plain<const D: usize>(seed: u64, shape: [usize; D]) -> Tensor<D> {
     normal(seed, shape).inner()
@@ -18,11 +24,17 @@ fn stepped(
     shape: [usize; 2],
 ) -> Vec<Vec<f32>> {
     let zeros = Tensor::zeros(shape, &device().inner());
-    let mut moving = Moving { parameter: plain(1, shape), first: zeros.clone(), second: zeros };
+    let mut moving = Moving {
+        parameter: plain(1, shape),
+        first: zeros.clone(),
+        second: zeros,
+    };
     for time in 1..=3 {
         moving = step(moving, plain(10 + time, shape), AdamStep { time, ..STEP });
     }
-    [moving.parameter, moving.first, moving.second].map(values).to_vec()
+    [moving.parameter, moving.first, moving.second]
+        .map(values)
+        .to_vec()
 }
 
 proptest! {
@@ -47,12 +59,22 @@ proptest! {
 #[test]
 fn the_global_norm_is_that_of_64_bits() {
     let vectors = [1usize, 255, 300_001, 4, 2048].map(|size| plain(size as u64, [size]));
-    let squares = vectors.iter().map(|vector| reference::sum_of_squares(vector.clone()));
+    let squares = vectors
+        .iter()
+        .map(|vector| reference::sum_of_squares(vector.clone()));
     let exact = squares.sum::<f64>().sqrt();
     let norm = f64::from(values(global_norm(&vectors))[0]);
     assert!((norm - exact).abs() <= 1e-5 * exact, "{norm}, not {exact}");
-    assert_eq!(values(global_norm(&vectors)), values(global_norm(&vectors)), "the same bits");
-    assert_eq!(values(vectors[3].clone()), values(plain(4, [4])), "vectors stay as they were");
+    assert_eq!(
+        values(global_norm(&vectors)),
+        values(global_norm(&vectors)),
+        "the same bits"
+    );
+    assert_eq!(
+        values(vectors[3].clone()),
+        values(plain(4, [4])),
+        "vectors stay as they were"
+    );
 }
 
 #[test]
@@ -60,10 +82,17 @@ fn the_first_step_goes_against_the_gradient_by_the_rate() {
     // After one step m̂/√v̂ is the sign of the gradient, whatever its size.
     let device = device().inner();
     let zeros = Tensor::<1>::zeros([2], &device);
-    let moving = Moving { parameter: zeros.clone(), first: zeros.clone(), second: zeros };
+    let moving = Moving {
+        parameter: zeros.clone(),
+        first: zeros.clone(),
+        second: zeros,
+    };
     let gradient = Tensor::from_floats([3.0, -0.02], &device);
     let moved = values(adam_step(moving, gradient, STEP).parameter);
-    assert!((moved[0] + 0.01).abs() < 1e-7 && (moved[1] - 0.01).abs() < 1e-7, "{moved:?}");
+    assert!(
+        (moved[0] + 0.01).abs() < 1e-7 && (moved[1] - 0.01).abs() < 1e-7,
+        "{moved:?}"
+    );
 }
 
 #[test]

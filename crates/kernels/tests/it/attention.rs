@@ -23,8 +23,16 @@ struct Case {
 
 fn cases() -> impl Strategy<Value = Case> {
     let rate = prop_oneof![Just(0.0), 0.05..0.6f64];
-    (1usize..6, 1usize..5, 1usize..20, 1usize..40, 1usize..20, 1usize..20, rate).prop_map(
-        |(batch, heads, query_len, key_len, d_k, d_v, rate)| Case {
+    (
+        1usize..6,
+        1usize..5,
+        1usize..20,
+        1usize..40,
+        1usize..20,
+        1usize..20,
+        rate,
+    )
+        .prop_map(|(batch, heads, query_len, key_len, d_k, d_v, rate)| Case {
             batch,
             heads,
             query_len,
@@ -32,21 +40,32 @@ fn cases() -> impl Strategy<Value = Case> {
             d_k,
             d_v,
             rate,
-        },
-    )
+        })
 }
 
 /// A mask of `shape` that hides every third key or so, and everything from the first query of the
 /// first batch entry where it distinguishes queries.
 fn hidden(shape: [usize; 4]) -> Tensor<4, Bool> {
     let count = shape.iter().product();
-    let mut bits: Vec<bool> = RandomKey::new(6).uniform(count).iter().map(|&u| u < 0.3).collect();
+    let mut bits: Vec<bool> = RandomKey::new(6)
+        .uniform(count)
+        .iter()
+        .map(|&u| u < 0.3)
+        .collect();
     bits[..shape[3]].fill(true);
     Tensor::from_data(TensorData::new(bits, shape), &device())
 }
 
 fn run(attention: Attention, case: Case, mask_shape: Option<[usize; 4]>) -> Vec<Vec<f32>> {
-    let Case { batch, heads, query_len, key_len, d_k, d_v, rate } = case;
+    let Case {
+        batch,
+        heads,
+        query_len,
+        key_len,
+        d_k,
+        d_v,
+        rate,
+    } = case;
     let query = leaf(1, [batch, query_len, heads * d_k]);
     let key = leaf(2, [batch, key_len, heads * d_k]);
     let value = leaf(3, [batch, key_len, heads * d_v]);
@@ -54,11 +73,23 @@ fn run(attention: Attention, case: Case, mask_shape: Option<[usize; 4]>) -> Vec<
     let hidden = mask_shape.map(hidden);
     let inputs = AttentionInputs::new([&query, &key, &value].map(Clone::clone), heads);
     let output = attention(AttentionInputs { hidden, ..inputs }, mask);
-    with_gradients(output, Leaves { three: vec![query, key, value], ..Leaves::default() })
+    with_gradients(
+        output,
+        Leaves {
+            three: vec![query, key, value],
+            ..Leaves::default()
+        },
+    )
 }
 
 fn mask_shapes(case: Case) -> Vec<Option<[usize; 4]>> {
-    let Case { batch, heads, query_len, key_len, .. } = case;
+    let Case {
+        batch,
+        heads,
+        query_len,
+        key_len,
+        ..
+    } = case;
     vec![
         None,
         Some([batch, 1, 1, key_len]),
@@ -83,8 +114,15 @@ proptest! {
     }
 }
 
-const CASE: Case =
-    Case { batch: 7, heads: 3, query_len: 11, key_len: 19, d_k: 8, d_v: 5, rate: 0.1 };
+const CASE: Case = Case {
+    batch: 7,
+    heads: 3,
+    query_len: 11,
+    key_len: 19,
+    d_k: 8,
+    d_v: 5,
+    rate: 0.1,
+};
 
 #[test]
 fn the_thread_count_does_not_show() {
@@ -98,9 +136,19 @@ fn the_thread_count_does_not_show() {
 #[test]
 fn wide_heads_and_long_sentences_are_the_reference_too() {
     for (d_k, d_v, key_len) in [(64, 64, 128), (65, 64, 9), (64, 70, 9), (5, 64, 130)] {
-        let case = Case { batch: 2, query_len: 33, key_len, d_k, d_v, ..CASE };
+        let case = Case {
+            batch: 2,
+            query_len: 33,
+            key_len,
+            d_k,
+            d_v,
+            ..CASE
+        };
         let mask = Some([2, 1, 33, key_len]);
-        assert_close(&run(kernels::attention, case, mask), &run(reference::attention, case, mask));
+        assert_close(
+            &run(kernels::attention, case, mask),
+            &run(reference::attention, case, mask),
+        );
     }
 }
 
@@ -108,7 +156,11 @@ fn wide_heads_and_long_sentences_are_the_reference_too() {
 fn a_query_that_sees_no_key_gets_zero_and_finite_gradients() {
     let case = Case { rate: 0.0, ..CASE };
     let results = run(kernels::attention, case, Some([7, 1, 11, 19]));
-    assert_eq!(results[0][..3 * 5], [0.0; 15], "context of the hidden query");
+    assert_eq!(
+        results[0][..3 * 5],
+        [0.0; 15],
+        "context of the hidden query"
+    );
     assert_eq!(results[1][..3 * 8], [0.0; 24], "its gradient");
     assert!(results.iter().flatten().all(|x| x.is_finite()));
 }
@@ -122,12 +174,21 @@ fn visible_scores_far_below_zero_beat_hidden_ones() {
                 let values = TensorData::new(values.to_vec(), [1, 4, 1]);
                 Tensor::<3>::from_data(values, &device()).require_grad()
             };
-            let (key, value) = (leaf([lowest, 0.0, lowest, 1e5]), leaf([1.0, 100.0, 3.0, 100.0]));
+            let (key, value) = (
+                leaf([lowest, 0.0, lowest, 1e5]),
+                leaf([1.0, 100.0, 3.0, 100.0]),
+            );
             let query = leaf([1.0; 4]).slice([0..1, 0..1, 0..1]);
             let hidden = TensorData::new(vec![false, true, false, true], [1, 1, 1, 4]);
             let hidden = Tensor::from_data(hidden, &device());
             let inputs = AttentionInputs::new([query, key.clone(), value.clone()], 1);
-            let output = attention(AttentionInputs { hidden: Some(hidden), ..inputs }, None);
+            let output = attention(
+                AttentionInputs {
+                    hidden: Some(hidden),
+                    ..inputs
+                },
+                None,
+            );
             let gradients = output.clone().sum().backward();
             assert_eq!(values(output), [2.0], "{lowest}");
             let gradient = |x: Tensor<3>| values(x.grad(&gradients).expect("a gradient"));
@@ -151,7 +212,13 @@ fn slices_of_one_projection_are_read_in_place() {
         let all = leaf(1, [3, 6, 24]);
         let [q, k, v] = [0, 8, 16].map(|at| all.clone().slice([0..3, 0..6, at..at + 8]));
         let output = attention(AttentionInputs::new([q, k, v], 2), None);
-        with_gradients(output, Leaves { three: vec![all], ..Leaves::default() })
+        with_gradients(
+            output,
+            Leaves {
+                three: vec![all],
+                ..Leaves::default()
+            },
+        )
     };
     assert_close(&run(kernels::attention), &run(reference::attention));
 }
@@ -160,13 +227,18 @@ fn slices_of_one_projection_are_read_in_place() {
 fn attention_works_without_gradients_and_on_an_empty_batch() {
     let plain = device().inner();
     let x = Tensor::<3>::ones([2, 3, 4], &plain);
-    let context =
-        kernels::attention(AttentionInputs::new([x.clone(), x.clone(), x.clone()], 2), None);
+    let context = kernels::attention(
+        AttentionInputs::new([x.clone(), x.clone(), x.clone()], 2),
+        None,
+    );
     assert!(values(context).iter().all(|y| (y - 1.0).abs() < 1e-6));
     let none = x.slice([0..0, 0..3, 0..4]);
     assert_eq!(
-        kernels::attention(AttentionInputs::new([none.clone(), none.clone(), none], 2), None)
-            .dims(),
+        kernels::attention(
+            AttentionInputs::new([none.clone(), none.clone(), none], 2),
+            None
+        )
+        .dims(),
         [0, 3, 4]
     );
 }

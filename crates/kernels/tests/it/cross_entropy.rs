@@ -18,9 +18,17 @@ fn run(loss: Loss, rows: usize, vocab: usize, smoothing: f64, held: bool) -> Vec
     let (smoothed, nll) = loss(logits, targets, 0, smoothing);
     let grads = (smoothed.clone() * 3.0).backward();
     if let Some(kept) = kept {
-        assert_eq!(values(kept), values(leaf.clone() * 4.0), "logits held elsewhere were changed");
+        assert_eq!(
+            values(kept),
+            values(leaf.clone() * 4.0),
+            "logits held elsewhere were changed"
+        );
     }
-    vec![values(smoothed), values(nll), values(leaf.grad(&grads).expect("a gradient"))]
+    vec![
+        values(smoothed),
+        values(nll),
+        values(leaf.grad(&grads).expect("a gradient")),
+    ]
 }
 
 proptest! {
@@ -78,8 +86,20 @@ fn huge_logits_neither_overflow_nor_lose_the_loss() {
 /// nobody asks for.
 #[test]
 fn an_impossible_token_costs_nothing_without_smoothing_and_is_infinite_with() {
-    for loss in [label_smoothed_cross_entropy as Loss, reference::label_smoothed_cross_entropy] {
-        let logits = [0.0, f32::NEG_INFINITY, 0.0, 0.0, 1.0, 1.0, f32::NEG_INFINITY, 1.0];
+    for loss in [
+        label_smoothed_cross_entropy as Loss,
+        reference::label_smoothed_cross_entropy,
+    ] {
+        let logits = [
+            0.0,
+            f32::NEG_INFINITY,
+            0.0,
+            0.0,
+            1.0,
+            1.0,
+            f32::NEG_INFINITY,
+            1.0,
+        ];
         let leaf = Tensor::<1>::from_floats(logits, &device()).require_grad();
         let run = |smoothing| {
             let targets = Tensor::from_ints([2, 3], &device());
@@ -91,7 +111,16 @@ fn an_impossible_token_costs_nothing_without_smoothing_and_is_infinite_with() {
             assert!((sum[0] - 2.0 * 3f32.ln()).abs() < 1e-5, "{sum:?}");
         }
         let third = 1.0 / 3.0;
-        let expected = [third, 0.0, third - 1.0, third, third, third, 0.0, third - 1.0];
+        let expected = [
+            third,
+            0.0,
+            third - 1.0,
+            third,
+            third,
+            third,
+            0.0,
+            third - 1.0,
+        ];
         let gradient = values(leaf.grad(&gradients).expect("a gradient"));
         assert_close(&[gradient], &[expected.to_vec()]);
         let (smoothed, nll) = run(0.1);
@@ -104,8 +133,9 @@ fn an_impossible_token_costs_nothing_without_smoothing_and_is_infinite_with() {
 #[test]
 fn the_loss_over_a_million_pieces_is_that_of_float64() {
     let vocab = 1_000_000;
-    let logits: Vec<f32> =
-        (0..vocab).map(|i: usize| ((i * 7919) % 1000) as f32 / 50.0 - 10.0).collect();
+    let logits: Vec<f32> = (0..vocab)
+        .map(|i: usize| ((i * 7919) % 1000) as f32 / 50.0 - 10.0)
+        .collect();
     let log_z = logits.iter().map(|&x| f64::from(x).exp()).sum::<f64>().ln();
     let mean = logits.iter().map(|&x| f64::from(x)).sum::<f64>() / vocab as f64;
     let (nll, uniform) = (log_z - f64::from(logits[3]), log_z - mean);
@@ -122,7 +152,10 @@ fn the_loss_over_a_million_pieces_is_that_of_float64() {
 #[should_panic(expected = "target 3 is not below vocab 3")]
 fn a_target_outside_the_vocabulary_panics() {
     of_rows([[0.0; 3]; 2], [3, 1]);
-    assert!(is_cpu(), "target 3 is not below vocab 3: a GPU does not look");
+    assert!(
+        is_cpu(),
+        "target 3 is not below vocab 3: a GPU does not look"
+    );
 }
 
 #[test]
@@ -132,7 +165,10 @@ fn a_batch_of_padding_costs_nothing_and_moves_nothing() {
     let (smoothed, nll) = label_smoothed_cross_entropy(leaf.clone(), targets, 0, 0.1);
     let grads = smoothed.backward();
     assert_eq!((values(smoothed), values(nll)), (vec![0.0], vec![0.0]));
-    assert_eq!(values(leaf.grad(&grads).expect("a gradient")), vec![0.0; 900]);
+    assert_eq!(
+        values(leaf.grad(&grads).expect("a gradient")),
+        vec![0.0; 900]
+    );
 }
 
 #[test]
@@ -150,9 +186,16 @@ fn logits_with_other_strides_are_read_in_their_order() {
         let targets = Tensor::from_ints([0, 299, 5, 256, 1, 2, 0], &device());
         let (smoothed, nll) = loss(leaf.clone().swap_dims(0, 1), targets, 0, 0.1);
         let grads = smoothed.backward();
-        vec![values(smoothed), values(nll), values(leaf.grad(&grads).expect("a gradient"))]
+        vec![
+            values(smoothed),
+            values(nll),
+            values(leaf.grad(&grads).expect("a gradient")),
+        ]
     };
-    assert_close(&run(label_smoothed_cross_entropy), &run(reference::label_smoothed_cross_entropy));
+    assert_close(
+        &run(label_smoothed_cross_entropy),
+        &run(reference::label_smoothed_cross_entropy),
+    );
 }
 
 /// More rows than one axis of a grid has workgroups on WebGPU.
@@ -165,9 +208,16 @@ fn there_may_be_seventy_thousand_rows() {
     let run = |loss: Loss| {
         let (smoothed, nll) = loss(leaf.clone(), targets.clone(), 0, 0.1);
         let grads = smoothed.backward();
-        vec![values(smoothed), values(nll), values(leaf.grad(&grads).expect("a gradient"))]
+        vec![
+            values(smoothed),
+            values(nll),
+            values(leaf.grad(&grads).expect("a gradient")),
+        ]
     };
-    assert_close(&run(label_smoothed_cross_entropy), &run(reference::label_smoothed_cross_entropy));
+    assert_close(
+        &run(label_smoothed_cross_entropy),
+        &run(reference::label_smoothed_cross_entropy),
+    );
 }
 
 #[test]

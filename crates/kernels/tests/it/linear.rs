@@ -15,7 +15,14 @@ fn mapped(linear: Linear, shape: [usize; 3], output: usize, biased: bool) -> Vec
     let bias = biased.then(|| leaf(3, [output]));
     let result = linear(x.clone(), weight.clone(), bias.clone());
     let one = bias.into_iter().collect();
-    with_gradients(result, Leaves { one, two: vec![weight], three: vec![x] })
+    with_gradients(
+        result,
+        Leaves {
+            one,
+            two: vec![weight],
+            three: vec![x],
+        },
+    )
 }
 
 /// `x` rounded to the nearest bfloat16, ties to even.
@@ -35,7 +42,10 @@ fn mapped_from(
 ) -> Vec<Vec<f32>> {
     let numbers = |seed, shape: &[usize]| -> TensorData {
         let numbers = RandomKey::new(seed).normal(shape.iter().product());
-        TensorData::new(numbers.into_iter().map(round).collect::<Vec<_>>(), shape.to_vec())
+        TensorData::new(
+            numbers.into_iter().map(round).collect::<Vec<_>>(),
+            shape.to_vec(),
+        )
     };
     let x = Tensor::<3>::from_data(numbers(1, &shape), &device()).require_grad();
     let weight = Tensor::<2>::from_data(numbers(2, &[output, shape[2]]), &device()).require_grad();
@@ -68,10 +78,18 @@ fn bfloat16_relu(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Te
 
 fn embedded([batch, len, width]: [usize; 3], vocab: usize) -> Vec<Vec<f32>> {
     let weight = leaf(1, [vocab, width]);
-    let ids: Vec<i64> = (0..batch * len).map(|i| (i * i * 31 % vocab) as i64).collect();
+    let ids: Vec<i64> = (0..batch * len)
+        .map(|i| (i * i * 31 % vocab) as i64)
+        .collect();
     let ids = Tensor::from_data(TensorData::new(ids, [batch, len]), &device());
     let output = kernels::embedding(weight.clone(), ids, 1.7);
-    with_gradients(output, Leaves { two: vec![weight], ..Leaves::default() })
+    with_gradients(
+        output,
+        Leaves {
+            two: vec![weight],
+            ..Leaves::default()
+        },
+    )
 }
 
 fn embedded_by_products([batch, len, width]: [usize; 3], vocab: usize) -> Vec<Vec<f32>> {
@@ -82,8 +100,16 @@ fn embedded_by_products([batch, len, width]: [usize; 3], vocab: usize) -> Vec<Ve
     }
     let one_hot =
         Tensor::<3>::from_data(TensorData::new(one_hot, [1, batch * len, vocab]), &device());
-    let output = one_hot.matmul(weight.clone().unsqueeze()).reshape([batch, len, width]);
-    with_gradients(output, Leaves { two: vec![weight], ..Leaves::default() })
+    let output = one_hot
+        .matmul(weight.clone().unsqueeze())
+        .reshape([batch, len, width]);
+    with_gradients(
+        output,
+        Leaves {
+            two: vec![weight],
+            ..Leaves::default()
+        },
+    )
 }
 
 proptest! {
@@ -156,7 +182,10 @@ fn the_map_in_bfloat16_is_near_its_reference() {
         for (actual, expected) in actual.iter().zip(expected) {
             // The reference rounds results too, and gradients as they pass through the casts: to 8
             // bits of significand.
-            assert!((actual - expected).abs() <= largest / 128.0, "{actual}, not {expected}");
+            assert!(
+                (actual - expected).abs() <= largest / 128.0,
+                "{actual}, not {expected}"
+            );
         }
     }
 }
@@ -180,7 +209,10 @@ fn an_empty_batch_gives_an_empty_batch_and_zero_gradients() {
     let output = bfloat16(x, weight.clone(), Some(leaf(3, [4])));
     assert_eq!(output.dims(), [0, 5, 4]);
     let gradients = output.sum().backward();
-    assert_eq!(values(weight.grad(&gradients).expect("a gradient")), [0.0; 32]);
+    assert_eq!(
+        values(weight.grad(&gradients).expect("a gradient")),
+        [0.0; 32]
+    );
 }
 
 #[test]

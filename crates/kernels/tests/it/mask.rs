@@ -11,7 +11,11 @@ fn the_tensor_holds_the_mask_of_the_key_whatever_the_tasks_and_the_device() {
             let mask = DropoutMask::new(RandomKey::new(seed), rate);
             let mut expected = vec![0.0; rows * columns];
             mask.fill_at(0, &mut expected);
-            let factors = mask.tensor_like(&x).into_data().try_to_vec::<f32>().expect("32 bits");
+            let factors = mask
+                .tensor_like(&x)
+                .into_data()
+                .try_to_vec::<f32>()
+                .expect("32 bits");
             assert_eq!(factors, expected);
         }
     }
@@ -25,7 +29,9 @@ fn dropout_gives_each_element_its_factor_and_its_gradient_too() {
     let mask = DropoutMask::new(RandomKey::new(8), 0.4);
     let y = burnformer_kernels::dropout(x.clone() * 2.0, Some(mask));
     let factors = mask.tensor_like(&x).into_data();
-    (y.clone().inner() / 2.0).into_data().assert_eq(&factors, false);
+    (y.clone().inner() / 2.0)
+        .into_data()
+        .assert_eq(&factors, false);
     let gradient = x.grad(&y.sum().backward()).expect("x is a leaf") / 2.0;
     gradient.into_data().assert_eq(&factors, false);
 }

@@ -20,10 +20,21 @@ fn mask(rate: f64) -> Option<DropoutMask> {
 fn wired(wiring: Wiring, shape: Shape, rate: f64) -> Vec<Vec<f32>> {
     let (x, y) = (leaf(1, shape), leaf(2, shape));
     let (weight, bias) = (leaf(3, [shape[2]]), leaf(4, [shape[2]]));
-    let output = wiring(x.clone(), y.clone(), weight.clone(), bias.clone(), 1e-5, mask(rate));
+    let output = wiring(
+        x.clone(),
+        y.clone(),
+        weight.clone(),
+        bias.clone(),
+        1e-5,
+        mask(rate),
+    );
     with_gradients(
         output,
-        Leaves { one: vec![weight, bias], three: vec![x, y], ..Leaves::default() },
+        Leaves {
+            one: vec![weight, bias],
+            three: vec![x, y],
+            ..Leaves::default()
+        },
     )
 }
 
@@ -33,7 +44,14 @@ fn plain_norm(
 ) -> Vec<Vec<f32>> {
     let (x, weight, bias) = (leaf(1, shape), leaf(3, [shape[2]]), leaf(4, [shape[2]]));
     let output = norm(x.clone(), weight.clone(), bias.clone(), 1e-6);
-    with_gradients(output, Leaves { one: vec![weight, bias], three: vec![x], ..Leaves::default() })
+    with_gradients(
+        output,
+        Leaves {
+            one: vec![weight, bias],
+            three: vec![x],
+            ..Leaves::default()
+        },
+    )
 }
 
 fn dropped(
@@ -43,7 +61,13 @@ fn dropped(
 ) -> Vec<Vec<f32>> {
     let x = leaf(1, shape);
     let output = dropout(x.clone() * 2.0, mask(rate));
-    with_gradients(output, Leaves { three: vec![x], ..Leaves::default() })
+    with_gradients(
+        output,
+        Leaves {
+            three: vec![x],
+            ..Leaves::default()
+        },
+    )
 }
 
 fn added(
@@ -53,7 +77,13 @@ fn added(
 ) -> Vec<Vec<f32>> {
     let (x, y) = (leaf(1, shape), leaf(2, shape));
     let output = add(x.clone(), y.clone() * 0.5, mask(rate));
-    with_gradients(output, Leaves { three: vec![x, y], ..Leaves::default() })
+    with_gradients(
+        output,
+        Leaves {
+            three: vec![x, y],
+            ..Leaves::default()
+        },
+    )
 }
 
 fn shapes() -> impl Strategy<Value = Shape> {
@@ -138,7 +168,13 @@ fn views_with_other_strides_are_read_in_their_order() {
         let x = leaf(1, [6, 5, 7]);
         let (weight, bias) = (leaf(3, [5]), leaf(4, [5]));
         let output = norm(x.clone().swap_dims(1, 2), weight, bias, 1e-5);
-        with_gradients(output, Leaves { three: vec![x], ..Leaves::default() })
+        with_gradients(
+            output,
+            Leaves {
+                three: vec![x],
+                ..Leaves::default()
+            },
+        )
     };
     assert_close(&run(kernels::layer_norm), &run(reference::layer_norm));
 }
@@ -155,7 +191,12 @@ fn an_empty_batch_gives_an_empty_batch() {
 #[should_panic(expected = "the weight or the bias does not fit a norm over 8 features")]
 fn a_weight_of_another_width_panics() {
     let ones = Tensor::<1>::ones([7], &device());
-    kernels::layer_norm(Tensor::<3>::zeros([1, 1, 8], &device()), ones.clone(), ones, 1e-5);
+    kernels::layer_norm(
+        Tensor::<3>::zeros([1, 1, 8], &device()),
+        ones.clone(),
+        ones,
+        1e-5,
+    );
 }
 
 #[test]

@@ -15,7 +15,11 @@ struct Product {
 type Saved = ([FlexTensor; 2], [bool; 2]);
 
 fn product(x: &FlexTensor, y: &FlexTensor) -> FlexTensor {
-    let products = floats(x).iter().zip(floats(y)).map(|(x, y)| x * y).collect();
+    let products = floats(x)
+        .iter()
+        .zip(floats(y))
+        .map(|(x, y)| x * y)
+        .collect();
     tensor(products, x.layout().shape().clone())
 }
 
@@ -35,7 +39,10 @@ impl FusedOp<2> for Product {
     ) -> [Option<FlexTensor>; 2] {
         assert_eq!(wanted, expected);
         let grad = contiguous(grad);
-        [wanted[0].then(|| product(&y, &grad)), wanted[1].then(|| product(&x, &grad))]
+        [
+            wanted[0].then(|| product(&y, &grad)),
+            wanted[1].then(|| product(&x, &grad)),
+        ]
     }
 }
 
@@ -54,8 +61,14 @@ fn values(x: Tensor<2>) -> Vec<f32> {
 #[test]
 fn gradients_reach_those_inputs_that_want_them() {
     for device in [device(), device().gradient_checkpointing()] {
-        let (x, y) = (full(3.0, &device).require_grad(), full(4.0, &device).require_grad());
-        let op = Product { keep: Keep::ForBackward, wanted: [true, true] };
+        let (x, y) = (
+            full(3.0, &device).require_grad(),
+            full(4.0, &device).require_grad(),
+        );
+        let op = Product {
+            keep: Keep::ForBackward,
+            wanted: [true, true],
+        };
         let output: Tensor<2> = apply(op, [x.clone().into(), y.clone().into()]);
         let gradients = (output * 2.0).sum().backward();
         assert_eq!(values(x.grad(&gradients).expect("wanted")), [8.0; 6]);
@@ -67,7 +80,10 @@ fn gradients_reach_those_inputs_that_want_them() {
 fn a_constant_is_one_on_a_device_with_gradients_and_on_one_without() {
     for constant in [device(), Device::flex()] {
         let (x, y) = (full(3.0, &device()).require_grad(), full(4.0, &constant));
-        let op = Product { keep: Keep::ForBackward, wanted: [true, false] };
+        let op = Product {
+            keep: Keep::ForBackward,
+            wanted: [true, false],
+        };
         let output: Tensor<2> = apply(op, [x.clone().into(), y.into()]);
         let gradients = output.sum().backward();
         assert_eq!(values(x.grad(&gradients).expect("wanted")), [4.0; 6]);
@@ -77,9 +93,15 @@ fn a_constant_is_one_on_a_device_with_gradients_and_on_one_without() {
 #[test]
 fn nothing_is_to_be_kept_where_no_gradient_is_wanted() {
     for device in [device(), Device::flex()] {
-        let op = Product { keep: Keep::Nothing, wanted: [false, false] };
+        let op = Product {
+            keep: Keep::Nothing,
+            wanted: [false, false],
+        };
         let output: Tensor<2> = apply(op, [full(3.0, &device).into(), full(4.0, &device).into()]);
-        assert_eq!((values(output.clone()), output.device()), (vec![12.0; 6], device));
+        assert_eq!(
+            (values(output.clone()), output.device()),
+            (vec![12.0; 6], device)
+        );
     }
 }
 
@@ -89,6 +111,9 @@ fn an_operation_runs_where_all_of_its_operands_are() {
     let narrow = plain.clone().cast(burn::tensor::DType::F16);
     assert_eq!(Target::of(&[&plain, &tracked]), Target::Cpu);
     assert_eq!(Target::of(&[&plain, &narrow]), Target::Other);
-    assert_eq!(Target::without_gradients(&[&plain, &tracked]), Target::Other);
+    assert_eq!(
+        Target::without_gradients(&[&plain, &tracked]),
+        Target::Other
+    );
     assert_eq!(Target::without_gradients(&[&plain]), Target::Cpu);
 }

@@ -110,18 +110,28 @@ proptest! {
 #[test]
 fn a_packed_weight_is_not_taken_for_a_changed_one() {
     let weight = normal(1, [16, 16]);
-    let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else { return };
+    let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else {
+        return;
+    };
     assert!(packed.is_of(&weight) && packed.is_of(&weight.clone()));
     assert!(!packed.is_of(&(weight.clone() * 2.0)));
     assert!(!packed.is_of(&weight.transpose()));
-    assert!(!packed.is_of(&normal(1, [16, 16])), "equal numbers elsewhere are another weight");
+    assert!(
+        !packed.is_of(&normal(1, [16, 16])),
+        "equal numbers elsewhere are another weight"
+    );
 }
 
 #[test]
 fn a_weight_packed_in_place_belongs_to_what_it_is_unpacked_to() {
     let (weight, x) = (normal(1, [48, 20]), normal(2, [5, 20]));
-    let Some(beside) = PackedWeight::new(&weight, ComputeType::Float32) else { return };
-    assert!(PackedWeight::in_place(weight.clone()).is_err(), "two tensors share the memory");
+    let Some(beside) = PackedWeight::new(&weight, ComputeType::Float32) else {
+        return;
+    };
+    assert!(
+        PackedWeight::in_place(weight.clone()).is_err(),
+        "two tensors share the memory"
+    );
     let packed = PackedWeight::in_place(normal(1, [48, 20])).expect("whole vectors, not shared");
     assert!(!packed.is_of(&weight));
     let product =
@@ -135,10 +145,14 @@ fn a_weight_packed_in_place_belongs_to_what_it_is_unpacked_to() {
 #[test]
 fn numbers_that_are_none_stay_so() {
     let weight = normal(1, [20, 4]);
-    let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else { return };
+    let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else {
+        return;
+    };
     let x = Tensor::<2>::from_floats([[f32::NAN, 0.0, 0.0, 0.0]], &Device::flex());
     assert!(
-        values(packed.linear(&x, None, Epilogue::Relu).expect("plain")).iter().all(|x| x.is_nan())
+        values(packed.linear(&x, None, Epilogue::Relu).expect("plain"))
+            .iter()
+            .all(|x| x.is_nan())
     );
 }
 
@@ -146,7 +160,9 @@ fn numbers_that_are_none_stay_so() {
 #[test]
 fn a_packed_weight_is_not_taken_for_another_shape_of_its_memory() {
     let weight = normal(1, [16, 32]);
-    let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else { return };
+    let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else {
+        return;
+    };
     assert!(!packed.is_of(&weight.clone().reshape([32, 16])));
     assert!(packed.is_of(&weight));
 }
@@ -165,7 +181,9 @@ fn a_weight_packed_in_place_is_unpacked_by_many_threads_at_once() {
     let (done, waiting) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         for round in 0..200 {
-            let Ok(packed) = PackedWeight::in_place(normal(round, [480, 64])) else { break };
+            let Ok(packed) = PackedWeight::in_place(normal(round, [480, 64])) else {
+                break;
+            };
             rayon::scope(|scope| {
                 (0..32).for_each(|_| scope.spawn(|_| drop(packed.weight())));
             });
@@ -173,5 +191,8 @@ fn a_weight_packed_in_place_is_unpacked_by_many_threads_at_once() {
         done.send(()).expect("the test waits");
     });
     let limit = std::time::Duration::from_secs(60);
-    assert!(waiting.recv_timeout(limit).is_ok(), "threads wait for one another");
+    assert!(
+        waiting.recv_timeout(limit).is_ok(),
+        "threads wait for one another"
+    );
 }

@@ -24,8 +24,11 @@ pub(super) struct Alignment {
 impl Alignment {
     /// Makes the alignment from the edits that turn the hypothesis into the reference.
     pub(super) fn of(trace: &[Edit]) -> Self {
-        let mut alignment =
-            Self { upto: Vec::new(), reference_wrong: Vec::new(), hypothesis_wrong: Vec::new() };
+        let mut alignment = Self {
+            upto: Vec::new(),
+            reference_wrong: Vec::new(),
+            hypothesis_wrong: Vec::new(),
+        };
         for &edit in trace {
             let wrong = edit != Edit::Keep;
             if edit != Edit::Insert {
@@ -59,7 +62,11 @@ pub(super) struct EditDistance<'a> {
 impl<'a> EditDistance<'a> {
     pub(super) fn new(hypothesis: &[u32], reference: &'a [u32]) -> Self {
         let (rows, width) = (hypothesis.len() + 1, reference.len() + 1);
-        let slope = if rows > 1 { reference.len() as f64 / hypothesis.len() as f64 } else { 1.0 };
+        let slope = if rows > 1 {
+            reference.len() as f64 / hypothesis.len() as f64
+        } else {
+            1.0
+        };
         // If the lengths differ so much that the ranges of neighbouring rows would not overlap, the
         // beam is made wider.
         let wide = (slope / 2.0 + BEAM_WIDTH as f64).ceil() as usize;
@@ -67,7 +74,11 @@ impl<'a> EditDistance<'a> {
             reference,
             hypothesis: hypothesis.to_vec(),
             slope,
-            beam: if slope / 2.0 > BEAM_WIDTH as f64 { wide } else { BEAM_WIDTH },
+            beam: if slope / 2.0 > BEAM_WIDTH as f64 {
+                wide
+            } else {
+                BEAM_WIDTH
+            },
             costs: vec![UNREACHED; rows * width],
             edits: vec![Edit::Insert; rows * width],
             scratch: [vec![UNREACHED; width], vec![UNREACHED; width]],
@@ -91,7 +102,12 @@ impl<'a> EditDistance<'a> {
             self.hypothesis.len(),
             "shifts move words, they keep their number"
         );
-        let same = self.hypothesis.iter().zip(hypothesis).take_while(|(a, b)| a == b).count();
+        let same = self
+            .hypothesis
+            .iter()
+            .zip(hypothesis)
+            .take_while(|(a, b)| a == b)
+            .count();
         self.hypothesis.copy_from_slice(hypothesis);
         self.fill(same + 1);
     }
@@ -116,7 +132,11 @@ impl<'a> EditDistance<'a> {
         let diagonal = (row as f64 * self.slope).floor() as usize;
         let end = self.reference.len() + 1;
         let last = row == self.hypothesis.len();
-        diagonal.saturating_sub(self.beam)..if last { end } else { end.min(diagonal + self.beam) }
+        diagonal.saturating_sub(self.beam)..if last {
+            end
+        } else {
+            end.min(diagonal + self.beam)
+        }
     }
 
     /// The distance of another hypothesis of the same length, which differs only within `changed`.
@@ -167,8 +187,10 @@ fn cell(word: u32, reference: &[u32], above: &[u32], row: &[u32], j: usize) -> (
         return (above[0] + 1, Edit::Delete);
     }
     let kept = word == reference[j - 1];
-    let mut best =
-        (above[j - 1] + u32::from(!kept), if kept { Edit::Keep } else { Edit::Substitute });
+    let mut best = (
+        above[j - 1] + u32::from(!kept),
+        if kept { Edit::Keep } else { Edit::Substitute },
+    );
     for other in [(above[j] + 1, Edit::Delete), (row[j - 1] + 1, Edit::Insert)] {
         if other.0 < best.0 {
             best = other;
@@ -184,10 +206,17 @@ mod tests {
     #[test]
     fn distances_are_levenshteins() {
         let letters = |word: &str| word.chars().map(u32::from).collect::<Vec<_>>();
-        for (a, b, cost) in
-            [("kitten", "sitting", 3), ("", "abc", 3), ("abc", "", 3), ("same", "same", 0)]
-        {
-            assert_eq!(EditDistance::new(&letters(a), &letters(b)).cost(), cost, "{a} {b}");
+        for (a, b, cost) in [
+            ("kitten", "sitting", 3),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("same", "same", 0),
+        ] {
+            assert_eq!(
+                EditDistance::new(&letters(a), &letters(b)).cost(),
+                cost,
+                "{a} {b}"
+            );
         }
     }
 

@@ -65,7 +65,12 @@ fn best_shift(
 type Rank = (i64, usize, i64, i64);
 
 fn rank(saved: i64, phrase: &Phrase, target: usize) -> Rank {
-    (saved, phrase.len, -(phrase.hypothesis as i64), -(target as i64))
+    (
+        saved,
+        phrase.len,
+        -(phrase.hypothesis as i64),
+        -(target as i64),
+    )
 }
 
 /// Common phrases of up to ten words whose positions are not too far apart.
@@ -82,7 +87,11 @@ fn phrases<'a>(hypothesis: &'a [u32], reference: &'a [u32]) -> impl Iterator<Ite
             .take_while(|(a, b)| a == b)
             .take(MAX_SHIFT_SIZE)
             .count();
-        (1..=common).map(move |len| Phrase { hypothesis: h, reference: r, len })
+        (1..=common).map(move |len| Phrase {
+            hypothesis: h,
+            reference: r,
+            len,
+        })
     })
 }
 
@@ -100,18 +109,28 @@ fn worth_moving(phrase: &Phrase, alignment: &Alignment) -> bool {
 /// of the counterpart, without repetitions.
 fn targets(phrase: &Phrase, alignment: &Alignment) -> impl Iterator<Item = usize> {
     let counterpart = &alignment.upto[phrase.reference..][..phrase.len];
-    let before = if phrase.reference == 0 { 0 } else { alignment.upto[phrase.reference - 1] };
+    let before = if phrase.reference == 0 {
+        0
+    } else {
+        alignment.upto[phrase.reference - 1]
+    };
     let mut last = None;
-    std::iter::once(before).chain(counterpart.iter().copied()).filter(move |&target| {
-        let new = last != Some(target);
-        last = Some(target);
-        new
-    })
+    std::iter::once(before)
+        .chain(counterpart.iter().copied())
+        .filter(move |&target| {
+            let new = last != Some(target);
+            last = Some(target);
+            new
+        })
 }
 
 /// Writes the words with the phrase moved to `target`, and returns the range that changed.
 fn shift(words: &[u32], phrase: &Phrase, target: usize, out: &mut [u32]) -> std::ops::Range<usize> {
-    let Phrase { hypothesis: start, len, .. } = *phrase;
+    let Phrase {
+        hypothesis: start,
+        len,
+        ..
+    } = *phrase;
     out.copy_from_slice(words);
     let changed = if target < start {
         target..start + len
@@ -139,7 +158,16 @@ mod tests {
         let words = [0, 1, 2, 3, 4, 5];
         let moved = |hypothesis, len, target| {
             let mut out = words;
-            shift(&words, &Phrase { hypothesis, reference: 0, len }, target, &mut out);
+            shift(
+                &words,
+                &Phrase {
+                    hypothesis,
+                    reference: 0,
+                    len,
+                },
+                target,
+                &mut out,
+            );
             out
         };
         assert_eq!(moved(3, 2, 1), [0, 3, 4, 1, 2, 5]);
@@ -150,8 +178,9 @@ mod tests {
 
     #[test]
     fn common_phrases_grow_word_by_word() {
-        let found: Vec<_> =
-            phrases(&[7, 8], &[8, 7, 8]).map(|p| (p.hypothesis, p.reference, p.len)).collect();
+        let found: Vec<_> = phrases(&[7, 8], &[8, 7, 8])
+            .map(|p| (p.hypothesis, p.reference, p.len))
+            .collect();
         assert_eq!(found, [(0, 1, 1), (0, 1, 2), (1, 0, 1), (1, 2, 1)]);
     }
 

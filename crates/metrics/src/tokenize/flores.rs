@@ -16,24 +16,33 @@ pub(super) struct Flores {
     model: OnceLock<SentencePiece>,
 }
 
-pub(super) static FLORES_101: Flores =
-    Flores { file: "sacrebleu_tokenizer_spm.model", model: OnceLock::new() };
-pub(super) static FLORES_200: Flores =
-    Flores { file: "flores200sacrebleuspm", model: OnceLock::new() };
+pub(super) static FLORES_101: Flores = Flores {
+    file: "sacrebleu_tokenizer_spm.model",
+    model: OnceLock::new(),
+};
+pub(super) static FLORES_200: Flores = Flores {
+    file: "flores200sacrebleuspm",
+    model: OnceLock::new(),
+};
 
 impl Flores {
     pub(super) fn load(&self, name: &'static str) -> Result<()> {
         if self.model.get().is_none() {
             let model = SentencePiece::open(folder().join("models").join(self.file));
-            let model = model
-                .map_err(|cause| MetricError::NoTokenizerFile { name, cause: cause.to_string() })?;
+            let model = model.map_err(|cause| MetricError::NoTokenizerFile {
+                name,
+                cause: cause.to_string(),
+            })?;
             self.model.get_or_init(|| model);
         }
         Ok(())
     }
 
     pub(super) fn tokenize(&self, line: &str) -> String {
-        let model = self.model.get().expect("the model is loaded before lines are tokenised");
+        let model = self
+            .model
+            .get()
+            .expect("the model is loaded before lines are tokenised");
         model.encode_pieces(line).join(" ")
     }
 }

@@ -19,7 +19,10 @@ static V13A: LazyLock<Substitutions> = LazyLock::new(|| Substitutions::new(&WEST
 
 /// Tokenises as `13a`: undoes entities and line ends, then splits by [`WESTERN`].
 pub(crate) fn tokenize_13a(line: &str) -> String {
-    let plain = line.replace("<skipped>", "").replace("-\n", "").replace('\n', " ");
+    let plain = line
+        .replace("<skipped>", "")
+        .replace("-\n", "")
+        .replace('\n', " ");
     squeeze(&V13A.apply(&format!(" {} ", unescape(&plain))))
 }
 
@@ -28,8 +31,17 @@ pub(super) fn unescape(line: &str) -> Cow<'_, str> {
     if !line.contains('&') {
         return Cow::Borrowed(line);
     }
-    let pairs = [("&quot;", "\""), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")];
-    Cow::Owned(pairs.iter().fold(line.to_owned(), |line, (from, to)| line.replace(from, to)))
+    let pairs = [
+        ("&quot;", "\""),
+        ("&amp;", "&"),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+    ];
+    Cow::Owned(
+        pairs
+            .iter()
+            .fold(line.to_owned(), |line, (from, to)| line.replace(from, to)),
+    )
 }
 
 static INTERNATIONAL: LazyLock<Substitutions> = LazyLock::new(|| {
@@ -74,7 +86,10 @@ mod tests {
         for (line, words) in [
             ("Hello, world!", "Hello , world !"),
             ("It's 3.5% of $1,000.", "It's 3.5 % of $ 1,000 ."),
-            ("a 1990-2000 well-known &quot;x&quot; &amp;lt;", "a 1990 - 2000 well-known \" x \" <"),
+            (
+                "a 1990-2000 well-known &quot;x&quot; &amp;lt;",
+                "a 1990 - 2000 well-known \" x \" <",
+            ),
             ("...wait,,, what", ". . . wait , , , what"),
             ("„Käse“, öl.", "„Käse“ , öl ."),
             ("end 5.", "end 5 ."),
@@ -101,7 +116,10 @@ mod tests {
     fn chinese_words_are_sacrebleus() {
         for (line, words) in [
             ("我爱Rust语言。", "我 爱 Rust 语 言 。"),
-            (" 价格是3.5元，well-known! ", "价 格 是 3.5 元 ， well-known !"),
+            (
+                " 价格是3.5元，well-known! ",
+                "价 格 是 3.5 元 ， well-known !",
+            ),
             ("“引号”𠀀", "“ 引 号 ” 𠀀"),
         ] {
             assert_eq!(tokenize_chinese(line), words, "{line}");

@@ -47,7 +47,11 @@ pub struct Ter {
 impl Ter {
     /// Divides a line into the words that TER compares.
     pub(crate) fn tokenize(&self, line: &str) -> String {
-        let mut line = if self.case_sensitive { line.to_owned() } else { line.to_lowercase() };
+        let mut line = if self.case_sensitive {
+            line.to_owned()
+        } else {
+            line.to_lowercase()
+        };
         if self.normalized {
             line = normalize(&line);
             if self.asian_support {
@@ -78,9 +82,21 @@ mod tests {
     #[test]
     fn words_are_tercoms() {
         let plain = Ter::default();
-        let normalized = Ter { normalized: true, ..plain.clone() };
-        let bare = Ter { no_punct: true, case_sensitive: true, ..plain.clone() };
-        let asian = Ter { normalized: true, no_punct: true, asian_support: true, ..plain.clone() };
+        let normalized = Ter {
+            normalized: true,
+            ..plain.clone()
+        };
+        let bare = Ter {
+            no_punct: true,
+            case_sensitive: true,
+            ..plain.clone()
+        };
+        let asian = Ter {
+            normalized: true,
+            no_punct: true,
+            asian_support: true,
+            ..plain.clone()
+        };
         assert_eq!(plain.tokenize("The  Dog's bone."), "the dog's bone.");
         assert_eq!(normalized.tokenize("The Dog's bone."), "the dog 's bone .");
         assert_eq!(bare.tokenize("\"Stop!\" (he said)"), "Stop he said");

@@ -6,16 +6,36 @@ use burnformer_metrics::{
 use proptest::prelude::*;
 
 fn metrics() -> Vec<Box<dyn Metric>> {
-    let bleus = BleuTokenizer::ALL
-        .map(|tokenizer| -> Box<dyn Metric> { Box::new(Bleu { tokenizer, ..Bleu::default() }) });
-    let asian =
-        Ter { normalized: true, no_punct: true, asian_support: true, case_sensitive: false };
+    let bleus = BleuTokenizer::ALL.map(|tokenizer| -> Box<dyn Metric> {
+        Box::new(Bleu {
+            tokenizer,
+            ..Bleu::default()
+        })
+    });
+    let asian = Ter {
+        normalized: true,
+        no_punct: true,
+        asian_support: true,
+        case_sensitive: false,
+    };
     let others: [Box<dyn Metric>; 7] = [
-        Box::new(Bleu { smoothing: Smoothing::FLOOR, lowercase: true, ..Bleu::default() }),
-        Box::new(Bleu { smoothing: Smoothing::ADD_K, effective_order: true, ..Bleu::default() }),
+        Box::new(Bleu {
+            smoothing: Smoothing::FLOOR,
+            lowercase: true,
+            ..Bleu::default()
+        }),
+        Box::new(Bleu {
+            smoothing: Smoothing::ADD_K,
+            effective_order: true,
+            ..Bleu::default()
+        }),
         Box::new(Chrf::default()),
         Box::new(Chrf::plus_plus()),
-        Box::new(Chrf { eps_smoothing: true, whitespace: true, ..Chrf::plus_plus() }),
+        Box::new(Chrf {
+            eps_smoothing: true,
+            whitespace: true,
+            ..Chrf::plus_plus()
+        }),
         Box::new(Ter::default()),
         Box::new(asian),
     ];
@@ -94,7 +114,9 @@ proptest! {
 fn empty_lines_are_scored() {
     let references = [vec!["", ""]];
     for metric in metrics() {
-        let score = metric.evaluate(&["", ""], &References::new(&references)).unwrap();
+        let score = metric
+            .evaluate(&["", ""], &References::new(&references))
+            .unwrap();
         // chrF with eps smoothing gives 1e-14, in sacreBLEU too.
         assert!(score.value.abs() < 1e-9, "{score}");
     }
@@ -103,7 +125,16 @@ fn empty_lines_are_scored() {
 #[test]
 fn a_better_reference_never_lowers_bleu_matches() {
     let (hypotheses, poor, good) = (["a b c d e"], vec!["x y z"], vec!["a b c d e f"]);
-    let one = Bleu::default().corpus_score(&hypotheses, std::slice::from_ref(&poor)).unwrap();
-    let two = Bleu::default().corpus_score(&hypotheses, &[poor, good]).unwrap();
-    assert!(two.counts.iter().zip(&one.counts).all(|(two, one)| two >= one));
+    let one = Bleu::default()
+        .corpus_score(&hypotheses, std::slice::from_ref(&poor))
+        .unwrap();
+    let two = Bleu::default()
+        .corpus_score(&hypotheses, &[poor, good])
+        .unwrap();
+    assert!(
+        two.counts
+            .iter()
+            .zip(&one.counts)
+            .all(|(two, one)| two >= one)
+    );
 }

@@ -29,25 +29,41 @@ fn metric_of(case: &Value) -> Box<dyn Metric> {
 
 fn evaluate(fixture: &Value, case: &Value) -> Score {
     let corpus = &fixture["corpora"][case["corpus"].as_str().unwrap()];
-    let (hypotheses, references) = (strings(&corpus["hypotheses"]), streams(&corpus["references"]));
+    let (hypotheses, references) = (
+        strings(&corpus["hypotheses"]),
+        streams(&corpus["references"]),
+    );
     let (hypotheses, references) = (as_strs(&hypotheses), References::with_gaps(&references));
     match case["samples"].as_u64().unwrap() as usize {
         1 => metric_of(case).evaluate(&hypotheses, &references).unwrap(),
         samples => {
-            let bootstrap = Bootstrap { samples, ..Bootstrap::default() };
-            metric_of(case).evaluate_with_confidence(&hypotheses, &references, bootstrap).unwrap()
+            let bootstrap = Bootstrap {
+                samples,
+                ..Bootstrap::default()
+            };
+            metric_of(case)
+                .evaluate_with_confidence(&hypotheses, &references, bootstrap)
+                .unwrap()
         }
     }
 }
 
 fn what(case: &Value) -> String {
-    format!("{} {} {} line {}", case["corpus"], case["metric"], case["options"], case["line"])
+    format!(
+        "{} {} {} line {}",
+        case["corpus"], case["metric"], case["options"], case["line"]
+    )
 }
 
 fn statistics(fixture: &Value, corpus: &Value, metric: &dyn Metric) -> Statistics {
     let corpus = &fixture["corpora"][corpus.as_str().unwrap()];
-    let (hypotheses, references) = (strings(&corpus["hypotheses"]), streams(&corpus["references"]));
-    metric.statistics(&as_strs(&hypotheses), &References::with_gaps(&references)).unwrap()
+    let (hypotheses, references) = (
+        strings(&corpus["hypotheses"]),
+        streams(&corpus["references"]),
+    );
+    metric
+        .statistics(&as_strs(&hypotheses), &References::with_gaps(&references))
+        .unwrap()
 }
 
 #[test]
@@ -76,8 +92,10 @@ fn bleu_and_ter_are_made_of_the_same_numbers() {
             );
             assert_close(score.bp, &case["bp"], EXACT, &what(case));
             assert_close(score.ratio, &case["ratio"], EXACT, &what(case));
-            for (found, expected) in
-                score.precisions.iter().zip(case["precisions"].as_array().unwrap())
+            for (found, expected) in score
+                .precisions
+                .iter()
+                .zip(case["precisions"].as_array().unwrap())
             {
                 assert_close(*found, expected, EXACT, &what(case));
             }
@@ -101,8 +119,9 @@ fn sentence_scores_are_sacrebleus() {
             .iter()
             .filter_map(|stream| stream[line].as_str())
             .collect();
-        let score =
-            metric_of(case).evaluate(&[hypothesis], &References::of_segment(&references)).unwrap();
+        let score = metric_of(case)
+            .evaluate(&[hypothesis], &References::of_segment(&references))
+            .unwrap();
         assert_close(score.value, &case["score"], EXACT, &what(case));
     }
 }
@@ -110,22 +129,33 @@ fn sentence_scores_are_sacrebleus() {
 #[test]
 fn text_and_json_output_are_sacrebleus() {
     let fixture = fixture();
-    let formatted: Vec<_> =
-        cases(&fixture, "scores").iter().filter(|case| !case["text"].is_null()).collect();
-    assert!(formatted.len() > 10, "only {} cases have formats", formatted.len());
+    let formatted: Vec<_> = cases(&fixture, "scores")
+        .iter()
+        .filter(|case| !case["text"].is_null())
+        .collect();
+    assert!(
+        formatted.len() > 10,
+        "only {} cases have formats",
+        formatted.len()
+    );
     for case in formatted {
         let score = evaluate(&fixture, case);
         assert_eq!(score.to_string(), as_ours(case["text"].as_str().unwrap()));
         // The texts are compared, because two objects with another order of keys are equal.
-        assert_eq!(score.json(2).to_string(), as_ours(&case["json"].to_string()));
+        assert_eq!(
+            score.json(2).to_string(),
+            as_ours(&case["json"].to_string())
+        );
     }
 }
 
 #[test]
 fn confidence_intervals_come_from_the_same_resamples() {
     let fixture = fixture();
-    let resampled: Vec<_> =
-        cases(&fixture, "scores").iter().filter(|case| case["samples"] != 1).collect();
+    let resampled: Vec<_> = cases(&fixture, "scores")
+        .iter()
+        .filter(|case| case["samples"] != 1)
+        .collect();
     assert_eq!(resampled.len(), 6);
     for case in resampled {
         let Confidence { mean, interval } = evaluate(&fixture, case).confidence.unwrap();
@@ -138,25 +168,41 @@ fn confidence_intervals_come_from_the_same_resamples() {
 fn paired_tests_find_the_same_p_values() {
     let fixture = fixture();
     for case in cases(&fixture, "paired") {
-        let (metric, what) = (metric_of(case), format!("{} {}", case["metric"], case["test"]));
-        let samples =
-            Bootstrap { samples: case["samples"].as_u64().unwrap() as usize, seed: 12345 };
+        let (metric, what) = (
+            metric_of(case),
+            format!("{} {}", case["metric"], case["test"]),
+        );
+        let samples = Bootstrap {
+            samples: case["samples"].as_u64().unwrap() as usize,
+            seed: 12345,
+        };
         let [baseline, system] =
             [0, 1].map(|i| statistics(&fixture, &case["systems"][i], &*metric));
         let (result, signature) = if case["test"] == "bs" {
-            let signature =
-                metric.signature(1.into()).with_bootstrap(samples.samples, samples.seed);
-            (paired_bootstrap(&*metric, &baseline, &system, samples).unwrap(), signature)
+            let signature = metric
+                .signature(1.into())
+                .with_bootstrap(samples.samples, samples.seed);
+            (
+                paired_bootstrap(&*metric, &baseline, &system, samples).unwrap(),
+                signature,
+            )
         } else {
-            let signature =
-                metric.signature(1.into()).with_randomization(samples.samples, samples.seed);
-            (approximate_randomization(&*metric, &baseline, &system, samples).unwrap(), signature)
+            let signature = metric
+                .signature(1.into())
+                .with_randomization(samples.samples, samples.seed);
+            (
+                approximate_randomization(&*metric, &baseline, &system, samples).unwrap(),
+                signature,
+            )
         };
         assert_close(result.p_value, &case["p_value"], EXACT, &what);
         assert_close(result.baseline, &case["baseline"], EXACT, &what);
         assert_close(result.system, &case["system"], EXACT, &what);
         assert_signature(&signature, &case["signature"], &what);
-        let intervals = result.baseline_confidence.into_iter().chain(result.system_confidence);
+        let intervals = result
+            .baseline_confidence
+            .into_iter()
+            .chain(result.system_confidence);
         for (found, expected) in intervals.zip(case["confidence"].as_array().into_iter().flatten())
         {
             assert_close(found.mean, &expected[0], SINGLE, &what);

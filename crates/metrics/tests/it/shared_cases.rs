@@ -19,7 +19,11 @@ fn every_shared_case_is_scored_as_sacrebleu_does() {
     let file = read(&path);
     let cases = file["cases"].as_array().unwrap();
     cases.iter().for_each(check);
-    eprintln!("{} shared cases agree with sacreBLEU {}", cases.len(), file["sacrebleu"]);
+    eprintln!(
+        "{} shared cases agree with sacreBLEU {}",
+        cases.len(),
+        file["sacrebleu"]
+    );
 }
 
 fn check(case: &Value) {
@@ -30,8 +34,9 @@ fn check(case: &Value) {
     let what = format!("{} {} {options}", case["name"], case["metric"]);
     let (hypotheses, references) = (strings(&case["hypotheses"]), streams(&case["references"]));
     let metric = metric(case["metric"].as_str().unwrap(), &options);
-    let score =
-        metric.evaluate(&as_strs(&hypotheses), &References::with_gaps(&references)).unwrap();
+    let score = metric
+        .evaluate(&as_strs(&hypotheses), &References::with_gaps(&references))
+        .unwrap();
     assert_close(score.value, &case["score"], TOLERANCE, &what);
     assert_signature(&score.signature, &case["signature"], &what);
     if case["metric"] == "bleu" {
@@ -40,14 +45,23 @@ fn check(case: &Value) {
 }
 
 fn check_bleu_details(case: &Value, options: &Value, hypotheses: &[String], what: &str) {
-    let references: Vec<_> = case["references"].as_array().unwrap().iter().map(strings).collect();
+    let references: Vec<_> = case["references"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(strings)
+        .collect();
     let score = bleu(options).corpus_score(hypotheses, &references).unwrap();
     assert_close(score.bp, &case["bp"], 1e-9, what);
     assert_eq!(Value::from(score.sys_len), case["sys_len"], "{what}");
     assert_eq!(Value::from(score.ref_len), case["ref_len"], "{what}");
     assert_eq!(Value::from(score.counts), case["counts"], "{what}");
     assert_eq!(Value::from(score.totals), case["totals"], "{what}");
-    for (found, expected) in score.precisions.iter().zip(case["precisions"].as_array().unwrap()) {
+    for (found, expected) in score
+        .precisions
+        .iter()
+        .zip(case["precisions"].as_array().unwrap())
+    {
         assert_close(*found, expected, TOLERANCE, what);
     }
 }

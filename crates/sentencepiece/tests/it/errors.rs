@@ -16,7 +16,10 @@ fn load(bytes: &[u8]) -> Result<SentencePiece, SentencePieceError> {
 fn error(bytes: &[u8]) -> ModelProblem {
     let error = load(bytes).map(|model| model.len()).unwrap_err();
     let message = error.to_string();
-    assert!(message.starts_with("dir/source.spm: ") && message.contains([';', ',']), "{message}");
+    assert!(
+        message.starts_with("dir/source.spm: ") && message.contains([';', ',']),
+        "{message}"
+    );
     error.problem
 }
 
@@ -33,8 +36,14 @@ fn a_file_that_is_missing_or_a_folder_is_named() {
     let folder = tempfile::tempdir().unwrap();
     for path in [folder.path().join("no.spm"), folder.path().to_owned()] {
         let error = SentencePiece::open(&path).unwrap_err();
-        assert!(matches!(error.problem, ModelProblem::Unreadable(_)), "{error}");
-        assert!(error.to_string().starts_with(path.to_str().unwrap()), "{error}");
+        assert!(
+            matches!(error.problem, ModelProblem::Unreadable(_)),
+            "{error}"
+        );
+        assert!(
+            error.to_string().starts_with(path.to_str().unwrap()),
+            "{error}"
+        );
     }
 }
 
@@ -42,15 +51,25 @@ fn a_file_that_is_missing_or_a_folder_is_named() {
 fn a_file_of_gigabytes_is_refused_before_it_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("huge.spm");
-    std::fs::File::create(&path).unwrap().set_len(3 << 30).unwrap();
+    std::fs::File::create(&path)
+        .unwrap()
+        .set_len(3 << 30)
+        .unwrap();
     let error = SentencePiece::open(&path).unwrap_err();
-    assert!(matches!(error.problem, ModelProblem::TooLarge(3_221_225_472)), "{error}");
+    assert!(
+        matches!(error.problem, ModelProblem::TooLarge(3_221_225_472)),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_file_that_is_not_a_protocol_buffer_is_refused() {
     let good = model(&[UNK, ("a", -1.0, NORMAL)], &[], &[]);
-    for bytes in [&b"<html>404 not found</html>"[..], &good[..good.len() - 1], &[0xff; 20]] {
+    for bytes in [
+        &b"<html>404 not found</html>"[..],
+        &good[..good.len() - 1],
+        &[0xff; 20],
+    ] {
         assert!(matches!(error(bytes), ModelProblem::Protobuf { .. }));
     }
     let not_text = [model(&[UNK], &[], &[]), piece(b"\xff", 0.0, NORMAL)].concat();
@@ -87,9 +106,19 @@ fn each_fault_of_a_piece_is_named_with_its_id() {
     }
     let bytes = [byte_fallback()];
     for text in ["<0x4a>", "<0x041>", "<0x+1>", "A"] {
-        assert_eq!(problem(&[UNK, a, (text, 0.0, BYTE)], &bytes), (2, PieceProblem::ByteText));
+        assert_eq!(
+            problem(&[UNK, a, (text, 0.0, BYTE)], &bytes),
+            (2, PieceProblem::ByteText)
+        );
     }
-    assert!(load(&model(&[UNK, a, ("b", f32::NAN, NORMAL)], &[model_type(BPE)], &[])).is_ok());
+    assert!(
+        load(&model(
+            &[UNK, a, ("b", f32::NAN, NORMAL)],
+            &[model_type(BPE)],
+            &[]
+        ))
+        .is_ok()
+    );
 }
 
 #[test]
@@ -128,6 +157,9 @@ fn a_damaged_table_of_replacements_is_named_by_its_place() {
 fn an_id_outside_the_vocabulary_is_an_error() {
     let model = load(&model(&[UNK, ("a", -1.0, NORMAL)], &[], &[])).unwrap();
     assert_eq!(model.decode(&[1, 2]), Err(UnknownId { id: 2, len: 2 }));
-    assert_eq!((model.piece(2), model.piece_type(2), model.score(2)), (None, None, None));
+    assert_eq!(
+        (model.piece(2), model.piece_type(2), model.score(2)),
+        (None, None, None)
+    );
     assert_eq!(model.model_type(), ModelType::Unigram);
 }

@@ -16,7 +16,9 @@ fn fixtures() -> PathBuf {
 
 fn lines(path: &Path) -> impl Iterator<Item = String> + use<> {
     let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    BufReader::new(GzDecoder::new(file)).lines().map(Result::unwrap)
+    BufReader::new(GzDecoder::new(file))
+        .lines()
+        .map(Result::unwrap)
 }
 
 /// The row that this crate computes for a line.
@@ -32,9 +34,14 @@ fn row(model: &SentencePiece, text: &str) -> Row {
 
 /// Compares every line and model of a folder; gives the number of both.
 fn compare(folder: &Path) -> (usize, usize) {
-    let mut models: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    models.retain(|path| path.extension().is_some_and(|extension| extension == "model"));
+    let mut models: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    models.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "model")
+    });
     models.sort();
     let mut count = 0;
     for path in &models {
@@ -46,7 +53,12 @@ fn compare(folder: &Path) -> (usize, usize) {
             let text: String = serde_json::from_str(&text).unwrap();
             let expected: Row = serde_json::from_str(&expected).unwrap();
             count += 1;
-            assert_eq!(row(&model, &text), expected, "{}, line {count}: {text:?}", path.display());
+            assert_eq!(
+                row(&model, &text),
+                expected,
+                "{}, line {count}: {text:?}",
+                path.display()
+            );
         }
         eprintln!("{}: {count} lines", path.display());
     }

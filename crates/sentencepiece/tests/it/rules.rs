@@ -13,13 +13,21 @@ fn plain() -> Vec<Vec<u8>> {
 }
 
 fn load(pieces: &[(&str, f32, u64)], kind: u64, normalizer: &[Vec<u8>]) -> SentencePiece {
-    SentencePiece::from_bytes("made.model", &model(pieces, &[model_type(kind)], normalizer))
-        .unwrap()
+    SentencePiece::from_bytes(
+        "made.model",
+        &model(pieces, &[model_type(kind)], normalizer),
+    )
+    .unwrap()
 }
 
 #[test]
 fn of_ways_with_equal_scores_the_first_found_wins() {
-    let pieces = [UNK, ("a", -1.0, NORMAL), ("aa", -2.0, NORMAL), ("aaa", -3.0, NORMAL)];
+    let pieces = [
+        UNK,
+        ("a", -1.0, NORMAL),
+        ("aa", -2.0, NORMAL),
+        ("aaa", -3.0, NORMAL),
+    ];
     let model = load(&pieces, UNIGRAM, &plain());
     // Positions are reached from the left, and a later way has to be better: one long piece.
     assert_eq!(model.encode_pieces("aaa"), ["aaa"]);
@@ -28,10 +36,21 @@ fn of_ways_with_equal_scores_the_first_found_wins() {
 
 #[test]
 fn neighbours_are_joined_by_score_and_from_the_left() {
-    let pieces =
-        [UNK, ("a", 0.0, NORMAL), ("b", 0.0, NORMAL), ("ab", -1.0, NORMAL), ("ba", -1.0, NORMAL)];
-    assert_eq!(load(&pieces, BPE, &plain()).encode_pieces("aba"), ["ab", "a"]);
-    assert_eq!(load(&pieces, BPE, &plain()).encode_pieces("bab"), ["ba", "b"]);
+    let pieces = [
+        UNK,
+        ("a", 0.0, NORMAL),
+        ("b", 0.0, NORMAL),
+        ("ab", -1.0, NORMAL),
+        ("ba", -1.0, NORMAL),
+    ];
+    assert_eq!(
+        load(&pieces, BPE, &plain()).encode_pieces("aba"),
+        ["ab", "a"]
+    );
+    assert_eq!(
+        load(&pieces, BPE, &plain()).encode_pieces("bab"),
+        ["ba", "b"]
+    );
 }
 
 #[test]
@@ -63,7 +82,12 @@ fn unknown_text_is_one_piece_however_long() {
 
 #[test]
 fn a_symbol_is_neither_changed_nor_cut() {
-    let pieces = [UNK, ("x", -1.0, NORMAL), ("b", -1.0, NORMAL), ("ab", 0.0, USER_DEFINED)];
+    let pieces = [
+        UNK,
+        ("x", -1.0, NORMAL),
+        ("b", -1.0, NORMAL),
+        ("ab", 0.0, USER_DEFINED),
+    ];
     let rules = [plain(), vec![bytes(2, &charsmap(b'a', "x"))]].concat();
     for kind in [UNIGRAM, BPE, CHAR] {
         let model = load(&pieces, kind, &rules);
@@ -92,16 +116,28 @@ fn a_lone_nul_beside_bytes_is_no_piece() {
     assert_eq!(model.encode("a\0"), [258, 0]);
     assert_eq!(model.id("\0"), None);
     assert_eq!(model.piece_type(257), Some(PieceType::Unused));
-    assert_eq!(model.decode(&[0xe2, 0x82, 0xac, 0xe2, 0x82, 0x41]).unwrap(), "€\u{fffd}\u{fffd}A");
+    assert_eq!(
+        model.decode(&[0xe2, 0x82, 0xac, 0xe2, 0x82, 0x41]).unwrap(),
+        "€\u{fffd}\u{fffd}A"
+    );
 }
 
 #[test]
 fn special_pieces_are_found_by_name_and_type() {
     let names = [bytes(45, b"[U]"), bytes(46, b"a"), bytes(48, b"[P]")];
-    let pieces =
-        [("[U]", 0.0, UNKNOWN), ("a", 0.0, NORMAL), ("</s>", 0.0, CONTROL), ("[P]", 0.0, CONTROL)];
+    let pieces = [
+        ("[U]", 0.0, UNKNOWN),
+        ("a", 0.0, NORMAL),
+        ("</s>", 0.0, CONTROL),
+        ("[P]", 0.0, CONTROL),
+    ];
     let model = SentencePiece::from_bytes("made.model", &model(&pieces, &names, &[])).unwrap();
-    let ids = [model.unk_id(), model.bos_id(), model.eos_id(), model.pad_id()];
+    let ids = [
+        model.unk_id(),
+        model.bos_id(),
+        model.eos_id(),
+        model.pad_id(),
+    ];
     assert_eq!(ids, [Some(0), None, Some(2), Some(3)]);
     assert_eq!(model.id("</s>"), Some(2));
     assert_eq!(model.id("</S>"), None);

@@ -46,7 +46,9 @@ pub(crate) async fn attention(
 ) -> Result<impl IntoResponse> {
     let sentence = look(&client, request).await?;
     let answer = move |_: &Cancel| serde_json::to_vec(&sentence);
-    let json = compute(&client.sender, LARGE, answer).await?.expect("numbers and texts are JSON");
+    let json = compute(&client.sender, LARGE, answer)
+        .await?
+        .expect("numbers and texts are JSON");
     Ok(([(header::CONTENT_TYPE, "application/json")], json))
 }
 
@@ -63,17 +65,27 @@ pub(crate) async fn view(
 }
 
 async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence> {
-    let AttentionRequest { sentence, translation, source, target, .. } = request;
+    let AttentionRequest {
+        sentence,
+        translation,
+        source,
+        target,
+        ..
+    } = request;
     let texts = [&sentence[..], translation.as_deref().unwrap_or_default()];
     client.check_texts("sentence", 1, texts)?;
     let pair = client.pair(&source, &target)?;
     let weights = async {
-        let pipeline = client.pipeline(&pair, Choice::default(), Vec::new()).await?;
+        let pipeline = client
+            .pipeline(&pair, Choice::default(), Vec::new())
+            .await?;
         let engine = pipeline.queue().await?.engine().clone();
         let look = async |translation: String| {
             let (engine, sentence) = (engine.clone(), sentence.clone());
             let look = move |_: &Cancel| engine.attention(&sentence, &translation);
-            let found = compute(&client.sender, LARGE, look).await.map_err(QueueError::from)?;
+            let found = compute(&client.sender, LARGE, look)
+                .await
+                .map_err(QueueError::from)?;
             found.map_err(|error| ApiError::from(QueueError::from(error)))
         };
         let mut translation = translation.unwrap_or_default();
@@ -81,7 +93,9 @@ async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence> {
             // A sentence that is too long is refused before it is translated.
             look(String::new()).await?;
             let (text, pair) = (sentence.clone(), slice::from_ref(&pair));
-            translation = client.translate_one(text, pair, Format::Text, Vec::new()).await?;
+            translation = client
+                .translate_one(text, pair, Format::Text, Vec::new())
+                .await?;
         }
         look(translation).await
     };

@@ -56,8 +56,17 @@ impl Content {
             api_key: Option<String>,
         }
         match self {
-            Self::Json(bytes) => serde_json::from_slice::<Key>(without_mark(bytes)).ok()?.api_key,
-            Self::Form(parts) => parts.iter().find(|part| part.name == KEY)?.clone().text().ok(),
+            Self::Json(bytes) => {
+                serde_json::from_slice::<Key>(without_mark(bytes))
+                    .ok()?
+                    .api_key
+            }
+            Self::Form(parts) => parts
+                .iter()
+                .find(|part| part.name == KEY)?
+                .clone()
+                .text()
+                .ok(),
         }
     }
 }
@@ -87,7 +96,9 @@ pub(super) async fn open<T: Send + 'static>(
         };
         let sender = match known {
             Sender::Address(_) if service.keys.are_required() => {
-                let key = key_of_head(&head).or_else(|| content.key()).unwrap_or_default();
+                let key = key_of_head(&head)
+                    .or_else(|| content.key())
+                    .unwrap_or_default();
                 let allowed = service.keys.allow(&key).then_some(Sender::Key(key));
                 allowed.ok_or_else(ApiError::key)?
             }
@@ -104,13 +115,18 @@ const KEY: &str = "api_key";
 /// The key in the head of a request: that of `Authorization: Bearer KEY`, or `DeepL-Auth-Key KEY`,
 /// or else of the query.
 pub(crate) fn key_of_head(head: &Parts) -> Option<String> {
-    let value = head.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let value = head
+        .headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok());
     let bearer = value.and_then(|value| value.split_once(' '));
     let is_known = |scheme: &str| ["bearer", "deepl-auth-key"].contains(&scheme);
     let bearer = bearer.filter(|(scheme, _)| is_known(&scheme.to_ascii_lowercase()));
     let mut query = urlencoded(head.uri.query().unwrap_or_default().as_bytes());
     let of_query = || query.find(|part| part.name == KEY)?.text().ok();
-    bearer.map(|(_, key)| key.trim().to_owned()).or_else(of_query)
+    bearer
+        .map(|(_, key)| key.trim().to_owned())
+        .or_else(of_query)
 }
 
 /// The type of a body, in small letters, that of JSON where none is named.
@@ -118,11 +134,21 @@ pub(crate) fn key_of_head(head: &Parts) -> Option<String> {
 /// # Errors
 /// Returns an error if the body is compressed.
 fn kind(headers: &HeaderMap) -> Result<String> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let text = |name| {
+        headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .map(str::trim)
+    };
     let coding = text(header::CONTENT_ENCODING).filter(|it| !it.eq_ignore_ascii_case("identity"));
     coding.map_or(Ok(()), |coding| Err(ApiError::content_encoding(coding)))?;
     let kind = text(header::CONTENT_TYPE).unwrap_or("application/json");
-    Ok(kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+    Ok(kind
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase())
 }
 
 /// `bytes` without a byte-order mark, which RFC 8259 lets readers skip.
@@ -138,7 +164,8 @@ fn read_json<T: DeserializeOwned + PartialSchema>(bytes: &[u8], lenient: bool) -
     let text = text.map_err(|_| ApiError::body("the body is not UTF-8", REMEDY))?;
     let mut json = serde_json::Deserializer::from_str(text);
     let fields = fields(&mut json, lenient)?;
-    json.end().map_err(|error| ApiError::body(error.to_string(), REMEDY))?;
+    json.end()
+        .map_err(|error| ApiError::body(error.to_string(), REMEDY))?;
     Ok(fields)
 }
 
@@ -155,7 +182,9 @@ pub(super) fn read_form<T: DeserializeOwned + PartialSchema>(
     let mut all = Map::new();
     for part in parts {
         let name = part.name.clone();
-        let bare = name.strip_suffix(']').and_then(|name| name.rsplit_once('['));
+        let bare = name
+            .strip_suffix(']')
+            .and_then(|name| name.rsplit_once('['));
         let bare = bare.filter(|(_, index)| index.bytes().all(|c| c.is_ascii_digit()));
         let value = part.text()?;
         match (all.get_mut(bare.map_or(&*name, |(bare, _)| bare)), bare) {
@@ -176,7 +205,9 @@ fn fields<'de, T: DeserializeOwned + PartialSchema>(
     let (mut known, mut unknown) = (None, None);
     let mut ignored = |path: serde_ignored::Path| {
         let known: &Vec<String> = known.get_or_insert_with(names::<T>);
-        unknown = unknown.take().or_else(|| misspelt(&path.to_string(), known, lenient));
+        unknown = unknown
+            .take()
+            .or_else(|| misspelt(&path.to_string(), known, lenient));
     };
     let from = serde_ignored::Deserializer::new(from, &mut ignored);
     let fields = serde_path_to_error::deserialize(from);
@@ -185,7 +216,9 @@ fn fields<'de, T: DeserializeOwned + PartialSchema>(
     }
     fields.map_err(|cause| {
         let (path, error) = (cause.path().to_string(), cause.into_inner().to_string());
-        let missing = error.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+        let missing = error
+            .strip_prefix("missing field `")
+            .and_then(|rest| rest.split('`').next());
         match (&*path, missing) {
             (".", None) => ApiError::body(error, REMEDY),
             (".", Some(field)) => ApiError::missing(field),
@@ -209,15 +242,24 @@ fn misspelt(name: &str, known: &[String], lenient: bool) -> Option<ApiError> {
     const LONGEST: usize = 30;
     let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
     let distance = |known: &String| strsim::osa_distance(&plain(name), &plain(known));
-    let near = known.iter().filter(|_| name.len() <= LONGEST).map(|known| (distance(known), known));
-    let near = near.filter(|(distance, known)| *distance <= known.len() / 3).min();
+    let near = known
+        .iter()
+        .filter(|_| name.len() <= LONGEST)
+        .map(|known| (distance(known), known));
+    let near = near
+        .filter(|(distance, known)| *distance <= known.len() / 3)
+        .min();
     let meant = near.map(|(_, known)| format!("; did you mean {known}?"));
     if lenient && meant.is_none() {
         return None;
     }
     let name: String = name.chars().take(LONGEST).collect();
     let error = format!("the field {name:?} is unknown{}", meant.unwrap_or_default());
-    Some(ApiError::bad(&name, error, format!("one of {}", known.join(", "))))
+    Some(ApiError::bad(
+        &name,
+        error,
+        format!("one of {}", known.join(", ")),
+    ))
 }
 
 /// One text, or a list of texts.
@@ -249,10 +291,14 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(
         Value::String(text) if text.is_empty() => return Ok(None),
         Value::String(text) => text.parse::<u32>().ok().map(f64::from),
         // JSON does not tell 4.0 from 4.
-        value => value.as_f64().filter(|it| it.fract() == 0.0 && (0.0..1e15).contains(it)),
+        value => value
+            .as_f64()
+            .filter(|it| it.fract() == 0.0 && (0.0..1e15).contains(it)),
     };
     let number = number.map(|number| number as usize);
-    number.ok_or_else(|| D::Error::custom("expected a whole number from 0")).map(Some)
+    number
+        .ok_or_else(|| D::Error::custom("expected a whole number from 0"))
+        .map(Some)
 }
 
 #[cfg(test)]
@@ -271,8 +317,12 @@ mod tests {
         let mut request = Request::new(axum::body::Body::empty());
         *request.uri_mut() = format!("/?{query}").parse().unwrap();
         let (head, _) = request.into_parts();
-        let parts =
-            form::read(&head, "application/x-www-form-urlencoded", sent.to_vec().into(), 10)?;
+        let parts = form::read(
+            &head,
+            "application/x-www-form-urlencoded",
+            sent.to_vec().into(),
+            10,
+        )?;
         read_form(parts, 10, true)
     }
 
@@ -285,7 +335,10 @@ mod tests {
         let list = ["a", "b"].map(String::from).to_vec();
         for asked in [
             read_json(br#"{"q": ["a", "b"], "alternatives": 2}"#, false),
-            read_json("\u{feff}{\"q\": [\"a\", \"b\"], \"alternatives\": 2.0}".as_bytes(), true),
+            read_json(
+                "\u{feff}{\"q\": [\"a\", \"b\"], \"alternatives\": 2.0}".as_bytes(),
+                true,
+            ),
             form("", b"q=a&q=b&alternatives=2"),
             form("", b"q%5B%5D=a&q[]=b&alternatives=2"),
             form("", b"q[0]=a&q[1]=b&&alternatives=2&"),
@@ -306,29 +359,65 @@ mod tests {
             ("q=", ""),
             ("q", ""),
         ] {
-            assert_eq!(texts(form("", sent.as_bytes()).unwrap()), (vec![text.into()], true));
+            assert_eq!(
+                texts(form("", sent.as_bytes()).unwrap()),
+                (vec![text.into()], true)
+            );
         }
-        assert_eq!(texts(form("", b"q[]=a").unwrap()), (vec!["a".into()], false));
+        assert_eq!(
+            texts(form("", b"q[]=a").unwrap()),
+            (vec!["a".into()], false)
+        );
     }
 
     #[test]
     fn errors_name_the_field() {
-        let json = |body: &[u8]| read_json::<TextsRequest>(body, false).map(drop).unwrap_err();
+        let json = |body: &[u8]| {
+            read_json::<TextsRequest>(body, false)
+                .map(drop)
+                .unwrap_err()
+        };
         let error = json(br#"{"q": "a", "alternatives": -1}"#);
-        assert!(format!("{error:?}").contains(r#"Some("alternatives")"#), "{error:?}");
-        for body in [&b"{"[..], b"[]", b"{} x", b"\xff", br#"{"q": 3}"#, b"", b"null"] {
+        assert!(
+            format!("{error:?}").contains(r#"Some("alternatives")"#),
+            "{error:?}"
+        );
+        for body in [
+            &b"{"[..],
+            b"[]",
+            b"{} x",
+            b"\xff",
+            br#"{"q": 3}"#,
+            b"",
+            b"null",
+        ] {
             json(body);
         }
         for (error, needle) in [
-            (json(br#"{"q": 3}"#), "one text or a list of texts is expected"),
-            (json(br#"{"q": ["a", null]}"#), "one text or a list of texts is expected"),
+            (
+                json(br#"{"q": 3}"#),
+                "one text or a list of texts is expected",
+            ),
+            (
+                json(br#"{"q": ["a", null]}"#),
+                "one text or a list of texts is expected",
+            ),
             (json(b"{}"), "Invalid request: missing q parameter"),
             (json(b"\x1f\x8b\x08"), "gzip"),
-            (form("", b"q=%E4").unwrap_err(), "the field \\\"q\\\" is not UTF-8"),
-            (form("", b"q=\xe4").unwrap_err(), "the field \\\"q\\\" is not UTF-8"),
+            (
+                form("", b"q=%E4").unwrap_err(),
+                "the field \\\"q\\\" is not UTF-8",
+            ),
+            (
+                form("", b"q=\xe4").unwrap_err(),
+                "the field \\\"q\\\" is not UTF-8",
+            ),
             (form("", b"q=%C3&q=%BC").unwrap_err(), "not UTF-8"),
             (form("q=%ff", b"").unwrap_err(), "not UTF-8"),
-            (form("", &b"q=&".repeat(11)).unwrap_err(), "more than the 10 fields"),
+            (
+                form("", &b"q=&".repeat(11)).unwrap_err(),
+                "more than the 10 fields",
+            ),
         ] {
             assert!(format!("{error:?}").contains(needle), "{error:?}");
         }
@@ -367,7 +456,10 @@ mod tests {
             read_json::<TextsRequest>(body.as_bytes(), true).unwrap();
             let error = read_json::<TextsRequest>(body.as_bytes(), false).unwrap_err();
             let text = format!("{error:?}");
-            assert!(text.contains("is unknown\"") && text.contains("alternatives"), "{text}");
+            assert!(
+                text.contains("is unknown\"") && text.contains("alternatives"),
+                "{text}"
+            );
         }
     }
 }

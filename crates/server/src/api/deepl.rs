@@ -27,10 +27,22 @@ use crate::text::best;
 
 /// Writes the errors of DeepL's paths as DeepL does.
 pub(crate) async fn errors(request: Request, next: Next) -> Response {
-    let is_deepls = ["/v2/", "/v3/"].iter().any(|it| request.uri().path().starts_with(it));
+    let is_deepls = ["/v2/", "/v3/"]
+        .iter()
+        .any(|it| request.uri().path().starts_with(it));
     let mut response = next.run(request).await;
-    let body = response.extensions_mut().remove::<ErrorBody>().filter(|_| is_deepls);
-    let Some(ErrorBody { error, field, remedy }) = body else { return response };
+    let body = response
+        .extensions_mut()
+        .remove::<ErrorBody>()
+        .filter(|_| is_deepls);
+    let Some(ErrorBody {
+        error,
+        field,
+        remedy,
+    }) = body
+    else {
+        return response;
+    };
     let field = field.map(|field| match &*field {
         "source" | "target" => format!("{field}_lang: "),
         _ => format!("{field}: "),
@@ -57,7 +69,11 @@ pub(crate) async fn deepl_languages(
     Fields(client, request): Fields<DeeplRequest, true>,
 ) -> Result<Json<Value>> {
     let is_target = known("type", request.r#type.as_deref(), &["source", "target"])? == "target";
-    let codes = client.codes(if is_target { |pair| &pair.target } else { |pair| &pair.source });
+    let codes = client.codes(if is_target {
+        |pair| &pair.target
+    } else {
+        |pair| &pair.source
+    });
     let varieties = |code| match code {
         "en" if is_target => vec!["en-GB", "en-US"],
         "pt" if is_target => vec!["pt-BR", "pt-PT"],
@@ -65,7 +81,13 @@ pub(crate) async fn deepl_languages(
     };
     let language =
         |code| json!({"language": capitals(code), "name": name(code), "supports_formality": false});
-    Ok(Json(codes.into_iter().flat_map(varieties).map(language).collect()))
+    Ok(Json(
+        codes
+            .into_iter()
+            .flat_map(varieties)
+            .map(language)
+            .collect(),
+    ))
 }
 
 /// Tells that nothing is counted and that there is no limit: DeepL's own number for that.
@@ -131,8 +153,16 @@ pub(crate) async fn deepl_translate(
     Fields(client, request): Fields<DeeplTextsRequest, true>,
 ) -> Result<Json<Value>> {
     known("formality", request.formality.as_deref(), &FORMALITIES)?;
-    let markup = known("tag_handling", request.tag_handling.as_deref(), &["xml", "html"])?;
-    known("split_sentences", request.split_sentences.as_deref(), &["0", "1", "nonewlines"])?;
+    let markup = known(
+        "tag_handling",
+        request.tag_handling.as_deref(),
+        &["xml", "html"],
+    )?;
+    known(
+        "split_sentences",
+        request.split_sentences.as_deref(),
+        &["0", "1", "nonewlines"],
+    )?;
     let (texts, tags) = (request.text.into_list().0, items(request.ignore_tags));
     if texts.is_empty() {
         return Err(ApiError::missing("text"));
@@ -142,16 +172,30 @@ pub(crate) async fn deepl_translate(
         let error = format!("more than {MOST_FIELDS} ignore_tags");
         return Err(ApiError::bad("ignore_tags", error, "name fewer"));
     }
-    let format = if markup.is_empty() { Format::Text } else { Format::Html };
+    let format = if markup.is_empty() {
+        Format::Text
+    } else {
+        Format::Html
+    };
     let is_xml = markup == "xml" && !texts.iter().any(|text| text.contains(BLOCK));
     let counts: Vec<usize> = texts.iter().map(|text| text.chars().count()).collect();
     let prepared = |text| if is_xml { marked(text, &tags) } else { text };
     let texts: Vec<String> = texts.into_iter().map(prepared).collect();
-    let source = request.source_lang.filter(|it| !it.is_empty()).unwrap_or(AUTO.into());
-    let (pairs, _) = client.sourced(&source, &request.target_lang, &texts, format).await?;
+    let source = request
+        .source_lang
+        .filter(|it| !it.is_empty())
+        .unwrap_or(AUTO.into());
+    let (pairs, _) = client
+        .sourced(&source, &request.target_lang, &texts, format)
+        .await?;
     let glossaries = prescribed(&client, request.glossary_id, &source, &pairs[0])?;
-    let choice = Choice { n_best: 1, ..Choice::default() };
-    let all = client.translate(texts, &pairs, format, choice, glossaries).await?;
+    let choice = Choice {
+        n_best: 1,
+        ..Choice::default()
+    };
+    let all = client
+        .translate(texts, &pairs, format, choice, glossaries)
+        .await?;
     let model = request.model_type.map(|model| model.replace("prefer_", ""));
     let translation = |((pair, text), count): ((&LanguagePair, String), usize)| {
         let text = if is_xml { unmarked(&text, &tags) } else { text };
@@ -179,7 +223,11 @@ fn marked(text: String, tags: &[String]) -> String {
     for part in parts {
         let is_end = |c: char| c.is_whitespace() || c == '>' || c == '/';
         let (name, rest) = part.split_at(part.find(is_end).unwrap_or(part.len()));
-        let stays = if tags.iter().any(|tag| tag == name) { STAYS } else { "" };
+        let stays = if tags.iter().any(|tag| tag == name) {
+            STAYS
+        } else {
+            ""
+        };
         let is_line = between.trim().is_empty() && between.contains('\n');
         marked += &[if is_line { BLOCK } else { "" }, "<", name, stays, rest].concat();
         between = part.split_once('>').map_or("", |(_, after)| after);
@@ -198,7 +246,9 @@ fn unmarked(text: &str, tags: &[String]) -> String {
 fn refused<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
     match Option::<Value>::deserialize(from)? {
         None => Ok(()),
-        Some(_) => Err(D::Error::custom("no model of this server can follow it; leave it out")),
+        Some(_) => Err(D::Error::custom(
+            "no model of this server can follow it; leave it out",
+        )),
     }
 }
 
@@ -213,7 +263,11 @@ fn known(field: &str, value: Option<&str>, known: &[&str]) -> Result<String> {
         return Ok(value);
     }
     let error = format!("{value} is not supported");
-    Err(ApiError::bad(field, error, format!("one of {}", known.join(", "))))
+    Err(ApiError::bad(
+        field,
+        error,
+        format!("one of {}", known.join(", ")),
+    ))
 }
 
 /// The error for a glossary that does not exist.
@@ -235,12 +289,20 @@ fn prescribed(
     let ids = items(ids);
     // DeepL allows five.
     if source == AUTO && !ids.is_empty() || ids.len() > 5 {
-        let error = format!("{} glossaries for texts in the language {source:?}", ids.len());
-        return Err(ApiError::bad("glossary_id", error, "send source_lang, and 5 at most"));
+        let error = format!(
+            "{} glossaries for texts in the language {source:?}",
+            ids.len()
+        );
+        return Err(ApiError::bad(
+            "glossary_id",
+            error,
+            "send source_lang, and 5 at most",
+        ));
     }
     let terms = |id: &String| {
         let all = client.glossaries.get(id)?.terms;
-        all.into_iter().find_map(|(known, terms)| (known == *pair).then_some(terms))
+        all.into_iter()
+            .find_map(|(known, terms)| (known == *pair).then_some(terms))
     };
     ids.iter().map(|id| terms(id).ok_or_else(unknown)).collect()
 }
@@ -249,7 +311,10 @@ fn prescribed(
 fn items(texts: Option<Texts>) -> Vec<String> {
     let (texts, _) = texts.map(Texts::into_list).unwrap_or_default();
     let items = texts.iter().flat_map(|text| text.split(','));
-    items.map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
+    items
+        .map(|item| item.trim().to_owned())
+        .filter(|item| !item.is_empty())
+        .collect()
 }
 
 #[cfg(test)]

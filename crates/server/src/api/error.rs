@@ -64,7 +64,11 @@ pub(crate) struct ApiError {
 impl ApiError {
     /// Creates an error with this `status`.
     pub fn new(status: StatusCode, error: impl Into<String>) -> Self {
-        let body = ErrorBody { error: error.into(), field: None, remedy: None };
+        let body = ErrorBody {
+            error: error.into(),
+            field: None,
+            remedy: None,
+        };
         Self { status, body }
     }
 
@@ -80,7 +84,9 @@ impl ApiError {
 
     /// 400: `field` has a wrong value.
     pub fn bad(field: &str, error: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, error).field(field).remedy(remedy)
+        Self::new(StatusCode::BAD_REQUEST, error)
+            .field(field)
+            .remedy(remedy)
     }
 
     /// 400: the body cannot be read.
@@ -91,13 +97,19 @@ impl ApiError {
     /// 400: the request needs `field`. The sentence is LibreTranslate's.
     pub fn missing(field: &str) -> Self {
         let error = format!("Invalid request: missing {field} parameter");
-        Self::bad(field, error, "send it in JSON or a form, as /openapi.json describes")
+        Self::bad(
+            field,
+            error,
+            "send it in JSON or a form, as /openapi.json describes",
+        )
     }
 
     /// 403: no key, or a wrong one.
     pub fn key() -> Self {
         let remedy = "send a valid key as api_key, or as Authorization: Bearer KEY";
-        Self::new(StatusCode::FORBIDDEN, "Invalid API key").field("api_key").remedy(remedy)
+        Self::new(StatusCode::FORBIDDEN, "Invalid API key")
+            .field("api_key")
+            .remedy(remedy)
     }
 
     /// 408: the body did not come in time.
@@ -108,7 +120,9 @@ impl ApiError {
 
     /// 413.
     pub fn too_large(field: &str, error: &str) -> Self {
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, error).field(field).remedy("send less at a time")
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, error)
+            .field(field)
+            .remedy("send less at a time")
     }
 
     /// 415.
@@ -137,7 +151,10 @@ impl ApiError {
 
     /// 503: the server is up, but the model for `pair` cannot be loaded.
     pub fn not_ready(pair: &LanguagePair) -> Self {
-        Self { status: StatusCode::SERVICE_UNAVAILABLE, ..Self::not_loaded(pair) }
+        Self {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            ..Self::not_loaded(pair)
+        }
     }
 
     /// 503: every connection has a request that is not answered.
@@ -190,7 +207,9 @@ impl IntoResponse for ApiError {
         let mut response = (self.status, Json(self.body.clone())).into_response();
         response.extensions_mut().insert(self.body);
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            response.headers_mut().insert(header::RETRY_AFTER, LATER.into());
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, LATER.into());
         }
         response
     }

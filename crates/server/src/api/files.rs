@@ -62,12 +62,16 @@ pub(crate) async fn translate_file(
     if let Some((field, _)) = empty.iter().find(|(_, value)| value.is_empty()) {
         return Err(ApiError::missing(field));
     }
-    let pairs = upload.pairs(&client, &request.source, &request.target).await?;
+    let pairs = upload
+        .pairs(&client, &request.source, &request.target)
+        .await?;
     let key = format!("{}.{}", client.files.new_id(), plain(&upload.name));
     upload.keep(&client, &key, &pairs, Vec::new()).await?;
     let (origin, prefix) = (origin(&headers), prefix(&client, &headers));
     let translated_file_url = format!("{origin}{prefix}/download_file/{key}");
-    Ok(Json(FileResponse { translated_file_url }))
+    Ok(Json(FileResponse {
+        translated_file_url,
+    }))
 }
 
 /// A file that was sent to be translated.
@@ -91,7 +95,14 @@ pub(super) fn read_file<T: DeserializeOwned + PartialSchema>(
     let name = part.file_name;
     let broken = |error: BrokenFile| ApiError::bad("file", error.to_string(), "a whole file");
     let file = WholeFile::read(part.bytes.into(), extension(&name)).map_err(broken)?;
-    Ok((Upload { name, file, permit: None }, read_form(parts, MOST_FIELDS, true)?))
+    Ok((
+        Upload {
+            name,
+            file,
+            permit: None,
+        },
+        read_form(parts, MOST_FIELDS, true)?,
+    ))
 }
 
 impl Upload {
@@ -113,7 +124,10 @@ impl Upload {
         }
         self.permit = Some(permit);
         let texts = std::slice::from_ref(&self.file.text);
-        Ok(client.sourced(source, target, texts, self.file.format).await?.0)
+        Ok(client
+            .sourced(source, target, texts, self.file.format)
+            .await?
+            .0)
     }
 
     /// Stores the file in this state under `id`.
@@ -125,7 +139,10 @@ impl Upload {
             FileState::Done(bytes, _) => bytes.len(),
             _ => self.file.text.len(),
         };
-        let kept = StoredFile { name: self.name.clone(), state };
+        let kept = StoredFile {
+            name: self.name.clone(),
+            state,
+        };
         let is_kept = client.files.put(&client.sender, id, kept, size);
         is_kept.then_some(()).ok_or_else(ApiError::too_many)
     }
@@ -143,7 +160,9 @@ impl Upload {
     ) -> Result<()> {
         let characters = self.file.text.chars().count();
         let (text, format) = (std::mem::take(&mut self.file.text), self.file.format);
-        let text = client.translate_one(text, pairs, format, glossaries).await?;
+        let text = client
+            .translate_one(text, pairs, format, glossaries)
+            .await?;
         let (file, size, pair) = (self.file.clone(), text.len(), pairs[0].clone());
         let languages = [pair.source, pair.target];
         let write = move |_: &_| file.write(text, languages.each_ref().map(|it| Some(&**it)));
@@ -156,18 +175,28 @@ impl Upload {
 /// `X-Forwarded-Proto`. A value that is not a host is ignored.
 fn origin(headers: &HeaderMap) -> String {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let scheme = if text("x-forwarded-proto") == Some("https") { "https" } else { "http" };
+    let scheme = if text("x-forwarded-proto") == Some("https") {
+        "https"
+    } else {
+        "http"
+    };
     let host = |name| text(name).filter(|host| is_host(host));
-    let host = host("x-forwarded-host").or(host("host")).unwrap_or("localhost");
+    let host = host("x-forwarded-host")
+        .or(host("host"))
+        .unwrap_or("localhost");
     format!("{scheme}://{host}")
 }
 
 /// The beginning of every path as the client sees it: a proxy that adds one says so in
 /// `X-Forwarded-Prefix`.
 pub(crate) fn prefix<'a>(service: &'a Service, headers: &'a HeaderMap) -> &'a str {
-    let prefix = headers.get("x-forwarded-prefix").and_then(|value| value.to_str().ok());
+    let prefix = headers
+        .get("x-forwarded-prefix")
+        .and_then(|value| value.to_str().ok());
     let prefix = prefix.map(|text| text.trim_end_matches('/'));
-    prefix.filter(|text| text.is_empty() || is_prefix(text)).unwrap_or(&service.prefix)
+    prefix
+        .filter(|text| text.is_empty() || is_prefix(text))
+        .unwrap_or(&service.prefix)
 }
 
 /// Returns whether `text` is the beginning of a path, and nothing that a URL could misunderstand.
@@ -180,8 +209,13 @@ pub(crate) fn is_prefix(text: &str) -> bool {
 
 /// Returns whether `text` is a host with or without a port, and nothing more.
 fn is_host(text: &str) -> bool {
-    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "-._~[]:".contains(c));
-    is_plain && text.parse::<Authority>().is_ok_and(|authority| !authority.host().is_empty())
+    let is_plain = text
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "-._~[]:".contains(c));
+    is_plain
+        && text
+            .parse::<Authority>()
+            .is_ok_and(|authority| !authority.host().is_empty())
 }
 
 pub(super) fn extension(name: &str) -> &str {
@@ -190,7 +224,13 @@ pub(super) fn extension(name: &str) -> &str {
 
 /// `name` without what a path or a header could misunderstand.
 fn plain(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '_' };
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '.' || c == '-' {
+            c
+        } else {
+            '_'
+        }
+    };
     let name: String = name.chars().map(plain).collect();
     name[name.len().saturating_sub(100)..].to_owned()
 }
@@ -229,16 +269,25 @@ mod tests {
     fn a_file_is_fetched_from_where_the_client_found_the_server() {
         let origin = |pairs: &[(&'static str, &str)]| {
             let pairs = pairs.iter().map(|(name, value)| {
-                (header::HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())
+                (
+                    header::HeaderName::from_static(name),
+                    HeaderValue::from_str(value).unwrap(),
+                )
             });
             origin(&pairs.collect())
         };
-        assert_eq!(origin(&[("host", "127.0.0.1:5000")]), "http://127.0.0.1:5000");
+        assert_eq!(
+            origin(&[("host", "127.0.0.1:5000")]),
+            "http://127.0.0.1:5000"
+        );
         let behind_proxy = [("host", "127.0.0.1:5000"), ("x-forwarded-proto", "https")];
         assert_eq!(origin(&behind_proxy), "https://127.0.0.1:5000");
         let renamed = [behind_proxy[1], ("x-forwarded-host", "example.org")];
         assert_eq!(origin(&renamed), "https://example.org");
-        assert_eq!(origin(&[("x-forwarded-proto", "javascript")]), "http://localhost");
+        assert_eq!(
+            origin(&[("x-forwarded-proto", "javascript")]),
+            "http://localhost"
+        );
         let ipv6 = [("host", "[::1]:5000")];
         assert_eq!(origin(&ipv6), "http://[::1]:5000");
         for host in ["a@b", "a/b", "a b", "a?b", "a\"b", "a<b", "", ":80"] {
@@ -249,8 +298,14 @@ mod tests {
 
     #[test]
     fn names_lose_what_a_path_or_a_header_could_misunderstand() {
-        assert_eq!(plain("../\"a b\".txt"), ".._.a_b_.txt".replace("_.a", "__a"));
+        assert_eq!(
+            plain("../\"a b\".txt"),
+            ".._.a_b_.txt".replace("_.a", "__a")
+        );
         assert!(plain(&"x".repeat(1000)).len() == 100);
-        assert_eq!([extension("a.b.HTML"), extension("a"), extension("")], ["HTML", "", ""]);
+        assert_eq!(
+            [extension("a.b.HTML"), extension("a"), extension("")],
+            ["HTML", "", ""]
+        );
     }
 }

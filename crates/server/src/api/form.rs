@@ -77,25 +77,43 @@ async fn multipart(head: &request::Parts, bytes: Bytes, most: usize) -> Result<V
     let wrong = |_| ApiError::media_type("multipart/form-data without its boundary");
     let (mut parts, mut all) = (parts.map_err(wrong)?, Vec::new());
     let broken = |error: MultipartError| ApiError::body(error.body_text(), "send the form whole");
-    while let Some(part) = parts.next_field().await.map_err(broken)?.filter(|_| all.len() <= most) {
+    while let Some(part) = parts
+        .next_field()
+        .await
+        .map_err(broken)?
+        .filter(|_| all.len() <= most)
+    {
         let names = [part.name(), part.file_name()];
         let [name, file_name] = names.map(|name| name.unwrap_or_default().to_owned());
-        all.push(Part { name, file_name, bytes: part.bytes().await.map_err(broken)? });
+        all.push(Part {
+            name,
+            file_name,
+            bytes: part.bytes().await.map_err(broken)?,
+        });
     }
     Ok(all)
 }
 
 /// The fields of a form of `application/x-www-form-urlencoded`.
 pub(super) fn urlencoded(text: &[u8]) -> impl Iterator<Item = Part> {
-    text.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty()).map(|pair| {
-        let mut sides = pair.splitn(2, |&byte| byte == b'=').map(|side| {
-            let spaced: Vec<u8> = side.iter().map(|&c| if c == b'+' { b' ' } else { c }).collect();
-            percent_decode(&spaced).collect::<Vec<u8>>()
-        });
-        let [name, value] = [(); 2].map(|()| sides.next().unwrap_or_default());
-        let name = String::from_utf8_lossy(&name).into_owned();
-        Part { name, bytes: value.into(), ..Part::default() }
-    })
+    text.split(|&byte| byte == b'&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let mut sides = pair.splitn(2, |&byte| byte == b'=').map(|side| {
+                let spaced: Vec<u8> = side
+                    .iter()
+                    .map(|&c| if c == b'+' { b' ' } else { c })
+                    .collect();
+                percent_decode(&spaced).collect::<Vec<u8>>()
+            });
+            let [name, value] = [(); 2].map(|()| sides.next().unwrap_or_default());
+            let name = String::from_utf8_lossy(&name).into_owned();
+            Part {
+                name,
+                bytes: value.into(),
+                ..Part::default()
+            }
+        })
 }
 
 /// The error of a body that ends early.

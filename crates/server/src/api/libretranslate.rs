@@ -49,7 +49,11 @@ pub(crate) enum OneOrMany<T> {
 
 impl<T> OneOrMany<T> {
     pub fn new(mut all: Vec<T>, one: bool) -> Self {
-        if one { Self::One(all.remove(0)) } else { Self::Many(all) }
+        if one {
+            Self::One(all.remove(0))
+        } else {
+            Self::Many(all)
+        }
     }
 }
 
@@ -78,8 +82,15 @@ pub(crate) async fn translate(
 ) -> Result<Json<TranslateResponse>> {
     let (texts, one) = request.q.into_list();
     let is_missing = texts.is_empty() || one && texts[0].is_empty();
-    let empty = [is_missing, request.source.is_empty(), request.target.is_empty()];
-    if let Some((field, _)) = ["q", "source", "target"].iter().zip(empty).find(|(_, empty)| *empty)
+    let empty = [
+        is_missing,
+        request.source.is_empty(),
+        request.target.is_empty(),
+    ];
+    if let Some((field, _)) = ["q", "source", "target"]
+        .iter()
+        .zip(empty)
+        .find(|(_, empty)| *empty)
     {
         return Err(ApiError::missing(field));
     }
@@ -87,10 +98,16 @@ pub(crate) async fn translate(
     client.check_texts("q", texts.len(), texts.iter().map(String::as_str))?;
     let most = client.limits.alternatives;
     let alternatives = within("alternatives", request.alternatives, 0..=most)?.unwrap_or(0);
-    let choice = Choice { n_best: alternatives + 1, ..Choice::default() };
-    let (pairs, detected) =
-        client.sourced(&request.source, &request.target, &texts, format).await?;
-    let translations = client.translate(texts, &pairs, format, choice, Vec::new()).await?;
+    let choice = Choice {
+        n_best: alternatives + 1,
+        ..Choice::default()
+    };
+    let (pairs, detected) = client
+        .sourced(&request.source, &request.target, &texts, format)
+        .await?;
+    let translations = client
+        .translate(texts, &pairs, format, choice, Vec::new())
+        .await?;
     let others = || translations.iter().map(|all| all[1..].to_vec()).collect();
     Ok(Json(TranslateResponse {
         alternatives: (alternatives > 0).then(|| OneOrMany::new(others(), one)),
@@ -146,7 +163,11 @@ pub(crate) async fn languages(State(service): State<Shared>) -> Json<Vec<ServedL
     let language = |code: &str| {
         let targets = service.models.pairs().filter(|pair| pair.source == code);
         let targets = targets.map(|pair| pair.target.clone()).collect();
-        ServedLanguage { code: code.into(), name: name(code), targets }
+        ServedLanguage {
+            code: code.into(),
+            name: name(code),
+            targets,
+        }
     };
     Json(service.all_codes().into_iter().map(language).collect())
 }

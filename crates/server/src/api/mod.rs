@@ -95,7 +95,11 @@ impl Client {
             let ends = text.bytes().filter(|byte| b"\n.!?<".contains(byte)).count();
             BYTES_PER_BYTE * text.len() + BYTES_PER_END * (ends + 1)
         };
-        let bytes = texts.into_iter().map(bytes).sum::<usize>().saturating_mul(ranks + 1);
+        let bytes = texts
+            .into_iter()
+            .map(bytes)
+            .sum::<usize>()
+            .saturating_mul(ranks + 1);
         if bytes > ALL_WORK / 1024 {
             permit.wait(bytes.min(ALL_WORK / 4)).await;
         }
@@ -112,15 +116,23 @@ impl Service {
         count: usize,
         texts: impl IntoIterator<Item = &'a str>,
     ) -> Result<()> {
-        let Limits { texts: most, characters: limit, .. } = self.limits;
+        let Limits {
+            texts: most,
+            characters: limit,
+            ..
+        } = self.limits;
         let refuse = |message: String| Err(ApiError::bad(field, message, "send less at a time"));
         if count > most {
             return refuse(format!("{count} {field} are more than the {most} allowed"));
         }
-        match texts.into_iter().map(|text| text.chars().count()).sum::<usize>() {
-            characters if characters > limit => {
-                refuse(format!("{characters} characters are more than the {limit} allowed"))
-            }
+        match texts
+            .into_iter()
+            .map(|text| text.chars().count())
+            .sum::<usize>()
+        {
+            characters if characters > limit => refuse(format!(
+                "{characters} characters are more than the {limit} allowed"
+            )),
             _ => Ok(()),
         }
     }
@@ -133,7 +145,10 @@ impl Service {
 
     /// The codes of all languages, sorted.
     pub fn all_codes(&self) -> BTreeSet<&str> {
-        self.models.pairs().flat_map(|pair| [pair.source.as_str(), &pair.target]).collect()
+        self.models
+            .pairs()
+            .flat_map(|pair| [pair.source.as_str(), &pair.target])
+            .collect()
     }
 
     /// Returns the pair that a client names, with the codes that the models use.
@@ -147,7 +162,10 @@ impl Service {
         let same = language::resolve(target, &[known]);
         let found = known_code("target", target, &targets, &format!(", from {known}"));
         let target = found.or_else(|error| same.ok_or(error))?;
-        Ok(LanguagePair { source: known.into(), target: target.into() })
+        Ok(LanguagePair {
+            source: known.into(),
+            target: target.into(),
+        })
     }
 
     /// Returns the result of `work`, which is cancelled if it takes longer than the limits allow.
@@ -185,7 +203,11 @@ pub(crate) fn within<T: PartialOrd + Display>(
     match value {
         Some(value) if !range.contains(&value) => {
             let remedy = format!("a number from {} to {}", range.start(), range.end());
-            Err(ApiError::bad(field, format!("{value} is not allowed as {field}"), remedy))
+            Err(ApiError::bad(
+                field,
+                format!("{value} is not allowed as {field}"),
+                remedy,
+            ))
         }
         value => Ok(value),
     }
@@ -195,10 +217,13 @@ pub(crate) fn within<T: PartialOrd + Display>(
 pub(crate) fn format(name: Option<&str>) -> Result<Format> {
     let name = name.filter(|name| !name.is_empty()).unwrap_or("text");
     let wrong = || format!("{name} format is not supported");
-    name.parse().map_err(|_| ApiError::bad("format", wrong(), Format::names()))
+    name.parse()
+        .map_err(|_| ApiError::bad("format", wrong(), Format::names()))
 }
 
 /// The extensions of the files that are accepted.
 pub(crate) fn extensions() -> Vec<String> {
-    WholeFile::extensions().map(|extension| format!(".{extension}")).collect()
+    WholeFile::extensions()
+        .map(|extension| format!(".{extension}"))
+        .collect()
 }

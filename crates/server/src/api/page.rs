@@ -25,7 +25,13 @@ pub(super) fn file<T: IntoResponse + Clone>(
     kind: &'static str,
     text: T,
 ) -> impl IntoResponse + Clone + use<T> {
-    ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-cache")], text)
+    (
+        [
+            (header::CONTENT_TYPE, kind),
+            (header::CACHE_CONTROL, "no-cache"),
+        ],
+        text,
+    )
 }
 
 /// A page made for one request.

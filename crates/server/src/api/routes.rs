@@ -65,23 +65,33 @@ pub(crate) fn router(keys: bool) -> Router<Shared> {
     secure(&mut document, keys);
     let pages = page::FILES
         .into_iter()
-        .fold(router, |router, (path, kind, text)| router.route(path, get(page::file(kind, text))));
-    let describe = get(async move |State(service): State<Shared>, headers: HeaderMap| {
-        let mut document = document.clone();
-        let prefix = files::prefix(&service, &headers);
-        if !prefix.is_empty() {
-            document["servers"] = json!([{"url": prefix}]);
-        }
-        Json(document)
-    });
+        .fold(router, |router, (path, kind, text)| {
+            router.route(path, get(page::file(kind, text)))
+        });
+    let describe = get(
+        async move |State(service): State<Shared>, headers: HeaderMap| {
+            let mut document = document.clone();
+            let prefix = files::prefix(&service, &headers);
+            if !prefix.is_empty() {
+                document["servers"] = json!([{"url": prefix}]);
+            }
+            Json(document)
+        },
+    );
     DOCUMENT
         .into_iter()
         .fold(pages, |router, path| router.route(path, describe.clone()))
         .fallback(async || {
-            ApiError::new(StatusCode::NOT_FOUND, "there is nothing under this path; see /docs")
+            ApiError::new(
+                StatusCode::NOT_FOUND,
+                "there is nothing under this path; see /docs",
+            )
         })
         .method_not_allowed_fallback(async || {
-            ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not take this method")
+            ApiError::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "this path does not take this method",
+            )
         })
 }
 
@@ -129,7 +139,9 @@ mod tests {
     /// its own for the rest.
     fn served(router: &Router<Shared>) -> BTreeSet<String> {
         let text = format!("{router:?}");
-        let quoted = text.split("RouteId(").filter_map(|rest| rest.split('"').nth(1));
+        let quoted = text
+            .split("RouteId(")
+            .filter_map(|rest| rest.split('"').nth(1));
         quoted
             .filter(|path| path.starts_with('/') && !path.starts_with("/{*__"))
             .map(String::from)
@@ -142,8 +154,14 @@ mod tests {
         let described: BTreeSet<String> = paths.paths.paths.into_keys().collect();
         let router = router(false);
         assert!(described.contains("/v1/sentences") && described.contains("/download_file/{name}"));
-        let pages = page::FILES.map(|(path, ..)| path).into_iter().chain(DOCUMENT);
-        let known = described.into_iter().chain(pages.map(String::from)).collect();
+        let pages = page::FILES
+            .map(|(path, ..)| path)
+            .into_iter()
+            .chain(DOCUMENT);
+        let known = described
+            .into_iter()
+            .chain(pages.map(String::from))
+            .collect();
         assert_eq!(
             served(&router),
             known,

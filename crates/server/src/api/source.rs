@@ -53,14 +53,23 @@ impl Client {
         let target = known_code("target", target, &targets, "")?.to_owned();
         let detected = self.detect(texts, format, Some(&target)).await?;
         let pair = |(number, found): (usize, &Detection)| {
-            let pair = LanguagePair { source: found.language.clone(), target: target.clone() };
+            let pair = LanguagePair {
+                source: found.language.clone(),
+                target: target.clone(),
+            };
             if pair.source == pair.target || self.models.pairs().any(|known| *known == pair) {
                 return Ok(pair);
             }
-            let text = if texts.len() == 1 { "the text".into() } else { format!("text {number}") };
+            let text = if texts.len() == 1 {
+                "the text".into()
+            } else {
+                format!("text {number}")
+            };
             let (code, known) = (&pair.source, self.sources(Some(&target)).join(", "));
-            let message =
-                format!("{text} seems to be {} ({code}), which is not served", name(code));
+            let message = format!(
+                "{text} seems to be {} ({code}), which is not served",
+                name(code)
+            );
             let remedy = format!("if it is not, name its language: one of {known}");
             Err(ApiError::bad("source", message, remedy))
         };
@@ -82,7 +91,12 @@ impl Client {
         target: Option<&str>,
     ) -> Result<Vec<Detection>> {
         let sources = self.sources(target);
-        let codes: Vec<String> = sources.iter().copied().chain(target).map(String::from).collect();
+        let codes: Vec<String> = sources
+            .iter()
+            .copied()
+            .chain(target)
+            .map(String::from)
+            .collect();
         let (size, texts) = (texts.iter().map(String::len).sum(), texts.to_vec());
         let into = target.map(String::from);
         let guess = move |cancel: &Cancel| -> Vec<Guess> {
@@ -93,23 +107,53 @@ impl Client {
                 let words = prose(text, format);
                 let (found, sure) = known.detect(&words).unzip();
                 let is_open = sure != Some(true) && !words.is_empty();
-                let ranked = if is_open { known.ranked(&words, MOST_ASKED) } else { Vec::new() };
-                let others = into.iter().filter(|code| is_open && !ranked.contains(&&***code));
-                let codes = ranked.iter().map(ToString::to_string).chain(others.cloned()).collect();
-                Guess { words, found, sure: sure.unwrap_or_default(), codes }
+                let ranked = if is_open {
+                    known.ranked(&words, MOST_ASKED)
+                } else {
+                    Vec::new()
+                };
+                let others = into
+                    .iter()
+                    .filter(|code| is_open && !ranked.contains(&&***code));
+                let codes = ranked
+                    .iter()
+                    .map(ToString::to_string)
+                    .chain(others.cloned())
+                    .collect();
+                Guess {
+                    words,
+                    found,
+                    sure: sure.unwrap_or_default(),
+                    codes,
+                }
             };
             texts.iter().map(guess).collect()
         };
         let guesses = compute(&self.sender, size, guess).await?;
         let likely = tokio::time::timeout(self.limits.time, self.likely(&guesses, target)).await;
-        let likely = likely.ok().and_then(Result::ok).unwrap_or_else(|| vec![None; guesses.len()]);
-        let settle = |(Guess { found, sure, codes, .. }, likely): (Guess, Option<Detection>)| {
+        let likely = likely
+            .ok()
+            .and_then(Result::ok)
+            .unwrap_or_else(|| vec![None; guesses.len()]);
+        let settle = |(
+            Guess {
+                found, sure, codes, ..
+            },
+            likely,
+        ): (Guess, Option<Detection>)| {
             let is_source = |found: &Detection| found.served && Some(&*found.language) != target;
             let found = likely.or(found.filter(|found| sure || is_source(found)));
-            let mut possible = codes.iter().map(String::as_str).chain(sources.iter().copied());
+            let mut possible = codes
+                .iter()
+                .map(String::as_str)
+                .chain(sources.iter().copied());
             let first = possible.find(|code| Some(*code) != target).or(target);
             let language = first.unwrap_or_default().to_owned();
-            found.unwrap_or(Detection { language, confidence: 0.0, served: true })
+            found.unwrap_or(Detection {
+                language,
+                confidence: 0.0,
+                served: true,
+            })
         };
         Ok(guesses.into_iter().zip(likely).map(settle).collect())
     }
@@ -138,19 +182,32 @@ impl Client {
             let by = |code: &str| if is_said { into(code) } else { from(code) };
             let models = text.codes.iter().filter_map(|code| Some((by(code)?, code)));
             for (pair, code) in models.clone().filter(|_| models.clone().count() > 1) {
-                asked.entry((pair, is_said)).or_default().push((index, code));
+                asked
+                    .entry((pair, is_said))
+                    .or_default()
+                    .push((index, code));
             }
         }
         let mut scores = vec![Vec::<(f64, &str)>::new(); texts.len()];
-        let choice = Choice { beam: Some(1), alpha: Some(1000), n_best: 1 };
+        let choice = Choice {
+            beam: Some(1),
+            alpha: Some(1000),
+            n_best: 1,
+        };
         for ((pair, is_said), indices) in asked {
             let work = |&(index, _): &(usize, &str)| {
                 let text: String = texts[index].words.chars().take(MOST_CHARACTERS).collect();
                 let prefix = if is_said { text.clone() } else { String::new() };
-                Work { text, prefix, ..Work::default() }
+                Work {
+                    text,
+                    prefix,
+                    ..Work::default()
+                }
             };
             let pipeline = self.pipeline(pair, choice, Vec::new()).await?;
-            let all = pipeline.sentences(indices.iter().map(work).collect()).await?;
+            let all = pipeline
+                .sentences(indices.iter().map(work).collect())
+                .await?;
             for ((index, code), found) in indices.into_iter().zip(all) {
                 let stays = if Some(code) == target { STAYS } else { 0.0 };
                 scores[index].extend(found.first().map(|best| (best.score - stays, code)));
@@ -161,7 +218,11 @@ impl Client {
             let others: f64 = scores.iter().map(|(score, _)| (score - most).exp()).sum();
             let differs = scores.iter().any(|(score, _)| *score < most);
             let (language, confidence) = (code.to_owned(), 100.0 / others);
-            differs.then_some(Detection { language, confidence, served: true })
+            differs.then_some(Detection {
+                language,
+                confidence,
+                served: true,
+            })
         };
         Ok(scores.into_iter().map(best).collect())
     }

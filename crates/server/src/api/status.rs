@@ -38,6 +38,14 @@ pub(crate) async fn ready(State(service): State<Shared>) -> Result<Json<Status>>
 #[utoipa::path(get, path = "/metrics", tag = "status",
     responses((status = 200, body = String, content_type = "application/openmetrics-text")))]
 pub(crate) async fn metrics(State(service): State<Shared>) -> impl IntoResponse {
-    let text = service.metrics.text(service.models.waiting(), service.models.loaded());
-    ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text)
+    let text = service
+        .metrics
+        .text(service.models.waiting(), service.models.loaded());
+    (
+        [(
+            header::CONTENT_TYPE,
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        )],
+        text,
+    )
 }

@@ -67,12 +67,24 @@ pub(crate) async fn translate(
     client.check_texts("texts", texts.len(), texts.iter().map(String::as_str))?;
     let choice = choice(&client, request.beam, request.length_penalty, 1)?;
     let asked = request.source.as_deref().unwrap_or(AUTO);
-    let (pairs, detected) = client.sourced(asked, &request.target, &texts, format).await?;
+    let (pairs, detected) = client
+        .sourced(asked, &request.target, &texts, format)
+        .await?;
     let glossary = vec![glossary_of(&client, request.glossary).await?];
-    let all = client.translate(texts, &pairs, format, choice, glossary).await?;
-    let source = pairs.into_iter().next().map(|pair| pair.source).unwrap_or_default();
+    let all = client
+        .translate(texts, &pairs, format, choice, glossary)
+        .await?;
+    let source = pairs
+        .into_iter()
+        .next()
+        .map(|pair| pair.source)
+        .unwrap_or_default();
     let detected = detected.map(|found| OneOrMany::new(found, one));
-    Ok(Json(DocumentsResponse { translations: best(all), source, detected }))
+    Ok(Json(DocumentsResponse {
+        translations: best(all),
+        source,
+        detected,
+    }))
 }
 
 /// A request to `/v1/sentences`.
@@ -188,8 +200,20 @@ pub(crate) async fn sentences(
 ) -> Result<Json<SentencesResponse>> {
     let most = client.limits.alternatives;
     let alternatives = within("alternatives", request.alternatives, 0..=most)?.unwrap_or(0);
-    let choice = choice(&client, request.beam, request.length_penalty, alternatives + 1)?;
-    let SentencesRequest { sentences, links, source, target, glossary, .. } = request;
+    let choice = choice(
+        &client,
+        request.beam,
+        request.length_penalty,
+        alternatives + 1,
+    )?;
+    let SentencesRequest {
+        sentences,
+        links,
+        source,
+        target,
+        glossary,
+        ..
+    } = request;
     let parts = sentences.iter().flat_map(SentenceRequest::parts);
     client.check_texts("sentences", sentences.len(), parts)?;
     let pair = client.pair(&source, &target)?;
@@ -197,12 +221,19 @@ pub(crate) async fn sentences(
     if pair.source == pair.target {
         let same = |sentence: SentenceRequest| {
             let [text, _] = sentence.parts().map(String::from);
-            vec![ScoredTranslation { text, ..ScoredTranslation::default() }]
+            vec![ScoredTranslation {
+                text,
+                ..ScoredTranslation::default()
+            }]
         };
         let sentences = sentences.into_iter().map(same).collect();
         return Ok(Json(SentencesResponse { sentences }));
     }
-    let size = sentences.iter().flat_map(SentenceRequest::parts).map(str::len).sum();
+    let size = sentences
+        .iter()
+        .flat_map(SentenceRequest::parts)
+        .map(str::len)
+        .sum();
     let scored = async {
         let texts = sentences.iter().flat_map(SentenceRequest::parts);
         let _permit = client.permit(texts, choice.n_best).await;
@@ -210,7 +241,16 @@ pub(crate) async fn sentences(
         let (glossaries, mut left) = (pipeline.glossaries.clone(), client.limits.characters);
         let work = move |sentence: &SentenceRequest| {
             let [text, prefix] = sentence.parts().map(String::from);
-            with_terms(Work { text, prefix, links, ..Work::default() }, &glossaries, &mut left)
+            with_terms(
+                Work {
+                    text,
+                    prefix,
+                    links,
+                    ..Work::default()
+                },
+                &glossaries,
+                &mut left,
+            )
         };
         let work = move |cancel: &Cancel| {
             let waited = sentences.iter().inspect(|_| cancel.unwind_if_cancelled());
@@ -218,17 +258,29 @@ pub(crate) async fn sentences(
         };
         let work = compute(&client.sender, size, work).await??;
         let all = pipeline.sentences(work.clone()).await?;
-        Ok(compute(&client.sender, size, move |_| work.iter().zip(all).map(scored).collect())
-            .await?)
+        Ok(compute(&client.sender, size, move |_| {
+            work.iter().zip(all).map(scored).collect()
+        })
+        .await?)
     };
-    Ok(Json(SentencesResponse { sentences: client.in_time(scored).await? }))
+    Ok(Json(SentencesResponse {
+        sentences: client.in_time(scored).await?,
+    }))
 }
 
 /// The translations of a sentence, their places counted in characters.
 fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation> {
     let sources = character_offsets(&work.text);
     let scored = |candidate: Candidate| {
-        let Candidate { text, score, links, doubts, confidence, is_second, is_known } = candidate;
+        let Candidate {
+            text,
+            score,
+            links,
+            doubts,
+            confidence,
+            is_second,
+            is_known,
+        } = candidate;
         let targets = character_offsets(&text);
         let range_of = |offsets: &[usize], range: std::ops::Range<usize>| {
             [offsets[range.start], offsets[range.end]]
@@ -238,7 +290,15 @@ fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation>
             target: range_of(&targets, link.target),
         });
         let (links, second_search, memory) = (links.collect(), is_second, is_known);
-        ScoredTranslation { links, score, text, doubts, confidence, second_search, memory }
+        ScoredTranslation {
+            links,
+            score,
+            text,
+            doubts,
+            confidence,
+            second_search,
+            memory,
+        }
     };
     candidates.into_iter().map(scored).collect()
 }
@@ -252,14 +312,20 @@ fn choice(
 ) -> Result<Choice> {
     let beam = within("beam", beam, 1..=client.limits.alternatives)?;
     let alpha = within("length_penalty", length_penalty, 0.0..=10.0)?;
-    Ok(Choice { beam, alpha: alpha.map(|alpha| (alpha * 1000.0).round() as u32), n_best })
+    Ok(Choice {
+        beam,
+        alpha: alpha.map(|alpha| (alpha * 1000.0).round() as u32),
+        n_best,
+    })
 }
 
 /// The glossary of a request.
 async fn glossary_of(client: &Client, pairs: Option<Vec<[String; 2]>>) -> Result<Arc<Glossary>> {
     let (pairs, most) = (pairs.unwrap_or_default(), client.limits.terms);
     let size = pairs.iter().flatten().map(String::len).sum();
-    Ok(compute(&client.sender, size, move |_| terms(pairs, most)).await??.into())
+    Ok(compute(&client.sender, size, move |_| terms(pairs, most))
+        .await??
+        .into())
 }
 
 /// The glossary of `pairs`, at most `most`, each a source term and its translation, or several

@@ -118,7 +118,11 @@ pub trait Engine: Send + Sync + 'static {
     fn prepare(&self, work: Work, choice: Choice) -> Result<Job, EngineError> {
         let tokens = 1 + (work.text.len() + work.prefix.len()) / 4;
         let cost = tokens * choice.beam.unwrap_or(1).max(choice.n_best);
-        Ok(Job { work, cost, request: None })
+        Ok(Job {
+            work,
+            cost,
+            request: None,
+        })
     }
 
     /// Returns whether `sentence` fits into the model without being cut.
@@ -141,6 +145,8 @@ pub trait Engine: Send + Sync + 'static {
     /// # Errors
     /// Returns [`EngineError::Request`] if the engine has no weights to show.
     fn attention(&self, _sentence: &str, _translation: &str) -> Result<Sentence, EngineError> {
-        Err(EngineError::Request("this model has no attention to show".into()))
+        Err(EngineError::Request(
+            "this model has no attention to show".into(),
+        ))
     }
 }

@@ -39,7 +39,10 @@ impl TranslatorEngine {
             long_sources: LongSources::Truncate,
             ..translator.options()
         };
-        Ok(Self { translator, options })
+        Ok(Self {
+            translator,
+            options,
+        })
     }
 
     /// Restricts the target tokens to those in `shortlist` for each sentence, or uses all tokens if
@@ -48,7 +51,9 @@ impl TranslatorEngine {
     /// # Errors
     /// Returns [`InferError::Shortlist`] if the shortlist was made for another model.
     pub fn with_shortlist(mut self, shortlist: Option<Arc<Shortlist>>) -> Result<Self, InferError> {
-        shortlist.iter().try_for_each(|shortlist| self.translator.check_shortlist(shortlist))?;
+        shortlist
+            .iter()
+            .try_for_each(|shortlist| self.translator.check_shortlist(shortlist))?;
         self.options.shortlist = shortlist;
         Ok(self)
     }
@@ -89,15 +94,35 @@ impl TranslatorEngine {
         cancelled: &AtomicBool,
     ) -> Result<Candidate, EngineError> {
         let links = match work.links && !cancelled.load(Ordering::Relaxed) {
-            true => self.translator.links(&work.text, &found.text).map_err(engine_error)?,
+            true => self
+                .translator
+                .links(&work.text, &found.text)
+                .map_err(engine_error)?,
             false => Vec::new(),
         };
-        let doubts =
-            doubts(&work.text, &found.text).into_iter().map(|doubt| doubt.to_string()).collect();
-        let confidence = self.translator.confidence(&work.text, &found.text, &found.hypothesis);
-        let Hypothesis { score, is_second, memory, .. } = found.hypothesis;
+        let doubts = doubts(&work.text, &found.text)
+            .into_iter()
+            .map(|doubt| doubt.to_string())
+            .collect();
+        let confidence = self
+            .translator
+            .confidence(&work.text, &found.text, &found.hypothesis);
+        let Hypothesis {
+            score,
+            is_second,
+            memory,
+            ..
+        } = found.hypothesis;
         let (text, is_known) = (found.text, memory.is_some());
-        Ok(Candidate { text, score, links, doubts, confidence, is_second, is_known })
+        Ok(Candidate {
+            text,
+            score,
+            links,
+            doubts,
+            confidence,
+            is_second,
+            is_known,
+        })
     }
 }
 
@@ -110,34 +135,57 @@ impl Engine for TranslatorEngine {
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
         let options = self.options(choice);
         let request = |(job, flag): (&&Job, &Arc<AtomicBool>)| {
-            let request =
-                job.request.as_ref().and_then(|request| request.downcast_ref::<Request>());
+            let request = job
+                .request
+                .as_ref()
+                .and_then(|request| request.downcast_ref::<Request>());
             let request = request.expect("a job that this engine prepared").clone();
-            Request { cancel: flag.clone().into(), ..request }
+            Request {
+                cancel: flag.clone().into(),
+                ..request
+            }
         };
         let requests = jobs.iter().zip(cancelled).map(request).collect();
         let translations = self.translator.translate_requests(requests, &options);
         let translations = translations.map_err(engine_error)?;
         let candidates = |((job, flag), translation): ((&&Job, &Arc<AtomicBool>), Translation)| {
             let found = translation.n_best.into_iter();
-            found.map(|found| self.candidate(&job.work, found, flag)).collect()
+            found
+                .map(|found| self.candidate(&job.work, found, flag))
+                .collect()
         };
-        jobs.iter().zip(cancelled).zip(translations).map(candidates).collect()
+        jobs.iter()
+            .zip(cancelled)
+            .zip(translations)
+            .map(candidates)
+            .collect()
     }
 
     fn prepare(&self, work: Work, choice: Choice) -> Result<Job, EngineError> {
         let options = self.options(choice);
         let request = self.request(&work).map_err(engine_error)?;
-        let tokens = request.source.len().min(self.translator.longest_source(&options));
+        let tokens = request
+            .source
+            .len()
+            .min(self.translator.longest_source(&options));
         let searches = self.translator.searches(&work.text, &options);
         let searched =
             (tokens + request.prefix.len() + 1) * request.rows(&options.search) * searches;
         // A pass over both texts for each translation.
-        let linked =
-            if work.links { 2 * tokens.min(MOST_LINKED) * options.search.n_best } else { 0 };
-        let checked = self.translator.check_requests(vec![request.clone()], &options);
+        let linked = if work.links {
+            2 * tokens.min(MOST_LINKED) * options.search.n_best
+        } else {
+            0
+        };
+        let checked = self
+            .translator
+            .check_requests(vec![request.clone()], &options);
         checked.map_err(engine_error)?;
-        Ok(Job { work, cost: searched + linked, request: Some(Box::new(request)) })
+        Ok(Job {
+            work,
+            cost: searched + linked,
+            request: Some(Box::new(request)),
+        })
     }
 
     fn fits(&self, sentence: &str) -> bool {
@@ -147,7 +195,11 @@ impl Engine for TranslatorEngine {
     }
 
     fn remembered(&self, segment: &str) -> Option<String> {
-        self.options.memory.as_ref()?.translation(segment).map(String::from)
+        self.options
+            .memory
+            .as_ref()?
+            .translation(segment)
+            .map(String::from)
     }
 
     fn writing(&self) -> Option<Writing> {
@@ -156,16 +208,30 @@ impl Engine for TranslatorEngine {
 
     fn attention(&self, sentence: &str, translation: &str) -> Result<Sentence, EngineError> {
         let tokenizers = self.translator.tokenizers();
-        let sides = [(&tokenizers.source, sentence), (&tokenizers.target, translation)];
-        let longest = sides.map(|(tokenizer, text)| tokenizer.encode(text).len()).into_iter().max();
+        let sides = [
+            (&tokenizers.source, sentence),
+            (&tokenizers.target, translation),
+        ];
+        let longest = sides
+            .map(|(tokenizer, text)| tokenizer.encode(text).len())
+            .into_iter()
+            .max();
         if let Some(tokens) = longest.filter(|&tokens| tokens > MOST_ATTENTION_TOKENS) {
             let message = format!(
                 "attention is shown for up to {MOST_ATTENTION_TOKENS} tokens, not for {tokens}; send a shorter sentence"
             );
             return Err(EngineError::Request(message));
         }
-        let attention = self.translator.attention(sentence, translation).map_err(engine_error)?;
-        Ok(Sentence::new(sentence, translation, attention, AlignmentOptions::default()))
+        let attention = self
+            .translator
+            .attention(sentence, translation)
+            .map_err(engine_error)?;
+        Ok(Sentence::new(
+            sentence,
+            translation,
+            attention,
+            AlignmentOptions::default(),
+        ))
     }
 }
 

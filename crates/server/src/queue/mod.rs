@@ -43,8 +43,16 @@ impl Queue {
         settings: QueueSettings,
         batches: impl Fn(usize, Duration) + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
-        let QueueSettings { batch, waiting, workers } = settings;
-        let settings = QueueSettings { batch: batch.max(1), waiting, workers: workers.max(1) };
+        let QueueSettings {
+            batch,
+            waiting,
+            workers,
+        } = settings;
+        let settings = QueueSettings {
+            batch: batch.max(1),
+            waiting,
+            workers: workers.max(1),
+        };
         let shared = Arc::new(Shared {
             engine,
             settings,
@@ -61,7 +69,9 @@ impl Queue {
             // processors than workers.
             let pool = ThreadPoolBuilder::new().num_threads((threads / workers).max(1));
             let pool = pool.thread_name(|_| "translate".into()).panic_handler(drop);
-            pool.build().map_err(std::io::Error::other)?.spawn(move || shared.work());
+            pool.build()
+                .map_err(std::io::Error::other)?
+                .spawn(move || shared.work());
         }
         Ok(Self { shared })
     }
@@ -125,7 +135,10 @@ impl Queue {
         abandoned: Arc<AtomicBool>,
     ) -> Result<oneshot::Receiver<Answer>, QueueError> {
         let (reply, answer) = oneshot::channel();
-        let (waiting, heaviest) = (self.shared.settings.waiting, self.shared.settings.heaviest());
+        let (waiting, heaviest) = (
+            self.shared.settings.waiting,
+            self.shared.settings.heaviest(),
+        );
         let weight = items.len().min(heaviest);
         let mut state = self.shared.lock();
         state.forget_abandoned();
@@ -157,10 +170,16 @@ fn priced(
 ) -> Result<VecDeque<Item>, EngineError> {
     let priced = |(index, work): (usize, Work)| {
         cancel.unwind_if_cancelled();
-        Ok(Item { index, job: engine.prepare(work, choice)? })
+        Ok(Item {
+            index,
+            job: engine.prepare(work, choice)?,
+        })
     };
-    let mut items: Vec<Item> =
-        work.into_iter().enumerate().map(priced).collect::<Result<_, _>>()?;
+    let mut items: Vec<Item> = work
+        .into_iter()
+        .enumerate()
+        .map(priced)
+        .collect::<Result<_, _>>()?;
     items.sort_by_key(|item| std::cmp::Reverse(item.job.cost));
     Ok(items.into())
 }
@@ -199,7 +218,12 @@ impl Shared {
 
     /// Translates batches until the queue is dropped.
     fn work(&self) {
-        while let Some(Batch { choice, taken, is_long }) = self.next_batch() {
+        while let Some(Batch {
+            choice,
+            taken,
+            is_long,
+        }) = self.next_batch()
+        {
             let begun = Instant::now();
             let count = taken.len();
             match self.translate(&taken, choice) {
@@ -229,7 +253,11 @@ impl Shared {
         let is_alone = batch.len() == 1;
         for taken in batch {
             let one = std::slice::from_ref(&taken);
-            match if is_alone { Err(error.clone()) } else { self.translate(one, choice) } {
+            match if is_alone {
+                Err(error.clone())
+            } else {
+                self.translate(one, choice)
+            } {
                 Ok(candidates) => hand_out(vec![taken], candidates),
                 Err(error) => locked(&taken.partial).send(Err(error.into())),
             }
@@ -243,7 +271,10 @@ impl Shared {
             if let Some(batch) = state.take(self.settings) {
                 return Some(batch);
             }
-            state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .wake
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         None
     }

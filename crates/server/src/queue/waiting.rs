@@ -70,7 +70,11 @@ impl QueueSettings {
 impl Default for QueueSettings {
     fn default() -> Self {
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { batch: 32, waiting: 4096, workers }
+        Self {
+            batch: 32,
+            waiting: 4096,
+            workers,
+        }
     }
 }
 
@@ -111,8 +115,17 @@ impl WaitingRequest {
         reply: oneshot::Sender<Answer>,
     ) -> Self {
         let (answers, missing) = (vec![Vec::new(); items.len()], items.len());
-        let partial = Arc::new(Mutex::new(PartialAnswer { answers, missing, reply: Some(reply) }));
-        Self { choice, items, partial, abandoned }
+        let partial = Arc::new(Mutex::new(PartialAnswer {
+            answers,
+            missing,
+            reply: Some(reply),
+        }));
+        Self {
+            choice,
+            items,
+            partial,
+            abandoned,
+        }
     }
 
     /// The cost of the next sentence.
@@ -123,7 +136,15 @@ impl WaitingRequest {
     fn take(&mut self) -> (u64, Sentence) {
         let Item { index, job } = self.items.pop_front().expect("one with sentences");
         let (partial, abandoned) = (self.partial.clone(), self.abandoned.clone());
-        (job.cost as u64, Sentence { index, job, partial, abandoned })
+        (
+            job.cost as u64,
+            Sentence {
+                index,
+                job,
+                partial,
+                abandoned,
+            },
+        )
     }
 }
 
@@ -183,12 +204,18 @@ impl State {
 
     /// The sentences that wait, of each request at most the `heaviest`.
     pub(super) fn weight(&self, heaviest: usize) -> usize {
-        self.requests.iter().map(|request| request.items.len().min(heaviest)).sum()
+        self.requests
+            .iter()
+            .map(|request| request.items.len().min(heaviest))
+            .sum()
     }
 
     /// The waiting sentences of `sender`, each request counted up to `heaviest`.
     pub(super) fn weight_of(&self, sender: &Sender, heaviest: usize) -> usize {
-        self.requests.of(sender).map(|request| request.items.len().min(heaviest)).sum()
+        self.requests
+            .of(sender)
+            .map(|request| request.items.len().min(heaviest))
+            .sum()
     }
 
     /// Drops the requests that are no longer needed.
@@ -198,7 +225,11 @@ impl State {
                 request.items.clear();
             }
         });
-        self.sentences = self.requests.iter().map(|request| request.items.len()).sum();
+        self.sentences = self
+            .requests
+            .iter()
+            .map(|request| request.items.len())
+            .sum();
     }
 
     /// Accepts no more requests. Each waiting request is answered with those of its sentences that
@@ -229,7 +260,9 @@ impl State {
     /// may begin.
     pub(super) fn take(&mut self, settings: QueueSettings) -> Option<Batch> {
         self.forget_abandoned();
-        let (_, first) = self.requests.find(|request| self.may_begin(request.cost(), settings))?;
+        let (_, first) = self
+            .requests
+            .find(|request| self.may_begin(request.cost(), settings))?;
         let choice = first.choice;
         // Workers that have nothing to do get their share.
         let idle = settings.workers.saturating_sub(self.running).max(1);
@@ -241,7 +274,9 @@ impl State {
                 others => longest.max(request.cost()) * (others + 1) <= settings.cost(),
             };
             let is_next = |request: &WaitingRequest| request.choice == choice && fits(request);
-            let Some((key, _)) = self.requests.find(is_next) else { break };
+            let Some((key, _)) = self.requests.find(is_next) else {
+                break;
+            };
             let (cost, sentence) = self.requests.turn(&key, WaitingRequest::take);
             self.sentences -= 1;
             longest = longest.max(cost as usize);
@@ -250,7 +285,11 @@ impl State {
         let is_long = longest > settings.cost();
         self.running += 1;
         self.long += usize::from(is_long);
-        Some(Batch { choice, taken, is_long })
+        Some(Batch {
+            choice,
+            taken,
+            is_long,
+        })
     }
 
     /// Notes that a batch is done.
@@ -274,10 +313,17 @@ mod tests {
     use super::*;
     use crate::engine::Work;
 
-    const SETTINGS: QueueSettings = QueueSettings { batch: 4, waiting: 0, workers: 1 };
+    const SETTINGS: QueueSettings = QueueSettings {
+        batch: 4,
+        waiting: 0,
+        workers: 1,
+    };
 
     fn choice(beam: usize) -> Choice {
-        Choice { beam: Some(beam), ..Choice::default() }
+        Choice {
+            beam: Some(beam),
+            ..Choice::default()
+        }
     }
 
     /// Adds a request called `name` whose sentences have these costs.
@@ -293,21 +339,40 @@ mod tests {
         choice: Choice,
         costs: &[usize],
     ) -> Arc<AtomicBool> {
-        let work = Work { text: name.into(), ..Work::default() };
-        let item =
-            |(index, &cost)| Item { index, job: Job { work: work.clone(), cost, request: None } };
+        let work = Work {
+            text: name.into(),
+            ..Work::default()
+        };
+        let item = |(index, &cost)| Item {
+            index,
+            job: Job {
+                work: work.clone(),
+                cost,
+                request: None,
+            },
+        };
         let abandoned = Arc::<AtomicBool>::default();
         let (reply, _) = oneshot::channel();
         let items = costs.iter().enumerate().map(item).collect();
         let sender = Sender::Key(sender.into());
-        state.put(&sender, WaitingRequest::new(choice, items, abandoned.clone(), reply));
+        state.put(
+            &sender,
+            WaitingRequest::new(choice, items, abandoned.clone(), reply),
+        );
         abandoned
     }
 
     /// The requests of the next batch, one letter each, and whether it is a long sentence.
     fn take(state: &mut State) -> Option<(String, bool)> {
         let batch = state.take(SETTINGS)?;
-        Some((batch.taken.iter().map(|taken| &taken.job.work.text[..]).collect(), batch.is_long))
+        Some((
+            batch
+                .taken
+                .iter()
+                .map(|taken| &taken.job.work.text[..])
+                .collect(),
+            batch.is_long,
+        ))
     }
 
     /// The next batch, which is done at once.
@@ -325,7 +390,10 @@ mod tests {
         put(&mut state, "c", choice(5), &[10]);
         // The turn of the list came before the click did.
         assert_eq!(
-            [next(&mut state), next(&mut state)].concat().find('c').map(|at| at <= 4),
+            [next(&mut state), next(&mut state)]
+                .concat()
+                .find('c')
+                .map(|at| at <= 4),
             Some(true)
         );
     }
@@ -378,17 +446,31 @@ mod tests {
     fn an_unloaded_model_ends_what_it_has_begun() {
         let mut state = State::default();
         let (reply, mut answer) = oneshot::channel();
-        let item =
-            |index| Item { index, job: Job { work: Work::default(), cost: 300, request: None } };
+        let item = |index| Item {
+            index,
+            job: Job {
+                work: Work::default(),
+                cost: 300,
+                request: None,
+            },
+        };
         let items = (0..3).map(item).collect();
         let request = WaitingRequest::new(choice(1), items, Arc::default(), reply);
         state.put(&Sender::Key("one".into()), request);
         let batch = state.take(SETTINGS).expect("a batch");
         state.unload();
-        assert!(answer.try_recv().is_err(), "the first sentence is not translated yet");
+        assert!(
+            answer.try_recv().is_err(),
+            "the first sentence is not translated yet"
+        );
         assert!(!batch.taken[0].abandoned.load(Ordering::Relaxed));
         hand_out(batch.taken, vec![vec![Candidate::default()]]);
-        let lengths = answer.try_recv().unwrap().unwrap().into_iter().map(|all| all.len());
+        let lengths = answer
+            .try_recv()
+            .unwrap()
+            .unwrap()
+            .into_iter()
+            .map(|all| all.len());
         assert_eq!(lengths.collect::<Vec<_>>(), [1, 0, 0]);
     }
 
@@ -422,7 +504,10 @@ mod tests {
     fn workers_without_work_get_their_share() {
         let mut state = State::default();
         put(&mut state, "a", choice(1), &[10; 4]);
-        let settings = QueueSettings { workers: 2, ..SETTINGS };
+        let settings = QueueSettings {
+            workers: 2,
+            ..SETTINGS
+        };
         let sizes = [0, 1].map(|_| state.take(settings).expect("a batch").taken.len());
         assert_eq!(sizes, [2, 2]);
     }

@@ -20,11 +20,19 @@ fn texts_are_translated_in_json_and_in_forms() {
     let one = json!({"detected_source_language": "DE", "text": "GRÖSSE & 100%", "billed_characters": 12, "model_type_used": null});
     let fields = json!({"text": ["Größe & 100%"], "source_lang": "DE", "target_lang": "EN-US"});
     let (status, answer) = server.post("/v2/translate", fields);
-    assert_eq!((status, &answer["translations"]), (200, &json!([one])), "{answer}");
+    assert_eq!(
+        (status, &answer["translations"]),
+        (200, &json!([one])),
+        "{answer}"
+    );
     let form = "text=Gr%C3%B6%C3%9Fe+%26+100%25&source_lang=de&target_lang=en-GB&split_sentences=0\
         &preserve_formatting=1&formality=default&show_billed_characters=1&context=x&debug=1";
     let (status, answer) = server.send("/v2/translate", FORM, &[], form.as_bytes());
-    assert_eq!((status, &answer["translations"]), (200, &json!([one])), "{answer}");
+    assert_eq!(
+        (status, &answer["translations"]),
+        (200, &json!([one])),
+        "{answer}"
+    );
     let list =
         "text=eins&text=zwei&target_lang=EN&source_lang=DE&model_type=prefer_quality_optimized";
     let (_, answer) = server.send("/v2/translate", FORM, &[], list.as_bytes());
@@ -35,8 +43,10 @@ fn texts_are_translated_in_json_and_in_forms() {
 #[test]
 fn each_text_has_the_language_that_it_is_in() {
     let server = server();
-    let texts =
-        ["Der alte Mann wohnt am Meer und fischt jeden Tag.", "The old man lives by the sea."];
+    let texts = [
+        "Der alte Mann wohnt am Meer und fischt jeden Tag.",
+        "The old man lives by the sea.",
+    ];
     let (status, answer) =
         server.post("/v2/translate", json!({"text": texts, "target_lang": "EN"}));
     assert_eq!(status, 200, "{answer}");
@@ -54,21 +64,32 @@ fn tags_are_kept_as_the_request_says() {
     let server = server();
     let ask = |text: &str, more: Value| {
         let mut body = json!({"text": [text], "source_lang": "DE", "target_lang": "EN"});
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         let (status, answer) = server.post("/v2/translate", body);
         assert_eq!(status, 200, "{answer}");
-        answer["translations"][0]["text"].as_str().unwrap().to_owned()
+        answer["translations"][0]["text"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     };
     // The placeholders of Weblate.
     let xml = json!({"tag_handling": "xml", "ignore_tags": ["x"]});
-    assert_eq!(ask("Hallo <x id=\"6\"></x>, du!", xml.clone()), "HALLO <x id=\"6\"></x>, DU!");
+    assert_eq!(
+        ask("Hallo <x id=\"6\"></x>, du!", xml.clone()),
+        "HALLO <x id=\"6\"></x>, DU!"
+    );
     assert_eq!(
         ask("<x id=\"0\"/>&quot;Tom&quot; &amp; Eva", xml),
         "<x id=\"0\"/>&quot;TOM&quot; &amp; EVA"
     );
     assert_eq!(ask("a\nb", json!({})), "A\nB");
     assert_eq!(
-        ask("<p translate=\"no\">a</p><p>b</p>", json!({"tag_handling": "html"})),
+        ask(
+            "<p translate=\"no\">a</p><p>b</p>",
+            json!({"tag_handling": "html"})
+        ),
         "<p translate=\"no\">a</p><p>B</p>"
     );
     // DeepL's own example.
@@ -84,7 +105,11 @@ fn tags_are_kept_as_the_request_says() {
     assert_eq!(ask(document, tags), shouted);
     let many = vec!["x"; 65];
     let body = json!({"text": ["a"], "source_lang": "DE", "target_lang": "EN", "tag_handling": "xml", "ignore_tags": many});
-    assert_eq!(server.post("/v2/translate", body).0, 400, "each is looked for in each text");
+    assert_eq!(
+        server.post("/v2/translate", body).0,
+        400,
+        "each is looked for in each text"
+    );
 }
 
 #[test]
@@ -104,7 +129,10 @@ fn errors_are_deepls() {
             json!({"text": ["a"], "target_lang": "XX", "source_lang": "DE"}),
             &["target_lang", "not supported"][..],
         ),
-        (json!({"text": ["a"], "target_lang": "XX"}), &["target_lang", "not supported"]),
+        (
+            json!({"text": ["a"], "target_lang": "XX"}),
+            &["target_lang", "not supported"],
+        ),
         (
             json!({"text": ["a"], "target_lang": "DE", "source_lang": "XX"}),
             &["source_lang", "not supported"],
@@ -144,7 +172,10 @@ fn errors_are_deepls() {
         (json!({"target_lang": "EN"}), &["missing text"]),
         (json!({"text": [], "target_lang": "EN"}), &["missing text"]),
         (json!({"text": ["a"]}), &["missing target_lang"]),
-        (json!({"text": vec!["a"; 1001], "source_lang": "DE", "target_lang": "EN"}), &["1001"]),
+        (
+            json!({"text": vec!["a"; 1001], "source_lang": "DE", "target_lang": "EN"}),
+            &["1001"],
+        ),
         (
             json!({"text": ["a".repeat(200_001)], "source_lang": "DE", "target_lang": "EN"}),
             &["200001"],
@@ -159,10 +190,16 @@ fn errors_are_deepls() {
     let null = json!({"text": ["a"], "target_lang": "EN", "source_lang": "DE", "style_id": null, "glossary_id": null, "formality": "default "});
     assert_eq!(ask(null).0, 200);
     let (status, body) = server.get("/v2/nothing");
-    assert!(status == 404 && read(&body)["message"].is_string(), "{status} {body}");
+    assert!(
+        status == 404 && read(&body)["message"].is_string(),
+        "{status} {body}"
+    );
     let (_, answer) = server.send("/v2/translate", "text/plain", &[], b"x");
     assert!(answer["message"].is_string(), "{answer}");
-    assert!(read(&server.get("/nothing").1)["error"].is_string(), "other paths keep their form");
+    assert!(
+        read(&server.get("/nothing").1)["error"].is_string(),
+        "other paths keep their form"
+    );
 }
 
 #[test]
@@ -183,7 +220,10 @@ fn every_path_needs_the_key_in_its_header() {
                 .send(""),
         };
         let mut answer = answer.unwrap();
-        (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
+        (
+            answer.status().as_u16(),
+            answer.body_mut().read_to_string().unwrap(),
+        )
     };
     for (method, path) in [
         ("GET", "/v2/usage"),
@@ -202,7 +242,11 @@ fn every_path_needs_the_key_in_its_header() {
     ] {
         for key in ["wrong", ""] {
             let (status, body) = call(method, path, key);
-            assert_eq!((status, read(&body)["message"].is_string()), (403, true), "{path} {body}");
+            assert_eq!(
+                (status, read(&body)["message"].is_string()),
+                (403, true),
+                "{path} {body}"
+            );
         }
         assert_ne!(call(method, path, "secret").0, 403, "{path}");
     }
@@ -216,14 +260,27 @@ fn languages_are_listed_as_deepl_does() {
     let source = [language("DE", "German"), language("EN", "English")];
     assert_eq!(list("/v2/languages"), json!(source));
     let target = list("/v2/languages?type=target");
-    let codes: Vec<_> =
-        target.as_array().unwrap().iter().map(|it| it["language"].as_str().unwrap()).collect();
+    let codes: Vec<_> = target
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["language"].as_str().unwrap())
+        .collect();
     assert_eq!(codes, ["DE", "EN-GB", "EN-US"]);
-    assert!(target.as_array().unwrap().iter().all(|it| it["supports_formality"] == false));
+    assert!(
+        target
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|it| it["supports_formality"] == false)
+    );
     assert_eq!(server.get("/v2/languages?type=x").0, 400);
     assert!(list("/v2/usage")["character_limit"].as_u64().unwrap() > 0);
     let pairs = json!([{"source_lang": "de", "target_lang": "en"}, {"source_lang": "en", "target_lang": "de"}]);
-    assert_eq!(list("/v2/glossary-language-pairs")["supported_languages"], pairs);
+    assert_eq!(
+        list("/v2/glossary-language-pairs")["supported_languages"],
+        pairs
+    );
 }
 
 fn make(server: &Running, entries: &str, format: &str) -> (u16, Value) {
@@ -243,19 +300,39 @@ fn glossaries_are_made_used_listed_and_deleted() {
     let id = made["glossary_id"].as_str().unwrap();
     let path = format!("/v2/glossaries/{id}");
     assert_eq!(read(&server.get(&path).1), made);
-    assert_eq!(read(&server.get("/v2/glossaries").1), json!({"glossaries": [made]}));
-    assert_eq!(server.get(&format!("{path}/entries")).1, "Haus\thouse|houses\nHund\tdog");
+    assert_eq!(
+        read(&server.get("/v2/glossaries").1),
+        json!({"glossaries": [made]})
+    );
+    assert_eq!(
+        server.get(&format!("{path}/entries")).1,
+        "Haus\thouse|houses\nHund\tdog"
+    );
     let ask = |source: &str, target: &str| {
         let body = json!({"text": ["Haus"], "source_lang": source, "target_lang": target, "glossary_id": id});
         server.post("/v2/translate", body)
     };
-    assert_eq!(ask("DE", "EN-US").1["translations"][0]["text"], "HAUS [house]");
+    assert_eq!(
+        ask("DE", "EN-US").1["translations"][0]["text"],
+        "HAUS [house]"
+    );
     let (status, answer) = ask("EN", "DE");
     assert!(
-        status == 404 && answer["message"].as_str().unwrap().contains("these languages"),
+        status == 404
+            && answer["message"]
+                .as_str()
+                .unwrap()
+                .contains("these languages"),
         "{answer}"
     );
-    assert_eq!(agent().delete(format!("{}{path}", server.address)).call().unwrap().status(), 204);
+    assert_eq!(
+        agent()
+            .delete(format!("{}{path}", server.address))
+            .call()
+            .unwrap()
+            .status(),
+        204
+    );
     assert_eq!(server.get(&path).0, 404);
     assert_eq!(ask("DE", "EN").0, 404);
     for (entries, format) in [
@@ -267,7 +344,11 @@ fn glossaries_are_made_used_listed_and_deleted() {
         ("\"a,b", "csv"),
     ] {
         let (status, answer) = make(&server, entries, format);
-        assert_eq!((status, answer["message"].is_string()), (400, true), "{entries:?} {answer}");
+        assert_eq!(
+            (status, answer["message"].is_string()),
+            (400, true),
+            "{entries:?} {answer}"
+        );
     }
 }
 
@@ -275,13 +356,24 @@ fn glossaries_are_made_used_listed_and_deleted() {
 fn glossaries_are_bounded_for_each_client() {
     let server = server();
     let many = |count: usize| {
-        (0..count).map(|number| format!("Haus{number}\thouse{number}\n")).collect::<String>()
+        (0..count)
+            .map(|number| format!("Haus{number}\thouse{number}\n"))
+            .collect::<String>()
     };
-    assert_eq!(make(&server, &many(10_000), "tsv").0, 201, "as many as a test of DeepL's has");
+    assert_eq!(
+        make(&server, &many(10_000), "tsv").0,
+        201,
+        "as many as a test of DeepL's has"
+    );
     assert_eq!(make(&server, &many(10_001), "tsv").0, 400);
-    let statuses: Vec<u16> = (0..8).map(|_| make(&server, &many(10_000), "tsv").0).collect();
+    let statuses: Vec<u16> = (0..8)
+        .map(|_| make(&server, &many(10_000), "tsv").0)
+        .collect();
     assert_eq!(statuses, [201; 8], "the oldest make room for the newest");
-    let kept = read(&server.get("/v2/glossaries").1)["glossaries"].as_array().unwrap().len();
+    let kept = read(&server.get("/v2/glossaries").1)["glossaries"]
+        .as_array()
+        .unwrap()
+        .len();
     assert!((1..8).contains(&kept), "{kept}");
 }
 
@@ -301,7 +393,9 @@ fn glossaries_made_at_the_same_time_are_all_there_and_operations_have_names() {
         .iter()
         .map(|it| it["glossary_id"].as_str().unwrap())
         .collect();
-    let terms = ids.iter().map(|id| server.get(&format!("/v2/glossaries/{id}/entries")).1);
+    let terms = ids
+        .iter()
+        .map(|id| server.get(&format!("/v2/glossaries/{id}/entries")).1);
     assert_eq!((ids.len(), terms.collect::<BTreeSet<_>>().len()), (20, 20));
     for (dictionaries, words) in [
         (
@@ -318,14 +412,26 @@ fn glossaries_made_at_the_same_time_are_all_there_and_operations_have_names() {
     ] {
         let body = json!({"name": "a", "dictionaries": dictionaries});
         let (status, answer) = server.post("/v3/glossaries", body);
-        assert!(status == 400 && answer["message"].as_str().unwrap().contains(words), "{answer}");
+        assert!(
+            status == 400 && answer["message"].as_str().unwrap().contains(words),
+            "{answer}"
+        );
     }
     let paths = read(&server.get("/openapi.json").1)["paths"].clone();
     let operations = paths.as_object().unwrap().values();
     let operations = operations.flat_map(|path| path.as_object().unwrap().values());
-    let names: Vec<&str> = operations.filter_map(|one| one["operationId"].as_str()).collect();
-    assert_eq!(names.len(), names.iter().collect::<BTreeSet<_>>().len(), "{names:?}");
-    assert!(paths["/v3/glossaries/{id}"]["delete"].is_object(), "{paths}");
+    let names: Vec<&str> = operations
+        .filter_map(|one| one["operationId"].as_str())
+        .collect();
+    assert_eq!(
+        names.len(),
+        names.iter().collect::<BTreeSet<_>>().len(),
+        "{names:?}"
+    );
+    assert!(
+        paths["/v3/glossaries/{id}"]["delete"].is_object(),
+        "{paths}"
+    );
 }
 
 /// The answer to the upload of `file`, with further fields.
@@ -342,13 +448,20 @@ fn upload(server: &Running, name: &str, file: &[u8], fields: &[(&str, &str)]) ->
     );
     body.extend(file);
     body.extend(b"\r\n--b--\r\n");
-    server.send("/v2/document", "multipart/form-data; boundary=b", &[], &body)
+    server.send(
+        "/v2/document",
+        "multipart/form-data; boundary=b",
+        &[],
+        &body,
+    )
 }
 
 /// The last status of a document.
 fn wait(server: &Running, made: &Value) -> Value {
-    let (path, begun) =
-        (format!("/v2/document/{}", made["document_id"].as_str().unwrap()), Instant::now());
+    let (path, begun) = (
+        format!("/v2/document/{}", made["document_id"].as_str().unwrap()),
+        Instant::now(),
+    );
     loop {
         let (status, answer) = server.post(&path, json!({"document_key": made["document_key"]}));
         assert_eq!(status, 200, "{answer}");
@@ -362,13 +475,23 @@ fn wait(server: &Running, made: &Value) -> Value {
 #[test]
 fn documents_are_translated_after_their_upload() {
     let server = Running::start(
-        Arc::new(Shouting { delay: Duration::from_millis(1500), ..Default::default() }),
+        Arc::new(Shouting {
+            delay: Duration::from_millis(1500),
+            ..Default::default()
+        }),
         |_| {},
     );
-    let langs = [("source_lang", "DE"), ("target_lang", "EN-GB"), ("formality", "default")];
+    let langs = [
+        ("source_lang", "DE"),
+        ("target_lang", "EN-GB"),
+        ("formality", "default"),
+    ];
     let (status, made) = upload(&server, "a b.md", "# Größe\n".as_bytes(), &langs);
     assert_eq!(status, 200, "{made}");
-    let path = format!("/v2/document/{}/result", made["document_id"].as_str().unwrap());
+    let path = format!(
+        "/v2/document/{}/result",
+        made["document_id"].as_str().unwrap()
+    );
     let key = json!({"document_key": made["document_key"]});
     assert_eq!(server.post(&path, key.clone()).0, 503, "not yet");
     let done = wait(&server, &made);
@@ -379,7 +502,12 @@ fn documents_are_translated_after_their_upload() {
     );
     assert_eq!(server.post(&path, key), (200, json!("# GRÖSSE\n")));
     assert_eq!(server.post(&path, json!({"document_key": "0"})).0, 404);
-    assert_eq!(server.post("/v2/document/0", json!({"document_key": "0"})).0, 404);
+    assert_eq!(
+        server
+            .post("/v2/document/0", json!({"document_key": "0"}))
+            .0,
+        404
+    );
     let (_, made) = upload(
         &server,
         "a.txt",
@@ -395,19 +523,41 @@ fn documents_are_translated_after_their_upload() {
     for (name, fields) in [
         ("a.exe", &langs[..]),
         ("a.txt", &[("target_lang", "XX")]),
-        ("a.txt", &[("source_lang", "DE"), ("target_lang", "EN"), ("output_format", "docx")]),
-        ("a.txt", &[("source_lang", "DE"), ("target_lang", "EN"), ("formality", "more")]),
+        (
+            "a.txt",
+            &[
+                ("source_lang", "DE"),
+                ("target_lang", "EN"),
+                ("output_format", "docx"),
+            ],
+        ),
+        (
+            "a.txt",
+            &[
+                ("source_lang", "DE"),
+                ("target_lang", "EN"),
+                ("formality", "more"),
+            ],
+        ),
         ("a.docx", &langs),
         ("a.txt", &[]),
     ] {
         let (status, answer) = upload(&server, name, b"x", fields);
-        assert_eq!((status, answer["message"].is_string()), (400, true), "{name} {answer}");
+        assert_eq!(
+            (status, answer["message"].is_string()),
+            (400, true),
+            "{name} {answer}"
+        );
     }
     let (status, _) = upload(
         &server,
         "a.txt",
         b"x",
-        &[("target_lang", "EN"), ("source_lang", "DE"), ("output_format", "TXT")],
+        &[
+            ("target_lang", "EN"),
+            ("source_lang", "DE"),
+            ("output_format", "TXT"),
+        ],
     );
     assert_eq!(status, 200);
 }
@@ -416,19 +566,33 @@ fn documents_are_translated_after_their_upload() {
 fn a_document_has_a_glossary() {
     let server = server();
     let id = make(&server, "\"Haus\",house", "csv").1["glossary_id"].clone();
-    let fields =
-        [("source_lang", "DE"), ("target_lang", "EN-GB"), ("glossary_ids", id.as_str().unwrap())];
+    let fields = [
+        ("source_lang", "DE"),
+        ("target_lang", "EN-GB"),
+        ("glossary_ids", id.as_str().unwrap()),
+    ];
     let (_, made) = upload(&server, "a.txt", b"Haus", &fields);
     assert_eq!(wait(&server, &made)["status"], "done");
-    let path = format!("/v2/document/{}/result", made["document_id"].as_str().unwrap());
-    assert_eq!(server.post(&path, json!({"document_key": made["document_key"]})).1, "HAUS [house]");
+    let path = format!(
+        "/v2/document/{}/result",
+        made["document_id"].as_str().unwrap()
+    );
+    assert_eq!(
+        server
+            .post(&path, json!({"document_key": made["document_key"]}))
+            .1,
+        "HAUS [house]"
+    );
 }
 
 /// Runs a script of Python with the address of a server where clients are installed:
 /// `BURNFORMER_CLIENT_PYTHON` is a Python that has them.
 fn python(script: &str, address: &str) {
     if let Some(python) = std::env::var_os("BURNFORMER_CLIENT_PYTHON") {
-        let status = Command::new(python).args(["-c", script, address]).status().unwrap();
+        let status = Command::new(python)
+            .args(["-c", script, address])
+            .status()
+            .unwrap();
         assert!(status.success());
     }
 }

@@ -9,7 +9,10 @@ use crate::common::{Running, Shouting};
 /// it.
 #[test]
 fn documents_that_unpack_to_more_than_there_is_room_for_are_refused() {
-    let engine = Shouting { delay: Duration::from_secs(3), ..Shouting::default() };
+    let engine = Shouting {
+        delay: Duration::from_secs(3),
+        ..Shouting::default()
+    };
     let server = Arc::new(Running::start(Arc::new(engine), |_| {}));
     let part = |name: &str, value: &str| {
         format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
@@ -22,7 +25,12 @@ fn documents_that_unpack_to_more_than_there_is_room_for_are_refused() {
     let head = head.concat();
     // 40 MB of spaces are in 40 kB.
     let file = include_bytes!("../fixtures/large.docx");
-    let body = [head.trim_end_matches("\r\n").as_bytes(), b"\r\n\r\n", file, b"\r\n--b--\r\n"];
+    let body = [
+        head.trim_end_matches("\r\n").as_bytes(),
+        b"\r\n\r\n",
+        file,
+        b"\r\n--b--\r\n",
+    ];
     let body = Arc::new(body.concat());
     let send = |_| {
         let (server, body) = (server.clone(), body.clone());
@@ -34,5 +42,8 @@ fn documents_that_unpack_to_more_than_there_is_room_for_are_refused() {
     let sent: Vec<_> = (0..6).map(send).collect();
     let statuses: Vec<u16> = sent.into_iter().map(|sent| sent.join().unwrap()).collect();
     let count = |status| statuses.iter().filter(|&&found| found == status).count();
-    assert!((1..=2).contains(&count(200)) && count(200) + count(503) == 6, "{statuses:?}");
+    assert!(
+        (1..=2).contains(&count(200)) && count(200) + count(503) == 6,
+        "{statuses:?}"
+    );
 }

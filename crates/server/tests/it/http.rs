@@ -10,8 +10,10 @@ use serde_json::json;
 #[test]
 fn libretranslates_requests_are_answered_as_it_does() {
     let server = server();
-    let (status, answer) =
-        server.post("/translate", json!({"q": "hallo", "source": "de", "target": "en"}));
+    let (status, answer) = server.post(
+        "/translate",
+        json!({"q": "hallo", "source": "de", "target": "en"}),
+    );
     assert_eq!((status, answer), (200, json!({"translatedText": "HALLO"})));
     let (status, answer) = server.post(
         "/translate",
@@ -23,7 +25,10 @@ fn libretranslates_requests_are_answered_as_it_does() {
     let form = "q=hallo+du&source=de&target=en&alternatives=2".as_bytes();
     let (status, answer) =
         server.send("/translate", "application/x-www-form-urlencoded", &[], form);
-    assert_eq!((status, &answer["translatedText"]), (200, &json!("HALLO DU")));
+    assert_eq!(
+        (status, &answer["translatedText"]),
+        (200, &json!("HALLO DU"))
+    );
     assert_eq!(answer["alternatives"], json!(["HALLO DU!", "HALLO DU!!"]));
 }
 
@@ -33,9 +38,14 @@ fn the_language_is_found_out_where_that_is_asked() {
     let text = "Der alte Mann wohnt am Meer und fischt jeden Tag.";
     let (_, answer) = server.post("/detect", json!({"q": text}));
     assert_eq!(answer[0]["language"], "de");
-    let (status, answer) =
-        server.post("/translate", json!({"q": text, "source": "auto", "target": "en"}));
-    assert_eq!((status, &answer["detectedLanguage"]["language"]), (200, &json!("de")));
+    let (status, answer) = server.post(
+        "/translate",
+        json!({"q": text, "source": "auto", "target": "en"}),
+    );
+    assert_eq!(
+        (status, &answer["detectedLanguage"]["language"]),
+        (200, &json!("de"))
+    );
     let (_, answer) = server.post("/v1/translate", json!({"texts": text, "target": "en"}));
     assert_eq!(answer["source"], "de");
     assert_eq!(answer["translations"], json!([text.to_uppercase()]));
@@ -93,19 +103,32 @@ fn the_attention_behind_a_translation_is_told_and_shown() {
         server.post("/v1/attention", body)
     };
     let (status, answer) = ask(None);
-    assert_eq!((status, &answer["target"]), (200, &json!("GR\u{dc}N <b>")), "{answer}");
+    assert_eq!(
+        (status, &answer["target"]),
+        (200, &json!("GR\u{dc}N <b>")),
+        "{answer}"
+    );
     assert_eq!(answer["alignment"], json!([[0, 0], [1, 1]]));
     let panel = &answer["panels"][1];
-    assert_eq!((&panel["kind"], &panel["keys"]), (&json!("cross"), &json!(["gr\u{fc}n", "<b>"])));
+    assert_eq!(
+        (&panel["kind"], &panel["keys"]),
+        (&json!("cross"), &json!(["gr\u{fc}n", "<b>"]))
+    );
     assert_eq!(panel["layers"], json!([[[[1.0, 0.0], [0.0, 1.0]]]]));
-    assert_eq!(ask(Some("green")).1["panels"][1]["layers"], json!([[[[1.0, 0.0]]]]));
+    assert_eq!(
+        ask(Some("green")).1["panels"][1]["layers"],
+        json!([[[[1.0, 0.0]]]])
+    );
     assert_eq!(ask(Some("")).1["target"], "GR\u{dc}N <b>");
     let form = "sentence=a+%3Cscript%3E&translation=b&source=de&target=en&api_key=";
     let kind = "application/x-www-form-urlencoded";
     let (status, page) = server.send("/attention", kind, &[], form.as_bytes());
     let page = page.as_str().expect("a page");
     assert_eq!(status, 200);
-    assert!(page.contains("Attention, de to en") && page.contains(r"a \u003cscript>"), "{page}");
+    assert!(
+        page.contains("Attention, de to en") && page.contains(r"a \u003cscript>"),
+        "{page}"
+    );
     for file in ["attention.css", "attention.js"] {
         assert!(page.contains(file), "{page}");
         assert_eq!(server.get(&format!("/{file}")).0, 200);
@@ -119,10 +142,16 @@ fn the_attention_behind_a_translation_is_told_and_shown() {
 fn attention_that_is_not_shown_costs_no_translation() {
     let engine = Arc::new(Shouting::default());
     let server = Running::start(engine.clone(), |_| {});
-    for (sentence, translation) in [("a ".repeat(300), None), ("a".into(), Some("b".repeat(500)))] {
+    for (sentence, translation) in [
+        ("a ".repeat(300), None),
+        ("a".into(), Some("b".repeat(500))),
+    ] {
         let body = json!({"sentence": sentence, "source": "de", "target": "en", "translation": translation});
         let (status, answer) = server.post("/v1/attention", body);
-        assert_eq!((status, &answer["error"]), (400, &json!("too long to be shown")));
+        assert_eq!(
+            (status, &answer["error"]),
+            (400, &json!("too long to be shown"))
+        );
     }
     assert_eq!(engine.sentences.load(Ordering::SeqCst), 0);
 }
@@ -140,7 +169,10 @@ fn glossaries_of_requests_go_before_that_of_the_server() {
         json!({"sentences": ["Haus und Hund", "Katze"], "source": "de", "target": "en", "glossary": terms}),
     );
     assert_eq!(status, 200, "{answer}");
-    assert_eq!(answer["sentences"][0][0]["text"], "HAUS UND HUND [mansion] [dog]");
+    assert_eq!(
+        answer["sentences"][0][0]["text"],
+        "HAUS UND HUND [mansion] [dog]"
+    );
     assert_eq!(answer["sentences"][1][0]["text"], "KATZE [cat]");
     let ask = |glossary: serde_json::Value| {
         let body = json!({"texts": "Haus", "source": "de", "target": "en", "glossary": glossary});
@@ -150,11 +182,15 @@ fn glossaries_of_requests_go_before_that_of_the_server() {
     assert_eq!(ask(terms), "HAUS [mansion]");
     assert_eq!(ask(json!(null)), "HAUS [house]");
     assert_eq!(ask(json!([["Haus", "home"]])), "HAUS [home]");
-    let (_, answer) =
-        server.post("/translate", json!({"q": "Hund\n\nnichts", "source": "de", "target": "en"}));
+    let (_, answer) = server.post(
+        "/translate",
+        json!({"q": "Hund\n\nnichts", "source": "de", "target": "en"}),
+    );
     assert_eq!(answer["translatedText"], "HUND [dog]\n\nNICHTS");
-    let (_, answer) =
-        server.post("/translate", json!({"q": "Hund", "source": "en", "target": "de"}));
+    let (_, answer) = server.post(
+        "/translate",
+        json!({"q": "Hund", "source": "en", "target": "de"}),
+    );
     assert_eq!(answer["translatedText"], "HUND", "of another pair");
 }
 
@@ -164,13 +200,21 @@ fn language_codes_are_understood_as_people_write_them() {
     for (source, target) in [("de-DE", "en_GB"), ("deu", "eng"), ("ger", "EN")] {
         let body = json!({"q": "hallo", "source": source, "target": target});
         let (status, answer) = server.post("/translate", body);
-        assert_eq!((status, &answer["translatedText"]), (200, &json!("HALLO")), "{answer}");
+        assert_eq!(
+            (status, &answer["translatedText"]),
+            (200, &json!("HALLO")),
+            "{answer}"
+        );
     }
-    let (_, answer) =
-        server.post("/v1/translate", json!({"texts": "a", "source": "deu", "target": "en"}));
+    let (_, answer) = server.post(
+        "/v1/translate",
+        json!({"texts": "a", "source": "deu", "target": "en"}),
+    );
     assert_eq!(answer["source"], "de");
-    let (_, answer) =
-        server.post("/translate", json!({"q": "a", "source": "deu", "target": "ger"}));
+    let (_, answer) = server.post(
+        "/translate",
+        json!({"q": "a", "source": "deu", "target": "ger"}),
+    );
     assert_eq!(answer["translatedText"], "a", "the same language");
 }
 
@@ -179,17 +223,31 @@ fn sentences_that_come_again_are_not_translated_again() {
     let engine = Arc::new(Shouting::default());
     let server = Running::start(engine.clone(), |_| {});
     for _ in 0..5 {
-        server.post("/translate", json!({"q": "noch einmal", "source": "de", "target": "en"}));
+        server.post(
+            "/translate",
+            json!({"q": "noch einmal", "source": "de", "target": "en"}),
+        );
     }
     assert_eq!(engine.sentences.load(Ordering::SeqCst), 1);
-    server.post("/translate", json!({"q": "noch einmal", "source": "en", "target": "de"}));
-    assert_eq!(engine.sentences.load(Ordering::SeqCst), 2, "of another model");
+    server.post(
+        "/translate",
+        json!({"q": "noch einmal", "source": "en", "target": "de"}),
+    );
+    assert_eq!(
+        engine.sentences.load(Ordering::SeqCst),
+        2,
+        "of another model"
+    );
     for format in ["text", "html"] {
         let q = ["Hin. Her. Hin. Hin.", "Her.", "Weg."];
         let asked = json!({"q": q, "source": "de", "target": "en", "format": format});
         let texts = json!(["HIN. HER. HIN. HIN.", "HER.", "WEG."]);
         assert_eq!(server.post("/translate", asked).1["translatedText"], texts);
-        assert_eq!(engine.sentences.load(Ordering::SeqCst), 5, "in one request, too");
+        assert_eq!(
+            engine.sentences.load(Ordering::SeqCst),
+            5,
+            "in one request, too"
+        );
     }
 }
 
@@ -210,8 +268,17 @@ fn files_are_translated_and_fetched() {
     let (status, answer) = server.send("/translate_file", kind, &[], form("a.txt").as_bytes());
     assert_eq!(status, 200, "{answer}");
     let url = answer["translatedFileUrl"].as_str().unwrap();
-    assert!(url.starts_with(&server.address) && url.ends_with(".a.txt"), "{url}");
-    let body = agent().get(url).call().unwrap().body_mut().read_to_string().unwrap();
+    assert!(
+        url.starts_with(&server.address) && url.ends_with(".a.txt"),
+        "{url}"
+    );
+    let body = agent()
+        .get(url)
+        .call()
+        .unwrap()
+        .body_mut()
+        .read_to_string()
+        .unwrap();
     assert_eq!(body.trim_end(), "EINS\nZWEI");
     let office = include_bytes!("../fixtures/letter.docx");
     let sent = |bytes: &[u8]| {
@@ -221,18 +288,39 @@ fn files_are_translated_and_fetched() {
     let (status, answer) = server.send("/translate_file", kind, &[], &sent(office));
     assert_eq!(status, 200, "{answer}");
     let url = answer["translatedFileUrl"].as_str().unwrap();
-    let body = agent().get(url).call().unwrap().body_mut().read_to_vec().unwrap();
+    let body = agent()
+        .get(url)
+        .call()
+        .unwrap()
+        .body_mut()
+        .read_to_vec()
+        .unwrap();
     let text = String::from_utf8_lossy(&body).into_owned();
-    assert!(url.ends_with(".letter.docx") && text.starts_with("PK"), "{text}");
     assert!(
-        burnformer_documents::Office::read(body, OfficeKind::Docx).unwrap().html().contains("EINS")
+        url.ends_with(".letter.docx") && text.starts_with("PK"),
+        "{text}"
+    );
+    assert!(
+        burnformer_documents::Office::read(body, OfficeKind::Docx)
+            .unwrap()
+            .html()
+            .contains("EINS")
     );
     let (status, answer) = server.send("/translate_file", kind, &[], &sent(&office[..99]));
     assert_eq!((status, &answer["field"]), (400, &json!("file")));
-    assert!(answer["error"].as_str().unwrap().contains("no whole archive"), "{answer}");
+    assert!(
+        answer["error"]
+            .as_str()
+            .unwrap()
+            .contains("no whole archive"),
+        "{answer}"
+    );
     let (status, answer) = server.send("/translate_file", kind, &[], form("a.exe").as_bytes());
     assert_eq!((status, &answer["field"]), (400, &json!("file")));
-    assert_eq!(server.send("/translate_file", kind, &[], b"--b--\r\n").0, 400);
+    assert_eq!(
+        server.send("/translate_file", kind, &[], b"--b--\r\n").0,
+        400
+    );
     assert_eq!(server.get("/download_file/unknown").0, 404);
 }
 
@@ -240,8 +328,15 @@ fn files_are_translated_and_fetched() {
 fn answers_carry_headers_that_keep_browsers_safe() {
     let server = server();
     for path in ["/", "/languages", "/nothing"] {
-        let response = agent().get(format!("{}{path}", server.address)).call().unwrap();
-        for header in ["x-content-type-options", "content-security-policy", "referrer-policy"] {
+        let response = agent()
+            .get(format!("{}{path}", server.address))
+            .call()
+            .unwrap();
+        for header in [
+            "x-content-type-options",
+            "content-security-policy",
+            "referrer-policy",
+        ] {
             assert!(response.headers().contains_key(header), "{path} {header}");
         }
     }
@@ -251,9 +346,14 @@ fn answers_carry_headers_that_keep_browsers_safe() {
 fn the_description_names_every_path_and_its_answers() {
     let (_, body) = server().get("/openapi.json");
     let document: serde_json::Value = serde_json::from_str(&body).unwrap();
-    for path in
-        ["/translate", "/detect", "/languages", "/v1/translate", "/v1/sentences", "/translate_file"]
-    {
+    for path in [
+        "/translate",
+        "/detect",
+        "/languages",
+        "/v1/translate",
+        "/v1/sentences",
+        "/translate_file",
+    ] {
         assert!(document["paths"][path].is_object(), "{path}");
     }
     let answers = &document["paths"]["/translate"]["post"]["responses"];
@@ -268,5 +368,9 @@ fn the_description_names_every_path_and_its_answers() {
     let count = names.len();
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), count, "each operation has a name of its own: {names:?}");
+    assert_eq!(
+        names.len(),
+        count,
+        "each operation has a name of its own: {names:?}"
+    );
 }

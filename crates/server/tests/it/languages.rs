@@ -31,7 +31,11 @@ impl Engine for Knowing {
             let side = usize::from(!work.prefix.is_empty());
             let known = self.words[side].iter().any(|word| work.text.contains(word));
             let text = format!("{} {}", work.text, self.pair);
-            vec![Candidate { text, score: if known { -1.0 } else { -5.0 }, ..Candidate::default() }]
+            vec![Candidate {
+                text,
+                score: if known { -1.0 } else { -5.0 },
+                ..Candidate::default()
+            }]
         };
         Ok(jobs.iter().map(candidate).collect())
     }
@@ -52,7 +56,10 @@ fn serving(pairs: &[&'static str], memory: u64) -> Running {
     };
     let engine = |pair: &'static str| {
         let (from, into) = pair.split_once('-').unwrap();
-        Arc::new(Knowing { pair, words: [words(from), words(into)] })
+        Arc::new(Knowing {
+            pair,
+            words: [words(from), words(into)],
+        })
     };
     Running::start(engine(pairs[0]), |settings| {
         let first = settings.models[0].clone();
@@ -76,7 +83,10 @@ fn taken(server: &Running, text: &str, target: &str) -> (String, String) {
     let (status, answer) = server.post("/translate", body);
     assert_eq!(status, 200, "{text}: {answer}");
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    (text(&answer["detectedLanguage"]["language"]), text(&answer["translatedText"]))
+    (
+        text(&answer["detectedLanguage"]["language"]),
+        text(&answer["translatedText"]),
+    )
 }
 
 #[test]
@@ -97,10 +107,18 @@ fn models_tell_the_language_where_the_detector_is_not_sure() {
         (&into_english, "hlið", "en", "is"),
     ] {
         let (found, translation) = taken(server, text, target);
-        assert_eq!((&*found, translation), (code, format!("{text} {code}-{target}")));
+        assert_eq!(
+            (&*found, translation),
+            (code, format!("{text} {code}-{target}"))
+        );
     }
     // A text of the target language stays unchanged.
-    for (text, target) in [("Haus", "de"), ("house", "en"), (GERMAN, "de"), (ENGLISH, "en")] {
+    for (text, target) in [
+        ("Haus", "de"),
+        ("house", "en"),
+        (GERMAN, "de"),
+        (ENGLISH, "en"),
+    ] {
         assert_eq!(taken(&both, text, target), (target.into(), text.into()));
     }
 }
@@ -110,7 +128,14 @@ fn a_text_that_nobody_knows_is_taken_for_one_that_can_be_translated() {
     let both = serving(&["de-en", "en-de"], u64::MAX);
     let tight = serving(&["de-en", "en-de"], 1);
     for server in [&both, &tight] {
-        for text in ["12345", "😀", "https://example.org/house", "Xy", "{name}", "Tom"] {
+        for text in [
+            "12345",
+            "😀",
+            "https://example.org/house",
+            "Xy",
+            "{name}",
+            "Tom",
+        ] {
             for (target, code) in [("en", "de"), ("de", "en")] {
                 assert_eq!(taken(server, text, target).0, code, "{text} into {target}");
             }
@@ -128,20 +153,38 @@ fn each_text_of_a_list_has_its_own_language() {
     assert_eq!(status, 200, "{answer}");
     let codes = |found: &Value| -> Vec<String> {
         let found = found.as_array().unwrap().iter();
-        found.map(|one| one["language"].as_str().unwrap().to_owned()).collect()
+        found
+            .map(|one| one["language"].as_str().unwrap().to_owned())
+            .collect()
     };
     assert_eq!(codes(&answer["detectedLanguage"]), languages);
-    let expected = [&GERMAN.to_uppercase(), ENGLISH, "12345", "", &GERMAN.to_uppercase()];
-    assert_eq!(answer["translatedText"], json!(expected), "in order, English as it is");
+    let expected = [
+        &GERMAN.to_uppercase(),
+        ENGLISH,
+        "12345",
+        "",
+        &GERMAN.to_uppercase(),
+    ];
+    assert_eq!(
+        answer["translatedText"],
+        json!(expected),
+        "in order, English as it is"
+    );
     assert_eq!(answer["alternatives"].as_array().unwrap().len(), 5);
     let (_, answer) = server.post("/v1/translate", json!({"texts": texts, "target": "en"}));
     assert_eq!(codes(&answer["detected"]), languages);
-    assert_eq!((&answer["translations"], &answer["source"]), (&json!(expected), &json!("de")));
+    assert_eq!(
+        (&answer["translations"], &answer["source"]),
+        (&json!(expected), &json!("de"))
+    );
     let texts = [GERMAN, FRENCH];
     let body = json!({"q": texts, "source": "auto", "target": "en"});
     let (status, answer) = server.post("/translate", body);
     let error = answer["error"].as_str().unwrap();
-    assert!(status == 400 && error.contains("text 2 seems to be French (fr)"), "{answer}");
+    assert!(
+        status == 400 && error.contains("text 2 seems to be French (fr)"),
+        "{answer}"
+    );
 }
 
 #[test]
@@ -154,7 +197,10 @@ fn markup_does_not_tell_the_language_of_a_page() {
     for format in ["html", "text"] {
         let body = json!({"q": page, "source": "auto", "target": "en", "format": format});
         let (status, answer) = server.post("/translate", body);
-        assert_eq!((status, &answer["detectedLanguage"]["language"]), (200, &json!("de")));
+        assert_eq!(
+            (status, &answer["detectedLanguage"]["language"]),
+            (200, &json!("de"))
+        );
     }
     let (_, answer) = server.post("/detect", json!({"q": page}));
     assert_eq!(answer[0]["language"], "de");

@@ -18,7 +18,10 @@ fn multipart(boundary: &str, headers: &str, fields: &[(&str, &str)]) -> (String,
         )
     };
     let body = fields.iter().map(part).collect::<String>() + &format!("--{boundary}--\r\n");
-    (format!("multipart/form-data; boundary={boundary}"), body.into_bytes())
+    (
+        format!("multipart/form-data; boundary={boundary}"),
+        body.into_bytes(),
+    )
 }
 
 #[test]
@@ -27,18 +30,32 @@ fn requests_as_real_clients_send_them_are_answered() {
     let one = json!({"translatedText": "GUTEN MORGEN! GRÖSSE & 100%"});
     let query = "q=Guten+Morgen%21+Gr%C3%B6%C3%9Fe+%26+100%25&source=de&target=en";
     let text = "Guten Morgen! Größe & 100%";
-    let fields = [("q", text), ("source", "de"), ("target", "en"), ("format", "")];
+    let fields = [
+        ("q", text),
+        ("source", "de"),
+        ("target", "en"),
+        ("format", ""),
+    ];
     // libretranslatepy 2.1.4: a form of Python's urllib.
-    assert_eq!(server.send("/translate", FORM, &[], query.as_bytes()), (200, one.clone()));
+    assert_eq!(
+        server.send("/translate", FORM, &[], query.as_bytes()),
+        (200, one.clone())
+    );
     // deep-translator 1.11.4: a query, and neither a body nor its type.
     let path = format!("/translate?{query}&format=text&api_key=secret");
     assert_eq!(raw(&server, &path, "", b""), (200, one.clone()));
     // axios with `params` and an empty body of JSON.
-    assert_eq!(server.send(&path, "application/json", &[], b""), (200, one.clone()));
+    assert_eq!(
+        server.send(&path, "application/json", &[], b""),
+        (200, one.clone())
+    );
     // translate 3.1.0 from npm.
     let body = json!({"q": text, "source": "de", "target": "en"}).to_string();
     let json = "application/json; charset=utf-8";
-    assert_eq!(server.send("/translate", json, &[], body.as_bytes()), (200, one.clone()));
+    assert_eq!(
+        server.send("/translate", json, &[], body.as_bytes()),
+        (200, one.clone())
+    );
     // FormData of browsers and of Node.js, curl -F, PHP's curl with an array, requests with
     // `files`.
     for (boundary, headers) in [
@@ -46,10 +63,17 @@ fn requests_as_real_clients_send_them_are_answered() {
         ("----formdata-undici-018171940373", ""),
         ("------------------------9f3cbc3082ab9ecd", ""),
         ("e68638350126ecb711b955a39662ec46", ""),
-        ("a", "Content-Type: text/plain; charset=UTF-8\r\nContent-Transfer-Encoding: 8bit\r\n"),
+        (
+            "a",
+            "Content-Type: text/plain; charset=UTF-8\r\nContent-Transfer-Encoding: 8bit\r\n",
+        ),
     ] {
         let (kind, body) = multipart(boundary, headers, &fields);
-        assert_eq!(server.send("/translate", &kind, &[], &body), (200, one.clone()), "{kind}");
+        assert_eq!(
+            server.send("/translate", &kind, &[], &body),
+            (200, one.clone()),
+            "{kind}"
+        );
     }
     // libretranslatepy asks for the languages by GET with the type of a form.
     assert_eq!(server.get("/languages?api_key=secret").0, 200);
@@ -80,17 +104,30 @@ fn lists_and_alternatives_come_in_every_form() {
         json!({"translatedText": ["EINS", "ZWEI"], "alternatives": [["EINS!"], ["ZWEI!"]]});
     assert_eq!(server.post("/translate", json), (200, answer.clone()));
     let rest = "source=de&target=en&alternatives=1";
-    for list in ["q=eins&q=zwei", "q[]=eins&q[]=zwei", "q%5B0%5D=eins&q%5B1%5D=zwei"] {
+    for list in [
+        "q=eins&q=zwei",
+        "q[]=eins&q[]=zwei",
+        "q%5B0%5D=eins&q%5B1%5D=zwei",
+    ] {
         let form = format!("{list}&{rest}");
-        assert_eq!(server.send("/translate", FORM, &[], form.as_bytes()), (200, answer.clone()));
+        assert_eq!(
+            server.send("/translate", FORM, &[], form.as_bytes()),
+            (200, answer.clone())
+        );
         let path = format!("/translate?{list}");
-        assert_eq!(server.send(&path, FORM, &[], rest.as_bytes()), (200, answer.clone()));
+        assert_eq!(
+            server.send(&path, FORM, &[], rest.as_bytes()),
+            (200, answer.clone())
+        );
     }
     for name in ["q", "q[]"] {
         let rest = [("source", "de"), ("target", "en"), ("alternatives", "1")];
         let fields = [&[(name, "eins"), (name, "zwei")][..], &rest].concat();
         let (kind, body) = multipart("b", "", &fields);
-        assert_eq!(server.send("/translate", &kind, &[], &body), (200, answer.clone()));
+        assert_eq!(
+            server.send("/translate", &kind, &[], &body),
+            (200, answer.clone())
+        );
     }
     let (kind, body) = multipart("b", "", &[("q", "Der alte Mann wohnt am Meer und fischt.")]);
     let (status, answer) = server.send("/detect", &kind, &[], &body);
@@ -125,13 +162,19 @@ fn errors_are_libretranslates() {
     }
     let ask = |fields: &str| {
         let (status, answer) = server.send("/translate", FORM, &[], fields.as_bytes());
-        (status, answer["error"].as_str().unwrap_or_default().to_owned())
+        (
+            status,
+            answer["error"].as_str().unwrap_or_default().to_owned(),
+        )
     };
     for source in ["de", "auto"] {
         let asked = ask(&format!("q=a&source={source}&target=zz"));
         assert_eq!(asked, (400, "zz is not supported".into()), "{source}");
     }
-    assert_eq!(ask("q=a&source=zz&target=en"), (400, "zz is not supported".into()));
+    assert_eq!(
+        ask("q=a&source=zz&target=en"),
+        (400, "zz is not supported".into())
+    );
     let pdf = ask("q=a&source=de&target=en&format=pdf");
     assert_eq!(pdf, (400, "pdf format is not supported".into()));
     assert_eq!(server.get("/spec").0, 200);
@@ -150,11 +193,21 @@ fn a_key_is_taken_wherever_libretranslate_takes_it() {
     });
     let (fields, key) = ("q=a&source=de&target=en", "api_key=secret");
     let form = format!("{fields}&{key}");
-    let parts = [("q", "a"), ("source", "de"), ("target", "en"), ("api_key", "secret")];
+    let parts = [
+        ("q", "a"),
+        ("source", "de"),
+        ("target", "en"),
+        ("api_key", "secret"),
+    ];
     let (kind, body) = multipart("b", "", &parts);
     assert_eq!(server.send("/translate", FORM, &[], form.as_bytes()).0, 200);
     assert_eq!(server.send("/translate", &kind, &[], &body).0, 200);
-    assert_eq!(server.send(&format!("/translate?{key}"), FORM, &[], fields.as_bytes()).0, 200);
+    assert_eq!(
+        server
+            .send(&format!("/translate?{key}"), FORM, &[], fields.as_bytes())
+            .0,
+        200
+    );
     assert_eq!(raw(&server, &format!("/translate?{form}"), "", b"").0, 200);
     let file = "--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nhallo\r\n\
         --b\r\ncontent-disposition: form-data; name=\"source\"\r\n\r\nde\r\n\
@@ -162,7 +215,10 @@ fn a_key_is_taken_wherever_libretranslate_takes_it() {
     let kind = "multipart/form-data; boundary=b";
     let path = format!("/translate_file?{key}");
     assert_eq!(server.send(&path, kind, &[], file.as_bytes()).0, 200);
-    assert_eq!(server.send("/translate", FORM, &[], fields.as_bytes()).0, 403);
+    assert_eq!(
+        server.send("/translate", FORM, &[], fields.as_bytes()).0,
+        403
+    );
 }
 
 /// Runs `libretranslatepy`, `deep-translator` and npm's `translate` where they are installed:
@@ -183,7 +239,10 @@ fn installed_clients_work_unchanged() {
             assert deep.translate('Größe & 100%') == 'GRÖSSE & 100%'\n\
             assert deep.translate_batch(['eins', 'zwei']) == ['EINS', 'ZWEI']\n";
         let mut command = Command::new(python);
-        let status = command.args(["-c", script, &server.address]).status().unwrap();
+        let status = command
+            .args(["-c", script, &server.address])
+            .status()
+            .unwrap();
         assert!(status.success());
     }
     if let Some(package) = std::env::var_os("BURNFORMER_CLIENT_NODE") {
@@ -197,7 +256,10 @@ fn installed_clients_work_unchanged() {
             const answer = await fetch(`${address}/translate`, { method: 'POST', body });\n\
             if ((await answer.json()).translatedText !== 'EINS') throw new Error('FormData');\n";
         let mut command = Command::new("node");
-        command.args(["--input-type=module", "-e", script]).arg(package).arg(&server.address);
+        command
+            .args(["--input-type=module", "-e", script])
+            .arg(package)
+            .arg(&server.address);
         assert!(command.status().unwrap().success());
     }
 }

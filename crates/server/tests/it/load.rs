@@ -10,14 +10,20 @@ use serde_json::{Value, json};
 
 /// Translates by capital letters, a batch in this time.
 pub fn slow(milliseconds: u64) -> Shouting {
-    Shouting { delay: Duration::from_millis(milliseconds), ..Shouting::default() }
+    Shouting {
+        delay: Duration::from_millis(milliseconds),
+        ..Shouting::default()
+    }
 }
 
 /// Asks for a text on a thread.
 pub fn ask(server: &Arc<Running>, q: Value) -> std::thread::JoinHandle<(u16, Value)> {
     let server = server.clone();
     std::thread::spawn(move || {
-        server.post("/translate", json!({"q": q, "source": "de", "target": "en"}))
+        server.post(
+            "/translate",
+            json!({"q": q, "source": "de", "target": "en"}),
+        )
     })
 }
 
@@ -25,8 +31,9 @@ pub fn ask(server: &Arc<Running>, q: Value) -> std::thread::JoinHandle<(u16, Val
 fn requests_that_come_together_share_batches() {
     let engine = Arc::new(slow(50));
     let server = Arc::new(Running::start(engine.clone(), |_| {}));
-    let asked: Vec<_> =
-        (0..32).map(|number| ask(&server, json!(format!("text {number}")))).collect();
+    let asked: Vec<_> = (0..32)
+        .map(|number| ask(&server, json!(format!("text {number}"))))
+        .collect();
     for (number, answer) in asked.into_iter().enumerate() {
         let (status, answer) = answer.join().unwrap();
         assert_eq!(
@@ -34,8 +41,16 @@ fn requests_that_come_together_share_batches() {
             (200, Some(&*format!("TEXT {number}")))
         );
     }
-    assert!(engine.batches.load(Ordering::SeqCst) < 32, "{:?}", engine.batches);
-    assert!(engine.largest.load(Ordering::SeqCst) > 1, "{:?}", engine.largest);
+    assert!(
+        engine.batches.load(Ordering::SeqCst) < 32,
+        "{:?}",
+        engine.batches
+    );
+    assert!(
+        engine.largest.load(Ordering::SeqCst) > 1,
+        "{:?}",
+        engine.largest
+    );
 }
 
 #[test]
@@ -43,16 +58,25 @@ fn the_state_is_told_while_all_threads_of_the_runtime_are_busy() {
     let server = crate::common::server();
     assert_eq!(server.get("/languages").0, 200);
     for _ in 0..2 {
-        server.runtime.spawn(async { std::thread::sleep(Duration::from_secs(3)) });
+        server
+            .runtime
+            .spawn(async { std::thread::sleep(Duration::from_secs(3)) });
     }
     std::thread::sleep(Duration::from_millis(200));
     let begun = Instant::now();
     for path in ["/health", "/ready"] {
         assert_eq!(server.get(path).0, 200);
     }
-    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        begun.elapsed()
+    );
     assert_eq!(server.get("/languages").0, 200);
-    assert!(begun.elapsed() > Duration::from_secs(2), "the threads were not busy");
+    assert!(
+        begun.elapsed() > Duration::from_secs(2),
+        "the threads were not busy"
+    );
 }
 
 #[test]
@@ -80,14 +104,19 @@ fn beyond_its_bound_the_queue_answers_503_and_when_to_try_again_and_loses_nobody
         settings.queue.batch = 2;
         settings.queue.waiting = 8;
     }));
-    let asked: Vec<_> =
-        (0..60).map(|number| ask(&server, json!(format!("text {number}")))).collect();
-    let statuses: Vec<u16> = asked.into_iter().map(|answer| answer.join().unwrap().0).collect();
+    let asked: Vec<_> = (0..60)
+        .map(|number| ask(&server, json!(format!("text {number}"))))
+        .collect();
+    let statuses: Vec<u16> = asked
+        .into_iter()
+        .map(|answer| answer.join().unwrap().0)
+        .collect();
     let count = |status| statuses.iter().filter(|&&found| found == status).count();
     assert_eq!(count(200) + count(503), 60, "{statuses:?}");
     assert!(count(200) >= 4 && count(503) > 0, "{statuses:?}");
-    let waiting: Vec<_> =
-        (0..8).map(|number| ask(&server, json!(format!("more {number}")))).collect();
+    let waiting: Vec<_> = (0..8)
+        .map(|number| ask(&server, json!(format!("more {number}"))))
+        .collect();
     let mut retry = None;
     for _ in 0..50 {
         let request = agent().post(format!("{}/translate", server.address));
@@ -107,7 +136,9 @@ fn beyond_its_bound_the_queue_answers_503_and_when_to_try_again_and_loses_nobody
 #[test]
 fn sentences_of_a_client_that_has_gone_are_left_out() {
     let engine = Arc::new(slow(100));
-    let server = Arc::new(Running::start(engine.clone(), |settings| settings.queue.batch = 1));
+    let server = Arc::new(Running::start(engine.clone(), |settings| {
+        settings.queue.batch = 1
+    }));
     let lines: Vec<String> = (0..100).map(|number| format!("weg {number}")).collect();
     let body = json!({"q": lines, "source": "de", "target": "en"}).to_string();
     let address = server.address.trim_start_matches("http://").to_owned();
@@ -117,9 +148,16 @@ fn sentences_of_a_client_that_has_gone_are_left_out() {
     std::thread::sleep(Duration::from_millis(250));
     drop(stream);
     std::thread::sleep(Duration::from_millis(250));
-    let (status, _) = server.post("/translate", json!({"q": "da", "source": "de", "target": "en"}));
+    let (status, _) = server.post(
+        "/translate",
+        json!({"q": "da", "source": "de", "target": "en"}),
+    );
     assert_eq!(status, 200);
-    assert!(engine.sentences.load(Ordering::SeqCst) < 80, "{:?}", engine.sentences);
+    assert!(
+        engine.sentences.load(Ordering::SeqCst) < 80,
+        "{:?}",
+        engine.sentences
+    );
 }
 
 #[test]
@@ -149,8 +187,14 @@ fn a_server_that_is_stopped_answers_what_it_accepted() {
         .collect();
     std::thread::sleep(Duration::from_millis(120));
     server.join();
-    let statuses: Vec<_> = asked.into_iter().map(|answer| answer.join().unwrap()).collect();
-    assert!(statuses.iter().all(|status| matches!(status, Ok(200))), "{statuses:?}");
+    let statuses: Vec<_> = asked
+        .into_iter()
+        .map(|answer| answer.join().unwrap())
+        .collect();
+    assert!(
+        statuses.iter().all(|status| matches!(status, Ok(200))),
+        "{statuses:?}"
+    );
 }
 
 #[test]
@@ -163,20 +207,31 @@ fn slow_clients_are_closed_and_do_not_hold_up_the_end() {
     });
     let address = server.address.trim_start_matches("http://").to_owned();
     let body = "POST /translate HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{";
-    for (half, answer) in
-        [("", ""), ("GET /hea", ""), ("GET / HTTP/1.1\r\nhost", ""), (body, " 408 ")]
-    {
+    for (half, answer) in [
+        ("", ""),
+        ("GET /hea", ""),
+        ("GET / HTTP/1.1\r\nhost", ""),
+        (body, " 408 "),
+    ] {
         let mut stream = std::net::TcpStream::connect(&address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(5)))
+            .unwrap();
         stream.write_all(half.as_bytes()).unwrap();
         let mut text = String::new();
-        stream.read_to_string(&mut text).expect("the connection is closed");
+        stream
+            .read_to_string(&mut text)
+            .expect("the connection is closed");
         assert!(text.contains(answer), "{half:?}: {text}");
     }
     let waiting = std::net::TcpStream::connect(&address).unwrap();
     let begun = std::time::Instant::now();
     server.join();
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begun.elapsed()
+    );
     drop(waiting);
 }
 
@@ -188,19 +243,28 @@ fn a_stopped_server_cuts_off_what_takes_too_long() {
     let address = server.address.clone();
     let asked = std::thread::spawn(move || {
         let body = json!({"q": "langsam", "source": "de", "target": "en"});
-        agent().post(format!("{address}/translate")).send_json(body).is_err()
+        agent()
+            .post(format!("{address}/translate"))
+            .send_json(body)
+            .is_err()
     });
     std::thread::sleep(Duration::from_millis(200));
     let begun = std::time::Instant::now();
     server.join();
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begun.elapsed()
+    );
     assert!(asked.join().unwrap(), "it was not answered");
 }
 
 #[test]
 fn a_list_of_texts_has_one_turn() {
     let engine = Arc::new(slow(20));
-    let server = Arc::new(Running::start(engine.clone(), |settings| settings.queue.batch = 1));
+    let server = Arc::new(Running::start(engine.clone(), |settings| {
+        settings.queue.batch = 1
+    }));
     let lines: Vec<String> = (0..100).map(|line| format!("line {line}")).collect();
     let list = ask(&server, json!(lines));
     std::thread::sleep(Duration::from_millis(100));
@@ -218,13 +282,24 @@ fn large_requests_do_not_shut_out_small_ones() {
         settings.queue.batch = 4;
         settings.queue.waiting = 400;
     }));
-    let lines =
-        |number: usize| (0..90).map(|line| format!("line {number} {line}")).collect::<Vec<_>>();
-    let lists: Vec<_> = (0..8).map(|number| ask(&server, json!(lines(number)))).collect();
+    let lines = |number: usize| {
+        (0..90)
+            .map(|line| format!("line {number} {line}"))
+            .collect::<Vec<_>>()
+    };
+    let lists: Vec<_> = (0..8)
+        .map(|number| ask(&server, json!(lines(number))))
+        .collect();
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!(ask(&server, json!("short")).join().unwrap().0, 200);
-    let statuses: Vec<u16> = lists.into_iter().map(|list| list.join().unwrap().0).collect();
-    assert!(statuses.contains(&503) && statuses.contains(&200), "{statuses:?}");
+    let statuses: Vec<u16> = lists
+        .into_iter()
+        .map(|list| list.join().unwrap().0)
+        .collect();
+    assert!(
+        statuses.contains(&503) && statuses.contains(&200),
+        "{statuses:?}"
+    );
 }
 
 #[test]
@@ -238,7 +313,13 @@ fn a_request_larger_than_the_queue_leaves_room_to_others() {
     for number in 0..10 {
         std::thread::sleep(Duration::from_millis(100));
         assert_eq!(server.get("/ready").0, 200);
-        assert_eq!(ask(&server, json!(format!("short {number}"))).join().unwrap().0, 200);
+        assert_eq!(
+            ask(&server, json!(format!("short {number}")))
+                .join()
+                .unwrap()
+                .0,
+            200
+        );
     }
     assert!(!long.is_finished());
     let expected: Vec<String> = lines.iter().map(|line| line.to_uppercase()).collect();
@@ -251,21 +332,32 @@ fn ask_from(address: &str, server: &Arc<Running>, q: Value) -> std::thread::Join
     std::thread::spawn(move || {
         let body = json!({"q": q, "source": "de", "target": "en"}).to_string();
         let headers = [("x-forwarded-for", &*address)];
-        server.send("/translate", "application/json", &headers, body.as_bytes()).0
+        server
+            .send("/translate", "application/json", &headers, body.as_bytes())
+            .0
     })
 }
 
 #[test]
 fn a_client_of_many_requests_keeps_no_other_client_waiting() {
     let engine = Arc::new(slow(20));
-    let server = Arc::new(Running::start(engine.clone(), |settings| settings.queue.batch = 1));
-    let many: Vec<_> =
-        (0..100).map(|n| ask_from("10.0.0.1", &server, json!(format!("many {n}")))).collect();
+    let server = Arc::new(Running::start(engine.clone(), |settings| {
+        settings.queue.batch = 1
+    }));
+    let many: Vec<_> = (0..100)
+        .map(|n| ask_from("10.0.0.1", &server, json!(format!("many {n}"))))
+        .collect();
     std::thread::sleep(Duration::from_millis(300));
     let before = engine.sentences.load(Ordering::SeqCst);
-    assert_eq!(ask_from("10.0.0.2", &server, json!("few")).join().unwrap(), 200);
+    assert_eq!(
+        ask_from("10.0.0.2", &server, json!("few")).join().unwrap(),
+        200
+    );
     let waited = engine.sentences.load(Ordering::SeqCst) - before;
-    assert!(before < 60 && waited < 8, "{waited} of the others' went first, after {before}");
+    assert!(
+        before < 60 && waited < 8,
+        "{waited} of the others' went first, after {before}"
+    );
     assert!(many.into_iter().all(|one| one.join().unwrap() == 200));
 }
 
@@ -274,19 +366,28 @@ fn a_client_that_fills_its_room_leaves_room_to_others() {
     let server = Arc::new(Running::start(Arc::new(slow(100)), |settings| {
         (settings.queue.batch, settings.queue.waiting) = (1, 16);
     }));
-    let many: Vec<_> =
-        (0..40).map(|n| ask_from("10.0.0.1", &server, json!(format!("many {n}")))).collect();
+    let many: Vec<_> = (0..40)
+        .map(|n| ask_from("10.0.0.1", &server, json!(format!("many {n}"))))
+        .collect();
     std::thread::sleep(Duration::from_millis(300));
-    let others: Vec<_> =
-        (2..5).map(|n| ask_from(&format!("10.0.0.{n}"), &server, json!("few"))).collect();
+    let others: Vec<_> = (2..5)
+        .map(|n| ask_from(&format!("10.0.0.{n}"), &server, json!("few")))
+        .collect();
     assert!(others.into_iter().all(|one| one.join().unwrap() == 200));
-    assert!(many.into_iter().map(|one| one.join().unwrap()).any(|status| status == 503));
+    assert!(
+        many.into_iter()
+            .map(|one| one.join().unwrap())
+            .any(|status| status == 503)
+    );
 }
 
 #[test]
 fn the_parsing_of_a_client_that_has_gone_ends() {
     let fits_delay = Duration::from_millis(2);
-    let engine = Arc::new(Shouting { fits_delay, ..Shouting::default() });
+    let engine = Arc::new(Shouting {
+        fits_delay,
+        ..Shouting::default()
+    });
     let server = Running::start(engine.clone(), |_| {});
     let text = "Das Haus. ".repeat(4_000);
     let body = json!({"q": text, "source": "de", "target": "en"}).to_string();
@@ -296,7 +397,11 @@ fn the_parsing_of_a_client_that_has_gone_ends() {
     std::thread::sleep(Duration::from_millis(300));
     let before = asked();
     std::thread::sleep(Duration::from_millis(300));
-    assert!(before < 4_000 && asked() == before, "{before} and then {}", asked());
+    assert!(
+        before < 4_000 && asked() == before,
+        "{before} and then {}",
+        asked()
+    );
 }
 
 /// A form of either kind with these fields: its type and its body.
@@ -316,7 +421,9 @@ fn form(multipart: bool, fields: &[(&str, &str)]) -> (&'static str, String) {
 
 #[test]
 fn forms_are_read_after_their_key_wherever_it_is() {
-    let server = Running::start(Arc::new(slow(0)), |settings| settings.keys = vec!["one".into()]);
+    let server = Running::start(Arc::new(slow(0)), |settings| {
+        settings.keys = vec!["one".into()]
+    });
     let asked = [("q", "a"), ("source", "de"), ("target", "en")];
     let with = |key, at: usize| {
         let mut fields = asked.to_vec();
@@ -330,24 +437,52 @@ fn forms_are_read_after_their_key_wherever_it_is() {
             server.send(path, kind, &[], body.as_bytes()).0
         };
         for at in 0..=3 {
-            assert_eq!(send("/translate", &with("one", at)), 200, "{multipart} {at}");
-            assert_eq!(send("/translate", &with("two", at)), 403, "{multipart} {at}");
+            assert_eq!(
+                send("/translate", &with("one", at)),
+                200,
+                "{multipart} {at}"
+            );
+            assert_eq!(
+                send("/translate", &with("two", at)),
+                403,
+                "{multipart} {at}"
+            );
         }
         assert_eq!(send("/translate?api_key=one", &asked), 200);
-        assert_eq!(send("/translate?api_key=one", &with("two", 0)), 200, "the head goes first");
+        assert_eq!(
+            send("/translate?api_key=one", &with("two", 0)),
+            200,
+            "the head goes first"
+        );
         assert_eq!(send("/translate?api_key=two", &with("one", 0)), 403);
         assert_eq!(send("/translate", &asked), 403);
-        assert_eq!(send("/translate", &many[..2_000]), 403, "too many, and without a key");
+        assert_eq!(
+            send("/translate", &many[..2_000]),
+            403,
+            "too many, and without a key"
+        );
         assert_eq!(send("/translate?api_key=one", &many), 400, "too many");
     }
     let json = json!({"q": "a", "source": "de", "target": "en"}).to_string();
-    let send = |path| server.send(path, "application/json", &[], json.as_bytes()).0;
-    assert_eq!([send("/translate?api_key=one"), send("/translate?api_key=two")], [200, 403]);
+    let send = |path| {
+        server
+            .send(path, "application/json", &[], json.as_bytes())
+            .0
+    };
+    assert_eq!(
+        [
+            send("/translate?api_key=one"),
+            send("/translate?api_key=two")
+        ],
+        [200, 403]
+    );
 }
 
 #[test]
 fn without_a_key_nothing_is_read_but_the_key() {
-    let server = Running::start(Arc::new(slow(0)), |settings| settings.keys = vec!["one".into()]);
+    let server = Running::start(Arc::new(slow(0)), |settings| {
+        settings.keys = vec!["one".into()]
+    });
     let texts = vec![""; 600_000];
     let body =
         |key: &str| json!({"q": texts, "source": "de", "target": "en", "api_key": key}).to_string();
@@ -359,8 +494,16 @@ fn without_a_key_nothing_is_read_but_the_key() {
         (&[], body("one"), 400),
         (&[("authorization", "Bearer one")], body("two"), 400),
     ] {
-        assert_eq!(server.send(path, json, headers, body.as_bytes()).0, expected);
+        assert_eq!(
+            server.send(path, json, headers, body.as_bytes()).0,
+            expected
+        );
     }
     let asked = json!({"q": "a", "source": "de", "target": "en", "api_key": "one"}).to_string();
-    assert_eq!(server.send(path, json, &[], format!("\u{feff}{asked}").as_bytes()).0, 200);
+    assert_eq!(
+        server
+            .send(path, json, &[], format!("\u{feff}{asked}").as_bytes())
+            .0,
+        200
+    );
 }

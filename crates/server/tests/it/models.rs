@@ -16,12 +16,17 @@ fn models_are_loaded_when_asked_for_and_unloaded_for_others() {
     });
     let loaded = |expected: &str| {
         let (_, text) = server.get("/metrics");
-        assert!(text.contains(&format!("burnformer_loaded_models {expected}")), "{text}");
+        assert!(
+            text.contains(&format!("burnformer_loaded_models {expected}")),
+            "{text}"
+        );
     };
     loaded("0");
     for (source, target) in [("de", "en"), ("en", "de"), ("de", "en")] {
-        let (status, _) =
-            server.post("/translate", json!({"q": "a", "source": source, "target": target}));
+        let (status, _) = server.post(
+            "/translate",
+            json!({"q": "a", "source": source, "target": target}),
+        );
         assert_eq!(status, 200);
         loaded("1");
     }
@@ -48,13 +53,21 @@ fn a_model_is_loaded_once_however_many_ask_and_leave() {
         let body = json!({"q": "a", "source": source, "target": target}).to_string();
         leave(&server, &body, Duration::from_millis(20));
     }
-    let (status, _) = server.post("/translate", json!({"q": "a", "source": "de", "target": "en"}));
+    let (status, _) = server.post(
+        "/translate",
+        json!({"q": "a", "source": "de", "target": "en"}),
+    );
     assert_eq!(status, 200);
     let count = |counter: &Counter| counter.load(Ordering::SeqCst);
     assert_eq!(count(&most), 1, "two were loaded at the same time");
     assert!(count(&loads) <= 3, "{} loads", count(&loads));
     // A model is loaded to the end after its client has left.
-    let loaded = || server.get("/metrics").1.contains("burnformer_loaded_models 1");
+    let loaded = || {
+        server
+            .get("/metrics")
+            .1
+            .contains("burnformer_loaded_models 1")
+    };
     let mut tries = 0;
     while !loaded() {
         tries += 1;
@@ -85,7 +98,11 @@ fn a_long_request_goes_on_when_its_model_is_loaded_again() {
     let begun = std::time::Instant::now();
     let body = json!({"q": "a", "source": "en", "target": "de"});
     assert_eq!(server.post("/translate", body).0, 200);
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begun.elapsed()
+    );
     assert!(!long.is_finished());
     let expected: Vec<String> = lines.iter().map(|line| line.to_uppercase()).collect();
     let (status, answer) = long.join().unwrap();
@@ -101,7 +118,10 @@ fn a_request_keeps_the_model_that_was_loaded_for_it() {
         settings.models[1].load = Arc::new(move || {
             counted.fetch_add(1, Ordering::SeqCst);
             // While the text is parsed, the list below asks for its model again.
-            Ok(Arc::new(Shouting { fits_delay: Duration::from_millis(500), ..slow(0) }))
+            Ok(Arc::new(Shouting {
+                fits_delay: Duration::from_millis(500),
+                ..slow(0)
+            }))
         });
     }));
     let lines: Vec<String> = (0..240).map(|line| format!("line {line}")).collect();
@@ -125,5 +145,9 @@ fn a_sentence_whose_translation_has_begun_outlives_requests_for_another_model() 
     let body = json!({"q": "a", "source": "en", "target": "de"});
     assert_eq!(server.post("/translate", body).0, 200);
     assert_eq!(long.join().unwrap().1["translatedText"], "LANGSAM");
-    assert_eq!(engine.sentences.load(Ordering::SeqCst), 1, "it was begun again");
+    assert_eq!(
+        engine.sentences.load(Ordering::SeqCst),
+        1,
+        "it was begun again"
+    );
 }

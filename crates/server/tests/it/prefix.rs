@@ -10,7 +10,9 @@ pub const FILE: &str = "--b\r\ncontent-disposition: form-data; name=\"file\"; fi
     --b\r\ncontent-disposition: form-data; name=\"target\"\r\n\r\nen\r\n--b--\r\n";
 
 fn server(prefix: &str) -> Running {
-    Running::start(Arc::new(Shouting::default()), |settings| settings.prefix = prefix.into())
+    Running::start(Arc::new(Shouting::default()), |settings| {
+        settings.prefix = prefix.into()
+    })
 }
 
 /// The address of a translated file, as the path `path` tells it to a client with `headers`.
@@ -26,7 +28,10 @@ fn file(server: &Running, path: &str, headers: &[(&str, &str)]) -> String {
 #[test]
 fn addresses_have_the_prefix_of_the_proxy() {
     let server = server("");
-    let origin = [("x-forwarded-proto", "https"), ("x-forwarded-host", "a.example")];
+    let origin = [
+        ("x-forwarded-proto", "https"),
+        ("x-forwarded-host", "a.example"),
+    ];
     for (told, prefix) in [
         ("/mt", "/mt"),
         ("/mt/", "/mt"),
@@ -45,7 +50,10 @@ fn addresses_have_the_prefix_of_the_proxy() {
         let url = file(&server, "/translate_file", &headers);
         let rest = url.strip_prefix(&format!("https://a.example{prefix}/download_file/"));
         let name = rest.unwrap_or_else(|| panic!("{told}: {url}"));
-        assert_eq!(server.get(&format!("/download_file/{name}")), (200, "HALLO".into()));
+        assert_eq!(
+            server.get(&format!("/download_file/{name}")),
+            (200, "HALLO".into())
+        );
         let request = agent().get(format!("{}/openapi.json", server.address));
         let mut response = request.header("x-forwarded-prefix", told).call().unwrap();
         let document: Value = response.body_mut().read_json().unwrap();
@@ -61,30 +69,61 @@ fn addresses_have_the_prefix_of_the_proxy() {
 fn a_server_told_its_prefix_takes_paths_with_and_without_it() {
     for told in ["/mt", "/mt/", "/a/b"] {
         let (server, prefix) = (server(told), told.trim_end_matches('/'));
-        let pages = ["/", "/page.js", "/docs", "/languages", "/health", "/languages?a=b", "/spec"];
+        let pages = [
+            "/",
+            "/page.js",
+            "/docs",
+            "/languages",
+            "/health",
+            "/languages?a=b",
+            "/spec",
+        ];
         for path in pages {
             assert_eq!(server.get(path).0, 200, "{path}");
-            assert_eq!(server.get(&format!("{prefix}{path}")), server.get(path), "{path}");
+            assert_eq!(
+                server.get(&format!("{prefix}{path}")),
+                server.get(path),
+                "{path}"
+            );
         }
-        assert_eq!(server.get(prefix), server.get("/"), "redirected to the page");
+        assert_eq!(
+            server.get(prefix),
+            server.get("/"),
+            "redirected to the page"
+        );
         assert_eq!(server.get(&format!("{prefix}x/languages")).0, 404);
         for path in ["/translate_file".into(), format!("{prefix}/translate_file")] {
             let url = file(&server, &path, &[]);
             let path = url.strip_prefix(&*server.address).unwrap();
-            assert!(path.starts_with(&format!("{prefix}/download_file/")), "{url}");
+            assert!(
+                path.starts_with(&format!("{prefix}/download_file/")),
+                "{url}"
+            );
             assert_eq!(server.get(path), (200, "HALLO".into()));
         }
         let (_, metrics) = server.get("/metrics");
-        assert!(metrics.contains(r#"path="/languages",status="200""#), "{metrics}");
-        let other = file(&server, "/translate_file", &[("x-forwarded-prefix", "/other")]);
+        assert!(
+            metrics.contains(r#"path="/languages",status="200""#),
+            "{metrics}"
+        );
+        let other = file(
+            &server,
+            "/translate_file",
+            &[("x-forwarded-prefix", "/other")],
+        );
         assert!(other.contains("/other/download_file/"), "{other}");
     }
     let settings = |prefix: &str| {
         let settings = crate::common::settings(Arc::new(Shouting::default()));
-        burnformer_server::ServerSettings { prefix: prefix.into(), ..settings }
+        burnformer_server::ServerSettings {
+            prefix: prefix.into(),
+            ..settings
+        }
     };
     for wrong in ["mt", "//a", "/a b", "/../a", "/ä", "https://a.example/mt"] {
-        let error = burnformer_server::Server::new(settings(wrong)).err().unwrap();
+        let error = burnformer_server::Server::new(settings(wrong))
+            .err()
+            .unwrap();
         assert!(error.to_string().contains("no path such as /mt"), "{error}");
     }
 }

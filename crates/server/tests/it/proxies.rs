@@ -16,8 +16,12 @@ use crate::common::{Running, Shouting, agent};
 /// The program with one of these names in `PATH` or in Debian's folders of system programs.
 pub fn program(names: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    let folders: Vec<_> = std::env::split_paths(&path).chain(["/usr/sbin".into()]).collect();
-    let mut all = folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name)));
+    let folders: Vec<_> = std::env::split_paths(&path)
+        .chain(["/usr/sbin".into()])
+        .collect();
+    let mut all = folders
+        .iter()
+        .flat_map(|folder| names.iter().map(|name| folder.join(name)));
     all.find(|path| path.is_file())
 }
 
@@ -50,9 +54,11 @@ impl Location<'_> {
     /// The rule in the language of Caddy.
     fn caddy(self) -> String {
         let (path, handle, told) = match self {
-            Self::Told(path, _) => {
-                (path, "handle_path", format!("header_up X-Forwarded-Prefix {path}"))
-            }
+            Self::Told(path, _) => (
+                path,
+                "handle_path",
+                format!("header_up X-Forwarded-Prefix {path}"),
+            ),
             Self::Stripped(path, _) => (path, "handle_path", String::new()),
             Self::Kept(path, _) => (path, "handle", String::new()),
         };
@@ -74,7 +80,9 @@ impl Proxy {
     /// nginx with these locations; `None` where it is not installed.
     pub fn nginx(locations: &[Location]) -> Option<Self> {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-        let temporary = temporary.map(|name| format!("{name}_temp_path {name};")).concat();
+        let temporary = temporary
+            .map(|name| format!("{name}_temp_path {name};"))
+            .concat();
         let locations: String = locations.iter().map(|location| location.nginx()).collect();
         let settings = |port| {
             format!(
@@ -97,7 +105,9 @@ impl Proxy {
             )
         };
         Self::start("caddy", settings, |command, folder, file| {
-            command.args(["run", "--adapter", "caddyfile", "--config"]).arg(file);
+            command
+                .args(["run", "--adapter", "caddyfile", "--config"])
+                .arg(file);
             command.env("HOME", folder).env("XDG_DATA_HOME", folder);
         })
     }
@@ -112,13 +122,21 @@ impl Proxy {
             return None;
         };
         let folder = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
         let file = folder.path().join("settings");
         std::fs::write(&file, settings(port)).unwrap();
         let mut command = Command::new(program);
         arguments(&mut command, folder.path(), &file);
         let child = command.stderr(Stdio::null()).spawn().unwrap();
-        let started = Self { child, address: format!("http://127.0.0.1:{port}"), _folder: folder };
+        let started = Self {
+            child,
+            address: format!("http://127.0.0.1:{port}"),
+            _folder: folder,
+        };
         let tries = (0..200).find(|_| {
             std::thread::sleep(Duration::from_millis(50));
             TcpStream::connect(("127.0.0.1", port)).is_ok()
@@ -138,7 +156,10 @@ impl Drop for Proxy {
 /// The status and the text of a request to `url`.
 fn get(url: &str) -> (u16, String) {
     let mut response = agent().get(url).call().unwrap();
-    (response.status().as_u16(), response.body_mut().read_to_string().unwrap())
+    (
+        response.status().as_u16(),
+        response.body_mut().read_to_string().unwrap(),
+    )
 }
 
 fn post(url: &str, kind: &str, body: &str) -> Value {
@@ -149,7 +170,9 @@ fn post(url: &str, kind: &str, body: &str) -> Value {
 #[test]
 fn under_a_path_of_a_proxy_everything_is_found() {
     let server = |prefix: &str| {
-        Running::start(Arc::new(Shouting::default()), |settings| settings.prefix = prefix.into())
+        Running::start(Arc::new(Shouting::default()), |settings| {
+            settings.prefix = prefix.into()
+        })
     };
     // One is told its path by the proxy, one by its own setting, and the last one is asked with it.
     let (told, set, kept) = (server(""), server("/set"), server("/kept"));
@@ -159,7 +182,10 @@ fn under_a_path_of_a_proxy_everything_is_found() {
         Location::Kept("/kept", &kept.address),
     ];
     let proxies = [Proxy::nginx(&locations), Proxy::caddy(&locations)];
-    proxies.into_iter().flatten().for_each(|proxy| check(&proxy));
+    proxies
+        .into_iter()
+        .flatten()
+        .for_each(|proxy| check(&proxy));
 }
 
 fn check(proxy: &Proxy) {
@@ -175,7 +201,10 @@ fn check(proxy: &Proxy) {
             ("/health", "ok"),
         ] {
             let (status, text) = get(&at(path));
-            assert!(status == 200 && text.contains(needle), "{prefix}{path}: {status} {text}");
+            assert!(
+                status == 200 && text.contains(needle),
+                "{prefix}{path}: {status} {text}"
+            );
         }
         let document: Value = serde_json::from_str(&get(&at("/openapi.json")).1).unwrap();
         assert_eq!(document["servers"][0]["url"], prefix);

@@ -14,19 +14,27 @@ fn terms_that_come_again_in_every_sentence_are_bounded() {
     let glossary = json!([["a", long]]);
     let ask = |count: usize| {
         let (lines, pair) = (vec!["a"; count], json!({"source": "de", "target": "en"}));
-        let fields = [json!({"sentences": lines}), json!({"texts": lines.join("\n\n")})];
+        let fields = [
+            json!({"sentences": lines}),
+            json!({"texts": lines.join("\n\n")}),
+        ];
         let paths = ["/v1/sentences", "/v1/translate"];
         std::array::from_fn::<_, 2, _>(|index| {
             let mut body = pair.clone();
             body["glossary"] = glossary.clone();
-            body.as_object_mut().unwrap().extend(fields[index].as_object().unwrap().clone());
+            body.as_object_mut()
+                .unwrap()
+                .extend(fields[index].as_object().unwrap().clone());
             let (status, answer) = server.post(paths[index], body);
             (status, answer["field"].clone())
         })
     };
     // A term with its translations takes 4,001 of 200,000 bytes.
     assert_eq!(ask(49), [200, 200].map(|status| (status, json!(null))));
-    assert_eq!(ask(50), [400, 400].map(|status| (status, json!("glossary"))));
+    assert_eq!(
+        ask(50),
+        [400, 400].map(|status| (status, json!("glossary")))
+    );
 }
 
 #[test]
@@ -45,8 +53,14 @@ fn glossaries_with_faults_are_refused() {
             let body = json!({field: ["a"], "source": "de", "target": "en", "glossary": glossary});
             let (status, answer) = server.post(path, body);
             assert_eq!(status, 400, "{answer}");
-            assert!(answer["field"].as_str().unwrap().starts_with("glossary"), "{answer}");
-            assert!(answer["error"].as_str().unwrap().contains(needle), "{answer}");
+            assert!(
+                answer["field"].as_str().unwrap().starts_with("glossary"),
+                "{answer}"
+            );
+            assert!(
+                answer["error"].as_str().unwrap().contains(needle),
+                "{answer}"
+            );
             assert!(answer["remedy"].is_string(), "{answer}");
         }
     }
@@ -62,9 +76,21 @@ fn glossaries_with_faults_are_refused() {
 fn errors_name_the_field_and_a_remedy() {
     let server = server();
     let cases = [
-        (json!({"q": "a", "source": "xx", "target": "en"}), 400, "source"),
-        (json!({"q": "a", "source": "de", "target": "fr"}), 400, "target"),
-        (json!({"q": "a", "source": "de", "target": "en", "format": "pdf"}), 400, "format"),
+        (
+            json!({"q": "a", "source": "xx", "target": "en"}),
+            400,
+            "source",
+        ),
+        (
+            json!({"q": "a", "source": "de", "target": "fr"}),
+            400,
+            "target",
+        ),
+        (
+            json!({"q": "a", "source": "de", "target": "en", "format": "pdf"}),
+            400,
+            "format",
+        ),
         (
             json!({"q": "a", "source": "de", "target": "en", "alternatives": 1000}),
             400,
@@ -76,12 +102,23 @@ fn errors_name_the_field_and_a_remedy() {
             "alternatives",
         ),
         (json!({"q": 3, "source": "de", "target": "en"}), 400, "q"),
-        (json!({"q": "a".repeat(300_000), "source": "de", "target": "en"}), 400, "q"),
+        (
+            json!({"q": "a".repeat(300_000), "source": "de", "target": "en"}),
+            400,
+            "q",
+        ),
     ];
     for (body, expected, field) in cases {
         let (status, answer) = server.post("/translate", body);
-        assert_eq!((status, answer["field"].as_str()), (expected, Some(field)), "{answer}");
-        assert!(answer["error"].is_string() && answer["remedy"].is_string(), "{answer}");
+        assert_eq!(
+            (status, answer["field"].as_str()),
+            (expected, Some(field)),
+            "{answer}"
+        );
+        assert!(
+            answer["error"].is_string() && answer["remedy"].is_string(),
+            "{answer}"
+        );
     }
     let (status, answer) = server.post(
         "/v1/sentences",
@@ -89,7 +126,10 @@ fn errors_name_the_field_and_a_remedy() {
     );
     assert_eq!((status, &answer["field"]), (400, &json!("beam")));
     let many = vec!["a"; 2000];
-    let (status, _) = server.post("/translate", json!({"q": many, "source": "de", "target": "en"}));
+    let (status, _) = server.post(
+        "/translate",
+        json!({"q": many, "source": "de", "target": "en"}),
+    );
     assert_eq!(status, 400);
 }
 
@@ -114,19 +154,36 @@ fn bodies_that_cannot_be_read_are_refused_in_json() {
         let (status, answer) =
             server.send("/translate", "application/json", &headers, json.as_bytes());
         assert_eq!(status, 415);
-        assert!(answer["error"].as_str().unwrap().contains(coding), "{answer}");
-        let (status, _) =
-            server.send("/translate_file", "multipart/form-data; boundary=b", &headers, b"");
+        assert!(
+            answer["error"].as_str().unwrap().contains(coding),
+            "{answer}"
+        );
+        let (status, _) = server.send(
+            "/translate_file",
+            "multipart/form-data; boundary=b",
+            &headers,
+            b"",
+        );
         assert_eq!(status, 415);
     }
     let identity = [("content-encoding", "identity")];
-    assert_eq!(server.send("/translate", "application/json", &identity, json.as_bytes()).0, 200);
+    assert_eq!(
+        server
+            .send("/translate", "application/json", &identity, json.as_bytes())
+            .0,
+        200
+    );
     let large = vec![b'a'; 3 << 20];
-    assert_eq!(server.send("/translate", "application/json", &[], &large).0, 413);
+    assert_eq!(
+        server.send("/translate", "application/json", &[], &large).0,
+        413
+    );
     // A body that is announced far too large is not waited for.
     let mut stream =
         std::net::TcpStream::connect(server.address.trim_start_matches("http://")).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(3)))
+        .unwrap();
     let head = "POST /translate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n\
                 Content-Length: 99999999999\r\nExpect: 100-continue\r\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
@@ -142,32 +199,79 @@ fn fields_that_a_path_does_not_have_are_refused_by_name() {
     let server = server();
     let pair = json!({"source": "de", "target": "en"});
     for (path, fields, name, meant) in [
-        ("/translate", json!({"q": "a", "fromat": "html"}), "fromat", "format"),
-        ("/detect", json!({"q": "a", "api-key": "b"}), "api-key", "api_key"),
-        ("/v1/translate", json!({"texts": "a", "glosary": []}), "glosary", "glossary"),
+        (
+            "/translate",
+            json!({"q": "a", "fromat": "html"}),
+            "fromat",
+            "format",
+        ),
+        (
+            "/detect",
+            json!({"q": "a", "api-key": "b"}),
+            "api-key",
+            "api_key",
+        ),
+        (
+            "/v1/translate",
+            json!({"texts": "a", "glosary": []}),
+            "glosary",
+            "glossary",
+        ),
         (
             "/v1/translate",
             json!({"texts": "a", "lengthPenalty": 1}),
             "lengthPenalty",
             "length_penalty",
         ),
-        ("/v1/translate", json!({"texts": "a", "temperature": 1}), "temperature", ""),
-        ("/v1/sentences", json!({"sentences": ["a"], "link": true}), "link", "links"),
-        ("/v1/attention", json!({"sentence": "a", "translated": "b"}), "translated", ""),
-        ("/attention", json!({"sentence": "a", "sourc": "b"}), "sourc", "source"),
+        (
+            "/v1/translate",
+            json!({"texts": "a", "temperature": 1}),
+            "temperature",
+            "",
+        ),
+        (
+            "/v1/sentences",
+            json!({"sentences": ["a"], "link": true}),
+            "link",
+            "links",
+        ),
+        (
+            "/v1/attention",
+            json!({"sentence": "a", "translated": "b"}),
+            "translated",
+            "",
+        ),
+        (
+            "/attention",
+            json!({"sentence": "a", "sourc": "b"}),
+            "sourc",
+            "source",
+        ),
     ] {
         let mut body = pair.clone();
-        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        body.as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
         let (status, answer) = server.post(path, body);
-        assert_eq!((status, answer["field"].as_str()), (400, Some(name)), "{path} {answer}");
+        assert_eq!(
+            (status, answer["field"].as_str()),
+            (400, Some(name)),
+            "{path} {answer}"
+        );
         let asked = format!("did you mean {meant}?");
         let error = answer["error"].as_str().unwrap();
         assert_eq!(error.contains(&asked), !meant.is_empty(), "{error}");
-        assert!(answer["remedy"].as_str().unwrap().starts_with("one of "), "{answer}");
+        assert!(
+            answer["remedy"].as_str().unwrap().starts_with("one of "),
+            "{answer}"
+        );
     }
     let body = json!({"sentences": [{"text": "a", "prefx": "b"}], "source": "de", "target": "en"});
     let (status, answer) = server.post("/v1/sentences", body);
-    assert!(status == 400 && answer["error"].as_str().unwrap().contains("`prefix`"), "{answer}");
+    assert!(
+        status == 400 && answer["error"].as_str().unwrap().contains("`prefix`"),
+        "{answer}"
+    );
     // Clients of LibreTranslate send what other versions have.
     let body = json!({"q": "a", "source": "de", "target": "en", "secret": "", "lang": {"a": []}});
     assert_eq!(server.post("/translate", body).0, 200);
@@ -187,8 +291,23 @@ fn a_server_with_keys_answers_those_who_have_one() {
     assert_eq!(server.post("/translate", with_key).0, 200);
     let body = json!({"texts": "a", "source": "de", "target": "en"}).to_string();
     let bearer = [("authorization", "Bearer secret")];
-    assert_eq!(server.send("/v1/translate", "application/json", &bearer, body.as_bytes()).0, 200);
-    assert_eq!(server.send("/v1/translate", "application/json", &[], body.as_bytes()).0, 403);
+    assert_eq!(
+        server
+            .send(
+                "/v1/translate",
+                "application/json",
+                &bearer,
+                body.as_bytes()
+            )
+            .0,
+        200
+    );
+    assert_eq!(
+        server
+            .send("/v1/translate", "application/json", &[], body.as_bytes())
+            .0,
+        403
+    );
     assert_eq!(server.get("/health").0, 200);
 }
 
@@ -206,38 +325,72 @@ fn every_path_takes_a_key_in_its_header_and_in_its_body() {
         ("/v1/attention", json!({"sentence": "a"})),
     ] {
         let mut body = pair.clone();
-        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        body.as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
         let ask = |headers: &[(&str, &str)], body: &serde_json::Value| {
-            server.send(path, "application/json", headers, body.to_string().as_bytes()).0
+            server
+                .send(
+                    path,
+                    "application/json",
+                    headers,
+                    body.to_string().as_bytes(),
+                )
+                .0
         };
         assert_eq!(ask(&[], &body), 403, "{path}");
-        assert_eq!(ask(&[("authorization", "Bearer wrong")], &body), 403, "{path}");
-        assert_eq!(ask(&[("authorization", "Bearer secret")], &body), 200, "{path}");
+        assert_eq!(
+            ask(&[("authorization", "Bearer wrong")], &body),
+            403,
+            "{path}"
+        );
+        assert_eq!(
+            ask(&[("authorization", "Bearer secret")], &body),
+            200,
+            "{path}"
+        );
         body["api_key"] = json!("secret");
         assert_eq!(ask(&[], &body), 200, "{path}");
     }
     let form = "--b\r\ncontent-disposition: form-data; name=\"source\"\r\n\r\nde\r\n--b--\r\n";
     let kind = "multipart/form-data; boundary=b";
-    assert_eq!(server.send("/translate_file", kind, &[], form.as_bytes()).0, 403);
+    assert_eq!(
+        server.send("/translate_file", kind, &[], form.as_bytes()).0,
+        403
+    );
     let bearer = [("authorization", "Bearer secret")];
     let (status, answer) = server.send("/translate_file", kind, &bearer, form.as_bytes());
-    assert_eq!((status, &answer["field"]), (400, &json!("file")), "the key is right");
+    assert_eq!(
+        (status, &answer["field"]),
+        (400, &json!("file")),
+        "the key is right"
+    );
     let (_, body) = server.get("/openapi.json");
     let document: serde_json::Value = serde_json::from_str(&body).unwrap();
-    assert_eq!(document["components"]["securitySchemes"]["key"]["scheme"], "bearer");
+    assert_eq!(
+        document["components"]["securitySchemes"]["key"]["scheme"],
+        "bearer"
+    );
     for path in ["/translate", "/translate_file", "/v1/sentences"] {
-        assert_eq!(document["paths"][path]["post"]["security"][0], json!({"key": []}), "{path}");
+        assert_eq!(
+            document["paths"][path]["post"]["security"][0],
+            json!({"key": []}),
+            "{path}"
+        );
     }
 }
 
 #[test]
 fn sentences_are_counted_without_their_prefixes() {
-    let server =
-        Running::start(Arc::new(Shouting::default()), |settings| settings.limits.texts = 60);
+    let server = Running::start(Arc::new(Shouting::default()), |settings| {
+        settings.limits.texts = 60
+    });
     let ask = |count: usize| {
         let sentences = vec![json!({"text": "a", "prefix": "b"}); count];
-        server
-            .post("/v1/sentences", json!({"sentences": sentences, "source": "de", "target": "en"}))
+        server.post(
+            "/v1/sentences",
+            json!({"sentences": sentences, "source": "de", "target": "en"}),
+        )
     };
     assert_eq!(ask(60).0, 200);
     let (status, answer) = ask(61);
@@ -247,18 +400,30 @@ fn sentences_are_counted_without_their_prefixes() {
     );
     let (_, body) = server.get("/frontend/settings");
     let settings: serde_json::Value = serde_json::from_str(&body).unwrap();
-    assert_eq!(settings["textLimit"], 60, "the page asks for no more at a time");
+    assert_eq!(
+        settings["textLimit"], 60,
+        "the page asks for no more at a time"
+    );
 }
 
 #[test]
 fn a_language_that_is_not_served_is_named() {
     let server = server();
     let text = "Le vieil homme vit au bord de la mer et pêche tous les jours avec son fils.";
-    let (status, answer) =
-        server.post("/translate", json!({"q": text, "source": "auto", "target": "en"}));
-    assert_eq!((status, &answer["field"]), (400, &json!("source")), "{answer}");
+    let (status, answer) = server.post(
+        "/translate",
+        json!({"q": text, "source": "auto", "target": "en"}),
+    );
+    assert_eq!(
+        (status, &answer["field"]),
+        (400, &json!("source")),
+        "{answer}"
+    );
     let error = answer["error"].as_str().unwrap();
-    assert!(error.contains("French (fr)") && error.contains("not served"), "{error}");
+    assert!(
+        error.contains("French (fr)") && error.contains("not served"),
+        "{error}"
+    );
     let (_, answer) = server.post("/detect", json!({"q": text}));
     assert_eq!(answer[0]["language"], "fr");
     assert!(answer[0]["confidence"].as_f64().unwrap() > 90.0, "{answer}");
@@ -287,25 +452,39 @@ fn a_model_that_cannot_be_loaded_is_told_without_its_path() {
             Arc::new(|| Err("/secret/place/model.safetensors is damaged".into()));
     });
     assert_eq!(server.get("/ready").0, 200, "nobody has asked for it");
-    let (status, answer) =
-        server.post("/translate", json!({"q": "a", "source": "de", "target": "en"}));
+    let (status, answer) = server.post(
+        "/translate",
+        json!({"q": "a", "source": "de", "target": "en"}),
+    );
     assert_eq!(status, 500);
     assert!(!answer.to_string().contains("secret"), "{answer}");
-    assert!(answer["error"].as_str().unwrap().contains("de-en"), "{answer}");
+    assert!(
+        answer["error"].as_str().unwrap().contains("de-en"),
+        "{answer}"
+    );
     assert_eq!(server.get("/ready").0, 503);
     assert_eq!(server.get("/health").0, 200);
-    let (status, _) = server.post("/translate", json!({"q": "a", "source": "en", "target": "de"}));
+    let (status, _) = server.post(
+        "/translate",
+        json!({"q": "a", "source": "en", "target": "de"}),
+    );
     assert_eq!(status, 200, "the other one works");
 }
 
 #[test]
 fn a_request_at_fault_does_not_harm_its_neighbours() {
-    let engine = Shouting { delay: Duration::from_millis(50), ..Shouting::default() };
+    let engine = Shouting {
+        delay: Duration::from_millis(50),
+        ..Shouting::default()
+    };
     let server = Arc::new(Running::start(Arc::new(engine), |_| {}));
     let ask = |text: String| {
         let server = server.clone();
         std::thread::spawn(move || {
-            server.post("/translate", json!({"q": text, "source": "de", "target": "en"}))
+            server.post(
+                "/translate",
+                json!({"q": text, "source": "de", "target": "en"}),
+            )
         })
     };
     let asked: Vec<_> = (0..24)
@@ -347,22 +526,36 @@ fn pages_of_other_origins_may_ask_only_if_told_so() {
     assert_eq!(origin(&server()), None);
     let with = |cors: &str| {
         let cors = Some(cors.to_owned());
-        Running::start(Arc::new(Shouting::default()), |settings| settings.cors = cors)
+        Running::start(Arc::new(Shouting::default()), |settings| {
+            settings.cors = cors
+        })
     };
     assert_eq!(origin(&with("*")).as_deref(), Some("*"));
-    assert_eq!(origin(&with("https://a.example")).as_deref(), Some("https://a.example"));
+    assert_eq!(
+        origin(&with("https://a.example")).as_deref(),
+        Some("https://a.example")
+    );
     let server = with("*");
     let asked = ureq::http::Request::builder()
         .method("OPTIONS")
         .uri(format!("{}/v1/translate", server.address))
         .header("origin", "https://a.example")
         .header("access-control-request-method", "POST")
-        .header("access-control-request-headers", "authorization,content-type")
+        .header(
+            "access-control-request-headers",
+            "authorization,content-type",
+        )
         .body(())
         .unwrap();
     let response = agent().run(asked).unwrap();
-    let allowed = response.headers().get("access-control-allow-headers").unwrap();
-    assert!(allowed.to_str().unwrap().contains("authorization"), "{allowed:?}");
+    let allowed = response
+        .headers()
+        .get("access-control-allow-headers")
+        .unwrap();
+    assert!(
+        allowed.to_str().unwrap().contains("authorization"),
+        "{allowed:?}"
+    );
     let mut settings = common::settings(Arc::new(Shouting::default()));
     settings.cors = Some("a.example/".into());
     assert!(burnformer_server::Server::new(settings).is_err());

@@ -109,7 +109,11 @@ impl Layer {
                 random([d, d], d, device),
             ),
         };
-        Self { kind, sizes, weights }
+        Self {
+            kind,
+            sizes,
+            weights,
+        }
     }
 
     /// Maps `x` (`[batch, len, d]`) to another sequence of that shape.
@@ -134,7 +138,10 @@ impl Layer {
         if self.kind == Kind::SelfAttention {
             return attention(inputs, None);
         }
-        let window = Window { radius: self.sizes.radius, causal: false };
+        let window = Window {
+            radius: self.sizes.radius,
+            causal: false,
+        };
         let blocks = WindowBlocks::new(window, x.dims()[1], None, &x.device());
         window_attention(inputs, &blocks, &Dropout::new(0.0), Mode::Inference)
     }
@@ -142,7 +149,11 @@ impl Layer {
     /// The largest distance, in positions, at which a change of the input has an effect after one
     /// layer, measured on `len` positions.
     pub fn reach(&self, len: usize, device: &Device) -> usize {
-        let x = Tensor::random([1, len, self.sizes.d], Distribution::Normal(0.0, 1.0), device);
+        let x = Tensor::random(
+            [1, len, self.sizes.d],
+            Distribution::Normal(0.0, 1.0),
+            device,
+        );
         let first = x.clone().slice([0..1, 0..1, 0..self.sizes.d]) * -1.0;
         let changed = x.clone().slice_assign([0..1, 0..1, 0..self.sizes.d], first);
         let felt = (self.forward(x) - self.forward(changed)).abs().max_dim(2);
@@ -160,7 +171,11 @@ impl Layer {
         let reach = self.reach(tried, device);
         // If a change has an effect at the far end of the measured sequence, only the sequence
         // itself limits the reach.
-        if reach + 1 == tried { 1 } else { (len - 1).div_ceil(reach.max(1)) }
+        if reach + 1 == tried {
+            1
+        } else {
+            (len - 1).div_ceil(reach.max(1))
+        }
     }
 }
 
@@ -181,7 +196,11 @@ fn convolve(x: Tensor<3>, kernel: &Tensor<3>, groups: usize) -> Tensor<3> {
 mod tests {
     use super::*;
 
-    const SIZES: LayerSizes = LayerSizes { d: 64, radius: 5, kernel: 3 };
+    const SIZES: LayerSizes = LayerSizes {
+        d: 64,
+        radius: 5,
+        kernel: 3,
+    };
 
     fn layer(kind: Kind) -> Layer {
         Layer::new(kind, SIZES, &Device::default())
@@ -192,7 +211,11 @@ mod tests {
         let device = Device::default();
         let x = Tensor::random([2, 9, 64], Distribution::Normal(0.0, 1.0), &device);
         for kind in Kind::ALL {
-            assert_eq!(layer(kind).forward(x.clone()).dims(), [2, 9, 64], "{kind:?}");
+            assert_eq!(
+                layer(kind).forward(x.clone()).dims(),
+                [2, 9, 64],
+                "{kind:?}"
+            );
         }
     }
 

@@ -45,7 +45,10 @@ pub fn measure(
     let x = Tensor::random([1, n, sizes.d], Distribution::Normal(0.0, 1.0), device);
     let pass = || {
         // Reading a number waits for devices that compute asynchronously.
-        layer.forward(x.clone()).slice([0..1, 0..1, 0..1]).into_scalar::<f32>();
+        layer
+            .forward(x.clone())
+            .slice([0..1, 0..1, 0..1])
+            .into_scalar::<f32>();
     };
     pass();
     memory.reset_peak_usage();
@@ -62,7 +65,15 @@ pub fn measure(
     times.sort_by(f64::total_cmp);
     let seconds = times[times.len() / 2];
     let (steps, path) = (if kind == Kind::Gru { n } else { 1 }, layer.path(n, device));
-    Measurement { kind, n, d: sizes.d, seconds, bytes, steps, path }
+    Measurement {
+        kind,
+        n,
+        d: sizes.d,
+        seconds,
+        bytes,
+        steps,
+        path,
+    }
 }
 
 /// The exponent p of the power law y = c·xᵖ that fits the points best (least squares of the
@@ -90,7 +101,11 @@ mod tests {
 
     #[test]
     fn a_measurement_is_of_the_sizes_given() {
-        let sizes = LayerSizes { d: 64, radius: 4, kernel: 3 };
+        let sizes = LayerSizes {
+            d: 64,
+            radius: 4,
+            kernel: 3,
+        };
         let device = Device::default();
         let actual = measure(Kind::Gru, sizes, 20, Duration::ZERO, &device, &MEMORY);
         let expected = Measurement {
@@ -104,7 +119,10 @@ mod tests {
         };
         assert_eq!(actual, expected);
         // The output alone has 20 × 64 floats.
-        assert!(actual.seconds > 0.0 && actual.bytes >= 20 * 64 * 4, "{actual:?}");
+        assert!(
+            actual.seconds > 0.0 && actual.bytes >= 20 * 64 * 4,
+            "{actual:?}"
+        );
     }
 
     #[test]

@@ -11,7 +11,10 @@ use burnformer_core::{
 };
 
 fn every(vocab: usize) -> [ModelConfig; 2] {
-    [TransformerConfig::tiny(vocab).into(), RnnConfig::tiny(vocab).into()]
+    [
+        TransformerConfig::tiny(vocab).into(),
+        RnnConfig::tiny(vocab).into(),
+    ]
 }
 
 fn ids<const ROWS: usize, const LEN: usize>(ids: [[i32; LEN]; ROWS]) -> Tensor<2, Int> {
@@ -19,7 +22,9 @@ fn ids<const ROWS: usize, const LEN: usize>(ids: [[i32; LEN]; ROWS]) -> Tensor<2
 }
 
 fn build(config: &ModelConfig) -> Model {
-    config.build(3, &Device::default()).expect("a preset is valid")
+    config
+        .build(3, &Device::default())
+        .expect("a preset is valid")
 }
 
 #[test]
@@ -31,8 +36,10 @@ fn a_saved_model_loads_with_the_same_outputs() {
         seal(folder.path()).expect("seals");
         let (loaded_config, loaded) = load(folder.path(), &Device::default()).expect("loads");
         assert!(*loaded_config == *config);
-        let logits =
-            |m: &Model| m.forward(ids([[5, 6, 2]]), ids([[1, 7]]), Mode::Inference).into_data();
+        let logits = |m: &Model| {
+            m.forward(ids([[5, 6, 2]]), ids([[1, 7]]), Mode::Inference)
+                .into_data()
+        };
         logits(&loaded).assert_eq(&logits(&model), true);
     }
 }
@@ -40,10 +47,14 @@ fn a_saved_model_loads_with_the_same_outputs() {
 #[test]
 fn parameters_keep_the_names_that_they_have_in_the_architecture() {
     let device = Device::default();
-    let plain = TransformerConfig::tiny(20).init(1, &device).expect("a preset is valid");
+    let plain = TransformerConfig::tiny(20)
+        .init(1, &device)
+        .expect("a preset is valid");
     let expected = named_parameters(&plain);
     assert_eq!(named_parameters(&Model::from(plain)), expected);
-    let rnn = RnnConfig::tiny(20).init(1, &device).expect("a preset is valid");
+    let rnn = RnnConfig::tiny(20)
+        .init(1, &device)
+        .expect("a preset is valid");
     let expected = named_parameters(&rnn);
     assert_eq!(named_parameters(&Model::from(rnn)), expected);
 }
@@ -69,9 +80,16 @@ fn logits_weights_and_attention_maps_are_float32() {
                 assert_eq!(weights.dtype(), DType::F32);
                 let sums = weights.sum_dim(3);
                 let worst: f32 = (sums - 1.0).abs().max().into_scalar();
-                assert!(worst < 1e-6, "{precision}: a row of weights sums to 1 but for {worst}");
+                assert!(
+                    worst < 1e-6,
+                    "{precision}: a row of weights sums to 1 but for {worst}"
+                );
             }
-            assert!(named_parameters(&model).values().all(|w| w.dtype() == DType::F32));
+            assert!(
+                named_parameters(&model)
+                    .values()
+                    .all(|w| w.dtype() == DType::F32)
+            );
         }
     }
 }
@@ -88,7 +106,10 @@ fn steps_with_a_cache_give_the_logits_of_the_whole_pass_in_16_bits_too() {
         for position in 0..3 {
             let token = target.clone().slice([0..2, position..position + 1]);
             let step = model.decode_step(token, &mut *cache);
-            let expected = whole.clone().slice([0..2, position..position + 1]).reshape(step.dims());
+            let expected = whole
+                .clone()
+                .slice([0..2, position..position + 1])
+                .reshape(step.dims());
             let worst: f64 = (step - expected).abs().max().into_scalar();
             assert!(worst < 2e-2, "{position} {worst}");
         }

@@ -16,7 +16,10 @@ fn loss(precision: Precision) -> Loss {
     model.set_precision(precision);
     let ids = |key: &str| Tensor::<2, Int>::from_data(case[key].clone(), &device);
     let logits = model.forward(ids("source"), ids("target_input"), Mode::training(0, 0));
-    let tokens = case["target_output"].iter::<i64>().filter(|&id| id != 0).count() as f64;
+    let tokens = case["target_output"]
+        .iter::<i64>()
+        .filter(|&id| id != 0)
+        .count() as f64;
     let loss = label_smoothed_cross_entropy(logits, ids("target_output"), 0, 0.1).smoothed / tokens;
     (scalar(&loss), named_gradients(&model, &loss.backward()))
 }
@@ -32,7 +35,11 @@ fn model(device: &Device) -> Rnn {
         dropout: 0.0,
         ..RnnConfig::tiny(size("vocab_size"))
     };
-    with_parameters(config.init(0, device).unwrap(), tensors("rnn.init.safetensors")).unwrap()
+    with_parameters(
+        config.init(0, device).unwrap(),
+        tensors("rnn.init.safetensors"),
+    )
+    .unwrap()
 }
 
 #[test]

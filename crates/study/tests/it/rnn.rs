@@ -47,7 +47,10 @@ fn assert_near(
     let scale = expected.iter::<f64>().fold(1e-6_f64, |m, x| m.max(x.abs()));
     let pairs = actual.iter::<f64>().zip(expected.iter::<f64>()).enumerate();
     for (index, (a, b)) in pairs.filter(|&(index, _)| real(index)) {
-        assert!((a - b).abs() <= within(1e-4) * scale, "{name} {index}: {a}, not {b}");
+        assert!(
+            (a - b).abs() <= within(1e-4) * scale,
+            "{name} {index}: {a}, not {b}"
+        );
     }
 }
 
@@ -56,11 +59,16 @@ fn logits_attention_losses_and_gradients_are_pytorchs() {
     let device = Device::default().autodiff();
     let case = tensors("rnn.case.safetensors");
     let model = model(&device);
-    let (source, input) = (ids(&case, "source", &device), ids(&case, "target_input", &device));
+    let (source, input) = (
+        ids(&case, "source", &device),
+        ids(&case, "target_input", &device),
+    );
     let targets: Vec<i64> = case["target_output"].iter::<i64>().collect();
     let logits = model.forward(source.clone(), input.clone(), Mode::training(0, 0));
     let vocab = config().target_vocab;
-    assert_near("logits", &logits.to_data(), &case["logits"], |index| targets[index / vocab] != 0);
+    assert_near("logits", &logits.to_data(), &case["logits"], |index| {
+        targets[index / vocab] != 0
+    });
     let weights = model.attention(source, input).cross[0].to_data();
     let keys = weights.shape()[3];
     let real = |index: usize| targets[index / keys] != 0;
@@ -70,7 +78,10 @@ fn logits_attention_losses_and_gradients_are_pytorchs() {
     let tokens = targets.iter().filter(|&&id| id != 0).count() as f64;
     let expected = |key: &str| case[key].iter::<f64>().next().unwrap();
     let smoothed = scalar(sums.smoothed.clone()) / tokens;
-    assert!((smoothed - expected("loss_smoothed")).abs() < within(1e-5), "{smoothed}");
+    assert!(
+        (smoothed - expected("loss_smoothed")).abs() < within(1e-5),
+        "{smoothed}"
+    );
     assert!((scalar(sums.nll) / tokens - expected("nll")).abs() < within(1e-5));
     let gradients = named_gradients(&model, &(sums.smoothed / tokens).backward());
     assert_eq!(gradients.len(), tensors("rnn.init.safetensors").len());
@@ -84,7 +95,10 @@ fn steps_with_a_cache_give_the_logits_of_the_whole_pass() {
     let device = Device::default();
     let case = tensors("rnn.case.safetensors");
     let model = model(&device);
-    let (source, target) = (ids(&case, "source", &device), ids(&case, "target_input", &device));
+    let (source, target) = (
+        ids(&case, "source", &device),
+        ids(&case, "target_input", &device),
+    );
     let [rows, len] = target.dims();
     let whole = model.forward(source.clone(), target.clone(), Mode::Inference);
     for chunk in [1, 2] {
@@ -93,7 +107,10 @@ fn steps_with_a_cache_give_the_logits_of_the_whole_pass() {
             let end = (start + chunk).min(len);
             let tokens = target.clone().slice([0..rows, start..end]);
             let step = model.decode_step(tokens, &mut *cache);
-            let expected = whole.clone().slice([0..rows, end - 1..end]).reshape(step.dims());
+            let expected = whole
+                .clone()
+                .slice([0..rows, end - 1..end])
+                .reshape(step.dims());
             let worst: f64 = (step - expected).abs().max().into_scalar();
             assert!(worst < within(1e-5), "{start} {worst}");
         }
@@ -107,10 +124,16 @@ fn padding_and_neighbours_do_not_change_the_output() {
     let target = [1, 6, 3];
     let alone = Tensor::<2, Int>::from_ints([[7, 9, 4, 2]], &device);
     let actual = model.forward(alone, Tensor::from_ints([target], &device), Mode::Inference);
-    let together = [[5, 2, 0, 0, 0, 0, 0], [7, 9, 4, 2, 0, 0, 0], [3, 4, 5, 6, 7, 8, 2]];
+    let together = [
+        [5, 2, 0, 0, 0, 0, 0],
+        [7, 9, 4, 2, 0, 0, 0],
+        [3, 4, 5, 6, 7, 8, 2],
+    ];
     let together = Tensor::<2, Int>::from_ints(together, &device);
     let targets = Tensor::from_ints([[1, 9, 0], target, [1, 4, 5]], &device);
-    let other = model.forward(together, targets, Mode::Inference).slice(1..2);
+    let other = model
+        .forward(together, targets, Mode::Inference)
+        .slice(1..2);
     let worst: f64 = (actual - other).abs().max().into_scalar();
     assert!(worst < within(1e-5), "{worst}");
 }
@@ -121,7 +144,11 @@ fn no_position_sees_a_later_one() {
     let model = model(&device);
     let source = Tensor::<2, Int>::from_ints([[7, 9, 4, 2]], &device);
     let logits = |target: [i64; 5]| {
-        model.forward(source.clone(), Tensor::from_ints([target], &device), Mode::Inference)
+        model.forward(
+            source.clone(),
+            Tensor::from_ints([target], &device),
+            Mode::Inference,
+        )
     };
     let difference = (logits([1, 6, 3, 8, 9]) - logits([1, 6, 3, 5, 4])).abs();
     let before: f32 = difference.clone().slice([0..1, 0..3]).max().into_scalar();
@@ -132,7 +159,12 @@ fn no_position_sees_a_later_one() {
 #[test]
 fn dropout_is_a_function_of_seed_update_and_place() {
     let device = Device::default();
-    let model = RnnConfig { dropout: 0.3, ..RnnConfig::tiny(30) }.init(0, &device).unwrap();
+    let model = RnnConfig {
+        dropout: 0.3,
+        ..RnnConfig::tiny(30)
+    }
+    .init(0, &device)
+    .unwrap();
     let ids = Tensor::<2, Int>::ones([2, 6], &device);
     let run = |mode| model.forward(ids.clone(), ids.clone(), mode);
     let worst = |a: Tensor<3>, b: Tensor<3>| (a - b).abs().max().into_scalar::<f32>();
@@ -145,11 +177,23 @@ fn dropout_is_a_function_of_seed_update_and_place() {
 #[test]
 fn the_parameter_count_is_that_of_the_built_model() {
     use burn::module::Module;
-    let base = RnnConfig { d_hidden: 24, d_attention: 20, ..RnnConfig::tiny(40) };
+    let base = RnnConfig {
+        d_hidden: 24,
+        d_attention: 20,
+        ..RnnConfig::tiny(40)
+    };
     let configs = [
         base.clone(),
-        RnnConfig { sharing: EmbeddingSharing::Target, source_vocab: 50, ..base.clone() },
-        RnnConfig { sharing: EmbeddingSharing::None, target_vocab: 60, ..base },
+        RnnConfig {
+            sharing: EmbeddingSharing::Target,
+            source_vocab: 50,
+            ..base.clone()
+        },
+        RnnConfig {
+            sharing: EmbeddingSharing::None,
+            target_vocab: 60,
+            ..base
+        },
     ];
     for config in configs {
         let built = config.init(0, &Device::default()).unwrap().num_params();

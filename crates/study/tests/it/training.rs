@@ -23,34 +23,64 @@ fn the_preset_is_the_small_model_and_reads_back_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.toml");
     std::fs::write(&path, config.to_toml()).unwrap();
-    assert_eq!(TrainConfig::resolve(None, Some(&path), &[]).unwrap(), config);
+    assert_eq!(
+        TrainConfig::resolve(None, Some(&path), &[]).unwrap(),
+        config
+    );
 }
 
 #[test]
 fn every_field_that_only_the_baseline_has_is_a_key_with_its_documentation() {
     let fields = |config: &dyn Seq2SeqConfig| config.to_json().as_object().unwrap().clone();
     let transformer = fields(&TransformerConfig::base(9));
-    for field in fields(&RnnConfig::tiny(9)).keys().filter(|key| !transformer.contains_key(*key)) {
-        let found = SettingsFile::Training.find(&format!("model.rnn.{field}")).unwrap();
+    for field in fields(&RnnConfig::tiny(9))
+        .keys()
+        .filter(|key| !transformer.contains_key(*key))
+    {
+        let found = SettingsFile::Training
+            .find(&format!("model.rnn.{field}"))
+            .unwrap();
         assert!(!found[0].keys[0].description.is_empty(), "{field}");
     }
 }
 
 #[test]
 fn a_setting_of_the_other_architecture_is_refused() {
-    assert_eq!(preset("rnn", &["model.rnn.d_hidden=64"]).unwrap().model.rnn.d_hidden, 64);
+    assert_eq!(
+        preset("rnn", &["model.rnn.d_hidden=64"])
+            .unwrap()
+            .model
+            .rnn
+            .d_hidden,
+        64
+    );
     let message = preset("rnn", &["model.heads=4"]).unwrap_err().to_string();
-    assert!(message.contains("model.heads is 4") && message.contains("\"rnn\""), "{message}");
-    let message = preset("tiny", &["model.rnn.d_hidden=64"]).unwrap_err().to_string();
-    assert!(message.contains("model.rnn is") && message.contains("\"transformer\""), "{message}");
-    let message = preset("tiny", &["model.architecture=rnn"]).unwrap_err().to_string();
+    assert!(
+        message.contains("model.heads is 4") && message.contains("\"rnn\""),
+        "{message}"
+    );
+    let message = preset("tiny", &["model.rnn.d_hidden=64"])
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains("model.rnn is") && message.contains("\"transformer\""),
+        "{message}"
+    );
+    let message = preset("tiny", &["model.architecture=rnn"])
+        .unwrap_err()
+        .to_string();
     assert!(message.contains("model.heads is 4"), "{message}");
 }
 
 #[test]
 fn memory_grows_with_the_batch_and_the_vocabulary() {
     let bytes = |rows, vocab| {
-        update_bytes(&RnnConfig::tiny(vocab).into(), [rows, 100, 100], 1, Precision::Float32)
+        update_bytes(
+            &RnnConfig::tiny(vocab).into(),
+            [rows, 100, 100],
+            1,
+            Precision::Float32,
+        )
     };
     assert!(bytes(80, 6000) > bytes(40, 6000));
     assert!(bytes(40, 12_000) > bytes(40, 6000));
@@ -58,11 +88,20 @@ fn memory_grows_with_the_batch_and_the_vocabulary() {
 
 #[test]
 fn updates_lower_the_loss() {
-    let config = RnnConfig { dropout: 0.0, ..RnnConfig::tiny(12) };
-    let mut model: Model = config.init(1, &Device::default().autodiff()).unwrap().into();
+    let config = RnnConfig {
+        dropout: 0.0,
+        ..RnnConfig::tiny(12)
+    };
+    let mut model: Model = config
+        .init(1, &Device::default().autodiff())
+        .unwrap()
+        .into();
     let mut updater = Updater {
         optimizer: Optimizer::new(OptimizerSettings::default(), &model),
-        recipe: Recipe { clip_norm: 1.0, ..Recipe::default() },
+        recipe: Recipe {
+            clip_norm: 1.0,
+            ..Recipe::default()
+        },
         loss_scale: None,
         synchronous: true,
     };

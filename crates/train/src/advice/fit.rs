@@ -18,7 +18,10 @@ const WARMUP: f64 = 0.06;
 
 /// The rows of [`SIZES`]: `d_model`, `heads`, `d_ff`, and the number of updates.
 fn sizes() -> impl Iterator<Item = [usize; 4]> {
-    let rows = SIZES.lines().skip(1).map(|row| row.split('\t').filter_map(|it| it.parse().ok()));
+    let rows = SIZES
+        .lines()
+        .skip(1)
+        .map(|row| row.split('\t').filter_map(|it| it.parse().ok()));
     rows.map(|mut row| from_fn(|_| row.next().expect("a row has four whole numbers")))
 }
 
@@ -31,7 +34,9 @@ pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
         && training.max_minutes > 0.0
         && [training.max_updates, training.max_epochs] == [0, 0]
         && training.from.as_os_str().is_empty()
-        && sizes().next().is_some_and(|row| row[..3] == [model.d_model, model.heads, model.d_ff])
+        && sizes()
+            .next()
+            .is_some_and(|row| row[..3] == [model.d_model, model.heads, model.d_ff])
 }
 
 /// Chooses the largest model size with which the run makes enough updates in the minutes of
@@ -101,7 +106,10 @@ mod tests {
         let widths = [0.05, 0.2, 0.4, 1.0].map(|seconds| fitted(seconds).0.model.d_model);
         assert_eq!(widths, [192, 192, 128, 96]);
         let (config, note) = fitted(0.1);
-        assert_eq!((config.training.max_updates, config.training.max_minutes), (0, 8.5));
+        assert_eq!(
+            (config.training.max_updates, config.training.max_minutes),
+            (0, 8.5)
+        );
         assert_eq!(config.schedule.warmup, 297);
         assert!(
             note.contains("about 4946 of d_model 192 updates") && note.contains("d_model 192"),
@@ -113,7 +121,9 @@ mod tests {
     fn a_burst_of_other_work_is_measured_again_and_no_size_counts_as_slower_than_a_larger_one() {
         let chosen = |seconds: &[f64]| {
             let mut coming = seconds.iter().copied();
-            let measured = fit(&speedrun(&["training.max_minutes=7"]), |_| coming.next().ok_or(()));
+            let measured = fit(&speedrun(&["training.max_minutes=7"]), |_| {
+                coming.next().ok_or(())
+            });
             let (config, note) = measured.unwrap();
             assert_eq!(coming.next(), None, "{note}");
             (config.model.d_model, note)
@@ -124,7 +134,10 @@ mod tests {
         assert_eq!(chosen(&[1.3, 1.2, 0.3]).0, 128);
         let (d_model, note) = chosen(&[1.2, 1.3, 0.7, 0.672, 1.1]);
         assert_eq!(d_model, 96);
-        assert!(note.contains("606 of d_model 128, 606 of d_model 96"), "{note}");
+        assert!(
+            note.contains("606 of d_model 128, 606 of d_model 96"),
+            "{note}"
+        );
     }
 
     #[test]
@@ -146,8 +159,11 @@ mod tests {
             "training.fit=false",
         ] {
             let heads = "model.heads=8";
-            let settings =
-                if setting == "model.d_model=256" { vec![setting, heads] } else { vec![setting] };
+            let settings = if setting == "model.d_model=256" {
+                vec![setting, heads]
+            } else {
+                vec![setting]
+            };
             assert!(!is_to_be_fitted(&speedrun(&settings)), "{setting}");
         }
     }

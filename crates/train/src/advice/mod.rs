@@ -74,7 +74,14 @@ impl Adviser {
     pub fn new(warmup: u64, target_vocab: usize) -> Self {
         let guessing = (target_vocab as f64).ln();
         let (validations, given) = (Vec::new(), Vec::new());
-        Self { warmup, guessing, first: None, above: (0, 0.0), validations, given }
+        Self {
+            warmup,
+            guessing,
+            first: None,
+            above: (0, 0.0),
+            validations,
+            given,
+        }
     }
 
     /// Returns a warning, once in a run, if the loss has been above that of guessing for
@@ -83,7 +90,11 @@ impl Adviser {
     pub fn after_update(&mut self, step: u64, nll: f64) -> Option<String> {
         let first = *self.first.get_or_insert(nll);
         let (count, sum) = self.above;
-        self.above = if nll > self.guessing { (count + 1, sum + nll) } else { (0, 0.0) };
+        self.above = if nll > self.guessing {
+            (count + 1, sum + nll)
+        } else {
+            (0, 0.0)
+        };
         let (count, sum) = self.above;
         // Random weights are a little worse than guessing, until the warm-up has brought them
         // below.
@@ -105,10 +116,15 @@ impl Adviser {
         self.validations.push(measured);
         let loss = self.stalled().or_else(|| self.turned());
         let found = [loss, self.nothing_right(), self.short(), self.long()];
-        let new: Vec<_> =
-            found.into_iter().flatten().filter(|(kind, _)| !self.given.contains(kind)).collect();
+        let new: Vec<_> = found
+            .into_iter()
+            .flatten()
+            .filter(|(kind, _)| !self.given.contains(kind))
+            .collect();
         self.given.extend(new.iter().map(|(kind, _)| *kind));
-        new.into_iter().map(|(_, text)| format!("warning: {text}")).collect()
+        new.into_iter()
+            .map(|(_, text)| format!("warning: {text}"))
+            .collect()
     }
 
     /// The last `count` validations, oldest first; `None` if the first of these was made in the
@@ -120,7 +136,9 @@ impl Adviser {
     }
 
     fn stalled(&self) -> Option<(Problem, String)> {
-        let [first, .., last] = self.last(3)? else { return None };
+        let [first, .., last] = self.last(3)? else {
+            return None;
+        };
         let perplexity = last.nll.exp();
         let text = format!(
             "the validation loss has not fallen since update {}, and its perplexity of {perplexity:.0} is that of a model that has \
@@ -133,7 +151,10 @@ impl Adviser {
     }
 
     fn turned(&self) -> Option<(Problem, String)> {
-        let best = self.validations.iter().min_by(|a, b| a.nll.total_cmp(&b.nll))?;
+        let best = self
+            .validations
+            .iter()
+            .min_by(|a, b| a.nll.total_cmp(&b.nll))?;
         let last = self.last(3)?;
         let text = format!(
             "the validation loss has risen since update {} (from {:.3} to {:.3} nats per token): the model learns the training text by \
@@ -149,7 +170,9 @@ impl Adviser {
     fn nothing_right(&self) -> Option<(Problem, String)> {
         let last = self.last(3)?;
         let is_nothing = |one: &Measures| one.score.is_some_and(|score| score < NOTHING);
-        let [first, .., newest] = last else { return None };
+        let [first, .., newest] = last else {
+            return None;
+        };
         let has_learned = newest.nll.exp() < HARDLY_LEARNED;
         let falls = newest.nll < first.nll * (1.0 - NOTABLE);
         let text = format!(
@@ -200,7 +223,12 @@ mod tests {
             score: Some(20.0),
             length_ratio: Some(ratio),
         };
-        validations.iter().enumerate().map(measured).map(|one| adviser.after(one)).collect()
+        validations
+            .iter()
+            .enumerate()
+            .map(measured)
+            .map(|one| adviser.after(one))
+            .collect()
     }
 
     fn one(warnings: &[Vec<String>], index: usize, part: &str) {
@@ -224,14 +252,26 @@ mod tests {
 
     #[test]
     fn a_loss_that_stays_high_is_told_once() {
-        let said = warnings(&[(6.0, 0.1), (5.99, 0.1), (5.98, 0.1), (5.98, 0.1), (5.98, 0.1)]);
+        let said = warnings(&[
+            (6.0, 0.1),
+            (5.99, 0.1),
+            (5.98, 0.1),
+            (5.98, 0.1),
+            (5.98, 0.1),
+        ]);
         one(&said, 2, "has not fallen since update 100");
     }
 
     #[test]
     fn a_loss_that_turns_is_told_with_the_best_update() {
-        let said =
-            warnings(&[(2.0, 1.0), (1.5, 1.0), (1.52, 1.0), (1.55, 1.0), (1.6, 1.0), (1.7, 1.0)]);
+        let said = warnings(&[
+            (2.0, 1.0),
+            (1.5, 1.0),
+            (1.52, 1.0),
+            (1.55, 1.0),
+            (1.6, 1.0),
+            (1.7, 1.0),
+        ]);
         one(&said, 4, "since update 200 (from 1.500 to 1.600");
     }
 
@@ -243,20 +283,39 @@ mod tests {
         // It falls, from far above what it was in the warm-up.
         let mut adviser = Adviser::new(150, 300);
         for (step, nll) in [(100, 6.5), (200, 9.5), (300, 9.0), (400, 8.0)] {
-            let measured = Measures { step, nll, score: None, length_ratio: None };
+            let measured = Measures {
+                step,
+                nll,
+                score: None,
+                length_ratio: None,
+            };
             assert_eq!(adviser.after(measured), Vec::<String>::new());
         }
         // One explanation only, whichever came first.
-        let stood: Vec<_> = [6.0, 5.99, 5.98, 2.0, 2.2, 2.3, 2.4].iter().map(high).collect();
+        let stood: Vec<_> = [6.0, 5.99, 5.98, 2.0, 2.2, 2.3, 2.4]
+            .iter()
+            .map(high)
+            .collect();
         one(&warnings(&stood), 2, "sides of neither are swapped");
-        let learned: Vec<_> = [2.0, 2.2, 2.3, 2.4, 5.0, 5.1, 5.2].iter().map(high).collect();
+        let learned: Vec<_> = [2.0, 2.2, 2.3, 2.4, 5.0, 5.1, 5.2]
+            .iter()
+            .map(high)
+            .collect();
         one(&warnings(&learned), 3, "by heart");
     }
 
     #[test]
     fn translations_of_the_wrong_length_are_told_when_they_mean_something() {
-        one(&warnings(&[(4.0, 0.2), (2.5, 0.8), (2.0, 0.8), (1.9, 0.8)]), 2, "80 % of the length");
-        one(&warnings(&[(4.0, 3.0), (2.5, 1.4), (2.0, 1.5), (1.9, 1.6)]), 2, "150 % of the length");
+        one(
+            &warnings(&[(4.0, 0.2), (2.5, 0.8), (2.0, 0.8), (1.9, 0.8)]),
+            2,
+            "80 % of the length",
+        );
+        one(
+            &warnings(&[(4.0, 3.0), (2.5, 1.4), (2.0, 1.5), (1.9, 1.6)]),
+            2,
+            "150 % of the length",
+        );
     }
 
     #[test]
@@ -264,7 +323,12 @@ mod tests {
         let mut adviser = Adviser::new(10_000, 300);
         for step in [100, 200, 300, 400] {
             let (score, length_ratio) = (Some(0.0), Some(9.0));
-            let measured = Measures { step, nll: 8.0, score, length_ratio };
+            let measured = Measures {
+                step,
+                nll: 8.0,
+                score,
+                length_ratio,
+            };
             assert_eq!(adviser.after(measured), Vec::<String>::new());
         }
     }
@@ -273,7 +337,9 @@ mod tests {
     /// and 300 tokens.
     fn guesses(warmup: u64, nll: impl Fn(u64) -> f64) -> Vec<u64> {
         let mut adviser = Adviser::new(warmup, 300);
-        (1..=200).filter(|&step| adviser.after_update(step, nll(step)).is_some()).collect()
+        (1..=200)
+            .filter(|&step| adviser.after_update(step, nll(step)).is_some())
+            .collect()
     }
 
     #[test]
@@ -281,9 +347,15 @@ mod tests {
         // ln 300 is 5.70.
         // The weights before the first update are not the fault of a learning rate.
         assert_eq!(guesses(4000, |_| 23.0), Vec::<u64>::new());
-        assert_eq!(guesses(4000, |step| if step < 10 { 6.0 } else { 9.0 }), [50]);
+        assert_eq!(
+            guesses(4000, |step| if step < 10 { 6.0 } else { 9.0 }),
+            [50]
+        );
         assert_eq!(guesses(100, |_| 6.0), [101]);
-        assert_eq!(guesses(4000, |step| 6.2 - step as f64 / 1000.0), Vec::<u64>::new());
+        assert_eq!(
+            guesses(4000, |step| 6.2 - step as f64 / 1000.0),
+            Vec::<u64>::new()
+        );
         let seldom = |step: u64| if step.is_multiple_of(40) { 5.0 } else { 9.0 };
         assert_eq!(guesses(10, seldom), Vec::<u64>::new());
         assert_eq!(guesses(10, |_| f64::NAN), Vec::<u64>::new());
@@ -300,7 +372,9 @@ mod tests {
                 length_ratio: None,
             };
             let all = losses.iter().enumerate().map(measured);
-            all.flat_map(|one| adviser.after(one)).filter(|text| text.contains("stays 0")).count()
+            all.flat_map(|one| adviser.after(one))
+                .filter(|text| text.contains("stays 0"))
+                .count()
         };
         assert_eq!(told(&[4.0, 3.0, 2.0, 1.0], 0.0), 1);
         assert_eq!(told(&[4.0, 3.0, 2.0, 1.0], 0.5), 0);
@@ -310,7 +384,11 @@ mod tests {
 
     #[test]
     fn nan_is_no_trouble_of_this_kind() {
-        let said = warnings(&[(f64::NAN, f64::NAN), (f64::NAN, f64::NAN), (f64::NAN, f64::NAN)]);
+        let said = warnings(&[
+            (f64::NAN, f64::NAN),
+            (f64::NAN, f64::NAN),
+            (f64::NAN, f64::NAN),
+        ]);
         assert!(said.iter().all(Vec::is_empty), "{said:?}");
     }
 }

@@ -76,10 +76,16 @@ fn learned(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
         let unseen: HashSet<Pair> = text.iter().cloned().collect();
         (key, text, unseen)
     });
-    let trained = [&texts.train].into_iter().chain(&texts.mix).flat_map(|paths| pairs(paths, utf8));
+    let trained = [&texts.train]
+        .into_iter()
+        .chain(&texts.mix)
+        .flat_map(|paths| pairs(paths, utf8));
     if measured.iter().any(|(_, text, _)| !text.is_empty()) {
-        trained
-            .for_each(|pair| measured.iter_mut().for_each(|(.., unseen)| _ = unseen.remove(&pair)));
+        trained.for_each(|pair| {
+            measured
+                .iter_mut()
+                .for_each(|(.., unseen)| _ = unseen.remove(&pair))
+        });
     }
     let warning = |(key, text, unseen): &(&str, Vec<Pair>, HashSet<Pair>)| {
         let seen = text.iter().filter(|pair| !unseen.contains(pair)).count();
@@ -124,14 +130,28 @@ pub(crate) fn unknown(
     let characters = |side: fn(&Pair) -> &str| text.iter().flat_map(move |pair| side(pair).chars());
     let characters = [characters(|pair| &pair.0), characters(|pair| &pair.1)];
     let lacks = |tokenizer: &Tokenizer, c: &char| {
-        tokenizer.encode(&c.to_string()).contains(&tokenizer.special_ids().unk)
+        tokenizer
+            .encode(&c.to_string())
+            .contains(&tokenizer.special_ids().unk)
     };
     let sides = [source, target].into_iter().zip(characters);
     let shown: BTreeSet<char> = sides
-        .flat_map(|(side, all)| all.collect::<BTreeSet<_>>().into_iter().filter(|c| lacks(side, c)))
+        .flat_map(|(side, all)| {
+            all.collect::<BTreeSet<_>>()
+                .into_iter()
+                .filter(|c| lacks(side, c))
+        })
         .collect();
-    let shown: String = shown.into_iter().take(SHOWN).flat_map(|c| [' ', c]).collect();
-    let warning = if of_source.max(of_target) < MANY_UNKNOWN { "" } else { "warning: " };
+    let shown: String = shown
+        .into_iter()
+        .take(SHOWN)
+        .flat_map(|c| [' ', c])
+        .collect();
+    let warning = if of_source.max(of_target) < MANY_UNKNOWN {
+        ""
+    } else {
+        "warning: "
+    };
     Ok(Some(format!(
         "{warning}{:.2} % of the source tokens and {:.2} % of the target tokens are unknown to the tokeniser (among them:{shown}): \
          the model can neither read nor write them. A tokeniser that is trained here (without tokenizer.files) knows all",
@@ -152,7 +172,9 @@ fn pairs(paths: &[PathBuf], utf8: Utf8Policy) -> impl Iterator<Item = Pair> {
     let pairs = corpus.and_then(|corpus| ParallelReader::open(&corpus, utf8).ok());
     let pairs = pairs.into_iter().flatten().map_while(Result::ok);
     let visible = |text: String| burnformer_text::visible(&text).into_owned();
-    pairs.filter(|pair| pair.valid).map(move |pair| (visible(pair.source), visible(pair.target)))
+    pairs
+        .filter(|pair| pair.valid)
+        .map(move |pair| (visible(pair.source), visible(pair.target)))
 }
 
 /// About `count` elements of `all`, at equal distances.
@@ -163,8 +185,13 @@ fn spread<T>(all: &[T], count: usize) -> impl Iterator<Item = &T> {
 /// The languages of source and target; `None` where the lines leave doubt.
 fn languages(text: &[Pair]) -> [Option<Lang>; 2] {
     let of = |side: fn(&Pair) -> &str| {
-        let lines = spread(text, LANGUAGE_LINES).map(side).collect::<Vec<_>>().join("\n");
-        detect(&lines).filter(|found| found.is_reliable()).map(|found| found.lang())
+        let lines = spread(text, LANGUAGE_LINES)
+            .map(side)
+            .collect::<Vec<_>>()
+            .join("\n");
+        detect(&lines)
+            .filter(|found| found.is_reliable())
+            .map(|found| found.lang())
     };
     [of(|pair| &pair.0), of(|pair| &pair.1)]
 }
@@ -184,9 +211,12 @@ fn swapped(key: &str, text: &[Pair], train: [Option<Lang>; 2]) -> Option<String>
 
 /// A warning about the first block of `text` whose lines seem to be shifted.
 fn misaligned(key: &str, text: &[Pair]) -> Option<String> {
-    let blocks = text.chunks(BLOCK).filter(|block| block.len() >= FEWEST_PAIRS);
-    let (block_index, lag) =
-        blocks.enumerate().find_map(|(block_index, block)| Some((block_index, shift(block)?)))?;
+    let blocks = text
+        .chunks(BLOCK)
+        .filter(|block| block.len() >= FEWEST_PAIRS);
+    let (block_index, lag) = blocks
+        .enumerate()
+        .find_map(|(block_index, block)| Some((block_index, shift(block)?)))?;
     let (line, lines) = (block_index * BLOCK + 1, lag.abs());
     let way = if lag > 0 { "down" } else { "up" };
     Some(format!(
@@ -199,7 +229,9 @@ fn misaligned(key: &str, text: &[Pair]) -> Option<String> {
 fn shift(block: &[Pair]) -> Option<isize> {
     signals(block).into_iter().find_map(|[source, target]| {
         let at = |lag| (correlation(&source, &target, lag), lag);
-        let best = (-FARTHEST..=FARTHEST).map(at).max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let best = (-FARTHEST..=FARTHEST)
+            .map(at)
+            .max_by(|a, b| a.0.total_cmp(&b.0))?;
         (best.1 != 0 && best.0 > TOGETHER && at(0).0 < APART * best.0).then_some(best.1)
     })
 }
@@ -220,7 +252,9 @@ fn signals(block: &[Pair]) -> Vec<[Vec<f64>; 2]> {
         let marked = side.iter().filter(|&&mark| mark > 0.0).count();
         marked.min(side.len() - marked) >= FEWEST_MARKS
     };
-    let marks = [asks, counts].into_iter().filter(|sides| sides.iter().all(is_telling));
+    let marks = [asks, counts]
+        .into_iter()
+        .filter(|sides| sides.iter().all(is_telling));
     std::iter::once(growth).chain(marks).collect()
 }
 
@@ -229,14 +263,24 @@ fn signals(block: &[Pair]) -> Vec<[Vec<f64>; 2]> {
 fn correlation(source: &[f64], target: &[f64], lag: isize) -> f64 {
     let (before, after) = ((-lag).max(0) as usize, lag.max(0) as usize);
     let count = source.len() - lag.unsigned_abs();
-    let (source, target) = (&source[before..before + count], &target[after..after + count]);
+    let (source, target) = (
+        &source[before..before + count],
+        &target[after..after + count],
+    );
     let mean = |side: &[f64]| side.iter().sum::<f64>() / count as f64;
     let (a, b) = (mean(source), mean(target));
     let product = |x: &[f64], x_mean: f64, y: &[f64], y_mean: f64| {
-        x.iter().zip(y).map(|(x, y)| (x - x_mean) * (y - y_mean)).sum::<f64>()
+        x.iter()
+            .zip(y)
+            .map(|(x, y)| (x - x_mean) * (y - y_mean))
+            .sum::<f64>()
     };
     let variances = product(source, a, source, a) * product(target, b, target, b);
-    if variances > 0.0 { product(source, a, target, b) / variances.sqrt() } else { 0.0 }
+    if variances > 0.0 {
+        product(source, a, target, b) / variances.sqrt()
+    } else {
+        0.0
+    }
 }
 
 /// A warning if `model`, from which the run starts, predicts the source of the training text from
@@ -252,7 +296,10 @@ pub(crate) fn other_direction(
     let text = read(&texts.train, utf8);
     let (model, device) = (as_saved(model), device.clone().inner());
     let ids = |source: &str, target: &str| {
-        [tokenizers.source.encode(source), tokenizers.target.encode(target)]
+        [
+            tokenizers.source.encode(source),
+            tokenizers.target.encode(target),
+        ]
     };
     let is_short = |[a, b]: &[Vec<u32>; 2]| a.len().max(b.len()) <= LONGEST_TRIED;
     let both = spread(&text, TRIED).map(|(a, b)| [ids(a, b), ids(b, a)]);
@@ -319,8 +366,16 @@ mod tests {
 
     /// `text` with the target `lag` lines further down from line `from` on.
     fn shifted(text: &[Pair], from: usize, lag: usize) -> Vec<Pair> {
-        let target = |i: usize| if i < from { i } else { (i + text.len() - lag) % text.len() };
-        (0..text.len()).map(|i| (text[i].0.clone(), text[target(i)].1.clone())).collect()
+        let target = |i: usize| {
+            if i < from {
+                i
+            } else {
+                (i + text.len() - lag) % text.len()
+            }
+        };
+        (0..text.len())
+            .map(|i| (text[i].0.clone(), text[target(i)].1.clone()))
+            .collect()
     }
 
     #[test]
@@ -340,7 +395,11 @@ mod tests {
             vec![folder.join(name)]
         };
         let (train, valid) = (file("train.tsv", train), file("valid.tsv", valid));
-        Texts::files(&DataSettings { train, valid, ..DataSettings::default() })
+        Texts::files(&DataSettings {
+            train,
+            valid,
+            ..DataSettings::default()
+        })
     }
 
     #[test]
@@ -348,14 +407,25 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pair = |i: usize| (format!("Quelle {i}"), format!("source {i}"));
         let train: Vec<Pair> = (0..300).map(pair).collect();
-        for (shared, share) in [(100, Some("100 %")), (21, Some("21 %")), (20, None), (0, None)] {
+        for (shared, share) in [
+            (100, Some("100 %")),
+            (21, Some("21 %")),
+            (20, None),
+            (0, None),
+        ] {
             let valid: Vec<Pair> = (300 - shared..400 - shared).map(pair).collect();
             let said = learned(&files(folder.path(), &train, &valid), Utf8Policy::Error);
             assert_eq!(said.len(), usize::from(share.is_some()), "{shared}");
-            assert!(said.iter().all(|said| said.contains(share.unwrap())), "{said:?}");
+            assert!(
+                said.iter().all(|said| said.contains(share.unwrap())),
+                "{said:?}"
+            );
         }
         // A source with another translation is not a pair that was learned.
-        let valid: Vec<Pair> = train.iter().map(|(a, b)| (a.clone(), format!("{b}!"))).collect();
+        let valid: Vec<Pair> = train
+            .iter()
+            .map(|(a, b)| (a.clone(), format!("{b}!")))
+            .collect();
         assert!(learned(&files(folder.path(), &train, &valid), Utf8Policy::Error).is_empty());
     }
 
@@ -367,10 +437,20 @@ mod tests {
             let lines = format!(
                 "from about line {line} on, a source line seems to belong to the target line {lag} further down"
             );
-            assert!(said.contains("data.valid") && said.contains(&lines), "{said}");
+            assert!(
+                said.contains("data.valid") && said.contains(&lines),
+                "{said}"
+            );
         }
-        let up: Vec<Pair> = shifted(&text, 0, 1).into_iter().map(|(a, b)| (b, a)).collect();
-        assert!(misaligned("data.train", &up).unwrap().contains("1 further up"));
+        let up: Vec<Pair> = shifted(&text, 0, 1)
+            .into_iter()
+            .map(|(a, b)| (b, a))
+            .collect();
+        assert!(
+            misaligned("data.train", &up)
+                .unwrap()
+                .contains("1 further up")
+        );
     }
 
     #[test]
@@ -381,7 +461,10 @@ mod tests {
         assert_eq!(swapped("data.valid", &text, train), None);
         let other: Vec<Pair> = text.into_iter().map(|(a, b)| (b, a)).collect();
         let said = swapped("data.valid", &other, train).unwrap();
-        assert!(said.contains("its source is English and its target German"), "{said}");
+        assert!(
+            said.contains("its source is English and its target German"),
+            "{said}"
+        );
         // Numbers have no language.
         let none: Vec<Pair> = (0..300).map(|i| (format!("{i}"), format!("{i}"))).collect();
         assert_eq!(swapped("data.valid", &other, languages(&none)), None);

@@ -89,16 +89,35 @@ impl Default for DataSettings {
 impl DataSettings {
     /// The keys that name texts, with their values.
     pub fn texts(&self) -> Vec<(&'static str, &Vec<PathBuf>)> {
-        let named =
-            [("data.train", &self.train), ("data.valid", &self.valid), ("data.test", &self.test)];
-        named.into_iter().chain(self.mix.iter().map(|text| (MIX, &text.train))).collect()
+        let named = [
+            ("data.train", &self.train),
+            ("data.valid", &self.valid),
+            ("data.test", &self.test),
+        ];
+        named
+            .into_iter()
+            .chain(self.mix.iter().map(|text| (MIX, &text.train)))
+            .collect()
     }
 
     /// The keys that name texts, with mutable references to their values.
     pub fn texts_mut(&mut self) -> Vec<(&'static str, &mut Vec<PathBuf>)> {
-        let Self { train, valid, test, mix, .. } = self;
-        let named = [("data.train", train), ("data.valid", valid), ("data.test", test)];
-        named.into_iter().chain(mix.iter_mut().map(|text| (MIX, &mut text.train))).collect()
+        let Self {
+            train,
+            valid,
+            test,
+            mix,
+            ..
+        } = self;
+        let named = [
+            ("data.train", train),
+            ("data.valid", valid),
+            ("data.test", test),
+        ];
+        named
+            .into_iter()
+            .chain(mix.iter_mut().map(|text| (MIX, &mut text.train)))
+            .collect()
     }
 
     /// The rules by which training text is cleaned under a token budget.
@@ -132,7 +151,11 @@ pub fn corpus_paths(key: &'static str, paths: &[PathBuf]) -> Result<CorpusPaths>
                 _ => String::new(),
             };
             let remedy = format!("give two (source, target) or one TSV{join}");
-            Err(ConfigFileError::Paths { key, found: more.len(), remedy })
+            Err(ConfigFileError::Paths {
+                key,
+                found: more.len(),
+                remedy,
+            })
         }
     }
 }

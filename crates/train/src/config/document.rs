@@ -29,10 +29,15 @@ pub(super) struct Document {
 
 /// Reads the file at `path`, but no more than the largest size of a configuration.
 pub(super) fn read(path: &Path) -> Result<Document> {
-    let unreadable = |source| ConfigFileError::Unreadable { path: path.into(), source };
+    let unreadable = |source| ConfigFileError::Unreadable {
+        path: path.into(),
+        source,
+    };
     let file = File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
-    file.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    file.take(LONGEST_FILE + 1)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
     let location = path.display().to_string();
     if bytes.len() as u64 > LONGEST_FILE {
         let message = format!("longer than {LONGEST_FILE} bytes; is this a configuration file?");
@@ -43,7 +48,10 @@ pub(super) fn read(path: &Path) -> Result<Document> {
         Err(error) => {
             let at = error.valid_up_to();
             let location = format!("{location}:{}", line_at(&bytes, at));
-            let message = format!("byte 0x{:02x} is not UTF-8; save the file as UTF-8", bytes[at]);
+            let message = format!(
+                "byte 0x{:02x} is not UTF-8; save the file as UTF-8",
+                bytes[at]
+            );
             Err(ConfigFileError::Syntax { location, message })
         }
     }
@@ -60,7 +68,11 @@ impl Source<'_> {
     /// The name, and the line where `span` begins.
     fn at(&self, span: Option<Range<usize>>) -> String {
         match span {
-            Some(span) => format!("{}:{}", self.name, line_at(self.text.as_bytes(), span.start)),
+            Some(span) => format!(
+                "{}:{}",
+                self.name,
+                line_at(self.text.as_bytes(), span.start)
+            ),
             None => self.name.to_string(),
         }
     }
@@ -74,7 +86,10 @@ impl Source<'_> {
 
 /// Parses and checks `text`, which error messages call `location`.
 pub(super) fn parse(location: &str, text: &str) -> Result<Document> {
-    let source = Source { name: location, text };
+    let source = Source {
+        name: location,
+        text,
+    };
     let syntax = |error: Error| ConfigFileError::Syntax {
         location: source.at(error.span()),
         message: error.message().to_string(),
@@ -98,7 +113,10 @@ fn preset(table: &mut DeTable, source: &Source) -> Result<Option<String>> {
         DeValue::String(name) => Ok(Some(name.to_string())),
         _ => {
             let message = "preset must be a name in quotes, such as preset = \"small\"".into();
-            Err(ConfigFileError::Type { location: source.at(Some(value.span())), message })
+            Err(ConfigFileError::Type {
+                location: source.at(Some(value.span())),
+                message,
+            })
         }
     }
 }
@@ -117,11 +135,18 @@ fn first_unknown(
             _ => None,
         }
     };
-    table.iter().filter_map(unknown).min_by_key(|(_, span)| span.start)
+    table
+        .iter()
+        .filter_map(unknown)
+        .min_by_key(|(_, span)| span.start)
 }
 
 fn joined(prefix: &str, key: &str) -> String {
-    if prefix.is_empty() { key.into() } else { format!("{prefix}.{key}") }
+    if prefix.is_empty() {
+        key.into()
+    } else {
+        format!("{prefix}.{key}")
+    }
 }
 
 /// Every key that exists, dotted, sections included.
@@ -134,7 +159,9 @@ pub(super) fn known_keys() -> Vec<String> {
 pub(crate) fn entries<'a>(prefix: &str, table: &'a Table) -> Vec<(String, &'a Value)> {
     let of_entry = |(key, value): (&String, &'a Value)| {
         let path = joined(prefix, key);
-        let mut all = value.as_table().map_or(vec![], |inner| entries(&path, inner));
+        let mut all = value
+            .as_table()
+            .map_or(vec![], |inner| entries(&path, inner));
         all.push((path, value));
         all
     };
@@ -149,12 +176,19 @@ pub(super) fn check_key(location: &str, key: &str) -> Result<()> {
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let hint = hint(key, &known);
-    Err(ConfigFileError::UnknownKey { location: location.into(), key: key.into(), hint })
+    Err(ConfigFileError::UnknownKey {
+        location: location.into(),
+        key: key.into(),
+        hint,
+    })
 }
 
 /// The line, counted from 1, of the byte at `at`.
 fn line_at(text: &[u8], at: usize) -> usize {
-    1 + text[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
+    1 + text[..at.min(text.len())]
+        .iter()
+        .filter(|&&byte| byte == b'\n')
+        .count()
 }
 
 /// The configuration that `values` are, which come from `source`.
@@ -172,7 +206,10 @@ pub(super) fn typed<'de>(
             (None, _) if key == "." => error.message().into(),
             (None, _) => format!("{} in {key}", error.message()),
         };
-        ConfigFileError::Type { location: source.at(error.span()), message }
+        ConfigFileError::Type {
+            location: source.at(error.span()),
+            message,
+        }
     })
 }
 
@@ -180,14 +217,16 @@ pub(super) fn typed<'de>(
 /// no number.
 fn number_at(path: &serde_path_to_error::Path) -> Option<&'static str> {
     let root = schema::of::<TrainConfig>();
-    let key = path.iter().try_fold(root.as_value(), |table, segment| match segment {
-        Segment::Map { key } => table["properties"].get(key),
-        // Serde takes a list for a table, too.
-        Segment::Seq { index } => {
-            table.get("items").or_else(|| table["properties"].as_object()?.values().nth(*index))
-        }
-        _ => None,
-    });
+    let key = path
+        .iter()
+        .try_fold(root.as_value(), |table, segment| match segment {
+            Segment::Map { key } => table["properties"].get(key),
+            // Serde takes a list for a table, too.
+            Segment::Seq { index } => table
+                .get("items")
+                .or_else(|| table["properties"].as_object()?.values().nth(*index)),
+            _ => None,
+        });
     match key?["type"].as_str()? {
         "integer" => Some("a whole number, 0 or more"),
         "number" => Some("a number"),

@@ -129,7 +129,10 @@ pub enum ConfigFileError {
 burnformer_files::debug_as_message!(ConfigFileError);
 
 fn suggestion(nearest: &Option<String>) -> String {
-    nearest.as_ref().map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default()
+    nearest
+        .as_ref()
+        .map(|name| format!("; did you mean \"{name}\"?"))
+        .unwrap_or_default()
 }
 
 /// The name most like `name`: a right last part in the wrong section counts as near.
@@ -144,6 +147,8 @@ pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> O
         let part = strsim::jaro_winkler(&last(name), &last(known));
         whole.max(part)
     };
-    let best = names.map(|known| (likeness(known), known)).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let best = names
+        .map(|known| (likeness(known), known))
+        .max_by(|a, b| a.0.total_cmp(&b.0))?;
     (best.0 > 0.75).then(|| best.1.to_string())
 }

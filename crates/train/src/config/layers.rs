@@ -46,7 +46,10 @@ impl TrainConfig {
         run: Option<&Path>,
     ) -> Result<Self> {
         let of_file = file.map(document::read).transpose()?.unwrap_or_default();
-        let Document { preset: named, table: mut given } = of_file;
+        let Document {
+            preset: named,
+            table: mut given,
+        } = of_file;
         // A whole configuration, such as a run's config.toml, replaces every key of the preset
         // under it.
         let named = preset.or(named.as_deref());
@@ -54,11 +57,23 @@ impl TrainConfig {
         for setting in settings {
             let table = setting_table(setting)?;
             let name = format!("--set {setting}");
-            typed(Value::Table(table.clone()), &Source { name: &name, text: "" })?;
+            typed(
+                Value::Table(table.clone()),
+                &Source {
+                    name: &name,
+                    text: "",
+                },
+            )?;
             merge(&mut given, table);
         }
         merge(&mut merged, given.clone());
-        let mut config = typed(Value::Table(merged), &Source { name: "configuration", text: "" })?;
+        let mut config = typed(
+            Value::Table(merged),
+            &Source {
+                name: "configuration",
+                text: "",
+            },
+        )?;
         if !config.training.from.as_os_str().is_empty() {
             let kept = run.and_then(start_model_in);
             let dir = kept.as_deref().unwrap_or(&config.training.from);
@@ -86,7 +101,10 @@ fn preset_table(name: &str) -> Result<Table> {
         Some((_, text)) => Ok(document::parse(&format!("preset {name}"), text)?.table),
         None => {
             let nearest = nearest(name, preset_names().into_iter());
-            Err(ConfigFileError::UnknownPreset { name: name.into(), nearest })
+            Err(ConfigFileError::UnknownPreset {
+                name: name.into(),
+                nearest,
+            })
         }
     }
 }
@@ -101,11 +119,14 @@ fn setting_table(setting: &str) -> Result<Table> {
     }
     // Checked before it is taken apart: a key of thousands of dots nests no tables.
     check_key(&format!("--set {setting}"), &key)?;
-    let value = format!("v = {text}").parse::<Table>().ok().and_then(|mut table| table.remove("v"));
+    let value = format!("v = {text}")
+        .parse::<Table>()
+        .ok()
+        .and_then(|mut table| table.remove("v"));
     let value = value.unwrap_or_else(|| Value::String(text.trim().into()));
-    let nested = key
-        .rsplit('.')
-        .fold(value, |value, part| Value::Table(Table::from_iter([(part.to_string(), value)])));
+    let nested = key.rsplit('.').fold(value, |value, part| {
+        Value::Table(Table::from_iter([(part.to_string(), value)]))
+    });
     match nested {
         Value::Table(table) => Ok(table),
         _ => Err(wrong()),

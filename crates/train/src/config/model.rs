@@ -59,7 +59,10 @@ pub struct RnnSizes {
 
 impl Default for RnnSizes {
     fn default() -> Self {
-        Self { d_hidden: 176, d_attention: 128 }
+        Self {
+            d_hidden: 176,
+            d_attention: 128,
+        }
     }
 }
 
@@ -144,7 +147,11 @@ pub struct ModelSettings {
 impl Default for ModelSettings {
     fn default() -> Self {
         let base = Self::of_transformer(&TransformerConfig::base(0));
-        Self { d_k: 0, d_v: 0, ..base }
+        Self {
+            d_k: 0,
+            d_v: 0,
+            ..base
+        }
     }
 }
 
@@ -166,19 +173,35 @@ impl ModelSettings {
         [source_vocab, target_vocab]: [usize; 2],
         SpecialIds { pad, bos, eos }: SpecialIds,
     ) -> ModelConfig {
-        let tokens = table(&Tokens { source_vocab, target_vocab, pad, bos, eos });
+        let tokens = table(&Tokens {
+            source_vocab,
+            target_vocab,
+            pad,
+            bos,
+            eos,
+        });
         let head = self.d_model / self.heads.max(1);
         let [d_k, d_v] = [self.d_k, self.d_v].map(|d| if d == 0 { head } else { d });
-        let mut fields = table(&Self { d_k, d_v, ..self.clone() });
+        let mut fields = table(&Self {
+            d_k,
+            d_v,
+            ..self.clone()
+        });
         if self.architecture == Architecture::Rnn {
             fields.retain(|key, _| SHARED_WITH_RNN.contains(&key));
             fields.extend(tokens.into_iter().chain(table(&self.rnn)));
-            return fields.try_into::<RnnConfig>().expect("the same names and types").into();
+            return fields
+                .try_into::<RnnConfig>()
+                .expect("the same names and types")
+                .into();
         }
         let no_window = (self.attention_window == 0).then_some("attention_window");
         fields.retain(|key, _| ![ARCHITECTURE, RNN].contains(&key) && Some(key) != no_window);
         fields.extend(tokens);
-        fields.try_into::<TransformerConfig>().expect("the same names and types").into()
+        fields
+            .try_into::<TransformerConfig>()
+            .expect("the same names and types")
+            .into()
     }
 
     /// The settings of a model of the shape `shape`. Special ids and conventions of other systems,
@@ -187,11 +210,27 @@ impl ModelSettings {
         if let Some(transformer) = shape.downcast_ref() {
             return Some(Self::of_transformer(transformer));
         }
-        let &RnnConfig { d_model, d_hidden, d_attention, dropout, sharing, .. } =
-            shape.downcast_ref()?;
-        let rnn = RnnSizes { d_hidden, d_attention };
+        let &RnnConfig {
+            d_model,
+            d_hidden,
+            d_attention,
+            dropout,
+            sharing,
+            ..
+        } = shape.downcast_ref()?;
+        let rnn = RnnSizes {
+            d_hidden,
+            d_attention,
+        };
         let architecture = Architecture::Rnn;
-        Some(Self { architecture, d_model, dropout, sharing, rnn, ..Self::default() })
+        Some(Self {
+            architecture,
+            d_model,
+            dropout,
+            sharing,
+            rnn,
+            ..Self::default()
+        })
     }
 
     fn of_transformer(config: &TransformerConfig) -> Self {
@@ -223,10 +262,19 @@ impl ModelSettings {
 
     /// The shape `shape` of one of the architectures, with the rates of dropout of these settings.
     pub(crate) fn with_rates(&self, shape: &ModelConfig) -> ModelConfig {
-        let &Self { dropout, attention_dropout, activation_dropout, .. } = self;
+        let &Self {
+            dropout,
+            attention_dropout,
+            activation_dropout,
+            ..
+        } = self;
         if let Some(config) = shape.downcast_ref::<TransformerConfig>().cloned() {
-            let rates =
-                TransformerConfig { dropout, attention_dropout, activation_dropout, ..config };
+            let rates = TransformerConfig {
+                dropout,
+                attention_dropout,
+                activation_dropout,
+                ..config
+            };
             return rates.into();
         }
         match shape.downcast_ref::<RnnConfig>().cloned() {
@@ -243,16 +291,25 @@ impl ModelSettings {
     pub(super) fn with(&self, given: &Table, dir: &Path) -> Result<Self> {
         let mut table = table(self);
         for (key, value) in given {
-            let found = table.get_mut(key).expect("the keys of a configuration are known");
+            let found = table
+                .get_mut(key)
+                .expect("the keys of a configuration are known");
             if RATES.contains(&key.as_str()) {
                 found.clone_from(value);
                 continue;
             }
             if let Some((key, value, found)) = difference(&format!("model.{key}"), value, found) {
-                return Err(ConfigFileError::OtherModel { key, value, dir: dir.into(), found });
+                return Err(ConfigFileError::OtherModel {
+                    key,
+                    value,
+                    dir: dir.into(),
+                    found,
+                });
             }
         }
-        Ok(table.try_into().expect("the types of a configuration are checked"))
+        Ok(table
+            .try_into()
+            .expect("the types of a configuration are checked"))
     }
 
     /// The first key whose value is not the default although the architecture ignores it, as a
@@ -265,8 +322,12 @@ impl ModelSettings {
                 ![RNN, ARCHITECTURE].contains(&key) && !SHARED_WITH_RNN.contains(&key)
             }
         };
-        let mut found = table.iter().filter(|(key, value)| idle(key) && default[*key] != **value);
-        found.next().map(|(key, value)| (format!("model.{key}"), value.to_string()))
+        let mut found = table
+            .iter()
+            .filter(|(key, value)| idle(key) && default[*key] != **value);
+        found
+            .next()
+            .map(|(key, value)| (format!("model.{key}"), value.to_string()))
     }
 }
 

@@ -20,7 +20,11 @@ pub(super) fn hint(name: &str, known: &[&str]) -> String {
 /// The line of the table for `name`, in any section and with or without leading dashes, if its key
 /// is among `known`: the key, and what differs.
 pub(super) fn peer(name: &str, known: &[&str]) -> Option<(&'static str, &'static str)> {
-    let last = name.rsplit('.').next().unwrap_or_default().trim_start_matches('-');
+    let last = name
+        .rsplit('.')
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches('-');
     let name = last.to_lowercase().replace('-', "_");
     let mut rows = rows().filter(|[key, ..]| *key == "-" || known.contains(key));
     let row = rows.find(|[_, names, _]| names.split(' ').any(|other| other == name));
@@ -39,7 +43,11 @@ mod tests {
     use crate::config::reference::SettingsFile;
 
     fn keys(file: SettingsFile) -> Vec<String> {
-        file.sections().into_iter().flat_map(|section| section.keys).map(|key| key.path).collect()
+        file.sections()
+            .into_iter()
+            .flat_map(|section| section.keys)
+            .map(|key| key.path)
+            .collect()
     }
 
     #[test]

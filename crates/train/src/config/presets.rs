@@ -22,7 +22,13 @@ pub fn preset_names() -> Vec<&'static str> {
 /// Describes the use of the preset `name`, with the first paragraph of the comment at the top of
 /// its file. Returns an empty text if there is no such preset.
 pub fn preset_description(name: &str) -> String {
-    let text = PRESETS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
-    let lines: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("# ")).collect();
+    let text = PRESETS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map_or("", |(_, text)| text);
+    let lines: Vec<&str> = text
+        .lines()
+        .map_while(|line| line.strip_prefix("# "))
+        .collect();
     lines.join(" ")
 }

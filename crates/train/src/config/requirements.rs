@@ -41,8 +41,16 @@ fn is_in(interval: &str, x: f64) -> bool {
     let bounds = interval.trim_start_matches("0|");
     let limits = bounds[1..bounds.len() - 1].split(',').map(str::parse);
     let limits: Vec<f64> = limits.map(|limit| limit.expect("a number")).collect();
-    let above = if bounds.starts_with('[') { x >= limits[0] } else { x > limits[0] };
-    let below = if bounds.ends_with(']') { x <= limits[1] } else { x < limits[1] };
+    let above = if bounds.starts_with('[') {
+        x >= limits[0]
+    } else {
+        x > limits[0]
+    };
+    let below = if bounds.ends_with(']') {
+        x <= limits[1]
+    } else {
+        x < limits[1]
+    };
     above && below || x == 0.0 && bounds != interval
 }
 
@@ -64,7 +72,9 @@ impl TrainConfig {
             ConfigFileError::Type { location, message }
         })?;
         for row in RANGES.lines() {
-            let [key, interval, remedy] = row.split('\t').collect::<Vec<_>>()[..] else { continue };
+            let [key, interval, remedy] = row.split('\t').collect::<Vec<_>>()[..] else {
+                continue;
+            };
             for value in numbers(&all, key) {
                 check(is_in(interval, value), key, value, remedy)?;
             }
@@ -82,9 +92,17 @@ impl TrainConfig {
         let (key, files) = ("tokenizer.files", self.tokenizer.files.len());
         if files > 2 {
             let remedy = "give one for both sides, or two (source, target)".into();
-            return Err(ConfigFileError::Paths { key, found: files, remedy });
+            return Err(ConfigFileError::Paths {
+                key,
+                found: files,
+                remedy,
+            });
         }
-        let two = if files == 0 { !self.tokenizer.train.joint } else { files == 2 };
+        let two = if files == 0 {
+            !self.tokenizer.train.joint
+        } else {
+            files == 2
+        };
         let from = !self.training.from.as_os_str().is_empty();
         let remedy = "an empty list, since the tokenisers come from training.from (--from)";
         check(
@@ -107,9 +125,21 @@ impl TrainConfig {
         let model = &self.model;
         if let Some((key, value)) = model.without_effect() {
             let architecture = model.architecture.name();
-            return Err(ConfigFileError::NoEffect { key, value, architecture });
+            return Err(ConfigFileError::NoEffect {
+                key,
+                value,
+                architecture,
+            });
         }
-        let &ModelSettings { heads, d_model, d_k, d_v, positions, max_positions, .. } = model;
+        let &ModelSettings {
+            heads,
+            d_model,
+            d_k,
+            d_v,
+            positions,
+            max_positions,
+            ..
+        } = model;
         let divides = d_k > 0 && d_v > 0 || heads == 0 || d_model.is_multiple_of(heads);
         let remedy =
             format!("a divisor of model.d_model = {d_model}, or set model.d_k and model.d_v");
@@ -118,7 +148,11 @@ impl TrainConfig {
         let vocab = self.tokenizer.train.vocab_size;
         let shape = model.over([vocab; 2], SpecialIds::OURS);
         shape.validate().map_err(ConfigFileError::Model)?;
-        let longest = self.data.max_source_len.max(self.data.max_target_len).saturating_add(1);
+        let longest = self
+            .data
+            .max_source_len
+            .max(self.data.max_target_len)
+            .saturating_add(1);
         let good = positions == Positions::Sinusoidal || longest <= max_positions;
         let remedy = format!(
             "at least {longest}, for the longest sentence that data.max_source_len and \
@@ -135,8 +169,10 @@ mod tests {
     /// A key without a number would never be checked.
     #[test]
     fn every_range_is_that_of_a_number_and_takes_what_its_words_say() {
-        let set =
-            ["data.mix=[{train=[\"a.de\",\"a.en\"],weight=2.5}]", "validation.test_alphas=[0.6,1]"];
+        let set = [
+            "data.mix=[{train=[\"a.de\",\"a.en\"],weight=2.5}]",
+            "validation.test_alphas=[0.6,1]",
+        ];
         let config = TrainConfig::resolve(None, None, &set.map(String::from)).unwrap();
         let all = Value::try_from(&config).unwrap();
         for row in RANGES.lines() {
@@ -144,10 +180,17 @@ mod tests {
                 panic!("{row}")
             };
             assert!(!numbers(&all, key).is_empty(), "{key}");
-            assert!(!is_in(interval, f64::NAN) && !is_in(interval, f64::INFINITY), "{row}");
+            assert!(
+                !is_in(interval, f64::NAN) && !is_in(interval, f64::INFINITY),
+                "{row}"
+            );
             assert!(!is_in(interval, -1.0) && is_in(interval, 1.0) != remedy.ends_with("below 1"));
             let takes_0 = ["0 or more", "or 0", "from 0", "at least 0"];
-            assert_eq!(is_in(interval, 0.0), takes_0.iter().any(|it| remedy.contains(it)), "{row}");
+            assert_eq!(
+                is_in(interval, 0.0),
+                takes_0.iter().any(|it| remedy.contains(it)),
+                "{row}"
+            );
         }
         assert!(!is_in("0|[1,inf)", 0.5) && is_in("0|[1,inf)", 0.0) && !is_in("[0,1)", 1.0));
     }

@@ -72,7 +72,11 @@ pub struct RecoverySettings {
 
 impl Default for RecoverySettings {
     fn default() -> Self {
-        Self { skips: 5, rollbacks: 3, rate: 0.5 }
+        Self {
+            skips: 5,
+            rollbacks: 3,
+            rate: 0.5,
+        }
     }
 }
 
@@ -96,7 +100,11 @@ pub struct CheckpointSettings {
 
 impl Default for CheckpointSettings {
     fn default() -> Self {
-        Self { every: 1000, keep: 5, average: 5 }
+        Self {
+            every: 1000,
+            keep: 5,
+            average: 5,
+        }
     }
 }
 

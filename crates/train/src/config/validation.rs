@@ -29,7 +29,9 @@ impl EarlyStoppingMetric {
     /// Returns whether `new` is better than `other`, or is the first one. If the values are equal,
     /// the lower loss is better. NaN never is.
     pub(crate) fn is_better(self, new: ValidationScore, other: Option<ValidationScore>) -> bool {
-        let Some(other) = other else { return !new.value.is_nan() };
+        let Some(other) = other else {
+            return !new.value.is_nan();
+        };
         let is_ahead = match self {
             Self::Auto | Self::Bleu | Self::Chrf => new.value > other.value,
             Self::Ppl | Self::Loss => new.value < other.value,

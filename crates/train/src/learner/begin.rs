@@ -49,7 +49,10 @@ impl Learner {
         let device = &workers.devices[0];
         let precision = config.training.precision.on(device);
         config.training.precision = precision.into();
-        workers.devices.iter().try_for_each(|device| check_precision(precision, device))?;
+        workers
+            .devices
+            .iter()
+            .try_for_each(|device| check_precision(precision, device))?;
         let shared_out = share_out(&mut config.training.accumulate, workers.count(), mode)?;
         let mut setup = Setup::new(config, corpora, folder, mode, workers.clone())?;
         let mut start = setup.start(mode)?;
@@ -70,7 +73,10 @@ impl Learner {
         if mode == RunMode::New {
             notes.extend(text_warnings(corpora, &setup, &start.model)?);
         }
-        let begin = Message::Begin { config: setup.config.to_toml(), origin: setup.origin.clone() };
+        let begin = Message::Begin {
+            config: setup.config.to_toml(),
+            origin: setup.origin.clone(),
+        };
         let mut learner = Self::assembled(setup, start, reporter);
         learner.send(&begin);
         learner.announce(notes)?;
@@ -78,8 +84,19 @@ impl Learner {
     }
 
     fn assembled(setup: Setup, start: Start, reporter: Reporter) -> Self {
-        let Start { model, optimizer, state, .. } = start;
-        let Setup { config, first, run, replicas, .. } = &setup;
+        let Start {
+            model,
+            optimizer,
+            state,
+            ..
+        } = start;
+        let Setup {
+            config,
+            first,
+            run,
+            replicas,
+            ..
+        } = &setup;
         Self {
             updater: Updater::new(
                 optimizer,
@@ -141,7 +158,10 @@ impl Learner {
     /// The restored state, in words.
     fn restored(&self) -> String {
         let state = &self.state;
-        let best = state.validation.best_model.map_or("none yet".into(), |best| best.to_string());
+        let best = state
+            .validation
+            .best_model
+            .map_or("none yet".into(), |best| best.to_string());
         let waited = state.validation.early_stopping.waited;
         format!(
             "resumed after update {}: parameters, {} steps of the optimiser, seed {}, epoch {}, batch {} next, \
@@ -162,13 +182,25 @@ impl Learner {
 fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Result<Vec<String>> {
     let (texts, utf8) = (&corpora.texts, setup.config.data.utf8);
     // The estimate of the run has looked at them already.
-    let found = corpora.warnings.get_or_init(|| text_check::warnings(texts, utf8));
+    let found = corpora
+        .warnings
+        .get_or_init(|| text_check::warnings(texts, utf8));
     let mut found = found.clone();
-    found.extend(text_check::unknown(&corpora.train, &corpora.tokenizers, texts, utf8)?);
+    found.extend(text_check::unknown(
+        &corpora.train,
+        &corpora.tokenizers,
+        texts,
+        utf8,
+    )?);
     if setup.first.start.is_some() {
-        let (special, device) = (special_ids(setup.first.config.as_ref()), setup.replicas.first());
+        let (special, device) = (
+            special_ids(setup.first.config.as_ref()),
+            setup.replicas.first(),
+        );
         let tokenizers = &corpora.tokenizers;
-        found.extend(text_check::other_direction(model, texts, utf8, tokenizers, special, device));
+        found.extend(text_check::other_direction(
+            model, texts, utf8, tokenizers, special, device,
+        ));
     }
     Ok(found)
 }
@@ -177,7 +209,9 @@ fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Result<Vec<
 /// its configuration: its best model replaces the one that is there.
 fn best_on_disk(metric: EarlyStoppingMetric, run: &RunDir, state: &RunState) -> Option<BestModel> {
     let goes_on = state.step > 0;
-    goes_on.then(|| BestModel::read(&run.model("best"), metric)).flatten()
+    goes_on
+        .then(|| BestModel::read(&run.model("best"), metric))
+        .flatten()
 }
 
 /// Returns a note on the precision that would make updates shorter than `precision`, if `device` is
@@ -201,7 +235,11 @@ fn faster_precision(precision: Precision, device: &Device) -> Option<String> {
 fn share_out(accumulate: &mut usize, devices: usize, mode: RunMode) -> Result<Option<String>> {
     let given = *accumulate;
     if mode == RunMode::Resume && devices > given {
-        return Err(WorkersError::TooManyDevices { devices, batches: given }.into());
+        return Err(WorkersError::TooManyDevices {
+            devices,
+            batches: given,
+        }
+        .into());
     }
     if mode == RunMode::New {
         *accumulate = given.next_multiple_of(devices.max(1));
@@ -275,16 +313,29 @@ mod tests {
 
     #[test]
     fn more_checkpoints_than_asked_for_are_kept_only_where_the_average_needs_them_and_said() {
-        let note =
-            |keep, average| kept_for_the_average(&CheckpointSettings { every: 10, keep, average });
-        assert_eq!([note(5, 5), note(0, 5), note(1, 0), note(1, 1)], [None, None, None, None]);
+        let note = |keep, average| {
+            kept_for_the_average(&CheckpointSettings {
+                every: 10,
+                keep,
+                average,
+            })
+        };
+        assert_eq!(
+            [note(5, 5), note(0, 5), note(1, 0), note(1, 1)],
+            [None, None, None, None]
+        );
         let said = note(2, 5).unwrap();
-        assert!(said.contains("checkpoints.keep is 2") && said.ends_with("5 are kept"), "{said}");
+        assert!(
+            said.contains("checkpoints.keep is 2") && said.ends_with("5 are kept"),
+            "{said}"
+        );
     }
 
     #[test]
     fn a_resumed_run_refuses_more_devices_than_batches_and_says_what_to_do() {
-        let error = share_out(&mut 2, 3, RunMode::Resume).unwrap_err().to_string();
+        let error = share_out(&mut 2, 3, RunMode::Resume)
+            .unwrap_err()
+            .to_string();
         assert!(
             error.starts_with("3 devices") && error.contains("name at most 2 with --device"),
             "{error}"

@@ -23,21 +23,39 @@ impl Learner {
         let Some(recovery) = self.state.recovery.go_back(&self.setup.config.recovery) else {
             self.report_divergence(Answer::Stop, divergence, None)?;
             let (loss, norm) = divergence.loss_and_norm();
-            let Recovery { rollbacks, rate_scale, .. } = self.state.recovery;
+            let Recovery {
+                rollbacks,
+                rate_scale,
+                ..
+            } = self.state.recovery;
             let run = self.setup.run.path().into();
-            let error = DivergenceError { run, step, loss, norm, rollbacks, rate_scale };
+            let error = DivergenceError {
+                run,
+                step,
+                loss,
+                norm,
+                rollbacks,
+                rate_scale,
+            };
             return Err(error.into());
         };
         // A loss that is finite was computed with the weights before its update.
         let last_finite = step - self.state.recovery.skipped.min(step);
         let wanted = |at| at < last_finite && self.setup.kind_of(at) != CheckpointKind::Interrupted;
         let start = self.setup.newest(wanted)?;
-        start.notes.iter().try_for_each(|note| self.reporter.note(note))?;
+        start
+            .notes
+            .iter()
+            .try_for_each(|note| self.reporter.note(note))?;
         self.set_aside_after(start.state.step)?;
         self.state.recovery = recovery;
         self.report_divergence(Answer::RollBack, divergence, Some(start.state.step))?;
         let validation = self.state.validation.back_at(start.state.validation);
-        self.state = RunState { recovery: self.state.recovery, validation, ..start.state };
+        self.state = RunState {
+            recovery: self.state.recovery,
+            validation,
+            ..start.state
+        };
         self.updater.optimizer = start.optimizer;
         self.updater.loss_scale = self.state.loss_scale;
         self.model = Some(start.model);
@@ -48,7 +66,13 @@ impl Learner {
     /// Sets the checkpoints after update `step` aside, which the run writes anew when it comes
     /// there again.
     fn set_aside_after(&mut self, step: u64) -> Result<()> {
-        for newer in self.setup.run.checkpoint_steps()?.into_iter().filter(|&at| at > step) {
+        for newer in self
+            .setup
+            .run
+            .checkpoint_steps()?
+            .into_iter()
+            .filter(|&at| at > step)
+        {
             let aside = self.setup.run.set_aside(newer)?;
             let note = format!(
                 "nothing good followed from the checkpoint of update {newer}; moved it to {} (remove it when you like)",
@@ -67,9 +91,21 @@ impl Learner {
         back_to: Option<u64>,
     ) -> Result<()> {
         self.state.recovery.records += 1;
-        let Recovery { records: number, rate_scale, .. } = self.state.recovery;
+        let Recovery {
+            records: number,
+            rate_scale,
+            ..
+        } = self.state.recovery;
         let (step, (loss, gnorm)) = (self.state.step, divergence.loss_and_norm());
-        let point = DivergenceRecord { number, step, answer, loss, gnorm, back_to, rate_scale };
+        let point = DivergenceRecord {
+            number,
+            step,
+            answer,
+            loss,
+            gnorm,
+            back_to,
+            rate_scale,
+        };
         self.reporter.divergence(&point)
     }
 

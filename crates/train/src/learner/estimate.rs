@@ -59,6 +59,9 @@ impl Learner {
             (training.max_epochs as f64 * epoch).ceil(),
             (60.0 * training.max_minutes / seconds).ceil(),
         ];
-        limits.into_iter().filter(|&limit| limit > 0.0).fold(f64::INFINITY, f64::min)
+        limits
+            .into_iter()
+            .filter(|&limit| limit > 0.0)
+            .fold(f64::INFINITY, f64::min)
     }
 }

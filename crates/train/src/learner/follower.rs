@@ -18,7 +18,9 @@ use crate::update::{LossScale, Ranks, Recipe, Updater, Workers, WorkersError};
 impl Learner {
     /// Tells all other processes what to do, if there are any.
     pub(super) fn send(&self, message: &Message) {
-        let Some(ranks) = self.setup.replicas.ranks() else { return };
+        let Some(ranks) = self.setup.replicas.ranks() else {
+            return;
+        };
         ranks.broadcast(&mut serde_json::to_vec(message).expect("a message is plain data"));
         if let Message::End = message {
             ranks.end();
@@ -27,9 +29,18 @@ impl Learner {
 
     /// Gives all other processes the weights and moments.
     pub(super) fn send_state(&self) {
-        let Some(ranks) = self.setup.replicas.ranks() else { return };
-        let Updater { optimizer, loss_scale, .. } = &self.updater;
-        self.send(&Message::Load { optimizer_steps: optimizer.steps(), loss_scale: *loss_scale });
+        let Some(ranks) = self.setup.replicas.ranks() else {
+            return;
+        };
+        let Updater {
+            optimizer,
+            loss_scale,
+            ..
+        } = &self.updater;
+        self.send(&Message::Load {
+            optimizer_steps: optimizer.steps(),
+            loss_scale: *loss_scale,
+        });
         for values in [named_parameters(self.model()), optimizer.named_moments()] {
             let bytes = values.values().flat_map(|value| value.bytes().iter());
             ranks.broadcast(&mut bytes.copied().collect());
@@ -45,7 +56,10 @@ fn received(ranks: &dyn Ranks, values: StateDict) -> StateDict {
     let refilled = |(name, value): (String, TensorData)| {
         let (bytes, others) = rest.split_at(value.bytes().len());
         rest = others;
-        (name, TensorData::from_bytes_vec(bytes.to_vec(), value.shape().clone(), value.dtype()))
+        (
+            name,
+            TensorData::from_bytes_vec(bytes.to_vec(), value.shape().clone(), value.dtype()),
+        )
     };
     values.into_iter().map(refilled).collect()
 }
@@ -73,7 +87,10 @@ pub fn follow(ranks: Rc<dyn Ranks>, corpora: &Corpora, devices: &[Device]) -> Re
     loop {
         match Message::receive(&*ranks)? {
             Message::Begin { .. } => panic!("a run begins once"),
-            Message::Load { optimizer_steps, loss_scale } => {
+            Message::Load {
+                optimizer_steps,
+                loss_scale,
+            } => {
                 follower.load(&*ranks, optimizer_steps, loss_scale);
             }
             Message::Update { step, from, rate } => {
@@ -105,21 +122,39 @@ impl Follower {
         devices: &[Device],
     ) -> Result<Self> {
         let precision = config.training.precision.number_type();
-        devices.iter().try_for_each(|device| check_precision(precision, device))?;
+        devices
+            .iter()
+            .try_for_each(|device| check_precision(precision, device))?;
         let folder = tempfile::tempdir().map_err(TrainError::io(&std::env::temp_dir()))?;
-        let workers = Workers { devices, ranks: Some(ranks) };
+        let workers = Workers {
+            devices,
+            ranks: Some(ranks),
+        };
         let mut setup = Setup::new(config, corpora, folder.path(), RunMode::New, workers)?;
         // The folder was made only because a `Setup` needs one.
         drop(folder);
-        let Start { model, optimizer, state, .. } = setup.fresh()?;
+        let Start {
+            model,
+            optimizer,
+            state,
+            ..
+        } = setup.fresh()?;
         setup.try_worst_batch(&model)?;
         let (recipe, device) = (Recipe::new(&setup.config), setup.replicas.first());
         let updater = Updater::new(optimizer, recipe, state.loss_scale, device);
-        Ok(Self { setup, updater, model: Some(model), batches: None })
+        Ok(Self {
+            setup,
+            updater,
+            model: Some(model),
+            batches: None,
+        })
     }
 
     fn load(&mut self, ranks: &dyn Ranks, optimizer_steps: u64, loss_scale: Option<LossScale>) {
-        let model = self.model.take().expect("the model is away only during an update");
+        let model = self
+            .model
+            .take()
+            .expect("the model is away only during an update");
         let weights = received(ranks, named_parameters(&model));
         let model = with_parameters(model, weights).expect("all processes have the same model");
         let (optimizer, device) = (&self.updater.optimizer, self.setup.replicas.first());
@@ -132,9 +167,13 @@ impl Follower {
 
     fn update(&mut self, step: u64, from: SamplerState, rate: f64) -> Result<()> {
         let planned = self.planned(from)?;
-        let model = self.model.take().expect("the model is away only during an update");
+        let model = self
+            .model
+            .take()
+            .expect("the model is away only during an update");
         let (model, pending, _) =
-            self.updater.update(model, &planned.batches, step, rate, &self.setup.replicas);
+            self.updater
+                .update(model, &planned.batches, step, rate, &self.setup.replicas);
         self.model = Some(model);
         self.updater.read(&[pending]);
         Ok(())

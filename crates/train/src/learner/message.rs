@@ -12,9 +12,16 @@ pub(super) enum Message {
     /// Prepare for the run with this configuration, which learns from texts of these hashes.
     Begin { config: String, origin: Origin },
     /// Take the weights and moments that follow.
-    Load { optimizer_steps: u64, loss_scale: Option<LossScale> },
+    Load {
+        optimizer_steps: u64,
+        loss_scale: Option<LossScale>,
+    },
     /// Make update `step` over the batches after `from`, with the learning rate of these bits.
-    Update { step: u64, from: SamplerState, rate: u64 },
+    Update {
+        step: u64,
+        from: SamplerState,
+        rate: u64,
+    },
     /// The run has ended.
     End,
 }

@@ -73,7 +73,9 @@ struct Due {
 impl Learner {
     /// The model in its present state.
     pub fn model(&self) -> &Model {
-        self.model.as_ref().expect("the model is away only during an update")
+        self.model
+            .as_ref()
+            .expect("the model is away only during an update")
     }
 
     /// The device that holds the weights, decodes and validates; with autodiff.
@@ -140,14 +142,24 @@ impl Learner {
         };
         self.send(&Message::End);
         self.reporter.finish()?;
-        Ok(Outcome { state: self.state, reason })
+        Ok(Outcome {
+            state: self.state,
+            reason,
+        })
     }
 
     /// The learning rate of the schedule, lowered each time the run went back.
     fn rate(&self, step: u64) -> f64 {
         let ahead = self.ahead();
-        let SamplerState { epoch, next_batch, .. } = ahead.sampler;
-        let Setup { config, first, batches_per_epoch, .. } = &self.setup;
+        let SamplerState {
+            epoch, next_batch, ..
+        } = ahead.sampler;
+        let Setup {
+            config,
+            first,
+            batches_per_epoch,
+            ..
+        } = &self.setup;
         let epochs = epoch as f64 + next_batch as f64 / *batches_per_epoch as f64;
         let progress = progress(config, step - 1, ahead.seconds, epochs);
         self.state.recovery.rate_scale
@@ -177,17 +189,26 @@ impl Learner {
                 ControlFlow::Break(exit) => return Ok(exit),
                 ControlFlow::Continue(norm) => norm,
             };
-            let Due { log, validation, .. } = self.due(&self.state, interrupted);
+            let Due {
+                log, validation, ..
+            } = self.due(&self.state, interrupted);
             if log {
                 let waited = std::mem::take(&mut self.clock.waited).as_secs_f64();
                 let point = self.state.log_point(self.pending.last_rate, waited);
                 self.reporter.train(&point)?;
             }
             if validation && !self.validate(Subject::Model)? {
-                return Ok(Exit::Diverged(Divergence::Model { last_norm: Some(norm) }));
+                return Ok(Exit::Diverged(Divergence::Model {
+                    last_norm: Some(norm),
+                }));
             }
             // A validation takes time, and it may exhaust the patience.
-            let Due { first_look, checkpoint, stop, .. } = self.due(&self.state, interrupted);
+            let Due {
+                first_look,
+                checkpoint,
+                stop,
+                ..
+            } = self.due(&self.state, interrupted);
             if first_look {
                 self.first_look()?;
             }
@@ -196,7 +217,9 @@ impl Learner {
             let checkpoint = settled && checkpoint;
             let stop = stop.filter(|reason| settled || *reason != StopReason::Interrupted);
             if (checkpoint || stop.is_some()) && !self.is_sound() {
-                return Ok(Exit::Diverged(Divergence::Model { last_norm: Some(norm) }));
+                return Ok(Exit::Diverged(Divergence::Model {
+                    last_norm: Some(norm),
+                }));
             }
             if checkpoint {
                 self.save_checkpoint(CheckpointKind::Scheduled)?;
@@ -221,18 +244,33 @@ impl Learner {
     /// Makes the next update.
     fn update(&mut self, batches: &mut UpdateStream) -> Result<()> {
         let asked = Instant::now();
-        let PlannedUpdate { batches, from, next } =
-            batches.next().expect("the stream of updates has no end")?;
+        let PlannedUpdate {
+            batches,
+            from,
+            next,
+        } = batches.next().expect("the stream of updates has no end")?;
         self.clock.waited += asked.elapsed();
         let step = self.ahead().step + 1;
         let rate = self.rate(step);
         self.pending.last_rate = rate;
-        self.send(&Message::Update { step, from, rate: rate.to_bits() });
-        let model = self.model.take().expect("the model is away only during an update");
+        self.send(&Message::Update {
+            step,
+            from,
+            rate: rate.to_bits(),
+        });
+        let model = self
+            .model
+            .take()
+            .expect("the model is away only during an update");
         let (model, statistics, size) =
-            self.updater.update(model, &batches, step, rate, &self.setup.replicas);
+            self.updater
+                .update(model, &batches, step, rate, &self.setup.replicas);
         self.model = Some(model);
-        self.pending.updates.push(PendingUpdate { statistics, size, sampler: next });
+        self.pending.updates.push(PendingUpdate {
+            statistics,
+            size,
+            sampler: next,
+        });
         Ok(())
     }
 
@@ -245,7 +283,11 @@ impl Learner {
     fn due(&self, state: &RunState, interrupted: &AtomicBool) -> Due {
         let config = &self.setup.config;
         let every = |n: u64| n > 0 && state.step.is_multiple_of(n);
-        let asked = || interrupted.load(Ordering::Relaxed).then_some(StopReason::Interrupted);
+        let asked = || {
+            interrupted
+                .load(Ordering::Relaxed)
+                .then_some(StopReason::Interrupted)
+        };
         Due {
             log: every(config.training.log_every),
             validation: every(config.validation.every),
@@ -258,8 +300,13 @@ impl Learner {
     /// Returns whether the statistics of the updates are needed now: for a log line, or because the
     /// model is measured or saved next.
     fn reads_now(&self, interrupted: &AtomicBool) -> bool {
-        let Due { log, validation, first_look, checkpoint, stop } =
-            self.due(&self.ahead(), interrupted);
+        let Due {
+            log,
+            validation,
+            first_look,
+            checkpoint,
+            stop,
+        } = self.due(&self.ahead(), interrupted);
         let is_due = log || validation || first_look || checkpoint || stop.is_some();
         is_due || self.updater.synchronous || self.pending.is_full()
     }
@@ -268,7 +315,10 @@ impl Learner {
     /// the gradient norm of the last update, or the exit if an update forces the run to go back.
     fn read(&mut self) -> Result<ControlFlow<Exit, f64>> {
         let updates = std::mem::take(&mut self.pending.updates);
-        let pending: Vec<_> = updates.iter().map(|update| update.statistics.clone()).collect();
+        let pending: Vec<_> = updates
+            .iter()
+            .map(|update| update.statistics.clone())
+            .collect();
         let mut norm = f64::NAN;
         for (update, statistics) in updates.iter().zip(self.updater.read(&pending)) {
             self.advance(update, &statistics);
@@ -300,8 +350,14 @@ impl Learner {
         }
         let finite = statistics.is_finite();
         let loss = statistics.loss / statistics.tokens as f64;
-        let divergence = Divergence::Update { loss, norm: statistics.norm };
-        let back = self.state.recovery.record(&self.setup.config.recovery, finite);
+        let divergence = Divergence::Update {
+            loss,
+            norm: statistics.norm,
+        };
+        let back = self
+            .state
+            .recovery
+            .record(&self.setup.config.recovery, finite);
         if !finite {
             self.report_divergence(Answer::Skip, divergence, None)?;
         }
@@ -315,8 +371,10 @@ impl Learner {
     /// An update that is skipped while the loss scale adapts says nothing about the model: it is
     /// not divergence.
     fn note_overflow(&mut self) -> Result<()> {
-        let (step, factor) =
-            (self.state.step, self.state.loss_scale.map_or(1.0, LossScale::factor));
+        let (step, factor) = (
+            self.state.step,
+            self.state.loss_scale.map_or(1.0, LossScale::factor),
+        );
         let note = format!(
             "update {step} skipped: a gradient left float16's range; the loss is now multiplied by {factor}"
         );

@@ -78,10 +78,25 @@ pub(super) fn limit_reached(config: &TrainConfig, state: &RunState) -> Option<St
     // Patience comes last: the final validation can exhaust it, and a repeated end must report the
     // first reason.
     let reached = [
-        (t.max_updates > 0 && state.step >= t.max_updates, StopReason::MaxUpdates),
-        (t.max_minutes > 0.0 && state.seconds >= 60.0 * t.max_minutes, StopReason::MaxMinutes),
-        (t.max_epochs > 0 && state.sampler.epoch >= t.max_epochs, StopReason::MaxEpochs),
-        (state.validation.early_stopping.exhausted(patience), StopReason::Patience),
+        (
+            t.max_updates > 0 && state.step >= t.max_updates,
+            StopReason::MaxUpdates,
+        ),
+        (
+            t.max_minutes > 0.0 && state.seconds >= 60.0 * t.max_minutes,
+            StopReason::MaxMinutes,
+        ),
+        (
+            t.max_epochs > 0 && state.sampler.epoch >= t.max_epochs,
+            StopReason::MaxEpochs,
+        ),
+        (
+            state.validation.early_stopping.exhausted(patience),
+            StopReason::Patience,
+        ),
     ];
-    reached.into_iter().find(|(reached, _)| *reached).map(|(_, reason)| reason)
+    reached
+        .into_iter()
+        .find(|(reached, _)| *reached)
+        .map(|(_, reason)| reason)
 }

@@ -37,8 +37,16 @@ impl PendingUpdates {
     /// `seconds` is the run's new time.
     pub fn after(&self, state: &RunState, seconds: f64) -> RunState {
         let step = state.step + self.updates.len() as u64;
-        let sampler = self.updates.last().map_or(state.sampler, |update| update.sampler);
-        RunState { step, sampler, seconds, ..*state }
+        let sampler = self
+            .updates
+            .last()
+            .map_or(state.sampler, |update| update.sampler);
+        RunState {
+            step,
+            sampler,
+            seconds,
+            ..*state
+        }
     }
 }
 
@@ -55,7 +63,11 @@ pub(super) struct Clock {
 impl Clock {
     /// A clock of a run that has trained for `earlier` seconds.
     pub fn new(earlier: f64) -> Self {
-        Self { started: Instant::now(), earlier, waited: Duration::ZERO }
+        Self {
+            started: Instant::now(),
+            earlier,
+            waited: Duration::ZERO,
+        }
     }
 
     /// Sets the time of this process back to 0, after preparations that do not count as training.

@@ -41,12 +41,21 @@ impl Learner {
                 false => otherwise,
             };
             let (state, config, origin) = (&self.state, &self.setup.config, &self.setup.origin);
-            let trainer =
-                TrainerState { kind, optimizer: &self.updater.optimizer, state, config, origin };
+            let trainer = TrainerState {
+                kind,
+                optimizer: &self.updater.optimizer,
+                state,
+                config,
+                origin,
+            };
             checkpoint::save(&path, &self.saved(), &trainer)?;
         }
         checkpoint::publish(&path, &self.setup.run.model("last"))?;
-        self.setup.run.prune(self.setup.config.checkpoints.kept(), |step| self.setup.kind_of(step))
+        self.setup
+            .run
+            .prune(self.setup.config.checkpoints.kept(), |step| {
+                self.setup.kind_of(step)
+            })
     }
 
     /// The end of a run after its last checkpoint: writes the average, and `best` if that or the
@@ -61,28 +70,43 @@ impl Learner {
             self.average()?;
         }
         if self.setup.validator.is_none() && self.setup.config.checkpoints.average <= 1 {
-            checkpoint::publish(&self.setup.run.checkpoint(step), &self.setup.run.model("best"))?;
+            checkpoint::publish(
+                &self.setup.run.checkpoint(step),
+                &self.setup.run.model("best"),
+            )?;
         }
         self.choose_alpha()?;
         // The checkpoint has no score of the average; a resumed run reads it from here.
         let validation = self.state.validation;
-        self.setup.run.set_finished(&RunEnd { step, reason: reason.to_string(), validation })?;
+        self.setup.run.set_finished(&RunEnd {
+            step,
+            reason: reason.to_string(),
+            validation,
+        })?;
         Ok(true)
     }
 
     fn average(&mut self) -> Result<()> {
         let steps = self.whole_checkpoints()?;
         if steps.is_empty() {
-            return self.reporter.note("the average is left out: none of its checkpoints is whole");
+            return self
+                .reporter
+                .note("the average is left out: none of its checkpoints is whole");
         }
-        let dirs: Vec<_> = steps.iter().map(|&step| self.setup.run.checkpoint(step)).collect();
+        let dirs: Vec<_> = steps
+            .iter()
+            .map(|&step| self.setup.run.checkpoint(step))
+            .collect();
         let model = average_as(&dirs, &self.setup.first.config, self.device())?;
         if !has_finite_weights(&model) {
-            return self.reporter.note("the average is left out: its weights are not finite");
+            return self
+                .reporter
+                .note("the average is left out: its weights are not finite");
         }
         self.model = Some(model);
         checkpoint::save_model(&self.setup.run.model("average"), &self.saved())?;
-        self.reporter.note(&format!("averaged the checkpoints of updates {steps:?}"))?;
+        self.reporter
+            .note(&format!("averaged the checkpoints of updates {steps:?}"))?;
         if self.setup.validator.is_none() {
             return checkpoint::save_model(&self.setup.run.model("best"), &self.saved());
         }
@@ -113,7 +137,8 @@ impl Learner {
         let (most, mut scores) = (coming.len() + MOST_BEYOND, Vec::new());
         while let Some(alpha) = coming.pop() {
             let (name, score) = validator.score_with(&translator, beam, alpha)?;
-            self.reporter.note(&format!("length penalty {alpha}: {name} {score:.2}"))?;
+            self.reporter
+                .note(&format!("length penalty {alpha}: {name} {score:.2}"))?;
             scores.push((alpha, score));
             if highest(&scores) == alpha {
                 checkpoint::set_search(&best, &search_with(alpha))?;
@@ -126,7 +151,8 @@ impl Learner {
         let mut search = search_with(alpha);
         search.calibration = validator.calibration(&translator, &search)?;
         checkpoint::set_search(&best, &search)?;
-        self.reporter.note(&format!("length penalty of best/: {alpha}"))
+        self.reporter
+            .note(&format!("length penalty of best/: {alpha}"))
     }
 
     /// The newest checkpoints to average. Damaged ones are reported and left out.
@@ -136,12 +162,16 @@ impl Learner {
         steps.retain(|&step| {
             step == current || self.setup.kind_of(step) == CheckpointKind::Scheduled
         });
-        let newest = steps.len().saturating_sub(self.setup.config.checkpoints.average);
+        let newest = steps
+            .len()
+            .saturating_sub(self.setup.config.checkpoints.average);
         let mut whole = Vec::new();
         for &step in &steps[newest..] {
             match model_dir::verify(&self.setup.run.checkpoint(step)) {
                 Ok(()) => whole.push(step),
-                Err(error) => self.reporter.note(&format!("left out of the average: {error}"))?,
+                Err(error) => self
+                    .reporter
+                    .note(&format!("left out of the average: {error}"))?,
             }
         }
         Ok(whole)
@@ -163,7 +193,10 @@ fn beyond(scores: &[(f64, f64)]) -> Option<f64> {
     let mut alphas: Vec<f64> = scores.iter().map(|it| it.0).collect();
     alphas.sort_by(f64::total_cmp);
     let best = highest(scores);
-    let highest = scores.iter().map(|it| it.1).fold(f64::NEG_INFINITY, f64::max);
+    let highest = scores
+        .iter()
+        .map(|it| it.1)
+        .fold(f64::NEG_INFINITY, f64::max);
     if scores.iter().filter(|it| it.1 == highest).count() > 1 {
         return None;
     }

@@ -93,7 +93,12 @@ impl Setup {
         let batches = vec![self.worst_batch.clone(); self.replicas.count()];
         let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
         let recipe = Recipe::new(&self.config);
-        let objective = Objective { recipe, step: 0, tokens, loss_scale: 1.0 };
+        let objective = Objective {
+            recipe,
+            step: 0,
+            tokens,
+            loss_scale: 1.0,
+        };
         let sums = self.replicas.own_sums(model, &batches, objective);
         // Read, so that it has been computed when the memory is looked at.
         sums.gradients.global_norm();
@@ -114,7 +119,9 @@ impl Setup {
 
     /// The metric that decides which model is best.
     pub fn metric(&self) -> EarlyStoppingMetric {
-        self.validator.as_ref().map_or(self.config.validation.metric, Validator::metric)
+        self.validator
+            .as_ref()
+            .map_or(self.config.validation.metric, Validator::metric)
     }
 
     /// The reason why the checkpoint of `step` was written.
@@ -135,26 +142,51 @@ impl Setup {
         let step = start.state.step;
         let is_over = |_: &_| self.run.finished(step).is_some();
         match limit_reached(&self.config, &start.state).filter(is_over) {
-            Some(limit) => Err(TrainError::NothingToDo { step, limit: limit.to_string() }),
+            Some(limit) => Err(TrainError::NothingToDo {
+                step,
+                limit: limit.to_string(),
+            }),
             None => Ok(start),
         }
     }
 
     /// The initial state of a new run.
     pub fn fresh(&self) -> Result<Start> {
-        let Self { config, first, sampler, replicas, .. } = self;
+        let Self {
+            config,
+            first,
+            sampler,
+            replicas,
+            ..
+        } = self;
         let model = first.init(config.training.seed, replicas.first())?;
         let model = freeze(model, &config.training.freeze)?;
         let optimizer = Optimizer::new(config.optimizer, &model);
-        let state = RunState { sampler: sampler.start(), ..RunState::default() };
-        Ok(Start { model, optimizer, state, notes: Vec::new() }.in_precision(self))
+        let state = RunState {
+            sampler: sampler.start(),
+            ..RunState::default()
+        };
+        Ok(Start {
+            model,
+            optimizer,
+            state,
+            notes: Vec::new(),
+        }
+        .in_precision(self))
     }
 
     /// The newest undamaged checkpoint of an update that `wanted` accepts; the start of the run if
     /// there is none yet. Damaged ones that are newer are named and set aside. A checkpoint
     /// at which the run ended includes the results of that end.
     pub fn newest(&self, wanted: impl Fn(u64) -> bool) -> Result<Start> {
-        let Self { config, first, origin, run, replicas, .. } = self;
+        let Self {
+            config,
+            first,
+            origin,
+            run,
+            replicas,
+            ..
+        } = self;
         let mut steps = run.checkpoint_steps()?;
         steps.retain(|&step| wanted(step));
         let mut damaged = Vec::new();
@@ -171,11 +203,17 @@ impl Setup {
         }
         if !damaged.is_empty() {
             let damage = damaged.iter().map(|(_, error)| error.to_string()).collect();
-            return Err(CheckpointError::AllDamaged { path: run.path().into(), damage }.into());
+            return Err(CheckpointError::AllDamaged {
+                path: run.path().into(),
+                damage,
+            }
+            .into());
         }
         run.forget_other_end(0)?;
         let mut start = self.fresh()?;
-        start.notes.push("no checkpoint yet: the run starts again from its beginning".into());
+        start
+            .notes
+            .push("no checkpoint yet: the run starts again from its beginning".into());
         Ok(start)
     }
 
@@ -196,7 +234,11 @@ impl Setup {
         if let Some(finished) = self.run.finished(state.step) {
             state.validation = finished.validation;
         }
-        Ok(Start { state, notes, ..start })
+        Ok(Start {
+            state,
+            notes,
+            ..start
+        })
     }
 }
 
@@ -272,7 +314,10 @@ fn is_damage(error: &TrainError) -> bool {
             ..
         }) => false,
         TrainError::ModelDir(_) => error.io_kind().is_none_or(|kind| {
-            matches!(kind, NotFound | UnexpectedEof | InvalidData | NotADirectory | IsADirectory)
+            matches!(
+                kind,
+                NotFound | UnexpectedEof | InvalidData | NotADirectory | IsADirectory
+            )
         }),
         _ => false,
     }
@@ -290,7 +335,10 @@ mod tests {
         let io = |cause| TrainError::from(ModelDirProblem::Io(cause).at(&path));
         // EACCES, EIO, ENFILE, EMFILE.
         for number in [13, 5, 23, 24] {
-            assert!(!is_damage(&io(Error::from_raw_os_error(number))), "{number}");
+            assert!(
+                !is_damage(&io(Error::from_raw_os_error(number))),
+                "{number}"
+            );
         }
         assert!(is_damage(&io(Error::from(UnexpectedEof))));
         assert!(is_damage(&ModelDirProblem::Missing.at(&path).into()));

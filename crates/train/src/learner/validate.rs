@@ -23,7 +23,9 @@ impl Learner {
     /// all. Returns false if its weights or its output are not finite. An average does not count
     /// for early stopping.
     pub(super) fn validate(&mut self, subject: Subject) -> Result<bool> {
-        let Some(validator) = &self.setup.validator else { return Ok(true) };
+        let Some(validator) = &self.setup.validator else {
+            return Ok(true);
+        };
         if !has_finite_weights(self.model()) {
             return Ok(false);
         }
@@ -54,13 +56,17 @@ impl Learner {
     /// on another device, and will not necessarily be found again.
     fn save_best(&mut self) -> Result<()> {
         let metric = self.setup.metric();
-        let best = self.state.validation.best_model.expect("a validation was recorded");
+        let best = self
+            .state
+            .validation
+            .best_model
+            .expect("a validation was recorded");
         if let Some(there) = self.best_on_disk
             && metric.is_better(there.score, Some(best.score))
         {
-            return self
-                .reporter
-                .note(&format!("best/ stays as it is: it holds {there}, which is better"));
+            return self.reporter.note(&format!(
+                "best/ stays as it is: it holds {there}, which is better"
+            ));
         }
         checkpoint::save_best_model(&self.setup.run.model("best"), &self.saved(), best, metric)?;
         self.best_on_disk = Some(best);
@@ -88,9 +94,24 @@ impl Learner {
             averaged: subject == Subject::Average,
         })?;
         if subject == Subject::Model {
-            let Validation { nll, bleu, chrf, length_ratio, .. } = *validation;
-            let score = if metric == EarlyStoppingMetric::Chrf { chrf } else { bleu };
-            for warning in self.adviser.after(Measures { step, nll, score, length_ratio }) {
+            let Validation {
+                nll,
+                bleu,
+                chrf,
+                length_ratio,
+                ..
+            } = *validation;
+            let score = if metric == EarlyStoppingMetric::Chrf {
+                chrf
+            } else {
+                bleu
+            };
+            for warning in self.adviser.after(Measures {
+                step,
+                nll,
+                score,
+                length_ratio,
+            }) {
                 self.reporter.note(&warning)?;
             }
         }
@@ -104,7 +125,8 @@ impl Learner {
 
     /// Returns whether the first look is due.
     pub(super) fn look_is_due(&self) -> bool {
-        self.look_after.is_some_and(|after| self.clock.seconds() >= after)
+        self.look_after
+            .is_some_and(|after| self.clock.seconds() >= after)
     }
 
     /// Measures the loss on the validation text and writes the model to `best/`, or without such a
@@ -112,17 +134,25 @@ impl Learner {
     /// updates has doubled, or if the last update was skipped or the model is not sound.
     pub(super) fn first_look(&mut self) -> Result<()> {
         self.look_after = None;
-        let (step, next) =
-            (self.state.step, first_model(&self.setup.config, self.setup.validator.is_some()));
+        let (step, next) = (
+            self.state.step,
+            first_model(&self.setup.config, self.setup.validator.is_some()),
+        );
         if next <= 2 * step || self.state.recovery.skipped > 0 || !self.is_sound() {
             return Ok(());
         }
         let device = self.device();
-        let nll =
-            self.setup.validator.as_ref().map(|validator| validator.nll(self.model(), device));
+        let nll = self
+            .setup
+            .validator
+            .as_ref()
+            .map(|validator| validator.nll(self.model(), device));
         let (name, found) = match nll.transpose()? {
             Some(nll) if !nll.is_finite() => return Ok(()),
-            Some(nll) => ("best", format!("perplexity {:.1} on the validation text; ", nll.exp())),
+            Some(nll) => (
+                "best",
+                format!("perplexity {:.1} on the validation text; ", nll.exp()),
+            ),
             None => ("last", String::new()),
         };
         checkpoint::save_model(&self.setup.run.model(name), &self.saved())?;
@@ -138,7 +168,11 @@ const AFTER: f64 = 60.0;
 /// The number of updates after which a run would write its first model otherwise: the validation
 /// that writes `best/`, or the checkpoint that writes `last/`.
 fn first_model(config: &TrainConfig, validates: bool) -> u64 {
-    if validates { config.validation.every } else { config.checkpoints.every }
+    if validates {
+        config.validation.every
+    } else {
+        config.checkpoints.every
+    }
 }
 
 /// The number of seconds after which the run in `run` measures its loss on the validation text and

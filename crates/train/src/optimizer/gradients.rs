@@ -23,7 +23,13 @@ impl FlatGradients {
 
     /// The sum of two lists of gradients, element by element: gradient accumulation.
     pub fn plus(self, other: Self) -> Self {
-        Self(self.0.into_iter().zip(other.0).map(|(a, b)| a + b).collect())
+        Self(
+            self.0
+                .into_iter()
+                .zip(other.0)
+                .map(|(a, b)| a + b)
+                .collect(),
+        )
     }
 
     /// Returns the norm of all gradients as one vector, summed in a fixed order. As on a device, it
@@ -41,25 +47,42 @@ impl FlatGradients {
 
     /// The gradients, moved to `device`.
     pub fn moved_to(self, device: &Device) -> Self {
-        Self(self.0.into_iter().map(|gradient| gradient.to_device(device)).collect())
+        Self(
+            self.0
+                .into_iter()
+                .map(|gradient| gradient.to_device(device))
+                .collect(),
+        )
     }
 }
 
 /// The square root of a sum of squares; infinite if float32 cannot hold the sum.
 fn norm_of(squares: f64) -> f64 {
     let narrow = squares as f32;
-    if narrow.is_finite() { squares.sqrt() } else { f64::from(narrow) }
+    if narrow.is_finite() {
+        squares.sqrt()
+    } else {
+        f64::from(narrow)
+    }
 }
 
 /// Returns the factor that scales gradients of norm `norm` down to the norm `limit`. It is 1 if
 /// `norm` is at most `limit`, or if `limit` is 0.
 pub fn clip_factor(norm: f64, limit: f64) -> f64 {
-    if limit > 0.0 { (limit / (norm + 1e-6)).min(1.0) } else { 1.0 }
+    if limit > 0.0 {
+        (limit / (norm + 1e-6)).min(1.0)
+    } else {
+        1.0
+    }
 }
 
 /// The [`clip_factor`] of a norm `[1]` on the device.
 pub(crate) fn clip_factor_on_device(norm: Tensor<1>, limit: f64) -> Tensor<1> {
-    if limit > 0.0 { ((norm + 1e-6).recip() * limit).clamp_max(1.0) } else { norm.ones_like() }
+    if limit > 0.0 {
+        ((norm + 1e-6).recip() * limit).clamp_max(1.0)
+    } else {
+        norm.ones_like()
+    }
 }
 
 #[cfg(test)]
@@ -68,7 +91,12 @@ mod tests {
 
     fn flat(values: &[&[f32]]) -> FlatGradients {
         let device = Device::default();
-        FlatGradients(values.iter().map(|v| Tensor::from_floats(*v, &device)).collect())
+        FlatGradients(
+            values
+                .iter()
+                .map(|v| Tensor::from_floats(*v, &device))
+                .collect(),
+        )
     }
 
     #[test]
@@ -82,8 +110,11 @@ mod tests {
     fn a_norm_whose_square_float32_cannot_hold_is_infinite_everywhere() {
         // 1.8446744e19 is the root of float32's largest number; the last exceeds it in three parts
         // only together.
-        let too_long: [&[&[f32]]; 3] =
-            [&[&[2e19]], &[&[1.0, 2.0], &[-3e30]], &[&[1.2e19], &[1.2e19], &[1.2e19]]];
+        let too_long: [&[&[f32]]; 3] = [
+            &[&[2e19]],
+            &[&[1.0, 2.0], &[-3e30]],
+            &[&[1.2e19], &[1.2e19], &[1.2e19]],
+        ];
         for values in too_long {
             let gradients = flat(values);
             assert_eq!(gradients.global_norm(), f64::INFINITY, "{values:?}");
@@ -110,7 +141,10 @@ mod tests {
         for (norm, limit) in [(4.0, 2.0), (1.0, 2.0), (0.0, 2.0), (9.0, 0.0)] {
             let on_device = Tensor::from_floats([norm as f32], &Device::default());
             let factor = clip_factor_on_device(on_device, limit).into_scalar::<f32>();
-            assert!((f64::from(factor) - clip_factor(norm, limit)).abs() < 1e-6, "{norm} {limit}");
+            assert!(
+                (f64::from(factor) - clip_factor(norm, limit)).abs() < 1e-6,
+                "{norm} {limit}"
+            );
         }
     }
 }

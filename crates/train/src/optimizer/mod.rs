@@ -37,7 +37,13 @@ impl Optimizer {
         let device = device.unwrap_or_default();
         let shapes = trained_parameter_shapes(module);
         let moments = Moments::new(shapes, settings.algorithm, &device);
-        Self { settings, precision: Precision::Float32, moments, step: 0, bias: None }
+        Self {
+            settings,
+            precision: Precision::Float32,
+            moments,
+            step: 0,
+            bias: None,
+        }
     }
 
     /// Sets the number type of Muon's matrix products to `precision`: bfloat16 is used on a CPU
@@ -63,7 +69,13 @@ impl Optimizer {
     ) -> M {
         self.step += 1;
         self.bias = None;
-        let OptimizerSettings { beta1, beta2, epsilon, muon_factor, .. } = self.settings;
+        let OptimizerSettings {
+            beta1,
+            beta2,
+            epsilon,
+            muon_factor,
+            ..
+        } = self.settings;
         let step = AdamStep {
             rate,
             beta_1: beta1,
@@ -106,7 +118,10 @@ impl Optimizer {
     ) -> M {
         let [beta1, beta2] = self.betas();
         let epsilon = self.settings.epsilon;
-        let before = self.bias.take().unwrap_or_else(|| self.bias(&finite.device()));
+        let before = self
+            .bias
+            .take()
+            .unwrap_or_else(|| self.bias(&finite.device()));
         let now = next_bias(before, [beta1, beta2], &finite);
         self.bias = Some(now.clone());
         let [bias1, bias2] = now;
@@ -121,14 +136,24 @@ impl Optimizer {
             let parameter = old.parameter.clone() - moved;
             let old = [old.parameter, old.first, old.second];
             let [parameter, first, second] = choose(&finite, [parameter, first, second], old);
-            Moving { parameter, first, second }
+            Moving {
+                parameter,
+                first,
+                second,
+            }
         };
         let muon = |old: Matrix, gradient: Tensor<1>| {
             let gradient = gradient * scale.clone();
-            let new = old.clone().step(gradient, MOMENTUM, rate * muon_factor, precision);
+            let new = old
+                .clone()
+                .step(gradient, MOMENTUM, rate * muon_factor, precision);
             let new = [new.parameter, new.momentum];
             let [parameter, momentum] = choose(&finite, new, [old.parameter, old.momentum]);
-            Matrix { parameter, momentum, shape: old.shape }
+            Matrix {
+                parameter,
+                momentum,
+                shape: old.shape,
+            }
         };
         self.moments.map(module, gradients, adam, muon)
     }
@@ -162,7 +187,9 @@ fn next_bias(
 ) -> [Tensor<1>; 2] {
     let [before1, before2] = before;
     let next = |before: Tensor<1>, beta: f64| {
-        before.clone().mask_where(finite.clone(), before * beta + (1.0 - beta))
+        before
+            .clone()
+            .mask_where(finite.clone(), before * beta + (1.0 - beta))
     };
     [next(before1, beta1), next(before2, beta2)]
 }
@@ -196,7 +223,10 @@ mod tests {
     fn stack() -> Stack {
         let linear =
             |seed, inputs, outputs| Linear::new(inputs, outputs, RandomKey::new(seed), &device());
-        Stack { encoder: linear(1, 3, 4), generator: linear(2, 4, 2) }
+        Stack {
+            encoder: linear(1, 3, 4),
+            generator: linear(2, 4, 2),
+        }
     }
 
     fn device() -> Device {
@@ -205,7 +235,10 @@ mod tests {
 
     /// The default settings with either algorithm.
     fn both() -> [OptimizerSettings; 2] {
-        let with = |algorithm| OptimizerSettings { algorithm, ..OptimizerSettings::default() };
+        let with = |algorithm| OptimizerSettings {
+            algorithm,
+            ..OptimizerSettings::default()
+        };
         [Algorithm::Adam, Algorithm::Muon].map(with)
     }
 
@@ -228,7 +261,9 @@ mod tests {
             let mut optimizer = Optimizer::new(settings, &stack);
             stack = step(&mut optimizer, stack);
             let fresh = Optimizer::new(settings, &stack);
-            let mut restored = fresh.restore(1, optimizer.named_moments(), &device()).unwrap();
+            let mut restored = fresh
+                .restore(1, optimizer.named_moments(), &device())
+                .unwrap();
             let one = named_parameters(&step(&mut optimizer, stack.clone()));
             let other = named_parameters(&step(&mut restored, stack));
             for (name, value) in one {
@@ -256,14 +291,22 @@ mod tests {
         );
         assert_eq!(
             kinds(muon),
-            ["first.generator.weight", "momentum.encoder.weight", "second.generator.weight"]
+            [
+                "first.generator.weight",
+                "momentum.encoder.weight",
+                "second.generator.weight"
+            ]
         );
     }
 
     #[test]
     fn moments_of_the_other_algorithm_are_refused() {
         let [adam, muon] = both().map(|settings| Optimizer::new(settings, &stack()));
-        assert!(adam.clone().restore(1, muon.named_moments(), &device()).is_none());
+        assert!(
+            adam.clone()
+                .restore(1, muon.named_moments(), &device())
+                .is_none()
+        );
         assert!(muon.restore(1, adam.named_moments(), &device()).is_none());
     }
 

@@ -38,10 +38,16 @@ impl Moments {
             let zeros = Tensor::<1>::zeros([shape.iter().product::<usize>()], device).inner();
             let by_muon = algorithm == Algorithm::Muon && is_matrix_of_a_stack(name, shape);
             let kinds = if by_muon { MUON } else { ADAM };
-            Moment { kinds, tensors: vec![zeros; kinds.len()] }
+            Moment {
+                kinds,
+                tensors: vec![zeros; kinds.len()],
+            }
         };
         let moments = shapes.iter().map(moment).collect();
-        Self { names: shapes.into_iter().map(|(name, _)| name).collect(), moments }
+        Self {
+            names: shapes.into_iter().map(|(name, _)| name).collect(),
+            moments,
+        }
     }
 
     /// Changes each trained parameter of `module` and its moments by `adam` or by `muon`, in the
@@ -64,14 +70,28 @@ impl Moments {
             let Moment { tensors, .. } = moments.next().expect(EXPECTED);
             match <[Tensor<1>; 2]>::try_from(std::mem::take(tensors)) {
                 Ok([first, second]) => param.update(Box::new(|parameter| {
-                    let moved = adam(Moving { parameter, first, second }, gradient);
+                    let moved = adam(
+                        Moving {
+                            parameter,
+                            first,
+                            second,
+                        },
+                        gradient,
+                    );
                     *tensors = vec![moved.first, moved.second];
                     moved.parameter
                 })),
                 Err(mut tensors) => {
                     let (parameter, momentum) = (param.flat(), tensors.remove(0));
                     let shape = param.shape().try_into().expect("Muon moves matrices");
-                    matrices.push((Matrix { parameter, momentum, shape }, gradient));
+                    matrices.push((
+                        Matrix {
+                            parameter,
+                            momentum,
+                            shape,
+                        },
+                        gradient,
+                    ));
                 }
             }
         });
@@ -96,7 +116,11 @@ impl Moments {
             }
             let moment = moments.next().expect(EXPECTED);
             if moment.kinds == MUON {
-                let Matrix { parameter, momentum, .. } = moved.next().expect(EXPECTED);
+                let Matrix {
+                    parameter,
+                    momentum,
+                    ..
+                } = moved.next().expect(EXPECTED);
                 moment.tensors = vec![momentum];
                 param.update(Box::new(|_| parameter));
             }
@@ -105,7 +129,10 @@ impl Moments {
 
     /// Returns whether all moments are finite.
     pub fn are_finite(&self) -> bool {
-        self.moments.iter().flat_map(|moment| moment.tensors.clone()).all(is_finite)
+        self.moments
+            .iter()
+            .flat_map(|moment| moment.tensors.clone())
+            .all(is_finite)
     }
 
     /// The number of bytes of all moments.
@@ -124,7 +151,11 @@ impl Moments {
             all.map(|(kind, moment)| (format!("{kind}.{name}"), data_now(moment)))
                 .collect::<Vec<_>>()
         };
-        self.names.iter().zip(&self.moments).flat_map(named).collect()
+        self.names
+            .iter()
+            .zip(&self.moments)
+            .flat_map(named)
+            .collect()
     }
 
     /// Replaces the moments by those in `all`. Returns `None` if a name or a size differs.

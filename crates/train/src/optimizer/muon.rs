@@ -41,13 +41,21 @@ impl Matrix {
     /// · orthogonal(G + μM), with μ = `momentum` (Nesterov's form, as Jordan et al. have it). The
     /// products in it are computed in `precision`.
     pub fn step(self, gradient: Tensor<1>, momentum: f64, rate: f64, precision: Precision) -> Self {
-        let Self { parameter, momentum: sum, shape } = self;
+        let Self {
+            parameter,
+            momentum: sum,
+            shape,
+        } = self;
         let sum = sum * momentum + gradient.clone();
         let ahead = gradient + sum.clone() * momentum;
         let [rows, columns] = shape;
         let length = rate * ADAM_RMS * (rows.max(columns) as f64).sqrt();
         let direction = orthogonal(ahead.reshape(shape), precision).reshape([-1]);
-        Self { parameter: parameter - direction * length, momentum: sum, shape }
+        Self {
+            parameter: parameter - direction * length,
+            momentum: sum,
+            shape,
+        }
     }
 }
 
@@ -56,7 +64,11 @@ impl Matrix {
 fn orthogonal(x: Tensor<2>, precision: Precision) -> Tensor<2> {
     let in_half = precision == Precision::BFloat16 && is_bfloat16_fast_on(&x.device());
     let [rows, columns] = x.dims();
-    if rows > columns { iterate(x.transpose(), in_half).transpose() } else { iterate(x, in_half) }
+    if rows > columns {
+        iterate(x.transpose(), in_half).transpose()
+    } else {
+        iterate(x, in_half)
+    }
 }
 
 /// Divides `x` by its largest magnitude if squares would vanish or overflow. Other matrices keep
@@ -118,7 +130,9 @@ mod tests {
         let scales = [1e-36, 1e-30, 1e-20, 1e-6, 1.0, 1e6, 1e20, 1e36];
         let shapes = [[8, 8], [5, 16], [16, 5], [1, 16]];
         let precisions = [Precision::Float32, Precision::BFloat16];
-        let cases = shapes.into_iter().flat_map(|shape| scales.map(|scale| (shape, scale)));
+        let cases = shapes
+            .into_iter()
+            .flat_map(|shape| scales.map(|scale| (shape, scale)));
         for ((shape, scale), precision) in cases.flat_map(|case| precisions.map(|p| (case, p))) {
             let o = orthogonal(normal(3, shape) * scale, precision);
             // The largest eigenvalue of the Gram matrix is at most its largest absolute row sum.
@@ -137,7 +151,10 @@ mod tests {
         let x = normal(7, [24, 40]);
         // Whatever `is_bfloat16_fast_on` says of this processor.
         let [exact, rounded] = [false, true].map(|in_half| iterate(x.clone(), in_half));
-        let apart = (exact.clone() - rounded.clone()).abs().max().into_scalar::<f32>();
+        let apart = (exact.clone() - rounded.clone())
+            .abs()
+            .max()
+            .into_scalar::<f32>();
         assert!(apart > 1e-5, "nothing was rounded: {apart}");
         let cosine = (exact.clone() * rounded.clone()).sum()
             / (exact.square().sum().sqrt() * rounded.square().sum().sqrt());
@@ -149,8 +166,14 @@ mod tests {
     fn an_orthogonalised_matrix_keeps_the_singular_vectors() {
         // For A = U·diag(s)·Vᵀ, AᵀO is V·diag(s·o)·Vᵀ: symmetric, with the trace Σ s·o above 0.
         let a = normal(5, [6, 6]);
-        let product = a.clone().transpose().matmul(orthogonal(a, Precision::Float32));
-        let skew = (product.clone() - product.clone().transpose()).abs().max().into_scalar::<f32>();
+        let product = a
+            .clone()
+            .transpose()
+            .matmul(orthogonal(a, Precision::Float32));
+        let skew = (product.clone() - product.clone().transpose())
+            .abs()
+            .max()
+            .into_scalar::<f32>();
         let size = product.abs().max().into_scalar::<f32>();
         assert!(skew < 1e-3 * size, "{skew} of {size}");
     }
@@ -160,7 +183,11 @@ mod tests {
         let shape = [12, 20];
         let target = normal(1, shape);
         let zeros = Tensor::<1>::zeros([240], &Device::default());
-        let mut matrix = Matrix { parameter: zeros.clone(), momentum: zeros, shape };
+        let mut matrix = Matrix {
+            parameter: zeros.clone(),
+            momentum: zeros,
+            shape,
+        };
         let loss = |matrix: &Matrix| {
             (matrix.parameter.clone().reshape(shape) - target.clone())
                 .square()
@@ -171,7 +198,10 @@ mod tests {
         for _ in 0..60 {
             let gradient = matrix.parameter.clone() - target.clone().reshape([-1]);
             let moved = matrix.clone().step(gradient, 0.9, 0.1, Precision::Float32);
-            let step = (moved.parameter.clone() - matrix.parameter.clone()).square().mean().sqrt();
+            let step = (moved.parameter.clone() - matrix.parameter.clone())
+                .square()
+                .mean()
+                .sqrt();
             // 0.1 · 0.2 · √20 · √(12 / 240) is 0.02.
             assert!((0.013..0.027).contains(&step.into_scalar::<f32>()));
             matrix = moved;
@@ -184,12 +214,23 @@ mod tests {
         let shape = [1, 6];
         let gradient = normal(2, shape).reshape([-1]);
         let zeros = Tensor::<1>::zeros([6], &Device::default());
-        let matrix = Matrix { parameter: zeros.clone(), momentum: gradient, shape };
+        let matrix = Matrix {
+            parameter: zeros.clone(),
+            momentum: gradient,
+            shape,
+        };
         // No gradient comes any more, and the momentum falls through all of float32, to a few times
         // its smallest number.
         let moved = (0..1000).fold(matrix, |matrix, _| {
             let moved = matrix.step(zeros.clone(), 0.9, 0.01, Precision::Float32);
-            assert!(moved.parameter.clone().is_finite().all().into_scalar::<bool>());
+            assert!(
+                moved
+                    .parameter
+                    .clone()
+                    .is_finite()
+                    .all()
+                    .into_scalar::<bool>()
+            );
             moved
         });
         assert!(moved.momentum.abs().max().into_scalar::<f32>() < 1e-43);
@@ -199,8 +240,15 @@ mod tests {
     fn a_gradient_of_zeros_moves_nothing() {
         let zeros = Tensor::<1>::zeros([6], &Device::default());
         let ones = zeros.clone() + 1.0;
-        let matrix = Matrix { parameter: ones.clone(), momentum: zeros.clone(), shape: [2, 3] };
+        let matrix = Matrix {
+            parameter: ones.clone(),
+            momentum: zeros.clone(),
+            shape: [2, 3],
+        };
         let moved = matrix.step(zeros, 0.95, 0.1, Precision::Float32);
-        moved.parameter.into_data().assert_eq(&ones.into_data(), true);
+        moved
+            .parameter
+            .into_data()
+            .assert_eq(&ones.into_data(), true);
     }
 }

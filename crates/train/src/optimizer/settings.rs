@@ -131,7 +131,11 @@ impl ScheduleSettings {
 /// The factor of the rate after the share `progress` of a run whose last share `length` is its
 /// cooldown: 1 before, then linearly to 0 at the end.
 fn cooldown(progress: f64, length: f64) -> f64 {
-    if length == 0.0 { 1.0 } else { ((1.0 - progress) / length).clamp(0.0, 1.0) }
+    if length == 0.0 {
+        1.0
+    } else {
+        ((1.0 - progress) / length).clamp(0.0, 1.0)
+    }
 }
 
 /// d_model^−½ · min(step^−½, step · warmup^−3/2), equation 3 of the paper; `step` from 1.
@@ -161,12 +165,19 @@ mod tests {
     #[test]
     fn a_peak_is_the_highest_rate_whatever_the_width_and_the_warm_up() {
         for (d_model, warmup) in [(64, 1), (512, 1), (512, 40)] {
-            let settings = ScheduleSettings { peak: 1e-4, warmup, ..ScheduleSettings::default() };
+            let settings = ScheduleSettings {
+                peak: 1e-4,
+                warmup,
+                ..ScheduleSettings::default()
+            };
             let rate = |step| settings.rate(step, d_model, 0.0);
             assert!((rate(warmup) - 1e-4).abs() < 1e-12);
             assert!((rate(4 * warmup) - 5e-5).abs() < 1e-12);
             assert!((1..200).all(|step| rate(step) <= rate(warmup)));
-            let constant = ScheduleSettings { shape: ScheduleShape::Constant, ..settings };
+            let constant = ScheduleSettings {
+                shape: ScheduleShape::Constant,
+                ..settings
+            };
             assert!((constant.rate(1000, d_model, 0.0) - 1e-4).abs() < 1e-12);
         }
     }
@@ -188,9 +199,15 @@ mod tests {
             (100, 1.0, 0.0),
             (110, 1.1, 0.0),
         ] {
-            assert!((settings.rate(step, 64, progress) - expected * peak).abs() < 1e-12, "{step}");
+            assert!(
+                (settings.rate(step, 64, progress) - expected * peak).abs() < 1e-12,
+                "{step}"
+            );
         }
-        let paper = ScheduleSettings { warmup: 10, ..ScheduleSettings::default() };
+        let paper = ScheduleSettings {
+            warmup: 10,
+            ..ScheduleSettings::default()
+        };
         assert_eq!(paper.rate(90, 64, 0.9), noam(90, 64, 10));
     }
 }

@@ -23,13 +23,18 @@ impl AppendFile {
     /// Opens the file at `path` for appending.
     pub(super) fn open(path: PathBuf) -> Result<Self> {
         let file = File::options().create(true).append(true).open(&path);
-        Ok(Self { file: file.map_err(TrainError::io(&path))?, path })
+        Ok(Self {
+            file: file.map_err(TrainError::io(&path))?,
+            path,
+        })
     }
 
     /// Appends whole lines in one write, so that programs that read the file during the run
     /// see complete lines.
     pub(super) fn write(&mut self, lines: &[u8]) -> Result<()> {
-        self.file.write_all(lines).map_err(TrainError::io(&self.path))
+        self.file
+            .write_all(lines)
+            .map_err(TrainError::io(&self.path))
     }
 
     /// Waits until the file is on the disk.
@@ -41,5 +46,7 @@ impl AppendFile {
 /// The lines of `text`, each with the time before it.
 pub(super) fn stamped(text: &str) -> String {
     let stamp = time_stamp();
-    text.lines().map(|line| format!("{stamp} {line}\n")).collect()
+    text.lines()
+        .map(|line| format!("{stamp} {line}\n"))
+        .collect()
 }

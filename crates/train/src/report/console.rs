@@ -47,7 +47,11 @@ impl Console {
         }
         let bar = Bar::new(pace);
         // A terminal that cannot move its cursor gets no bar from indicatif.
-        if bar.bar.is_hidden() { Self::Plain } else { Self::Bar(bar) }
+        if bar.bar.is_hidden() {
+            Self::Plain
+        } else {
+            Self::Bar(bar)
+        }
     }
 
     /// Shows a line.
@@ -92,7 +96,8 @@ impl Bar {
     fn show(&mut self, now: &TrainRecord) {
         let eta = self.pace.eta(now.step, now.seconds);
         let share = self.pace.share(now.step, now.seconds);
-        self.bar.set_message(bar_line(now, self.pace.max_steps, eta));
+        self.bar
+            .set_message(bar_line(now, self.pace.max_steps, eta));
         self.bar.set_position((share * RESOLUTION as f64) as u64);
         self.bar.tick();
     }
@@ -103,7 +108,9 @@ fn style(pace: &Pace) -> ProgressStyle {
     let template = if pace.is_bounded() { WITH_END } else { ENDLESS };
     // Both templates parse, see the test.
     let style = ProgressStyle::with_template(template);
-    style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")
+    style
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("=> ")
 }
 
 /// The limits of a run and its pace so far. The first limit that is reached ends the run.
@@ -120,7 +127,11 @@ pub struct Pace {
 impl Pace {
     /// The pace of a run that has not started.
     pub fn new(max_steps: Option<u64>, max_seconds: Option<f64>) -> Self {
-        Self { max_steps, max_seconds, first: None }
+        Self {
+            max_steps,
+            max_seconds,
+            first: None,
+        }
     }
 
     /// Returns whether the run has a limit.
@@ -130,7 +141,9 @@ impl Pace {
 
     /// The share of the run that is done, 0 to 1, by the nearer limit; 0 without a limit.
     pub(super) fn share(&self, step: u64, seconds: f64) -> f64 {
-        let of_steps = self.max_steps.map_or(0.0, |max| step as f64 / max.max(1) as f64);
+        let of_steps = self
+            .max_steps
+            .map_or(0.0, |max| step as f64 / max.max(1) as f64);
         let of_time = self.max_seconds.map_or(0.0, |max| seconds / max.max(1e-9));
         of_steps.max(of_time).clamp(0.0, 1.0)
     }
@@ -140,8 +153,10 @@ impl Pace {
         let (first_step, first_seconds) = *self.first.get_or_insert((step, seconds));
         let done = step.saturating_sub(first_step);
         let a_step = (done > 0).then(|| (seconds - first_seconds) / done as f64);
-        let by_steps =
-            self.max_steps.zip(a_step).map(|(max, cost)| max.saturating_sub(step) as f64 * cost);
+        let by_steps = self
+            .max_steps
+            .zip(a_step)
+            .map(|(max, cost)| max.saturating_sub(step) as f64 * cost);
         let by_time = self.max_seconds.map(|max| (max - seconds).max(0.0));
         match (by_steps, by_time) {
             (Some(steps), Some(time)) => Some(steps.min(time)),
@@ -156,12 +171,19 @@ mod tests {
 
     #[test]
     fn both_templates_parse() {
-        assert!([WITH_END, ENDLESS].iter().all(|it| ProgressStyle::with_template(it).is_ok()));
+        assert!(
+            [WITH_END, ENDLESS]
+                .iter()
+                .all(|it| ProgressStyle::with_template(it).is_ok())
+        );
     }
 
     #[test]
     fn a_quiet_console_stays_quiet_on_a_terminal_too() {
-        assert!(matches!(Console::new(Verbosity::Quiet, Pace::default()), Console::Quiet));
+        assert!(matches!(
+            Console::new(Verbosity::Quiet, Pace::default()),
+            Console::Quiet
+        ));
     }
 
     #[test]

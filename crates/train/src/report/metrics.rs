@@ -66,7 +66,10 @@ impl ResumePoint {
 pub fn read_metrics(path: impl AsRef<Path>) -> Result<Vec<Record>> {
     let path = path.as_ref();
     let bytes = fs::read(path).map_err(TrainError::io(path))?;
-    Ok(parse(path, &bytes)?.into_iter().map(|(record, _)| record).collect())
+    Ok(parse(path, &bytes)?
+        .into_iter()
+        .map(|(record, _)| record)
+        .collect())
 }
 
 /// The records of a file, each with its bytes, which are kept without change when a file is cut.
@@ -80,7 +83,11 @@ fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(Record, &'a [u8])>, Me
             Err(_) if line.is_empty() || !whole.ends_with(b"\n") => {}
             Err(error) => {
                 let (line, message) = (index + 1, error.to_string());
-                return Err(MetricsFileError::Line { path: path.into(), line, message });
+                return Err(MetricsFileError::Line {
+                    path: path.into(),
+                    line,
+                    message,
+                });
             }
         }
     }
@@ -131,22 +138,39 @@ mod tests {
     use super::*;
 
     fn train(step: u64) -> Record {
-        Record::Train(TrainRecord { epoch: 1, step, loss: 4.5, ..TrainRecord::default() })
+        Record::Train(TrainRecord {
+            epoch: 1,
+            step,
+            loss: 4.5,
+            ..TrainRecord::default()
+        })
     }
 
     /// Update `step`, validated there, nothing diverged.
     fn at(step: u64) -> Option<ResumePoint> {
-        Some(ResumePoint { step, validated: step, ..ResumePoint::default() })
+        Some(ResumePoint {
+            step,
+            validated: step,
+            ..ResumePoint::default()
+        })
     }
 
     fn valid(step: u64) -> Record {
         let signature = Some("nrefs:1|case:mixed".to_string());
-        Record::Valid(ValidRecord { step, bleu: Some(24.25), signature, ..ValidRecord::default() })
+        Record::Valid(ValidRecord {
+            step,
+            bleu: Some(24.25),
+            signature,
+            ..ValidRecord::default()
+        })
     }
 
     fn averaged(step: u64) -> Record {
         match valid(step) {
-            Record::Valid(point) => Record::Valid(ValidRecord { averaged: true, ..point }),
+            Record::Valid(point) => Record::Valid(ValidRecord {
+                averaged: true,
+                ..point
+            }),
             other => other,
         }
     }
@@ -155,7 +179,9 @@ mod tests {
     fn killed_run(records: &[Record], tail: &[u8]) -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let mut file = open(dir.path(), None).unwrap();
-        records.iter().for_each(|record| file.write(&line_of(record)).unwrap());
+        records
+            .iter()
+            .for_each(|record| file.write(&line_of(record)).unwrap());
         file.write(tail).unwrap();
         let path = dir.path().join(METRICS_FILE);
         (dir, path)
@@ -185,9 +211,17 @@ mod tests {
 
     #[test]
     fn a_diverged_loss_is_null_and_comes_back_as_nan() {
-        let diverged = TrainRecord { loss: f64::NAN, ppl: f64::INFINITY, ..TrainRecord::default() };
+        let diverged = TrainRecord {
+            loss: f64::NAN,
+            ppl: f64::INFINITY,
+            ..TrainRecord::default()
+        };
         let (_dir, path) = killed_run(&[Record::Train(diverged)], b"");
-        assert!(fs::read_to_string(&path).unwrap().contains(r#""loss":null"#));
+        assert!(
+            fs::read_to_string(&path)
+                .unwrap()
+                .contains(r#""loss":null"#)
+        );
         let Record::Train(read) = &read_metrics(&path).unwrap()[0] else {
             panic!("no train record")
         };
@@ -200,7 +234,10 @@ mod tests {
         let (dir, path) = killed_run(&records, br#"{"kind":"train","ep"#);
         let mut file = open(dir.path(), at(100)).unwrap();
         file.write(&line_of(&train(200))).unwrap();
-        assert_eq!(read_metrics(&path).unwrap(), [train(100), valid(100), train(200)]);
+        assert_eq!(
+            read_metrics(&path).unwrap(),
+            [train(100), valid(100), train(200)]
+        );
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
@@ -231,30 +268,53 @@ mod tests {
             averaged(200),
         ];
         let (dir, path) = killed_run(&records, b"");
-        let point =
-            ResumePoint { step: 200, validated: 100, divergences: 1, ..ResumePoint::default() };
+        let point = ResumePoint {
+            step: 200,
+            validated: 100,
+            divergences: 1,
+            ..ResumePoint::default()
+        };
         open(dir.path(), Some(point)).unwrap();
-        let kept = [train(100), valid(100), averaged(100), skip(1, 230), train(200)];
+        let kept = [
+            train(100),
+            valid(100),
+            averaged(100),
+            skip(1, 230),
+            train(200),
+        ];
         assert_eq!(read_metrics(&path).unwrap(), kept);
     }
 
     #[test]
     fn a_run_that_goes_on_after_its_end_keeps_the_record_of_its_average() {
         let (dir, path) = killed_run(&[train(200), valid(200), averaged(200)], b"");
-        let ended = ResumePoint { averaged: 200, ..at(200).unwrap() };
+        let ended = ResumePoint {
+            averaged: 200,
+            ..at(200).unwrap()
+        };
         open(dir.path(), Some(ended)).unwrap();
-        assert_eq!(read_metrics(&path).unwrap(), [train(200), valid(200), averaged(200)]);
+        assert_eq!(
+            read_metrics(&path).unwrap(),
+            [train(200), valid(200), averaged(200)]
+        );
     }
 
     #[test]
     fn the_record_of_the_best_model_stays_where_the_run_goes_back_behind_it() {
         let best = |loss| match valid(240) {
-            Record::Valid(point) => Record::Valid(ValidRecord { best: true, loss, ..point }),
+            Record::Valid(point) => Record::Valid(ValidRecord {
+                best: true,
+                loss,
+                ..point
+            }),
             other => other,
         };
         // The first of two records that could be it is: the second is about to be made again.
         let (dir, path) = killed_run(&[valid(200), best(3.0), valid(220), best(2.0)], b"");
-        let point = ResumePoint { best: Some((240, false)), ..at(200).unwrap() };
+        let point = ResumePoint {
+            best: Some((240, false)),
+            ..at(200).unwrap()
+        };
         open(dir.path(), Some(point)).unwrap();
         assert_eq!(read_metrics(&path).unwrap(), [valid(200), best(3.0)]);
     }
@@ -272,15 +332,24 @@ mod tests {
     #[test]
     fn a_whole_last_line_without_line_end_gets_one() {
         let (dir, path) = killed_run(&[], &serde_json::to_vec(&train(1)).unwrap());
-        open(dir.path(), at(1)).unwrap().write(&line_of(&train(2))).unwrap();
+        open(dir.path(), at(1))
+            .unwrap()
+            .write(&line_of(&train(2)))
+            .unwrap();
         assert_eq!(read_metrics(&path).unwrap(), [train(1), train(2)]);
     }
 
     #[test]
     fn resuming_without_a_file_starts_one() {
         let dir = tempfile::tempdir().unwrap();
-        open(dir.path(), at(5)).unwrap().write(&line_of(&train(6))).unwrap();
-        assert_eq!(read_metrics(dir.path().join(METRICS_FILE)).unwrap(), [train(6)]);
+        open(dir.path(), at(5))
+            .unwrap()
+            .write(&line_of(&train(6)))
+            .unwrap();
+        assert_eq!(
+            read_metrics(dir.path().join(METRICS_FILE)).unwrap(),
+            [train(6)]
+        );
     }
 
     #[test]
@@ -295,7 +364,10 @@ mod tests {
         let before = fs::read(&path).unwrap();
         let error = open(dir.path(), at(0)).unwrap_err();
         assert!(
-            matches!(error, TrainError::MetricsFile(MetricsFileError::Line { line: 2, .. })),
+            matches!(
+                error,
+                TrainError::MetricsFile(MetricsFileError::Line { line: 2, .. })
+            ),
             "{error}"
         );
         assert!(error.to_string().contains("metrics.jsonl:2: "), "{error}");
@@ -306,7 +378,13 @@ mod tests {
     fn a_new_run_does_not_mix_with_an_earlier_one() {
         let (dir, path) = killed_run(&[train(1)], b"");
         let error = open(dir.path(), None).unwrap_err();
-        assert!(matches!(error, TrainError::MetricsFile(MetricsFileError::OtherRun(_))), "{error}");
+        assert!(
+            matches!(
+                error,
+                TrainError::MetricsFile(MetricsFileError::OtherRun(_))
+            ),
+            "{error}"
+        );
         assert_eq!(read_metrics(&path).unwrap(), [train(1)]);
     }
 
@@ -314,6 +392,9 @@ mod tests {
     fn a_missing_file_is_named() {
         let error = read_metrics("no/such/metrics.jsonl").unwrap_err();
         assert!(matches!(error, TrainError::Io { .. }), "{error}");
-        assert!(error.to_string().starts_with("no/such/metrics.jsonl: "), "{error}");
+        assert!(
+            error.to_string().starts_with("no/such/metrics.jsonl: "),
+            "{error}"
+        );
     }
 }

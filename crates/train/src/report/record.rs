@@ -132,7 +132,15 @@ fn nan_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Err
 /// Formats training numbers: `epoch 3 | step 1200 | loss 4.123 | nll 3.210 | ppl 24.8 | lr 6.99e-4
 /// | gnorm 0.91 | 5.6k tok/s | pad 8%`.
 pub(super) fn train_line(point: &TrainRecord) -> String {
-    let &TrainRecord { epoch, step, loss, nll, lr, gnorm, .. } = point;
+    let &TrainRecord {
+        epoch,
+        step,
+        loss,
+        nll,
+        lr,
+        gnorm,
+        ..
+    } = point;
     let (ppl, speed) = (perplexity(point.ppl), thousands(point.tokens_per_second));
     let padding = 100.0 * point.padding;
     format!(
@@ -146,10 +154,13 @@ pub(super) fn train_line(point: &TrainRecord) -> String {
 /// the last three if they apply.
 pub(super) fn valid_line(point: &ValidRecord) -> String {
     let scores = [("BLEU", point.bleu), ("chrF", point.chrf)];
-    let scores =
-        scores.into_iter().filter_map(|(name, score)| Some(format!(" | {name} {:.2}", score?)));
+    let scores = scores
+        .into_iter()
+        .filter_map(|(name, score)| Some(format!(" | {name} {:.2}", score?)));
     let (scores, ppl) = (scores.collect::<String>(), perplexity(point.ppl));
-    let &ValidRecord { step, loss, nll, .. } = point;
+    let &ValidRecord {
+        step, loss, nll, ..
+    } = point;
     let averaged = if point.averaged { ", averaged" } else { "" };
     let best = if point.best { " | best" } else { "" };
     format!(
@@ -257,7 +268,10 @@ mod tests {
             ..ValidRecord::default()
         };
         let losses = "valid | step 1200 | loss 3.900 | nll 3.014 | ppl 20.4";
-        assert_eq!(valid_line(&point), format!("{losses} | BLEU 24.31 | chrF 44.20 | best"));
+        assert_eq!(
+            valid_line(&point),
+            format!("{losses} | BLEU 24.31 | chrF 44.20 | best")
+        );
         (point.bleu, point.chrf, point.best) = (None, None, false);
         assert_eq!(valid_line(&point), losses);
     }
@@ -275,13 +289,19 @@ mod tests {
             bar_line(&now, Some(100_000), Some(11_100.0)),
             "step 1200/100000 | 5.6k tok/s | loss 4.123 | ppl 24.8 | eta 3h05m"
         );
-        assert_eq!(bar_line(&now, None, None), "step 1200 | 5.6k tok/s | loss 4.123 | ppl 24.8");
+        assert_eq!(
+            bar_line(&now, None, None),
+            "step 1200 | 5.6k tok/s | loss 4.123 | ppl 24.8"
+        );
     }
 
     #[test]
     fn numbers_of_every_size_stay_short() {
         let shown = [1.049, 24.79, 248.2, 36412.3, 1.2e7, f64::INFINITY, f64::NAN].map(perplexity);
-        assert_eq!(shown, ["1.05", "24.8", "248", "36412", "1.20e7", "inf", "NaN"]);
+        assert_eq!(
+            shown,
+            ["1.05", "24.8", "248", "36412", "1.20e7", "inf", "NaN"]
+        );
         let shown = [0.0, 950.0, 999.7, 5612.0, 999_960.0, 1.23e6].map(thousands);
         assert_eq!(shown, ["0", "950", "1.0k", "5.6k", "1.0M", "1.2M"]);
         let shown = [41.7, 59.7, 185.0, 11_100.0, 183_600.0, f64::NAN].map(duration);

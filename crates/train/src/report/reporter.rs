@@ -49,7 +49,8 @@ impl Reporter {
     /// # Errors
     /// Returns [`TrainError::Io`] if a file cannot be written.
     pub fn train(&mut self, point: &TrainRecord) -> Result<()> {
-        self.metrics.write(&metrics::line_of(&Record::Train(point.clone())))?;
+        self.metrics
+            .write(&metrics::line_of(&Record::Train(point.clone())))?;
         self.note(&record::train_line(point))?;
         self.console.progress(point);
         Ok(())
@@ -60,7 +61,8 @@ impl Reporter {
     /// # Errors
     /// Returns [`TrainError::Io`] if a file cannot be written.
     pub fn valid(&mut self, point: &ValidRecord) -> Result<()> {
-        self.metrics.write(&metrics::line_of(&Record::Valid(point.clone())))?;
+        self.metrics
+            .write(&metrics::line_of(&Record::Valid(point.clone())))?;
         self.note(&record::valid_line(point))
     }
 
@@ -69,7 +71,8 @@ impl Reporter {
     /// # Errors
     /// Returns [`TrainError::Io`] if a file cannot be written.
     pub fn divergence(&mut self, point: &DivergenceRecord) -> Result<()> {
-        self.metrics.write(&metrics::line_of(&Record::Divergence(point.clone())))?;
+        self.metrics
+            .write(&metrics::line_of(&Record::Divergence(point.clone())))?;
         self.note(&record::divergence_line(point))
     }
 
@@ -115,13 +118,20 @@ mod tests {
     use super::*;
 
     fn quiet(dir: &Path, step: Option<u64>) -> Result<Reporter> {
-        let resume =
-            step.map(|step| ResumePoint { step, validated: step, ..ResumePoint::default() });
+        let resume = step.map(|step| ResumePoint {
+            step,
+            validated: step,
+            ..ResumePoint::default()
+        });
         Reporter::create(dir, Verbosity::Quiet, Pace::default(), resume)
     }
 
     fn train(step: u64) -> TrainRecord {
-        TrainRecord { epoch: 1, step, ..TrainRecord::default() }
+        TrainRecord {
+            epoch: 1,
+            step,
+            ..TrainRecord::default()
+        }
     }
 
     /// The lines of `train.log` without their stamps, whose form is checked.
@@ -129,7 +139,10 @@ mod tests {
         let text = fs::read_to_string(dir.join("train.log")).unwrap();
         let unstamp = |line: &str| {
             let (stamp, said) = line.split_once(' ').unwrap();
-            assert!(stamp.len() == 20 && stamp.ends_with('Z') && &stamp[10..11] == "T", "{stamp}");
+            assert!(
+                stamp.len() == 20 && stamp.ends_with('Z') && &stamp[10..11] == "T",
+                "{stamp}"
+            );
             said.to_string()
         };
         text.lines().map(unstamp).collect()
@@ -155,12 +168,17 @@ mod tests {
     fn a_resumed_run_cuts_the_metrics_and_keeps_the_log() {
         let dir = tempfile::tempdir().unwrap();
         let mut killed = quiet(dir.path(), None).unwrap();
-        [100, 200].iter().for_each(|&step| killed.train(&train(step)).unwrap());
+        [100, 200]
+            .iter()
+            .for_each(|&step| killed.train(&train(step)).unwrap());
         drop(killed);
         let mut resumed = quiet(dir.path(), Some(100)).unwrap();
         resumed.note("resumed from step 100").unwrap();
         let kept = read_metrics(dir.path().join(METRICS_FILE)).unwrap();
-        assert!(matches!(&kept[..], [Record::Train(TrainRecord { step: 100, .. })]), "{kept:?}");
+        assert!(
+            matches!(&kept[..], [Record::Train(TrainRecord { step: 100, .. })]),
+            "{kept:?}"
+        );
         let log = logged(dir.path());
         assert_eq!((log.len(), log[2].as_str()), (3, "resumed from step 100"));
     }
@@ -178,6 +196,11 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let error = quiet(file.path(), None).unwrap_err();
         assert!(matches!(error, TrainError::Io { .. }), "{error}");
-        assert!(error.to_string().starts_with(&file.path().display().to_string()), "{error}");
+        assert!(
+            error
+                .to_string()
+                .starts_with(&file.path().display().to_string()),
+            "{error}"
+        );
     }
 }

@@ -71,7 +71,11 @@ impl EarlyStopping {
     /// Records the result `new` of the validation after update `step`.
     pub fn record(&mut self, metric: EarlyStoppingMetric, new: ValidationScore, step: u64) {
         if metric.is_better(new, self.best) {
-            *self = Self { best: Some(new), step, waited: 0 };
+            *self = Self {
+                best: Some(new),
+                step,
+                waited: 0,
+            };
         } else {
             self.waited += 1;
         }
@@ -87,7 +91,10 @@ impl EarlyStopping {
     /// of the validations that were not better, only those before that point count.
     pub(crate) fn back_at(self, then: Self) -> Self {
         let since_then = self.step != then.step;
-        Self { waited: if since_then { 0 } else { then.waited }, ..self }
+        Self {
+            waited: if since_then { 0 } else { then.waited },
+            ..self
+        }
     }
 }
 
@@ -98,12 +105,29 @@ mod tests {
     #[test]
     fn the_score_of_a_model_is_restored_bit_for_bit_for_its_metric_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let score = ValidationScore { value: 35.13 + f64::EPSILON * 16.0, nll: 1.0 / 3.0 };
-        let best = BestModel { step: 300, averaged: true, score };
-        best.write(folder.path(), EarlyStoppingMetric::Bleu).unwrap();
-        assert_eq!(BestModel::read(folder.path(), EarlyStoppingMetric::Bleu), Some(best));
-        assert_eq!(BestModel::read(folder.path(), EarlyStoppingMetric::Loss), None);
-        assert_eq!(BestModel::read(&folder.path().join("none"), EarlyStoppingMetric::Bleu), None);
+        let score = ValidationScore {
+            value: 35.13 + f64::EPSILON * 16.0,
+            nll: 1.0 / 3.0,
+        };
+        let best = BestModel {
+            step: 300,
+            averaged: true,
+            score,
+        };
+        best.write(folder.path(), EarlyStoppingMetric::Bleu)
+            .unwrap();
+        assert_eq!(
+            BestModel::read(folder.path(), EarlyStoppingMetric::Bleu),
+            Some(best)
+        );
+        assert_eq!(
+            BestModel::read(folder.path(), EarlyStoppingMetric::Loss),
+            None
+        );
+        assert_eq!(
+            BestModel::read(&folder.path().join("none"), EarlyStoppingMetric::Bleu),
+            None
+        );
     }
 
     fn score(value: f64, nll: f64) -> ValidationScore {
@@ -137,7 +161,14 @@ mod tests {
             memory.record(EarlyStoppingMetric::Ppl, score(value, value), step);
         }
         let best = Some(score(10.0, 10.0));
-        assert_eq!(memory, EarlyStopping { best, step: 1, waited: 2 });
+        assert_eq!(
+            memory,
+            EarlyStopping {
+                best,
+                step: 1,
+                waited: 2
+            }
+        );
         assert!(memory.exhausted(2) && !memory.exhausted(3) && !memory.exhausted(0));
     }
 
@@ -153,18 +184,35 @@ mod tests {
     #[test]
     fn a_run_that_goes_back_keeps_its_best_and_forgets_the_validations_it_takes_back() {
         let best = Some(score(10.0, 1.0));
-        let then = EarlyStopping { best, step: 4, waited: 1 };
+        let then = EarlyStopping {
+            best,
+            step: 4,
+            waited: 1,
+        };
         let no_better = EarlyStopping { waited: 3, ..then };
         assert_eq!(no_better.back_at(then), then);
-        let better = EarlyStopping { best: Some(score(12.0, 0.9)), step: 6, waited: 2 };
-        assert_eq!(better.back_at(then), EarlyStopping { waited: 0, ..better });
+        let better = EarlyStopping {
+            best: Some(score(12.0, 0.9)),
+            step: 6,
+            waited: 2,
+        };
+        assert_eq!(
+            better.back_at(then),
+            EarlyStopping {
+                waited: 0,
+                ..better
+            }
+        );
     }
 
     #[test]
     fn a_state_without_the_loss_of_its_best_validation_is_read() {
         let json = r#"{"value":"10.5","step":4,"waited":1}"#;
         let old: EarlyStopping = serde_json::from_str(json).unwrap();
-        assert_eq!((old.best.unwrap().value, old.step, old.waited), (10.5, 4, 1));
+        assert_eq!(
+            (old.best.unwrap().value, old.step, old.waited),
+            (10.5, 4, 1)
+        );
         let none: EarlyStopping =
             serde_json::from_str(r#"{"value":null,"step":0,"waited":0}"#).unwrap();
         assert_eq!(none, EarlyStopping::default());

@@ -110,7 +110,12 @@ pub fn save(path: &Path, saved: &Saved, trainer: &TrainerState) -> Result<()> {
         write_model(folder, saved)?;
         write_tensors(&folder.join(OPTIMIZER), &trainer.optimizer.named_moments())?;
         let (state, origin) = (*trainer.state, trainer.origin.clone());
-        let file = StateFile { version: VERSION, kind: trainer.kind, state, origin };
+        let file = StateFile {
+            version: VERSION,
+            kind: trainer.kind,
+            state,
+            origin,
+        };
         let json = serde_json::to_vec_pretty(&file).expect("a state is plain data");
         write(&folder.join(STATE), &json)?;
         write(&folder.join(CONFIG), trainer.config.to_toml().as_bytes())
@@ -133,7 +138,9 @@ fn write_model(folder: &Path, saved: &Saved) -> Result<()> {
 /// # Errors
 /// Returns a [`SaveError`](crate::SaveError) if a file cannot be copied.
 pub fn publish(from: &Path, to: &Path) -> Result<()> {
-    save_folder(to, |folder| copy_files(from, folder, &[OPTIMIZER, STATE, CONFIG]))
+    save_folder(to, |folder| {
+        copy_files(from, folder, &[OPTIMIZER, STATE, CONFIG])
+    })
 }
 
 /// Sets the search settings of the model directory `dir` to `search`, and keeps its other files;
@@ -143,7 +150,9 @@ pub fn publish(from: &Path, to: &Path) -> Result<()> {
 /// Returns an error if `dir` cannot be replaced, or if a file cannot be copied or written. `dir` is
 /// left unchanged then.
 pub fn set_search(dir: &Path, search: &SearchSettings) -> Result<()> {
-    replace_file(dir, GENERATION_FILE, |path| Ok(search.save(path).map_err(InferError::from)?))
+    replace_file(dir, GENERATION_FILE, |path| {
+        Ok(search.save(path).map_err(InferError::from)?)
+    })
 }
 
 /// The initial state of a run, or the checkpoint from which it resumes.
@@ -174,18 +183,34 @@ pub fn load(
     device: &Device,
 ) -> Result<Start> {
     model_dir::verify(path)?;
-    let StateFile { state, origin: old_origin, .. } = read_state(path)?;
+    let StateFile {
+        state,
+        origin: old_origin,
+        ..
+    } = read_state(path)?;
     let old_config = read_config(path)?;
-    let changes = compare((&old_origin, &old_config), (origin, config))
-        .map_err(|what| CheckpointError::OtherRun { path: path.into(), what })?;
+    let changes = compare((&old_origin, &old_config), (origin, config)).map_err(|what| {
+        CheckpointError::OtherRun {
+            path: path.into(),
+            what,
+        }
+    })?;
     let model = model_dir::load_as(path, shape.as_ref(), device)?;
     let model = freeze(model, &config.training.freeze)?;
     let moments = read_tensors(&path.join(OPTIMIZER), &listed(path, OPTIMIZER)?)?;
     let optimizer = Optimizer::new(config.optimizer, &model);
     let optimizer = optimizer.restore(state.optimizer_steps, moments, device);
     let optimizer = optimizer.ok_or_else(|| wrong(path, OPTIMIZER, &"moments of another model"))?;
-    let notes = changes.into_iter().map(|change| format!("changed since: {change}")).collect();
-    Ok(Start { model, optimizer, state, notes })
+    let notes = changes
+        .into_iter()
+        .map(|change| format!("changed since: {change}"))
+        .collect();
+    Ok(Start {
+        model,
+        optimizer,
+        state,
+        notes,
+    })
 }
 
 /// The state of the newest checkpoint of the run in `run`.
@@ -213,7 +238,9 @@ fn read_state(path: &Path) -> Result<StateFile> {
     // The version first: the rest may have another form in a newer one.
     let Versioned { version } = serde_json::from_slice(&json).map_err(wrong)?;
     if version != VERSION {
-        return Err(ModelDirProblem::Version(version.into()).at(path.join(STATE)).into());
+        return Err(ModelDirProblem::Version(version.into())
+            .at(path.join(STATE))
+            .into());
     }
     serde_json::from_slice(&json).map_err(wrong)
 }
@@ -231,7 +258,11 @@ fn listed(path: &Path, name: &str) -> Result<Vec<u8>> {
 }
 
 fn wrong(path: &Path, name: &str, what: &dyn std::fmt::Display) -> TrainError {
-    CheckpointError::Damaged { path: path.join(name), message: what.to_string() }.into()
+    CheckpointError::Damaged {
+        path: path.join(name),
+        message: what.to_string(),
+    }
+    .into()
 }
 
 /// Averages the parameters of the models in `dirs` (paper §6.1). Sums are accumulated in float64,
@@ -263,7 +294,9 @@ pub(crate) fn average_as<P: AsRef<Path>>(
     config: &ModelConfig,
     device: &Device,
 ) -> Result<Model> {
-    let mut models = dirs.iter().map(|dir| model_dir::load_as(dir.as_ref(), &**config, device));
+    let mut models = dirs
+        .iter()
+        .map(|dir| model_dir::load_as(dir.as_ref(), &**config, device));
     let model = models.next().expect("there is a model to average")?;
     let mut sums = Sums::new();
     add(&mut sums, &model);
@@ -288,7 +321,9 @@ fn add(sums: &mut Sums, model: &Model) {
         // The sum of nothing is -0, which changes no value.
         let zeros = || (shape.clone(), vec![-0.0; shape.iter().product()]);
         let (_, sum) = sums.entry(name).or_insert_with(zeros);
-        sum.iter_mut().zip(data.iter::<f64>()).for_each(|(sum, x)| *sum += x);
+        sum.iter_mut()
+            .zip(data.iter::<f64>())
+            .for_each(|(sum, x)| *sum += x);
     }
 }
 
@@ -301,7 +336,9 @@ mod tests {
     fn saved(seed: u64, vocab: usize) -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let config = TransformerConfig::tiny(vocab);
-        let model = config.init(seed, &Device::default()).expect("a preset is valid");
+        let model = config
+            .init(seed, &Device::default())
+            .expect("a preset is valid");
         model_dir::save(folder.path(), &config, &model).expect("saves");
         model_dir::seal(folder.path()).expect("seals");
         folder
@@ -317,9 +354,17 @@ mod tests {
         };
         let (a, b, mean) = (load(&a), load(&b), named_parameters(&mean));
         for (name, value) in mean {
-            let expected =
-                a[&name].iter::<f32>().zip(b[&name].iter::<f32>()).map(|(x, y)| (x + y) / 2.0);
-            assert!(value.iter::<f32>().zip(expected).all(|(x, y)| (x - y).abs() < 1e-7), "{name}");
+            let expected = a[&name]
+                .iter::<f32>()
+                .zip(b[&name].iter::<f32>())
+                .map(|(x, y)| (x + y) / 2.0);
+            assert!(
+                value
+                    .iter::<f32>()
+                    .zip(expected)
+                    .all(|(x, y)| (x - y).abs() < 1e-7),
+                "{name}"
+            );
         }
     }
 
@@ -333,6 +378,9 @@ mod tests {
         ));
         let (a, b) = (saved(1, 20), saved(2, 21));
         let mixed = average_models(&[a.path(), b.path()], &device);
-        assert!(matches!(mixed, Err(TrainError::Checkpoint(CheckpointError::Average(_)))));
+        assert!(matches!(
+            mixed,
+            Err(TrainError::Checkpoint(CheckpointError::Average(_)))
+        ));
     }
 }

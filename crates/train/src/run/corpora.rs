@@ -51,7 +51,13 @@ impl Corpora {
         let Tokenizers { source, target } = &self.tokenizers;
         let SpecialIds { pad, bos, eos } = self.tokenizers.special_ids()?;
         let [source_vocab, target_vocab] = [source, target].map(|side| side.vocab_size());
-        Ok(Tokens { source_vocab, target_vocab, pad, bos, eos })
+        Ok(Tokens {
+            source_vocab,
+            target_vocab,
+            pad,
+            bos,
+            eos,
+        })
     }
 
     /// Reads, cleans and tokenises the corpora of `config`, which `texts` locates, or finds them in
@@ -91,8 +97,14 @@ impl Corpora {
         for (mixed, paths) in config.data.mix.iter().zip(&texts.mix) {
             let corpus = corpus_paths(MIX, paths)?;
             let tokenizer = TokenizerSource::Given(train.tokenizers.clone());
-            let mixed_in =
-                prepare(&PrepareSettings { corpus, tokenizer, ..settings.clone() }, progress)?;
+            let mixed_in = prepare(
+                &PrepareSettings {
+                    corpus,
+                    tokenizer,
+                    ..settings.clone()
+                },
+                progress,
+            )?;
             reused &= mixed_in.corpus_reused;
             parts.push((mixed_in.corpus, mixed.weight));
         }
@@ -155,7 +167,10 @@ impl Corpora {
         };
         let source_lengths = lengths(&self.tokenizers.source, &source);
         let target_lengths = lengths(&self.tokenizers.target, &target);
-        let longest = source_lengths.into_iter().zip(target_lengths).map(|(a, b)| a.max(b));
+        let longest = source_lengths
+            .into_iter()
+            .zip(target_lengths)
+            .map(|(a, b)| a.max(b));
         let pairs = source.into_iter().zip(target).zip(longest);
         pairs
             .filter(|(_, longest)| *longest <= self.longest_validated)
@@ -172,7 +187,10 @@ fn tokenizer_source(config: &TrainConfig, start: Option<&StartModel>) -> Tokeniz
     let mut files = config.tokenizer.files.iter().cloned();
     match files.next() {
         None => TokenizerSource::Train(config.tokenizer.train.clone()),
-        Some(source) => TokenizerSource::Load { source, target: files.next() },
+        Some(source) => TokenizerSource::Load {
+            source,
+            target: files.next(),
+        },
     }
 }
 
@@ -188,8 +206,14 @@ fn mixture(mut parts: Vec<(TokenizedCorpus, f64)>) -> TokenizedCorpus {
 /// training takes if that is more, as far as learned positions reach.
 fn longest_validated(config: &TrainConfig) -> usize {
     let data = &config.data;
-    let longest = data.max_source_len.max(data.max_target_len).max(LONGEST_SENTENCE - 1);
-    config.model.positions_known().map_or(longest, |positions| longest.min(positions - 1))
+    let longest = data
+        .max_source_len
+        .max(data.max_target_len)
+        .max(LONGEST_SENTENCE - 1);
+    config
+        .model
+        .positions_known()
+        .map_or(longest, |positions| longest.min(positions - 1))
 }
 
 /// Returns the folder `data.cache`, or a folder in the user's cache if that is not set.
@@ -202,7 +226,11 @@ pub fn cache_folder(config: &TrainConfig) -> PathBuf {
 
 /// The user's cache folder for this program.
 pub fn user_cache() -> PathBuf {
-    let folder = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let folder = |name: &str| {
+        std::env::var_os(name)
+            .filter(|v| !v.is_empty())
+            .map(PathBuf::from)
+    };
     let base = folder("XDG_CACHE_HOME")
         .or_else(|| folder("HOME").map(|home| home.join(".cache")))
         .or_else(|| folder("LOCALAPPDATA"))

@@ -24,7 +24,11 @@ pub(crate) const OLD: &str = "old";
 /// Returns the path of the leftover of `path` with this suffix, such as `.step-000100.partial`.
 pub(crate) fn leftover(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(".");
-    name.push(path.with_added_extension(suffix).file_name().unwrap_or_default());
+    name.push(
+        path.with_added_extension(suffix)
+            .file_name()
+            .unwrap_or_default(),
+    );
     path.with_file_name(name)
 }
 
@@ -57,13 +61,28 @@ pub(crate) fn try_sizes(path: &Path, sizes: [u64; 2]) -> Result<()> {
     let partial = leftover(path, PARTIAL);
     let make = |(name, size): (&str, u64)| {
         let path = partial.join(name);
-        File::create(&path).and_then(|file| reserve(&file, size)).map_err(TrainError::io(&path))
+        File::create(&path)
+            .and_then(|file| reserve(&file, size))
+            .map_err(TrainError::io(&path))
     };
-    let made =
-        remove(&partial).and_then(|()| fs::create_dir(&partial)).map_err(TrainError::io(&partial));
-    let made = made.and_then(|()| ["weights", "moments"].into_iter().zip(sizes).try_for_each(make));
-    let not_saved = |cause| SaveError { path: path.into(), cause: Box::new(cause) }.into();
-    made.and(remove(&partial).map_err(TrainError::io(&partial))).map_err(not_saved)
+    let made = remove(&partial)
+        .and_then(|()| fs::create_dir(&partial))
+        .map_err(TrainError::io(&partial));
+    let made = made.and_then(|()| {
+        ["weights", "moments"]
+            .into_iter()
+            .zip(sizes)
+            .try_for_each(make)
+    });
+    let not_saved = |cause| {
+        SaveError {
+            path: path.into(),
+            cause: Box::new(cause),
+        }
+        .into()
+    };
+    made.and(remove(&partial).map_err(TrainError::io(&partial)))
+        .map_err(not_saved)
 }
 
 /// Reserves `size` bytes for `file`, where the file system can do so.
@@ -86,7 +105,13 @@ fn reserve(file: &File, size: u64) -> io::Result<()> {
 /// # Errors
 /// Returns a [`SaveError`]; what was there is left unchanged.
 pub(crate) fn save_folder(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    let not_saved = |cause| SaveError { path: path.into(), cause: Box::new(cause) }.into();
+    let not_saved = |cause| {
+        SaveError {
+            path: path.into(),
+            cause: Box::new(cause),
+        }
+        .into()
+    };
     write_sealed(path, fill, model_dir::seal).map_err(not_saved)
 }
 
@@ -136,7 +161,11 @@ pub(crate) fn recover(path: &Path) -> io::Result<()> {
     remove(&leftover(path, PARTIAL))?;
     let old = leftover(path, OLD);
     let put_back = || with_retries(|| fs::rename(&old, path));
-    if old.exists() && !path.exists() { put_back() } else { remove(&old) }
+    if old.exists() && !path.exists() {
+        put_back()
+    } else {
+        remove(&old)
+    }
 }
 
 /// Returns the folder that a leftover such as `.step-000100.partial` belongs to, or `None` for any
@@ -166,7 +195,10 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
 fn sync_files(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         // Windows flushes only what was opened to be written.
-        File::options().append(true).open(entry?.path())?.sync_all()?;
+        File::options()
+            .append(true)
+            .open(entry?.path())?
+            .sync_all()?;
     }
     Ok(())
 }
@@ -227,7 +259,13 @@ mod tests {
         for round in ["one", "two", "three"] {
             save_folder(&path, |folder| {
                 // A shell's `*` does not name it.
-                assert!(folder.file_name().expect("a name").as_encoded_bytes().starts_with(b"."));
+                assert!(
+                    folder
+                        .file_name()
+                        .expect("a name")
+                        .as_encoded_bytes()
+                        .starts_with(b".")
+                );
                 fs::write(folder.join("text"), round).map_err(TrainError::io(folder))
             })
             .expect("writes");
@@ -244,7 +282,9 @@ mod tests {
         write(&path, "one").expect("writes");
         let failed = save_folder(&path, |folder| {
             fs::write(folder.join("text"), "two").expect("writes");
-            Err(TrainError::io(folder)(io::Error::from(io::ErrorKind::StorageFull)))
+            Err(TrainError::io(folder)(io::Error::from(
+                io::ErrorKind::StorageFull,
+            )))
         });
         assert!(matches!(failed, Err(TrainError::Save(_))));
         assert_eq!(text(&path), "one");
@@ -256,11 +296,21 @@ mod tests {
         let home = tempfile::tempdir().expect("a temporary folder");
         let run = home.path().join("runs/best");
         fs::create_dir_all(run.join("checkpoints")).expect("makes");
-        for folder in ["checkpoints/step-000100", "best", "last", "average", "start"] {
+        for folder in [
+            "checkpoints/step-000100",
+            "best",
+            "last",
+            "average",
+            "start",
+        ] {
             let full = |folder: &Path| {
-                Err(TrainError::io(folder)(io::Error::from(io::ErrorKind::StorageFull)))
+                Err(TrainError::io(folder)(io::Error::from(
+                    io::ErrorKind::StorageFull,
+                )))
             };
-            let error = save_folder(&run.join(folder), full).unwrap_err().to_string();
+            let error = save_folder(&run.join(folder), full)
+                .unwrap_err()
+                .to_string();
             let remedy = format!("then continue with --out {} --resume;", run.display());
             assert!(error.contains(&remedy), "{folder}: {error}");
         }
@@ -283,10 +333,16 @@ mod tests {
         for (steps, expected) in [(0, "one"), (1, "one"), (2, "two"), (3, "two")] {
             fresh();
             let renames = [(&path, &old), (&new, &path), (&old, &new)];
-            renames[..steps].iter().for_each(|(a, b)| fs::rename(a, b).expect("renames"));
+            renames[..steps]
+                .iter()
+                .for_each(|(a, b)| fs::rename(a, b).expect("renames"));
             recover(&path).expect("recovers");
             assert_eq!(text(&path), expected, "after {steps} steps");
-            assert_eq!(fs::read_dir(home.path()).expect("reads").count(), 1, "after {steps} steps");
+            assert_eq!(
+                fs::read_dir(home.path()).expect("reads").count(),
+                1,
+                "after {steps} steps"
+            );
         }
     }
 
@@ -297,8 +353,13 @@ mod tests {
         fs::create_dir(leftover(&path, PARTIAL)).expect("a leftover");
         try_sizes(&path, [1 << 20, 0]).expect("there is room");
         // No file system holds an exabyte.
-        let error = try_sizes(&path, [1, 1 << 60]).expect_err("too large").to_string();
-        assert!(error.contains("moments") && error.contains("--resume"), "{error}");
+        let error = try_sizes(&path, [1, 1 << 60])
+            .expect_err("too large")
+            .to_string();
+        assert!(
+            error.contains("moments") && error.contains("--resume"),
+            "{error}"
+        );
         assert_eq!(fs::read_dir(home.path()).expect("reads").count(), 0);
     }
 

@@ -37,7 +37,10 @@ impl LogInterval {
 
     /// An interval that begins after `since` seconds of training.
     pub(super) fn since(since: f64) -> Self {
-        Self { since, ..Self::default() }
+        Self {
+            since,
+            ..Self::default()
+        }
     }
 
     /// The means over the interval until `now` seconds of training; NaN if every update was

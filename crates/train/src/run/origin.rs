@@ -64,19 +64,28 @@ pub(crate) fn compare(
     }
     let different = different(was.0, now.0);
     if !different.is_empty() {
-        let causes: Vec<_> = changes.iter().filter(|change| within(&change.key, &HASHED)).collect();
+        let causes: Vec<_> = changes
+            .iter()
+            .filter(|change| within(&change.key, &HASHED))
+            .collect();
         let cause = match causes.is_empty() {
             true => "the files changed, not the settings".to_string(),
             false => join(&causes),
         };
         return Err(format!("{} changed ({cause})", different.join(" and ")));
     }
-    let free = changes.iter().filter(|change| !within(&change.key, &HASHED));
+    let free = changes
+        .iter()
+        .filter(|change| !within(&change.key, &HASHED));
     Ok(free.map(ToString::to_string).collect())
 }
 
 fn join(changes: &[&Change]) -> String {
-    changes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    changes
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn different(was: &Origin, now: &Origin) -> Vec<&'static str> {
@@ -85,7 +94,11 @@ fn different(was: &Origin, now: &Origin) -> Vec<&'static str> {
         (was.train != now.train, "the training text (data.train)"),
         (was.valid != now.valid, "the validation text (data.valid)"),
     ];
-    parts.into_iter().filter(|(different, _)| *different).map(|(_, name)| name).collect()
+    parts
+        .into_iter()
+        .filter(|(different, _)| *different)
+        .map(|(_, name)| name)
+        .collect()
 }
 
 /// Settings whose values differ. A setting that the checkpoint does not know is new in this
@@ -93,10 +106,17 @@ fn different(was: &Origin, now: &Origin) -> Vec<&'static str> {
 fn changes(was: &Table, now: &TrainConfig) -> Vec<Change> {
     let now = Table::try_from(now).expect("a configuration is plain data");
     let (old, new) = (entries("", was), entries("", &now));
-    let changed = new.into_iter().filter(|(_, now)| !now.is_table()).filter_map(|(key, now)| {
-        let (_, was) = old.iter().find(|(known, _)| *known == key)?;
-        (*was != now).then(|| Change { key, was: was.to_string(), now: now.to_string() })
-    });
+    let changed = new
+        .into_iter()
+        .filter(|(_, now)| !now.is_table())
+        .filter_map(|(key, now)| {
+            let (_, was) = old.iter().find(|(known, _)| *known == key)?;
+            (*was != now).then(|| Change {
+                key,
+                was: was.to_string(),
+                now: now.to_string(),
+            })
+        });
     changed.collect()
 }
 
@@ -114,7 +134,11 @@ mod tests {
 
     fn origin(train: &str) -> Origin {
         let hashes = ["s".to_string(), "t".to_string()];
-        Origin { train: train.into(), valid: None, tokenizers: hashes }
+        Origin {
+            train: train.into(),
+            valid: None,
+            tokenizers: hashes,
+        }
     }
 
     fn resumed(settings: &[&str], train: &str) -> Result<Vec<String>, String> {
@@ -127,16 +151,25 @@ mod tests {
         assert_eq!(resumed(&[], "a"), Ok(vec![]));
         let notes = resumed(&["training.max_updates=9", "schedule.factor=0.5"], "a").unwrap();
         assert_eq!(notes.len(), 2);
-        assert!(notes.contains(&"schedule.factor was 1.4 and is 0.5".to_string()), "{notes:?}");
+        assert!(
+            notes.contains(&"schedule.factor was 1.4 and is 0.5".to_string()),
+            "{notes:?}"
+        );
     }
 
     #[test]
     fn a_corpus_may_move_but_not_change() {
         assert_eq!(resumed(&["data.train=[\"x\", \"y\"]"], "a"), Ok(vec![]));
         let moved = resumed(&["data.max_source_len=9"], "b").unwrap_err();
-        assert!(moved.contains("data.max_source_len was 256 and is 9"), "{moved}");
+        assert!(
+            moved.contains("data.max_source_len was 256 and is 9"),
+            "{moved}"
+        );
         let edited = resumed(&[], "b").unwrap_err();
-        assert!(edited.contains("(data.train)") && edited.contains("the files"), "{edited}");
+        assert!(
+            edited.contains("(data.train)") && edited.contains("the files"),
+            "{edited}"
+        );
     }
 
     #[test]
@@ -145,8 +178,14 @@ mod tests {
         let refused = |key: &str, value: Value| {
             let mut now = was.clone();
             let (section, name) = key.split_once('.').unwrap();
-            let old = now[section].as_table_mut().unwrap().insert(name.into(), value.clone());
-            assert!(old.is_some_and(|old| old != value), "{key} is not another value");
+            let old = now[section]
+                .as_table_mut()
+                .unwrap()
+                .insert(name.into(), value.clone());
+            assert!(
+                old.is_some_and(|old| old != value),
+                "{key} is not another value"
+            );
             let now: TrainConfig = now.try_into().unwrap();
             let message = compare((&origin("a"), &was), (&origin("a"), &now)).unwrap_err();
             assert!(message.starts_with(&format!("{key} was ")), "{message}");
@@ -168,18 +207,29 @@ mod tests {
         ];
         assert_eq!(others.len(), FIXED.split(' ').count());
         for ((key, value), fixed) in others.into_iter().zip(FIXED.split(' ')) {
-            assert!(key.starts_with(fixed), "{key} is tried in the place of {fixed}");
+            assert!(
+                key.starts_with(fixed),
+                "{key} is tried in the place of {fixed}"
+            );
             refused(key, value);
         }
     }
 
     #[test]
     fn label_smoothing_is_fixed_where_the_loss_decides_which_model_is_best() {
-        assert_eq!(resumed(&["training.label_smoothing=0.2"], "a").unwrap().len(), 1);
+        assert_eq!(
+            resumed(&["training.label_smoothing=0.2"], "a")
+                .unwrap()
+                .len(),
+            1
+        );
         let by_loss = ["validation.metric=loss"];
         let was: Table = config(&by_loss).to_toml().parse().unwrap();
         let now = config(&[by_loss[0], "training.label_smoothing=0.2"]);
         let refused = compare((&origin("a"), &was), (&origin("a"), &now)).unwrap_err();
-        assert!(refused.contains("training.label_smoothing was 0.1 and is 0.2"), "{refused}");
+        assert!(
+            refused.contains("training.label_smoothing was 0.1 and is 0.2"),
+            "{refused}"
+        );
     }
 }

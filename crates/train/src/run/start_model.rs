@@ -43,14 +43,26 @@ impl StartModel {
             ("source", source.vocab_size(), config.tokens().source_vocab),
             ("target", target.vocab_size(), config.tokens().target_vocab),
         ];
-        if [source, target].iter().any(|side| !side.language_codes().is_empty()) {
+        if [source, target]
+            .iter()
+            .any(|side| !side.language_codes().is_empty())
+        {
             return Err(StartModelError::LanguageTokens(dir.into()).into());
         }
         match sides.into_iter().find(|(_, tokens, rows)| tokens != rows) {
-            Some((side, tokens, rows)) => {
-                Err(StartModelError::Vocabulary { dir: dir.into(), side, tokens, rows }.into())
+            Some((side, tokens, rows)) => Err(StartModelError::Vocabulary {
+                dir: dir.into(),
+                side,
+                tokens,
+                rows,
             }
-            None => Ok(Self { dir: dir.into(), config, tokenizers, search }),
+            .into()),
+            None => Ok(Self {
+                dir: dir.into(),
+                config,
+                tokenizers,
+                search,
+            }),
         }
     }
 
@@ -117,8 +129,16 @@ impl FirstModel {
             (Some(given), _) => given,
             (None, Some(start)) => start.shape(&config.model),
             (None, None) => {
-                let Tokens { source_vocab, target_vocab, pad, bos, eos } = tokens()?;
-                config.model.over([source_vocab, target_vocab], SpecialIds { pad, bos, eos })
+                let Tokens {
+                    source_vocab,
+                    target_vocab,
+                    pad,
+                    bos,
+                    eos,
+                } = tokens()?;
+                config
+                    .model
+                    .over([source_vocab, target_vocab], SpecialIds { pad, bos, eos })
             }
         };
         model.validate()?;
@@ -136,7 +156,11 @@ impl FirstModel {
             calibration: None,
             ..start.search.clone()
         });
-        Ok(Self { config: model, start, search })
+        Ok(Self {
+            config: model,
+            start,
+            search,
+        })
     }
 
     /// The model on `device`; random weights are a function of `seed`.
@@ -146,7 +170,9 @@ impl FirstModel {
     /// or have another shape.
     pub fn init(&self, seed: u64, device: &Device) -> Result<Model> {
         let model = self.config.build(seed, device)?;
-        let Some(start) = &self.start else { return Ok(model) };
+        let Some(start) = &self.start else {
+            return Ok(model);
+        };
         let (_, parameters) = model_dir::load_parameters(&start.dir)?;
         let loaded = with_parameters(model, parameters);
         Ok(loaded.map_err(|error| ModelDirProblem::Parameters(error).at(&start.dir))?)
@@ -172,17 +198,30 @@ pub(crate) fn freeze<M: Parameters>(module: M, patterns: &[String]) -> Result<M,
     if patterns.is_empty() {
         return Ok(module);
     }
-    let names: Vec<String> = parameter_sizes(&module).into_iter().map(|(name, _)| name).collect();
-    if let Some(pattern) = patterns.iter().find(|p| !names.iter().any(|name| names_it(p, name))) {
+    let names: Vec<String> = parameter_sizes(&module)
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    if let Some(pattern) = patterns
+        .iter()
+        .find(|p| !names.iter().any(|name| names_it(p, name)))
+    {
         let known = known(&names);
         let nearest = nearest(pattern, known.iter().map(String::as_str));
-        return Err(ConfigFileError::Freeze { pattern: pattern.clone(), nearest });
+        return Err(ConfigFileError::Freeze {
+            pattern: pattern.clone(),
+            nearest,
+        });
     }
     let is_frozen = |name: &str| patterns.iter().any(|pattern| names_it(pattern, name));
     if names.iter().all(|name| is_frozen(name)) {
         let remedy = "a list that leaves something to train".into();
         let value = patterns.join(", ");
-        return Err(ConfigFileError::Value { key: "training.freeze", value, remedy });
+        return Err(ConfigFileError::Value {
+            key: "training.freeze",
+            value,
+            remedy,
+        });
     }
     Ok(freeze_parameters(module, is_frozen))
 }
@@ -190,15 +229,19 @@ pub(crate) fn freeze<M: Parameters>(module: M, patterns: &[String]) -> Result<M,
 /// Returns whether the parts of `pattern` are the first parts of `name`.
 fn names_it(pattern: &str, name: &str) -> bool {
     let mut parts = name.split('.');
-    pattern
-        .split('.')
-        .all(|wanted| parts.next().is_some_and(|part| wanted == "*" || wanted == part))
+    pattern.split('.').all(|wanted| {
+        parts
+            .next()
+            .is_some_and(|part| wanted == "*" || wanted == part)
+    })
 }
 
 /// Every name and every beginning of one.
 fn known(names: &[String]) -> Vec<String> {
     let beginnings = names.iter().flat_map(|name| {
-        let dots = name.match_indices('.').map(|(at, _)| name[..at].to_string());
+        let dots = name
+            .match_indices('.')
+            .map(|(at, _)| name[..at].to_string());
         dots.chain([name.clone()])
     });
     let mut known: Vec<String> = beginnings.collect();
@@ -216,7 +259,9 @@ mod tests {
 
     fn trained(patterns: &[&str]) -> Result<Vec<String>, ConfigFileError> {
         let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
-        let model = TransformerConfig::tiny(20).init(1, &Device::default().autodiff()).unwrap();
+        let model = TransformerConfig::tiny(20)
+            .init(1, &Device::default().autodiff())
+            .unwrap();
         let sizes = trained_parameter_shapes(&freeze(model, &patterns)?);
         Ok(sizes.into_iter().map(|(name, _)| name).collect())
     }
@@ -225,13 +270,26 @@ mod tests {
     fn a_pattern_names_a_parameter_or_all_below_it() {
         let all = trained(&[]).unwrap();
         let without = |start: &str| {
-            all.iter().filter(|name| !name.starts_with(start)).cloned().collect::<Vec<_>>()
+            all.iter()
+                .filter(|name| !name.starts_with(start))
+                .cloned()
+                .collect::<Vec<_>>()
         };
         assert_eq!(trained(&["encoder"]).unwrap(), without("encoder."));
-        assert_eq!(trained(&["embedding.weight"]).unwrap(), without("embedding.weight"));
-        assert_eq!(trained(&["decoder.layers.1"]).unwrap(), without("decoder.layers.1."));
+        assert_eq!(
+            trained(&["embedding.weight"]).unwrap(),
+            without("embedding.weight")
+        );
+        assert_eq!(
+            trained(&["decoder.layers.1"]).unwrap(),
+            without("decoder.layers.1.")
+        );
         let stars = trained(&["*.layers.*.feed_forward"]).unwrap();
-        let left: Vec<_> = all.iter().filter(|n| !n.contains(".feed_forward.")).cloned().collect();
+        let left: Vec<_> = all
+            .iter()
+            .filter(|n| !n.contains(".feed_forward."))
+            .cloned()
+            .collect();
         assert_eq!(stars, left);
     }
 
@@ -244,7 +302,10 @@ mod tests {
             ("decoder.layers.7", "\"decoder.layers."),
         ] {
             let message = trained(&[pattern]).unwrap_err().to_string();
-            assert!(message.contains(pattern) && message.contains(nearest), "{message}");
+            assert!(
+                message.contains(pattern) && message.contains(nearest),
+                "{message}"
+            );
         }
         let message = trained(&["*"]).unwrap_err().to_string();
         assert!(message.contains("training.freeze is *"), "{message}");

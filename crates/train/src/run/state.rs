@@ -82,7 +82,11 @@ impl ValidationState {
         }
         let best = metric.is_better(score, self.best_model.map(|best| best.score));
         if best {
-            self.best_model = Some(BestModel { step, averaged, score });
+            self.best_model = Some(BestModel {
+                step,
+                averaged,
+                score,
+            });
         }
         best
     }
@@ -91,14 +95,23 @@ impl ValidationState {
     /// stays the best.
     pub(crate) fn back_at(self, then: Self) -> Self {
         let early_stopping = self.early_stopping.back_at(then.early_stopping);
-        Self { early_stopping, best_model: self.best_model, ..then }
+        Self {
+            early_stopping,
+            best_model: self.best_model,
+            ..then
+        }
     }
 }
 
 impl RunState {
     /// The state of the report.
     pub(crate) fn reported(&self) -> ResumePoint {
-        let ValidationState { validated, averaged, best_model, .. } = self.validation;
+        let ValidationState {
+            validated,
+            averaged,
+            best_model,
+            ..
+        } = self.validation;
         ResumePoint {
             step: self.step,
             validated,
@@ -141,7 +154,12 @@ pub struct Recovery {
 
 impl Default for Recovery {
     fn default() -> Self {
-        Self { skipped: 0, rollbacks: 0, rate_scale: 1.0, records: 0 }
+        Self {
+            skipped: 0,
+            rollbacks: 0,
+            rate_scale: 1.0,
+            records: 0,
+        }
     }
 }
 
@@ -175,7 +193,13 @@ mod tests {
             for i in from..to {
                 let x = 1.0 / f64::from(i);
                 let (loss, nll, norm) = (x, x * x, x / 3.0);
-                let statistics = UpdateStatistics { loss, nll, norm, tokens: 7, overflowed: false };
+                let statistics = UpdateStatistics {
+                    loss,
+                    nll,
+                    norm,
+                    tokens: 7,
+                    overflowed: false,
+                };
                 state.interval.add(UpdateSize::default(), &statistics);
             }
         };
@@ -191,22 +215,43 @@ mod tests {
 
     #[test]
     fn a_few_skips_in_a_row_send_the_run_back_and_one_good_update_forgives() {
-        let settings = RecoverySettings { skips: 3, ..RecoverySettings::default() };
+        let settings = RecoverySettings {
+            skips: 3,
+            ..RecoverySettings::default()
+        };
         let mut recovery = Recovery::default();
         let answers =
             [false, false, true, false, false, false].map(|f| recovery.record(&settings, f));
         assert_eq!(answers, [false, false, false, false, false, true]);
         let mut at_once = Recovery::default();
-        assert!(at_once.record(&RecoverySettings { skips: 0, ..settings }, false));
-        assert!(!at_once.record(&RecoverySettings { skips: 0, ..settings }, true));
+        assert!(at_once.record(
+            &RecoverySettings {
+                skips: 0,
+                ..settings
+            },
+            false
+        ));
+        assert!(!at_once.record(
+            &RecoverySettings {
+                skips: 0,
+                ..settings
+            },
+            true
+        ));
     }
 
     #[test]
     fn each_return_lowers_the_rate_until_there_are_none_left() {
-        let settings = RecoverySettings { rollbacks: 2, ..RecoverySettings::default() };
+        let settings = RecoverySettings {
+            rollbacks: 2,
+            ..RecoverySettings::default()
+        };
         let once = Recovery::default().go_back(&settings).unwrap();
         let twice = once.go_back(&settings).unwrap();
-        assert_eq!((once.rate_scale, twice.rate_scale, twice.rollbacks), (0.5, 0.25, 2));
+        assert_eq!(
+            (once.rate_scale, twice.rate_scale, twice.rollbacks),
+            (0.5, 0.25, 2)
+        );
         assert_eq!(twice.go_back(&settings), None);
     }
 }

@@ -48,7 +48,11 @@ impl TextName {
         let is_within = |part| matches!(part, Component::Normal(_));
         if path.as_os_str().is_empty() || !path.components().all(is_within) {
             let remedy = "a path within the run's folder, such as run:corpus/train.tsv".into();
-            return Err(ConfigFileError::Value { key, value: text.into(), remedy });
+            return Err(ConfigFileError::Value {
+                key,
+                value: text.into(),
+                remedy,
+            });
         }
         Ok(Self::OfRun(path.into()))
     }
@@ -97,14 +101,29 @@ impl Texts {
                 }
             }
         }
-        Ok(Self { kept, ..Self::files(&data) })
+        Ok(Self {
+            kept,
+            ..Self::files(&data)
+        })
     }
 
     /// Returns the texts of `data`, all of which must be names of files.
     pub fn files(data: &DataSettings) -> Self {
-        let DataSettings { train, valid, test, mix, .. } = data.clone();
+        let DataSettings {
+            train,
+            valid,
+            test,
+            mix,
+            ..
+        } = data.clone();
         let mix = mix.into_iter().map(|text| text.train).collect();
-        Self { train, valid, test, mix, kept: Vec::new() }
+        Self {
+            train,
+            valid,
+            test,
+            mix,
+            kept: Vec::new(),
+        }
     }
 
     /// Checks that a new run in the folder `run` would not overwrite anything with the texts that
@@ -118,9 +137,11 @@ impl Texts {
             (to.symlink_metadata().is_ok() && !is_same(from, &to)).then_some(to)
         };
         match self.kept.iter().find_map(in_the_way) {
-            Some(found) if mode == RunMode::New => {
-                Err(RunError::FolderTaken { path: run.into(), found }.into())
+            Some(found) if mode == RunMode::New => Err(RunError::FolderTaken {
+                path: run.into(),
+                found,
             }
+            .into()),
             _ => Ok(()),
         }
     }
@@ -167,9 +188,18 @@ mod tests {
     #[test]
     fn a_name_is_written_as_it_is_read() {
         for (entry, name) in [
-            ("embedded:a/train.de", TextName::Embedded("a/train.de".into())),
-            ("run:corpus/train.tsv", TextName::OfRun("corpus/train.tsv".into())),
-            ("corpus/train.tsv", TextName::File("corpus/train.tsv".into())),
+            (
+                "embedded:a/train.de",
+                TextName::Embedded("a/train.de".into()),
+            ),
+            (
+                "run:corpus/train.tsv",
+                TextName::OfRun("corpus/train.tsv".into()),
+            ),
+            (
+                "corpus/train.tsv",
+                TextName::File("corpus/train.tsv".into()),
+            ),
             ("./run:corpus", TextName::File("./run:corpus".into())),
         ] {
             assert_eq!(parse(entry).unwrap(), name);
@@ -179,9 +209,17 @@ mod tests {
 
     #[test]
     fn a_text_of_the_run_lies_in_its_folder() {
-        for outside in ["run:", "run:/etc/passwd", "run:../other/train.tsv", "run:corpus/../../x"] {
+        for outside in [
+            "run:",
+            "run:/etc/passwd",
+            "run:../other/train.tsv",
+            "run:corpus/../../x",
+        ] {
             let message = parse(outside).unwrap_err().to_string();
-            assert!(message.contains("data.train") && message.contains(outside), "{message}");
+            assert!(
+                message.contains("data.train") && message.contains(outside),
+                "{message}"
+            );
         }
     }
 
@@ -201,14 +239,26 @@ mod tests {
             _ => Ok(path("piped")),
         };
         let texts = Texts::locate(&data, find).unwrap();
-        assert_eq!((&texts.train, &texts.valid), (&vec![path("piped")], &vec![path("file")]));
+        assert_eq!(
+            (&texts.train, &texts.valid),
+            (&vec![path("piped")], &vec![path("file")])
+        );
         texts.keep(&path("run"), RunMode::New).unwrap();
-        assert_eq!(fs::read_to_string(path("run/corpus/train.tsv")).unwrap(), "text");
+        assert_eq!(
+            fs::read_to_string(path("run/corpus/train.tsv")).unwrap(),
+            "text"
+        );
         assert_eq!(fs::read_dir(path("run/corpus")).unwrap().count(), 1);
         // A resumed run reads what it keeps, and leaves it alone.
         let found = |_: &str, _: &TextName| Ok::<_, ConfigFileError>(path("run/corpus/train.tsv"));
-        Texts::locate(&data, found).unwrap().keep(&path("run"), RunMode::Resume).unwrap();
-        assert_eq!(fs::read_to_string(path("run/corpus/train.tsv")).unwrap(), "text");
+        Texts::locate(&data, found)
+            .unwrap()
+            .keep(&path("run"), RunMode::Resume)
+            .unwrap();
+        assert_eq!(
+            fs::read_to_string(path("run/corpus/train.tsv")).unwrap(),
+            "text"
+        );
         // A new run overwrites no text of the user's, a resumed one may be given its own again.
         fs::write(path("piped"), "new").unwrap();
         let refused = texts.keep(&path("run"), RunMode::New);
@@ -216,8 +266,14 @@ mod tests {
             matches!(refused, Err(TrainError::Run(RunError::FolderTaken { .. }))),
             "{refused:?}"
         );
-        assert_eq!(fs::read_to_string(path("run/corpus/train.tsv")).unwrap(), "text");
+        assert_eq!(
+            fs::read_to_string(path("run/corpus/train.tsv")).unwrap(),
+            "text"
+        );
         texts.keep(&path("run"), RunMode::Resume).unwrap();
-        assert_eq!(fs::read_to_string(path("run/corpus/train.tsv")).unwrap(), "new");
+        assert_eq!(
+            fs::read_to_string(path("run/corpus/train.tsv")).unwrap(),
+            "new"
+        );
     }
 }

@@ -23,7 +23,10 @@ pub struct LossScale {
 
 impl Default for LossScale {
     fn default() -> Self {
-        Self { factor: START, good: 0 }
+        Self {
+            factor: START,
+            good: 0,
+        }
     }
 }
 
@@ -43,7 +46,10 @@ impl LossScale {
         if !finite {
             self.factor /= 2.0;
         } else if self.good == GROWTH_INTERVAL {
-            *self = Self { factor: 2.0 * self.factor, good: 0 };
+            *self = Self {
+                factor: 2.0 * self.factor,
+                good: 0,
+            };
         }
         true
     }
@@ -72,7 +78,11 @@ mod tests {
         assert_eq!(scale.factor(), 65_536.0);
         assert!(scale.answers(false));
         (0..1_999).for_each(|_| assert!(scale.answers(true)));
-        assert_eq!(scale.factor(), 32_768.0, "the overflow began the count anew");
+        assert_eq!(
+            scale.factor(),
+            32_768.0,
+            "the overflow began the count anew"
+        );
         scale.answers(true);
         assert_eq!(scale.factor(), 65_536.0);
         (0..1_999).for_each(|_| assert!(scale.answers(true)));

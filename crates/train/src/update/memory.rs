@@ -35,7 +35,11 @@ pub fn update_bytes(
 /// precision of 16 bits also keeps a copy of the weights.
 fn parameter_bytes(config: &ModelConfig, accumulate: usize, precision: Precision) -> u64 {
     let sum = if accumulate > 1 { 4 } else { 0 };
-    let rounded = if precision == Precision::Float32 { 0 } else { 2 };
+    let rounded = if precision == Precision::Float32 {
+        0
+    } else {
+        2
+    };
     (16 + sum + rounded) * config.parameter_count() as u64
 }
 
@@ -45,9 +49,12 @@ pub(crate) fn worst_batch<'a>(
     plan: &'a EpochPlan,
     precision: Precision,
 ) -> Option<(&'a [u32], Shape)> {
-    let shapes = plan.batches().iter().map(|PlannedRows { pairs, columns: [source, target] }| {
-        (pairs.as_slice(), [pairs.len(), *source, *target])
-    });
+    let shapes = plan.batches().iter().map(
+        |PlannedRows {
+             pairs,
+             columns: [source, target],
+         }| { (pairs.as_slice(), [pairs.len(), *source, *target]) },
+    );
     shapes.max_by_key(|(_, shape)| update_bytes(config, *shape, 1, precision))
 }
 
@@ -59,7 +66,9 @@ pub(crate) fn worst_shape(
     columns: [usize; 2],
     precision: Precision,
 ) -> Shape {
-    let SamplerSettings { budget, multiple, .. } = *sampler.settings();
+    let SamplerSettings {
+        budget, multiple, ..
+    } = *sampler.settings();
     let longest = columns[0].max(columns[1]);
     // The worst batch has as many sentences of the full length as the budget holds, or one sentence
     // more, all a little shorter. A batch of more and shorter sentences needs less.
@@ -111,7 +120,14 @@ impl MemoryLimit {
         let limit = (limit > 0).then_some(limit);
         let (system, process) = (System::new(), sysinfo::get_current_pid().ok());
         let (model, training) = (model.clone(), training.clone());
-        Self { system, process, limit, model, training, worst }
+        Self {
+            system,
+            process,
+            limit,
+            model,
+            training,
+            worst,
+        }
     }
 
     /// Checks the estimate of the worst batch before any of it is allocated.
@@ -127,8 +143,17 @@ impl MemoryLimit {
         if bytes <= limit {
             return Ok(());
         }
-        let (what, advice) = ("an update of the worst batch needs about", self.advice(limit));
-        Err(MemoryError { what, bytes, limit_name, limit, advice })
+        let (what, advice) = (
+            "an update of the worst batch needs about",
+            self.advice(limit),
+        );
+        Err(MemoryError {
+            what,
+            bytes,
+            limit_name,
+            limit,
+            advice,
+        })
     }
 
     /// Checks what the process holds now against `training.max_memory`.
@@ -136,20 +161,34 @@ impl MemoryLimit {
     /// # Errors
     /// Returns a [`MemoryError`] if it holds more.
     pub(crate) fn check_process(&mut self) -> Result<(), MemoryError> {
-        let Some(limit) = self.limit else { return Ok(()) };
-        let Some(bytes) = self.resident().filter(|&bytes| bytes > limit) else { return Ok(()) };
+        let Some(limit) = self.limit else {
+            return Ok(());
+        };
+        let Some(bytes) = self.resident().filter(|&bytes| bytes > limit) else {
+            return Ok(());
+        };
         // The parts that the estimate leaves out (the text, buffers of the device) take from the
         // limit.
         let beside = bytes.saturating_sub(self.estimate());
-        let (what, advice) = ("the process holds", self.advice(limit.saturating_sub(beside)));
-        Err(MemoryError { what, bytes, limit_name: LIMIT, limit, advice })
+        let (what, advice) = (
+            "the process holds",
+            self.advice(limit.saturating_sub(beside)),
+        );
+        Err(MemoryError {
+            what,
+            bytes,
+            limit_name: LIMIT,
+            limit,
+            advice,
+        })
     }
 
     /// The memory of the process in bytes, if the system reports it.
     pub(crate) fn resident(&mut self) -> Option<u64> {
         let process = self.process?;
         let kind = ProcessRefreshKind::nothing().with_memory();
-        self.system.refresh_processes_specifics(ProcessesToUpdate::Some(&[process]), false, kind);
+        self.system
+            .refresh_processes_specifics(ProcessesToUpdate::Some(&[process]), false, kind);
         self.system.process(process).map(|process| process.memory())
     }
 
@@ -169,13 +208,21 @@ impl MemoryLimit {
 
     /// The bytes of an update of the worst batch.
     fn estimate(&self) -> u64 {
-        let TrainingSettings { accumulate, precision, .. } = self.training;
+        let TrainingSettings {
+            accumulate,
+            precision,
+            ..
+        } = self.training;
         update_bytes(&self.model, self.worst, accumulate, precision.number_type())
     }
 
     /// The setting to lower so that an update fits into `limit` bytes, and its value then.
     fn advice(&self, limit: u64) -> String {
-        let TrainingSettings { budget: now, accumulate, .. } = self.training;
+        let TrainingSettings {
+            budget: now,
+            accumulate,
+            ..
+        } = self.training;
         let model = &self.model;
         let parameters = parameter_bytes(model, accumulate, self.training.precision.number_type());
         if parameters >= limit {
@@ -218,7 +265,12 @@ mod tests {
     #[test]
     fn memory_grows_with_the_batch_the_vocabulary_and_accumulation() {
         let bytes = |rows, vocab, accumulate| {
-            update_bytes(&tiny(vocab), [rows, 100, 100], accumulate, Precision::Float32)
+            update_bytes(
+                &tiny(vocab),
+                [rows, 100, 100],
+                accumulate,
+                Precision::Float32,
+            )
         };
         assert!(bytes(80, 6000, 1) > bytes(40, 6000, 1));
         assert!(bytes(40, 12_000, 1) > bytes(40, 6000, 1));
@@ -235,9 +287,20 @@ mod tests {
         let model = tiny(6000);
         let config = config(&["training.budget=4000", "training.max_memory=0.2"]);
         let error = MemoryLimit::new(&config.training, &model, [40, 100, 100]).check_estimate();
-        let MemoryError { bytes, limit, advice, .. } = error.unwrap_err();
+        let MemoryError {
+            bytes,
+            limit,
+            advice,
+            ..
+        } = error.unwrap_err();
         assert!(bytes > limit && limit == 200_000_000);
-        let budget = advice.split("about ").nth(1).unwrap().split(' ').next().unwrap();
+        let budget = advice
+            .split("about ")
+            .nth(1)
+            .unwrap()
+            .split(' ')
+            .next()
+            .unwrap();
         let budget: usize = budget.parse().unwrap();
         let bytes = update_bytes(&model, [budget / 100, 100, 100], 1, Precision::Float32);
         assert!(bytes <= limit, "{advice}");
@@ -249,7 +312,12 @@ mod tests {
         let model = TransformerConfig::base(37_000).into();
         let config = config(&["training.max_memory=0.5"]);
         let error = MemoryLimit::new(&config.training, &model, [40, 100, 100]).check_estimate();
-        assert!(error.unwrap_err().to_string().contains("lower model.d_model"));
+        assert!(
+            error
+                .unwrap_err()
+                .to_string()
+                .contains("lower model.d_model")
+        );
     }
 
     #[test]

@@ -48,7 +48,12 @@ impl Updater {
     ) -> Self {
         // Read together, several overflows would halve the factor once each.
         let synchronous = is_fused_on(device) || loss_scale.is_some();
-        Self { optimizer, recipe, loss_scale, synchronous }
+        Self {
+            optimizer,
+            recipe,
+            loss_scale,
+            synchronous,
+        }
     }
 
     /// Makes update number `step` (from 1) over `batches`: the gradient of the loss, averaged over
@@ -70,7 +75,12 @@ impl Updater {
         let size = replicas.total(UpdateSize::of(batches));
         let tokens = size.target as usize;
         let (recipe, loss_scale) = (self.recipe, self.loss_factor());
-        let objective = Objective { recipe, step, tokens, loss_scale };
+        let objective = Objective {
+            recipe,
+            step,
+            tokens,
+            loss_scale,
+        };
         let sums = replicas.sums(&model, batches, objective);
         let (model, pending) = match self.synchronous {
             true => in_thread_pool(replicas.first(), || self.step(model, sums, tokens, rate)),
@@ -115,14 +125,23 @@ impl Updater {
         let loss_scale = self.loss_factor();
         let (loss, nll) = (read(sums.loss), read(sums.nll));
         let norm = sums.gradients.global_norm() / loss_scale;
-        let mut statistics = UpdateStatistics { loss, nll, norm, tokens, overflowed: false };
+        let mut statistics = UpdateStatistics {
+            loss,
+            nll,
+            norm,
+            tokens,
+            overflowed: false,
+        };
         statistics.overflowed = self.overflowed(&statistics);
         let pending = PendingStatistics::Known(statistics);
         if !statistics.is_finite() {
             return (model, pending);
         }
         let scale = clip_factor(norm, self.recipe.clip_norm) / loss_scale;
-        (self.optimizer.step(model, sums.gradients, scale, rate), pending)
+        (
+            self.optimizer.step(model, sums.gradients, scale, rate),
+            pending,
+        )
     }
 
     /// Makes an update without reading its statistics.
@@ -133,13 +152,22 @@ impl Updater {
         tokens: usize,
         rate: f64,
     ) -> (Model, PendingStatistics) {
-        assert_eq!(self.loss_scale, None, "the host has to decide about updates of a scaled loss");
-        let GradientSums { gradients, loss, nll } = sums;
+        assert_eq!(
+            self.loss_scale, None,
+            "the host has to decide about updates of a scaled loss"
+        );
+        let GradientSums {
+            gradients,
+            loss,
+            nll,
+        } = sums;
         let norm = gradients.norm_on_device();
         let finite = loss.clone().is_finite().bool_and(norm.clone().is_finite());
         let scale = clip_factor_on_device(norm.clone(), self.recipe.clip_norm);
         let numbers = Tensor::cat(vec![loss, nll, norm], 0);
-        let model = self.optimizer.step_where(finite, model, gradients, scale, rate);
+        let model = self
+            .optimizer
+            .step_where(finite, model, gradients, scale, rate);
         (model, PendingStatistics::OnDevice { numbers, tokens })
     }
 
@@ -150,7 +178,10 @@ impl Updater {
     /// Returns whether the gradient left the range of float16 and the loss scale was lowered for
     /// that. A loss that is itself not finite is no reason to lower the scale.
     fn overflowed(&mut self, statistics: &UpdateStatistics) -> bool {
-        let Some(loss_scale) = self.loss_scale.as_mut().filter(|_| statistics.loss.is_finite())
+        let Some(loss_scale) = self
+            .loss_scale
+            .as_mut()
+            .filter(|_| statistics.loss.is_finite())
         else {
             return false;
         };

@@ -22,8 +22,16 @@ pub struct Recipe {
 impl Recipe {
     /// The recipe that `config` describes.
     pub fn new(config: &TrainConfig) -> Self {
-        let TrainingSettings { seed, label_smoothing, .. } = config.training;
-        Self { seed, label_smoothing, clip_norm: config.optimizer.clip_norm }
+        let TrainingSettings {
+            seed,
+            label_smoothing,
+            ..
+        } = config.training;
+        Self {
+            seed,
+            label_smoothing,
+            clip_norm: config.optimizer.clip_norm,
+        }
     }
 
     /// The loss sums of one batch.
@@ -96,12 +104,21 @@ impl GradientSums {
         objective: Objective,
         device: &Device,
     ) -> Self {
-        let Objective { recipe, step, tokens, loss_scale } = objective;
+        let Objective {
+            recipe,
+            step,
+            tokens,
+            loss_scale,
+        } = objective;
         let mode = Mode::training(recipe.seed, step).fold(index as u64);
         let LossSums { smoothed, nll } = recipe.loss(model, batch, mode, device);
         let (loss, nll) = (smoothed.clone().inner(), nll.inner());
         let mut gradients = (smoothed / (tokens as f64 / loss_scale)).backward();
-        Self { gradients: FlatGradients::take(model, &mut gradients), loss, nll }
+        Self {
+            gradients: FlatGradients::take(model, &mut gradients),
+            loss,
+            nll,
+        }
     }
 
     /// The sums over the batches of both operands.

@@ -41,11 +41,15 @@ impl Replicas {
     /// # Panics
     /// Panics if `devices` is empty, or if the system cannot start a thread.
     pub fn new(devices: &[Device]) -> Self {
-        let (first, others) = devices.split_first().expect("a run has at least one device");
+        let (first, others) = devices
+            .split_first()
+            .expect("a run has at least one device");
         let others = others.iter().enumerate();
         Self {
             first: first.clone().autodiff(),
-            others: others.map(|(i, other)| Replica::start(i + 1, other, first)).collect(),
+            others: others
+                .map(|(i, other)| Replica::start(i + 1, other, first))
+                .collect(),
             ranks: None,
         }
     }
@@ -71,15 +75,27 @@ impl Replicas {
     /// The size of an update over all processes, given that of this one. Each number travels as two
     /// halves of 16 bits, whose sums float32 holds exactly for up to 256 processes.
     pub(crate) fn total(&self, size: UpdateSize) -> UpdateSize {
-        let Some(ranks) = self.ranks() else { return size };
-        let UpdateSize { pairs, positions, real, target } = size;
+        let Some(ranks) = self.ranks() else {
+            return size;
+        };
+        let UpdateSize {
+            pairs,
+            positions,
+            real,
+            target,
+        } = size;
         let halves =
             [pairs, positions, real, target].map(|n| [(n >> 16) as f32, (n & 0xffff) as f32]);
         let mut halves = halves.concat();
         ranks.sum(&mut halves, ExchangePrecision::Float32);
         let whole = |i: usize| ((halves[2 * i] as u64) << 16) + halves[2 * i + 1] as u64;
         let [pairs, positions, real, target] = [0, 1, 2, 3].map(whole);
-        UpdateSize { pairs, positions, real, target }
+        UpdateSize {
+            pairs,
+            positions,
+            real,
+            target,
+        }
     }
 
     /// The device that holds the weights, with autodiff.
@@ -121,20 +137,40 @@ impl Replicas {
         batches: &[Batch],
         objective: Objective,
     ) -> GradientSums {
-        let (count, Rank { number, count: ranks }) = (self.count(), self.rank());
+        let (
+            count,
+            Rank {
+                number,
+                count: ranks,
+            },
+        ) = (self.count(), self.rank());
         let placed = |(i, batch)| (number + i * ranks, batch);
-        let share_of =
-            |device: usize| batches.iter().enumerate().map(placed).skip(device).step_by(count);
+        let share_of = |device: usize| {
+            batches
+                .iter()
+                .enumerate()
+                .map(placed)
+                .skip(device)
+                .step_by(count)
+        };
         let busy = &self.others[..self.others.len().min(batches.len().saturating_sub(1))];
         for (replica, device) in busy.iter().zip(1..) {
-            let batches = share_of(device).map(|(index, batch)| (index, batch.clone())).collect();
-            replica.ask(Job { model: model.clone(), batches, objective });
+            let batches = share_of(device)
+                .map(|(index, batch)| (index, batch.clone()))
+                .collect();
+            replica.ask(Job {
+                model: model.clone(),
+                batches,
+                objective,
+            });
         }
         let device = &self.first;
         let over = || GradientSums::over(model, share_of(0), objective, device);
         let first = in_thread_pool(device, over);
         let first = first.expect("an update has at least one batch");
-        busy.iter().map(Replica::answer).fold(first, GradientSums::plus)
+        busy.iter()
+            .map(Replica::answer)
+            .fold(first, GradientSums::plus)
     }
 }
 
@@ -176,11 +212,16 @@ impl Replica {
     }
 
     fn ask(&self, job: Job) {
-        self.jobs.send(job).expect("a device's thread lives as long as the run");
+        self.jobs
+            .send(job)
+            .expect("a device's thread lives as long as the run");
     }
 
     fn answer(&self) -> GradientSums {
-        let sums = self.sums.recv().expect("a device's thread lives as long as the run");
+        let sums = self
+            .sums
+            .recv()
+            .expect("a device's thread lives as long as the run");
         sums.unwrap_or_else(|panic| resume_unwind(panic))
     }
 }
@@ -193,7 +234,8 @@ impl Job {
         let model = self.model.fork(device);
         let batches = self.batches.iter().map(|(index, batch)| (*index, batch));
         let sums = GradientSums::over(&model, batches, self.objective, device);
-        sums.expect("a device that is asked has a batch").moved_to(first)
+        sums.expect("a device that is asked has a batch")
+            .moved_to(first)
     }
 }
 
@@ -201,7 +243,11 @@ impl Job {
 /// operations, each of which takes a fraction of a millisecond. A thread outside of the pool would
 /// hand each operation to the pool, sleep, and be woken again.
 pub(crate) fn in_thread_pool<R: Send>(device: &Device, work: impl FnOnce() -> R + Send) -> R {
-    if is_fused_on(device) { rayon::scope(|_| work()) } else { work() }
+    if is_fused_on(device) {
+        rayon::scope(|_| work())
+    } else {
+        work()
+    }
 }
 
 /// The processes that train one model, and how they exchange numbers. All processes call the same
@@ -272,7 +318,10 @@ pub enum WorkersError {
 
 impl<'a, D: AsRef<[Device]> + ?Sized> From<&'a D> for Workers<'a> {
     fn from(devices: &'a D) -> Self {
-        Self { devices: devices.as_ref(), ranks: None }
+        Self {
+            devices: devices.as_ref(),
+            ranks: None,
+        }
     }
 }
 
@@ -286,8 +335,15 @@ impl Workers<'_> {
 /// The sums of an update over all processes, given the sums of this process.
 fn sum_over(ranks: &dyn Ranks, sums: GradientSums, precision: ExchangePrecision) -> GradientSums {
     let device = sums.loss.device();
-    let GradientSums { gradients: FlatGradients(gradients), loss, nll } = sums;
-    let lengths: Vec<usize> = gradients.iter().map(|gradient| gradient.dims()[0]).collect();
+    let GradientSums {
+        gradients: FlatGradients(gradients),
+        loss,
+        nll,
+    } = sums;
+    let lengths: Vec<usize> = gradients
+        .iter()
+        .map(|gradient| gradient.dims()[0])
+        .collect();
     let mut values = Vec::with_capacity(lengths.iter().sum());
     for gradient in gradients {
         let data = gradient.into_data();
@@ -304,7 +360,11 @@ fn sum_over(ranks: &dyn Ranks, sums: GradientSums, precision: ExchangePrecision)
     };
     let gradients = FlatGradients(lengths.into_iter().map(take).collect());
     let [loss, nll] = losses.map(|sum| Tensor::from_floats([sum], &device));
-    GradientSums { gradients, loss, nll }
+    GradientSums {
+        gradients,
+        loss,
+        nll,
+    }
 }
 
 #[cfg(test)]
@@ -324,8 +384,14 @@ mod tests {
     ];
 
     fn model(dropout: f64) -> Model {
-        let config = TransformerConfig { dropout, ..TransformerConfig::tiny(12) };
-        config.init(1, &Device::default().autodiff()).unwrap().into()
+        let config = TransformerConfig {
+            dropout,
+            ..TransformerConfig::tiny(12)
+        };
+        config
+            .init(1, &Device::default().autodiff())
+            .unwrap()
+            .into()
     }
 
     /// Gradients and losses of update 3 over the pairs cut into batches of these sizes.
@@ -338,17 +404,31 @@ mod tests {
         };
         let batches: Vec<_> = sizes.iter().map(cut).collect();
         let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
-        let recipe = Recipe { seed: 5, ..Recipe::default() };
-        let objective = Objective { recipe, step: 3, tokens, loss_scale: 1.0 };
+        let recipe = Recipe {
+            seed: 5,
+            ..Recipe::default()
+        };
+        let objective = Objective {
+            recipe,
+            step: 3,
+            tokens,
+            loss_scale: 1.0,
+        };
         let sums =
             Replicas::new(&vec![Device::default(); devices]).sums(model, &batches, objective);
         let gradients = sums.gradients.0;
-        let gradients = gradients.into_iter().map(|gradient| gradient.into_data()).collect();
+        let gradients = gradients
+            .into_iter()
+            .map(|gradient| gradient.into_data())
+            .collect();
         (gradients, sums.loss.into_scalar(), sums.nll.into_scalar())
     }
 
     fn largest_difference(a: &[TensorData], b: &[TensorData]) -> f32 {
-        let both = a.iter().zip(b).flat_map(|(a, b)| a.iter::<f32>().zip(b.iter::<f32>()));
+        let both = a
+            .iter()
+            .zip(b)
+            .flat_map(|(a, b)| a.iter::<f32>().zip(b.iter::<f32>()));
         both.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
     }
 
@@ -370,7 +450,10 @@ mod tests {
         let (one, loss, _) = sums(&model, 1, &[1, 1, 1, 1, 1]);
         for devices in 2..=6 {
             let (several, other, _) = sums(&model, devices, &[1, 1, 1, 1, 1]);
-            assert!((loss - other).abs() < 1e-4, "{devices} devices: {loss} {other}");
+            assert!(
+                (loss - other).abs() < 1e-4,
+                "{devices} devices: {loss} {other}"
+            );
             let difference = largest_difference(&one, &several);
             assert!(difference < 1e-6, "{devices} devices: {difference}");
         }
@@ -384,7 +467,12 @@ mod tests {
         let (model, good) = (model(0.0), Batch::new(vec![0], &PAIRS[..1]));
         let unknown = Batch::new(vec![0], &[([1_000_000], [4])]);
         let recipe = Recipe::default();
-        let objective = Objective { recipe, step: 1, tokens: 3, loss_scale: 1.0 };
+        let objective = Objective {
+            recipe,
+            step: 1,
+            tokens: 3,
+            loss_scale: 1.0,
+        };
         let replicas = Replicas::new(&[Device::default(), Device::default()]);
         replicas.sums(&model, &[good, unknown], objective);
     }

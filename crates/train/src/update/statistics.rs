@@ -57,7 +57,11 @@ impl PendingStatistics {
         let there: Vec<_> = there.collect();
         let numbers = match there.is_empty() {
             true => Vec::new(),
-            false => Tensor::cat(there, 0).into_data_async().await?.iter::<f64>().collect(),
+            false => Tensor::cat(there, 0)
+                .into_data_async()
+                .await?
+                .iter::<f64>()
+                .collect(),
         };
         let mut numbers = numbers.chunks_exact(3);
         let statistics = |pending: &Self| match *pending {
@@ -65,7 +69,13 @@ impl PendingStatistics {
             Self::OnDevice { tokens, .. } => {
                 let numbers = numbers.next().expect("three numbers per update");
                 let (loss, nll, norm) = (numbers[0], numbers[1], numbers[2]);
-                UpdateStatistics { loss, nll, norm, tokens, overflowed: false }
+                UpdateStatistics {
+                    loss,
+                    nll,
+                    norm,
+                    tokens,
+                    overflowed: false,
+                }
             }
         };
         Ok(pending.iter().map(statistics).collect())
@@ -114,11 +124,19 @@ mod tests {
             numbers: Tensor::from_floats([loss, loss + 0.5, f32::NAN], &Device::default()),
             tokens: loss as usize,
         };
-        let known =
-            UpdateStatistics { loss: 9.0, nll: 8.0, norm: 7.0, tokens: 6, overflowed: false };
+        let known = UpdateStatistics {
+            loss: 9.0,
+            nll: 8.0,
+            norm: 7.0,
+            tokens: 6,
+            overflowed: false,
+        };
         assert!(read(&[]).is_empty());
         let read = read(&[at(1.0), PendingStatistics::Known(known), at(2.0)]);
-        assert_eq!([read[0].loss, read[0].nll, read[2].loss, read[2].nll], [1.0, 1.5, 2.0, 2.5]);
+        assert_eq!(
+            [read[0].loss, read[0].nll, read[2].loss, read[2].nll],
+            [1.0, 1.5, 2.0, 2.5]
+        );
         assert_eq!((read[0].tokens, read[1], read[2].tokens), (1, known, 2));
         assert!(!read[0].is_finite() && read[0].norm.is_nan());
     }

@@ -8,8 +8,17 @@ use crate::optimizer::OptimizerSettings;
 
 fn updater(model: &Model, clip_norm: f64) -> Updater {
     let optimizer = Optimizer::new(OptimizerSettings::default(), model);
-    let recipe = Recipe { seed: 1, clip_norm, ..Recipe::default() };
-    Updater { optimizer, recipe, loss_scale: None, synchronous: true }
+    let recipe = Recipe {
+        seed: 1,
+        clip_norm,
+        ..Recipe::default()
+    };
+    Updater {
+        optimizer,
+        recipe,
+        loss_scale: None,
+        synchronous: true,
+    }
 }
 
 fn replicas() -> Replicas {
@@ -17,7 +26,10 @@ fn replicas() -> Replicas {
 }
 
 fn model() -> Model {
-    let config = TransformerConfig { dropout: 0.0, ..TransformerConfig::tiny(12) };
+    let config = TransformerConfig {
+        dropout: 0.0,
+        ..TransformerConfig::tiny(12)
+    };
     build(config.into())
 }
 
@@ -55,7 +67,10 @@ fn accumulated_batches_equal_one_large_batch() {
     let model = model();
     let pairs = pairs();
     let whole = vec![Batch::new(vec![0, 1, 2, 3], &pairs)];
-    let parts = vec![Batch::new(vec![0], &pairs[..1]), Batch::new(vec![1, 2, 3], &pairs[1..])];
+    let parts = vec![
+        Batch::new(vec![0], &pairs[..1]),
+        Batch::new(vec![1, 2, 3], &pairs[1..]),
+    ];
     let (one, a) = updater(&model, 0.0).one(model.clone(), &whole, 1, 1e-3);
     let (two, b) = updater(&model, 0.0).one(model.clone(), &parts, 1, 1e-3);
     assert!((a.loss - b.loss).abs() < 1e-3);
@@ -91,7 +106,10 @@ fn an_update_without_a_finite_loss_leaves_model_and_moments_as_they_are() {
     for synchronous in [true, false] {
         let model = model();
         let batch = vec![Batch::new(vec![0, 1, 2, 3], &pairs())];
-        let mut updater = Updater { synchronous, ..updater(&model, 1.0) };
+        let mut updater = Updater {
+            synchronous,
+            ..updater(&model, 1.0)
+        };
         // One step as wide as this leaves parameters whose forward pass overflows.
         let (model, first) = updater.one(model, &batch, 1, 1e30);
         assert!(first.is_finite());
@@ -113,16 +131,29 @@ fn an_update_without_a_finite_loss_leaves_model_and_moments_as_they_are() {
 /// never change again.
 #[test]
 fn an_update_along_a_gradient_that_float32_cannot_square_is_skipped_on_every_path() {
-    let batches = [Batch::new(vec![0], &pairs()[..1]), Batch::new(vec![1, 2, 3], &pairs()[1..])];
+    let batches = [
+        Batch::new(vec![0], &pairs()[..1]),
+        Batch::new(vec![1, 2, 3], &pairs()[1..]),
+    ];
     for (synchronous, devices) in [(true, 1), (true, 2), (false, 1), (false, 2)] {
         let (model, replicas) = (model(), Replicas::new(&vec![Device::default(); devices]));
-        let mut updater = Updater { synchronous, ..updater(&model, 1.0) };
+        let mut updater = Updater {
+            synchronous,
+            ..updater(&model, 1.0)
+        };
         let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
         // Gradients of a loss that is multiplied by this are as many times as long.
-        let objective = Objective { recipe: updater.recipe, step: 1, tokens, loss_scale: 1e21 };
+        let objective = Objective {
+            recipe: updater.recipe,
+            step: 1,
+            tokens,
+            loss_scale: 1e21,
+        };
         let sums = replicas.sums(&model, &batches, objective);
         let largest = sums.gradients.clone().0.into_iter();
-        let largest = largest.map(|g| g.abs().max().into_scalar::<f32>()).fold(0.0, f32::max);
+        let largest = largest
+            .map(|g| g.abs().max().into_scalar::<f32>())
+            .fold(0.0, f32::max);
         assert!((2e19..1e30).contains(&largest), "{largest}");
         let (before, moments) = (named_parameters(&model), updater.optimizer.named_moments());
         let (model, pending) = match synchronous {
@@ -130,7 +161,10 @@ fn an_update_along_a_gradient_that_float32_cannot_square_is_skipped_on_every_pat
             false => updater.step_on_device(model, sums, tokens, 1e-3),
         };
         let statistics = updater.read(&[pending])[0];
-        assert!(statistics.loss.is_finite() && !statistics.is_finite(), "{statistics:?}");
+        assert!(
+            statistics.loss.is_finite() && !statistics.is_finite(),
+            "{statistics:?}"
+        );
         assert_eq!(updater.optimizer.steps(), 0);
         assert_eq!(named_parameters(&model), before);
         assert_eq!(updater.optimizer.named_moments(), moments);
@@ -140,8 +174,14 @@ fn an_update_along_a_gradient_that_float32_cannot_square_is_skipped_on_every_pat
 /// Statistics of twenty clipped updates with dropout, read after each, or `together`.
 fn twenty(synchronous: bool, together: usize) -> Vec<UpdateStatistics> {
     let mut model = build(TransformerConfig::tiny(12).into());
-    let mut updater = Updater { synchronous, ..updater(&model, 0.5) };
-    let batches = [Batch::new(vec![0], &pairs()[..1]), Batch::new(vec![1, 2, 3], &pairs()[1..])];
+    let mut updater = Updater {
+        synchronous,
+        ..updater(&model, 0.5)
+    };
+    let batches = [
+        Batch::new(vec![0], &pairs()[..1]),
+        Batch::new(vec![1, 2, 3], &pairs()[1..]),
+    ];
     let (mut unread, mut read) = (Vec::new(), Vec::new());
     for step in 1..=20 {
         let (next, pending, _) = updater.update(model, &batches, step, 1e-3, &replicas());
@@ -158,7 +198,10 @@ fn twenty(synchronous: bool, together: usize) -> Vec<UpdateStatistics> {
 #[test]
 fn updates_decided_on_the_device_are_those_decided_by_the_host() {
     let host = twenty(true, 1);
-    assert!(host.iter().any(|update| update.norm > 0.6), "nothing was clipped: {host:?}");
+    assert!(
+        host.iter().any(|update| update.norm > 0.6),
+        "nothing was clipped: {host:?}"
+    );
     for device in [twenty(false, 1), twenty(false, 10)] {
         for (a, b) in host.iter().zip(&device) {
             let (a, b) = (a.loss / a.tokens as f64, b.loss / b.tokens as f64);

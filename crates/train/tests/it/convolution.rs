@@ -41,9 +41,15 @@ fn its_folder_is_loaded_with_its_configuration_alone() {
     let (dir, device) = (folder.path().join("run/last"), Device::default());
     load(&dir, config.clone()).unwrap();
     let unknown = model_dir::load(&dir, &device).unwrap_err();
-    assert!(unknown.to_string().contains("\"convolutional\" is unknown"), "{unknown}");
+    assert!(
+        unknown.to_string().contains("\"convolutional\" is unknown"),
+        "{unknown}"
+    );
     let other = model_dir::load_as(&dir, &TransformerConfig::tiny(9), &device).unwrap_err();
-    assert!(matches!(other.problem, ModelDirProblem::Architecture(_)), "{other}");
+    assert!(
+        matches!(other.problem, ModelDirProblem::Architecture(_)),
+        "{other}"
+    );
     let path = dir.join("config.json");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("\"layers\": 2", "\"layers\": 3")).unwrap();

@@ -55,7 +55,10 @@ impl Run {
         fs::write(&corpus, text).unwrap();
         let paths = [
             format!("data.train=[{:?}]", corpus.display().to_string()),
-            format!("data.cache={:?}", folder.path().join("cache").display().to_string()),
+            format!(
+                "data.cache={:?}",
+                folder.path().join("cache").display().to_string()
+            ),
             format!("data.valid=[{:?}]", corpus.display().to_string()),
         ];
         let count = if more.is_empty() { 2 } else { 3 };
@@ -63,7 +66,11 @@ impl Run {
         let settings: Vec<_> = settings.chain(paths.into_iter().take(count)).collect();
         let config = TrainConfig::resolve(Some("tiny"), None, &settings).unwrap();
         let corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| {}).unwrap();
-        Self { folder, config, corpora }
+        Self {
+            folder,
+            config,
+            corpora,
+        }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -72,7 +79,14 @@ impl Run {
 
     fn learner(&self, path: &Path, mode: RunMode) -> Result<Learner, TrainError> {
         let config = self.config.clone();
-        Learner::new(config, &self.corpora, path, mode, Verbosity::Quiet, &[Device::default()])
+        Learner::new(
+            config,
+            &self.corpora,
+            path,
+            mode,
+            Verbosity::Quiet,
+            &[Device::default()],
+        )
     }
 
     /// A copy of the run's configuration and checkpoints.
@@ -80,8 +94,10 @@ impl Run {
         let (from, to) = (self.path("run"), self.path("copy"));
         let _ = fs::remove_dir_all(&to);
         for step in ["step-000010", "step-000020"] {
-            let (from, to) =
-                (from.join("checkpoints").join(step), to.join("checkpoints").join(step));
+            let (from, to) = (
+                from.join("checkpoints").join(step),
+                to.join("checkpoints").join(step),
+            );
             fs::create_dir_all(&to).unwrap();
             for entry in fs::read_dir(&from).unwrap() {
                 let path = entry.unwrap().path();
@@ -95,8 +111,9 @@ impl Run {
     /// The names of a checkpoint's files.
     fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path("run/checkpoints/step-000020")).unwrap();
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -105,8 +122,9 @@ impl Run {
     fn survives(&self, file: &str, damaged: &[u8], expected: &[(String, TensorData)], case: &str) {
         let copy = self.copy();
         fs::write(copy.join("checkpoints/step-000020").join(file), damaged).unwrap();
-        let learner =
-            self.learner(&copy, RunMode::Resume).unwrap_or_else(|e| panic!("{case}: {e}"));
+        let learner = self
+            .learner(&copy, RunMode::Resume)
+            .unwrap_or_else(|e| panic!("{case}: {e}"));
         assert_eq!(learner.state().step, 10, "{case}");
         for (name, value) in expected {
             value.assert_eq(&named_parameters(learner.model())[name], true);
@@ -117,7 +135,10 @@ impl Run {
             log.contains("damaged checkpoint: ") && log.contains("step-000020"),
             "{case}: {log}"
         );
-        assert!(copy.join("checkpoints/step-000020.damaged").exists(), "{case}");
+        assert!(
+            copy.join("checkpoints/step-000020.damaged").exists(),
+            "{case}"
+        );
     }
 
     /// Truncates each file at every `step` percent and flips a byte there.
@@ -143,7 +164,10 @@ impl Run {
                 cases += 2;
             }
         }
-        println!("{cases} damaged checkpoints of {} files", self.files().len());
+        println!(
+            "{cases} damaged checkpoints of {} files",
+            self.files().len()
+        );
     }
 }
 
@@ -154,15 +178,22 @@ fn a_configuration_that_a_program_made_is_checked_before_anything_is_written() {
     let valid = run.config.clone();
     type Change = fn(&mut TrainConfig);
     let changes: [(&str, Change); 4] = [
-        ("training.accumulate", |config| config.training.accumulate = 0),
+        ("training.accumulate", |config| {
+            config.training.accumulate = 0
+        }),
         ("schedule.warmup", |config| config.schedule.warmup = 0),
-        ("the configuration", |config| config.training.seed = u64::MAX),
+        ("the configuration", |config| {
+            config.training.seed = u64::MAX
+        }),
         ("schedule.cooldown", |config| config.schedule.cooldown = 2.0),
     ];
     for (key, change) in changes {
         run.config = valid.clone();
         change(&mut run.config);
-        let error = run.learner(&run.path("run"), RunMode::New).err().expect(key);
+        let error = run
+            .learner(&run.path("run"), RunMode::New)
+            .err()
+            .expect(key);
         assert!(error.to_string().contains(key), "{key}: {error}");
         assert!(!run.path("run").exists(), "{key}");
     }
@@ -171,7 +202,10 @@ fn a_configuration_that_a_program_made_is_checked_before_anything_is_written() {
         use std::os::unix::ffi::OsStringExt;
         run.config = valid;
         run.config.data.train = vec![std::ffi::OsString::from_vec(b"\xff.tsv".to_vec()).into()];
-        let error = run.learner(&run.path("run"), RunMode::New).err().expect("a path");
+        let error = run
+            .learner(&run.path("run"), RunMode::New)
+            .err()
+            .expect("a path");
         assert!(error.to_string().contains("the configuration"), "{error}");
     }
 }
@@ -196,7 +230,10 @@ fn a_run_without_a_whole_checkpoint_ends_without_an_average() {
         learner.train(&AtomicBool::new(false)).unwrap();
     });
     let log = fs::read_to_string(path.join("train.log")).unwrap();
-    assert!(log.contains("the average is left out: none of its checkpoints is whole"), "{log}");
+    assert!(
+        log.contains("the average is left out: none of its checkpoints is whole"),
+        "{log}"
+    );
     assert!(!path.join("average").exists());
     load(&path.join("best"), &Device::default()).unwrap();
 }
@@ -217,10 +254,18 @@ fn a_missing_file_counts_as_damage_and_with_nothing_whole_left_nothing_is_touche
     let run = Run::trained();
     let copy = run.copy();
     fs::remove_file(copy.join("checkpoints/step-000020/state.json")).unwrap();
-    assert_eq!(run.learner(&copy, RunMode::Resume).unwrap().state().step, 10);
+    assert_eq!(
+        run.learner(&copy, RunMode::Resume).unwrap().state().step,
+        10
+    );
     let copy = run.copy();
     for step in ["step-000010", "step-000020"] {
-        fs::remove_file(copy.join("checkpoints").join(step).join("optimizer.safetensors")).unwrap();
+        fs::remove_file(
+            copy.join("checkpoints")
+                .join(step)
+                .join("optimizer.safetensors"),
+        )
+        .unwrap();
     }
     let error = run.learner(&copy, RunMode::Resume).err().expect("an error");
     assert!(
@@ -237,9 +282,15 @@ fn a_finished_run_has_nothing_to_do_and_an_interrupted_end_is_done_again() {
     let metrics = || fs::read(run.path("run/metrics.jsonl")).unwrap();
     let before = metrics();
     let again = run.learner(&run.path("run"), RunMode::Resume);
-    assert!(matches!(again, Err(TrainError::NothingToDo { step: 20, .. })));
+    assert!(matches!(
+        again,
+        Err(TrainError::NothingToDo { step: 20, .. })
+    ));
     assert_eq!(metrics(), before);
     let copy = run.copy();
-    run.learner(&copy, RunMode::Resume).unwrap().train(&stop).unwrap();
+    run.learner(&copy, RunMode::Resume)
+        .unwrap()
+        .train(&stop)
+        .unwrap();
     assert!(copy.join("last/manifest.json").exists() && copy.join("finished.json").exists());
 }

@@ -52,7 +52,14 @@ impl Fixture {
         let write = |name: &str, words: &[&str]| {
             let text = (0..120usize).map(|i| {
                 let word = |k: usize| words[(i * k + k) % words.len()];
-                format!("{} {} {}\t{} {}\n", word(1), word(2), word(3), word(5), word(7))
+                format!(
+                    "{} {} {}\t{} {}\n",
+                    word(1),
+                    word(2),
+                    word(3),
+                    word(5),
+                    word(7)
+                )
             });
             fs::write(fixture.path(name), text.collect::<String>()).unwrap();
         };
@@ -73,7 +80,12 @@ impl Fixture {
             format!("data.cache={:?}", self.path("cache").display().to_string()),
             format!("training.max_updates={updates}"),
         ];
-        SETTINGS.iter().chain(more).map(ToString::to_string).chain(defaults).collect()
+        SETTINGS
+            .iter()
+            .chain(more)
+            .map(ToString::to_string)
+            .chain(defaults)
+            .collect()
     }
 
     fn from(&self, dir: &str) -> String {
@@ -84,7 +96,11 @@ impl Fixture {
     fn train(&self, out: &str, settings: &[String]) -> Result<(), TrainError> {
         let run = self.path(out);
         let config_path = Some(run.join("config.toml")).filter(|path| path.exists());
-        let mode = if config_path.is_some() { RunMode::Resume } else { RunMode::New };
+        let mode = if config_path.is_some() {
+            RunMode::Resume
+        } else {
+            RunMode::New
+        };
         let kept = config_path.as_ref().map(|_| run.as_path());
         let preset = config_path.is_none().then_some("tiny");
         let config = TrainConfig::resolve_in(preset, config_path.as_deref(), settings, kept)?;
@@ -98,7 +114,8 @@ impl Fixture {
 
     /// A run of our own model, whose `last/` others start from.
     fn own_model(&self) {
-        self.train("base", &self.config("general.tsv", 20, &SHAPE)).unwrap();
+        self.train("base", &self.config("general.tsv", 20, &SHAPE))
+            .unwrap();
     }
 
     fn weights(&self, dir: &str) -> BTreeMap<String, TensorData> {
@@ -123,14 +140,22 @@ fn weights(dir: &Path) -> BTreeMap<String, TensorData> {
 /// Every file of a run but those with times in them.
 fn bytes(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
-    for folder in
-        ["best", "last", "average", "start", "checkpoints/step-000010", "checkpoints/step-000020"]
-    {
+    for folder in [
+        "best",
+        "last",
+        "average",
+        "start",
+        "checkpoints/step-000010",
+        "checkpoints/step-000020",
+    ] {
         for entry in fs::read_dir(run.join(folder)).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap();
             if name != "state.json" && name != "manifest.json" && name != "config.toml" {
-                files.insert(path.strip_prefix(run).unwrap().into(), fs::read(&path).unwrap());
+                files.insert(
+                    path.strip_prefix(run).unwrap().into(),
+                    fs::read(&path).unwrap(),
+                );
             }
         }
     }
@@ -141,11 +166,17 @@ fn bytes(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn a_run_goes_on_learning_from_the_weights_tokenisers_and_shape_of_a_directory() {
     let fixture = Fixture::new();
     fixture.own_model();
-    let settings =
-        fixture.config("special.tsv", 10, &[&fixture.from("base/last"), "model.dropout=0.3"]);
+    let settings = fixture.config(
+        "special.tsv",
+        10,
+        &[&fixture.from("base/last"), "model.dropout=0.3"],
+    );
     fixture.train("tuned", &settings).unwrap();
     let file = |dir: &str, name: &str| fs::read_to_string(fixture.path(dir).join(name)).unwrap();
-    assert_eq!(file("tuned/last", "tokenizer.json"), file("base/last", "tokenizer.json"));
+    assert_eq!(
+        file("tuned/last", "tokenizer.json"),
+        file("base/last", "tokenizer.json")
+    );
     let shape = |dir: &str| {
         let config = file(dir, "config.json");
         let mut config: serde_json::Value = serde_json::from_str(&config).unwrap();
@@ -156,14 +187,23 @@ fn a_run_goes_on_learning_from_the_weights_tokenisers_and_shape_of_a_directory()
     // Ten small steps away, where random weights would be far.
     let (before, after) = (fixture.weights("base/last"), fixture.weights("tuned/last"));
     for (name, value) in &before {
-        let moved = value.iter::<f32>().zip(after[name].iter::<f32>()).map(|(a, b)| (a - b).abs());
+        let moved = value
+            .iter::<f32>()
+            .zip(after[name].iter::<f32>())
+            .map(|(a, b)| (a - b).abs());
         let moved = moved.fold(0.0, f32::max);
         assert!(moved > 0.0 && moved < 0.05, "{name} moved by {moved}");
     }
     // The resolved configuration says where it came from, and has the directory's sizes.
     let config = file("tuned", "config.toml");
-    assert!(config.contains(&fixture.path("base/last").display().to_string()), "{config}");
-    assert!(config.contains("d_model = 16") && config.contains("dropout = 0.3"), "{config}");
+    assert!(
+        config.contains(&fixture.path("base/last").display().to_string()),
+        "{config}"
+    );
+    assert!(
+        config.contains("d_model = 16") && config.contains("dropout = 0.3"),
+        "{config}"
+    );
 }
 
 #[test]
@@ -178,9 +218,15 @@ fn a_run_that_was_cut_off_ends_with_the_same_bytes_without_the_directory_it_bega
         "model.dropout=0.2",
         "training.freeze=[\"encoder.layers.0\"]",
     ];
-    fixture.train("whole", &fixture.config("special.tsv", 20, &more)).unwrap();
-    fixture.train("parts", &fixture.config("special.tsv", 10, &more)).unwrap();
-    fixture.train("first", &fixture.config("special.tsv", 10, &more)).unwrap();
+    fixture
+        .train("whole", &fixture.config("special.tsv", 20, &more))
+        .unwrap();
+    fixture
+        .train("parts", &fixture.config("special.tsv", 10, &more))
+        .unwrap();
+    fixture
+        .train("first", &fixture.config("special.tsv", 10, &more))
+        .unwrap();
     fs::remove_dir_all(fixture.path("base")).unwrap();
     // The folder looks like that of a run that was killed before its first checkpoint.
     for name in ["checkpoints/step-000010", "best", "last", "average"] {
@@ -188,16 +234,28 @@ fn a_run_that_was_cut_off_ends_with_the_same_bytes_without_the_directory_it_bega
     }
     fs::remove_file(fixture.path("first/finished.json")).unwrap();
     let config = fs::read_to_string(fixture.path("whole/config.toml")).unwrap();
-    assert!(config.contains("[[data.mix]]") && config.contains("weight = 0.5"), "{config}");
+    assert!(
+        config.contains("[[data.mix]]") && config.contains("weight = 0.5"),
+        "{config}"
+    );
     let heavier = [mix.replace("0.5", "0.7"), "training.max_updates=20".into()];
     let refused = fixture.train("parts", &heavier);
     assert!(
-        matches!(refused, Err(TrainError::Checkpoint(CheckpointError::OtherRun { .. }))),
+        matches!(
+            refused,
+            Err(TrainError::Checkpoint(CheckpointError::OtherRun { .. }))
+        ),
         "{refused:?}"
     );
     for run in ["parts", "first"] {
-        fixture.train(run, &["training.max_updates=20".into()]).unwrap();
-        assert_eq!(bytes(&fixture.path(run)), bytes(&fixture.path("whole")), "{run}");
+        fixture
+            .train(run, &["training.max_updates=20".into()])
+            .unwrap();
+        assert_eq!(
+            bytes(&fixture.path(run)),
+            bytes(&fixture.path("whole")),
+            "{run}"
+        );
     }
 }
 
@@ -223,12 +281,23 @@ fn frozen_parameters_stay_bit_for_bit_and_have_no_moments() {
     let path = fixture.path("tuned/checkpoints/step-000020/optimizer.safetensors");
     let moments = read_tensors(&path, &fs::read(&path).unwrap()).unwrap();
     let trained: Vec<_> = before.keys().filter(|name| !is_frozen(name)).collect();
-    let first: Vec<_> = moments.keys().filter_map(|name| name.strip_prefix("first.")).collect();
+    let first: Vec<_> = moments
+        .keys()
+        .filter_map(|name| name.strip_prefix("first."))
+        .collect();
     assert_eq!(first, trained);
-    let refused =
-        fixture.train("tuned", &["training.freeze=[]".into(), "training.max_updates=30".into()]);
+    let refused = fixture.train(
+        "tuned",
+        &[
+            "training.freeze=[]".into(),
+            "training.max_updates=30".into(),
+        ],
+    );
     assert!(
-        matches!(refused, Err(TrainError::Checkpoint(CheckpointError::OtherRun { .. }))),
+        matches!(
+            refused,
+            Err(TrainError::Checkpoint(CheckpointError::OtherRun { .. }))
+        ),
         "{refused:?}"
     );
 }
@@ -242,8 +311,14 @@ fn a_pattern_that_names_no_parameter_stops_the_run_before_it_begins() {
         &[&SHAPE[..], &["training.freeze=[\"decodr\"]"]].concat(),
     );
     let error = fixture.train("run", &settings).unwrap_err();
-    assert!(matches!(error, TrainError::Config(ConfigFileError::Freeze { .. })), "{error}");
-    assert!(error.to_string().contains("did you mean \"decoder\""), "{error}");
+    assert!(
+        matches!(error, TrainError::Config(ConfigFileError::Freeze { .. })),
+        "{error}"
+    );
+    assert!(
+        error.to_string().contains("did you mean \"decoder\""),
+        "{error}"
+    );
     assert!(!fixture.path("run/config.toml").exists());
 }
 
@@ -258,12 +333,22 @@ fn a_setting_that_contradicts_the_directory_is_named() {
     for (setting, key, found) in [
         ("model.d_model=512", "model.d_model is 512", "has 16"),
         ("model.norm=pre", "model.norm is \"pre\"", "has \"post\""),
-        ("model.architecture=rnn", "model.architecture is \"rnn\"", "has \"transformer\""),
+        (
+            "model.architecture=rnn",
+            "model.architecture is \"rnn\"",
+            "has \"transformer\"",
+        ),
     ] {
         let error = resolved(setting).unwrap_err();
-        assert!(matches!(error, ConfigFileError::OtherModel { .. }), "{error}");
+        assert!(
+            matches!(error, ConfigFileError::OtherModel { .. }),
+            "{error}"
+        );
         let message = error.to_string();
-        assert!(message.contains(key) && message.contains(found), "{message}");
+        assert!(
+            message.contains(key) && message.contains(found),
+            "{message}"
+        );
     }
     for setting in [
         "model.d_model=16",
@@ -274,11 +359,21 @@ fn a_setting_that_contradicts_the_directory_is_named() {
         let config = resolved(setting).unwrap();
         assert_eq!(config.model.encoder_layers, 2);
     }
-    let message = resolved("tokenizer.files=[\"x.json\"]").unwrap_err().to_string();
-    assert!(message.contains("tokenizer.files") && message.contains("training.from"), "{message}");
+    let message = resolved("tokenizer.files=[\"x.json\"]")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains("tokenizer.files") && message.contains("training.from"),
+        "{message}"
+    );
     let settings = ["training.from=nowhere".to_string()];
-    let message = TrainConfig::resolve(None, None, &settings).unwrap_err().to_string();
-    assert!(message.contains("--from") && message.contains("nowhere"), "{message}");
+    let message = TrainConfig::resolve(None, None, &settings)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains("--from") && message.contains("nowhere"),
+        "{message}"
+    );
 }
 
 /// A model as imports make them: `</s>` is 0, `<unk>` 1, padding the last id; pieces have the ids
@@ -309,7 +404,10 @@ fn imported(fixture: &Fixture, dir: &str, conventions: Conventions) {
     let dir = fixture.path(dir);
     let model = config.init(3, &Device::default()).unwrap();
     model_dir::save(&dir, &config, &model).unwrap();
-    let search = SearchSettings { suppress: vec![10], ..SearchSettings::default() };
+    let search = SearchSettings {
+        suppress: vec![10],
+        ..SearchSettings::default()
+    };
     save_text_files(&dir, &Tokenizers::joint(tokenizer.unwrap()), &search).unwrap();
     model_dir::seal(&dir).unwrap();
 }
@@ -318,10 +416,17 @@ fn imported(fixture: &Fixture, dir: &str, conventions: Conventions) {
 fn nll_by_score(fixture: &Fixture, dir: &str, corpus: &str) -> f64 {
     let translator = Translator::load(fixture.path(dir), &Device::default()).unwrap();
     let text = fs::read_to_string(fixture.path(corpus)).unwrap();
-    let (source, target): (Vec<_>, Vec<_>) =
-        text.lines().map(|line| line.split_once('\t').unwrap()).unzip();
-    let scores = translator.score(&source, &target, &translator.options()).unwrap();
-    let tokens: Vec<f32> = scores.iter().flat_map(|score| score.log_probs.clone()).collect();
+    let (source, target): (Vec<_>, Vec<_>) = text
+        .lines()
+        .map(|line| line.split_once('\t').unwrap())
+        .unzip();
+    let scores = translator
+        .score(&source, &target, &translator.options())
+        .unwrap();
+    let tokens: Vec<f32> = scores
+        .iter()
+        .flat_map(|score| score.log_probs.clone())
+        .collect();
     -tokens.iter().map(|&x| f64::from(x)).sum::<f64>() / tokens.len() as f64
 }
 
@@ -329,16 +434,36 @@ fn nll_by_score(fixture: &Fixture, dir: &str, corpus: &str) -> f64 {
 fn a_model_with_other_special_ids_and_another_start_learns_what_search_reads() {
     let fixture = Fixture::new();
     let row = Conventions::default();
-    let zero = Conventions { decoder_start: DecoderStart::Zero, ..row };
+    let zero = Conventions {
+        decoder_start: DecoderStart::Zero,
+        ..row
+    };
     for (dir, conventions) in [
         ("zero", zero),
         ("pad-row", row),
-        ("ssru", Conventions { target_history: TargetHistory::Ssru, ..zero }),
-        ("no-end", Conventions { source_end: SourceEnd::Hidden, ..row }),
+        (
+            "ssru",
+            Conventions {
+                target_history: TargetHistory::Ssru,
+                ..zero
+            },
+        ),
+        (
+            "no-end",
+            Conventions {
+                source_end: SourceEnd::Hidden,
+                ..row
+            },
+        ),
     ] {
         imported(&fixture, dir, conventions);
         let run = format!("{dir}-tuned");
-        fixture.train(&run, &fixture.config("special.tsv", 30, &[&fixture.from(dir)])).unwrap();
+        fixture
+            .train(
+                &run,
+                &fixture.config("special.tsv", 30, &[&fixture.from(dir)]),
+            )
+            .unwrap();
         // Training's loss and the scores of the saved model are of the same ids, masks and first
         // input.
         let (in_training, score) = (
@@ -350,7 +475,10 @@ fn a_model_with_other_special_ids_and_another_start_learns_what_search_reads() {
             "{dir}: {in_training} in training, {score} by score"
         );
         let before = nll_by_score(&fixture, dir, "special.tsv");
-        assert!(score < 0.8 * before, "{dir}: {before} before, {score} after");
+        assert!(
+            score < 0.8 * before,
+            "{dir}: {before} before, {score} after"
+        );
         let file = |name: &str| fs::read(fixture.path(&run).join("best").join(name)).unwrap();
         let given = |name: &str| fs::read(fixture.path(dir).join(name)).unwrap();
         for name in ["source.spm", "vocab.json", "generation.json"] {

@@ -52,12 +52,19 @@ impl Toy {
 
     fn config(&self, precision: &str, updates: u64) -> TrainConfig {
         let defaults = [
-            format!("data.train=[{:?}]", self.path("corpus.tsv").display().to_string()),
+            format!(
+                "data.train=[{:?}]",
+                self.path("corpus.tsv").display().to_string()
+            ),
             format!("data.cache={:?}", self.path("cache").display().to_string()),
             format!("training.precision={precision}"),
             format!("training.max_updates={updates}"),
         ];
-        let settings: Vec<_> = SETTINGS.iter().map(ToString::to_string).chain(defaults).collect();
+        let settings: Vec<_> = SETTINGS
+            .iter()
+            .map(ToString::to_string)
+            .chain(defaults)
+            .collect();
         TrainConfig::resolve(Some("tiny"), None, &settings).unwrap()
     }
 
@@ -65,9 +72,19 @@ impl Toy {
         let config = self.config(precision, updates);
         let corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| {}).unwrap();
         let devices = [Device::default()];
-        let learner =
-            Learner::new(config, &corpora, &self.path(out), mode, Verbosity::Quiet, &devices);
-        learner.unwrap().train(&AtomicBool::new(false)).unwrap().state
+        let learner = Learner::new(
+            config,
+            &corpora,
+            &self.path(out),
+            mode,
+            Verbosity::Quiet,
+            &devices,
+        );
+        learner
+            .unwrap()
+            .train(&AtomicBool::new(false))
+            .unwrap()
+            .state
     }
 
     /// Sets the loss scale with which the float16 run `out` resumes after update `step`.
@@ -78,13 +95,24 @@ impl Toy {
         let path = self.path(out).join(format!("checkpoints/step-{step:06}"));
         let device = Device::default().autodiff();
         let vocab = tokenizers.target.vocab_size();
-        let (shape, search) =
-            (config.model.over([vocab; 2], SpecialIds::OURS), SearchSettings::default());
-        let Start { model, optimizer, mut state, .. } =
-            checkpoint::load(&path, &config, &shape, &origin, &device).unwrap();
+        let (shape, search) = (
+            config.model.over([vocab; 2], SpecialIds::OURS),
+            SearchSettings::default(),
+        );
+        let Start {
+            model,
+            optimizer,
+            mut state,
+            ..
+        } = checkpoint::load(&path, &config, &shape, &origin, &device).unwrap();
         let scale = serde_json::json!({ "factor": factor.to_string(), "good": 0 });
         state.loss_scale = Some(serde_json::from_value(scale).unwrap());
-        let saved = Saved { config: &shape, model: &model, tokenizers, search: &search };
+        let saved = Saved {
+            config: &shape,
+            model: &model,
+            tokenizers,
+            search: &search,
+        };
         let kind = CheckpointKind::Scheduled;
         let trainer = TrainerState {
             kind,
@@ -110,8 +138,15 @@ impl Toy {
 /// The float32 values of a file, as bits.
 fn bits(path: &Path) -> Vec<u32> {
     let tensors = read_tensors(path, &fs::read(path).unwrap()).unwrap();
-    assert!(tensors.values().all(|data| data.dtype() == DType::F32), "{}", path.display());
-    tensors.values().flat_map(|data| data.iter::<f32>().map(f32::to_bits)).collect()
+    assert!(
+        tensors.values().all(|data| data.dtype() == DType::F32),
+        "{}",
+        path.display()
+    );
+    tensors
+        .values()
+        .flat_map(|data| data.iter::<f32>().map(f32::to_bits))
+        .collect()
 }
 
 #[test]
@@ -127,15 +162,23 @@ fn a_run_in_16_bits_reaches_the_loss_of_float32_and_keeps_weights_and_moments_in
     for losses in [brain, half] {
         assert_ne!(losses, exact, "it was not computed in float32");
         let pairs = losses.iter().zip(&exact);
-        let worst = pairs.map(|(rounded, exact)| (rounded / exact - 1.0).abs()).fold(0.0, f64::max);
+        let worst = pairs
+            .map(|(rounded, exact)| (rounded / exact - 1.0).abs())
+            .fold(0.0, f64::max);
         assert!(worst < 0.02, "{worst}: {losses:?} beside {exact:?}");
     }
     for name in &names[1..] {
         for file in ["model.safetensors", "optimizer.safetensors"] {
             let path = toy.path(name).join("checkpoints/step-000150").join(file);
             // bfloat16 is float32 without the low half, float16 has 10 of its 23 bits of fraction.
-            let fine = bits(&path).into_iter().filter(|bits| bits & 0x1fff != 0).count();
-            assert!(fine > 1000, "{name} {file}: {fine} values that need float32");
+            let fine = bits(&path)
+                .into_iter()
+                .filter(|bits| bits & 0x1fff != 0)
+                .count();
+            assert!(
+                fine > 1000,
+                "{name} {file}: {fine} values that need float32"
+            );
         }
     }
 }
@@ -167,18 +210,35 @@ fn a_gradient_beyond_the_range_of_float16_is_no_divergence() {
     let skipped = state.step - state.optimizer_steps;
     // There are more skips in a row than recovery.skips, after which a diverged run goes back.
     assert!((6..36).contains(&skipped), "{state:?}");
-    assert_eq!(state.loss_scale.unwrap().factor(), high / 2f64.powi(skipped as i32));
+    assert_eq!(
+        state.loss_scale.unwrap().factor(),
+        high / 2f64.powi(skipped as i32)
+    );
     assert_eq!(state.recovery, Recovery::default());
     let log = fs::read_to_string(toy.path("run/train.log")).unwrap();
-    assert_eq!(log.matches("left float16's range").count() as u64, skipped, "{log}");
+    assert_eq!(
+        log.matches("left float16's range").count() as u64,
+        skipped,
+        "{log}"
+    );
 }
 
 #[test]
 fn a_run_may_go_on_in_another_precision() {
     let toy = Toy::new();
-    assert_eq!(toy.train("run", "float32", 4, RunMode::New).loss_scale, None);
-    assert!(toy.train("run", "float16", 8, RunMode::Resume).loss_scale.is_some());
-    assert_eq!(toy.train("run", "bfloat16", 12, RunMode::Resume).loss_scale, None);
+    assert_eq!(
+        toy.train("run", "float32", 4, RunMode::New).loss_scale,
+        None
+    );
+    assert!(
+        toy.train("run", "float16", 8, RunMode::Resume)
+            .loss_scale
+            .is_some()
+    );
+    assert_eq!(
+        toy.train("run", "bfloat16", 12, RunMode::Resume).loss_scale,
+        None
+    );
     let log = fs::read_to_string(toy.path("run/train.log")).unwrap();
     let note = "training.precision was \"float32\" and is \"float16\"";
     assert!(log.contains(note), "{log}");
@@ -193,7 +253,10 @@ fn the_number_type_that_auto_chose_is_in_the_folder_of_the_run() {
         true => "bfloat16",
         false => "float32",
     };
-    assert!(written.contains(&format!("precision = \"{chosen}\"")), "{written}");
+    assert!(
+        written.contains(&format!("precision = \"{chosen}\"")),
+        "{written}"
+    );
     // The same command continues in the same type.
     toy.train("auto", "auto", 4, RunMode::Resume);
     let log = fs::read_to_string(toy.path("auto/train.log")).unwrap();
@@ -203,8 +266,18 @@ fn the_number_type_that_auto_chose_is_in_the_folder_of_the_run() {
 #[test]
 fn a_device_that_lacks_the_type_is_named_with_the_remedy() {
     let precision = burnformer_core::Precision::BFloat16;
-    let error = WorkersError::Precision { precision, device: "Device<Wgpu(0)>".into() }.to_string();
-    for part in ["bfloat16", "Device<Wgpu(0)>", "training.precision", "float32", "--device"] {
+    let error = WorkersError::Precision {
+        precision,
+        device: "Device<Wgpu(0)>".into(),
+    }
+    .to_string();
+    for part in [
+        "bfloat16",
+        "Device<Wgpu(0)>",
+        "training.precision",
+        "float32",
+        "--device",
+    ] {
         assert!(error.contains(part), "{error}");
     }
 }

@@ -16,7 +16,10 @@ struct Second {
 
 impl Ranks for Second {
     fn rank(&self) -> Rank {
-        Rank { number: 1, count: 2 }
+        Rank {
+            number: 1,
+            count: 2,
+        }
     }
 
     fn broadcast(&self, bytes: &mut Vec<u8>) {
@@ -35,13 +38,22 @@ fn messages_of_another_version_are_an_error_that_names_the_process() {
     fs::write(&corpus, "a b\tc d\n".repeat(50)).unwrap();
     let settings = [
         format!("data.train=[{:?}]", corpus.display().to_string()),
-        format!("data.cache={:?}", folder.path().join("cache").display().to_string()),
+        format!(
+            "data.cache={:?}",
+            folder.path().join("cache").display().to_string()
+        ),
         "tokenizer.train.vocab_size=280".into(),
         "tokenizer.train.allow_smaller=true".into(),
     ];
     let config = TrainConfig::resolve(Some("tiny"), None, &settings).unwrap();
     let corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| {}).unwrap();
-    for message in ["", "{}", "\"Pause\"", "{\"Begin\":{\"config\":\"\"}}", "\u{0}\u{1}"] {
+    for message in [
+        "",
+        "{}",
+        "\"Pause\"",
+        "{\"Begin\":{\"config\":\"\"}}",
+        "\u{0}\u{1}",
+    ] {
         let error = follow(Rc::new(Second { message }), &corpora, &[Device::default()]);
         let error = error.expect_err(message);
         assert!(

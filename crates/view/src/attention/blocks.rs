@@ -18,14 +18,20 @@ pub fn blocks(queries: &[String], keys: &[String], weights: &AttentionMatrix) ->
         let cells: String = row.iter().map(|&weight| shade(weight)).collect();
         text += &format!("{pad}{query} {cells}\n");
     }
-    let legend: Vec<String> =
-        SHADES.iter().map(|(from, shade)| format!("{shade}{shade} from {from}")).collect();
+    let legend: Vec<String> = SHADES
+        .iter()
+        .map(|(from, shade)| format!("{shade}{shade} from {from}"))
+        .collect();
     text + &format!("{} {}\n", " ".repeat(margin), legend.join("  "))
 }
 
 /// The keys, one character per line, each above its two columns.
 fn heads(keys: &[String], margin: usize) -> String {
-    let height = keys.iter().map(|key| key.chars().count()).max().unwrap_or(0);
+    let height = keys
+        .iter()
+        .map(|key| key.chars().count())
+        .max()
+        .unwrap_or(0);
     let keys: Vec<Vec<char>> = keys.iter().map(|key| key.chars().collect()).collect();
     let line = |line: usize| {
         let cell = |key: &Vec<char>| {
@@ -41,7 +47,10 @@ fn heads(keys: &[String], margin: usize) -> String {
 }
 
 fn shade(weight: f32) -> String {
-    let shade = SHADES.iter().find(|(from, _)| weight >= *from).map_or('?', |(_, shade)| *shade);
+    let shade = SHADES
+        .iter()
+        .find(|(from, _)| weight >= *from)
+        .map_or('?', |(_, shade)| *shade);
     [shade; 2].iter().collect()
 }
 
@@ -62,9 +71,15 @@ mod tests {
     #[test]
     fn wide_characters_keep_the_columns() {
         let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let text =
-            blocks(&words(&["家"]), &words(&["家", "b"]), &AttentionMatrix::new(2, vec![0.5, 0.5]));
-        assert_eq!(text.lines().take(2).collect::<Vec<_>>(), ["   家b", "家 ▓▓▓▓"]);
+        let text = blocks(
+            &words(&["家"]),
+            &words(&["家", "b"]),
+            &AttentionMatrix::new(2, vec![0.5, 0.5]),
+        );
+        assert_eq!(
+            text.lines().take(2).collect::<Vec<_>>(),
+            ["   家b", "家 ▓▓▓▓"]
+        );
     }
 
     #[test]

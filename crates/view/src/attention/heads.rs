@@ -22,8 +22,13 @@ pub enum HeadRole {
 }
 
 impl HeadRole {
-    const ALL: [Self; 5] =
-        [Self::Previous, Self::Same, Self::Next, Self::Separator, Self::Diagonal];
+    const ALL: [Self; 5] = [
+        Self::Previous,
+        Self::Same,
+        Self::Next,
+        Self::Separator,
+        Self::Diagonal,
+    ];
 
     /// The name of the role in tables and pages.
     pub fn name(self) -> &'static str {
@@ -89,13 +94,24 @@ impl HeadHabits {
 
     /// Returns the means over all sentences, sorted by kind, layer and head.
     pub fn means(&self) -> Vec<HeadHabit> {
-        self.sums.iter().map(|(sum, queries)| sum.over(*queries)).collect()
+        self.sums
+            .iter()
+            .map(|(sum, queries)| sum.over(*queries))
+            .collect()
     }
 }
 
 impl HeadHabit {
     fn zero(part: PanelKind, layer: usize, head: usize) -> Self {
-        Self { part, layer, head, role: None, shares: [0.0; 5], entropy: 0.0, distance: 0.0 }
+        Self {
+            part,
+            layer,
+            head,
+            role: None,
+            shares: [0.0; 5],
+            entropy: 0.0,
+            distance: 0.0,
+        }
     }
 
     /// Adds the rows of `matrix` and returns their number.
@@ -113,13 +129,22 @@ impl HeadHabit {
             for (key, &weight) in row.iter().enumerate() {
                 let (weight, offset) = (f64::from(weight), key as f64 - center);
                 let near = |distance| self.part != PanelKind::Cross && offset == distance;
-                let hits =
-                    [near(-1.0), near(0.0), near(1.0), is_separator[key], offset.abs() <= 1.0];
+                let hits = [
+                    near(-1.0),
+                    near(0.0),
+                    near(1.0),
+                    is_separator[key],
+                    offset.abs() <= 1.0,
+                ];
                 for (share, hit) in self.shares.iter_mut().zip(hits) {
                     *share += if hit { weight } else { 0.0 };
                 }
                 self.distance += weight * offset.abs();
-                self.entropy -= if weight > 0.0 { weight * weight.ln() } else { 0.0 };
+                self.entropy -= if weight > 0.0 {
+                    weight * weight.ln()
+                } else {
+                    0.0
+                };
             }
         }
         counted
@@ -129,9 +154,12 @@ impl HeadHabit {
         let mean = |sum: f64| if queries > 0.0 { sum / queries } else { 0.0 };
         let shares = self.shares.map(mean);
         // The diagonal holds its three neighbours, so it names a head only if none of them does.
-        let most =
-            (0..4).max_by(|&a, &b| shares[a].total_cmp(&shares[b])).filter(|&i| shares[i] > 0.5);
-        let role = most.or((shares[4] > 0.5).then_some(4)).map(|index| HeadRole::ALL[index]);
+        let most = (0..4)
+            .max_by(|&a, &b| shares[a].total_cmp(&shares[b]))
+            .filter(|&i| shares[i] > 0.5);
+        let role = most
+            .or((shares[4] > 0.5).then_some(4))
+            .map(|index| HeadRole::ALL[index]);
         Self {
             role,
             shares,
@@ -150,11 +178,18 @@ fn rests(token: &str) -> bool {
 /// Formats the habits of heads as a table, one line per head.
 pub fn heads_table(habits: &[HeadHabit]) -> String {
     let mut text = format!("{:8} {:>5} {:>4}  {:9}", "part", "layer", "head", "role");
-    HeadRole::ALL.iter().for_each(|role| text += &format!(" {:>9}", role.name()));
+    HeadRole::ALL
+        .iter()
+        .for_each(|role| text += &format!(" {:>9}", role.name()));
     text += "   entropy  distance\n";
     for habit in habits {
         let role = habit.role.map_or("–", HeadRole::name);
-        text += &format!("{:8} {:>5} {:>4}  {role:9}", habit.part.name(), habit.layer, habit.head);
+        text += &format!(
+            "{:8} {:>5} {:>4}  {role:9}",
+            habit.part.name(),
+            habit.layer,
+            habit.head
+        );
         for number in habit.shares.iter().chain([&habit.entropy, &habit.distance]) {
             text += &format!(" {number:>9.2}");
         }
@@ -174,8 +209,18 @@ mod tests {
         let n = tokens.len();
         let cells = (0..n * n).map(|i| f32::from(u8::from(looks(i / n) == i % n)));
         let layers = vec![vec![AttentionMatrix::new(n, cells.collect())]];
-        let panel = Panel { kind, queries: tokens.clone(), keys: tokens, layers };
-        Sentence { source: "".into(), target: "".into(), alignment: vec![], panels: vec![panel] }
+        let panel = Panel {
+            kind,
+            queries: tokens.clone(),
+            keys: tokens,
+            layers,
+        };
+        Sentence {
+            source: "".into(),
+            target: "".into(),
+            alignment: vec![],
+            panels: vec![panel],
+        }
     }
 
     fn role(kind: PanelKind, looks: impl Fn(usize) -> usize) -> Option<HeadRole> {
@@ -186,11 +231,17 @@ mod tests {
     fn heads_have_the_names_of_the_positions_at_which_they_look() {
         use PanelKind::{Cross, Decoder, Encoder};
         assert_eq!(role(Encoder, |i| (i + 1) % 6), Some(HeadRole::Next));
-        assert_eq!(role(Decoder, |i| i.saturating_sub(1)), Some(HeadRole::Previous));
+        assert_eq!(
+            role(Decoder, |i| i.saturating_sub(1)),
+            Some(HeadRole::Previous)
+        );
         assert_eq!(role(Encoder, |i| i), Some(HeadRole::Same));
         assert_eq!(role(Encoder, |_| 4), Some(HeadRole::Separator));
         assert_eq!(role(Cross, |i| i), Some(HeadRole::Diagonal));
-        assert_eq!(role(Encoder, |i| [1, 0, 3, 2, 5, 4][i]), Some(HeadRole::Diagonal));
+        assert_eq!(
+            role(Encoder, |i| [1, 0, 3, 2, 5, 4][i]),
+            Some(HeadRole::Diagonal)
+        );
         assert_eq!(role(Encoder, |i| (i + 3) % 6), None);
     }
 

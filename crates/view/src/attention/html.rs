@@ -16,7 +16,13 @@ type PageSentence<'a> = (&'a str, &'a str, &'a [(usize, usize)], Vec<PagePanel<'
 /// One kind of attention for the script: its name, its title, queries, keys, and the weights
 /// `[layer][head]`, each row by row in thousandths, which makes the page a third as long as with
 /// floats.
-type PagePanel<'a> = (&'a str, &'a str, &'a [String], &'a [String], Vec<Vec<Vec<u16>>>);
+type PagePanel<'a> = (
+    &'a str,
+    &'a str,
+    &'a [String],
+    &'a [String],
+    Vec<Vec<Vec<u16>>>,
+);
 
 /// Returns an HTML page that shows the attention weights of `sentences`. It is self-contained and
 /// uses neither the network nor other files.
@@ -56,7 +62,9 @@ fn filled(title: &str, sentences: &[Sentence], [policy, style, script]: [String;
     let data = data.replace('<', "\\u003c");
     // The data is filled in last, so that no text in it is taken for a placeholder.
     let names = ["policy", "title", "style", "script", "data"];
-    let parts = names.into_iter().zip([policy, escaped(title), style, script, data]);
+    let parts = names
+        .into_iter()
+        .zip([policy, escaped(title), style, script, data]);
     let put = |page: String, (name, part): (&str, String)| {
         page.replace(&format!("{{{{{name}}}}}"), &part)
     };
@@ -64,19 +72,44 @@ fn filled(title: &str, sentences: &[Sentence], [policy, style, script]: [String;
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
 fn of_sentence(sentence: &Sentence) -> PageSentence<'_> {
     let heads = |heads: &Vec<AttentionMatrix>| heads.iter().map(thousandths).collect();
-    let panels = sentence.panels.iter().map(|Panel { kind, queries, keys, layers }| {
-        (kind.name(), kind.title(), &queries[..], &keys[..], layers.iter().map(heads).collect())
-    });
-    (&sentence.source, &sentence.target, &sentence.alignment, panels.collect())
+    let panels = sentence.panels.iter().map(
+        |Panel {
+             kind,
+             queries,
+             keys,
+             layers,
+         }| {
+            (
+                kind.name(),
+                kind.title(),
+                &queries[..],
+                &keys[..],
+                layers.iter().map(heads).collect(),
+            )
+        },
+    );
+    (
+        &sentence.source,
+        &sentence.target,
+        &sentence.alignment,
+        panels.collect(),
+    )
 }
 
 fn thousandths(matrix: &AttentionMatrix) -> Vec<u16> {
-    matrix.rows().flatten().map(|weight| (weight * 1000.0).round() as u16).collect()
+    matrix
+        .rows()
+        .flatten()
+        .map(|weight| (weight * 1000.0).round() as u16)
+        .collect()
 }
 
 #[cfg(test)]
@@ -106,8 +139,14 @@ mod tests {
     #[test]
     fn a_linked_page_holds_no_program_of_its_own() {
         let page = linked_page("x", &[sentence()], "a.css", "a.js");
-        assert!(page.contains(r#"<link rel="stylesheet" href="a.css">"#), "{page}");
-        assert!(page.contains(r#"<script src="a.js" defer></script>"#), "{page}");
+        assert!(
+            page.contains(r#"<link rel="stylesheet" href="a.css">"#),
+            "{page}"
+        );
+        assert!(
+            page.contains(r#"<script src="a.js" defer></script>"#),
+            "{page}"
+        );
         assert!(
             !page.contains("unsafe-inline") && !page.contains("<style>") && !page.contains("{{")
         );
@@ -116,6 +155,9 @@ mod tests {
 
     #[test]
     fn weights_are_thousandths() {
-        assert_eq!(thousandths(&AttentionMatrix::new(3, vec![0.1234, 0.0, 1.0])), [123, 0, 1000]);
+        assert_eq!(
+            thousandths(&AttentionMatrix::new(3, vec![0.1234, 0.0, 1.0])),
+            [123, 0, 1000]
+        );
     }
 }

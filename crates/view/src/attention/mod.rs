@@ -26,7 +26,11 @@ impl AttentionMatrix {
     /// Panics if the values do not fill whole rows.
     pub fn new(columns: usize, values: Vec<f32>) -> Self {
         let whole = columns > 0 && values.len().is_multiple_of(columns);
-        assert!(whole || values.is_empty(), "{} values in rows of {columns}", values.len());
+        assert!(
+            whole || values.is_empty(),
+            "{} values in rows of {columns}",
+            values.len()
+        );
         Self { columns, values }
     }
 
@@ -37,13 +41,21 @@ impl AttentionMatrix {
 
     /// Returns the mean of matrices of the same size, or an empty matrix if there are none.
     pub fn mean(all: &[Self]) -> Self {
-        let Some(first) = all.first() else { return Self::new(0, Vec::new()) };
+        let Some(first) = all.first() else {
+            return Self::new(0, Vec::new());
+        };
         let mut values = vec![0.0; first.values.len()];
         for matrix in all {
-            values.iter_mut().zip(&matrix.values).for_each(|(sum, weight)| *sum += weight);
+            values
+                .iter_mut()
+                .zip(&matrix.values)
+                .for_each(|(sum, weight)| *sum += weight);
         }
         values.iter_mut().for_each(|sum| *sum /= all.len() as f32);
-        Self { columns: first.columns, values }
+        Self {
+            columns: first.columns,
+            values,
+        }
     }
 }
 
@@ -77,7 +89,11 @@ impl PanelKind {
 
     /// The name of the kind for readers.
     pub fn title(self) -> &'static str {
-        ["Encoder self-attention", "Decoder self-attention", "Cross-attention"][self as usize]
+        [
+            "Encoder self-attention",
+            "Decoder self-attention",
+            "Cross-attention",
+        ][self as usize]
     }
 }
 
@@ -140,14 +156,23 @@ pub(crate) mod tests {
         let panel = |kind, queries: &[&str], keys: &[&str]| {
             let head = |column| head(queries.len(), keys.len(), column % keys.len());
             let layers = vec![vec![head(0), head(1)], vec![head(1), head(2)]];
-            Panel { kind, queries: words(queries), keys: words(keys), layers }
+            Panel {
+                kind,
+                queries: words(queries),
+                keys: words(keys),
+                layers,
+            }
         };
         Sentence {
             source: "ein <b>".into(),
             target: "a".into(),
             alignment: vec![(0, 0)],
             panels: vec![
-                panel(PanelKind::Encoder, &["▁ein", "▁<b>", "</s>"], &["▁ein", "▁<b>", "</s>"]),
+                panel(
+                    PanelKind::Encoder,
+                    &["▁ein", "▁<b>", "</s>"],
+                    &["▁ein", "▁<b>", "</s>"],
+                ),
                 panel(PanelKind::Cross, &["▁a", "</s>"], &["▁ein", "▁<b>", "</s>"]),
             ],
         }
@@ -164,7 +189,10 @@ pub(crate) mod tests {
     #[test]
     fn a_matrix_is_rows_in_json() {
         let json = serde_json::to_value(sentence()).unwrap();
-        assert_eq!(json["panels"][1]["layers"][1][0][0], serde_json::json!([0.0, 1.0, 0.0]));
+        assert_eq!(
+            json["panels"][1]["layers"][1][0][0],
+            serde_json::json!([0.0, 1.0, 0.0])
+        );
         assert_eq!(json["panels"][1]["kind"], "cross");
         assert_eq!(json["alignment"], serde_json::json!([[0, 0]]));
     }

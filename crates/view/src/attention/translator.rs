@@ -27,10 +27,20 @@ impl Sentence {
 }
 
 fn panels(attention: Attention) -> Vec<Panel> {
-    let Attention { source, target_input, target_output, weights } = attention;
+    let Attention {
+        source,
+        target_input,
+        target_output,
+        weights,
+    } = attention;
     let kinds = [
         (PanelKind::Encoder, &source, &source, weights.encoder_self),
-        (PanelKind::Decoder, &target_input, &target_input, weights.decoder_self),
+        (
+            PanelKind::Decoder,
+            &target_input,
+            &target_input,
+            weights.decoder_self,
+        ),
         (PanelKind::Cross, &target_output, &source, weights.cross),
     ];
     let texts = |pieces: &[Piece]| pieces.iter().map(|piece| piece.text.clone()).collect();
@@ -45,5 +55,8 @@ fn panels(attention: Attention) -> Vec<Panel> {
 }
 
 fn matrices(heads: Vec<HeadWeights>) -> Vec<AttentionMatrix> {
-    heads.into_iter().map(|head| AttentionMatrix::new(head.keys, head.values)).collect()
+    heads
+        .into_iter()
+        .map(|head| AttentionMatrix::new(head.keys, head.values))
+        .collect()
 }

@@ -16,7 +16,10 @@ impl Lesson {
     /// # Errors
     /// Returns an error if there is no card, and the errors of [`new`](Self::new).
     pub async fn on_card(choices: String) -> Result<Lesson, JsError> {
-        let device = Device::wgpu_options().init_async().await.map_err(Into::into);
+        let device = Device::wgpu_options()
+            .init_async()
+            .await
+            .map_err(Into::into);
         to_js(device.and_then(|device| Self::begin(&choices, device.autodiff())))
     }
 

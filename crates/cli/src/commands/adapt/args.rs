@@ -46,7 +46,10 @@ pub struct Args {
 /// Parses a number above 0 that is not infinite.
 fn positive() -> impl TypedValueParser<Value = f64> {
     clap::builder::StringValueParser::new().try_map(|text| {
-        let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+        let number = text
+            .parse()
+            .ok()
+            .filter(|number: &f64| number.is_finite() && *number > 0.0);
         number.ok_or("a number above 0 is needed, such as 10")
     })
 }

@@ -49,7 +49,11 @@ impl General {
                 let mut held = pairs(&[source?, target?], languages)?;
                 held.truncate(MOST_GENERAL);
                 let learned = corpus("train").map(PathBuf::from).to_vec();
-                return Ok(Self { learned, held, reference: Reference::People });
+                return Ok(Self {
+                    learned,
+                    held,
+                    reference: Reference::People,
+                });
             }
             [text] if !is_tsv(text) => (self_translated(base, text)?, Reference::Model),
             [_, ..] => (pairs(files, languages)?, Reference::People),
@@ -65,7 +69,11 @@ impl General {
         let rest = held.split_off((held.len() / 5).min(MOST_GENERAL));
         let path = work.join("general.tsv");
         write(&path, &rest)?;
-        Ok(Self { learned: vec![path], held, reference })
+        Ok(Self {
+            learned: vec![path],
+            held,
+            reference,
+        })
     }
 }
 
@@ -78,10 +86,18 @@ fn translated(base: &Translator, sources: &[&str]) -> Result<Vec<Pair>> {
     // Sentences from everywhere in the text.
     let step = sources.len().div_ceil(MOST_TRANSLATED).max(1);
     let sources: Vec<&str> = sources.iter().copied().step_by(step).collect();
-    note(format_args!("general text: translating {} sentences by the model itself", sources.len()));
+    note(format_args!(
+        "general text: translating {} sentences by the model itself",
+        sources.len()
+    ));
     let found = translations(base, &sources)?;
-    let pairs = sources.iter().zip(found).map(|(source, target)| [source.to_string(), target]);
-    Ok(pairs.filter(|[_, target]| !target.trim().is_empty()).collect())
+    let pairs = sources
+        .iter()
+        .zip(found)
+        .map(|(source, target)| [source.to_string(), target]);
+    Ok(pairs
+        .filter(|[_, target]| !target.trim().is_empty())
+        .collect())
 }
 
 fn pairs(files: &[PathBuf], languages: [Option<&str>; 2]) -> Result<Vec<Pair>> {

@@ -33,9 +33,15 @@ pub(super) struct Comparison {
 /// The translations of `sources`. A source that is too long is truncated.
 pub(super) fn translations(translator: &Translator, sources: &[&str]) -> Result<Vec<String>> {
     let long_sources = LongSources::Truncate;
-    let options = TranslateOptions { long_sources, ..translator.options() };
+    let options = TranslateOptions {
+        long_sources,
+        ..translator.options()
+    };
     let found = translator.translate(sources, &options)?;
-    Ok(found.into_iter().map(|translation| translation.text).collect())
+    Ok(found
+        .into_iter()
+        .map(|translation| translation.text)
+        .collect())
 }
 
 /// The sources of `pairs`.
@@ -53,7 +59,10 @@ impl Comparison {
         text: &[Pair],
         [before, after]: [Vec<String>; 2],
     ) -> Result<Self> {
-        let streams = [text.iter().map(|[_, target]| target.as_str()).collect::<Vec<_>>()];
+        let streams = [text
+            .iter()
+            .map(|[_, target]| target.as_str())
+            .collect::<Vec<_>>()];
         let references = References::new(&streams);
         let chrf: Box<dyn Metric> = Box::new(Chrf::default());
         let mut metrics = vec![WritingSystem::of(&streams[0]).metric(), chrf];
@@ -64,13 +73,18 @@ impl Comparison {
             let result = paired_bootstrap(metric, &old, &new, Bootstrap::default())?;
             Ok((metric.name(), result))
         };
-        let results = metrics.iter().map(|metric| result(&**metric)).collect::<Result<_>>()?;
+        let results = metrics
+            .iter()
+            .map(|metric| result(&**metric))
+            .collect::<Result<_>>()?;
         Ok(Self { name, results })
     }
 
     /// The interval of the score before.
     fn interval(result: &PairedResult) -> f64 {
-        result.baseline_confidence.map_or(0.0, |confidence| confidence.interval)
+        result
+            .baseline_confidence
+            .map_or(0.0, |confidence| confidence.interval)
     }
 
     pub(super) fn to_json(&self) -> Value {
@@ -88,7 +102,9 @@ impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:<9}", self.name)?;
         self.results.iter().try_for_each(|(metric, result)| {
-            let PairedResult { baseline, system, .. } = result;
+            let PairedResult {
+                baseline, system, ..
+            } = result;
             let interval = Self::interval(result);
             write!(f, "  {metric} {baseline:.1} ± {interval:.1} → {system:.1}")
         })
@@ -151,7 +167,10 @@ pub(super) fn check_direction(model: &Translator, held: &[Pair], found: &[String
     let chrf = |found: &[String], side: usize| {
         Chrf::default().evaluate(&as_strs(found), &References::new(&sides[side..=side]))
     };
-    let (as_it_is, turned) = (chrf(&found[..held.len()], 1)?.value, chrf(&turned, 0)?.value);
+    let (as_it_is, turned) = (
+        chrf(&found[..held.len()], 1)?.value,
+        chrf(&turned, 0)?.value,
+    );
     ensure!(
         turned < FAR_BETTER * as_it_is.max(10.0),
         "the memory seems to go from the model's target language into its source language: chrF is {turned:.0} that \

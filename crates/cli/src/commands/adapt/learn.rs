@@ -27,7 +27,11 @@ pub(super) fn learn(args: &Args, start: &Start, memory: &Memory, general: &Gener
     let mut line: Vec<OsString> = vec!["train".into(), "--from".into(), (&start.model).into()];
     line.extend(["--train".into(), text.into(), "--mix".into()]);
     line.extend(general.learned.iter().map(OsString::from));
-    line.extend([args.mix.to_string().into(), "--out".into(), run.clone().into()]);
+    line.extend([
+        args.mix.to_string().into(),
+        "--out".into(),
+        run.clone().into(),
+    ]);
     let updates = memory.updates(args.updates, start.least_updates());
     let mut settings = vec![
         format!("training.max_updates={updates}"),
@@ -37,7 +41,11 @@ pub(super) fn learn(args: &Args, start: &Start, memory: &Memory, general: &Gener
     ];
     settings.extend(SETTINGS.map(String::from));
     settings.extend(of_model(&start.config()));
-    line.extend(settings.into_iter().flat_map(|set| ["--set".into(), set.into()]));
+    line.extend(
+        settings
+            .into_iter()
+            .flat_map(|set| ["--set".into(), set.into()]),
+    );
     line.extend(run.join("config.toml").exists().then(|| "--resume".into()));
     let learned = train::learn(Training::try_parse_from(line)?.args).map(drop);
     learned.or_else(|error| match error.downcast_ref() {
@@ -63,14 +71,25 @@ fn of_model(config: &Value) -> Vec<String> {
     let width = config["model"]["d_model"].as_f64().unwrap_or(512.0);
     let is_imported = !config["model"]["conventions"].is_null();
     let rate = if is_imported { 1e-4 } else { 5e-4 };
-    let mut settings = vec![format!("schedule.peak={:?}", rate * (256.0 / width).min(2.0).powi(2))];
-    settings.extend(OF_STUDENT.iter().filter(|_| is_imported).map(ToString::to_string));
+    let mut settings = vec![format!(
+        "schedule.peak={:?}",
+        rate * (256.0 / width).min(2.0).powi(2)
+    )];
+    settings.extend(
+        OF_STUDENT
+            .iter()
+            .filter(|_| is_imported)
+            .map(ToString::to_string),
+    );
     settings
 }
 
 /// The settings of a model of another program.
-const OF_STUDENT: [&str; 3] =
-    ["optimizer.algorithm=adam", "model.dropout=0", "training.label_smoothing=0"];
+const OF_STUDENT: [&str; 3] = [
+    "optimizer.algorithm=adam",
+    "model.dropout=0",
+    "training.label_smoothing=0",
+];
 
 #[cfg(test)]
 mod tests {

@@ -70,7 +70,11 @@ impl Memory {
         let mut entries = Vec::new();
         let mut counts = read(files, languages, &mut |unit| {
             let (file, time) = (unit.file, unit.time);
-            let entry = |pair| Entry { pair, file, time: time.clone() };
+            let entry = |pair| Entry {
+                pair,
+                file,
+                time: time.clone(),
+            };
             entries.extend(unit.sentences.into_iter().map(entry));
         })?;
         let terms = terms(&entries);
@@ -80,7 +84,11 @@ impl Memory {
             "the memory has {} usable pairs ({counts}), and {FEWEST} are the fewest that teach anything; name more files with --memory",
             kept.len(),
         );
-        let mut memory = Self { counts, terms, ..Self::default() };
+        let mut memory = Self {
+            counts,
+            terms,
+            ..Self::default()
+        };
         memory.divide(kept, role);
         let alike = "the memory has nothing but numbers that differ; name more files with --memory";
         ensure!(!memory.held.is_empty() && !memory.train.is_empty(), alike);
@@ -99,10 +107,16 @@ impl Memory {
     fn divide(&mut self, entries: Vec<Entry>, role: impl Fn(usize) -> Role) {
         let count = entries.len() as f64;
         // The share never rises with the number of pairs.
-        let wanted = (count / 5.0).max(FEWEST_HELD.min(count / 3.0)).min(MOST_HELD);
+        let wanted = (count / 5.0)
+            .max(FEWEST_HELD.min(count / 3.0))
+            .min(MOST_HELD);
         let (share, wanted) = (wanted / count, wanted as usize);
         let latest_first = |time: &String| time.bytes().map(|byte| !byte).collect();
-        let time = |entry: &Entry| Some(&entry.time).filter(|it| !it.is_empty()).map(latest_first);
+        let time = |entry: &Entry| {
+            Some(&entry.time)
+                .filter(|it| !it.is_empty())
+                .map(latest_first)
+        };
         let by_time = || lowest(&entries, wanted, time);
         let by_file = || {
             let files: HashSet<usize> = entries.iter().map(|entry| entry.file).collect();
@@ -113,15 +127,22 @@ impl Memory {
             lowest(&entries, wanted, rank)
         };
         let bound = (share * 2f64.powi(64)) as u64;
-        let by_hash = || entries.iter().map(|entry| key(&entry.pair[0]) < bound).collect();
+        let by_hash = || {
+            entries
+                .iter()
+                .map(|entry| key(&entry.pair[0]) < bound)
+                .collect()
+        };
         let (division, is_held): (_, Vec<bool>) = match (by_time(), by_file()) {
             (Some(is_held), _) => ("the latest", is_held),
             (None, Some(is_held)) => ("whole files", is_held),
             (None, None) => ("by the hash of the source", by_hash()),
         };
         self.division = division;
-        let (held, train): (Vec<_>, Vec<_>) =
-            entries.into_iter().zip(is_held).partition(|(_, is_held)| *is_held);
+        let (held, train): (Vec<_>, Vec<_>) = entries
+            .into_iter()
+            .zip(is_held)
+            .partition(|(_, is_held)| *is_held);
         if division == "whole files" {
             self.held_files = held.iter().map(|(entry, _)| entry.file).collect();
             self.held_files.dedup();
@@ -129,7 +150,9 @@ impl Memory {
         let sources: HashSet<u64> = held.iter().map(|(entry, _)| key(&entry.pair[0])).collect();
         self.held = held.into_iter().map(|(entry, _)| entry.pair).collect();
         let train = train.into_iter().map(|(entry, _)| entry.pair);
-        self.train = train.filter(|pair| !sources.contains(&key(&pair[0]))).collect();
+        self.train = train
+            .filter(|pair| !sources.contains(&key(&pair[0])))
+            .collect();
     }
 }
 
@@ -163,26 +186,35 @@ fn lowest(
 /// The entries that are useful for training, without duplicates. The others are counted.
 fn cleaned(mut entries: Vec<Entry>, counts: &mut Counts) -> Vec<Entry> {
     let mut known = HashSet::new();
-    entries.retain(|Entry { pair: [source, target], .. }| {
-        let lengths = [source, target].map(|side| side.chars().count());
-        let (short, long) = (lengths[0].min(lengths[1]), lengths[0].max(lengths[1]));
-        let reason = match () {
-            () if short == 0 => "without words",
-            () if source == target => "equal to their source",
-            () if long > SHORT && long > short * HIGHEST_RATIO => "of far lengths",
-            () if !known.insert([normal(source), normal(target)]) => "duplicates",
-            () => return true,
-        };
-        counts.add(reason, 1);
-        false
-    });
+    entries.retain(
+        |Entry {
+             pair: [source, target],
+             ..
+         }| {
+            let lengths = [source, target].map(|side| side.chars().count());
+            let (short, long) = (lengths[0].min(lengths[1]), lengths[0].max(lengths[1]));
+            let reason = match () {
+                () if short == 0 => "without words",
+                () if source == target => "equal to their source",
+                () if long > SHORT && long > short * HIGHEST_RATIO => "of far lengths",
+                () if !known.insert([normal(source), normal(target)]) => "duplicates",
+                () => return true,
+            };
+            counts.add(reason, 1);
+            false
+        },
+    );
     entries
 }
 
 /// Short sources of several messages that always have the same translation.
 fn terms(entries: &[Entry]) -> Vec<Pair> {
     let mut translations: HashMap<&str, Vec<&str>> = HashMap::new();
-    for Entry { pair: [source, target], .. } in entries {
+    for Entry {
+        pair: [source, target],
+        ..
+    } in entries
+    {
         if !source.is_empty() && source.split_whitespace().count() <= LONGEST_TERM {
             translations.entry(source).or_default().push(target);
         }
@@ -206,13 +238,19 @@ fn has_signs(text: &str) -> bool {
 
 /// `text` in one case and with single spaces, for comparisons.
 fn normal(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+    text.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .to_lowercase()
 }
 
 /// A hash of the words of `text`. Numbers and punctuation do not change it.
 fn key(text: &str) -> u64 {
     let is_sign = |c: char| !c.is_alphabetic();
-    let words: Vec<&str> = text.split(is_sign).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = text
+        .split(is_sign)
+        .filter(|word| !word.is_empty())
+        .collect();
     let hash = Sha256::digest(words.join(" ").to_lowercase());
     u64::from_be_bytes(*hash.first_chunk().expect("a hash has 32 bytes"))
 }
@@ -245,7 +283,10 @@ mod tests {
 
     fn pair(number: usize) -> Pair {
         let word = word(number);
-        [format!("The {word} is here."), format!("Das {word} ist hier.")]
+        [
+            format!("The {word} is here."),
+            format!("Das {word} ist hier."),
+        ]
     }
 
     /// Lines of `count` pairs that begin with the number `first`.
@@ -309,7 +350,11 @@ mod tests {
             let memory = read(&files).unwrap();
             let count = memory.train.len() + memory.held.len();
             assert!((100..=101).contains(&count), "{}: {memory}", files[0].0);
-            assert!((22..45).contains(&memory.held.len()), "{}: {memory}", files[0].0);
+            assert!(
+                (22..45).contains(&memory.held.len()),
+                "{}: {memory}",
+                files[0].0
+            );
             let all: HashSet<&Pair> = memory.train.iter().chain(&memory.held).collect();
             assert!((0..100).all(|number| all.contains(&pair(number))));
         }
@@ -326,9 +371,18 @@ mod tests {
         ];
         let memory = read(&[("a.tsv", text.concat())]).unwrap();
         let words = |source: &str| source.to_lowercase().split(' ').nth(1).map(String::from);
-        let held: HashSet<_> = memory.held.iter().map(|[source, _]| words(source)).collect();
+        let held: HashSet<_> = memory
+            .held
+            .iter()
+            .map(|[source, _]| words(source))
+            .collect();
         assert!(held.len() > 10 && memory.train.len() > 200, "{memory}");
-        assert!(!memory.train.iter().any(|[source, _]| held.contains(&words(source))));
+        assert!(
+            !memory
+                .train
+                .iter()
+                .any(|[source, _]| held.contains(&words(source)))
+        );
     }
 
     #[test]
@@ -336,7 +390,10 @@ mod tests {
         let mut learned = HashSet::new();
         for count in [40, 90, 180, 250, 301, 500, 999, 1001, 1500, 4000] {
             let memory = read(&[("a.tsv", lines(0, count, "\t"))]).unwrap();
-            assert!(memory.held.iter().all(|pair| !learned.contains(pair)), "{count}");
+            assert!(
+                memory.held.iter().all(|pair| !learned.contains(pair)),
+                "{count}"
+            );
             assert!((5..260).contains(&memory.held.len()), "{memory}");
             assert_eq!(memory.division, "by the hash of the source");
             learned.extend(memory.train);
@@ -347,16 +404,24 @@ mod tests {
     fn the_latest_are_held_out_where_a_file_has_times() {
         let memory = read(&[("a.tmx", tmx((0..100).map(|number| 1 + number % 20)))]).unwrap();
         assert_eq!((memory.division, memory.held.len()), ("the latest", 35));
-        let latest = (0..100).filter(|number| number % 20 >= 13).map(pair).collect::<HashSet<_>>();
+        let latest = (0..100)
+            .filter(|number| number % 20 >= 13)
+            .map(pair)
+            .collect::<HashSet<_>>();
         assert_eq!(memory.held.iter().cloned().collect::<HashSet<_>>(), latest);
     }
 
     #[test]
     fn whole_files_are_held_out_where_there_are_many() {
         let files: Vec<String> = (0..8).map(|file| lines(file * 20, 20, "\t")).collect();
-        let names = ["a.tsv", "b.tsv", "c.tsv", "d.tsv", "e.tsv", "f.tsv", "g.tsv", "h.tsv"];
+        let names = [
+            "a.tsv", "b.tsv", "c.tsv", "d.tsv", "e.tsv", "f.tsv", "g.tsv", "h.tsv",
+        ];
         let memory = read(&names.into_iter().zip(files).collect::<Vec<_>>()).unwrap();
-        assert_eq!((memory.division, memory.held.len() % 20), ("whole files", 0));
+        assert_eq!(
+            (memory.division, memory.held.len() % 20),
+            ("whole files", 0)
+        );
         assert_eq!(memory.held_files.len() * 20, memory.held.len());
     }
 
@@ -384,7 +449,10 @@ mod tests {
         let html = "msgid \"<b>One</b> cat. Two %(name)s dogs.\"\nmsgstr \"<b>Eine</b> Katze. Zwei %(name)s Hunde.\"\n\n";
         let memory = read(&[("a.po", html.to_string() + &po(40))]).unwrap();
         let all: Vec<&Pair> = memory.train.iter().chain(&memory.held).collect();
-        for pair in [["One cat.", "Eine Katze."], ["Two %(name)s dogs.", "Zwei %(name)s Hunde."]] {
+        for pair in [
+            ["One cat.", "Eine Katze."],
+            ["Two %(name)s dogs.", "Zwei %(name)s Hunde."],
+        ] {
             assert!(all.iter().any(|known| **known == pair), "{pair:?}");
         }
     }
@@ -400,10 +468,16 @@ mod tests {
                 "but in en-GB, fr; add the other `tuv`, empty where it is to be translated, or take a memory of the model's",
             ),
             (
-                vec![("a.tmx", tmx([1; 30].into_iter()).replace("</tu>\n</body>", "</body>"))],
+                vec![(
+                    "a.tmx",
+                    tmx([1; 30].into_iter()).replace("</tu>\n</body>", "</body>"),
+                )],
                 "a.tmx: line 32: the XML is broken",
             ),
-            (vec![("a.tmx", "<xliff/>".into())], "a.tmx: line 1: the file is no TMX"),
+            (
+                vec![("a.tmx", "<xliff/>".into())],
+                "a.tmx: line 1: the file is no TMX",
+            ),
             (
                 vec![("a.xlf", xliff(30).replace("de-AT", "fr"))],
                 "a.xlf: line 1: the catalogue is in",
@@ -412,7 +486,10 @@ mod tests {
                 vec![("a.xlf", xliff(30).replace("</file>", ""))],
                 "a.xlf: line 31: the XML is broken",
             ),
-            (vec![("a.csv", lines(0, 30, ";") + "a;b;c\n")], "a.csv:31: the row has 3 columns"),
+            (
+                vec![("a.csv", lines(0, 30, ";") + "a;b;c\n")],
+                "a.csv:31: the row has 3 columns",
+            ),
             (vec![("a.txt", "one\n".into())], "name two texts"),
             (vec![("a.po", po(30) + "msgid \"x\n")], "a.po: line 91: "),
         ] {

@@ -52,14 +52,20 @@ pub fn run(args: Args) -> Result<()> {
     };
     let by_people = general.reference == Reference::People;
     let name = if by_people { "general" } else { "agreement" };
-    let scores =
-        [compare("memory", &memory.held, before)?, compare(name, &general.held, general_before)?];
+    let scores = [
+        compare("memory", &memory.held, before)?,
+        compare(name, &general.held, general_before)?,
+    ];
     let table = format!("{}\n{}", scores[0], scores[1]);
     if let Err(reason) = check(&scores, general.reference) {
         say(table);
         let work = &start.work;
         fs::remove_dir_all(work).with_context(|| work.display().to_string())?;
-        let state = if start.card.is_some() { "stays as it was" } else { "is not written" };
+        let state = if start.card.is_some() {
+            "stays as it was"
+        } else {
+            "is not written"
+        };
         return Err(reason.context(format!("{}: {state}", args.out.display())));
     }
     print(table)?;

@@ -61,7 +61,12 @@ impl Start {
         }
         let Some(card) = read_json(&out.join(CARD)) else {
             check_new(out)?;
-            return Ok(Self { model: base.clone(), base, card: None, work });
+            return Ok(Self {
+                model: base.clone(),
+                base,
+                card: None,
+                work,
+            });
         };
         let name = out.display();
         ensure!(
@@ -73,14 +78,27 @@ impl Start {
             "{name}: exists already, and learned from this memory; name a longer one, or choose another --out"
         );
         note(format_args!("{name}: is adapted further"));
-        Ok(Self { model: out.clone(), base, card: Some(card), work })
+        Ok(Self {
+            model: out.clone(),
+            base,
+            card: Some(card),
+            work,
+        })
     }
 
     /// Returns the role of the file `path` in the previous adaptation.
     pub(super) fn role(&self, path: &Path) -> Role {
         let name = path.display().to_string();
-        let files = self.card.iter().flat_map(|card| card["memory"].as_array()).flatten();
-        let is_held = self.card.iter().flat_map(|card| card["held_files"].as_array()).flatten();
+        let files = self
+            .card
+            .iter()
+            .flat_map(|card| card["memory"].as_array())
+            .flatten();
+        let is_held = self
+            .card
+            .iter()
+            .flat_map(|card| card["held_files"].as_array())
+            .flatten();
         match () {
             () if is_held.into_iter().any(|held| *held == name) => Role::HeldOut,
             () if files.into_iter().any(|file| file["file"] == name) => Role::Learned,
@@ -92,7 +110,11 @@ impl Start {
     /// 4.1 BLEU better after 1,500 updates than after 600 on three memories of 318 pairs, and an
     /// imported student was 4 worse.
     pub(super) fn least_updates(&self) -> usize {
-        if self.config()["model"]["conventions"].is_null() { 1500 } else { 600 }
+        if self.config()["model"]["conventions"].is_null() {
+            1500
+        } else {
+            600
+        }
     }
 
     /// The configuration of the model that learns.
@@ -104,7 +126,10 @@ impl Start {
     /// card of the model so far.
     pub(super) fn begin(&self, args: &Args, memory: &Memory) -> Result<Value> {
         let work = &self.work;
-        let held = memory.held_files.iter().map(|file| args.memory[*file].display().to_string());
+        let held = memory
+            .held_files
+            .iter()
+            .map(|file| args.memory[*file].display().to_string());
         let card = json!({
             "base": hash(&self.base)?, "model": hash(&self.model)?,
             "memory": hashes(&args.memory)?, "general": hashes(&args.general)?, "mix": args.mix,
@@ -155,7 +180,10 @@ impl Start {
         }
         fs::rename(&done, out).with_context(|| name(out))?;
         fs::remove_dir_all(&self.work).with_context(|| name(&self.work))?;
-        note(format_args!("to go on: burnformer translate --model {} --input FILE", name(out)));
+        note(format_args!(
+            "to go on: burnformer translate --model {} --input FILE",
+            name(out)
+        ));
         Ok(())
     }
 }

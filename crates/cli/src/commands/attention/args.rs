@@ -83,9 +83,14 @@ impl Args {
 
     /// Checks that the chosen layer and head exist.
     fn check(&self, layers: &[Vec<HeadWeights>]) -> Result<()> {
-        let Some(layer) = self.layer else { return Ok(()) };
+        let Some(layer) = self.layer else {
+            return Ok(());
+        };
         if layer == 0 || layer > layers.len() {
-            bail!("--layer {layer}: the model has layers 1 to {}", layers.len());
+            bail!(
+                "--layer {layer}: the model has layers 1 to {}",
+                layers.len()
+            );
         }
         let heads = layers[layer - 1].len();
         match self.head {
@@ -100,7 +105,10 @@ impl Args {
     pub(super) fn panel<'a>(&self, sentence: &'a Sentence) -> Result<&'a Panel> {
         let found = sentence.panels.iter().find(|panel| panel.kind == self.part);
         found.with_context(|| {
-            format!("--part {}: the model has no such attention", self.part.name())
+            format!(
+                "--part {}: the model has no such attention",
+                self.part.name()
+            )
         })
     }
 }

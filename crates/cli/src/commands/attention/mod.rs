@@ -35,7 +35,10 @@ pub fn run(args: Args) -> Result<()> {
     }
     output.flush()?;
     if let Some(path) = &args.html {
-        let name = args.model.as_ref().map_or(Path::new(DEFAULT_MODEL), |(name, _)| name);
+        let name = args
+            .model
+            .as_ref()
+            .map_or(Path::new(DEFAULT_MODEL), |(name, _)| name);
         let title = format!("Attention of {}", name.display());
         std::fs::write(path, page(&title, &kept)).with_context(|| format!("{}", path.display()))?;
         note(format_args!("wrote {}", path.display()));
@@ -52,7 +55,12 @@ fn each(
     if let Some(source) = &args.sentence {
         let target = match &args.target {
             Some(target) => target.clone(),
-            None => translator.translate(&[source], &translator.options())?.remove(0).text,
+            None => {
+                translator
+                    .translate(&[source], &translator.options())?
+                    .remove(0)
+                    .text
+            }
         };
         return take(args.sentence(translator, source, &target)?);
     }
@@ -71,7 +79,10 @@ fn print_heads(args: &Args, output: &mut Output, habits: &HeadHabits) -> Result<
         true => output.line(serde_json::to_string(&habits)?)?,
         false => output.line(heads_table(&habits).trim_end())?,
     }
-    let resting = habits.iter().filter(|habit| habit.role == Some(HeadRole::Separator)).count();
+    let resting = habits
+        .iter()
+        .filter(|habit| habit.role == Some(HeadRole::Separator))
+        .count();
     if resting > 0 {
         note(format_args!(
             "heads that rest on separators: {resting} of {}; such a head often does nothing there, and its weights say little \
@@ -97,9 +108,13 @@ fn print(args: &Args, output: &mut Output, sentence: &Sentence) -> Result<()> {
 /// The sentence, its translation, and one attention map drawn with shades of characters.
 fn terminal(args: &Args, sentence: &Sentence) -> Result<String> {
     let panel = args.panel(sentence)?;
-    let layer = args.layer.map_or(panel.layers.len().saturating_sub(1), |layer| layer - 1);
+    let layer = args
+        .layer
+        .map_or(panel.layers.len().saturating_sub(1), |layer| layer - 1);
     let head = args.head.map(|head| head - 1);
-    let weights = panel.weights(layer, head).context("the layer has no heads")?;
+    let weights = panel
+        .weights(layer, head)
+        .context("the layer has no heads")?;
     let name = match args.head {
         Some(head) => format!("head {head}"),
         None => "mean of heads".to_string(),

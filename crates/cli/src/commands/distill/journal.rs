@@ -56,11 +56,21 @@ impl Journal {
         let file = burnformer_files::open_or_create(&path);
         let file = file.with_context(|| unwritable(path.display()))?;
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            bail!("{}: another process is at work on it; wait for its end", path.display());
+            bail!(
+                "{}: another process is at work on it; wait for its end",
+                path.display()
+            );
         }
-        let mut journal = Self { path, file: BufWriter::new(file), lines: 0, kept: 0 };
+        let mut journal = Self {
+            path,
+            file: BufWriter::new(file),
+            lines: 0,
+            kept: 0,
+        };
         let whole = journal.read(identity, input)?;
-        journal.go_on_at(whole, identity).with_context(|| unwritable(&journal))?;
+        journal
+            .go_on_at(whole, identity)
+            .with_context(|| unwritable(&journal))?;
         Ok(journal)
     }
 
@@ -70,9 +80,13 @@ impl Journal {
             (BufReader::new(self.file.get_ref()), Vec::new(), 0);
         loop {
             line.clear();
-            reader.read_until(b'\n', &mut line).with_context(|| self.to_string())?;
+            reader
+                .read_until(b'\n', &mut line)
+                .with_context(|| self.to_string())?;
             // A line that a killed process left half-written is written again.
-            let Some((b'\n', text)) = line.split_last() else { return Ok(whole) };
+            let Some((b'\n', text)) = line.split_last() else {
+                return Ok(whole);
+            };
             match whole {
                 0 => {
                     let same =
@@ -83,7 +97,10 @@ impl Journal {
                     let sentence = input.next().transpose()?;
                     let done = JournalLine::of(text);
                     let same = sentence.as_ref().is_some_and(|it| done.is_of(it));
-                    self.check(same, &format!("of other text: line {} differs", self.lines + 1))?;
+                    self.check(
+                        same,
+                        &format!("of other text: line {} differs", self.lines + 1),
+                    )?;
                     self.lines += 1;
                     self.kept += u64::from(!done.translation.is_empty());
                 }
@@ -119,7 +136,10 @@ impl Journal {
         for (Sentence { source, reference }, translation) in pairs {
             self.kept += u64::from(translation.is_some());
             let translation = one_column(&translation.unwrap_or_default());
-            let reference = reference.as_ref().map(|text| format!("\t{text}")).unwrap_or_default();
+            let reference = reference
+                .as_ref()
+                .map(|text| format!("\t{text}"))
+                .unwrap_or_default();
             writeln!(self.file, "{source}\t{translation}{reference}")
                 .with_context(|| unwritable(&self))?;
             self.lines += 1;
@@ -138,13 +158,19 @@ impl Journal {
             let out = out.display();
             bail!("{out}: no sentence has a translation of use; does the model fit the text?");
         }
-        self.file.seek(SeekFrom::Start(0)).with_context(|| self.path.display().to_string())?;
+        self.file
+            .seek(SeekFrom::Start(0))
+            .with_context(|| self.path.display().to_string())?;
         let done = BufReader::new(self.file.get_ref()).split(b'\n').skip(1);
         let copied = burnformer_files::write_with(out, |file| {
             let mut file = BufWriter::new(file);
             for line in done {
                 let line = line?;
-                let JournalLine { source, translation, .. } = JournalLine::of(&line);
+                let JournalLine {
+                    source,
+                    translation,
+                    ..
+                } = JournalLine::of(&line);
                 if !translation.is_empty() {
                     file.write_all(&[source, b"\t", translation, b"\n"].concat())?;
                 }

@@ -89,10 +89,17 @@ pub fn run(args: Args) -> Result<()> {
     let mut journal = Journal::open(out, &identity, &mut input)?;
     if journal.lines > 0 {
         let lines = counted(journal.lines, "line");
-        note(format_args!("going on after the first {lines}, which {journal} has"));
+        note(format_args!(
+            "going on after the first {lines}, which {journal} has"
+        ));
     }
     let progress = Progress::new(journal.lines, part.count());
-    let teacher = Teacher { args: &args, translator: &translator, options: &options, progress };
+    let teacher = Teacher {
+        args: &args,
+        translator: &translator,
+        options: &options,
+        progress,
+    };
     while teacher.add_chunk(&mut input, &mut journal)? {}
     drop(teacher);
     let (lines, mut kept) = (journal.lines, 0);
@@ -113,11 +120,15 @@ pub fn run(args: Args) -> Result<()> {
 
 /// The options of the search, under which no sentence is cut.
 fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
-    args.searching.options(translator, args.nbest.unwrap_or(1), |options| {
-        options.long_sources = LongSources::Refuse;
-        options.batching = Batching { max_sentences: args.batch, ..Batching::default() };
-        options.longest = args.longest;
-    })
+    args.searching
+        .options(translator, args.nbest.unwrap_or(1), |options| {
+            options.long_sources = LongSources::Refuse;
+            options.batching = Batching {
+                max_sentences: args.batch,
+                ..Batching::default()
+            };
+            options.longest = args.longest;
+        })
 }
 
 /// The inputs that decide the translations, besides the text.
@@ -148,10 +159,18 @@ impl Teacher<'_> {
 
     /// The translation of each sentence; `None` for those that have none of use.
     fn translations(&self, sentences: &[Sentence]) -> Result<Vec<Option<String>>> {
-        let Self { translator, options, progress, .. } = self;
+        let Self {
+            translator,
+            options,
+            progress,
+            ..
+        } = self;
         let texts: Vec<&str> = sentences.iter().map(|sentence| &*sentence.source).collect();
         let limit = translator.longest_source(options);
-        let requests = translator.requests(&texts, options)?.into_iter().enumerate();
+        let requests = translator
+            .requests(&texts, options)?
+            .into_iter()
+            .enumerate();
         let fits = |(_, request): &(usize, Request)| (1..limit).contains(&request.source.len());
         let (usable, requests): (Vec<usize>, Vec<Request>) = requests.filter(fits).unzip();
         let done = |count| progress.add(count);
@@ -163,13 +182,18 @@ impl Teacher<'_> {
             .map(|(&i, all)| best(self.whole(all), sentences[i].reference.as_deref()))
             .collect();
         let mut all = vec![None; sentences.len()];
-        usable.into_iter().zip(chosen).for_each(|(i, translation)| all[i] = translation);
+        usable
+            .into_iter()
+            .zip(chosen)
+            .for_each(|(i, translation)| all[i] = translation);
         Ok(all)
     }
 
     /// The texts of the hypotheses that the model ended, the best first, without empty ones.
     fn whole(&self, hypotheses: Vec<Hypothesis>) -> Vec<String> {
-        let ended = hypotheses.iter().filter(|it| it.finish == FinishReason::EndOfSentence);
+        let ended = hypotheses
+            .iter()
+            .filter(|it| it.finish == FinishReason::EndOfSentence);
         let texts = ended.map(|hypothesis| self.translator.text_of(hypothesis));
         texts.filter(|text| !text.trim().is_empty()).collect()
     }
@@ -178,11 +202,17 @@ impl Teacher<'_> {
 /// The first of `texts`, or the one with the highest score against the reference; the first among
 /// equals.
 fn best(texts: Vec<String>, reference: Option<&str>) -> Option<String> {
-    let Some(reference) = reference else { return texts.into_iter().next() };
+    let Some(reference) = reference else {
+        return texts.into_iter().next();
+    };
     let references = [reference];
     let metric = WritingSystem::of(&references).sentence_metric();
     let references = References::of_segment(&references);
-    let score = |text: &str| metric.evaluate(&[text], &references).map_or(0.0, |it| it.value);
+    let score = |text: &str| {
+        metric
+            .evaluate(&[text], &references)
+            .map_or(0.0, |it| it.value)
+    };
     let scored = texts.into_iter().map(|text| (score(&text), text));
     let better = |best: (f64, String), it: (f64, String)| if it.0 > best.0 { it } else { best };
     scored.reduce(better).map(|(_, text)| text)
@@ -198,7 +228,10 @@ mod tests {
             || ["a cat sat", "the cat sat on a mat", "the cat sat on mats"].map(String::from);
         let chosen = |reference| best(texts().to_vec(), reference).unwrap();
         assert_eq!(chosen(None), "a cat sat");
-        assert_eq!(chosen(Some("the cat sat on a mat today")), "the cat sat on a mat");
+        assert_eq!(
+            chosen(Some("the cat sat on a mat today")),
+            "the cat sat on a mat"
+        );
         assert_eq!(chosen(Some("nothing in common")), "a cat sat");
         assert_eq!(best(vec![], Some("x")), None);
     }
@@ -207,8 +240,16 @@ mod tests {
     fn the_translation_closest_to_the_reference_is_taken_in_scripts_without_spaces() {
         for [first, closest, reference] in [
             ["他们喜欢狗。", "我喜欢红苹果。", "我喜欢红色的苹果。"],
-            ["彼は犬が好きです。", "私は赤いリンゴが大好き。", "私は赤いリンゴが好きです。"],
-            ["그는 개를 좋아한다.", "나는 붉은 사과를 좋아해.", "나는 붉은 사과를 좋아한다."],
+            [
+                "彼は犬が好きです。",
+                "私は赤いリンゴが大好き。",
+                "私は赤いリンゴが好きです。",
+            ],
+            [
+                "그는 개를 좋아한다.",
+                "나는 붉은 사과를 좋아해.",
+                "나는 붉은 사과를 좋아한다.",
+            ],
             ["เขาชอบสุนัข", "ฉันชอบแอปเปิ้ลแดง", "ฉันชอบแอปเปิ้ลสีแดง"],
         ] {
             let texts = [first, closest].map(String::from).to_vec();

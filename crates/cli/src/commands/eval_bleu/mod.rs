@@ -123,19 +123,37 @@ enum MetricName {
 
 /// Translates if a model is given, then scores.
 pub fn run(args: Args) -> Result<()> {
-    let to_calibrate = args.calibrate.then(|| changeable(&args.model)).transpose()?;
+    let to_calibrate = args
+        .calibrate
+        .then(|| changeable(&args.model))
+        .transpose()?;
     let references = references(&args)?;
     let systems: Vec<&PathBuf> = args.baseline.iter().chain(&args.hypothesis).collect();
     check_systems(&args, systems.len())?;
-    let all = systems.iter().copied().chain(&args.input).chain(&references);
+    let all = systems
+        .iter()
+        .copied()
+        .chain(&args.input)
+        .chain(&references);
     let all: Vec<&Path> = all.map(PathBuf::as_path).collect();
     check_pipes(all.iter().copied())?;
     note_terminal(all);
     let read = |path: &PathBuf| lines(path, Side::Target);
     let texts = references.iter().map(read).collect::<Result<Vec<_>>>()?;
-    let mut translations = systems.iter().map(|path| read(path)).collect::<Result<Vec<_>>>()?;
-    let source = args.input.as_ref().map(|path| lines(path, Side::Source)).transpose()?;
-    let read = systems.iter().copied().zip(&translations).chain(args.input.iter().zip(&source));
+    let mut translations = systems
+        .iter()
+        .map(|path| read(path))
+        .collect::<Result<Vec<_>>>()?;
+    let source = args
+        .input
+        .as_ref()
+        .map(|path| lines(path, Side::Source))
+        .transpose()?;
+    let read = systems
+        .iter()
+        .copied()
+        .zip(&translations)
+        .chain(args.input.iter().zip(&source));
     let read = references.iter().zip(&texts).chain(read);
     check_line_counts(read.map(|(path, lines)| (lines.len() as u64, path.as_path())))?;
     let found = match (&args.input, &source) {
@@ -155,7 +173,12 @@ pub fn run(args: Args) -> Result<()> {
         [only] => score(&args, only, &references, writing)?,
         _ => {
             let names = systems.into_iter().chain(args.model.first());
-            compare(&args, &names.collect::<Vec<_>>(), &translations, &references)?;
+            compare(
+                &args,
+                &names.collect::<Vec<_>>(),
+                &translations,
+                &references,
+            )?;
         }
     }
     let Some((sources, found)) = found.filter(|_| args.calibrate || args.reliability) else {
@@ -164,7 +187,11 @@ pub fn run(args: Args) -> Result<()> {
     let hypotheses = translations.last().context("nothing was translated")?;
     let rated = RatedTranslations::new(sources, hypotheses, found, &references)?;
     to_calibrate.map_or(Ok(()), |model| rated.calibrate(model))?;
-    if args.reliability { rated.print(&args.model[0]) } else { Ok(()) }
+    if args.reliability {
+        rated.print(&args.model[0])
+    } else {
+        Ok(())
+    }
 }
 
 /// Refuses options for the wrong number of systems. `files` is the number of systems in files.
@@ -186,7 +213,10 @@ fn check_systems(args: &Args, files: usize) -> Result<()> {
 /// Says which score fits references of this `writing`, if BLEU is asked for and its tokeniser looks
 /// for spaces in vain.
 fn note_words(args: &Args, writing: WritingSystem) {
-    let looks = matches!(args.tokenize, BleuTokenizer::V13a | BleuTokenizer::International);
+    let looks = matches!(
+        args.tokenize,
+        BleuTokenizer::V13a | BleuTokenizer::International
+    );
     let fitting = match writing {
         WritingSystem::Chinese => "--tokenize zh",
         WritingSystem::Unspaced => "--metric chrf or --tokenize char",
@@ -209,10 +239,21 @@ fn compare(
 ) -> Result<()> {
     let (test, trials) = (args.paired.unwrap_or(Test::Bs), args.trials);
     let compare = |&name| paired::compare(test, trials, &*metric(name, args), systems, references);
-    let all = args.metric.iter().map(compare).collect::<Result<Vec<_>>>()?;
-    let mut names: Vec<String> = names.iter().map(|path| path.display().to_string()).collect();
+    let all = args
+        .metric
+        .iter()
+        .map(compare)
+        .collect::<Result<Vec<_>>>()?;
+    let mut names: Vec<String> = names
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
     names[0].insert_str(0, "Baseline: ");
-    if args.json { print_json(&names, &all) } else { print_text(&names, &all, args.width) }
+    if args.json {
+        print_json(&names, &all)
+    } else {
+        print_text(&names, &all, args.width)
+    }
 }
 
 /// Prints the scores of `hypotheses`.
@@ -227,7 +268,10 @@ fn score(
         if !args.confidence {
             return Ok(metric.evaluate(hypotheses, references)?);
         }
-        let bootstrap = Bootstrap { samples: args.confidence_n, ..Bootstrap::default() };
+        let bootstrap = Bootstrap {
+            samples: args.confidence_n,
+            ..Bootstrap::default()
+        };
         Ok(metric.evaluate_with_confidence(hypotheses, references, bootstrap)?)
     };
     let scores = args.metric.iter().map(score).collect::<Result<Vec<_>>>()?;
@@ -253,7 +297,9 @@ const LITTLE: f64 = 3.0;
 
 fn print(args: &Args, scores: &[Score]) -> Result<()> {
     if !args.json {
-        return scores.iter().try_for_each(|score| put(score.text(args.width)));
+        return scores
+            .iter()
+            .try_for_each(|score| put(score.text(args.width)));
     }
     let values: Vec<Value> = scores.iter().map(|score| score.json(args.width)).collect();
     match values.as_slice() {
@@ -272,8 +318,14 @@ fn metric(name: MetricName, args: &Args) -> Box<dyn Metric> {
             effective_order: args.effective_order,
             ..Bleu::default()
         }),
-        MetricName::Chrf => Box::new(Chrf { lowercase, ..Chrf::default() }),
-        MetricName::ChrfPlusPlus => Box::new(Chrf { lowercase, ..Chrf::plus_plus() }),
+        MetricName::Chrf => Box::new(Chrf {
+            lowercase,
+            ..Chrf::default()
+        }),
+        MetricName::ChrfPlusPlus => Box::new(Chrf {
+            lowercase,
+            ..Chrf::plus_plus()
+        }),
         MetricName::Ter => Box::new(Ter::default()),
     }
 }
@@ -293,7 +345,10 @@ fn references(args: &Args) -> Result<Vec<PathBuf>> {
 /// it would change the score.
 fn lines(path: &Path, side: Side) -> Result<Vec<String>> {
     let mut reader = LineReader::open_side(path, side, Utf8Policy::Error)?;
-    let lines = reader.by_ref().map(|line| Ok(line?.text)).collect::<Result<Vec<_>>>()?;
+    let lines = reader
+        .by_ref()
+        .map(|line| Ok(line?.text))
+        .collect::<Result<Vec<_>>>()?;
     if lines.is_empty() {
         return Err(TextError::Empty(reader.path().into()).into());
     }
@@ -310,9 +365,17 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<(Vec<String>,
         options.shortlist = shortlist;
     })?;
     // Before the work, so that a name that cannot be written costs none.
-    let read: Vec<&Path> = args.reference.iter().map(PathBuf::as_path).chain([path]).collect();
-    let output =
-        args.output.as_deref().map(|path| Output::create(Some(path), &read)).transpose()?;
+    let read: Vec<&Path> = args
+        .reference
+        .iter()
+        .map(PathBuf::as_path)
+        .chain([path])
+        .collect();
+    let output = args
+        .output
+        .as_deref()
+        .map(|path| Output::create(Some(path), &read))
+        .transpose()?;
     let requests = translator.requests(lines, &options)?;
     let mut warnings = LineWarnings::new(path);
     let limit = translator.longest_source(&options);
@@ -323,9 +386,17 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<(Vec<String>,
     let progress = Progress::new(0, Some(lines.len()));
     let done = |count| progress.add(count);
     let (found, failure) = translator.translate_ids_until_error(requests, &options, &done);
-    failure.map_or(Ok(()), Err).with_context(|| path.display().to_string())?;
-    let best: Vec<Hypothesis> = found.into_iter().map(|mut all| all.swap_remove(0)).collect();
-    let texts: Vec<String> = best.iter().map(|hypothesis| translator.text_of(hypothesis)).collect();
+    failure
+        .map_or(Ok(()), Err)
+        .with_context(|| path.display().to_string())?;
+    let best: Vec<Hypothesis> = found
+        .into_iter()
+        .map(|mut all| all.swap_remove(0))
+        .collect();
+    let texts: Vec<String> = best
+        .iter()
+        .map(|hypothesis| translator.text_of(hypothesis))
+        .collect();
     if let Some(mut output) = output {
         texts.iter().try_for_each(|text| output.line(text))?;
         output.flush()?;

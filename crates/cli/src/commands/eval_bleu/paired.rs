@@ -31,14 +31,19 @@ pub fn compare(
     systems: &[Vec<&str>],
     references: &References,
 ) -> Result<Comparison> {
-    let counted = systems.iter().map(|system| metric.statistics(system, references));
+    let counted = systems
+        .iter()
+        .map(|system| metric.statistics(system, references));
     let counted = counted.collect::<Result<Vec<_>, _>>()?;
     let (baseline, others) = counted.split_first().context("there is no baseline")?;
     let usual = match test {
         Test::Bs => Bootstrap::default(),
         Test::Ar => RANDOMIZATION,
     };
-    let trials = Bootstrap { samples: samples.unwrap_or(usual.samples), ..usual };
+    let trials = Bootstrap {
+        samples: samples.unwrap_or(usual.samples),
+        ..usual
+    };
     let plain = metric.signature(references.count());
     let signature = match test {
         Test::Bs => plain.with_bootstrap(trials.samples, trials.seed),
@@ -48,7 +53,11 @@ pub fn compare(
         Test::Bs => paired_bootstrap(metric, baseline, other, trials),
         Test::Ar => approximate_randomization(metric, baseline, other, trials),
     });
-    Ok(Comparison { name: metric.name(), signature, results: results.collect::<Result<_, _>>()? })
+    Ok(Comparison {
+        name: metric.name(),
+        signature,
+        results: results.collect::<Result<_, _>>()?,
+    })
 }
 
 /// The scores and p-values of all systems by one metric.
@@ -63,14 +72,23 @@ impl Comparison {
     fn sides(&self) -> Vec<(f64, Option<Confidence>, Option<f64>)> {
         let first = |it: &PairedResult| (it.baseline, it.baseline_confidence, None);
         let other = |it: &PairedResult| (it.system, it.system_confidence, Some(it.p_value));
-        self.results.first().map(first).into_iter().chain(self.results.iter().map(other)).collect()
+        self.results
+            .first()
+            .map(first)
+            .into_iter()
+            .chain(self.results.iter().map(other))
+            .collect()
     }
 }
 
 /// Prints for each metric its signature, the score of the baseline, and the score and p-value of
 /// each other system. A `*` marks p-values below 0.05.
 pub fn print_text(names: &[String], all: &[Comparison], width: usize) -> Result<()> {
-    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let longest = names
+        .iter()
+        .map(|name| name.chars().count())
+        .max()
+        .unwrap_or(0);
     for comparison in all {
         put(format!("{}|{}", comparison.name, comparison.signature))?;
         for (name, (score, confidence, p_value)) in names.iter().zip(comparison.sides()) {
@@ -78,8 +96,12 @@ pub fn print_text(names: &[String], all: &[Comparison], width: usize) -> Result<
                 .map(|c| format!(" ({:.width$} ± {:.width$})", c.mean, c.interval))
                 .unwrap_or_default();
             let star = |p| if p < 0.05 { "*" } else { "" };
-            let p_value = p_value.map(|p| format!(" (p = {p:.4}){}", star(p))).unwrap_or_default();
-            put(format!("  {name:<longest$}  {score:.width$}{interval}{p_value}"))?;
+            let p_value = p_value
+                .map(|p| format!(" (p = {p:.4}){}", star(p)))
+                .unwrap_or_default();
+            put(format!(
+                "  {name:<longest$}  {score:.width$}{interval}{p_value}"
+            ))?;
         }
     }
     Ok(())

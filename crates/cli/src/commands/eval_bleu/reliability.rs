@@ -29,7 +29,10 @@ impl RatedTranslations {
         references: &References,
     ) -> Result<Self> {
         let quality = Chrf::default().by_segment(texts, references)?;
-        let mut rated = Self { good: Vec::new(), doubted: Vec::new() };
+        let mut rated = Self {
+            good: Vec::new(),
+            doubted: Vec::new(),
+        };
         let pairs = sources.iter().zip(texts);
         for ((hypothesis, chrf), (source, text)) in found.into_iter().zip(quality).zip(pairs) {
             match doubts(source, text)[..] {
@@ -42,7 +45,10 @@ impl RatedTranslations {
 
     /// Fits a confidence calibration and writes it to the search settings of `model`.
     pub fn calibrate(&self, model: &Path) -> Result<()> {
-        let good = self.good.iter().map(|(hypothesis, quality)| (hypothesis, *quality));
+        let good = self
+            .good
+            .iter()
+            .map(|(hypothesis, quality)| (hypothesis, *quality));
         let Some(calibration) = Calibration::fit(good) else {
             bail!(
                 "the chrF of these translations does not rise with their probability, so that no confidence follows from \
@@ -50,9 +56,18 @@ impl RatedTranslations {
             )
         };
         let search = load_settings(model)?;
-        set_search(model, &SearchSettings { calibration: Some(calibration), ..search })?;
+        set_search(
+            model,
+            &SearchSettings {
+                calibration: Some(calibration),
+                ..search
+            },
+        )?;
         let count = counted(self.good.len(), "translation");
-        note(format_args!("{}: confidence fitted to {count}", model.display()));
+        note(format_args!(
+            "{}: confidence fitted to {count}",
+            model.display()
+        ));
         Ok(())
     }
 
@@ -67,9 +82,13 @@ impl RatedTranslations {
                 model.display()
             )
         };
-        let good =
-            self.good.iter().map(|(found, quality)| (calibration.confidence(found), quality));
-        let all: Vec<_> = good.chain(self.doubted.iter().map(|quality| (0.0, quality))).collect();
+        let good = self
+            .good
+            .iter()
+            .map(|(found, quality)| (calibration.confidence(found), quality));
+        let all: Vec<_> = good
+            .chain(self.doubted.iter().map(|quality| (0.0, quality)))
+            .collect();
         let mut parts = [(0, 0.0, 0.0); PARTS];
         for &(confidence, quality) in &all {
             let part = &mut parts[((confidence * PARTS as f64) as usize).min(PARTS - 1)];

@@ -24,25 +24,41 @@ pub struct Axis {
 
 impl Axis {
     pub fn linear(label: &'static str) -> Self {
-        Self { label, scale: Scale::Linear }
+        Self {
+            label,
+            scale: Scale::Linear,
+        }
     }
 
     /// A logarithmic axis with marks at powers of two.
     pub fn log(label: &'static str) -> Self {
-        Self { label, scale: Scale::Log }
+        Self {
+            label,
+            scale: Scale::Log,
+        }
     }
 
     /// The position of `value` on the axis; `None` if it has none.
     fn position(&self, value: f64) -> Option<f64> {
-        let position = if self.scale == Scale::Log { value.log2() } else { value };
+        let position = if self.scale == Scale::Log {
+            value.log2()
+        } else {
+            value
+        };
         position.is_finite().then_some(position)
     }
 
     /// Lowest and highest of `positions`; a range of length zero is widened.
     fn range(&self, positions: impl Iterator<Item = f64>) -> (f64, f64) {
-        let ends = positions.map(|p| (p, p)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let ends = positions
+            .map(|p| (p, p))
+            .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         let (low, high) = ends.unwrap_or((0.0, 1.0));
-        if high - low > 1e-12 * high.abs().max(1.0) { (low, high) } else { (low - 0.5, high + 0.5) }
+        if high - low > 1e-12 * high.abs().max(1.0) {
+            (low, high)
+        } else {
+            (low - 0.5, high + 0.5)
+        }
     }
 
     /// The number at `position`; none between the powers of two of a logarithmic axis.
@@ -52,7 +68,12 @@ impl Axis {
             Scale::Log if position.fract() == 0.0 => position.exp2(),
             Scale::Log => return String::new(),
         };
-        FloatPrettyPrinter { allow_scientific: false, min_decimal: 0, max_decimal: 10 }.print(value)
+        FloatPrettyPrinter {
+            allow_scientific: false,
+            min_decimal: 0,
+            max_decimal: 10,
+        }
+        .print(value)
     }
 }
 
@@ -116,7 +137,12 @@ impl Figure {
 
     /// Number of names per line of the legend.
     fn legend_columns(&self) -> usize {
-        let longest = self.names().iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let longest = self
+            .names()
+            .iter()
+            .map(|name| name.chars().count())
+            .max()
+            .unwrap_or(0);
         ((self.width() as usize - 40) / (60 + 8 * longest)).max(1)
     }
 
@@ -161,9 +187,14 @@ impl Figure {
 
     /// Width and height.
     fn size(&self) -> Result<(u32, u32)> {
-        let mut points =
-            self.0.iter().flat_map(|c| c.series.iter().flat_map(move |s| c.positions(s)));
-        ensure!(points.next().is_some(), "nothing to draw: no series has a point");
+        let mut points = self
+            .0
+            .iter()
+            .flat_map(|c| c.series.iter().flat_map(move |s| c.positions(s)));
+        ensure!(
+            points.next().is_some(),
+            "nothing to draw: no series has a point"
+        );
         let (rows, height) = (self.grid().0 as u32, self.chart_size().1);
         Ok((self.width(), self.legend_height() + height * rows))
     }
@@ -191,7 +222,10 @@ fn roomy((low, high): (f64, f64), share: f64) -> Range<f64> {
 impl Chart {
     /// The positions of those points of a series that have one.
     fn positions<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = (f64, f64)> + 'a {
-        series.points.iter().filter_map(|&(x, y)| self.x.position(x).zip(self.y.position(y)))
+        series
+            .points
+            .iter()
+            .filter_map(|&(x, y)| self.x.position(x).zip(self.y.position(y)))
     }
 
     fn draw<B: DrawingBackend>(&self, area: &Area<B>, names: &[&str]) -> DrawResult<B> {
@@ -220,10 +254,17 @@ impl Chart {
             .y_desc(self.y.label)
             .draw()?;
         for series in &self.series {
-            let look = Pen::of(names.iter().position(|name| *name == series.name).unwrap_or(0));
+            let look = Pen::of(
+                names
+                    .iter()
+                    .position(|name| *name == series.name)
+                    .unwrap_or(0),
+            );
             // Points are in pixels, so that dashes have the same length whatever the axes are.
             let plot = chart.plotting_area();
-            let points = self.positions(series).map(|position| plot.map_coordinate(&position));
+            let points = self
+                .positions(series)
+                .map(|position| plot.map_coordinate(&position));
             let points: Vec<(i32, i32)> = points.collect();
             let screen = plot.use_screen_coord();
             look.line(&screen, &points)?;

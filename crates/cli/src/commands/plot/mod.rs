@@ -19,7 +19,11 @@ pub struct Args {
     #[arg(required = true)]
     run: Vec<PathBuf>,
     /// The quantity to draw
-    #[arg(long, value_delimiter = ',', default_value = "loss,perplexity,bleu,rate,speed")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "loss,perplexity,bleu,rate,speed"
+    )]
     metric: Vec<Curve>,
     /// The quantity on the horizontal axis
     #[arg(long, default_value = "updates")]
@@ -60,12 +64,20 @@ struct Run {
 
 /// Draws the curves, or writes their numbers.
 pub fn run(args: Args) -> Result<()> {
-    let runs = args.run.iter().map(|path| read(path, &args.run)).collect::<Result<Vec<_>>>()?;
-    let charts = args.metric.iter().map(|curve| chart(*curve, args.against, &runs));
+    let runs = args
+        .run
+        .iter()
+        .map(|path| read(path, &args.run))
+        .collect::<Result<Vec<_>>>()?;
+    let charts = args
+        .metric
+        .iter()
+        .map(|curve| chart(*curve, args.against, &runs));
     // A run without validation has no BLEU, and no chart of it.
     let charts: Vec<Chart> = charts.filter(|chart| !chart.series.is_empty()).collect();
     let ends = |path: &PathBuf, ends: &[&str]| {
-        path.extension().is_some_and(|end| ends.iter().any(|known| end == *known))
+        path.extension()
+            .is_some_and(|end| ends.iter().any(|known| end == *known))
     };
     if let Some(path) = args.output.iter().find(|path| !ends(path, &["csv", "svg"])) {
         let name = path.display();
@@ -87,7 +99,9 @@ pub fn run(args: Args) -> Result<()> {
 
 /// Every point of `charts`, one per line.
 fn numbers(charts: &[Chart]) -> String {
-    let lines = charts.iter().flat_map(|chart| chart.series.iter().map(move |line| (chart, line)));
+    let lines = charts
+        .iter()
+        .flat_map(|chart| chart.series.iter().map(move |line| (chart, line)));
     let rows = lines.flat_map(|(chart, line)| {
         let point =
             move |(x, y)| json!({"chart": chart.title, "series": line.name, "x": x, "y": y});
@@ -97,19 +111,32 @@ fn numbers(charts: &[Chart]) -> String {
 }
 
 fn read(path: &Path, all: &[PathBuf]) -> Result<Run> {
-    let file = if path.is_dir() { path.join(METRICS_FILE) } else { path.to_path_buf() };
+    let file = if path.is_dir() {
+        path.join(METRICS_FILE)
+    } else {
+        path.to_path_buf()
+    };
     if !file.exists() || path.extension().is_none_or(|end| end != "jsonl") && path.is_file() {
-        return Err(wrong_usage(format_args!("{}: {}", path.display(), no_run(path))));
+        return Err(wrong_usage(format_args!(
+            "{}: {}",
+            path.display(),
+            no_run(path)
+        )));
     }
     let records = read_metrics(&file)?;
-    Ok(Run { name: name(path, all), records })
+    Ok(Run {
+        name: name(path, all),
+        records,
+    })
 }
 
 /// The reason why `path` is not a run, and what to name instead.
 fn no_run(path: &Path) -> String {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-    let mut runs: Vec<PathBuf> =
-        entries.map(|entry| entry.path()).filter(|run| run.join(METRICS_FILE).is_file()).collect();
+    let mut runs: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|run| run.join(METRICS_FILE).is_file())
+        .collect();
     runs.sort();
     match runs.first() {
         None => format!("is no run; name the folder of one, or its {METRICS_FILE}"),
@@ -123,12 +150,26 @@ fn no_run(path: &Path) -> String {
 /// The name of the run's folder, or its whole path if another run has that name.
 fn name(path: &Path, all: &[PathBuf]) -> String {
     let short = |path: &Path| {
-        let folder = if path.is_dir() { Some(path) } else { path.parent() };
-        folder.and_then(|f| f.file_name()).map(|name| name.to_string_lossy().into_owned())
+        let folder = if path.is_dir() {
+            Some(path)
+        } else {
+            path.parent()
+        };
+        folder
+            .and_then(|f| f.file_name())
+            .map(|name| name.to_string_lossy().into_owned())
     };
     let whole = path.display().to_string();
     match short(path) {
-        Some(name) if all.iter().filter(|p| short(p).as_ref() == Some(&name)).count() == 1 => name,
+        Some(name)
+            if all
+                .iter()
+                .filter(|p| short(p).as_ref() == Some(&name))
+                .count()
+                == 1 =>
+        {
+            name
+        }
         _ => whole,
     }
 }
@@ -139,7 +180,11 @@ fn chart(curve: Curve, against: XAxis, runs: &[Run]) -> Chart {
         Curve::Perplexity => ("Perplexity", Axis::log("perplexity"), "ppl"),
         Curve::Bleu => ("BLEU of the validation text", Axis::linear("BLEU"), "bleu"),
         Curve::Rate => ("Learning rate", Axis::linear("learning rate"), "lr"),
-        Curve::Speed => ("Speed", Axis::linear("target tokens per second"), "tokens_per_second"),
+        Curve::Speed => (
+            "Speed",
+            Axis::linear("target tokens per second"),
+            "tokens_per_second",
+        ),
     };
     let x = match against {
         XAxis::Updates => Axis::linear("updates"),
@@ -147,7 +192,12 @@ fn chart(curve: Curve, against: XAxis, runs: &[Run]) -> Chart {
     };
     let series = runs.iter().flat_map(|run| series(field, against, run));
     let series = series.filter(|series| !series.points.is_empty()).collect();
-    Chart { title, x, y, series }
+    Chart {
+        title,
+        x,
+        y,
+        series,
+    }
 }
 
 /// The training curve and the validation curve of one run by a field of its records; either may be
@@ -162,15 +212,25 @@ fn series(field: &str, against: XAxis, run: &Run) -> [Series; 2] {
         Some((x, fields[field].as_f64()?))
     };
     let curve = |is_of: fn(&Record) -> bool| -> Vec<_> {
-        run.records.iter().filter(|record| is_of(record)).filter_map(point).collect()
+        run.records
+            .iter()
+            .filter(|record| is_of(record))
+            .filter_map(point)
+            .collect()
     };
     let training = curve(|record| matches!(record, Record::Train(_)));
     // The average of models is no point of the run's curve.
     let validation = curve(|record| matches!(record, Record::Valid(it) if !it.averaged));
     let name = &run.name;
     [
-        Series { name: name.clone(), points: training },
-        Series { name: format!("{name}, validation"), points: validation },
+        Series {
+            name: name.clone(),
+            points: training,
+        },
+        Series {
+            name: format!("{name}, validation"),
+            points: validation,
+        },
     ]
 }
 
@@ -181,15 +241,35 @@ mod tests {
     use super::*;
 
     fn run_of(records: Vec<Record>) -> Run {
-        Run { name: "a".into(), records }
+        Run {
+            name: "a".into(),
+            records,
+        }
     }
 
     fn records() -> Vec<Record> {
-        let train = TrainRecord { step: 50, seconds: 30.0, loss: 5.0, ..TrainRecord::default() };
-        let valid =
-            ValidRecord { step: 50, seconds: 60.0, bleu: Some(12.5), ..ValidRecord::default() };
-        let averaged = ValidRecord { bleu: Some(50.0), averaged: true, ..valid.clone() };
-        vec![Record::Train(train), Record::Valid(valid), Record::Valid(averaged)]
+        let train = TrainRecord {
+            step: 50,
+            seconds: 30.0,
+            loss: 5.0,
+            ..TrainRecord::default()
+        };
+        let valid = ValidRecord {
+            step: 50,
+            seconds: 60.0,
+            bleu: Some(12.5),
+            ..ValidRecord::default()
+        };
+        let averaged = ValidRecord {
+            bleu: Some(50.0),
+            averaged: true,
+            ..valid.clone()
+        };
+        vec![
+            Record::Train(train),
+            Record::Valid(valid),
+            Record::Valid(averaged),
+        ]
     }
 
     #[test]
@@ -208,13 +288,21 @@ mod tests {
 
     #[test]
     fn a_run_without_validation_has_no_curve_of_it() {
-        let chart = chart(Curve::Bleu, XAxis::Updates, &[run_of(records()[..1].to_vec())]);
+        let chart = chart(
+            Curve::Bleu,
+            XAxis::Updates,
+            &[run_of(records()[..1].to_vec())],
+        );
         assert!(chart.series.is_empty());
     }
 
     #[test]
     fn runs_of_one_name_are_told_apart_by_their_paths() {
-        let paths = ["x/run/metrics.jsonl", "y/run/metrics.jsonl", "y/other/metrics.jsonl"];
+        let paths = [
+            "x/run/metrics.jsonl",
+            "y/run/metrics.jsonl",
+            "y/other/metrics.jsonl",
+        ];
         let paths = paths.map(PathBuf::from);
         assert_eq!(name(&paths[0], &paths), "x/run/metrics.jsonl");
         assert_eq!(name(&paths[2], &paths), "other");

@@ -48,7 +48,10 @@ const RADIUS: f64 = 3.0;
 impl Pen {
     /// Returns the pen of the series with this index. Pens repeat after 28 series.
     pub fn of(index: usize) -> Self {
-        Self { color: SERIES[index % SERIES.len()], dash: DASHES[index % DASHES.len()] }
+        Self {
+            color: SERIES[index % SERIES.len()],
+            dash: DASHES[index % DASHES.len()],
+        }
     }
 
     /// Draws a line through `points`, which are given in pixels.

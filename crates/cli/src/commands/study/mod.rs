@@ -111,7 +111,12 @@ const COLUMNS: &str =
 pub fn run(args: Args) -> Result<()> {
     burnformer_core::allocator::share_freed_memory();
     match args.what {
-        StudyCommand::Table3(Table3 { common, rows: wanted, seeds, out }) => {
+        StudyCommand::Table3(Table3 {
+            common,
+            rows: wanted,
+            seeds,
+            out,
+        }) => {
             let (config, texts) = configuration(&common)?;
             let mut rows = table3(&config, seeds);
             let is_wanted = |name: &str| wanted.iter().any(|w| name.starts_with(w.as_str()));
@@ -119,7 +124,12 @@ pub fn run(args: Args) -> Result<()> {
             let results = train(&common, texts, out, &rows)?;
             print(&common, &results, || table3_table(&rows, &results))
         }
-        StudyCommand::Extrapolation(Extrapolation { common, longest, seeds, out }) => {
+        StudyCommand::Extrapolation(Extrapolation {
+            common,
+            longest,
+            seeds,
+            out,
+        }) => {
             ensure!(longest > 1, "--longest is {longest}; it must be at least 2");
             let (config, texts) = configuration(&common)?;
             let rows = extrapolation(&config, longest, seeds);
@@ -145,13 +155,27 @@ fn configuration(common: &Common) -> Result<(TrainConfig, (Texts, ReadTexts))> {
             "--minutes is {minutes}; a row needs a positive number of minutes, or else it would train without end"
         );
     }
-    config.training.max_updates = if common.minutes.is_some() { 0 } else { common.updates };
+    config.training.max_updates = if common.minutes.is_some() {
+        0
+    } else {
+        common.updates
+    };
     config.training.max_minutes = common.minutes.unwrap_or(0.0);
     config.validation.max_sentences = common.sentences;
-    set_texts(&mut config.data, [("--train", &common.train), ("--valid", &common.valid)])?;
+    set_texts(
+        &mut config.data,
+        [("--train", &common.train), ("--valid", &common.valid)],
+    )?;
     embedded::fill(&mut config.data);
-    ensure!(!config.data.valid.is_empty(), "no validation text to measure; name one with --valid");
-    let beside = common.config.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
+    ensure!(
+        !config.data.valid.is_empty(),
+        "no validation text to measure; name one with --valid"
+    );
+    let beside = common
+        .config
+        .as_deref()
+        .and_then(Path::parent)
+        .unwrap_or(Path::new("."));
     let cache = cache_folder(&config);
     let texts = texts::of_command(&mut config.data, beside, &cache)?;
     Ok((config, texts))
@@ -167,9 +191,18 @@ fn train(
 ) -> Result<Vec<RowResult>> {
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
     let verbosity = output::verbosity();
-    let study = Study { folder, texts, device: common.device.open()?, verbosity };
+    let study = Study {
+        folder,
+        texts,
+        device: common.device.open()?,
+        verbosity,
+    };
     let known = study.done(rows)?.len();
-    note(format_args!("study: {} ({known} of {} rows done)", study.folder.display(), rows.len()));
+    note(format_args!(
+        "study: {} ({known} of {} rows done)",
+        study.folder.display(),
+        rows.len()
+    ));
     let mut results = Vec::with_capacity(rows.len());
     for row in rows {
         let trained = signals.run_interruptible(|interrupted| study.run(row, interrupted));
@@ -189,10 +222,21 @@ fn train(
 }
 
 fn summary(result: &RowResult) -> String {
-    let RowResult { name, change, updates, seconds, .. } = result;
+    let RowResult {
+        name,
+        change,
+        updates,
+        seconds,
+        ..
+    } = result;
     let measures = result.measures.iter();
     let measures: Vec<String> = measures
-        .map(|m| format!("ppl {:.2} BLEU {:.1} ± {:.1}", m.perplexity, m.bleu, m.interval))
+        .map(|m| {
+            format!(
+                "ppl {:.2} BLEU {:.1} ± {:.1}",
+                m.perplexity, m.bleu, m.interval
+            )
+        })
         .collect();
     let measures = measures.join(" | ");
     format!("row {name} {change} | {updates} updates, {seconds:.0} s | {measures}")
@@ -208,7 +252,9 @@ fn print(common: &Common, results: &[RowResult], table: impl Fn() -> String) -> 
 
 /// A line for each text that each row was measured on.
 fn numbers(results: &[RowResult]) -> String {
-    let rows = results.iter().flat_map(|row| row.measures.iter().map(move |it| (row, it)));
+    let rows = results
+        .iter()
+        .flat_map(|row| row.measures.iter().map(move |it| (row, it)));
     let row = |(row, measure): (&RowResult, &Measure)| {
         let (mut cells, measure) = (json!(row), json!(measure));
         for (key, value) in measure.as_object().into_iter().flatten() {

@@ -69,7 +69,11 @@ pub struct Args {
 
 impl Args {
     pub(super) fn mode(&self) -> RunMode {
-        if self.resume { RunMode::Resume } else { RunMode::New }
+        if self.resume {
+            RunMode::Resume
+        } else {
+            RunMode::New
+        }
     }
 
     /// The folder of the run that is resumed.

@@ -53,8 +53,9 @@ impl DryRun {
 
 /// Prints which formats of other systems can carry a model of this shape, and why others cannot.
 fn exports(shape: &TransformerConfig) -> Result<()> {
-    let (can, cannot): (Vec<Format>, Vec<Format>) =
-        Format::WRITTEN.into_iter().partition(|format| format.check(shape).is_ok());
+    let (can, cannot): (Vec<Format>, Vec<Format>) = Format::WRITTEN
+        .into_iter()
+        .partition(|format| format.check(shape).is_ok());
     let can: Vec<&str> = can.into_iter().map(Format::name).collect();
     output::print(format_args!("# can be exported to: {}", can.join(", ")))?;
     for format in cannot {
@@ -66,21 +67,36 @@ fn exports(shape: &TransformerConfig) -> Result<()> {
 }
 
 fn print_measured(config: &TrainConfig, estimate: &RunEstimate) -> Result<()> {
-    let &RunEstimate { parameters, memory, measured, seconds, updates } = estimate;
+    let &RunEstimate {
+        parameters,
+        memory,
+        measured,
+        seconds,
+        updates,
+    } = estimate;
     output::print(format_args!("# parameters: {parameters}"))?;
     if let Some(bytes) = memory {
         let gigabytes = bytes as f64 / 1e9;
-        output::print(format_args!("# memory, with the worst batch: {gigabytes:.2} GB"))?;
+        output::print(format_args!(
+            "# memory, with the worst batch: {gigabytes:.2} GB"
+        ))?;
     }
     output::print(format_args!(
         "# time: {}, the mean of {measured} updates being {seconds:.3} s; validations come on top",
         match updates.is_finite() {
-            true => format!("about {} for {updates} updates", duration(updates * seconds)),
+            true => format!(
+                "about {} for {updates} updates",
+                duration(updates * seconds)
+            ),
             false => "without end, since no limit is set".into(),
         }
     ))?;
     let every = config.validation.every as f64;
-    let first = if every > 0.0 { every.min(updates) } else { updates };
+    let first = if every > 0.0 {
+        every.min(updates)
+    } else {
+        updates
+    };
     match !config.data.valid.is_empty() && first.is_finite() {
         true => output::print(format_args!(
             "# first score: after update {first}, about {}",

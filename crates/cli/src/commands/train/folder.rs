@@ -19,7 +19,10 @@ pub fn choose(runs: &Path, name: Option<&str>, mode: RunMode) -> Result<PathBuf>
         RunMode::New => Ok(free(runs, name.unwrap_or(DEFAULT_PRESET))),
         RunMode::Resume => newest(runs, name).with_context(|| {
             let under = runs.join(name.unwrap_or_default());
-            format!("no run under {} to resume; name its folder with --out", under.display())
+            format!(
+                "no run under {} to resume; name its folder with --out",
+                under.display()
+            )
         }),
     }
 }
@@ -27,24 +30,31 @@ pub fn choose(runs: &Path, name: Option<&str>, mode: RunMode) -> Result<PathBuf>
 fn free(runs: &Path, name: &str) -> PathBuf {
     let numbered = (2..).map(|number| runs.join(format!("{name}-{number}")));
     let mut folders = std::iter::once(runs.join(name)).chain(numbered);
-    folders.find(|folder| !folder.exists()).expect("some number is free")
+    folders
+        .find(|folder| !folder.exists())
+        .expect("some number is free")
 }
 
 /// The run that was written last; of several that were written at the same time, the last by name.
 fn newest(runs: &Path, name: Option<&str>) -> Option<PathBuf> {
     let is_called_so = |folder: &Path| {
         let Some(name) = name else { return true };
-        let rest = folder.file_name().and_then(|found| found.to_str()?.strip_prefix(name));
+        let rest = folder
+            .file_name()
+            .and_then(|found| found.to_str()?.strip_prefix(name));
         rest.is_some_and(|rest| rest.is_empty() || is_number(rest))
     };
     let folders = fs::read_dir(runs).ok()?.flatten().map(|entry| entry.path());
     let runs = folders.filter(|folder| is_called_so(folder));
-    runs.filter_map(|folder| Some((last_write(&folder)?, folder))).max().map(|(_, folder)| folder)
+    runs.filter_map(|folder| Some((last_write(&folder)?, folder)))
+        .max()
+        .map(|(_, folder)| folder)
 }
 
 /// Returns whether `rest` is the suffix that [`free`] adds to a name.
 fn is_number(rest: &str) -> bool {
-    rest.strip_prefix('-').is_some_and(|number| number.parse::<u64>().is_ok())
+    rest.strip_prefix('-')
+        .is_some_and(|number| number.parse::<u64>().is_ok())
 }
 
 /// The time at which the run in `folder` was last written; `None` if there is no run. Its lock file
@@ -53,7 +63,9 @@ fn last_write(folder: &Path) -> Option<SystemTime> {
     folder.join("config.toml").exists().then_some(())?;
     let entries = fs::read_dir(folder).ok()?.flatten();
     let written = entries.filter(|entry| entry.file_name() != "run.lock");
-    written.filter_map(|entry| entry.metadata().ok()?.modified().ok()).max()
+    written
+        .filter_map(|entry| entry.metadata().ok()?.modified().ok())
+        .max()
 }
 
 #[cfg(test)]
@@ -70,7 +82,8 @@ mod tests {
             let run = folder.path().join(run);
             fs::create_dir_all(&run).unwrap();
             let file = File::create(run.join(name)).unwrap();
-            file.set_modified(SystemTime::now() - Duration::from_secs(*age)).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(*age))
+                .unwrap();
         }
         folder
     }
@@ -102,7 +115,9 @@ mod tests {
             ("small", "config.toml", 0),
         ]);
         assert_eq!(resumed(&folder, Some("tiny")).as_deref(), Some("tiny-2"));
-        let none = choose(folder.path(), Some("base"), RunMode::Resume).unwrap_err().to_string();
+        let none = choose(folder.path(), Some("base"), RunMode::Resume)
+            .unwrap_err()
+            .to_string();
         assert!(none.contains("base") && none.contains("--out"), "{none}");
         assert_eq!(resumed(&runs(&[]), None), None);
     }

@@ -27,8 +27,13 @@ pub use args::Args;
 
 /// Trains, scores the test text with the best model, and prints the next commands.
 pub fn run(args: Args) -> Result<()> {
-    let Some(model) = learn(args)? else { return Ok(()) };
-    note(format_args!("to go on: burnformer translate --model {} --input FILE", model.display()));
+    let Some(model) = learn(args)? else {
+        return Ok(());
+    };
+    note(format_args!(
+        "to go on: burnformer translate --model {} --input FILE",
+        model.display()
+    ));
     Ok(())
 }
 
@@ -43,13 +48,20 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     let mut config = configuration(&args, file.as_deref(), &folder)?;
     let unnamed = Unnamed::take(&mut config.data)?;
     let start = StartModel::of_run(&config, args.run_to_go_on(&folder))?;
-    let dry_run = args.dry_run.then(|| DryRun::new(&config, start.as_ref())).transpose()?;
+    let dry_run = args
+        .dry_run
+        .then(|| DryRun::new(&config, start.as_ref()))
+        .transpose()?;
     if let Some(dry_run) = dry_run.as_ref().filter(|_| unnamed.has_pipe()) {
         say("dry run: text that comes through a pipe is not read, so nothing is measured");
         return dry_run.print(&config, None);
     }
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
-    let ranks = if dry_run.is_some() { None } else { mpi::ranks()? };
+    let ranks = if dry_run.is_some() {
+        None
+    } else {
+        mpi::ranks()?
+    };
     let follows = ranks.as_ref().filter(|ranks| ranks.rank().number > 0);
     let mode = args.mode();
     if let Some(ranks) = follows {
@@ -61,7 +73,10 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     let devices = args.device.open()?;
     let cache = cache_folder(&config);
     note_terminal(
-        [&args.train, &args.valid, &args.test].into_iter().flatten().map(PathBuf::as_path),
+        [&args.train, &args.valid, &args.test]
+            .into_iter()
+            .flatten()
+            .map(PathBuf::as_path),
     );
     let read = unnamed.read(&cache)?;
     let beside = file.as_deref().and_then(Path::parent).unwrap_or(&folder);
@@ -69,14 +84,23 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     if let Some(ranks) = follows {
         let corpora = Corpora::prepare_for(&config, start, texts, &mut |_| ())?;
         let follow = || Ok(follow(Rc::clone(ranks), &corpora, &devices)?);
-        return signals.run_interruptible(|_| guarded("", follow)).map(|()| None);
+        return signals
+            .run_interruptible(|_| guarded("", follow))
+            .map(|()| None);
     }
     texts.check(&folder, mode)?;
     let test = test::read(&config, &texts.test).map_err(|error| read.explain(error))?;
-    let workers = Workers { devices: &devices, ranks: ranks.clone() };
+    let workers = Workers {
+        devices: &devices,
+        ranks: ranks.clone(),
+    };
     let corpora = Corpora::prepare_for(&config, start, texts, &mut progress(verbosity()));
     let corpora = corpora.map_err(|error| read.explain(error))?;
-    let cached = if corpora.reused { " (from the cache)" } else { "" };
+    let cached = if corpora.reused {
+        " (from the cache)"
+    } else {
+        ""
+    };
     note(format_args!("{}{cached}", corpora.report));
     if let Some(ranks) = &ranks {
         ranks.broadcast(&mut Vec::new());
@@ -117,15 +141,22 @@ fn train(
             let config = config.clone();
             let learner = Learner::new(config, corpora, folder, mode, verbosity(), workers)?;
             started();
-            Ok(learner.train_killable(interrupted, |killable| match killable {
-                true => signals.stop_at_once("stopped; --resume makes the rest of the run's end"),
-                false => signals.stop_gracefully(),
-            })?)
+            Ok(
+                learner.train_killable(interrupted, |killable| match killable {
+                    true => {
+                        signals.stop_at_once("stopped; --resume makes the rest of the run's end")
+                    }
+                    false => signals.stop_gracefully(),
+                })?,
+            )
         })
     });
     match outcome?.reason {
         StopReason::Interrupted => {
-            note(format_args!("to go on: burnformer train {}", resume(folder)));
+            note(format_args!(
+                "to go on: burnformer train {}",
+                resume(folder)
+            ));
             Err(signals.stopped().into())
         }
         _ => Ok(()),
@@ -153,29 +184,51 @@ fn run_folder(args: &Args) -> Result<PathBuf> {
     if let Some(out) = &args.out {
         return Ok(out.clone());
     }
-    let stem = args.config.as_ref().and_then(|path| path.file_stem()?.to_str());
-    folder::choose(Path::new("runs"), args.preset.as_deref().or(stem), args.mode())
+    let stem = args
+        .config
+        .as_ref()
+        .and_then(|path| path.file_stem()?.to_str());
+    folder::choose(
+        Path::new("runs"),
+        args.preset.as_deref().or(stem),
+        args.mode(),
+    )
 }
 
 /// The configuration file: the value of `--config`, otherwise the file of the resumed run.
 fn configuration_file(args: &Args, folder: &Path) -> Option<PathBuf> {
     let of_run = || Some(folder.join("config.toml")).filter(|path| path.exists());
-    args.config.clone().or_else(|| args.run_to_go_on(folder).and_then(|_| of_run()))
+    args.config
+        .clone()
+        .or_else(|| args.run_to_go_on(folder).and_then(|_| of_run()))
 }
 
 /// The settings of `file`, overridden by the command line. If neither names a text, it is the
 /// embedded corpus.
 fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<TrainConfig> {
-    let memory = args.max_memory.map(|gb| format!("training.max_memory={gb:?}"));
+    let memory = args
+        .max_memory
+        .map(|gb| format!("training.max_memory={gb:?}"));
     // A string of JSON is one of TOML too.
     let text = |dir: &PathBuf| serde_json::to_string(&dir.display().to_string());
-    let from = args.from.as_ref().map(text).transpose()?.map(|dir| format!("training.from={dir}"));
-    let minutes = args.minutes.map(|minutes| format!("training.max_minutes={minutes:?}"));
+    let from = args
+        .from
+        .as_ref()
+        .map(text)
+        .transpose()?
+        .map(|dir| format!("training.from={dir}"));
+    let minutes = args
+        .minutes
+        .map(|minutes| format!("training.max_minutes={minutes:?}"));
     let given = [memory, minutes, from].into_iter().flatten();
     let settings: Vec<String> = args.set.iter().cloned().chain(given).collect();
     let run = args.run_to_go_on(folder);
     let mut config = resolve(args.preset.as_deref(), file, &settings, run)?;
-    let given = [("--train", &args.train), ("--valid", &args.valid), ("--test", &args.test)];
+    let given = [
+        ("--train", &args.train),
+        ("--valid", &args.valid),
+        ("--test", &args.test),
+    ];
     set_texts(&mut config.data, given)?;
     if !args.mix.is_empty() {
         // Each text ends with its weight.
@@ -189,13 +242,18 @@ fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<Trai
 /// One or two texts and their weight.
 fn mixed_text(values: &[PathBuf]) -> Result<MixedText> {
     let (last, train) = values.split_last().expect("no part of a split is empty");
-    let weight = weight_in(last).filter(|_| matches!(train.len(), 1 | 2)).ok_or_else(|| {
-        wrong_usage(format_args!(
-            "--mix … {}: give two files or one TSV file, and then a weight above 0, such as 2",
-            last.display()
-        ))
-    })?;
-    Ok(MixedText { train: train.to_vec(), weight })
+    let weight = weight_in(last)
+        .filter(|_| matches!(train.len(), 1 | 2))
+        .ok_or_else(|| {
+            wrong_usage(format_args!(
+                "--mix … {}: give two files or one TSV file, and then a weight above 0, such as 2",
+                last.display()
+            ))
+        })?;
+    Ok(MixedText {
+        train: train.to_vec(),
+        weight,
+    })
 }
 
 /// The weight that `value` is, if it is one.

@@ -32,7 +32,10 @@ pub(super) fn read(config: &TrainConfig, text: &[PathBuf]) -> Result<Vec<Pair>, 
 /// Returns whether the run in `folder`, which has come to its end before, lacks only the score of
 /// the test text.
 pub(super) fn is_missing(learned: &Result<()>, folder: &Path) -> bool {
-    let error = learned.as_ref().err().and_then(|error| error.downcast_ref::<TrainError>());
+    let error = learned
+        .as_ref()
+        .err()
+        .and_then(|error| error.downcast_ref::<TrainError>());
     matches!(error, Some(TrainError::NothingToDo { .. })) && !folder.join(TEST_SCORE_FILE).exists()
 }
 
@@ -51,11 +54,17 @@ pub(super) fn score(
     let model = folder.join("best");
     let translator = Translator::load(&model, device)?;
     let long_sources = LongSources::Truncate;
-    let options = TranslateOptions { long_sources, ..translator.options() };
+    let options = TranslateOptions {
+        long_sources,
+        ..translator.options()
+    };
     let translations = translator.translate(&source, &options)?;
     let hypotheses: Vec<String> = translations.into_iter().map(|t| t.text).collect();
     let streams = [as_strs(&references)];
-    let metric = config.validation.metric.of_translations(WritingSystem::of(&references));
+    let metric = config
+        .validation
+        .metric
+        .of_translations(WritingSystem::of(&references));
     let score = metric.evaluate(&as_strs(&hypotheses), &References::new(&streams))?;
     let step = source.len().div_ceil(12).max(1);
     for i in (0..source.len()).step_by(step) {

@@ -143,7 +143,9 @@ pub(super) fn files(args: &Args) -> Result<Vec<(PathBuf, Option<PathBuf>)>> {
         }
     };
     if args.prefix.is_some() && inputs.len() > 1 {
-        return Err(wrong_usage("--prefix belongs to one input; translate the files one by one"));
+        return Err(wrong_usage(
+            "--prefix belongs to one input; translate the files one by one",
+        ));
     }
     let read: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
     let mut files: Vec<(PathBuf, Option<PathBuf>)> = Vec::new();
@@ -155,7 +157,9 @@ pub(super) fn files(args: &Args) -> Result<Vec<(PathBuf, Option<PathBuf>)>> {
                 "{one} and {two} would have one output in {folder}; translate them into two folders"
             )));
         }
-        output.iter().try_for_each(|output| check_name(output, &read))?;
+        output
+            .iter()
+            .try_for_each(|output| check_name(output, &read))?;
         files.push((input.clone(), output));
     }
     Ok(files)
@@ -163,12 +167,20 @@ pub(super) fn files(args: &Args) -> Result<Vec<(PathBuf, Option<PathBuf>)>> {
 
 /// The name of the translations of `input`, which are plain text in one column.
 fn own_name(input: &Path) -> Result<PathBuf> {
-    let name = input.file_name().filter(|_| !is_standard_input(input)).ok_or_else(|| {
-        let name = input.display();
-        wrong_usage(format_args!("{name}: has no name for its output in a folder; name a file"))
-    })?;
+    let name = input
+        .file_name()
+        .filter(|_| !is_standard_input(input))
+        .ok_or_else(|| {
+            let name = input.display();
+            wrong_usage(format_args!(
+                "{name}: has no name for its output in a folder; name a file"
+            ))
+        })?;
     let mut name = PathBuf::from(name);
-    while name.extension().is_some_and(|end| ["gz", "zst", "tsv"].iter().any(|it| end == *it)) {
+    while name
+        .extension()
+        .is_some_and(|end| ["gz", "zst", "tsv"].iter().any(|it| end == *it))
+    {
         name.set_extension("");
     }
     Ok(name)
@@ -180,9 +192,12 @@ mod tests {
 
     #[test]
     fn an_output_has_the_name_of_its_input_without_what_it_is_not() {
-        for (input, name) in
-            [("in/a.de", "a.de"), ("a.de.gz", "a.de"), ("x.tsv.zst", "x"), ("a", "a")]
-        {
+        for (input, name) in [
+            ("in/a.de", "a.de"),
+            ("a.de.gz", "a.de"),
+            ("x.tsv.zst", "x"),
+            ("a", "a"),
+        ] {
             assert_eq!(own_name(Path::new(input)).unwrap(), Path::new(name));
         }
         assert!(own_name(Path::new("-")).is_err());

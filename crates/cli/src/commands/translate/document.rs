@@ -12,20 +12,42 @@ impl Job<'_> {
     /// Translates the input as one document in `format`, or as an office document of the kind
     /// `office`.
     pub fn document(&self, format: Format, office: Option<&str>) -> Result<()> {
-        let Self { args, translator, options, input, output } = *self;
+        let Self {
+            args,
+            translator,
+            options,
+            input,
+            output,
+        } = *self;
         let name = || input.display().to_string();
         let has_translation = [MessageState::Fuzzy, MessageState::Translated];
-        let more = if args.retranslate { &has_translation[..] } else { &[] };
+        let more = if args.retranslate {
+            &has_translation[..]
+        } else {
+            &[]
+        };
         let file = read(input, office.unwrap_or(format.name()))?;
         if format.is_catalogue() && office.is_none() {
-            let all = Catalogue::read(&file.text, format, [None; 2]).with_context(name)?.messages;
+            let all = Catalogue::read(&file.text, format, [None; 2])
+                .with_context(name)?
+                .messages;
             let is_new = |message: &&Message| message.state == MessageState::Untranslated;
             let (count, new) = (all.len(), all.iter().filter(is_new).count());
-            note(format_args!("{}: {new} of {count} messages have no translation", name()));
+            note(format_args!(
+                "{}: {new} of {count} messages have no translation",
+                name()
+            ));
         }
         output.map_or(Ok(()), |path| check_writable(path, &[input]))?;
         let language = args.language.as_deref().or(options.languages.source());
-        let translated = translate(translator, &file, language, more, options, &Cancel::default());
+        let translated = translate(
+            translator,
+            &file,
+            language,
+            more,
+            options,
+            &Cancel::default(),
+        );
         let translated = translated.with_context(name)?;
         let mut output = Output::create(output, &[input])?;
         output.text(translated)?;

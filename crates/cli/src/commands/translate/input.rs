@@ -53,19 +53,28 @@ impl Input {
         };
         let prefixes = prefix.map(open).transpose()?;
         let warnings = LineWarnings::new(&lines.path);
-        Ok(Self { lines, warnings, prefixes })
+        Ok(Self {
+            lines,
+            warnings,
+            prefixes,
+        })
     }
 
     /// Reports how many lines were translated although something was wrong with them.
     pub(super) fn finish(&self) {
         self.warnings.finish();
-        self.prefixes.iter().for_each(|(_, warnings)| warnings.finish());
+        self.prefixes
+            .iter()
+            .for_each(|(_, warnings)| warnings.finish());
     }
 
     /// Returns the next lines, at most `most`, or none at the end of the input. In a dialogue, it
     /// does not wait for more lines than have arrived.
     pub(super) fn next_chunk(&mut self, most: usize) -> Chunk {
-        let mut chunk = Chunk { first: self.lines.taken + 1, ..Chunk::default() };
+        let mut chunk = Chunk {
+            first: self.lines.taken + 1,
+            ..Chunk::default()
+        };
         let mut bytes = 0;
         while chunk.lines.len() < most && bytes < CHUNK_BYTES {
             match self.next_line(!chunk.lines.is_empty()) {
@@ -152,7 +161,13 @@ impl Lines {
         };
         let thread = thread::Builder::new().name("input".into()).spawn(read);
         thread.context("no thread can be started that reads the text")?;
-        Ok(Self { path: name, is_dialogue: is_dialogue(path), lines, taken: range.start, is_whole })
+        Ok(Self {
+            path: name,
+            is_dialogue: is_dialogue(path),
+            lines,
+            taken: range.start,
+            is_whole,
+        })
     }
 
     /// The next line; `None` at the end. In a dialogue, it is also `None` if `may_be_late` is true

@@ -31,7 +31,11 @@ impl Job<'_> {
     /// Returns the errors of [`Translator::requests`], which a checked glossary does not cause.
     pub fn requests(&self, input: &mut Input, chunk: &Chunk) -> Result<Vec<Request>> {
         let mut requests = self.translator.requests(&chunk.lines, self.options)?;
-        let prefixes = self.translator.tokenizers().target.encode_batch(&chunk.prefixes);
+        let prefixes = self
+            .translator
+            .tokenizers()
+            .target
+            .encode_batch(&chunk.prefixes);
         for (request, prefix) in requests.iter_mut().zip(prefixes) {
             request.prefix = prefix;
         }
@@ -47,7 +51,9 @@ impl Job<'_> {
         let longest = self.translator.longest_source(self.options);
         input.warnings.source(number, request.source.len(), longest);
         input.warnings.terms(number, request.terms.left_out);
-        let limit = self.translator.longest_target(&request.source, self.options);
+        let limit = self
+            .translator
+            .longest_target(&request.source, self.options);
         if let Some((_, warnings)) = &mut input.prefixes {
             warnings.prefix(number, request.prefix.len(), limit);
         }
@@ -65,7 +71,10 @@ impl Job<'_> {
     ) -> Result<Vec<Doubt>> {
         // A program that counts lines stays in step where the search found fewer than `--nbest`.
         let mut all = self.translator.alternatives(hypotheses);
-        let last = all.last().expect("a search returns at least one hypothesis").clone();
+        let last = all
+            .last()
+            .expect("a search returns at least one hypothesis")
+            .clone();
         all.resize(self.args.nbest.unwrap_or(1), last);
         let Alternative { text, hypothesis } = &all[0];
         let doubts = doubts(source, text);
@@ -92,7 +101,10 @@ impl Job<'_> {
             output.line(text)?;
         } else {
             for Alternative { text, hypothesis } in &all {
-                output.line(format_args!("{number} ||| {text} ||| {:.4}", hypothesis.score))?;
+                output.line(format_args!(
+                    "{number} ||| {text} ||| {:.4}",
+                    hypothesis.score
+                ))?;
             }
         }
         Ok(doubts)

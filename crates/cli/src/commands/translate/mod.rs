@@ -39,14 +39,23 @@ pub fn run(args: Args) -> Result<()> {
         let codes = options.languages.codes();
         let languages = codes.map_or([None; 2], |[from, to]| [Some(&**from), Some(&**to)]);
         let memory = translation_memory::load(&args.memory, languages)?;
-        note(format_args!("translation memory: {} segments", memory.len()));
+        note(format_args!(
+            "translation memory: {} segments",
+            memory.len()
+        ));
         options.memory = Some(Arc::new(memory));
     }
     note_terminal(args.inputs.iter().chain(&args.prefix).map(PathBuf::as_path));
     let mut shared = None;
     for (input, output) in &files {
         let (translator, output) = (&translator, output.as_deref());
-        let job = Job { args: &args, translator, options: &options, input, output };
+        let job = Job {
+            args: &args,
+            translator,
+            options: &options,
+            input,
+            output,
+        };
         let extension = job.input.extension().and_then(|name| name.to_str());
         let office = extension.filter(|name| OfficeKind::from_extension(name).is_some());
         match (office, args.format) {
@@ -103,7 +112,8 @@ impl Job<'_> {
             let requests = self.requests(&mut input, &chunk)?;
             let count = |count| progress.iter().for_each(|progress| progress.add(count));
             let (all, broken) =
-                self.translator.translate_ids_until_error(requests, self.options, &count);
+                self.translator
+                    .translate_ids_until_error(requests, self.options, &count);
             let count = all.len();
             let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
             for ((number, hypotheses), source) in (done..).zip(all).zip(&chunk.lines) {
@@ -129,7 +139,9 @@ impl Job<'_> {
     fn identity(&self) -> Result<Value> {
         let args = self.args;
         let languages = args.searching.languages();
-        let mut identity = args.computing.identity(&args.model, self.options, languages)?;
+        let mut identity = args
+            .computing
+            .identity(&args.model, self.options, languages)?;
         for (name, path) in [("glossary", &args.glossary), ("shortlist", &args.shortlist)] {
             identity[name] = path.as_deref().map(digest_of_file).transpose()?.into();
         }
@@ -155,7 +167,10 @@ fn check_text(args: &Args) -> Result<()> {
         }));
     }
     for input in args.inputs.iter().filter(|_| args.format.is_none()) {
-        let extension = input.extension().and_then(|name| name.to_str()).unwrap_or_default();
+        let extension = input
+            .extension()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
         let marked = Format::from_extension(extension).filter(|&format| format != Format::Text);
         if let Some(format) = marked {
             say(format_args!(
@@ -168,20 +183,35 @@ fn check_text(args: &Args) -> Result<()> {
 }
 
 fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
-    args.searching.options(translator, args.nbest.unwrap_or(1), |options| {
-        let search = &mut options.search;
-        search.min_length = args.min_length.unwrap_or(search.min_length);
-        search.max_length = args.max_length.or(search.max_length);
-        search.no_repeat_ngram = args.no_repeat_ngram.unwrap_or(search.no_repeat_ngram);
-        if args.sample {
-            // Draws need no beam of their number.
-            let usual = translator.options().search.beam_size;
-            search.beam_size = args.searching.beam.unwrap_or(usual);
-            let &Args { temperature, top_k, top_p, seed, .. } = args;
-            search.sampling = Some(Sampling { temperature, top_k, top_p, seed });
-        }
-        options.batching = Batching { max_sentences: args.batch, ..Batching::default() };
-        options.longest = args.longest;
-        options.long_sources = LongSources::Truncate;
-    })
+    args.searching
+        .options(translator, args.nbest.unwrap_or(1), |options| {
+            let search = &mut options.search;
+            search.min_length = args.min_length.unwrap_or(search.min_length);
+            search.max_length = args.max_length.or(search.max_length);
+            search.no_repeat_ngram = args.no_repeat_ngram.unwrap_or(search.no_repeat_ngram);
+            if args.sample {
+                // Draws need no beam of their number.
+                let usual = translator.options().search.beam_size;
+                search.beam_size = args.searching.beam.unwrap_or(usual);
+                let &Args {
+                    temperature,
+                    top_k,
+                    top_p,
+                    seed,
+                    ..
+                } = args;
+                search.sampling = Some(Sampling {
+                    temperature,
+                    top_k,
+                    top_p,
+                    seed,
+                });
+            }
+            options.batching = Batching {
+                max_sentences: args.batch,
+                ..Batching::default()
+            };
+            options.longest = args.longest;
+            options.long_sources = LongSources::Truncate;
+        })
 }

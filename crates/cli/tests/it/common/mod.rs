@@ -28,7 +28,9 @@ pub fn pairs(seed: u64, count: usize) -> Vec<(String, String)> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let pair = |_| {
         let length = rng.random_range(2..7);
-        let words: Vec<_> = (0..length).map(|_| WORDS[rng.random_range(0..WORDS.len())]).collect();
+        let words: Vec<_> = (0..length)
+            .map(|_| WORDS[rng.random_range(0..WORDS.len())])
+            .collect();
         let side = |f: fn(&(&'static str, &'static str)) -> &'static str| {
             words.iter().map(f).collect::<Vec<_>>().join(" ")
         };
@@ -63,7 +65,10 @@ pub fn run_with<S: AsRef<std::ffi::OsStr>>(arguments: &[S], input: &[u8]) -> Out
 
 /// Runs `command` with `input` on its standard input.
 pub fn feed(command: &mut Command, input: &[u8]) -> Output {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
@@ -92,15 +97,22 @@ pub fn stderr(output: &Output) -> String {
 /// The loss of each log line of the run in this folder.
 pub fn losses(run: &Path) -> Vec<f64> {
     let metrics = std::fs::read_to_string(run.join("metrics.jsonl")).unwrap();
-    let rows = metrics.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    rows.filter(|row| row["kind"] == "train").map(|row| row["loss"].as_f64().unwrap()).collect()
+    let rows = metrics
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    rows.filter(|row| row["kind"] == "train")
+        .map(|row| row["loss"].as_f64().unwrap())
+        .collect()
 }
 
 /// The translations of a few lines, one of them empty, by the best model of a run.
 pub fn translations(run: &Path, device: &str) -> String {
     let model = run.join("best").display().to_string();
     let input = b"eins zwei drei\nneun acht sieben null\n\nvier\n";
-    stdout(&run_with(&["translate", "--model", &model, "--device", device], input))
+    stdout(&run_with(
+        &["translate", "--model", &model, "--device", device],
+        input,
+    ))
 }
 
 /// Settings of a model that learns the toy pair in seconds.
@@ -133,16 +145,19 @@ pub fn tiny_settings(cache: &Path) -> Vec<String> {
     ];
     let cache = format!("data.cache={}", cache.display());
     let all = settings.iter().map(|s| s.to_string()).chain([cache]);
-    all.flat_map(|setting| ["--set".to_string(), setting]).collect()
+    all.flat_map(|setting| ["--set".to_string(), setting])
+        .collect()
 }
 
 /// Arguments of a training run on `corpus` in `folder/out`, with further ones.
 pub fn train_arguments(folder: &Path, corpus: &Corpus, out: &str, more: &[&str]) -> Vec<String> {
     let path = |p: &Path| p.display().to_string();
     let mut arguments = vec!["train".to_string(), "--out".into(), path(&folder.join(out))];
-    for (flag, files) in
-        [("--train", &corpus.train), ("--valid", &corpus.valid), ("--test", &corpus.test)]
-    {
+    for (flag, files) in [
+        ("--train", &corpus.train),
+        ("--valid", &corpus.valid),
+        ("--test", &corpus.test),
+    ] {
         arguments.push(flag.into());
         arguments.extend(files.iter().map(|p| path(p)));
     }
@@ -180,7 +195,11 @@ impl Toy {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let corpus = Corpus::write(folder.path());
-        Self { folder, corpus, settings: Vec::new() }
+        Self {
+            folder,
+            corpus,
+            settings: Vec::new(),
+        }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -219,7 +238,11 @@ impl Trained {
             let corpus = Corpus::write(folder.path());
             let output = run(&train_arguments(folder.path(), &corpus, "run", &[]));
             assert!(output.status.success(), "{}", stderr(&output));
-            Self { folder, corpus, output }
+            Self {
+                folder,
+                corpus,
+                output,
+            }
         })
     }
 
@@ -280,7 +303,11 @@ impl Untrained {
 pub fn assert_refused(output: &Output, code: i32, needles: &[&str]) {
     let message = stderr(output);
     assert_eq!(output.status.code(), Some(code), "{message}");
-    assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(
+        output.stdout.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
     assert!(!message.contains("panicked"), "{message}");
     for needle in needles {
         assert!(message.contains(needle), "{needle:?} is not in: {message}");
@@ -298,7 +325,9 @@ pub fn refused(arguments: &[&str], code: i32, needles: &[&str]) {
 pub fn run_bounded(arguments: &[&str]) -> Output {
     let script = "ulimit -v 4000000; exec \"$0\" \"$@\"";
     let mut command = Command::new("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_burnformer")]).args(arguments);
+    command
+        .args(["-c", script, env!("CARGO_BIN_EXE_burnformer")])
+        .args(arguments);
     command.stdin(Stdio::null()).output().unwrap()
 }
 
@@ -317,10 +346,16 @@ pub fn opus_mt(folder: &Path, languages: &[&str]) {
     }
     let pieces = fs::read(m2m100.join("vocab.json")).unwrap();
     let pieces: serde_json::Map<_, _> = serde_json::from_slice(&pieces).unwrap();
-    let pieces = pieces.keys().filter(|piece| !piece.starts_with(['<', '_'])).cloned();
+    let pieces = pieces
+        .keys()
+        .filter(|piece| !piece.starts_with(['<', '_']))
+        .cloned();
     let tags = languages.iter().map(|language| format!(">>{language}<<"));
     // The model has 24 tokens.
-    let tokens = ["</s>".into(), "<unk>".into()].into_iter().chain(tags).chain(pieces);
+    let tokens = ["</s>".into(), "<unk>".into()]
+        .into_iter()
+        .chain(tags)
+        .chain(pieces);
     let tokens = tokens.take(23).chain(["<pad>".into()]);
     let ids: serde_json::Map<_, _> = tokens.zip((0..).map(|id: u32| id.into())).collect();
     fs::write(folder.join("vocab.json"), serde_json::to_vec(&ids).unwrap()).unwrap();

@@ -10,8 +10,14 @@ use burnformer_core::{
 use super::{Tensors, folder, tensors};
 
 /// The cases.
-pub const NAMES: [&str; 6] =
-    ["paper", "learned_dk", "pre_gelu_untied", "window", "fix_scale", "qk_norm"];
+pub const NAMES: [&str; 6] = [
+    "paper",
+    "learned_dk",
+    "pre_gelu_untied",
+    "window",
+    "fix_scale",
+    "qk_norm",
+];
 
 /// One model, one batch, and what the reference makes of them.
 pub struct Case {
@@ -28,7 +34,9 @@ impl Case {
         let size = |key: &str| json[key].as_u64().unwrap() as usize;
         let init = tensors(&format!("{name}.init.safetensors"));
         let text = |key: &str| json[key].as_str().unwrap();
-        let max_positions = init.get("source_position.weight").map_or(1, |t| t.shape()[0]);
+        let max_positions = init
+            .get("source_position.weight")
+            .map_or(1, |t| t.shape()[0]);
         let config = TransformerConfig {
             d_model: size("d_model"),
             heads: size("heads"),
@@ -38,7 +46,11 @@ impl Case {
             encoder_layers: size("encoder_layers"),
             decoder_layers: size("decoder_layers"),
             dropout: 0.0,
-            norm: if text("norm") == "pre" { NormPosition::Pre } else { NormPosition::Post },
+            norm: if text("norm") == "pre" {
+                NormPosition::Pre
+            } else {
+                NormPosition::Post
+            },
             norm_kind: match json["norm_kind"].as_str() {
                 Some("scale") => NormKind::Scale,
                 _ => NormKind::Layer,
@@ -64,7 +76,12 @@ impl Case {
             ..TransformerConfig::base(size("vocab_size"))
         };
         let case = tensors(&format!("{name}.case.safetensors"));
-        Self { name, config, init, case }
+        Self {
+            name,
+            config,
+            init,
+            case,
+        }
     }
 
     pub fn model(&self, device: &Device) -> Transformer {
@@ -88,7 +105,10 @@ impl Case {
 
     /// Real target tokens.
     pub fn tokens(&self) -> f64 {
-        self.case["target_output"].iter::<i64>().filter(|&t| t != 0).count() as f64
+        self.case["target_output"]
+            .iter::<i64>()
+            .filter(|&t| t != 0)
+            .count() as f64
     }
 
     /// The one number of `tensor`.
@@ -111,7 +131,9 @@ impl Case {
             ids[row * len + position] != 0
         };
         let pairs = actual.iter::<f64>().zip(expected.iter::<f64>()).enumerate();
-        let distances = pairs.filter(|&(i, _)| real(i)).map(|(_, (a, b))| (a - b).abs());
+        let distances = pairs
+            .filter(|&(i, _)| real(i))
+            .map(|(_, (a, b))| (a - b).abs());
         distances.fold(0.0, f64::max)
     }
 }

@@ -14,7 +14,11 @@ pub type Loss = (f64, Tensors);
 
 /// 1 − the cosine of all gradients taken as one vector.
 fn turned(actual: &Tensors, expected: &Tensors) -> f64 {
-    let flat = |all: &Tensors| all.values().flat_map(TensorData::iter::<f64>).collect::<Vec<_>>();
+    let flat = |all: &Tensors| {
+        all.values()
+            .flat_map(TensorData::iter::<f64>)
+            .collect::<Vec<_>>()
+    };
     let (a, b) = (flat(actual), flat(expected));
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
     1.0 - dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt()
@@ -36,8 +40,21 @@ pub fn assert_near(
         Precision::Float16 => [2e-2 / 8.0, 1e-3 / 64.0],
         _ => [2e-2, 1e-3],
     };
-    assert!(distance < most_distance, "{name} {precision} loss: {loss}, not {}", exact.0);
-    assert!(turn < jumps * most_turn, "{name} {precision} gradient: 1 - cosine = {turn}");
-    assert!(loss != exact.0 && turn > 0.0, "{name} {precision} was computed in float32");
-    assert!(gradients.values().all(|g| g.dtype() == DType::F32), "{name} {precision}");
+    assert!(
+        distance < most_distance,
+        "{name} {precision} loss: {loss}, not {}",
+        exact.0
+    );
+    assert!(
+        turn < jumps * most_turn,
+        "{name} {precision} gradient: 1 - cosine = {turn}"
+    );
+    assert!(
+        loss != exact.0 && turn > 0.0,
+        "{name} {precision} was computed in float32"
+    );
+    assert!(
+        gradients.values().all(|g| g.dtype() == DType::F32),
+        "{name} {precision}"
+    );
 }

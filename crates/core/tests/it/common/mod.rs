@@ -17,7 +17,11 @@ pub type Tensors = BTreeMap<String, TensorData>;
 /// exponentials are the driver's.
 #[allow(dead_code, reason = "each test file uses its share")]
 pub fn within(on_cpu: f64) -> f64 {
-    if burnformer_kernels::is_fused_on(&Device::default()) { on_cpu } else { 1e-3 }
+    if burnformer_kernels::is_fused_on(&Device::default()) {
+        on_cpu
+    } else {
+        1e-3
+    }
 }
 
 /// The folder of the reference numbers.
@@ -30,12 +34,18 @@ pub fn tensors(file: &str) -> Tensors {
     let path = folder().join(file);
     let bytes = std::fs::read(&path).unwrap();
     let safe = safetensors::SafeTensors::deserialize(&bytes).unwrap();
-    let integers = safe.tensors().into_iter().filter(|(_, v)| v.dtype() == safetensors::Dtype::I64);
+    let integers = safe
+        .tensors()
+        .into_iter()
+        .filter(|(_, v)| v.dtype() == safetensors::Dtype::I64);
     let integers: Vec<_> = integers.collect();
     if integers.is_empty() {
         return read_tensors(&path, &bytes).unwrap();
     }
-    safe.tensors().into_iter().map(|(name, view)| (name, to_data(&view))).collect()
+    safe.tensors()
+        .into_iter()
+        .map(|(name, view)| (name, to_data(&view)))
+        .collect()
 }
 
 fn to_data(view: &safetensors::tensor::TensorView) -> TensorData {

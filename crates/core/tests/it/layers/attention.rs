@@ -27,18 +27,27 @@ fn a_mask_of_each_head_hides_other_keys_from_each() {
         let recorder = Recorder::default();
         let context = Context::from(Mode::Inference).recorded_by(&recorder);
         let output = attention.forward(query.clone(), memory, mask, context);
-        (output, recorder.weights(AttentionKind::SelfAttention).remove(0))
+        (
+            output,
+            recorder.weights(AttentionKind::SelfAttention).remove(0),
+        )
     };
     let (output, weights) = run(memory.clone());
-    let fused =
-        attention.forward(query.clone(), memory.clone(), Some(mask.clone()), Mode::Inference);
+    let fused = attention.forward(
+        query.clone(),
+        memory.clone(),
+        Some(mask.clone()),
+        Mode::Inference,
+    );
     assert!(worst(output, fused) < 1e-5);
     for n in 0..4 {
         let seen = head(&weights, n).slice([0..2, 0..1, 0..3, n..n + 1]);
         assert_eq!(seen.abs().max().into_scalar::<f32>(), 0.0);
     }
     // Only head 2 does not notice a change of key 2.
-    let changed = memory.clone().slice_assign([0..2, 2..3], random([2, 1, D_MODEL]));
+    let changed = memory
+        .clone()
+        .slice_assign([0..2, 2..3], random([2, 1, D_MODEL]));
     let (_, others) = run(changed);
     let change = |n| worst(head(&weights, n), head(&others, n));
     assert_eq!(change(2), 0.0);
@@ -53,17 +62,29 @@ fn an_additive_bias_changes_the_scores_of_each_head_and_gets_gradients() {
     let (query, memory) = (make([2, 3, D_MODEL]), make([2, 5, D_MODEL]));
     let run = |bias: &AttentionBias| {
         let source = AttentionSource::KeyValues(attention.key_values(memory.clone(), 0));
-        attention.attend(attention.queries(query.clone(), 0), source, bias, Mode::Inference)
+        attention.attend(
+            attention.queries(query.clone(), 0),
+            source,
+            bias,
+            Mode::Inference,
+        )
     };
     let plain = run(&AttentionBias::None);
     let additive = |scores| AttentionBias::Additive { scores, mask: None };
     let zeros = Tensor::<4>::zeros([1, 4, 1, 5], &device).require_grad();
     let biased = run(&additive(zeros.clone()));
     assert!(worst(biased.clone(), plain.clone()) < 1e-5);
-    let gradient = zeros.grad(&(biased.clone() * biased).sum().backward()).unwrap();
+    let gradient = zeros
+        .grad(&(biased.clone() * biased).sum().backward())
+        .unwrap();
     assert!(gradient.abs().max().into_scalar::<f32>() > 1e-4);
     // The same number for every key changes nothing; a large one for one key of one head does.
-    assert!(worst(run(&additive(Tensor::ones([1, 1, 3, 1], &device) * 3.0)), plain.clone()) < 1e-4);
+    assert!(
+        worst(
+            run(&additive(Tensor::ones([1, 1, 3, 1], &device) * 3.0)),
+            plain.clone()
+        ) < 1e-4
+    );
     let one = zeros.clone().slice_fill([0..1, 1..2, 0..1, 0..1], 9.0);
     assert!(worst(run(&additive(one)), plain) > 1e-3);
     // A large negative number hides a key as a mask does.
@@ -104,7 +125,9 @@ fn attention_has_no_biases_if_none_are_wanted() {
 #[test]
 #[should_panic(expected = "has 0 heads; it needs at least one")]
 fn no_heads_are_refused_with_given_widths_too() {
-    let config = MultiHeadAttentionConfig::new(16, 0).with_d_k(Some(4)).with_d_v(Some(4));
+    let config = MultiHeadAttentionConfig::new(16, 0)
+        .with_d_k(Some(4))
+        .with_d_v(Some(4));
     config.init_with_key(RandomKey::new(1), &Device::default());
 }
 

@@ -13,16 +13,28 @@ fn a_decoder_of_parts_is_that_of_the_configuration() {
     let (device, key) = (Device::default(), RandomKey::new(3));
     let layer = decoder_layer();
     let pre_norm = layer.layer.clone().with_norm(NormPosition::Pre);
-    let layer = DecoderLayerConfig { layer: pre_norm, ..layer };
+    let layer = DecoderLayerConfig {
+        layer: pre_norm,
+        ..layer
+    };
     let decoder = DecoderConfig::new(layer, 2).init_with_key(key, &device);
     let expected = config().decoder().init_with_key(key, &device);
-    let source =
-        EncodedSource { states: random([2, 4, D_MODEL]), padding: padding_mask(&ids(), 0) };
+    let source = EncodedSource {
+        states: random([2, 4, D_MODEL]),
+        padding: padding_mask(&ids(), 0),
+    };
     let x = random([2, 3, D_MODEL]);
     let run = |decoder: &Decoder| {
-        decoder.forward(x.clone(), &mut decoder.start(&source), &NONE, Mode::Inference)
+        decoder.forward(
+            x.clone(),
+            &mut decoder.start(&source),
+            &NONE,
+            Mode::Inference,
+        )
     };
-    run(&decoder).into_data().assert_eq(&run(&expected).into_data(), true);
+    run(&decoder)
+        .into_data()
+        .assert_eq(&run(&expected).into_data(), true);
 }
 
 #[test]
@@ -33,13 +45,19 @@ fn a_decoder_layer_alone_continues_what_its_cache_holds() {
     let x = random([2, 3, D_MODEL]);
     let target = AttentionBias::Mask(look_ahead_mask(0, 3, &device));
     let source = AttentionBias::Mask(padding);
-    let bias = DecoderBias { target, source: source.clone() };
+    let bias = DecoderBias {
+        target,
+        source: source.clone(),
+    };
     let mut cache = layer.start(memory.clone());
     let whole = layer.forward(x.clone(), &mut cache, &bias, Mode::Inference);
     let mut cache = layer.start(memory);
     for index in 0..3 {
         let position = x.clone().slice([0..2, index..index + 1]);
-        let bias = DecoderBias { source: source.clone(), ..NONE };
+        let bias = DecoderBias {
+            source: source.clone(),
+            ..NONE
+        };
         let step = layer.forward(position, &mut cache, &bias, Mode::Inference);
         let expected = whole.clone().slice([0..2, index..index + 1]);
         assert!(worst(step, expected) < 1e-5, "position {index}");
@@ -53,7 +71,9 @@ fn a_decoder_alone_sees_the_past_only_and_continues_its_cache() {
     let whole =
         |x: Tensor<3>| model.forward(x, &mut model.start_without_source(), &NONE, Mode::Inference);
     let states = whole(x.clone());
-    let changed = x.clone().slice_assign([0..2, 4..5], random([2, 1, D_MODEL]) * 7.0);
+    let changed = x
+        .clone()
+        .slice_assign([0..2, 4..5], random([2, 1, D_MODEL]) * 7.0);
     let others = whole(changed);
     let first = |x: &Tensor<3>| x.clone().slice([0..2, 0..4]);
     assert_eq!(worst(first(&states), first(&others)), 0.0);
@@ -78,12 +98,19 @@ fn a_decoder_alone_sees_the_past_only_and_continues_its_cache() {
 fn a_decoder_attends_to_a_memory_of_another_width() {
     let device = Device::default();
     let cross = sizes().with_memory_width(Some(6));
-    let layer = decoder_layer().with_cross_attention(Some(cross)).init(&device);
+    let layer = decoder_layer()
+        .with_cross_attention(Some(cross))
+        .init(&device);
     let x = random([2, 3, D_MODEL]);
     let run = |memory| {
         let target = AttentionBias::Mask(look_ahead_mask(0, 3, &device));
         let mut cache = layer.start(memory);
-        layer.forward(x.clone(), &mut cache, &DecoderBias { target, ..NONE }, Mode::Inference)
+        layer.forward(
+            x.clone(),
+            &mut cache,
+            &DecoderBias { target, ..NONE },
+            Mode::Inference,
+        )
     };
     let memory = random([2, 4, 6]);
     let states = run(memory.clone());

@@ -16,7 +16,10 @@ use burnformer_core::{
 
 const D_MODEL: usize = 16;
 /// A bias that hides and adds nothing.
-const NONE: DecoderBias = DecoderBias { target: AttentionBias::None, source: AttentionBias::None };
+const NONE: DecoderBias = DecoderBias {
+    target: AttentionBias::None,
+    source: AttentionBias::None,
+};
 
 fn random<const D: usize>(shape: [usize; D]) -> Tensor<D> {
     Tensor::random(shape, Distribution::Normal(0.0, 1.0), &Device::default())
@@ -36,10 +39,16 @@ macro_rules! assert_any_leading_dimensions {
         let [_, _, width] = expected.dims();
         let layer = $layer;
         let one = layer(x.clone().slice(1..2).reshape([5, D_MODEL]));
-        assert!(worst(one, expected.clone().slice(1..2).reshape([5, width])) < 1e-6, $name);
+        assert!(
+            worst(one, expected.clone().slice(1..2).reshape([5, width])) < 1e-6,
+            $name
+        );
         let layer = $layer;
         let four = layer(x.reshape([1, 3, 5, D_MODEL]));
-        assert!(worst(four, expected.reshape([1, 3, 5, width])) < 1e-6, $name);
+        assert!(
+            worst(four, expected.reshape([1, 3, 5, width])) < 1e-6,
+            $name
+        );
     }};
 }
 
@@ -57,20 +66,29 @@ fn layers_take_any_leading_dimensions() {
     let network = network().with_activation(Activation::Gelu).init(&device);
     assert_any_leading_dimensions!("feed-forward", |x| network.forward(x, Mode::Inference));
     let learned = PositionalEncodingConfig::new(D_MODEL).with_learned(Some(9));
-    for positions in [PositionalEncoding::sinusoidal(), learned.init_with_key(key, &device)] {
+    for positions in [
+        PositionalEncoding::sinusoidal(),
+        learned.init_with_key(key, &device),
+    ] {
         assert_any_leading_dimensions!("positions", |x| positions.forward(x, 2));
     }
     for position in [NormPosition::Pre, NormPosition::Post] {
         let residual = ResidualNorm::new(position, 0.0);
         assert_any_leading_dimensions!("residual connection", |x| {
-            residual.forward(x, &norm, Mode::Inference, |x| network.forward(x, Mode::Inference))
+            residual.forward(x, &norm, Mode::Inference, |x| {
+                network.forward(x, Mode::Inference)
+            })
         });
     }
 }
 
 fn config() -> TransformerConfig {
-    TransformerConfig { d_ff: 24, norm: NormPosition::Pre, ..TransformerConfig::tiny(12) }
-        .with_width(D_MODEL, 4)
+    TransformerConfig {
+        d_ff: 24,
+        norm: NormPosition::Pre,
+        ..TransformerConfig::tiny(12)
+    }
+    .with_width(D_MODEL, 4)
 }
 
 fn sizes() -> MultiHeadAttentionConfig {
@@ -99,10 +117,14 @@ fn an_encoder_of_parts_is_that_of_the_configuration() {
     let bias = AttentionBias::Mask(padding.clone());
     let run = |encoder: &Encoder| encoder.forward(x.clone(), &bias, Mode::Inference);
     let states = run(&encoder);
-    states.to_data().assert_eq(&run(&expected).into_data(), true);
+    states
+        .to_data()
+        .assert_eq(&run(&expected).into_data(), true);
     // Layer by layer.
     let by_hand = (0..2).fold(x.clone(), |x, n| {
-        layer.init_with_key(key.fold(n), &device).forward(x, &bias, Mode::Inference)
+        layer
+            .init_with_key(key.fold(n), &device)
+            .forward(x, &bias, Mode::Inference)
     });
     let by_hand = LayerNorm::new(D_MODEL, LayerNorm::EPSILON, &device).forward(by_hand);
     by_hand.into_data().assert_eq(&states.into_data(), true);
@@ -121,7 +143,11 @@ fn an_encoder_layer_takes_an_additive_bias() {
     let run = |by: f64| {
         let scores = random([1, 4, 3, 3]) * by;
         let mask = Some(look_ahead_mask(0, 3, &Device::default()));
-        layer.forward(x.clone(), &AttentionBias::Additive { scores, mask }, Mode::Inference)
+        layer.forward(
+            x.clone(),
+            &AttentionBias::Additive { scores, mask },
+            Mode::Inference,
+        )
     };
     assert!(worst(run(0.0), run(3.0)) > 1e-3);
     // The first position sees itself alone.
@@ -137,10 +163,20 @@ fn a_transformer_takes_other_parts() {
     let layer = LayerConfig::new(sizes().with_d_k(Some(3)), network());
     model.encoder = EncoderConfig::new(layer, 1).init(&device);
     let memory = model.encode(ids(), Mode::Inference);
-    let x = model.source_position.forward(model.embeddings.source(ids()), 0);
-    let expected = model.encoder.forward(x, &Some(memory.padding).into(), Mode::Inference);
-    memory.states.into_data().assert_eq(&expected.into_data(), true);
-    assert_eq!(model.forward(ids(), ids(), Mode::Inference).dims()[..2], [2, 4]);
+    let x = model
+        .source_position
+        .forward(model.embeddings.source(ids()), 0);
+    let expected = model
+        .encoder
+        .forward(x, &Some(memory.padding).into(), Mode::Inference);
+    memory
+        .states
+        .into_data()
+        .assert_eq(&expected.into_data(), true);
+    assert_eq!(
+        model.forward(ids(), ids(), Mode::Inference).dims()[..2],
+        [2, 4]
+    );
 }
 
 #[test]
@@ -150,20 +186,29 @@ fn an_encoder_with_a_look_ahead_mask_sees_no_later_position() {
     let (x, mask) = (random([2, 4, D_MODEL]), look_ahead_mask(0, 4, &device));
     let bias = AttentionBias::Mask(mask);
     let first = |x: Tensor<3>| encoder.forward(x, &bias, Mode::Inference).narrow(1, 0, 3);
-    let changed = Tensor::cat(vec![x.clone().narrow(1, 0, 3), random([2, 1, D_MODEL]) + 1.0], 1);
+    let changed = Tensor::cat(
+        vec![x.clone().narrow(1, 0, 3), random([2, 1, D_MODEL]) + 1.0],
+        1,
+    );
     assert!(worst(first(x), first(changed)) < 1e-5);
 }
 
 #[test]
 fn vectors_in_the_place_of_embeddings_go_the_same_way() {
     let device = Device::default();
-    let config = TransformerConfig { dropout: 0.2, ..config() };
+    let config = TransformerConfig {
+        dropout: 0.2,
+        ..config()
+    };
     let model = config.init(1, &device).unwrap();
     let mode = Mode::training(1, 1);
     let expected = model.encode(ids(), mode);
     let vectors = model.embeddings.source(ids());
     let memory = model.encode_embedded(vectors, Some(padding_mask(&ids(), config.pad)), mode);
-    memory.states.to_data().assert_eq(&expected.states.into_data(), true);
+    memory
+        .states
+        .to_data()
+        .assert_eq(&expected.states.into_data(), true);
     let target = Tensor::<2, Int>::from_ints([[1, 4, 5], [1, 6, 7]], &device);
     let expected = model.decode(target.clone(), &memory, mode);
     let mut cache = model.start_decoding(&memory);
@@ -180,7 +225,10 @@ fn without_padding_every_vector_is_seen() {
     let memory = model.encode_embedded(x.clone(), None, Mode::Inference);
     let nothing = padding_mask(&Tensor::ones([2, 4], &device), 0);
     let expected = model.encode_embedded(x.clone(), Some(nothing), Mode::Inference);
-    memory.states.to_data().assert_eq(&expected.states.into_data(), true);
+    memory
+        .states
+        .to_data()
+        .assert_eq(&expected.states.into_data(), true);
     let whole = model.decode_embedded(x, &mut model.start_decoding(&memory), Mode::Inference);
     assert_eq!(whole.dims(), [2, 4, D_MODEL]);
 }
@@ -199,12 +247,18 @@ fn an_epsilon_reaches_every_norm_of_a_layer() {
         let layer = LayerConfig::new(sizes(), network()).with_norm(NormPosition::Pre);
         layer.with_epsilon(epsilon).init_with_key(key, &device)
     };
-    let config = TransformerConfig { layer_norm_eps: 0.3, dropout: 0.0, ..config() };
+    let config = TransformerConfig {
+        layer_norm_eps: 0.3,
+        dropout: 0.0,
+        ..config()
+    };
     let expected = config.encoder().layer.init_with_key(key, &device);
     let x = random([2, 3, D_MODEL]);
     let run =
         |layer: &EncoderLayer| layer.forward(x.clone(), &AttentionBias::None, Mode::Inference);
-    run(&layer(0.3)).into_data().assert_eq(&run(&expected).into_data(), true);
+    run(&layer(0.3))
+        .into_data()
+        .assert_eq(&run(&expected).into_data(), true);
     assert!(worst(run(&layer(0.3)), run(&layer(1e-5))) > 1e-3);
 }
 
@@ -216,12 +270,26 @@ fn a_model_goes_through_a_record_of_burn_and_comes_back() {
     let path = folder.path().join("model");
     let model = config().init(1, &device).unwrap();
     model.clone().save_file(&path).unwrap();
-    let loaded = config().init(2, &device).unwrap().try_load_file(&path).unwrap();
+    let loaded = config()
+        .init(2, &device)
+        .unwrap()
+        .try_load_file(&path)
+        .unwrap();
     assert_eq!(named_parameters(&loaded), named_parameters(&model));
     let run = |model: &Transformer| model.forward(ids(), ids(), Mode::Inference);
-    run(&loaded).into_data().assert_eq(&run(&model).into_data(), true);
-    let other = TransformerConfig { d_ff: 8, ..config() }.init(2, &device).unwrap();
-    assert!(other.try_load_file(&path).is_err(), "another shape is refused");
+    run(&loaded)
+        .into_data()
+        .assert_eq(&run(&model).into_data(), true);
+    let other = TransformerConfig {
+        d_ff: 8,
+        ..config()
+    }
+    .init(2, &device)
+    .unwrap();
+    assert!(
+        other.try_load_file(&path).is_err(),
+        "another shape is refused"
+    );
 }
 
 #[test]
@@ -263,7 +331,9 @@ struct Holder {
 #[test]
 fn a_users_type_of_any_name_keeps_its_place_in_names() {
     let linear = Linear::new(2, 2, RandomKey::new(1), &Device::default());
-    let holder = Holder { mine: SharedEmbeddings { linear } };
+    let holder = Holder {
+        mine: SharedEmbeddings { linear },
+    };
     let names: Vec<String> = named_parameters(&holder).into_keys().collect();
     assert_eq!(names, ["mine.linear.bias", "mine.linear.weight"]);
 }

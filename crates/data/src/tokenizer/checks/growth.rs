@@ -25,7 +25,11 @@ pub(super) struct Growth {
 impl Growth {
     /// Starts without steps. All steps together may make a text up to `most` times as long.
     pub fn up_to(most: f64) -> Self {
-        Self { factor: 1.0, most, steps: 0 }
+        Self {
+            factor: 1.0,
+            most,
+            steps: 0,
+        }
     }
 
     /// Adds a step of `part` that can make a text `factor` times as long.
@@ -62,5 +66,8 @@ pub(super) type Check<T = ()> = Result<T, Refusal>;
 
 /// The error for `part`.
 pub(super) fn refusal<T>(part: &str, message: impl Into<String>) -> Check<T> {
-    Err(Refusal { part: part.to_owned(), message: message.into() })
+    Err(Refusal {
+        part: part.to_owned(),
+        message: message.into(),
+    })
 }

@@ -52,7 +52,9 @@ pub(super) fn before_parsing(json: &Value) -> Check {
             return refusal("model (Unigram)", message);
         }
     }
-    let chars = model["max_input_chars_per_word"].as_u64().unwrap_or_default();
+    let chars = model["max_input_chars_per_word"]
+        .as_u64()
+        .unwrap_or_default();
     if chars > MAX_WORD_PIECE_CHARS {
         let message = format!(
             "max_input_chars_per_word is {chars}; at most {MAX_WORD_PIECE_CHARS} are possible, since the time goes \
@@ -74,7 +76,9 @@ fn affixes(model: &Value) -> Check {
             return refusal("model", message);
         }
     }
-    let prefix = model["continuing_subword_prefix"].as_str().unwrap_or_default();
+    let prefix = model["continuing_subword_prefix"]
+        .as_str()
+        .unwrap_or_default();
     let right = |merge: &Value| {
         let written = merge.as_str().and_then(|merge| merge.split(' ').nth(1));
         written.or(merge[1].as_str()).unwrap_or_default().to_owned()
@@ -127,8 +131,16 @@ pub(super) fn added_tokens(tokenizer: &tokenizers::Tokenizer, tokens: &[AddedTok
 /// Checks every step of every part.
 pub(super) fn parts(tokenizer: &tokenizers::Tokenizer) -> Check {
     let mut encoding = Growth::up_to(growth::ENCODING);
-    steps("normalizer", &json(&tokenizer.get_normalizer()), &mut encoding)?;
-    steps("pre_tokenizer", &json(&tokenizer.get_pre_tokenizer()), &mut encoding)?;
+    steps(
+        "normalizer",
+        &json(&tokenizer.get_normalizer()),
+        &mut encoding,
+    )?;
+    steps(
+        "pre_tokenizer",
+        &json(&tokenizer.get_pre_tokenizer()),
+        &mut encoding,
+    )?;
     let mut decoding = Growth::up_to(growth::DECODING);
     steps("decoder", &json(&tokenizer.get_decoder()), &mut decoding)
 }

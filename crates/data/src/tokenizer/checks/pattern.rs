@@ -13,7 +13,9 @@ const MAX_ROUNDS: f64 = 10_000.0;
 
 /// Checks the pattern of a `Split`, which never makes a text longer.
 pub(super) fn split(part: &str, step: &Value) -> Check<f64> {
-    step["pattern"]["Regex"].as_str().map_or(Ok(()), |pattern| check(part, pattern))?;
+    step["pattern"]["Regex"]
+        .as_str()
+        .map_or(Ok(()), |pattern| check(part, pattern))?;
     Ok(1.0)
 }
 
@@ -22,10 +24,12 @@ pub(super) fn replacement(part: &str, step: &Value) -> Check<f64> {
     split(part, step)?;
     let content = step["content"].as_str().unwrap_or_default().len() as f64;
     // A regular expression, like an empty text, can match between all characters.
-    Ok(match step["pattern"]["String"].as_str().unwrap_or_default().len() {
-        0 => 1.0 + content,
-        bytes => (content / bytes as f64).max(1.0),
-    })
+    Ok(
+        match step["pattern"]["String"].as_str().unwrap_or_default().len() {
+            0 => 1.0 + content,
+            bytes => (content / bytes as f64).max(1.0),
+        },
+    )
 }
 
 fn check(part: &str, pattern: &str) -> Check {

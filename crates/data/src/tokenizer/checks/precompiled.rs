@@ -34,18 +34,25 @@ pub(super) fn every(json: &Value) -> Check {
 /// # Errors
 /// Returns an error for a table that the library would read outside of its bounds.
 pub(super) fn growth(normalizer: &Value) -> Check<f64> {
-    let table = normalizer[KEY].as_str().and_then(|text| STANDARD.decode(text).ok());
+    let table = normalizer[KEY]
+        .as_str()
+        .and_then(|text| STANDARD.decode(text).ok());
     let Some(bytes) = table.filter(|bytes| bytes.len() <= LARGEST) else {
-        return refusal(PART, format!("its {KEY} is no Base64 text of at most {LARGEST} bytes"));
-    };
-    Charsmap::parse(&bytes).map(|map| map.growth()).or_else(|_| {
-        refusal(
+        return refusal(
             PART,
-            format!(
-                "its {KEY} points outside of itself; copy it from the SentencePiece model anew"
-            ),
-        )
-    })
+            format!("its {KEY} is no Base64 text of at most {LARGEST} bytes"),
+        );
+    };
+    Charsmap::parse(&bytes)
+        .map(|map| map.growth())
+        .or_else(|_| {
+            refusal(
+                PART,
+                format!(
+                    "its {KEY} points outside of itself; copy it from the SentencePiece model anew"
+                ),
+            )
+        })
 }
 
 #[cfg(test)]
@@ -74,7 +81,9 @@ mod tests {
         assert_eq!(growth(&table(&replaces_a(0), "xyz\0")), Ok(3.0));
         assert_eq!(growth(&table(&replaces_a(2), "xyz\0")), Ok(1.0));
         let parsed = tokenizers::normalizers::Precompiled::from(
-            &STANDARD.decode(table(&replaces_a(0), "xyz\0")[KEY].as_str().unwrap()).unwrap(),
+            &STANDARD
+                .decode(table(&replaces_a(0), "xyz\0")[KEY].as_str().unwrap())
+                .unwrap(),
         );
         assert_eq!(parsed.unwrap().normalize_string("bab"), "bxyzb");
     }
@@ -101,7 +110,12 @@ mod tests {
     #[test]
     fn a_trie_that_claims_more_than_there_is_is_refused() {
         let claim = serde_json::json!({ KEY: STANDARD.encode(u32::MAX.to_le_bytes()) });
-        assert!(growth(&claim).unwrap_err().message.contains("outside of itself"));
+        assert!(
+            growth(&claim)
+                .unwrap_err()
+                .message
+                .contains("outside of itself")
+        );
         for text in ["no base64!", ""] {
             assert!(growth(&serde_json::json!({ KEY: text })).is_err());
         }
@@ -110,9 +124,18 @@ mod tests {
     #[test]
     fn a_table_is_found_however_deep_it_is() {
         let good = table(&replaces_a(0), "xyz\0");
-        for bad in [serde_json::json!({"a": {KEY: ""}}), serde_json::json!({KEY: ""})] {
-            assert!(every(&serde_json::json!({"normalizers": [good, bad]})).is_err(), "{bad}");
+        for bad in [
+            serde_json::json!({"a": {KEY: ""}}),
+            serde_json::json!({KEY: ""}),
+        ] {
+            assert!(
+                every(&serde_json::json!({"normalizers": [good, bad]})).is_err(),
+                "{bad}"
+            );
         }
-        assert_eq!(every(&serde_json::json!({"normalizers": [good, 7]})), Ok(()));
+        assert_eq!(
+            every(&serde_json::json!({"normalizers": [good, 7]})),
+            Ok(())
+        );
     }
 }

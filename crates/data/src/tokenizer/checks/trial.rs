@@ -29,14 +29,18 @@ const TEXTS: [&str; 9] = [
 pub(in crate::tokenizer) fn trial(tokenizer: &tokenizers::Tokenizer) -> Check {
     for text in TEXTS {
         let mut words = survives("normalizer", text, || pipeline::normalize(tokenizer, text))?;
-        survives("pre_tokenizer", text, || pipeline::split(tokenizer, &mut words).is_ok())?;
+        survives("pre_tokenizer", text, || {
+            pipeline::split(tokenizer, &mut words).is_ok()
+        })?;
         let ids = survives("model", text, || pipeline::ids(tokenizer, words))?;
         let others = [special::PAD, special::UNK, u32::MAX];
         let ids: Vec<u32> = ids.into_iter().flatten().chain(others).collect();
         survives("decoder", text, || tokenizer.decode(&ids, false).is_ok())?;
         survives("decoder", text, || tokenizer.decode(&others, true).is_ok())?;
         if let Some(decoder) = tokenizer.get_decoder() {
-            survives("decoder", text, || decoder.decode(vec![text.to_owned()]).is_ok())?;
+            survives("decoder", text, || {
+                decoder.decode(vec![text.to_owned()]).is_ok()
+            })?;
         }
     }
     Ok(())

@@ -12,7 +12,15 @@ fn invalid_utf8_names_file_line_byte_and_value() {
     let latin = file(&folder, "latin.txt", b"fine\ncaf\xe9 au lait\n");
     let error = lines_error(&latin);
     assert!(
-        matches!(error, TextError::InvalidUtf8 { line: 2, column: 4, byte: 0xe9, .. }),
+        matches!(
+            error,
+            TextError::InvalidUtf8 {
+                line: 2,
+                column: 4,
+                byte: 0xe9,
+                ..
+            }
+        ),
         "{error:?}"
     );
     says(&error, &["latin.txt:2", "0xe9", "iconv"]);
@@ -20,8 +28,10 @@ fn invalid_utf8_names_file_line_byte_and_value() {
 
 /// `text` in each wide encoding, without a byte-order mark.
 fn wide(text: &str) -> [(&'static str, Vec<u8>); 4] {
-    let [units, points] =
-        [text.encode_utf16().map(u32::from).collect(), text.chars().map(u32::from).collect()];
+    let [units, points] = [
+        text.encode_utf16().map(u32::from).collect(),
+        text.chars().map(u32::from).collect(),
+    ];
     let bytes = |units: &Vec<u32>, width: usize, little: bool| -> Vec<u8> {
         let unit = |unit: &u32| match little {
             true => unit.to_le_bytes()[..width].to_vec(),
@@ -41,7 +51,10 @@ fn wide(text: &str) -> [(&'static str, Vec<u8>); 4] {
 fn wide_encodings_are_named_with_and_without_a_mark() {
     let folder = folder();
     for text in [&b"\xff\xfeh\0i\0\n\0"[..], b"\xfe\xff\0h\0i\0\n"] {
-        says(&lines_error(&file(&folder, "wide.txt", text)), &["wide.txt", "iconv -f utf-16 -t"]);
+        says(
+            &lines_error(&file(&folder, "wide.txt", text)),
+            &["wide.txt", "iconv -f utf-16 -t"],
+        );
     }
     for text in [
         "Hallo, Welt!\nGuten Tag.\n",
@@ -57,7 +70,9 @@ fn wide_encodings_are_named_with_and_without_a_mark() {
     ] {
         for (encoding, bytes) in wide(text) {
             let error = lines_error(&file(&folder, "wide.txt", &bytes));
-            let TextError::Wide(_, found) = error else { panic!("{text}: {error}") };
+            let TextError::Wide(_, found) = error else {
+                panic!("{text}: {error}")
+            };
             assert_eq!(found, encoding, "{text}");
         }
     }
@@ -76,8 +91,11 @@ fn utf16_of_ideographs_is_told_from_8_bit_encodings() {
         };
         let is_asked =
             |line: &&str| line.starts_with("msgstr") && line.chars().any(|c| c > '\u{2e80}');
-        let lines: Vec<&str> =
-            text.lines().filter(is_asked).map(|line| &line[8..line.len() - 1]).collect();
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(is_asked)
+            .map(|line| &line[8..line.len() - 1])
+            .collect();
         let groups = lines.chunks(1).chain(lines.chunks(7)).chain([&lines[..]]);
         for group in groups.filter(|group| group[0].chars().count() > 3) {
             let text = group.join("\n") + "\n";
@@ -85,7 +103,9 @@ fn utf16_of_ideographs_is_told_from_8_bit_encodings() {
             let is_wide = |bytes: &[u8]| std::str::from_utf8(bytes).is_err() || bytes.len() > 12;
             for (encoding, bytes) in wide(&text).into_iter().filter(|(_, bytes)| is_wide(bytes)) {
                 let error = lines_error(&file(&folder, "wide.txt", &bytes));
-                let TextError::Wide(_, found) = error else { panic!("{text}: {error}") };
+                let TextError::Wide(_, found) = error else {
+                    panic!("{text}: {error}")
+                };
                 assert_eq!(found, encoding, "{text}");
                 cases += 1;
             }

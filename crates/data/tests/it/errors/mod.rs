@@ -58,7 +58,9 @@ fn says(error: &impl Display, parts: &[&str]) {
 }
 
 fn repeated_text() -> Vec<String> {
-    (0..200).map(|i| format!("the house number {} stands in street {}", i, i * 7)).collect()
+    (0..200)
+        .map(|i| format!("the house number {} stands in street {}", i, i * 7))
+        .collect()
 }
 
 #[test]
@@ -97,23 +99,41 @@ fn an_empty_corpus_is_named_whichever_side_is_empty() {
 #[test]
 fn unequal_sides_name_the_line_without_partner() {
     let folder = folder();
-    let (a, b) = (file(&folder, "a.de", "1\n2\n3"), file(&folder, "b.en", "1\n2\n3\n4\n5\n"));
+    let (a, b) = (
+        file(&folder, "a.de", "1\n2\n3"),
+        file(&folder, "b.en", "1\n2\n3\n4\n5\n"),
+    );
     for paths in [CorpusPaths::pair(&a, &b), CorpusPaths::pair(&b, &a)] {
         let error = corpus_error(&paths);
         assert!(
-            matches!(error, TextError::LineCountMismatch { shorter_lines: 3, longer_lines: 5, .. }),
+            matches!(
+                error,
+                TextError::LineCountMismatch {
+                    shorter_lines: 3,
+                    longer_lines: 5,
+                    ..
+                }
+            ),
             "{error:?}"
         );
-        says(&error, &["a.de ends after line 3", "b.en has 5 lines", "line 4 has no partner"]);
+        says(
+            &error,
+            &[
+                "a.de ends after line 3",
+                "b.en has 5 lines",
+                "line 4 has no partner",
+            ],
+        );
     }
 }
 
 #[test]
 fn a_tsv_line_needs_exactly_two_columns() {
     let folder = folder();
-    for (content, found, remedy) in
-        [("a\tb\nno tab here\n", 1, "name both files"), ("a\tb\na\tb\tc\n", 3, "cut -f1,2")]
-    {
+    for (content, found, remedy) in [
+        ("a\tb\nno tab here\n", 1, "name both files"),
+        ("a\tb\na\tb\tc\n", 3, "cut -f1,2"),
+    ] {
         let error = corpus_error(&CorpusPaths::tsv(file(&folder, "c.tsv", content)));
         assert!(
             matches!(error, TextError::NotTwoColumns { line: 2, columns, .. } if columns == found),
@@ -125,31 +145,49 @@ fn a_tsv_line_needs_exactly_two_columns() {
     let path = file(&folder, "blank.tsv", "a\tb\n\n  \r\nc\td\n");
     let pairs = ParallelReader::open(&CorpusPaths::tsv(path), Utf8Policy::Error).unwrap();
     let pairs: Vec<_> = pairs.map(|pair| pair.unwrap()).collect();
-    let sides: Vec<_> = pairs.iter().map(|pair| [&*pair.source, &*pair.target]).collect();
+    let sides: Vec<_> = pairs
+        .iter()
+        .map(|pair| [&*pair.source, &*pair.target])
+        .collect();
     assert_eq!(sides, [["a", "b"], ["", ""], ["", ""], ["c", "d"]]);
 }
 
 #[test]
 fn a_line_beyond_any_sentence_is_refused_before_it_fills_the_memory() {
     let folder = folder();
-    let path = file(&folder, "long.txt", [b"ok\n".as_slice(), &vec![b'x'; 3 << 20]].concat());
+    let path = file(
+        &folder,
+        "long.txt",
+        [b"ok\n".as_slice(), &vec![b'x'; 3 << 20]].concat(),
+    );
     let error = lines_error(&path);
-    assert!(matches!(error, TextError::LineTooLong { line: 2, .. }), "{error:?}");
+    assert!(
+        matches!(error, TextError::LineTooLong { line: 2, .. }),
+        "{error:?}"
+    );
     says(&error, &["long.txt:2", "1048576 bytes", "line ends"]);
 }
 
 #[test]
 fn truncated_gzip_and_zstd_name_the_last_good_line() {
     let folder = folder();
-    let text: String = (0..20_000).map(|i| format!("sentence {} of many {}\n", i, i * i)).collect();
+    let text: String = (0..20_000)
+        .map(|i| format!("sentence {} of many {}\n", i, i * i))
+        .collect();
     let zstd = ruzstd::encoding::compress_to_vec(
         text.as_bytes(),
         ruzstd::encoding::CompressionLevel::Fastest,
     );
     for (name, bytes) in [("t.gz", gzip(text.as_bytes())), ("t.zst", zstd)] {
         let error = lines_error(&file(&folder, name, &bytes[..bytes.len() / 2]));
-        assert!(matches!(error, TextError::DamagedCompression { .. }), "{error:?}");
-        says(&error, &[name, "truncated or damaged after line", "gzip -t"]);
+        assert!(
+            matches!(error, TextError::DamagedCompression { .. }),
+            "{error:?}"
+        );
+        says(
+            &error,
+            &[name, "truncated or damaged after line", "gzip -t"],
+        );
     }
 }
 
@@ -165,8 +203,13 @@ fn a_flipped_byte_in_gzip_or_zstd_is_noticed() {
         let last = bytes.len() - 2;
         bytes[last] ^= 0x40; // within the stored checksum
         let path = file(&folder, name, &bytes);
-        let error = LineReader::open(&path, Utf8Policy::Error).unwrap().find_map(Result::err);
-        assert!(matches!(error, Some(TextError::DamagedCompression { .. })), "{name}: {error:?}");
+        let error = LineReader::open(&path, Utf8Policy::Error)
+            .unwrap()
+            .find_map(Result::err);
+        assert!(
+            matches!(error, Some(TextError::DamagedCompression { .. })),
+            "{name}: {error:?}"
+        );
     }
 }
 
@@ -205,20 +248,33 @@ fn preparing(
 
 #[test]
 fn preparing_from_standard_input_is_refused_with_a_remedy() {
-    let error =
-        preparing(CorpusPaths::tsv("-"), TokenizerSettings::default(), CleaningSettings::default());
-    assert!(matches!(error, DataError::Text(TextError::NotRepeatable(..))));
+    let error = preparing(
+        CorpusPaths::tsv("-"),
+        TokenizerSettings::default(),
+        CleaningSettings::default(),
+    );
+    assert!(matches!(
+        error,
+        DataError::Text(TextError::NotRepeatable(..))
+    ));
     says(&error, &["`-`", "write it to a file first"]);
 }
 
 #[test]
 fn settings_out_of_range_name_themselves() {
-    let coverage =
-        TokenizerSettings { character_coverage: 1.5, ..Default::default() }.validate().unwrap_err();
+    let coverage = TokenizerSettings {
+        character_coverage: 1.5,
+        ..Default::default()
+    }
+    .validate()
+    .unwrap_err();
     assert!(matches!(coverage, DataError::InvalidSetting { .. }));
     says(&coverage, &["character_coverage = 1.5", "at most 1"]);
     let corpus = Arc::new(TokenizedCorpus::from_pairs(&[([4u32], [5u32])]));
-    let settings = SamplerSettings { window: 0, ..Default::default() };
+    let settings = SamplerSettings {
+        window: 0,
+        ..Default::default()
+    };
     let rows = BatchSampler::new(corpus, settings).err().unwrap();
     says(&rows, &["window = 0", "at least 1"]);
 }
@@ -228,21 +284,40 @@ fn cleaning_that_leaves_nothing_says_why() {
     let folder = folder();
     let text = repeated_text().join("\n");
     let (a, b) = (file(&folder, "a", &text), file(&folder, "b", &text));
-    let strict = CleaningSettings { max_source_len: 1, ..Default::default() };
+    let strict = CleaningSettings {
+        max_source_len: 1,
+        ..Default::default()
+    };
     let error = preparing(CorpusPaths::pair(a, b), TokenizerSettings::bpe(320), strict);
     assert!(matches!(error, DataError::NothingLeft(..)));
-    says(&error, &["200 pairs read, 0 kept", "200 source too long", "relax the limits"]);
+    says(
+        &error,
+        &[
+            "200 pairs read, 0 kept",
+            "200 source too long",
+            "relax the limits",
+        ],
+    );
 }
 
 #[test]
 fn a_budget_that_no_pair_fits_names_the_shortest() {
     let corpus = Arc::new(TokenizedCorpus::from_pairs(&[([4u32; 9], [5u32; 7])]));
-    let error = BatchSampler::new(corpus, SamplerSettings { budget: 9, ..Default::default() })
-        .err()
-        .unwrap();
+    let error = BatchSampler::new(
+        corpus,
+        SamplerSettings {
+            budget: 9,
+            ..Default::default()
+        },
+    )
+    .err()
+    .unwrap();
     assert!(matches!(
         error,
-        DataError::Sampler(SamplerError::BudgetTooSmall { budget: 9, shortest: 10 })
+        DataError::Sampler(SamplerError::BudgetTooSmall {
+            budget: 9,
+            shortest: 10
+        })
     ));
     says(&error, &["budget of 9", "needs 10"]);
 }
@@ -251,11 +326,19 @@ fn a_budget_that_no_pair_fits_names_the_shortest() {
 fn a_position_beyond_the_epoch_is_refused() {
     let corpus = Arc::new(TokenizedCorpus::from_pairs(&[([4u32], [5u32])]));
     let sampler = BatchSampler::new(corpus, SamplerSettings::default()).unwrap();
-    let state = SamplerState { seed: 1, epoch: 3, next_batch: 7 };
+    let state = SamplerState {
+        seed: 1,
+        epoch: 3,
+        next_batch: 7,
+    };
     let error = sampler.updates(state, 1, Rank::ALONE).err().unwrap();
     assert!(matches!(
         error,
-        DataError::Sampler(SamplerError::StalePosition { next_batch: 7, epoch: 3, batches: 1 })
+        DataError::Sampler(SamplerError::StalePosition {
+            next_batch: 7,
+            epoch: 3,
+            batches: 1
+        })
     ));
     says(&error, &["batch 7 of epoch 3", "has 1 batches"]);
 }

@@ -9,21 +9,35 @@ use proptest::prelude::*;
 use unicode_normalization::UnicodeNormalization;
 
 fn text() -> Vec<String> {
-    let nouns =
-        ["Haus", "Straße", "house", "street", "l'homme", "été", "Mädchen", "girl", "dog", "Hund"];
-    let verbs = ["sieht", "sees", "voit", "doesn't see", "geht", "walks", "läuft"];
+    let nouns = [
+        "Haus", "Straße", "house", "street", "l'homme", "été", "Mädchen", "girl", "dog", "Hund",
+    ];
+    let verbs = [
+        "sieht",
+        "sees",
+        "voit",
+        "doesn't see",
+        "geht",
+        "walks",
+        "läuft",
+    ];
     let parts = ["ber", "lin", "mar", "so", "ver", "ton", "gra", "ei"];
     let sentence = |i: usize| {
         let name: String = [i, i / 8, i / 64].map(|k| parts[k % 8]).concat();
         let (noun, verb, other) = (nouns[i % 10], verbs[i % 7], nouns[i * 3 % 10]);
-        format!("The {noun} {verb} the {other} of {name}, {} times.", i % 100)
+        format!(
+            "The {noun} {verb} the {other} of {name}, {} times.",
+            i % 100
+        )
     };
     (0..600).map(sentence).collect()
 }
 
 fn trained(vocab_size: usize) -> Tokenizer {
-    let settings =
-        TokenizerSettings { character_coverage: 1.0, ..TokenizerSettings::bpe(vocab_size) };
+    let settings = TokenizerSettings {
+        character_coverage: 1.0,
+        ..TokenizerSettings::bpe(vocab_size)
+    };
     Tokenizer::train(text(), &settings).unwrap()
 }
 
@@ -88,15 +102,26 @@ proptest! {
 
 fn prop_assert_ids(tokenizer: &Tokenizer, text: &str) {
     let highest = tokenizer.vocab_size() as u32;
-    assert!(tokenizer.encode(text).iter().all(|&id| id > special::UNK && id < highest), "{text:?}");
+    assert!(
+        tokenizer
+            .encode(text)
+            .iter()
+            .all(|&id| id > special::UNK && id < highest),
+        "{text:?}"
+    );
 }
 
 #[test]
 fn unseen_scripts_and_emoji_are_spelt_in_bytes() {
     for tokenizer in both() {
-        for text in
-            ["日本語のテキスト。", "👩‍👩‍👧 family", "Ελληνικά, русский", "العربية", "x² ≠ ½", "𝔘𝔫𝔦"]
-        {
+        for text in [
+            "日本語のテキスト。",
+            "👩‍👩‍👧 family",
+            "Ελληνικά, русский",
+            "العربية",
+            "x² ≠ ½",
+            "𝔘𝔫𝔦",
+        ] {
             round_trips(&tokenizer, &text.nfc().collect::<String>());
         }
         assert_eq!(tokenizer.encode("猫").len(), 4, "▁ and three bytes");
@@ -107,7 +132,12 @@ fn unseen_scripts_and_emoji_are_spelt_in_bytes() {
 fn white_space_collapses_and_control_characters_vanish() {
     for tokenizer in both() {
         let plain = tokenizer.encode("the dog");
-        for text in ["  the dog ", "the\u{a0}dog", "the \t dog\r", "\u{feff}the\u{0} dog\u{7}"] {
+        for text in [
+            "  the dog ",
+            "the\u{a0}dog",
+            "the \t dog\r",
+            "\u{feff}the\u{0} dog\u{7}",
+        ] {
             assert_eq!(tokenizer.encode(text), plain, "{text:?}");
         }
         assert!(tokenizer.encode(" \u{0} ").is_empty());
@@ -117,7 +147,10 @@ fn white_space_collapses_and_control_characters_vanish() {
 #[test]
 fn composed_and_decomposed_letters_encode_alike() {
     for tokenizer in both() {
-        assert_eq!(tokenizer.encode("e\u{301}te\u{301}"), tokenizer.encode("été"));
+        assert_eq!(
+            tokenizer.encode("e\u{301}te\u{301}"),
+            tokenizer.encode("été")
+        );
     }
 }
 
@@ -138,9 +171,12 @@ fn special_tokens_have_their_ids_and_are_not_decoded() {
             assert_eq!(tokenizer.id(token), Some(id));
             assert_eq!(tokenizer.token(id).as_deref(), Some(token));
         }
-        let ids =
-            [vec![special::BOS], tokenizer.encode("the dog"), vec![special::EOS, special::PAD]]
-                .concat();
+        let ids = [
+            vec![special::BOS],
+            tokenizer.encode("the dog"),
+            vec![special::EOS, special::PAD],
+        ]
+        .concat();
         assert_eq!(tokenizer.decode(&ids), "the dog");
     }
 }
@@ -158,7 +194,9 @@ fn pieces_never_mix_letters_digits_and_punctuation() {
     for id in 260..400 {
         let token = tokenizer.token(id).unwrap();
         let body = token.trim_start_matches('▁').trim_end_matches('\'');
-        let kinds = [char::is_alphabetic, char::is_numeric, |c: char| !c.is_alphanumeric()];
+        let kinds = [char::is_alphabetic, char::is_numeric, |c: char| {
+            !c.is_alphanumeric()
+        }];
         assert!(kinds.iter().any(|kind| body.chars().all(kind)), "{token:?}");
         assert!(!token.chars().skip(1).any(|c| c == '▁'), "{token:?}");
     }
@@ -166,10 +204,19 @@ fn pieces_never_mix_letters_digits_and_punctuation() {
 
 #[test]
 fn digits_can_be_kept_apart() {
-    let settings = TokenizerSettings { split_digits: true, ..TokenizerSettings::bpe(400) };
+    let settings = TokenizerSettings {
+        split_digits: true,
+        ..TokenizerSettings::bpe(400)
+    };
     let tokenizer = Tokenizer::train(text(), &settings).unwrap();
-    let digits =
-        |id: u32| tokenizer.token(id).unwrap().chars().filter(char::is_ascii_digit).count();
+    let digits = |id: u32| {
+        tokenizer
+            .token(id)
+            .unwrap()
+            .chars()
+            .filter(char::is_ascii_digit)
+            .count()
+    };
     assert!((260..400).all(|id| digits(id) <= 1));
 }
 
@@ -216,7 +263,9 @@ fn a_loaded_file_neither_truncates_nor_pads() {
 /// differ.
 #[test]
 fn print_hashes() {
-    both().iter().for_each(|tokenizer| println!("hash {}", tokenizer.hash()));
+    both()
+        .iter()
+        .for_each(|tokenizer| println!("hash {}", tokenizer.hash()));
 }
 
 #[test]
@@ -264,7 +313,10 @@ fn the_words_of_pieces_are_those_that_white_space_separates() {
             tokenizer.decode(&pieces.map(|(&id, _)| id).collect::<Vec<_>>())
         };
         let decoded: Vec<String> = (0..=*words.last().unwrap()).map(word).collect();
-        assert_eq!(decoded.iter().map(|word| word.trim()).collect::<Vec<_>>(), expected);
+        assert_eq!(
+            decoded.iter().map(|word| word.trim()).collect::<Vec<_>>(),
+            expected
+        );
         assert!(words.is_sorted());
     }
 }

@@ -27,7 +27,10 @@ fn invisible_characters_change_no_ids_in_any_script() {
         "이것은 큰 집이다.",
         "นี่คือบ้านหลังใหญ่",
     ];
-    let settings = TokenizerSettings { character_coverage: 1.0, ..TokenizerSettings::bpe(460) };
+    let settings = TokenizerSettings {
+        character_coverage: 1.0,
+        ..TokenizerSettings::bpe(460)
+    };
     let tokenizer = Tokenizer::train(sentences, &settings).unwrap();
     let invisible: Vec<char> = INVISIBLE.chars().collect();
     let dirty = |sentence: &str, at: usize| -> String {
@@ -38,14 +41,26 @@ fn invisible_characters_change_no_ids_in_any_script() {
             let means = "\u{200C}\u{200D}".contains(new) && index > 0 && joins(&chars[index - 1]);
             [Some(new).filter(|_| !(means && joins(&c))), Some(c)]
         };
-        chars.iter().enumerate().flat_map(insert).flatten().collect()
+        chars
+            .iter()
+            .enumerate()
+            .flat_map(insert)
+            .flatten()
+            .collect()
     };
-    let texts = sentences
-        .map(|sentence| (0..invisible.len()).map(|at| dirty(sentence, at)).collect::<Vec<_>>());
+    let texts = sentences.map(|sentence| {
+        (0..invisible.len())
+            .map(|at| dirty(sentence, at))
+            .collect::<Vec<_>>()
+    });
     let dirty_lines: Vec<&String> = texts.iter().flatten().cycle().take(1100).collect();
-    let clean =
-        Tokenizer::train(dirty_lines.iter().take(sentences.len() * invisible.len()), &settings);
-    let repeated = sentences.iter().flat_map(|&line| std::iter::repeat_n(line, invisible.len()));
+    let clean = Tokenizer::train(
+        dirty_lines.iter().take(sentences.len() * invisible.len()),
+        &settings,
+    );
+    let repeated = sentences
+        .iter()
+        .flat_map(|&line| std::iter::repeat_n(line, invisible.len()));
     let expected = Tokenizer::train(repeated, &settings).unwrap();
     assert_eq!(
         clean.unwrap().to_bytes(),
@@ -54,14 +69,19 @@ fn invisible_characters_change_no_ids_in_any_script() {
     );
     for (sentence, texts) in sentences.iter().zip(&texts) {
         let ids = tokenizer.encode(sentence);
-        texts.iter().for_each(|text| assert_eq!(tokenizer.encode(text), ids, "{text:?}"));
+        texts
+            .iter()
+            .for_each(|text| assert_eq!(tokenizer.encode(text), ids, "{text:?}"));
     }
     let together = tokenizer.encode_batch(&dirty_lines);
     let lines = dirty_lines.iter().zip(&together);
     lines.for_each(|(line, ids)| assert_eq!(ids, &tokenizer.encode(line), "{line:?}"));
     assert!(tokenizer.encode(INVISIBLE).is_empty());
-    for text in ["می\u{200C}خواهم", "क्\u{200D}ष", "👩\u{200D}💻 1\u{FE0F}\u{20E3}"]
-    {
+    for text in [
+        "می\u{200C}خواهم",
+        "क्\u{200D}ष",
+        "👩\u{200D}💻 1\u{FE0F}\u{20E3}",
+    ] {
         assert_eq!(tokenizer.decode(&tokenizer.encode(text)), text);
     }
 }
@@ -84,10 +104,17 @@ fn unknown_tokens_have_the_texts_that_they_stand_for_and_copy_texts() {
         ("☃", &["☃"]),
     ] {
         let ids = tokenizer.encode(text);
-        assert_eq!(ids.iter().filter(|&&id| id == special::UNK).count(), unknown.len(), "{text}");
+        assert_eq!(
+            ids.iter().filter(|&&id| id == special::UNK).count(),
+            unknown.len(),
+            "{text}"
+        );
         let texts = tokenizer.unknown_texts(text);
         assert_eq!(texts, unknown, "{text}");
-        assert_eq!(tokenizer.decode_copying(&ids, &texts), text.replace('\u{AD}', ""));
+        assert_eq!(
+            tokenizer.decode_copying(&ids, &texts),
+            text.replace('\u{AD}', "")
+        );
     }
 }
 
@@ -97,7 +124,10 @@ fn a_normaliser_of_its_own_comes_before_the_rule() {
     let mut json: serde_json::Value = serde_json::from_slice(&trained(400).to_bytes()).unwrap();
     let step =
         serde_json::json!({"type": "Replace", "pattern": {"String": "\u{200B}"}, "content": " "});
-    json["normalizer"]["normalizers"].as_array_mut().unwrap().insert(0, step);
+    json["normalizer"]["normalizers"]
+        .as_array_mut()
+        .unwrap()
+        .insert(0, step);
     let tokenizer =
         Tokenizer::from_bytes("t".as_ref(), &serde_json::to_vec(&json).unwrap()).unwrap();
     let same = |a: &str, b: &str| assert_eq!(tokenizer.encode(a), tokenizer.encode(b), "{a:?}");
@@ -131,8 +161,9 @@ fn texts_with_invisible_characters() -> Vec<String> {
         ["🏽", "🚀"],
         ["©", "™"],
     ];
-    let invisible: Vec<char> =
-        ('\0'..=char::MAX).filter(|&c| burnformer_text::is_invisible(c)).collect();
+    let invisible: Vec<char> = ('\0'..=char::MAX)
+        .filter(|&c| burnformer_text::is_invisible(c))
+        .collect();
     let step = |c: &&char| u32::from(**c) < 0xE0100 || u32::from(**c).is_multiple_of(97);
     let between = invisible
         .iter()
@@ -163,7 +194,10 @@ fn texts_with_invisible_characters() -> Vec<String> {
 #[test]
 fn other_readers_of_a_tokenizer_json_give_the_same_ids() {
     let texts = texts_with_invisible_characters();
-    let settings = TokenizerSettings { allow_smaller: true, ..TokenizerSettings::bpe(460) };
+    let settings = TokenizerSettings {
+        allow_smaller: true,
+        ..TokenizerSettings::bpe(460)
+    };
     let tokenizer = Tokenizer::train(&texts, &settings).unwrap();
     let bytes = tokenizer.to_bytes();
     let again = Tokenizer::from_bytes("tokenizer.json".as_ref(), &bytes).unwrap();
@@ -171,20 +205,37 @@ fn other_readers_of_a_tokenizer_json_give_the_same_ids() {
     let library = tokenizers::Tokenizer::from_bytes(&bytes).unwrap();
     let ids = tokenizer.encode_batch(&texts);
     for (text, ids) in texts.iter().zip(&ids) {
-        assert_eq!(library.encode(text.as_str(), false).unwrap().get_ids(), ids, "{text:?}");
+        assert_eq!(
+            library.encode(text.as_str(), false).unwrap().get_ids(),
+            ids,
+            "{text:?}"
+        );
         assert_eq!(&again.encode(text), ids, "{text:?}");
     }
-    let Ok(python) = std::env::var("BURNFORMER_TOKENIZERS") else { return };
+    let Ok(python) = std::env::var("BURNFORMER_TOKENIZERS") else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("tokenizer.json"), &bytes).unwrap();
-    std::fs::write(path("texts.json"), serde_json::to_vec(&(texts, ids)).unwrap()).unwrap();
+    std::fs::write(
+        path("texts.json"),
+        serde_json::to_vec(&(texts, ids)).unwrap(),
+    )
+    .unwrap();
     let script = "import json, tokenizers as t
 reader = t.Tokenizer.from_file('tokenizer.json')
 texts, ids = json.load(open('texts.json', encoding='utf-8'))
 other = [(text, known) for text, known in zip(texts, ids) if reader.encode(text).ids != known]
 assert not other, (len(other), other[:5])";
-    let run =
-        Command::new(python).args(["-c", script]).current_dir(folder.path()).output().unwrap();
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let run = Command::new(python)
+        .args(["-c", script])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(
+        run.status.success(),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
 }

@@ -23,8 +23,12 @@ pub(super) fn texts(element: &str, tag: &str, start: usize) -> Vec<Span> {
             Some((found[1].to_ascii_lowercase(), value.range()))
         })
         .collect();
-    let role = all.iter().find(|(name, _)| matches!(name.as_str(), "type" | "name" | "property"));
-    let role = role.map_or(String::new(), |(_, value)| tag[value.clone()].to_ascii_lowercase());
+    let role = all
+        .iter()
+        .find(|(name, _)| matches!(name.as_str(), "type" | "name" | "property"));
+    let role = role.map_or(String::new(), |(_, value)| {
+        tag[value.clone()].to_ascii_lowercase()
+    });
     let texts = all.iter().filter(|(name, _)| is_text(element, name, &role));
     texts.map(|(_, value)| moved(value, 0, start)).collect()
 }
@@ -38,8 +42,11 @@ fn is_text(element: &str, name: &str, role: &str) -> bool {
         | ("option" | "optgroup" | "track", "label")
         | (_, "title" | "aria-label" | "aria-description" | "aria-placeholder") => true,
         ("input", "value") => matches!(role, "button" | "submit" | "reset"),
-        ("meta", "content") => ["description", "title", "image:alt"]
-            .contains(&role.trim_start_matches("og:").trim_start_matches("twitter:")),
+        ("meta", "content") => ["description", "title", "image:alt"].contains(
+            &role
+                .trim_start_matches("og:")
+                .trim_start_matches("twitter:"),
+        ),
         _ => false,
     }
 }
@@ -50,7 +57,10 @@ pub(super) fn block(page: &str, range: Span) -> Option<Block> {
     if !is_prose(source) || !has_letters(&decode(source)) {
         return None;
     }
-    let quote = page[..range.start].chars().next_back().filter(|c| matches!(c, '"' | '\''));
+    let quote = page[..range.start]
+        .chars()
+        .next_back()
+        .filter(|c| matches!(c, '"' | '\''));
     let mut builder = Builder::new(Space::Keep);
     builder.text(&decode(source));
     let entities = entities([source].into_iter()).of_block(source);

@@ -75,28 +75,42 @@ pub(super) fn lex(text: &str) -> LexedText {
     let (mut tokens, mut end) = (Vec::new(), 0);
     for token in Tokenizer::new_with_emitter(text, emitter) {
         let Ok(token) = token;
-        let Some(token) = convert(token) else { continue };
+        let Some(token) = convert(token) else {
+            continue;
+        };
         let Span { start, end: until } = token.range;
         // Spans are in order; a token that is not would be read as text that is dropped.
         if start < end || until <= start || text.get(start..until).is_none() {
             continue;
         }
         if end < start {
-            tokens.push(Token { range: end..start, kind: TokenKind::Other });
+            tokens.push(Token {
+                range: end..start,
+                kind: TokenKind::Other,
+            });
         }
         end = until;
         tokens.push(token);
     }
     if end < text.len() {
-        tokens.push(Token { range: end..text.len(), kind: TokenKind::Other });
+        tokens.push(Token {
+            range: end..text.len(),
+            kind: TokenKind::Other,
+        });
     }
     LexedText::new(without_cdata(text, tokens), templates, masked)
 }
 
 /// Tags of Jinja, Liquid, Mustache, ERB and PHP in `text`.
 fn templates(text: &str) -> Vec<Span> {
-    const CLOSING: [(&str, &str); 6] =
-        [("{{", "}}"), ("{%", "%}"), ("{#", "#}"), ("<%", "%>"), ("<?php", "?>"), ("<?=", "?>")];
+    const CLOSING: [(&str, &str); 6] = [
+        ("{{", "}}"),
+        ("{%", "%}"),
+        ("{#", "#}"),
+        ("<%", "%>"),
+        ("<?php", "?>"),
+        ("<?=", "?>"),
+    ];
     // A template in a declaration is not one: it ends with the first `>`.
     static OPENING: LazyLock<Regex> = LazyLock::new(|| {
         regex(r"\{\{|\{%|\{#|<%|<\?(?:php|=)|<(?:!(?:-?[^-<>][^<>]*)?|\?[^<>]*)<[%?]")
@@ -105,12 +119,20 @@ fn templates(text: &str) -> Vec<Span> {
     let (mut at, mut unclosed, messages) = (0, [0; CLOSING.len()], messages(text));
     while let Some(found) = OPENING.find_at(text, at) {
         at = found.end();
-        let kind = CLOSING.iter().position(|(opening, _)| *opening == found.as_str());
+        let kind = CLOSING
+            .iter()
+            .position(|(opening, _)| *opening == found.as_str());
         let is_template = |&kind: &usize| unclosed[kind] <= at && !is_within(&messages, at);
-        let Some(kind) = kind.filter(is_template) else { continue };
+        let Some(kind) = kind.filter(is_template) else {
+            continue;
+        };
         let rest = &text[at..];
         // Braces are closed in the same line.
-        let end = if kind < 3 { rest.find('\n').unwrap_or(rest.len()) } else { rest.len() };
+        let end = if kind < 3 {
+            rest.find('\n').unwrap_or(rest.len())
+        } else {
+            rest.len()
+        };
         match rest[..end].find(CLOSING[kind].1) {
             Some(length) => {
                 at += length + CLOSING[kind].1.len();
@@ -124,7 +146,10 @@ fn templates(text: &str) -> Vec<Span> {
 
 /// `text` with letters in the names of tags that are numbers.
 fn numbered(text: &str) -> String {
-    let letter = |c: char| c.to_digit(10).map_or(c, |digit| char::from(LETTERS[digit as usize]));
+    let letter = |c: char| {
+        c.to_digit(10)
+            .map_or(c, |digit| char::from(LETTERS[digit as usize]))
+    };
     let named = |tag: &regex::Captures<'_>| tag[0].chars().map(letter).collect::<String>();
     NUMBERED.replace_all(text, named).into_owned()
 }
@@ -133,13 +158,21 @@ fn convert(token: html5gum::Token<usize>) -> Option<Token> {
     use html5gum::Token as Html;
     let (span, kind) = match token {
         Html::StartTag(tag) => (tag.span, start(&tag)),
-        Html::EndTag(tag) => (tag.span, TokenKind::End { name: name(&tag.name) }),
+        Html::EndTag(tag) => (
+            tag.span,
+            TokenKind::End {
+                name: name(&tag.name),
+            },
+        ),
         Html::String(text) => (text.span, TokenKind::Text),
         Html::Comment(Spanned { span, .. }) => (span, TokenKind::Other),
         Html::Doctype(doctype) => (doctype.span, TokenKind::Other),
         Html::Error(_) => return None,
     };
-    Some(Token { range: span.start..span.end, kind })
+    Some(Token {
+        range: span.start..span.end,
+        kind,
+    })
 }
 
 fn name(name: &HtmlString) -> String {
@@ -151,15 +184,22 @@ fn start(tag: &StartTag<usize>) -> TokenKind {
         let value = tag.attributes.get(name.as_bytes())?;
         Some(String::from_utf8_lossy(&value.value).to_ascii_lowercase())
     };
-    let untranslated =
-        |classes: String| classes.split_ascii_whitespace().any(|class| class == "notranslate");
+    let untranslated = |classes: String| {
+        classes
+            .split_ascii_whitespace()
+            .any(|class| class == "notranslate")
+    };
     let translate = match attribute("translate").as_deref() {
         Some("no") => Some(false),
         Some("yes" | "") => Some(true),
         _ if attribute("class").is_some_and(untranslated) => Some(false),
         _ => None,
     };
-    TokenKind::Start { name: name(&tag.name), translate, self_closing: tag.self_closing }
+    TokenKind::Start {
+        name: name(&tag.name),
+        translate,
+        self_closing: tag.self_closing,
+    }
 }
 
 /// In SVG and MathML, `<![CDATA[` lasts to `]]>`; the tokeniser, which knows no tree, ends it at
@@ -174,7 +214,11 @@ fn without_cdata(text: &str, tokens: Vec<Token>) -> Vec<Token> {
         }
         token.range.start = token.range.start.max(until);
         match &token.kind {
-            TokenKind::Start { name, self_closing: false, .. } if is_foreign(name) => foreign += 1,
+            TokenKind::Start {
+                name,
+                self_closing: false,
+                ..
+            } if is_foreign(name) => foreign += 1,
             TokenKind::End { name } if is_foreign(name) => foreign = foreign.saturating_sub(1),
             TokenKind::Other if foreign > 0 && !unclosed => {
                 let rest = &text[token.range.start..];
@@ -200,13 +244,29 @@ impl LexedText {
     fn new(tokens: Vec<Token>, templates: Vec<Span>, masked: String) -> Self {
         let is_block =
             |token: &Token| matches!(token.role(), Some(Role::Block | Role::Preformatted));
-        let is_translated =
-            |token: &Token| matches!(token.kind, TokenKind::Start { translate: Some(true), .. });
+        let is_translated = |token: &Token| {
+            matches!(
+                token.kind,
+                TokenKind::Start {
+                    translate: Some(true),
+                    ..
+                }
+            )
+        };
         let all = |test: fn(&Token) -> bool| {
-            (0..tokens.len()).filter(|&index| test(&tokens[index])).collect()
+            (0..tokens.len())
+                .filter(|&index| test(&tokens[index]))
+                .collect()
         };
         let (blocks, translated) = (all(is_block), all(is_translated));
-        Self { partner: partners(&tokens), tokens, templates, masked, blocks, translated }
+        Self {
+            partner: partners(&tokens),
+            tokens,
+            templates,
+            masked,
+            blocks,
+            translated,
+        }
     }
 
     /// Returns whether a tag strictly between tokens `index` and `end` divides text.
@@ -269,7 +329,9 @@ static REFERENCE: LazyLock<Regex> =
 
 /// `raw` with characters instead of references.
 pub(crate) fn decode(raw: &str) -> Cow<'_, str> {
-    REFERENCE.replace_all(raw, |found: &regex::Captures<'_>| decode_reference(&found[0]))
+    REFERENCE.replace_all(raw, |found: &regex::Captures<'_>| {
+        decode_reference(&found[0])
+    })
 }
 
 fn decode_reference(raw: &str) -> String {
@@ -302,8 +364,14 @@ pub(super) fn entities<'a>(texts: impl Iterator<Item = &'a str>) -> Entities {
         bare.extend(raw[at..].chars());
     }
     names.retain(|c, _| matches!(c, '<' | '&') || !bare.contains(c));
-    let bare = ['<', '>', '&'].into_iter().filter(|c| bare.contains(c)).collect();
-    Entities { names: names.into(), bare }
+    let bare = ['<', '>', '&']
+        .into_iter()
+        .filter(|c| bare.contains(c))
+        .collect();
+    Entities {
+        names: names.into(),
+        bare,
+    }
 }
 
 #[cfg(test)]
@@ -314,7 +382,11 @@ mod tests {
     fn tokens_cover_the_text_without_gaps() {
         let text = "</><p>a</>b<!x>\0<é><script>if (a<b)</script x></p a=b\n><div class=\"";
         let lexed = lex(text);
-        let joined: String = lexed.tokens.iter().map(|token| &text[token.range.clone()]).collect();
+        let joined: String = lexed
+            .tokens
+            .iter()
+            .map(|token| &text[token.range.clone()])
+            .collect();
         assert_eq!(joined, text);
     }
 
@@ -323,7 +395,10 @@ mod tests {
         let text = "<svg><![CDATA[ > </svg> ]]></svg>x";
         let lexed = lex(text);
         assert_eq!(lexed.partner[0], Some(2));
-        assert_eq!(&text[lexed.tokens[1].range.clone()], "<![CDATA[ > </svg> ]]>");
+        assert_eq!(
+            &text[lexed.tokens[1].range.clone()],
+            "<![CDATA[ > </svg> ]]>"
+        );
     }
 
     #[test]

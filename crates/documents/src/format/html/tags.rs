@@ -34,8 +34,12 @@ impl Role {
 
 /// The kinds of elements, with their names in lower case.
 static KINDS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
-    let lines = include_str!("tags.txt").lines().filter_map(|line| line.split_once(": "));
-    lines.map(|(kind, names)| (kind, names.split(' ').collect())).collect()
+    let lines = include_str!("tags.txt")
+        .lines()
+        .filter_map(|line| line.split_once(": "));
+    lines
+        .map(|(kind, names)| (kind, names.split(' ').collect()))
+        .collect()
 });
 
 /// Returns whether elements called `name`, in lower case, are of `kind`: a role, `empty` (one tag),

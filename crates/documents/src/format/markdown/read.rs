@@ -28,11 +28,22 @@ pub(super) fn options() -> Options {
 
 pub(in crate::format) fn parse(text: &str) -> Vec<Block> {
     let events = Events::new_ext(text, options());
-    let labels = events.reference_definitions().iter().map(|(label, _)| folded(label)).collect();
+    let labels = events
+        .reference_definitions()
+        .iter()
+        .map(|(label, _)| folded(label))
+        .collect();
     let marks = |c: char| c.is_whitespace() || c == '>';
-    let notes = text.lines().any(|line| line.trim_start_matches(marks).starts_with("[^"));
+    let notes = text
+        .lines()
+        .any(|line| line.trim_start_matches(marks).starts_with("[^"));
     let references = Arc::new(References { labels, notes });
-    Parser { text, references, ..Parser::default() }.read(events.into_offset_iter())
+    Parser {
+        text,
+        references,
+        ..Parser::default()
+    }
+    .read(events.into_offset_iter())
 }
 
 /// The alternative texts of the images in `text`, without those that name their definition.
@@ -54,8 +65,12 @@ pub(in crate::format) fn texts(text: &str) -> Vec<(Span, Block)> {
         }
     }
     all.retain(|(alt, _)| text[alt.end..].starts_with(']') && is_prose(&text[alt.clone()]));
-    let blocks = all.into_iter().map(|(alt, builder)| (alt, builder.finish(Escape::Alternative)));
-    blocks.filter(|(_, block)| has_letters(&block.text)).collect()
+    let blocks = all
+        .into_iter()
+        .map(|(alt, builder)| (alt, builder.finish(Escape::Alternative)));
+    blocks
+        .filter(|(_, block)| has_letters(&block.text))
+        .collect()
 }
 
 /// Checks that `text` has the blocks of `source`. The error is the position in `text` at which the
@@ -68,8 +83,11 @@ pub(in crate::format) fn has_shape_of(source: &str, text: &str) -> Result<(), us
         Event::Rule => Some(("rule".into(), range.start)),
         _ => None,
     };
-    let [mut old, mut new] = [source, text]
-        .map(|text| Events::new_ext(text, options()).into_offset_iter().filter_map(block));
+    let [mut old, mut new] = [source, text].map(|text| {
+        Events::new_ext(text, options())
+            .into_offset_iter()
+            .filter_map(block)
+    });
     loop {
         match (old.next(), new.next()) {
             (None, None) => return Ok(()),
@@ -84,14 +102,32 @@ pub(in crate::format) fn has_shape_of(source: &str, text: &str) -> Result<(), us
 pub(super) fn read_again(text: &str, references: &Arc<References>) -> Vec<Block> {
     let known = |link: BrokenLink<'_>| {
         let nowhere = || (CowStr::from(""), CowStr::from(""));
-        references.labels.contains(&folded(&link.reference)).then(nowhere)
+        references
+            .labels
+            .contains(&folded(&link.reference))
+            .then(nowhere)
     };
     // These need no definitions.
-    let notes = if references.notes { Options::ENABLE_OLD_FOOTNOTES } else { Options::empty() };
+    let notes = if references.notes {
+        Options::ENABLE_OLD_FOOTNOTES
+    } else {
+        Options::empty()
+    };
     let events = Events::new_with_broken_link_callback(text, options() | notes, Some(known));
-    let (blocks, references) =
-        (Blocks { has_all: true, ..Blocks::default() }, Arc::clone(references));
-    Parser { text, blocks, references, ..Parser::default() }.read(events.into_offset_iter())
+    let (blocks, references) = (
+        Blocks {
+            has_all: true,
+            ..Blocks::default()
+        },
+        Arc::clone(references),
+    );
+    Parser {
+        text,
+        blocks,
+        references,
+        ..Parser::default()
+    }
+    .read(events.into_offset_iter())
 }
 
 /// A label in one case.
@@ -104,7 +140,9 @@ pub(super) fn without_marks(raw: &str, newline: &str) -> String {
     let mut lines = raw.split('\n').map(|line| line.trim_end_matches('\r'));
     let first = lines.next().unwrap_or_default().to_string();
     let marks = |c: char| c.is_whitespace() || c == '>';
-    lines.fold(first, |all, line| all + newline + line.trim_start_matches(marks))
+    lines.fold(first, |all, line| {
+        all + newline + line.trim_start_matches(marks)
+    })
 }
 
 /// A block of HTML.
@@ -125,7 +163,8 @@ impl HtmlBlock {
         if self.marks.is_empty() {
             self.marks = marks.trim_start_matches('\r').into();
         }
-        self.text.extend(marks.chars().map(|c| if c == '\r' { c } else { ' ' }));
+        self.text
+            .extend(marks.chars().map(|c| if c == '\r' { c } else { ' ' }));
         self.text.push_str(&document[range]);
     }
 }
@@ -163,7 +202,10 @@ impl<'a> Parser<'a> {
             if is_kept {
                 continue;
             }
-            match kept.get(&range.start).filter(|_| matches!(event, Event::InlineHtml(_))) {
+            match kept
+                .get(&range.start)
+                .filter(|_| matches!(event, Event::InlineHtml(_)))
+            {
                 Some(&end) => {
                     self.kept_until = end;
                     self.inline(range.start..end, html::inline_element);
@@ -191,7 +233,11 @@ impl<'a> Parser<'a> {
             }
             return;
         }
-        let is_open = self.blocks.open.as_ref().is_some_and(|(_, builder)| builder.is_open());
+        let is_open = self
+            .blocks
+            .open
+            .as_ref()
+            .is_some_and(|(_, builder)| builder.is_open());
         match event {
             Event::Start(tag) => self.start(tag, range),
             Event::End(tag) => self.end(*tag, range),
@@ -217,13 +263,20 @@ impl<'a> Parser<'a> {
             Tag::Emphasis => return self.open("*", range, 1),
             Tag::Strong => return self.open("**", range, 2),
             Tag::Strikethrough => {
-                let marks = self.text[range.clone()].bytes().take_while(|&c| c == b'~').count();
+                let marks = self.text[range.clone()]
+                    .bytes()
+                    .take_while(|&c| c == b'~')
+                    .count();
                 return self.open("~", range, marks.clamp(1, 2));
             }
-            Tag::Link { link_type: LinkType::Autolink | LinkType::Email, .. } => {
+            Tag::Link {
+                link_type: LinkType::Autolink | LinkType::Email,
+                ..
+            } => {
                 self.skipped = 1;
-                return self
-                    .inline(range, |builder, raw| builder.atom(raw.trim_matches(['<', '>']), raw));
+                return self.inline(range, |builder, raw| {
+                    builder.atom(raw.trim_matches(['<', '>']), raw)
+                });
             }
             Tag::Link { .. } => return self.open("[", range, 1),
             Tag::Image { .. } => {
@@ -236,7 +289,10 @@ impl<'a> Parser<'a> {
         match tag {
             Tag::CodeBlock(_) | Tag::MetadataBlock(_) => self.skipped = 1,
             Tag::HtmlBlock => {
-                self.html = Some(HtmlBlock { start: range.start, ..HtmlBlock::default() });
+                self.html = Some(HtmlBlock {
+                    start: range.start,
+                    ..HtmlBlock::default()
+                });
             }
             Tag::Paragraph => {}
             _ => self.positions.push(match tag {
@@ -271,7 +327,11 @@ impl<'a> Parser<'a> {
 
     fn close(&mut self, name: &str, range: Span) {
         let (text, start) = (self.text, self.end.min(range.end));
-        let end = if name == "[" { self.collapsed_end(range.end) } else { range.end };
+        let end = if name == "[" {
+            self.collapsed_end(range.end)
+        } else {
+            range.end
+        };
         let raw = &text[start..end];
         self.line_end = None;
         // A reference `[text]` or `[text][]` finds its definition by its text, which is translated.
@@ -293,7 +353,9 @@ impl<'a> Parser<'a> {
     fn hard_break(&mut self, range: Span) {
         let rest = &self.text[range.end..];
         let marks = rest.len() - rest.trim_start_matches([' ', '\t', '>']).len();
-        self.inline(range.start..range.end + marks, |builder, raw| builder.break_point(raw));
+        self.inline(range.start..range.end + marks, |builder, raw| {
+            builder.break_point(raw)
+        });
     }
 
     /// Adds `range` of the text to the block by `add`.
@@ -326,7 +388,8 @@ impl<'a> Parser<'a> {
         if let Some(HtmlBlock { start, text, marks }) = self.html.take() {
             let text = text.trim_end();
             self.end = start + text.len();
-            self.blocks.insert(start, html::parse(text), &format!("\n{marks}"));
+            self.blocks
+                .insert(start, html::parse(text), &format!("\n{marks}"));
         }
     }
 
@@ -340,9 +403,21 @@ impl<'a> Parser<'a> {
         let lines = take(&mut self.lines);
         self.line_end = None;
         let (level, references) = (Level::Bare, Arc::clone(&self.references));
-        let position = self.positions.last().copied().unwrap_or(Position::Paragraph);
+        let position = self
+            .positions
+            .last()
+            .copied()
+            .unwrap_or(Position::Paragraph);
         let is_part = take(&mut self.is_part);
-        let escape = Escape::Markdown(Markdown { level, position, is_part, references });
-        self.blocks.finish(self.end, |builder| Block { lines, ..builder.finish(escape) });
+        let escape = Escape::Markdown(Markdown {
+            level,
+            position,
+            is_part,
+            references,
+        });
+        self.blocks.finish(self.end, |builder| Block {
+            lines,
+            ..builder.finish(escape)
+        });
     }
 }

@@ -26,13 +26,25 @@ pub(in crate::format) fn finish(
         (&tags, Level::Full, &[]),
     ];
     let with_escape = |(block, level, breaks)| {
-        (block, Escape::Markdown(Markdown { level, ..markdown.clone() }), breaks)
+        (
+            block,
+            Escape::Markdown(Markdown {
+                level,
+                ..markdown.clone()
+            }),
+            breaks,
+        )
     };
     let (block, escape, breaks) = ways
         .into_iter()
         .map(with_escape)
         .find(|(block, escape, breaks)| reads_as_meant(block, layout, escape, breaks))?;
-    Some(render(block, layout, &escape, breaks).text.trim_matches(is_space).into())
+    Some(
+        render(block, layout, &escape, breaks)
+            .text
+            .trim_matches(is_space)
+            .into(),
+    )
 }
 
 /// Emphasis as HTML, for positions where asterisks are none: beside letters, between punctuation.
@@ -53,12 +65,21 @@ fn with_html_tags(block: &Block) -> Block {
 }
 
 fn reads_as_meant(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usize]) -> bool {
-    let Escape::Markdown(Markdown { position, references, .. }) = escape else { return false };
+    let Escape::Markdown(Markdown {
+        position,
+        references,
+        ..
+    }) = escape
+    else {
+        return false;
+    };
     let (before, newline, after) = position.around();
     let written = render(&with_newline(block, newline), layout, escape, breaks);
     let page = format!("{before}{}{after}\n", written.text.trim_matches(is_space));
     let blocks = read_again(&page, references);
-    let [found] = blocks.as_slice() else { return false };
+    let [found] = blocks.as_slice() else {
+        return false;
+    };
     let is_same = matches!(&found.escape, Escape::Markdown(found) if found.position == *position);
     let around = page[..found.source.start].trim_end() == before.trim_end()
         && page[found.source.end..].trim_end() == after;
@@ -92,7 +113,9 @@ fn blocks(text: &str) -> Vec<bool> {
         Event::Start(tag @ (Tag::HtmlBlock | Tag::Paragraph)) => Some(tag == Tag::HtmlBlock),
         _ => None,
     };
-    Events::new_ext(&format!("{text}\n\nx"), options()).filter_map(is_html).collect()
+    Events::new_ext(&format!("{text}\n\nx"), options())
+        .filter_map(is_html)
+        .collect()
 }
 
 fn is_space(c: char) -> bool {
@@ -123,6 +146,21 @@ fn outline(block: &Block) -> String {
     let mut alignment = Alignment::default();
     alignment.target += &block.text;
     let spans = block.nodes.iter().map(|node| node.range.clone()).collect();
-    let atoms = block.atoms.iter().map(|atom| atom.range.clone()).enumerate().collect();
-    render(block, &Layout { alignment, spans, atoms }, &Escape::Plain, &[]).outline
+    let atoms = block
+        .atoms
+        .iter()
+        .map(|atom| atom.range.clone())
+        .enumerate()
+        .collect();
+    render(
+        block,
+        &Layout {
+            alignment,
+            spans,
+            atoms,
+        },
+        &Escape::Plain,
+        &[],
+    )
+    .outline
 }

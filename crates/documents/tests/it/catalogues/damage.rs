@@ -12,7 +12,11 @@ fn a_broken_catalogue_is_refused_with_line_and_remedy() {
         (po("\nmsgid \"b\"\n\n"), 4, "no `msgstr`"),
         (po("\nmessage \"b\"\n"), 4, "`message`"),
         (po("\nmsgid b\n"), 4, "msgfmt -c"),
-        (po("\nmsgid \"b\"\nmsgstr \"\"\nmsgstr \"\"\n"), 6, "one too many"),
+        (
+            po("\nmsgid \"b\"\nmsgstr \"\"\nmsgstr \"\"\n"),
+            6,
+            "one too many",
+        ),
         (xliff("<file>\n</body>"), 3, "xmllint"),
         (xliff("<file>\n"), 2, "not closed"),
         (("\n<html></html>".into(), Format::Xliff), 1, "--format"),
@@ -20,14 +24,23 @@ fn a_broken_catalogue_is_refused_with_line_and_remedy() {
         (xliff(&"<g>".repeat(300)), 2, "deeper"),
     ] {
         let broken = Catalogue::read(&text, format, [None; 2]).unwrap_err();
-        assert!(broken.line == line && broken.to_string().contains(needle), "{text}: {broken}");
+        assert!(
+            broken.line == line && broken.to_string().contains(needle),
+            "{text}: {broken}"
+        );
         // Whoever does not ask gets it back as it is.
         assert_eq!(translate(&text, format, &upper), text);
     }
     let broken = Catalogue::read(TMX[0], Format::Tmx, [Some("en"), Some("ko")]).unwrap_err();
-    assert!(broken.fault.contains("en-US") && broken.fault.contains("fr"), "{broken}");
+    assert!(
+        broken.fault.contains("en-US") && broken.fault.contains("fr"),
+        "{broken}"
+    );
     let broken = Catalogue::read(XLIFF[0], Format::Xliff, [Some("de"), Some("en")]).unwrap_err();
-    assert!(broken.fault.contains("\"en\" and not in \"de\""), "{broken}");
+    assert!(
+        broken.fault.contains("\"en\" and not in \"de\""),
+        "{broken}"
+    );
     assert!(Catalogue::read(PO[0], Format::Po, [Some("en"), Some("de-AT")]).is_ok());
 }
 
@@ -43,14 +56,24 @@ fn a_file_of_another_format_is_refused() {
         (Format::Markdown, "# One\n\nTwo *dogs*\n"),
         (Format::Text, "One dog.\nTwo\n"),
     ];
-    let all = ALL.iter().map(|(format, [source, _])| (*format, *source)).chain(others);
+    let all = ALL
+        .iter()
+        .map(|(format, [source, _])| (*format, *source))
+        .chain(others);
     let is_any = |format: Format| {
-        matches!(format, Format::Text | Format::Html | Format::Markdown | Format::Properties)
+        matches!(
+            format,
+            Format::Text | Format::Html | Format::Markdown | Format::Properties
+        )
     };
     let mut faults = Vec::new();
     for (origin, text) in all {
         for format in Format::all() {
-            for text in [text.to_string(), format!("\u{feff}{text}"), text.replace('\n', "\r\n")] {
+            for text in [
+                text.to_string(),
+                format!("\u{feff}{text}"),
+                text.replace('\n', "\r\n"),
+            ] {
                 let read = Document::try_parse(&text, format, [Some("en"), None], &[], &|_| true);
                 let may_be = format == origin || is_any(format) || format == Format::Yaml;
                 match read {
@@ -86,7 +109,9 @@ fn a_damaged_file_is_refused_or_keeps_its_messages() {
     const SIGNS: &str = "\"'\\\\{}[]<>&#:=\n\r \t,|>*@-!~?%u";
     let (mut seed, signs) = (7_u64, SIGNS.chars().collect::<Vec<_>>());
     let mut random = |below: usize| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) as usize % below
     };
     for (format, [source, _]) in ALL {
@@ -100,15 +125,24 @@ fn a_damaged_file_is_refused_or_keeps_its_messages() {
             }
             let text: String = chars.into_iter().collect();
             assert_eq!(translate(&text, format, &identity), text);
-            let Ok(before) = Catalogue::read(&text, format, [None; 2]) else { continue };
+            let Ok(before) = Catalogue::read(&text, format, [None; 2]) else {
+                continue;
+            };
             let result = translate(&text, format, &upper);
             let after = Catalogue::read(&result, format, [None; 2]);
             let after =
                 after.unwrap_or_else(|error| panic!("{format} {error}\n{text}\n=>\n{result}"));
             let keys = |all: &Catalogue| {
-                all.messages.iter().map(|it| it.context.clone()).collect::<Vec<_>>()
+                all.messages
+                    .iter()
+                    .map(|it| it.context.clone())
+                    .collect::<Vec<_>>()
             };
-            assert_eq!(keys(&before), keys(&after), "{format}\n{text}\n=>\n{result}");
+            assert_eq!(
+                keys(&before),
+                keys(&after),
+                "{format}\n{text}\n=>\n{result}"
+            );
         }
     }
 }
@@ -124,9 +158,19 @@ fn a_broken_file_of_texts_is_refused_with_line_and_remedy() {
         (Json, "", 1, "json.tool"),
         (Yaml, "a:\n  b: \"c d", 2, "quote the text"),
         (Yaml, "a: b\n c: d\n", 2, "indentation"),
-        (Yaml, &"[".repeat(5000), 1, "the YAML is broken: recursion limit"),
+        (
+            Yaml,
+            &"[".repeat(5000),
+            1,
+            "the YAML is broken: recursion limit",
+        ),
         (Properties, "a=b c\nb=\\u12\n", 2, "four hexadecimal digits"),
-        (Android, "<resources>\n<string name='a'>b c\n</resources>", 3, "xmllint"),
+        (
+            Android,
+            "<resources>\n<string name='a'>b c\n</resources>",
+            3,
+            "xmllint",
+        ),
         (Android, "\n<html/>", 1, "not `resources`"),
         (Strings, "\"a\" = \"b c\";\n\"b\" = \"c d\"\n", 2, "plutil"),
         (Strings, "\"a\" = \"b c;\n", 1, "plutil"),
@@ -137,7 +181,10 @@ fn a_broken_file_of_texts_is_refused_with_line_and_remedy() {
     ] {
         let broken = Catalogue::read(text, format, [None; 2]).unwrap_err();
         let text = text.get(..80).unwrap_or(text);
-        assert!(broken.line == line && broken.to_string().contains(needle), "{text}: {broken}");
+        assert!(
+            broken.line == line && broken.to_string().contains(needle),
+            "{text}: {broken}"
+        );
         assert_eq!(translate(text, format, &upper), text);
     }
 }

@@ -44,13 +44,18 @@ pub fn translate_into(
 /// Every sentence stays, each word linked to itself.
 pub fn identity(sentence: &PendingSentence) -> Translated {
     let text = sentence.text.clone();
-    let links = words(&text).map(|(at, word)| link(at, word.len(), at, word.len())).collect();
+    let links = words(&text)
+        .map(|(at, word)| link(at, word.len(), at, word.len()))
+        .collect();
     Translated { text, links }
 }
 
 /// Every letter in upper case; as long as the source.
 pub fn upper(sentence: &PendingSentence) -> Translated {
-    Translated { text: sentence.text.to_ascii_uppercase(), ..identity(sentence) }
+    Translated {
+        text: sentence.text.to_ascii_uppercase(),
+        ..identity(sentence)
+    }
 }
 
 /// The words in reverse order; punctuation stays at the place where it was.
@@ -72,11 +77,17 @@ pub fn reverse(sentence: &PendingSentence) -> Translated {
 
 /// Without the alignment.
 pub fn unlinked(translated: Translated) -> Translated {
-    Translated { links: Vec::new(), ..translated }
+    Translated {
+        links: Vec::new(),
+        ..translated
+    }
 }
 
 fn link(source: usize, source_len: usize, target: usize, target_len: usize) -> Link {
-    Link { source: source..source + source_len, target: target..target + target_len }
+    Link {
+        source: source..source + source_len,
+        target: target..target + target_len,
+    }
 }
 
 /// Runs of letters, digits and combining marks.
@@ -89,8 +100,16 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// Attributes that can be translated.
-pub const TEXTS: [&str; 8] =
-    ["alt", "title", "placeholder", "label", "value", "content", "aria-label", "aria-description"];
+pub const TEXTS: [&str; 8] = [
+    "alt",
+    "title",
+    "placeholder",
+    "label",
+    "value",
+    "content",
+    "aria-label",
+    "aria-description",
+];
 
 /// Tags and comments as the tokeniser of the HTML standard sees them, sorted.
 pub fn markup(html: &str) -> Vec<String> {
@@ -104,9 +123,13 @@ pub fn markup(html: &str) -> Vec<String> {
                 let is_text = |name: &str| TEXTS.contains(&name);
                 let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
                 if tag.attributes.keys().any(|key| is_text(&name(key))) {
-                    let others = tag.attributes.iter().filter(|(key, _)| !is_text(&name(key)));
-                    let others: Vec<String> =
-                        others.map(|(key, value)| name(key) + "=" + &name(value)).collect();
+                    let others = tag
+                        .attributes
+                        .iter()
+                        .filter(|(key, _)| !is_text(&name(key)));
+                    let others: Vec<String> = others
+                        .map(|(key, value)| name(key) + "=" + &name(value))
+                        .collect();
                     all.push(format!("{} {others:?}", name(&tag.name)));
                     continue;
                 }

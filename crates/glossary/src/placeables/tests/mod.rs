@@ -24,7 +24,9 @@ fn addresses_end_before_the_punctuation_of_the_sentence() {
 #[test]
 fn symbols_and_numerals_that_models_drop_are_found() {
     let text = "Bei 20 °C kosten ½ Liter H₂O 5 € oder £4, 20 m² und 5 µm nach § 5 • gut ♪";
-    let symbols = parts(text).into_iter().filter(|part| part.kind == PartKind::Symbol);
+    let symbols = parts(text)
+        .into_iter()
+        .filter(|part| part.kind == PartKind::Symbol);
     let symbols: Vec<&str> = symbols.map(|part| &text[part.range]).collect();
     assert_eq!(symbols, ["°C", "€", "£", "µm", "•", "♪"]);
     assert_eq!(found(text), ["H₂O", "m²", "§"]);
@@ -34,14 +36,29 @@ fn symbols_and_numerals_that_models_drop_are_found() {
 #[test]
 fn numbers_of_telephones_and_accounts_are_kept_in_their_order() {
     let text = "Ruf +49 (30) 123-4567 an, IBAN DE89 3704 0044 0532 0130 00, +1 202 5550123.";
-    assert_eq!(found(text), ["+49 (30) 123-4567", "DE89 3704 0044 0532 0130 00", "+1 202 5550123"]);
+    assert_eq!(
+        found(text),
+        [
+            "+49 (30) 123-4567",
+            "DE89 3704 0044 0532 0130 00",
+            "+1 202 5550123"
+        ]
+    );
     assert!(found("Es sind +5 heute und 3+4, WM2006 und 1990 2000 2010 2020.").is_empty());
 }
 
 #[test]
 fn names_of_parts_and_standards_are_kept() {
     let text = "007-AB-99, XK-4470-B, ISO-8859-1, M6/W9, F-16-Kampfjet, LN_42 und 2024-W07.";
-    let right = ["007-AB-99", "XK-4470-B", "ISO-8859-1", "M6/W9", "F-16", "LN_42", "2024-W07"];
+    let right = [
+        "007-AB-99",
+        "XK-4470-B",
+        "ISO-8859-1",
+        "M6/W9",
+        "F-16",
+        "LN_42",
+        "2024-W07",
+    ];
     assert_eq!(found(text), right);
     assert!(found("U-Bahn 2-3, Typ-2-Diabetes, A-B, X/Y, I/O, 12/24/1985, 2-mal").is_empty());
 }
@@ -59,14 +76,31 @@ fn paths_are_found_and_alternatives_are_not() {
 fn lost_parts_are_prescribed() {
     let missing = |source, translation| {
         let terms = missing_placeables(source, &[], translation)?;
-        Some(terms.into_iter().map(|term| term.targets).collect::<Vec<_>>())
+        Some(
+            terms
+                .into_iter()
+                .map(|term| term.targets)
+                .collect::<Vec<_>>(),
+        )
     };
     assert_eq!(missing("Ein Haus.", "A house 7."), None);
-    assert_eq!(missing("{name} hat 1,5 Euro.", "{name} has 1.5 euros."), None);
+    assert_eq!(
+        missing("{name} hat 1,5 Euro.", "{name} has 1.5 euros."),
+        None
+    );
     let wanted = vec![vec!["1,5".to_owned(), "1.5".to_owned()]];
-    assert_eq!(missing("{name} hat 1,5 Euro.", "{name} has 15 euros."), Some(wanted));
-    assert_eq!(missing("{name} hat 1,5 Euro.", "{Name} has 1.5 euros."), Some(Vec::new()));
-    assert_eq!(missing("Lies www.beispiel.de.", "Read it."), Some(Vec::new()));
+    assert_eq!(
+        missing("{name} hat 1,5 Euro.", "{name} has 15 euros."),
+        Some(wanted)
+    );
+    assert_eq!(
+        missing("{name} hat 1,5 Euro.", "{Name} has 1.5 euros."),
+        Some(Vec::new())
+    );
+    assert_eq!(
+        missing("Lies www.beispiel.de.", "Read it."),
+        Some(Vec::new())
+    );
 }
 
 /// Random strings of the pieces of parts: whatever the patterns find, its signs
@@ -96,8 +130,11 @@ fn a_text_with_a_part_has_a_sign_of_it() {
         );
     }
     assert!(with_parts > 3_000, "{with_parts}");
-    for prose in ["Wow! Das ist gut: sehr gut (wirklich); ja!", "É só isso…", "他说：你好！"]
-    {
+    for prose in [
+        "Wow! Das ist gut: sehr gut (wirklich); ja!",
+        "É só isso…",
+        "他说：你好！",
+    ] {
         assert!(!may_have_verbatim(prose), "{prose}");
     }
 }
@@ -106,25 +143,38 @@ fn a_text_with_a_part_has_a_sign_of_it() {
 fn a_short_name_is_not_found_in_a_word() {
     let source = "`a` a cat `a`";
     let parts = [1..2, 4..5, 11..12];
-    assert_eq!(positions(source, &parts, "a cat at a a"), Some(vec![0..1, 9..10, 11..12]));
+    assert_eq!(
+        positions(source, &parts, "a cat at a a"),
+        Some(vec![0..1, 9..10, 11..12])
+    );
     assert_eq!(positions(source, &parts, "a cat at a"), None);
     assert_eq!(positions(source, &parts, "a a cat a a"), None);
-    assert_eq!(positions("猫`a` b", &[4..5, 7..8], "猫a猫 b"), Some(vec![3..4, 8..9]));
+    assert_eq!(
+        positions("猫`a` b", &[4..5, 7..8], "猫a猫 b"),
+        Some(vec![3..4, 8..9])
+    );
 }
 
 #[test]
 fn parts_return_into_a_translation_of_the_rest() {
     let whole = "Hallo {name}, du hast %d Nachrichten (5 %) vom 3. Mai 1950, Nr. 2, 3, 4 da.";
-    let known = parts(whole).into_iter().filter(|part| part.kind != PartKind::Symbol);
+    let known = parts(whole)
+        .into_iter()
+        .filter(|part| part.kind != PartKind::Symbol);
     let gapped = Cloze::without(whole, known.map(|part| part.range));
     assert_eq!(gapped.text, "Hallo, du hast Nachrichten vom, Nr. da.");
     let link = |(at, word): (usize, &str)| {
         let range = at..at + word.len();
-        Link { source: range.clone(), target: range }
+        Link {
+            source: range.clone(),
+            target: range,
+        }
     };
     let text = &gapped.text;
     let start = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
     let links: Vec<Link> = words.map(|word| link((start(word), word))).collect();
     assert_eq!(gapped.fill(text, &links).text, whole);
 }

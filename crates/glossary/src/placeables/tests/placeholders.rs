@@ -120,10 +120,19 @@ fn messages_of_icu_are_kept_whole_and_their_arms_are_known() {
         "{count, plural, =0 {keine Nachricht} one {# Nachricht von {name}} other {# Nachrichten}}";
     assert_eq!(found(&format!("Du hast {message} heute.")), [message]);
     let texts = |message: &'static str| {
-        arms(message).into_iter().map(|[_, arm]| &message[arm]).collect::<Vec<_>>()
+        arms(message)
+            .into_iter()
+            .map(|[_, arm]| &message[arm])
+            .collect::<Vec<_>>()
     };
-    assert_eq!(texts(message), ["keine Nachricht", "# Nachricht von {name}", "# Nachrichten"]);
-    assert_eq!(texts("{n,select,a{'}' it''s '{''}'}other{}}"), ["'}' it''s '{''}'", ""]);
+    assert_eq!(
+        texts(message),
+        ["keine Nachricht", "# Nachricht von {name}", "# Nachrichten"]
+    );
+    assert_eq!(
+        texts("{n,select,a{'}' it''s '{''}'}other{}}"),
+        ["'}' it''s '{''}'", ""]
+    );
     assert_eq!(
         texts("{n, plural, offset:1=1{a}other{{m, select, other {b}}}}")[1],
         "{m, select, other {b}}"
@@ -142,10 +151,16 @@ fn letters_of_scripts_without_case_and_letters_before_a_sign_do_not_hide_a_place
         ("v%s r%d:%s --filters%s=X", vec!["%s", "%d", "%s", "%s"]),
         ("%dd%02dt", vec!["%dd", "%02d"]),
         ("见https://a.org和/usr/bin", vec!["https://a.org和/usr/bin"]),
-        ("``a b`` or ``c``, :hg:`d e`", vec!["``a b``", "``c``", ":hg:", "`d e`"]),
+        (
+            "``a b`` or ``c``, :hg:`d e`",
+            vec!["``a b``", "``c``", ":hg:", "`d e`"],
+        ),
         ("`files0' or `x' y", vec![]),
         ("%s:een, [:ss], (a:b)", vec!["%s", ":ss"]),
-        ("a &amp; b&#39;c&#x2013;", vec!["&amp;", "&#39;", "&#x2013;"]),
+        (
+            "a &amp; b&#39;c&#x2013;",
+            vec!["&amp;", "&#39;", "&#x2013;"],
+        ),
         ("5%p, 5 %ige", vec![]),
         ("\\nnew\\tand \\rund", vec!["\\n", "\\t", "\\r"]),
         ("\\nu, \\tau, \\textbf, \\right and \\to", vec![]),
@@ -186,7 +201,11 @@ fn a_placeholder_within_itself_is_noticed() {
         ("(%(count)s) file(s) \\(x", "(%(count)s) Datei(en) \\(x"),
         ("{'a': {1}} and }", "{'a': {1}} und }"),
     ] {
-        assert_eq!(missing_placeables(source, &[], translation), None, "{translation}");
+        assert_eq!(
+            missing_placeables(source, &[], translation),
+            None,
+            "{translation}"
+        );
     }
 }
 
@@ -199,13 +218,17 @@ fn edits_of_random_signs_do_not_overlap() {
     ];
     let mut state = 11u64;
     let mut draw = |most: usize| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % most
     };
     for _ in 0..100_000 {
-        let [source, translation] =
-            [0, 0].map(|_| (0..draw(9)).map(|_| pieces[draw(pieces.len())]).collect::<String>());
+        let [source, translation] = [0, 0].map(|_| {
+            (0..draw(9))
+                .map(|_| pieces[draw(pieces.len())])
+                .collect::<String>()
+        });
         let edits = added_placeholders(&source, &translation, &[]);
         let are_apart = edits.windows(2).all(|two| two[0].0.end <= two[1].0.start);
         assert!(are_apart, "{source:?} {translation:?}: {edits:?}");

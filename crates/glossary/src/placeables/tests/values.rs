@@ -6,8 +6,13 @@ use super::numbers_stay;
 
 fn of_babel() -> BTreeMap<&'static str, Vec<&'static str>> {
     let mut all: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for line in include_str!("babel.tsv").lines().filter(|line| !line.starts_with('#')) {
-        let [value, _, text] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+    for line in include_str!("babel.tsv")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+    {
+        let [value, _, text] = line.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
         let texts = all.entry(value).or_default();
         if !texts.contains(&text) {
             texts.push(text);
@@ -21,10 +26,11 @@ fn a_value_is_the_same_in_every_language_and_no_other() {
     let all = of_babel();
     for (value, texts) in &all {
         for (other, translations) in &all {
-            for (text, translation) in texts
-                .iter()
-                .flat_map(|text| translations.iter().map(move |translation| (text, translation)))
-            {
+            for (text, translation) in texts.iter().flat_map(|text| {
+                translations
+                    .iter()
+                    .map(move |translation| (text, translation))
+            }) {
                 let stays = numbers_stay(
                     &format!("Das kostet {text} Euro."),
                     &format!("That costs {translation} euros."),
@@ -57,7 +63,10 @@ fn formats_may_change() {
         ("Treffen um 14:30 Uhr.", "Meeting at 2:30 p.m."),
         ("Treffen um 14.30 Uhr.", "Meeting at 2:30 PM."),
         ("Es ist 14 Uhr.", "It is 2 p.m."),
-        ("Der Wecker steht auf 7 Uhr.", "The alarm is set for 7:00 p.m."),
+        (
+            "Der Wecker steht auf 7 Uhr.",
+            "The alarm is set for 7:00 p.m.",
+        ),
         ("Es ist 14 Uhr.", "It is 2:00 p.m."),
         ("At 2 p.m. we left.", "Um 14 Uhr gingen wir."),
         ("She gets up at 7:00.", "Sie steht um 7 Uhr auf."),
@@ -107,7 +116,10 @@ fn formats_may_change() {
         ("Ring 12b", "ring 12B"),
         ("0044 20", "0044 20"),
     ] {
-        assert!(numbers_stay(source, translation), "{source} -> {translation}");
+        assert!(
+            numbers_stay(source, translation),
+            "{source} -> {translation}"
+        );
         assert!(numbers_stay(source, source), "{source}");
     }
 }
@@ -151,28 +163,59 @@ fn values_may_not() {
         ("3 mal 3", "3 times"),
         ("192.168.0.1", "192.168.1.0"),
     ] {
-        assert!(!numbers_stay(source, translation), "{source} -> {translation}");
+        assert!(
+            !numbers_stay(source, translation),
+            "{source} -> {translation}"
+        );
     }
 }
 
 #[test]
 fn signs_and_letters_of_a_number_are_its_value() {
     for (source, right, wrong) in [
-        ("Ich habe ½ Liter.", "I have half a litre.", "I have a litre."),
-        ("Ich habe ½ Liter.", "I have 0.5 litres.", "I have 2 litres."),
-        ("Er kauft 1½ Liter.", "He buys 1.5 litres.", "He buys 1 litre."),
-        ("Er kauft 1 ½ Liter.", "He buys 1½ litres.", "He buys ½ litre."),
-        ("Es ist ¾ leer.", "It is three quarters empty.", "It is empty."),
+        (
+            "Ich habe ½ Liter.",
+            "I have half a litre.",
+            "I have a litre.",
+        ),
+        (
+            "Ich habe ½ Liter.",
+            "I have 0.5 litres.",
+            "I have 2 litres.",
+        ),
+        (
+            "Er kauft 1½ Liter.",
+            "He buys 1.5 litres.",
+            "He buys 1 litre.",
+        ),
+        (
+            "Er kauft 1 ½ Liter.",
+            "He buys 1½ litres.",
+            "He buys ½ litre.",
+        ),
+        (
+            "Es ist ¾ leer.",
+            "It is three quarters empty.",
+            "It is empty.",
+        ),
         ("⅓ der Leute", "a third of the people", "the people"),
         ("Das 5G-Netz", "the 5G network", "the 5 network"),
-        ("Er hat ein A4-Blatt.", "He has an A4 sheet.", "He has a B4 sheet."),
+        (
+            "Er hat ein A4-Blatt.",
+            "He has an A4 sheet.",
+            "He has a B4 sheet.",
+        ),
         ("H1N1 ist da.", "H1N1 is here.", "H1 is here."),
         ("Ruf +49 30 an.", "Call +49 30.", "Call 49 30."),
         ("Es sind +5 heute.", "It is plus 5 today.", "It is 5 today."),
         ("3 plus 5", "3 plus 5", "3 plus +6"),
         ("Es sind 7 €.", "It is 7 euros.", "It is 7."),
         ("Es sind 7 EUR.", "It is €7.", "It is 7 dollars."),
-        ("Das kostet $7.", "That costs 7 dollars.", "That costs 7 o'clock."),
+        (
+            "Das kostet $7.",
+            "That costs 7 dollars.",
+            "That costs 7 o'clock.",
+        ),
         ("Es sind 20 °C.", "It is 20 degrees.", "It is 20."),
         ("Er hat 20 km.", "He has 20 kilometres.", "He has 20."),
         ("Er hat 20 m.", "He has twenty... 20 metres.", "He has 20."),
@@ -182,13 +225,20 @@ fn signs_and_letters_of_a_number_are_its_value() {
         ("5 % davon", "5 percent of it", "5 of it"),
         ("７ 円", "7 yen", "7"),
         ("5 кг", "5 kg", "5"),
-        ("On May 8 2024 we met.", "Am 8. Mai 2024 trafen wir uns.", "Am 8 2024 trafen wir uns."),
+        (
+            "On May 8 2024 we met.",
+            "Am 8. Mai 2024 trafen wir uns.",
+            "Am 8 2024 trafen wir uns.",
+        ),
         ("On 8 May 2024 we met.", "Es war am 8.5.2024.", "Am 8 2024."),
         ("Am 3. Oktober 1990", "le 3 oct. 1990", "le 3 1990"),
         ("3 октября", "10月3日", "3日"),
     ] {
         assert!(numbers_stay(source, right), "{source} -> {right}");
         assert!(numbers_stay(source, source), "{source}");
-        assert!(source.starts_with(['７', '5']) || !numbers_stay(source, wrong), "{wrong}");
+        assert!(
+            source.starts_with(['７', '5']) || !numbers_stay(source, wrong),
+            "{wrong}"
+        );
     }
 }

@@ -32,14 +32,19 @@ fn stepping_through_targets_gives_their_log_probabilities() {
 #[test]
 fn an_ensemble_averages_probabilities() {
     let ensemble = Ensemble::new(vec![member(1), member(2), member(3)]).expect("fits");
-    let each: Vec<Vec<Vec<f32>>> =
-        (1..4).map(|seed| TableModel::new(6, seed).target_log_probs(&SOURCES, &TARGETS)).collect();
+    let each: Vec<Vec<Vec<f32>>> = (1..4)
+        .map(|seed| TableModel::new(6, seed).target_log_probs(&SOURCES, &TARGETS))
+        .collect();
     let forced = ensemble.target_log_probs(&SOURCES, &TARGETS);
     let mut decoding = ensemble.start(&SOURCES);
     let logits = decoding.step(&[1, 1]);
     for row in 0..2 {
         for index in 0..TARGETS[row].len() {
-            let mean = each.iter().map(|m| f64::from(m[row][index]).exp()).sum::<f64>() / 3.0;
+            let mean = each
+                .iter()
+                .map(|m| f64::from(m[row][index]).exp())
+                .sum::<f64>()
+                / 3.0;
             assert!(near(forced[row][index], mean.ln()));
         }
         // The step's logits are the log-probabilities themselves.
@@ -66,7 +71,10 @@ fn an_ensemble_of_one_model_is_that_model_and_of_two_alike_nearly() {
 
 #[test]
 fn an_ensemble_takes_what_its_shortest_member_takes() {
-    let short = TableModel { positions: Some(9), ..TableModel::new(6, 1) };
+    let short = TableModel {
+        positions: Some(9),
+        ..TableModel::new(6, 1)
+    };
     let ensemble = Ensemble::new(vec![member(2), Box::new(short)]).expect("fits");
     assert_eq!(ensemble.max_positions(), Some(9));
 }
@@ -76,18 +84,31 @@ fn members_that_do_not_fit_are_refused() {
     assert!(matches!(Ensemble::new(vec![]), Err(EnsembleError::Empty)));
     let other: Box<dyn StepModel> = Box::new(TableModel::new(7, 1));
     let error = Ensemble::new(vec![member(1), member(2), other]);
-    assert!(matches!(error, Err(EnsembleError::Differs { member: 3, what: "source vocabulary" })));
+    assert!(matches!(
+        error,
+        Err(EnsembleError::Differs {
+            member: 3,
+            what: "source vocabulary"
+        })
+    ));
 }
 
 #[test]
 fn forced_scores_keep_their_order_whatever_the_batches() {
     let model = TableModel::new(9, 3);
-    let ids = |i: u32, n: u32| (0..i * n % 7).map(|j| 3 + (i + j * n) % 6).collect::<Vec<u32>>();
+    let ids = |i: u32, n: u32| {
+        (0..i * n % 7)
+            .map(|j| 3 + (i + j * n) % 6)
+            .collect::<Vec<u32>>()
+    };
     let sources: Vec<Vec<u32>> = (0..30).map(|i| ids(i, 5)).collect();
     let targets: Vec<Vec<u32>> = (0..30).map(|i| ids(i, 4)).collect();
     let penalty = LengthPenalty::Average;
     let run = |max_sentences, max_tokens| {
-        let batching = Batching { max_sentences, max_tokens };
+        let batching = Batching {
+            max_sentences,
+            max_tokens,
+        };
         force_score(&model, &sources, &targets, penalty, &batching).expect("scores")
     };
     let scores = run(7, 40);
@@ -103,19 +124,39 @@ fn forced_scores_keep_their_order_whatever_the_batches() {
 
 #[test]
 fn pairs_that_cannot_be_scored_are_refused() {
-    let model = TableModel { positions: Some(4), ..TableModel::new(6, 1) };
+    let model = TableModel {
+        positions: Some(4),
+        ..TableModel::new(6, 1)
+    };
     let score = |sources: &[Vec<u32>], targets: &[Vec<u32>]| {
-        force_score(&model, sources, targets, LengthPenalty::None, &Batching::default())
-            .unwrap_err()
+        force_score(
+            &model,
+            sources,
+            targets,
+            LengthPenalty::None,
+            &Batching::default(),
+        )
+        .unwrap_err()
     };
     let error = score(&[vec![3]], &[]);
-    assert!(matches!(error, InferError::Count { sources: 1, others: 0, what: "targets" }));
+    assert!(matches!(
+        error,
+        InferError::Count {
+            sources: 1,
+            others: 0,
+            what: "targets"
+        }
+    ));
     let error = score(&[vec![3]], &[vec![3; 4]]);
     assert!(matches!(
         error,
         InferError::Sentence {
             sentence: 1,
-            error: SentenceError::TooLong { side: "target", length: 5, limit: 4 }
+            error: SentenceError::TooLong {
+                side: "target",
+                length: 5,
+                limit: 4
+            }
         }
     ));
     let error = score(&[vec![3; 4]], &[vec![3]]);
@@ -123,7 +164,11 @@ fn pairs_that_cannot_be_scored_are_refused() {
         error,
         InferError::Sentence {
             sentence: 1,
-            error: SentenceError::TooLong { side: "source", length: 5, limit: 4 }
+            error: SentenceError::TooLong {
+                side: "source",
+                length: 5,
+                limit: 4
+            }
         }
     ));
     let error = score(&[vec![3]], &[vec![8]]);
@@ -131,7 +176,11 @@ fn pairs_that_cannot_be_scored_are_refused() {
         error,
         InferError::Sentence {
             sentence: 1,
-            error: SentenceError::UnknownId { side: "target", id: 8, vocab: 6 }
+            error: SentenceError::UnknownId {
+                side: "target",
+                id: 8,
+                vocab: 6
+            }
         }
     ));
 }

@@ -13,14 +13,23 @@ pub(crate) struct TableModel {
 
 impl TableModel {
     pub fn new(vocab: usize, seed: u64) -> Self {
-        Self { vocab, seed, positions: None }
+        Self {
+            vocab,
+            seed,
+            positions: None,
+        }
     }
 
     /// The logits after `tokens` (without `<s>`).
     pub fn logits(&self, source: &[u32], tokens: &[u32]) -> Vec<f32> {
         let ids = source.iter().chain([&u32::MAX]).chain(tokens);
-        let key = ids.fold(RandomKey::new(self.seed), |key, &id| key.fold(u64::from(id)));
-        key.uniform(self.vocab).into_iter().map(|x| 4.0 * x).collect()
+        let key = ids.fold(RandomKey::new(self.seed), |key, &id| {
+            key.fold(u64::from(id))
+        });
+        key.uniform(self.vocab)
+            .into_iter()
+            .map(|x| 4.0 * x)
+            .collect()
     }
 
     /// The log-probability of each token of `target`.
@@ -44,7 +53,11 @@ impl StepModel for TableModel {
     }
 
     fn special(&self) -> SpecialIds {
-        SpecialIds { pad: 0, bos: 1, eos: 2 }
+        SpecialIds {
+            pad: 0,
+            bos: 1,
+            eos: 2,
+        }
     }
 
     fn max_positions(&self) -> Option<usize> {
@@ -53,9 +66,16 @@ impl StepModel for TableModel {
 
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
         let sources: Vec<Vec<u32>> = sources.iter().map(|source| source.to_vec()).collect();
-        assert!(sources.iter().all(|source| source.last() == Some(&2)), "a source is not closed");
+        assert!(
+            sources.iter().all(|source| source.last() == Some(&2)),
+            "a source is not closed"
+        );
         let rows = vec![Vec::new(); sources.len()];
-        Box::new(TableDecoding { model: self, sources, rows })
+        Box::new(TableDecoding {
+            model: self,
+            sources,
+            rows,
+        })
     }
 }
 
@@ -83,7 +103,11 @@ impl Decoding for TableDecoding<'_> {
         let all: Vec<usize> = (0..self.sources.len()).collect();
         let sentences = sentences.unwrap_or(&all);
         let width = rows.len() / sentences.len();
-        assert_eq!(rows.len(), width * sentences.len(), "the same number of rows per sentence");
+        assert_eq!(
+            rows.len(),
+            width * sentences.len(),
+            "the same number of rows per sentence"
+        );
         for (&sentence, rows) in sentences.iter().zip(rows.chunks(width)) {
             assert!(
                 rows.iter().all(|&row| row / old_width == sentence),

@@ -36,8 +36,12 @@ impl AfterTerm {
         let tokens = [&self.request.prefix[..], &self.rest].concat();
         let source = self.request.source_with_eos(model.special().eos);
         let scored = model.target_log_probs(&[&source], &[&tokens]).remove(0);
-        let total =
-            |log_probs: &[f32]| log_probs.iter().map(|&log_prob| f64::from(log_prob)).sum::<f64>();
+        let total = |log_probs: &[f32]| {
+            log_probs
+                .iter()
+                .map(|&log_prob| f64::from(log_prob))
+                .sum::<f64>()
+        };
         let is_better = |best: &Hypothesis| {
             let better = total(&scored[prefix..]) > total(&best.log_probs[prefix..]);
             better && settings.no_repeat_ngram == 0
@@ -54,7 +58,13 @@ impl AfterTerm {
             });
             found.insert(
                 0,
-                Hypothesis { tokens, log_probs, score, finish, ..Hypothesis::default() },
+                Hypothesis {
+                    tokens,
+                    log_probs,
+                    score,
+                    finish,
+                    ..Hypothesis::default()
+                },
             );
             found.truncate(settings.n_best);
         }
@@ -85,13 +95,24 @@ pub(crate) fn after_term(
     let source = request.source_with_eos(eos);
     let words = Words::new(model, terms, &source, tokens, fixed);
     let replaced = |&term: &usize| (words.replaced(terms.spans.get(term)), term);
-    let (word, term) = missing.iter().map(replaced).min_by_key(|(word, _)| word.start)?;
+    let (word, term) = missing
+        .iter()
+        .map(replaced)
+        .min_by_key(|(word, _)| word.start)?;
     // The terms that are not among the fixed tokens, and `</s>`, have to fit as well.
     let limit = request.limit(settings, model);
-    let others = terms.missing(&tokens[..fixed]).into_iter().filter(|&other| other != term);
-    let others: usize = others.filter_map(|other| terms.cost(&terms.phrases[other])).sum();
+    let others = terms
+        .missing(&tokens[..fixed])
+        .into_iter()
+        .filter(|&other| other != term);
+    let others: usize = others
+        .filter_map(|other| terms.cost(&terms.phrases[other]))
+        .sum();
     let room = limit.saturating_sub(others + 1);
-    let start = room.saturating_sub(terms.cost(&terms.phrases[term])?).min(word.start).max(fixed);
+    let start = room
+        .saturating_sub(terms.cost(&terms.phrases[term])?)
+        .min(word.start)
+        .max(fixed);
     let fits = |phrase: &&Phrase| {
         let glued = start == fixed && phrase.tokens.first().is_some_and(|&id| terms.continues(id));
         let begins = terms.can_begin(phrase.begin, &tokens[..start]);
@@ -104,7 +125,14 @@ pub(crate) fn after_term(
     rest.truncate(limit.saturating_sub(prefix.len() + 1));
     rest.push(eos);
     let prefix_edges = terms.edges.clone();
-    Some(AfterTerm { request: Request { prefix, prefix_edges, ..request.clone() }, rest })
+    Some(AfterTerm {
+        request: Request {
+            prefix,
+            prefix_edges,
+            ..request.clone()
+        },
+        rest,
+    })
 }
 
 /// The words of a translation that terms can replace.
@@ -129,12 +157,22 @@ impl Words {
     ) -> Self {
         let target = [tokens, &[model.special().eos]].concat();
         let is_short = source.len().max(target.len()) <= MOST_LINKED;
-        let weights = is_short.then(|| model.cross_attention(source, &target)).flatten();
-        let closing = terms.edges.as_deref().map_or(&[][..], |edges| &edges.closing);
+        let weights = is_short
+            .then(|| model.cross_attention(source, &target))
+            .flatten();
+        let closing = terms
+            .edges
+            .as_deref()
+            .map_or(&[][..], |edges| &edges.closing);
         let is_closing = |id: &&u32| closing.contains(id) && !terms.continues(**id);
         let signs = tokens[first..].iter().rev().take_while(is_closing).count();
         let (end, lengths) = (tokens.len() - signs, [source.len(), tokens.len()]);
-        Self { words: words(terms, tokens, first), end, weights, lengths }
+        Self {
+            words: words(terms, tokens, first),
+            end,
+            weights,
+            lengths,
+        }
     }
 
     /// The word that is replaced by the term whose source tokens are `span`. If there is no such
@@ -148,7 +186,10 @@ impl Words {
             None => {
                 let [source, target] = self.lengths;
                 let expected = span.start * target / source;
-                self.words.iter().min_by_key(|word| word.start.abs_diff(expected)).cloned()
+                self.words
+                    .iter()
+                    .min_by_key(|word| word.start.abs_diff(expected))
+                    .cloned()
             }
         };
         word.unwrap_or(self.end..self.end)
@@ -181,7 +222,9 @@ fn attending(
     span: &Range<usize>,
 ) -> Option<Range<usize>> {
     let share = |word: &Range<usize>| {
-        let rows = word.clone().filter_map(|query| weights.row(query).get(span.clone()));
+        let rows = word
+            .clone()
+            .filter_map(|query| weights.row(query).get(span.clone()));
         rows.flatten().sum::<f32>() / word.len() as f32
     };
     let shares = words.iter().map(|word| (share(word), word));
@@ -210,7 +253,11 @@ fn likeliest<'a>(
         let of_phrase = &log_probs[prefix.len()..prefix.len() + phrase.tokens.len()];
         f64::from(of_phrase.iter().sum::<f32>()) / settings.length_penalty.divisor(of_phrase.len())
     };
-    let scored =
-        phrases.into_iter().zip(scored).map(|(phrase, scored)| (score((phrase, scored)), phrase));
-    scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, phrase)| phrase)
+    let scored = phrases
+        .into_iter()
+        .zip(scored)
+        .map(|(phrase, scored)| (score((phrase, scored)), phrase));
+    scored
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, phrase)| phrase)
 }

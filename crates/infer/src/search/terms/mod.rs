@@ -99,19 +99,28 @@ impl Terms {
             let first = phrase.tokens.first();
             phrase.begin == Edge::Anywhere && first.is_some_and(|&id| !self.continues(id))
         };
-        phrases.iter().filter(free).map(|phrase| phrase.tokens.len()).min()
+        phrases
+            .iter()
+            .filter(free)
+            .map(|phrase| phrase.tokens.len())
+            .min()
     }
 
     /// The number of tokens that suffice to write all terms.
     pub(super) fn tokens(&self) -> usize {
-        self.phrases.iter().filter_map(|phrases| self.cost(phrases)).sum()
+        self.phrases
+            .iter()
+            .filter_map(|phrases| self.cost(phrases))
+            .sum()
     }
 
     /// The indices of the terms that a translation of `tokens`, without `</s>`, does not have.
     pub(super) fn missing(&self, tokens: &[u32]) -> Vec<usize> {
         let is_in = |phrase: &Phrase| {
             let starts = 0..(tokens.len() + 1).saturating_sub(phrase.tokens.len());
-            starts.into_iter().any(|start| self.is_at(start, phrase, tokens))
+            starts
+                .into_iter()
+                .any(|start| self.is_at(start, phrase, tokens))
         };
         let has = |term: &usize| self.phrases[*term].iter().any(is_in);
         (0..self.phrases.len()).filter(|term| !has(term)).collect()

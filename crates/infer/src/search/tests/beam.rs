@@ -8,16 +8,23 @@ use super::*;
 fn a_beam_as_wide_as_the_tree_finds_every_translation_in_order() {
     for (seed, penalty) in [(1, 0.0), (2, 0.6), (3, 1.0), (4, 2.0)] {
         let model = TableModel::new(6, seed);
-        let settings = SearchSettings { max_length: Some(4), ..SearchSettings::beam(64, penalty) };
+        let settings = SearchSettings {
+            max_length: Some(4),
+            ..SearchSettings::beam(64, penalty)
+        };
         let found = run(&model, &settings);
         let divisor = |n| settings.length_penalty.divisor(n);
         let mut expected = enumerate(&model, 4);
-        expected.iter_mut().for_each(|(tokens, score)| *score /= divisor(tokens.len()));
+        expected
+            .iter_mut()
+            .for_each(|(tokens, score)| *score /= divisor(tokens.len()));
         expected.sort_by(|a, b| b.1.total_cmp(&a.1));
         let (closed, cut) = found.split_at(expected.len());
         assert!(
             cut.len() == 24
-                && cut.iter().all(|hypothesis| hypothesis.finish == FinishReason::Limit)
+                && cut
+                    .iter()
+                    .all(|hypothesis| hypothesis.finish == FinishReason::Limit)
         );
         for (hypothesis, (tokens, score)) in closed.iter().zip(&expected) {
             assert_eq!(&hypothesis.tokens, tokens);
@@ -43,10 +50,15 @@ fn to_the_limit(model: &TableModel, settings: &SearchSettings, limit: usize) -> 
         }
         all.sort_by(|a, b| b.1.total_cmp(&a.1));
         all.truncate(2 * settings.beam_size);
-        let (ended, open): (Vec<_>, Vec<_>) =
-            all.into_iter().partition(|(tokens, _)| tokens.last() == Some(&2));
+        let (ended, open): (Vec<_>, Vec<_>) = all
+            .into_iter()
+            .partition(|(tokens, _)| tokens.last() == Some(&2));
         let divisor = settings.length_penalty.divisor(n);
-        closed.extend(ended.into_iter().map(|(tokens, total)| (total / divisor, tokens)));
+        closed.extend(
+            ended
+                .into_iter()
+                .map(|(tokens, total)| (total / divisor, tokens)),
+        );
         live = open.into_iter().take(settings.beam_size).collect();
     }
     closed.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -64,16 +76,34 @@ fn stopping_early_saves_steps_and_loses_nothing_that_the_whole_search_finds() {
         let settings = SearchSettings::beam(4, alpha);
         let expected = to_the_limit(&model, &settings, limit);
         for n_best in 1..=4 {
-            let counted = Counted { model: &model, steps: AtomicUsize::new(0) };
-            let found = run(&counted, &SearchSettings { n_best, ..settings.clone() });
-            let found: Vec<Vec<u32>> =
-                found.into_iter().map(|hypothesis| hypothesis.tokens).collect();
-            assert_eq!(found, expected[..n_best], "seed {seed}, α {alpha}, {n_best} best");
+            let counted = Counted {
+                model: &model,
+                steps: AtomicUsize::new(0),
+            };
+            let found = run(
+                &counted,
+                &SearchSettings {
+                    n_best,
+                    ..settings.clone()
+                },
+            );
+            let found: Vec<Vec<u32>> = found
+                .into_iter()
+                .map(|hypothesis| hypothesis.tokens)
+                .collect();
+            assert_eq!(
+                found,
+                expected[..n_best],
+                "seed {seed}, α {alpha}, {n_best} best"
+            );
             steps[n_best - 1] += counted.steps.into_inner();
         }
     }
     assert!(steps[0] < 40 * limit / 2, "{steps:?} of {}", 40 * limit);
-    assert!(steps[0] * 4 < steps[3] * 3, "few that are asked for are found sooner: {steps:?}");
+    assert!(
+        steps[0] * 4 < steps[3] * 3,
+        "few that are asked for are found sooner: {steps:?}"
+    );
 }
 
 /// The near rule loses only translations that are more than half as long again as those that it
@@ -84,9 +114,15 @@ fn the_near_rule_saves_steps_and_finds_all_that_is_not_far_longer() {
     for (seed, alpha) in (0..200).zip([0.6, 1.2, 2.0].into_iter().cycle()) {
         let model = TableModel::new(8, seed);
         let [exact, found] = [BeamRule::Gnmt, BeamRule::Near].map(|beam_rule| {
-            let counted = Counted { model: &model, steps: AtomicUsize::new(0) };
-            let settings =
-                SearchSettings { beam_rule, n_best: 1, ..SearchSettings::beam(4, alpha) };
+            let counted = Counted {
+                model: &model,
+                steps: AtomicUsize::new(0),
+            };
+            let settings = SearchSettings {
+                beam_rule,
+                n_best: 1,
+                ..SearchSettings::beam(4, alpha)
+            };
             let found = run(&counted, &settings).remove(0);
             steps[usize::from(beam_rule == BeamRule::Near)] += counted.steps.into_inner();
             found
@@ -94,7 +130,10 @@ fn the_near_rule_saves_steps_and_finds_all_that_is_not_far_longer() {
         if found.tokens != exact.tokens {
             assert!(exact.score > found.score, "seed {seed}");
             let (exact, found) = (exact.tokens.len(), found.tokens.len());
-            assert!(exact > found + found / 2 + 2, "seed {seed}: {exact} tokens, not {found}");
+            assert!(
+                exact > found + found / 2 + 2,
+                "seed {seed}: {exact} tokens, not {found}"
+            );
         }
     }
     assert!(steps[1] * 4 < steps[0] * 3, "{steps:?}");
@@ -119,9 +158,16 @@ fn a_beam_of_one_takes_the_most_probable_token_each_time() {
 
 #[test]
 fn hypotheses_are_sorted_distinct_and_scored_as_said() {
-    let penalties = [LengthPenalty::None, LengthPenalty::Average, LengthPenalty::Gnmt(0.6)];
+    let penalties = [
+        LengthPenalty::None,
+        LengthPenalty::Average,
+        LengthPenalty::Gnmt(0.6),
+    ];
     for length_penalty in penalties {
-        let settings = SearchSettings { length_penalty, ..SearchSettings::beam(5, 0.6) };
+        let settings = SearchSettings {
+            length_penalty,
+            ..SearchSettings::beam(5, 0.6)
+        };
         let model = TableModel::new(20, 7);
         let found = run(&model, &settings);
         assert!(found.is_sorted_by(|a, b| a.score >= b.score && a.tokens != b.tokens));
@@ -146,21 +192,44 @@ fn fewer_hypotheses_are_the_first_of_more() {
     let settings = SearchSettings::beam(6, 0.6);
     let model = TableModel::new(20, 3);
     let all = run(&model, &settings);
-    let two = run(&model, &SearchSettings { n_best: 2, ..settings });
+    let two = run(
+        &model,
+        &SearchSettings {
+            n_best: 2,
+            ..settings
+        },
+    );
     assert_eq!(two, all[..2]);
 }
 
 #[test]
 fn grouping_changes_no_translation() {
     let model = TableModel::new(8, 11);
-    let sampling = Some(Sampling { top_k: 4, ..Sampling::default() });
-    let beam = SearchSettings { no_repeat_ngram: 2, min_length: 2, ..SearchSettings::beam(4, 0.6) };
-    let sample = SearchSettings { sampling, n_best: 3, ..SearchSettings::default() };
+    let sampling = Some(Sampling {
+        top_k: 4,
+        ..Sampling::default()
+    });
+    let beam = SearchSettings {
+        no_repeat_ngram: 2,
+        min_length: 2,
+        ..SearchSettings::beam(4, 0.6)
+    };
+    let sample = SearchSettings {
+        sampling,
+        n_best: 3,
+        ..SearchSettings::default()
+    };
     for settings in [SearchSettings::greedy(), beam, sample] {
-        let alone = Batching { max_sentences: 1, max_tokens: 1 };
+        let alone = Batching {
+            max_sentences: 1,
+            max_tokens: 1,
+        };
         let expected = search(&model, &many(), &settings, &alone).expect("searches");
         for (max_sentences, max_tokens) in [(3, 100), (64, 4096), (40, 17)] {
-            let batching = Batching { max_sentences, max_tokens };
+            let batching = Batching {
+                max_sentences,
+                max_tokens,
+            };
             let found = search(&model, &many(), &settings, &batching).expect("searches");
             assert_eq!(found, expected);
             let reversed: Vec<Request> = many().into_iter().rev().collect();
@@ -196,7 +265,10 @@ impl StepModel for Counted<'_> {
     }
 
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
-        Box::new(CountedDecoding { decoding: self.model.start(sources), steps: &self.steps })
+        Box::new(CountedDecoding {
+            decoding: self.model.start(sources),
+            steps: &self.steps,
+        })
     }
 }
 

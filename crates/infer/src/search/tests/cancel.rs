@@ -49,10 +49,21 @@ impl Decoding for CancellingDecoding<'_> {
 fn searched(leaving: usize, at: usize) -> (Vec<Vec<Hypothesis>>, usize, usize) {
     let cancel = Cancel::default();
     let mut requests = vec![Request::new(SOURCE.to_vec()); 2];
-    requests[..leaving].iter_mut().for_each(|request| request.cancel = cancel.clone());
+    requests[..leaving]
+        .iter_mut()
+        .for_each(|request| request.cancel = cancel.clone());
     let (steps, rows) = Default::default();
-    let model = CancellingModel { model: TableModel::new(9, 1), cancel, at, steps, rows };
-    let settings = SearchSettings { min_length: 40, ..beam_of(4) };
+    let model = CancellingModel {
+        model: TableModel::new(9, 1),
+        cancel,
+        at,
+        steps,
+        rows,
+    };
+    let settings = SearchSettings {
+        min_length: 40,
+        ..beam_of(4)
+    };
     let found = search(&model, &requests, &settings, &Batching::default()).expect("searches");
     (found, model.steps.into_inner(), model.rows.into_inner())
 }
@@ -67,7 +78,10 @@ fn a_search_that_is_cancelled_ends_before_its_next_step() {
 fn a_sentence_that_is_cancelled_leaves_its_batch_and_changes_nothing_for_the_others() {
     let (whole, steps, rows) = searched(0, 3);
     let (found, steps_of_one, rows_of_one) = searched(1, 3);
-    assert_eq!((&found[0], &found[1]), (&vec![Hypothesis::default()], &whole[1]));
+    assert_eq!(
+        (&found[0], &found[1]),
+        (&vec![Hypothesis::default()], &whole[1])
+    );
     assert_eq!(steps_of_one, steps);
     // One row at the first step, then the beam of four.
     assert_eq!(rows - rows_of_one, 4 * (steps - 3));
@@ -77,11 +91,25 @@ fn a_sentence_that_is_cancelled_leaves_its_batch_and_changes_nothing_for_the_oth
 fn a_search_that_was_cancelled_before_is_not_begun() {
     let cancelled = Cancel::default();
     cancelled.cancel();
-    let request = Request { cancel: cancelled.clone(), ..Request::new(SOURCE.to_vec()) };
+    let request = Request {
+        cancel: cancelled.clone(),
+        ..Request::new(SOURCE.to_vec())
+    };
     let (steps, rows) = Default::default();
-    let model =
-        CancellingModel { model: TableModel::new(9, 1), cancel: cancelled, at: 0, steps, rows };
-    let settings = SearchSettings { n_best: 2, ..beam_of(4) };
+    let model = CancellingModel {
+        model: TableModel::new(9, 1),
+        cancel: cancelled,
+        at: 0,
+        steps,
+        rows,
+    };
+    let settings = SearchSettings {
+        n_best: 2,
+        ..beam_of(4)
+    };
     let found = search(&model, &[request], &settings, &Batching::default()).expect("searches");
-    assert_eq!((found, model.steps.into_inner()), (vec![vec![Hypothesis::default()]], 0));
+    assert_eq!(
+        (found, model.steps.into_inner()),
+        (vec![vec![Hypothesis::default()]], 0)
+    );
 }

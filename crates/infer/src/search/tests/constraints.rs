@@ -14,14 +14,22 @@ fn no_ngram_repeats_and_no_translation_is_too_short_or_too_long() {
             ..SearchSettings::beam(4, 0.6)
         };
         for request in many().iter().filter(|request| !request.source.is_empty()) {
-            let found =
-                search(&model, std::slice::from_ref(request), &settings, &Batching::default());
+            let found = search(
+                &model,
+                std::slice::from_ref(request),
+                &settings,
+                &Batching::default(),
+            );
             for hypothesis in &found.expect("searches")[0] {
                 let ended = usize::from(hypothesis.finish == FinishReason::EndOfSentence);
                 assert!(hypothesis.tokens.len() - ended >= 6 && hypothesis.tokens.len() <= 12);
                 let mut bigrams: Vec<&[u32]> = hypothesis.tokens.windows(2).collect();
                 bigrams.sort();
-                assert!(bigrams.is_sorted_by(|a, b| a < b), "{:?}", hypothesis.tokens);
+                assert!(
+                    bigrams.is_sorted_by(|a, b| a < b),
+                    "{:?}",
+                    hypothesis.tokens
+                );
             }
         }
     }
@@ -31,9 +39,14 @@ fn no_ngram_repeats_and_no_translation_is_too_short_or_too_long() {
 fn a_forced_prefix_begins_every_hypothesis_and_counts() {
     let model = TableModel::new(12, 9);
     for sampling in [None, Some(Sampling::default())] {
-        let settings = SearchSettings { sampling, ..SearchSettings::beam(4, 0.6) };
-        let request =
-            |prefix: &[u32]| Request { prefix: prefix.to_vec(), ..Request::new(SOURCE.to_vec()) };
+        let settings = SearchSettings {
+            sampling,
+            ..SearchSettings::beam(4, 0.6)
+        };
+        let request = |prefix: &[u32]| Request {
+            prefix: prefix.to_vec(),
+            ..Request::new(SOURCE.to_vec())
+        };
         let requests = [request(&[7, 7, 5]), request(&[]), request(&[11])];
         let found = search(&model, &requests, &settings, &Batching::default()).expect("searches");
         for (request, found) in requests.iter().zip(&found) {
@@ -50,20 +63,36 @@ fn a_forced_prefix_begins_every_hypothesis_and_counts() {
 
 #[test]
 fn constraints_that_forbid_all_end_the_search() {
-    let settings = SearchSettings { suppress: vec![2, 3, 4, 5], ..SearchSettings::beam(2, 0.6) };
-    let request = Request { prefix: vec![3], ..Request::new(SOURCE.to_vec()) };
+    let settings = SearchSettings {
+        suppress: vec![2, 3, 4, 5],
+        ..SearchSettings::beam(2, 0.6)
+    };
+    let request = Request {
+        prefix: vec![3],
+        ..Request::new(SOURCE.to_vec())
+    };
     let model = TableModel::new(6, 1);
     let found = search(&model, &[request], &settings, &Batching::default()).expect("searches");
     assert_eq!(found[0].len(), 1);
-    assert_eq!((&found[0][0].tokens[..], found[0][0].finish), (&[3][..], FinishReason::Limit));
+    assert_eq!(
+        (&found[0][0].tokens[..], found[0][0].finish),
+        (&[3][..], FinishReason::Limit)
+    );
 }
 
 #[test]
 fn a_beam_that_cannot_finish_returns_what_lives() {
-    let settings =
-        SearchSettings { suppress: vec![2], max_length: Some(3), ..SearchSettings::beam(4, 0.6) };
+    let settings = SearchSettings {
+        suppress: vec![2],
+        max_length: Some(3),
+        ..SearchSettings::beam(4, 0.6)
+    };
     let found = run(&TableModel::new(20, 1), &settings);
     assert_eq!(found.len(), 4);
-    assert!(found.iter().all(|h| h.tokens.len() == 3 && h.finish == FinishReason::Limit));
+    assert!(
+        found
+            .iter()
+            .all(|h| h.tokens.len() == 3 && h.finish == FinishReason::Limit)
+    );
     assert!(found.is_sorted_by(|a, b| a.score >= b.score));
 }

@@ -20,12 +20,18 @@ const SOURCE: [u32; 3] = [4, 3, 2];
 
 fn run(model: &dyn StepModel, settings: &SearchSettings) -> Vec<Hypothesis> {
     let requests = [Request::new(SOURCE.to_vec())];
-    search(model, &requests, settings, &Batching::default()).expect("searches").remove(0)
+    search(model, &requests, settings, &Batching::default())
+        .expect("searches")
+        .remove(0)
 }
 
 /// Requests of many lengths, a few of them empty or alike.
 fn many() -> Vec<Request> {
-    let source = |i: u32| (0..i * 7 % 11).map(|j| 3 + (i / 2 * 5 + j * j) % 5).collect();
+    let source = |i: u32| {
+        (0..i * 7 % 11)
+            .map(|j| 3 + (i / 2 * 5 + j * j) % 5)
+            .collect()
+    };
     (0..40).map(|i| Request::new(source(i))).collect()
 }
 

@@ -7,18 +7,34 @@ use super::*;
 const VOCAB: usize = 12;
 
 fn searches() -> Vec<SearchSettings> {
-    let sampling = Sampling { seed: 5, top_k: 3, ..Sampling::default() };
-    let sampled =
-        SearchSettings { n_best: 3, sampling: Some(sampling), ..SearchSettings::default() };
-    let transformers = SearchSettings { beam_rule: BeamRule::Transformers, ..beam_of(3) };
+    let sampling = Sampling {
+        seed: 5,
+        top_k: 3,
+        ..Sampling::default()
+    };
+    let sampled = SearchSettings {
+        n_best: 3,
+        sampling: Some(sampling),
+        ..SearchSettings::default()
+    };
+    let transformers = SearchSettings {
+        beam_rule: BeamRule::Transformers,
+        ..beam_of(3)
+    };
     vec![SearchSettings::greedy(), beam_of(4), transformers, sampled]
         .into_iter()
-        .map(|settings| SearchSettings { max_length: Some(7), ..settings })
+        .map(|settings| SearchSettings {
+            max_length: Some(7),
+            ..settings
+        })
         .collect()
 }
 
 fn listed(source: &[u32], list: &[u32]) -> Request {
-    Request { shortlist: Some(list.to_vec()), ..Request::new(source.to_vec()) }
+    Request {
+        shortlist: Some(list.to_vec()),
+        ..Request::new(source.to_vec())
+    }
 }
 
 fn find(
@@ -35,9 +51,15 @@ fn a_shortlist_of_all_tokens_changes_nothing() {
     for (seed, settings) in (0..).zip(searches()) {
         let model = TableModel::new(VOCAB, seed);
         let free = many();
-        let with = |request: &Request| Request { shortlist: Some(all.clone()), ..request.clone() };
+        let with = |request: &Request| Request {
+            shortlist: Some(all.clone()),
+            ..request.clone()
+        };
         let restricted: Vec<Request> = free.iter().map(with).collect();
-        assert_eq!(find(&model, &restricted, &settings), find(&model, &free, &settings));
+        assert_eq!(
+            find(&model, &restricted, &settings),
+            find(&model, &free, &settings)
+        );
     }
 }
 
@@ -49,7 +71,10 @@ fn probabilities_are_those_among_the_listed_tokens() {
     for hypothesis in &found {
         for (index, &token) in hypothesis.tokens.iter().enumerate() {
             let logits = model.logits(&SOURCE, &hypothesis.tokens[..index]);
-            let sum: f64 = list.iter().map(|&id| f64::from(logits[id as usize]).exp()).sum();
+            let sum: f64 = list
+                .iter()
+                .map(|&id| f64::from(logits[id as usize]).exp())
+                .sum();
             let expected = f64::from(logits[token as usize]) - sum.ln();
             assert!((f64::from(hypothesis.log_probs[index]) - expected).abs() < 1e-5);
         }
@@ -60,15 +85,24 @@ fn probabilities_are_those_among_the_listed_tokens() {
 fn an_ensemble_averages_the_probabilities_among_the_listed_tokens() {
     let member = |seed| -> Box<dyn StepModel> { Box::new(TableModel::new(VOCAB, seed)) };
     let ensemble = Ensemble::new(vec![member(1), member(2)]).expect("fits");
-    let requests = [listed(&SOURCE, &[2, 5, 9]), listed(&[7, 2], &[3, 4, 6, 7, 8])];
+    let requests = [
+        listed(&SOURCE, &[2, 5, 9]),
+        listed(&[7, 2], &[3, 4, 6, 7, 8]),
+    ];
     let together = find(&ensemble, &requests, &beam_of(3));
     for (request, hypotheses) in requests.iter().zip(&together) {
-        assert_eq!(find(&ensemble, std::slice::from_ref(request), &beam_of(3))[0], *hypotheses);
+        assert_eq!(
+            find(&ensemble, std::slice::from_ref(request), &beam_of(3))[0],
+            *hypotheses
+        );
     }
     let first = &together[0][0];
     let probability = |seed| {
         let logits = TableModel::new(VOCAB, seed).logits(&SOURCE, &[]);
-        let sum: f64 = [2, 5, 9].iter().map(|&id: &usize| f64::from(logits[id]).exp()).sum();
+        let sum: f64 = [2, 5, 9]
+            .iter()
+            .map(|&id: &usize| f64::from(logits[id]).exp())
+            .sum();
         f64::from(logits[first.tokens[0] as usize]).exp() / sum
     };
     let mean = (probability(1) + probability(2)) / 2.0;
@@ -84,7 +118,11 @@ fn a_listed_token_outside_the_vocabulary_is_refused() {
         error,
         InferError::Sentence {
             sentence: 2,
-            error: SentenceError::UnknownId { side: "target", id: 12, .. }
+            error: SentenceError::UnknownId {
+                side: "target",
+                id: 12,
+                ..
+            }
         }
     ));
 }
@@ -93,8 +131,15 @@ fn a_listed_token_outside_the_vocabulary_is_refused() {
 fn requests() -> impl Strategy<Value = Vec<Request>> {
     let ids = |count| prop::collection::vec(3u32..VOCAB as u32, count);
     let term = prop::option::of((3u32..VOCAB as u32).prop_map(|id| {
-        let phrase = Phrase { tokens: vec![id], begin: Edge::Anywhere, end: Edge::Anywhere };
-        Terms { phrases: vec![vec![phrase]], ..Terms::default() }
+        let phrase = Phrase {
+            tokens: vec![id],
+            begin: Edge::Anywhere,
+            end: Edge::Anywhere,
+        };
+        Terms {
+            phrases: vec![vec![phrase]],
+            ..Terms::default()
+        }
     }));
     let request = (ids(1..6), prop::option::of(ids(0..6)), ids(0..3), term);
     let request = request.prop_map(|(source, shortlist, prefix, terms)| Request {

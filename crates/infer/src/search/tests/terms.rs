@@ -12,13 +12,21 @@ const VOCAB: usize = 12;
 /// Tokens from 9 on continue a word, and tokens from 5 on end within one.
 fn edges() -> Arc<WordEdges> {
     let from = |first| (0..VOCAB).map(|id| id >= first).collect();
-    Arc::new(WordEdges { continues: from(9), is_open: from(5), closing: vec![4] })
+    Arc::new(WordEdges {
+        continues: from(9),
+        is_open: from(5),
+        closing: vec![4],
+    })
 }
 
 /// A term with these phrases, each of which is a whole word, and one that can always follow.
 fn term(phrases: &[&[u32]], begin: Edge) -> Vec<Phrase> {
     let phrase = |begin: Edge| {
-        move |tokens: &&[u32]| Phrase { tokens: tokens.to_vec(), begin, end: Edge::Word }
+        move |tokens: &&[u32]| Phrase {
+            tokens: tokens.to_vec(),
+            begin,
+            end: Edge::Word,
+        }
     };
     let free = phrases[..1].iter().map(phrase(Edge::Anywhere));
     free.chain(phrases[1..].iter().map(phrase(begin))).collect()
@@ -26,7 +34,11 @@ fn term(phrases: &[&[u32]], begin: Edge) -> Vec<Phrase> {
 
 fn request(source: Vec<u32>, phrases: Vec<Vec<Phrase>>) -> Request {
     Request {
-        terms: Terms { phrases, edges: Some(edges()), ..Terms::default() },
+        terms: Terms {
+            phrases,
+            edges: Some(edges()),
+            ..Terms::default()
+        },
         ..Request::new(source)
     }
 }
@@ -45,9 +57,15 @@ fn has(tokens: &[u32], phrase: &Phrase) -> bool {
 }
 
 fn assert_has_terms(request: &Request, hypothesis: &Hypothesis) {
-    let tokens = hypothesis.tokens.strip_suffix(&[2]).unwrap_or(&hypothesis.tokens);
+    let tokens = hypothesis
+        .tokens
+        .strip_suffix(&[2])
+        .unwrap_or(&hypothesis.tokens);
     for phrases in &request.terms.phrases {
-        assert!(phrases.iter().any(|phrase| has(tokens, phrase)), "{request:?} {hypothesis:?}");
+        assert!(
+            phrases.iter().any(|phrase| has(tokens, phrase)),
+            "{request:?} {hypothesis:?}"
+        );
     }
     assert!(tokens.starts_with(&request.prefix));
 }
@@ -65,7 +83,10 @@ fn any_request() -> impl Strategy<Value = Request> {
         });
     let ids = |count| prop::collection::vec(3u32..VOCAB as u32, count);
     let parts = (ids(1..6), prop::collection::vec(list, 0..4), ids(0..3));
-    parts.prop_map(|(source, phrases, prefix)| Request { prefix, ..request(source, phrases) })
+    parts.prop_map(|(source, phrases, prefix)| Request {
+        prefix,
+        ..request(source, phrases)
+    })
 }
 
 fn any_settings() -> impl Strategy<Value = SearchSettings> {
@@ -131,7 +152,12 @@ fn requests_without_terms_are_searched_as_if_nobody_had_any() {
     let expected = search(&model, &free, &settings, &Batching::default()).unwrap();
     let mixed: Vec<Request> = free
         .iter()
-        .flat_map(|other| [other.clone(), request(vec![5, 6], vec![term(&[&[7, 9]], Edge::Word)])])
+        .flat_map(|other| {
+            [
+                other.clone(),
+                request(vec![5, 6], vec![term(&[&[7, 9]], Edge::Word)]),
+            ]
+        })
         .collect();
     let found = search(&model, &mixed, &settings, &Batching::default()).unwrap();
     assert!(found.iter().step_by(2).eq(&expected));
@@ -156,7 +182,10 @@ fn the_scores_of_terms_are_the_models() {
 
 #[test]
 fn terms_that_no_translation_can_have_are_refused() {
-    let model = TableModel { positions: Some(8), ..TableModel::new(VOCAB, 1) };
+    let model = TableModel {
+        positions: Some(8),
+        ..TableModel::new(VOCAB, 1)
+    };
     let refused = |request: Request, settings: &SearchSettings| {
         let requests = [Request::new(SOURCE.to_vec()), request];
         search(&model, &requests, settings, &Batching::default()).unwrap_err()
@@ -164,40 +193,73 @@ fn terms_that_no_translation_can_have_are_refused() {
     let with = |phrases| request(SOURCE.to_vec(), phrases);
     let settings = SearchSettings::default();
     let good = || term(&[&[7, 9]], Edge::Word);
-    let sampled = SearchSettings { sampling: Some(Sampling::default()), ..beam_of(2) };
-    let suppressed = SearchSettings { suppress: vec![9], ..beam_of(2) };
+    let sampled = SearchSettings {
+        sampling: Some(Sampling::default()),
+        ..beam_of(2)
+    };
+    let suppressed = SearchSettings {
+        suppress: vec![9],
+        ..beam_of(2)
+    };
     for (request, settings, what) in [
         (with(vec![good()]), &sampled, "sampl"),
         (with(vec![good()]), &suppressed, "suppressed"),
-        (with(vec![term(&[&[7, 2]], Edge::Word)]), &settings, "special"),
+        (
+            with(vec![term(&[&[7, 2]], Edge::Word)]),
+            &settings,
+            "special",
+        ),
         (with(vec![term(&[&[]], Edge::Word)]), &settings, "empty"),
         (with(vec![vec![]]), &settings, "follow any token"),
-        (with(vec![term(&[&[9, 7]], Edge::Word)]), &settings, "follow any token"),
+        (
+            with(vec![term(&[&[9, 7]], Edge::Word)]),
+            &settings,
+            "follow any token",
+        ),
         (with(vec![good(); 65]), &settings, "64"),
         (request(vec![], vec![good()]), &settings, "empty source"),
     ] {
         let error = refused(request, settings);
         assert!(
-            matches!(error, InferError::Sentence { sentence: 2, error: SentenceError::Terms(_) }),
+            matches!(
+                error,
+                InferError::Sentence {
+                    sentence: 2,
+                    error: SentenceError::Terms(_)
+                }
+            ),
             "{error}"
         );
         assert!(error.to_string().contains(what), "{error}");
-        assert_eq!((error.sentence(), error.offset(3).sentence()), (Some(2), Some(5)));
+        assert_eq!(
+            (error.sentence(), error.offset(3).sentence()),
+            (Some(2), Some(5))
+        );
     }
     let error = refused(with(vec![term(&[&[12]], Edge::Word)]), &settings);
     assert!(matches!(
         error,
         InferError::Sentence {
             sentence: 2,
-            error: SentenceError::UnknownId { side: "target", id: 12, .. }
+            error: SentenceError::UnknownId {
+                side: "target",
+                id: 12,
+                ..
+            }
         }
     ));
-    let error = refused(with(vec![good(), good(), good(), term(&[&[3]], Edge::Word)]), &settings);
+    let error = refused(
+        with(vec![good(), good(), good(), term(&[&[3]], Edge::Word)]),
+        &settings,
+    );
     assert!(matches!(
         error,
         InferError::Sentence {
             sentence: 2,
-            error: SentenceError::TermsTooLong { length: 8, limit: 7 }
+            error: SentenceError::TermsTooLong {
+                length: 8,
+                limit: 7
+            }
         }
     ));
 }
@@ -226,23 +288,43 @@ impl StepModel for Diagonal {
         let (queries, keys) = (target.len(), source.len());
         let weight = |index: usize| f32::from(index / keys == index % keys);
         let values = (0..queries * keys).map(weight).collect();
-        let cross = vec![vec![HeadWeights { queries, keys, values }]];
-        Some(AttentionWeights { cross, ..AttentionWeights::default() })
+        let cross = vec![vec![HeadWeights {
+            queries,
+            keys,
+            values,
+        }]];
+        Some(AttentionWeights {
+            cross,
+            ..AttentionWeights::default()
+        })
     }
 }
 
 #[test]
 fn a_missing_term_takes_the_place_of_the_word_that_attends_to_it() {
     let source = vec![4, 3, 5, 6, 2];
-    let phrase =
-        |id| vec![Phrase { tokens: vec![id, id], begin: Edge::Anywhere, end: Edge::Anywhere }];
+    let phrase = |id| {
+        vec![Phrase {
+            tokens: vec![id, id],
+            begin: Edge::Anywhere,
+            end: Edge::Anywhere,
+        }]
+    };
     let mut placed = 0;
     for seed in 0..40 {
         let model = Diagonal(TableModel::new(9, seed));
-        let settings = SearchSettings { min_length: 4, ..SearchSettings::beam(3, 1.0) };
+        let settings = SearchSettings {
+            min_length: 4,
+            ..SearchSettings::beam(3, 1.0)
+        };
         let find = |terms: &Terms| {
-            let request = Request { terms: terms.clone(), ..Request::new(source.clone()) };
-            search(&model, &[request], &settings, &Batching::default()).unwrap().remove(0)
+            let request = Request {
+                terms: terms.clone(),
+                ..Request::new(source.clone())
+            };
+            search(&model, &[request], &settings, &Batching::default())
+                .unwrap()
+                .remove(0)
         };
         let free = find(&Terms::default()).remove(0).tokens;
         let has_pair = |tokens: &[u32], id| tokens.windows(2).position(|pair| pair == [id, id]);
@@ -250,7 +332,11 @@ fn a_missing_term_takes_the_place_of_the_word_that_attends_to_it() {
             continue;
         }
         let (phrases, spans) = (vec![phrase(8), phrase(7)], vec![3..4, 1..2]);
-        for found in find(&Terms { phrases, spans, ..Terms::default() }) {
+        for found in find(&Terms {
+            phrases,
+            spans,
+            ..Terms::default()
+        }) {
             // The second term replaces the second token. The first one replaces the fourth of what
             // comes out then, unless the model says it by itself.
             assert_eq!(found.tokens[..3], [free[0], 7, 7], "{seed}: {free:?}");
@@ -273,18 +359,25 @@ fn a_term_with_an_unknown_place_stands_before_the_signs_that_end_the_sentence() 
         let model = TableModel::new(VOCAB, seed);
         let find = |phrases| {
             let request = request(SOURCE.to_vec(), phrases);
-            search(&model, &[request], &beam_of(4), &Batching::default()).unwrap().remove(0)
+            search(&model, &[request], &beam_of(4), &Batching::default())
+                .unwrap()
+                .remove(0)
         };
         let free = find(Vec::new()).remove(0).tokens;
         let tokens = find(vec![term(&[&[7, 9]], Edge::Word)]).remove(0).tokens;
-        let Some(body) =
-            free.strip_suffix(&[2]).filter(|body| !has(body, &term(&[&[7, 9]], Edge::Word)[0]))
+        let Some(body) = free
+            .strip_suffix(&[2])
+            .filter(|body| !has(body, &term(&[&[7, 9]], Edge::Word)[0]))
         else {
             continue;
         };
         // Token 4 closes a sentence.
         let end = body.len() - body.iter().rev().take_while(|&&id| id == 4).count();
-        assert_eq!(tokens[..end + 2], [&body[..end], &[7, 9]].concat(), "{seed}: {free:?}");
+        assert_eq!(
+            tokens[..end + 2],
+            [&body[..end], &[7, 9]].concat(),
+            "{seed}: {free:?}"
+        );
         closed += usize::from(end < body.len());
     }
     assert!(closed > 0);

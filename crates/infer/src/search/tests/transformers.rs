@@ -7,7 +7,10 @@ fn as_transformers(model: &TableModel, k: usize, alpha: f64, limit: usize) -> Ve
     let (mut running, mut finished) = (vec![(Vec::new(), 0.0)], Vec::new());
     for n in 1..=limit {
         let log_prob = |tokens: &Vec<u32>, id: u32| {
-            *model.log_probs(&SOURCE, &[&tokens[..], &[id]].concat()).last().expect("a token")
+            *model
+                .log_probs(&SOURCE, &[&tokens[..], &[id]].concat())
+                .last()
+                .expect("a token")
         };
         let mut all: Vec<(Vec<u32>, f64)> = Vec::new();
         for (tokens, total) in &running {
@@ -19,12 +22,24 @@ fn as_transformers(model: &TableModel, k: usize, alpha: f64, limit: usize) -> Ve
         let ends = |tokens: &[u32]| tokens.last() == Some(&2) || n == limit;
         let score =
             |(tokens, total): &(Vec<u32>, f64)| (tokens.clone(), total / (n as f64).powf(alpha));
-        finished.extend(all[..k].iter().filter(|(tokens, _)| ends(tokens)).map(score));
+        finished.extend(
+            all[..k]
+                .iter()
+                .filter(|(tokens, _)| ends(tokens))
+                .map(score),
+        );
         finished.sort_by(|a, b| b.1.total_cmp(&a.1));
         finished.truncate(k);
-        running = all.into_iter().filter(|(tokens, _)| !ends(tokens)).take(k).collect();
+        running = all
+            .into_iter()
+            .filter(|(tokens, _)| !ends(tokens))
+            .take(k)
+            .collect();
         let settled = |best: f64| finished.len() == k && best <= finished[k - 1].1;
-        if running.first().is_none_or(|best| settled(best.1 / (n as f64).powf(alpha))) {
+        if running
+            .first()
+            .is_none_or(|best| settled(best.1 / (n as f64).powf(alpha)))
+        {
             break;
         }
     }
@@ -34,7 +49,11 @@ fn as_transformers(model: &TableModel, k: usize, alpha: f64, limit: usize) -> Ve
 #[test]
 fn the_rule_of_transformers_closes_and_stops_as_transformers_does() {
     for seed in 0..60 {
-        let (model, alpha, k) = (TableModel::new(7, seed), f64::from(seed as u32 % 3) / 2.0, 3);
+        let (model, alpha, k) = (
+            TableModel::new(7, seed),
+            f64::from(seed as u32 % 3) / 2.0,
+            3,
+        );
         let settings = SearchSettings {
             length_penalty: LengthPenalty::Power(alpha),
             beam_rule: BeamRule::Transformers,
@@ -53,13 +72,34 @@ fn the_rule_of_transformers_closes_and_stops_as_transformers_does() {
 
 #[test]
 fn the_last_token_that_the_limit_allows_closes_for_nothing() {
-    let free = SearchSettings { max_length: Some(4), ..SearchSettings::beam(4, 0.6) };
-    let closing = SearchSettings { at_limit: AtLimit::Close, ..free };
+    let free = SearchSettings {
+        max_length: Some(4),
+        ..SearchSettings::beam(4, 0.6)
+    };
+    let closing = SearchSettings {
+        at_limit: AtLimit::Close,
+        ..free
+    };
     for seed in 0..20 {
         let found = run(&TableModel::new(9, seed), &closing);
-        assert!(found.iter().all(|hypothesis| hypothesis.tokens.last() == Some(&2)), "{seed}");
-        let last = found.iter().filter(|hypothesis| hypothesis.tokens.len() == 4);
-        assert!(last.clone().all(|hypothesis| hypothesis.log_probs[3] == 0.0), "{seed}");
-        assert!(found.iter().all(|hypothesis| hypothesis.finish == FinishReason::EndOfSentence));
+        assert!(
+            found
+                .iter()
+                .all(|hypothesis| hypothesis.tokens.last() == Some(&2)),
+            "{seed}"
+        );
+        let last = found
+            .iter()
+            .filter(|hypothesis| hypothesis.tokens.len() == 4);
+        assert!(
+            last.clone()
+                .all(|hypothesis| hypothesis.log_probs[3] == 0.0),
+            "{seed}"
+        );
+        assert!(
+            found
+                .iter()
+                .all(|hypothesis| hypothesis.finish == FinishReason::EndOfSentence)
+        );
     }
 }

@@ -21,7 +21,10 @@ impl Decoding for BackwardsDecoding {
         assert_eq!(tokens.len(), self.rows.len());
         let logits = |(sentence, said): &mut (usize, usize)| {
             let source = &self.sources[*sentence];
-            let next = source.len().checked_sub(2 + *said).map_or(2, |index| source[index]);
+            let next = source
+                .len()
+                .checked_sub(2 + *said)
+                .map_or(2, |index| source[index]);
             *said += 1;
             (0..self.vocab as u32).map(move |id| if id == next { 9.0 } else { 0.0 })
         };
@@ -49,33 +52,55 @@ impl StepModel for Backwards {
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
         let rows = (0..sources.len()).map(|sentence| (sentence, 0)).collect();
         let sources = sources.iter().map(|source| source.to_vec()).collect();
-        Box::new(BackwardsDecoding { vocab: self.0, sources, rows })
+        Box::new(BackwardsDecoding {
+            vocab: self.0,
+            sources,
+            rows,
+        })
     }
 
     fn attention(&self, source: &[u32], target: &[u32]) -> Option<AttentionWeights> {
         let (queries, keys) = (target.len(), source.len());
         let weight = |at: usize| f32::from(u8::from(at / keys + at % keys + 2 == keys));
         let values = (0..queries * keys).map(weight).collect();
-        let cross = vec![vec![HeadWeights { queries, keys, values }]];
-        Some(AttentionWeights { cross, ..AttentionWeights::default() })
+        let cross = vec![vec![HeadWeights {
+            queries,
+            keys,
+            values,
+        }]];
+        Some(AttentionWeights {
+            cross,
+            ..AttentionWeights::default()
+        })
     }
 }
 
 fn tokenizer(byte_fallback: bool) -> Tokenizer {
-    let settings = TokenizerSettings { vocab_size: 300, ..TokenizerSettings::default() };
-    let lines = ["it costs 7 and the house is small", "the dog sees 9 houses and a dog"];
+    let settings = TokenizerSettings {
+        vocab_size: 300,
+        ..TokenizerSettings::default()
+    };
+    let lines = [
+        "it costs 7 and the house is small",
+        "the dog sees 9 houses and a dog",
+    ];
     let TokenizerFiles::HuggingFace { json } = Tokenizer::train(lines, &settings).unwrap().files()
     else {
         unreachable!()
     };
     let json = String::from_utf8(json).unwrap();
-    let json =
-        json.replace("\"byte_fallback\":true", &format!("\"byte_fallback\":{byte_fallback}"));
+    let json = json.replace(
+        "\"byte_fallback\":true",
+        &format!("\"byte_fallback\":{byte_fallback}"),
+    );
     Tokenizer::from_bytes("t".as_ref(), json.as_bytes()).unwrap()
 }
 
 fn translator(model: Box<dyn StepModel>, tokenizer: Tokenizer) -> Translator {
-    let search = SearchSettings { small_letters: false, ..SearchSettings::beam(2, 0.6) };
+    let search = SearchSettings {
+        small_letters: false,
+        ..SearchSettings::beam(2, 0.6)
+    };
     Translator::new(model, Tokenizers::joint(tokenizer), search).unwrap()
 }
 
@@ -92,18 +117,37 @@ fn unknown_tokens_copy_the_source_tokens_that_they_attend_to() {
     let tokenizer = tokenizer(false);
     let translator = translator(Box::new(Backwards(tokenizer.vocab_size())), tokenizer);
     let sources = TEXTS.map(|(source, _)| source);
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let words = |text: &str| {
+        text.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     for sources in [&sources[..], &sources[..1], &sources[1..2]] {
-        let found = translator.translate(sources, &translator.options()).unwrap();
-        for (translation, (source, expected)) in
-            found.iter().zip(TEXTS.iter().filter(|(s, _)| sources.contains(s)))
+        let found = translator
+            .translate(sources, &translator.options())
+            .unwrap();
+        for (translation, (source, expected)) in found
+            .iter()
+            .zip(TEXTS.iter().filter(|(s, _)| sources.contains(s)))
         {
             for copied in words(expected).iter().filter(|word| !word.is_ascii()) {
-                assert!(translation.text.contains(copied), "{source}: {}", translation.text);
+                assert!(
+                    translation.text.contains(copied),
+                    "{source}: {}",
+                    translation.text
+                );
             }
-            let order =
-                |text: &str| text.chars().filter(|c| "€☃東京".contains(*c)).collect::<String>();
-            assert_eq!(order(&translation.text), order(expected), "{source}: {}", translation.text);
+            let order = |text: &str| {
+                text.chars()
+                    .filter(|c| "€☃東京".contains(*c))
+                    .collect::<String>()
+            };
+            assert_eq!(
+                order(&translation.text),
+                order(expected),
+                "{source}: {}",
+                translation.text
+            );
         }
     }
 }
@@ -113,20 +157,35 @@ fn a_model_without_attention_copies_in_order() {
     let tokenizer = tokenizer(false);
     let ensemble = Ensemble::new(vec![Box::new(Backwards(tokenizer.vocab_size()))]).unwrap();
     let translator = translator(Box::new(ensemble), tokenizer);
-    let found = translator.translate(&["€ and ☃"], &translator.options()).unwrap();
-    assert!(found[0].text.contains('€') && found[0].text.contains('☃'), "{}", found[0].text);
+    let found = translator
+        .translate(&["€ and ☃"], &translator.options())
+        .unwrap();
+    assert!(
+        found[0].text.contains('€') && found[0].text.contains('☃'),
+        "{}",
+        found[0].text
+    );
 }
 
 #[test]
 fn an_unknown_token_of_a_source_that_is_known_copies_the_word_it_attends_to() {
     let tokenizer = tokenizer(false);
-    let translator = translator(Box::new(Backwards(tokenizer.vocab_size())), tokenizer.clone());
+    let translator = translator(
+        Box::new(Backwards(tokenizer.vocab_size())),
+        tokenizer.clone(),
+    );
     let request = Request::new(tokenizer.encode("the dog sees"));
     let tokens = [vec![3; request.source.len()], vec![2]].concat();
-    let mut found = vec![vec![Hypothesis { tokens, ..Hypothesis::default() }]];
+    let mut found = vec![vec![Hypothesis {
+        tokens,
+        ..Hypothesis::default()
+    }]];
     translator.copy_unknown(&[request], &mut found);
     let copies = &found[0][0].copies;
-    assert_eq!((copies.first().unwrap(), copies.last().unwrap()), (&"sees".into(), &"the".into()));
+    assert_eq!(
+        (copies.first().unwrap(), copies.last().unwrap()),
+        (&"sees".into(), &"the".into())
+    );
 }
 
 /// Models that say anything, with unknown tokens in it, over a tokeniser that knows the digits 7
@@ -153,7 +212,10 @@ fn numbers_and_symbols_that_the_tokeniser_does_not_know_stay() {
             (0..tokenizer.vocab_size() as u32).map(|id| (id, tokenizer.token(id).unwrap()));
         let is_odd = |token: &str| token.starts_with("<0x") || token.contains(char::is_numeric);
         options.search = SearchSettings {
-            suppress: tokens.filter(|(_, token)| is_odd(token)).map(|(id, _)| id).collect(),
+            suppress: tokens
+                .filter(|(_, token)| is_odd(token))
+                .map(|(id, _)| id)
+                .collect(),
             keep_parts: true,
             max_length: Some(12),
             ..SearchSettings::beam(2, 0.6)
@@ -169,22 +231,45 @@ fn numbers_and_symbols_that_the_tokeniser_does_not_know_stay() {
 /// Models that say anything, with `{a}` and `%d` in it, which their sources lack.
 #[test]
 fn a_translation_invents_no_placeholder() {
-    let settings = TokenizerSettings { vocab_size: 300, ..TokenizerSettings::default() };
-    let lines = ["a {a} and %d of {b} in %s", "the dog sees a house and %d houses of {a} {b}"];
+    let settings = TokenizerSettings {
+        vocab_size: 300,
+        ..TokenizerSettings::default()
+    };
+    let lines = [
+        "a {a} and %d of {b} in %s",
+        "the dog sees a house and %d houses of {a} {b}",
+    ];
     let tokenizer = Tokenizer::train(lines, &settings).unwrap();
     let pieces = (0..tokenizer.vocab_size() as u32).map(|id| (id, tokenizer.token(id).unwrap()));
     let is_odd = |token: &str| token.starts_with("<0x") || token.contains(char::is_numeric);
-    let suppress = pieces.filter(|(_, token)| is_odd(token)).map(|(id, _)| id).collect();
-    let search = SearchSettings { suppress, max_length: Some(12), ..SearchSettings::beam(2, 0.6) };
+    let suppress = pieces
+        .filter(|(_, token)| is_odd(token))
+        .map(|(id, _)| id)
+        .collect();
+    let search = SearchSettings {
+        suppress,
+        max_length: Some(12),
+        ..SearchSettings::beam(2, 0.6)
+    };
     let mut changed = 0;
     for seed in 0..300 {
         let model = TableModel::new(tokenizer.vocab_size(), seed);
         let translator = translator(Box::new(model), tokenizer.clone());
         for source in ["the dog sees a house", "%d of {a}", "a {b} and %s"] {
             let [first, found] = [false, true].map(|keep_parts| {
-                let search = SearchSettings { keep_parts, ..search.clone() };
-                let options = TranslateOptions { search, ..translator.options() };
-                translator.translate(&[source], &options).unwrap().remove(0).text
+                let search = SearchSettings {
+                    keep_parts,
+                    ..search.clone()
+                };
+                let options = TranslateOptions {
+                    search,
+                    ..translator.options()
+                };
+                translator
+                    .translate(&[source], &options)
+                    .unwrap()
+                    .remove(0)
+                    .text
             });
             let has =
                 |text: &str| ["{a}", "{b}", "%d", "%s"].map(|mark| text.matches(mark).count());
@@ -201,7 +286,10 @@ fn a_translation_invents_no_placeholder() {
 fn an_n_best_list_has_no_text_twice() {
     let tokenizer = tokenizer(true);
     let pieces = ["▁", "t", "h", "e", "▁th", "▁the", "he", "</s>"];
-    let kept: Vec<u32> = pieces.iter().filter_map(|piece| tokenizer.id(piece)).collect();
+    let kept: Vec<u32> = pieces
+        .iter()
+        .filter_map(|piece| tokenizer.id(piece))
+        .collect();
     let all = 0..tokenizer.vocab_size() as u32;
     let suppress: Vec<u32> = all.filter(|id| !kept.contains(id)).collect();
     let (mut had_twice, mut full) = (0, 0);
@@ -216,9 +304,16 @@ fn an_n_best_list_has_no_text_twice() {
             ..SearchSettings::beam(6, 0.6)
         };
         let requests = translator.requests(&["the house"], &options).unwrap();
-        let raw = crate::search(&*translator.model, &requests, &options.search, &options.batching);
+        let raw = crate::search(
+            &*translator.model,
+            &requests,
+            &options.search,
+            &options.batching,
+        );
         let texts = |all: &[Hypothesis]| {
-            all.iter().map(|hypothesis| translator.text_of(hypothesis)).collect::<Vec<_>>()
+            all.iter()
+                .map(|hypothesis| translator.text_of(hypothesis))
+                .collect::<Vec<_>>()
         };
         let distinct =
             |texts: &[String]| texts.iter().collect::<std::collections::HashSet<_>>().len();
@@ -226,11 +321,16 @@ fn an_n_best_list_has_no_text_twice() {
         let found = &translator.translate_ids(requests, &options).unwrap()[0];
         let (before, after) = (texts(raw), texts(found));
         assert_eq!(before.len(), after.len());
-        assert!(distinct(&after) >= distinct(&before), "{before:?} {after:?}");
+        assert!(
+            distinct(&after) >= distinct(&before),
+            "{before:?} {after:?}"
+        );
         assert_eq!(before[0], after[0], "the best one stays");
         let scores: Vec<f64> = found.iter().map(|hypothesis| hypothesis.score).collect();
         assert!(
-            found.iter().any(|hypothesis| hypothesis.finish == crate::FinishReason::Limit)
+            found
+                .iter()
+                .any(|hypothesis| hypothesis.finish == crate::FinishReason::Limit)
                 || scores.is_sorted_by(|a, b| a >= b)
         );
         had_twice += usize::from(distinct(&before) < before.len());

@@ -13,8 +13,14 @@ use burnformer_core::{
 use burnformer_infer::{NeuralModel, Request, TranslateOptions, Translation, Translator};
 use serde_json::Value;
 
-pub const NAMES: [&str; 6] =
-    ["paper", "learned_dk", "pre_gelu_untied", "window", "fix_scale", "qk_norm"];
+pub const NAMES: [&str; 6] = [
+    "paper",
+    "learned_dk",
+    "pre_gelu_untied",
+    "window",
+    "fix_scale",
+    "qk_norm",
+];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference")
@@ -64,7 +70,11 @@ impl Reference {
             d_ff: size("d_ff"),
             encoder_layers: size("encoder_layers"),
             decoder_layers: size("decoder_layers"),
-            norm: if is("norm", "pre") { NormPosition::Pre } else { NormPosition::Post },
+            norm: if is("norm", "pre") {
+                NormPosition::Pre
+            } else {
+                NormPosition::Post
+            },
             norm_kind: match is("norm_kind", "scale") {
                 true => NormKind::Scale,
                 false => NormKind::Layer,
@@ -72,7 +82,11 @@ impl Reference {
             fix_norm: self.json["fix_norm"].as_bool().unwrap_or(false),
             qk_norm: self.json["qk_norm"].as_bool().unwrap_or(false),
             layer_norm_eps: self.json["layer_norm_eps"].as_f64().unwrap(),
-            activation: if is("activation", "gelu") { Activation::Gelu } else { Activation::Relu },
+            activation: if is("activation", "gelu") {
+                Activation::Gelu
+            } else {
+                Activation::Relu
+            },
             positions: match is("position", "learned") {
                 true => Positions::Learned,
                 false => Positions::Sinusoidal,
@@ -110,12 +124,20 @@ impl Reference {
     }
 
     pub fn requests(&self) -> Vec<Request> {
-        self.searches().iter().map(|s| Request::new(ids(&s["source"]))).collect()
+        self.searches()
+            .iter()
+            .map(|s| Request::new(ids(&s["source"])))
+            .collect()
     }
 }
 
 pub fn ids(value: &Value) -> Vec<u32> {
-    value.as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect()
+    value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|id| id.as_u64().unwrap() as u32)
+        .collect()
 }
 
 /// Translations of `sources` that begin with `prefixes`.

@@ -10,11 +10,19 @@ use burnformer_infer::{SearchSettings, save_text_files};
 
 /// The files of the directory.
 #[allow(dead_code, reason = "not every test file damages them")]
-pub const FILES: [&str; 5] =
-    ["config.json", "generation.json", "manifest.json", "model.safetensors", "tokenizer.json"];
+pub const FILES: [&str; 5] = [
+    "config.json",
+    "generation.json",
+    "manifest.json",
+    "model.safetensors",
+    "tokenizer.json",
+];
 
 static TOKENIZER: LazyLock<Tokenizer> = LazyLock::new(|| {
-    let settings = TokenizerSettings { vocab_size: 280, ..TokenizerSettings::default() };
+    let settings = TokenizerSettings {
+        vocab_size: 280,
+        ..TokenizerSettings::default()
+    };
     Tokenizer::train(["the house is small", "the dog sees the house"], &settings).unwrap()
 });
 

@@ -36,7 +36,11 @@ impl ProductType {
         bias: &[f32],
         epilogue: Epilogue,
     ) -> Vec<f32> {
-        let Sizes { rows, input, output } = sizes;
+        let Sizes {
+            rows,
+            input,
+            output,
+        } = sizes;
         let panels = match self {
             Self::Float32 => float32::panels(weight, [output, input]),
             Self::BFloat16 => bfloat16::panels_of_rows(bfloat16::best(), weight, [output, input]),
@@ -52,9 +56,18 @@ impl ProductType {
         grad: &[f32],
         weight: &[f32],
     ) -> Vec<f32> {
-        let Sizes { rows, input, output } = sizes;
+        let Sizes {
+            rows,
+            input,
+            output,
+        } = sizes;
         let panels = self.panels_of_columns(weight, [output, input]);
-        self.product(Lhs::rows(grad, [rows, output]), &panels, &[], Epilogue::None)
+        self.product(
+            Lhs::rows(grad, [rows, output]),
+            &panels,
+            &[],
+            Epilogue::None,
+        )
     }
 
     /// The gradient of the weight, `gradᵀ·x`, `[output, input]`, given the gradient of the output,
@@ -65,9 +78,18 @@ impl ProductType {
         grad: &[f32],
         x: &[f32],
     ) -> Vec<f32> {
-        let Sizes { rows, input, output } = sizes;
+        let Sizes {
+            rows,
+            input,
+            output,
+        } = sizes;
         let panels = self.panels_of_columns(x, [rows, input]);
-        self.product(Lhs::columns(grad, [rows, output]), &panels, &[], Epilogue::None)
+        self.product(
+            Lhs::columns(grad, [rows, output]),
+            &panels,
+            &[],
+            Epilogue::None,
+        )
     }
 
     fn panels_of_columns(self, matrix: &[f32], shape: [usize; 2]) -> Panels {

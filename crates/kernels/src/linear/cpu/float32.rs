@@ -70,7 +70,9 @@ pub(super) fn available() -> impl Iterator<Item = Instructions> {
 
 /// The fastest set that this processor has.
 pub(super) fn best() -> Instructions {
-    available().next().expect("the portable set is always there")
+    available()
+        .next()
+        .expect("the portable set is always there")
 }
 
 /// Panels of a weight, `[columns, depth]` in row-major order.
@@ -82,7 +84,11 @@ pub(super) fn panels_of_rows(
     assert_eq!(weight.len(), columns * depth, "a weight {columns}x{depth}");
     let weight: &[u32] = bytemuck::cast_slice(weight);
     Panels::by_columns(instructions, shape, |columns, panel| {
-        transpose(panel, &weight[columns.start * depth..columns.end * depth], depth);
+        transpose(
+            panel,
+            &weight[columns.start * depth..columns.end * depth],
+            depth,
+        );
     })
 }
 
@@ -120,8 +126,17 @@ pub(in crate::linear) fn panels_in_place(
 /// empty.
 pub(super) fn product(left: Lhs, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
     assert_eq!(left.depth, right.steps, "the terms of both factors");
-    let last = OutputStage { bias, epilogue, scales: Scales::default() };
-    Product { left: PlainLhs(left), right, last }.by_rows(DEPTH)
+    let last = OutputStage {
+        bias,
+        epilogue,
+        scales: Scales::default(),
+    };
+    Product {
+        left: PlainLhs(left),
+        right,
+        last,
+    }
+    .by_rows(DEPTH)
 }
 
 /// The product of decoding, `epilogue(x·right + bias)` for `x` `[rows, depth]`; `bias` `[columns]`
@@ -134,7 +149,11 @@ pub(in crate::linear) fn forward(
 ) -> Vec<f32> {
     let rows = x.len().checked_div(right.steps).unwrap_or(0);
     let left = PlainLhs(Lhs::rows(x, [rows, right.steps]));
-    let last = OutputStage { bias, epilogue, scales: Scales::default() };
+    let last = OutputStage {
+        bias,
+        epilogue,
+        scales: Scales::default(),
+    };
     Product { left, right, last }.by_panels()
 }
 
@@ -153,11 +172,19 @@ impl LeftFactor for PlainLhs<'_> {
         terms: Range<usize>,
         memory: &mut Vec<Line>,
     ) -> (*const u32, Layout) {
-        let Lhs { matrix, rows: width, depth, major } = self.0;
+        let Lhs {
+            matrix,
+            rows: width,
+            depth,
+            major,
+        } = self.0;
         let matrix: &[u32] = bytemuck::cast_slice(matrix);
         if major == Major::Row {
             // Rows of no terms begin at the end of the matrix.
-            return (matrix[rows.start * depth + terms.start..].as_ptr(), Layout::Rows(depth));
+            return (
+                matrix[rows.start * depth + terms.start..].as_ptr(),
+                Layout::Rows(depth),
+            );
         }
         let count = rows.len().next_multiple_of(instructions.tile) * terms.len();
         memory.resize(count.div_ceil(LINE), Line::zeroed());
@@ -185,7 +212,9 @@ fn tiles<const TILE: usize>(
         for (tile, block) in block.chunks_exact_mut(terms * TILE).enumerate() {
             let first = rows.start + tile * TILE;
             let count = TILE.min(rows.end - first);
-            let term_slots = block.as_chunks_mut::<TILE>().0[start..].iter_mut().take(TERMS);
+            let term_slots = block.as_chunks_mut::<TILE>().0[start..]
+                .iter_mut()
+                .take(TERMS);
             for (term, slot) in term_slots.enumerate() {
                 let numbers = &matrix[(start + term) * width + first..];
                 match numbers.first_chunk::<TILE>() {
@@ -221,20 +250,33 @@ mod tests {
     fn every_instruction_set_gives_the_sum_in_order() {
         for instructions in available() {
             let step = step(instructions);
-            for [rows, input, output] in
-                [[1, 5, 3], [3, 16, 24], [7, 33, 25], [13, 70, 100], [40, 9, 48]]
-            {
+            for [rows, input, output] in [
+                [1, 5, 3],
+                [3, 16, 24],
+                [7, 33, 25],
+                [13, 70, 100],
+                [40, 9, 48],
+            ] {
                 let random = |seed, count| RandomKey::new(seed).normal(count);
-                let (x, weight, bias) =
-                    (random(1, rows * input), random(2, output * input), random(3, output));
+                let (x, weight, bias) = (
+                    random(1, rows * input),
+                    random(2, output * input),
+                    random(3, output),
+                );
                 let panels = panels_of_rows(instructions, &weight, [output, input]);
                 let actual = forward(&panels, &x, &bias, Epilogue::Relu);
                 let expected = x.chunks_exact(input).flat_map(|x| {
-                    weight.chunks_exact(input).zip(&bias).map(move |(weight, bias)| {
-                        let sum = x.iter().zip(weight).fold(0.0, |sum, (x, w)| step(sum, *x, *w));
-                        let sum = sum + bias;
-                        if sum < 0.0 { 0.0 } else { sum }
-                    })
+                    weight
+                        .chunks_exact(input)
+                        .zip(&bias)
+                        .map(move |(weight, bias)| {
+                            let sum = x
+                                .iter()
+                                .zip(weight)
+                                .fold(0.0, |sum, (x, w)| step(sum, *x, *w));
+                            let sum = sum + bias;
+                            if sum < 0.0 { 0.0 } else { sum }
+                        })
                 });
                 let expected: Vec<f32> = expected.collect();
                 assert_eq!(
@@ -305,7 +347,9 @@ mod tests {
             let step = |sum, k| step(sum, left[row * depth + k], right[k * columns + column]);
             (0..depth).fold(0.0, step)
         };
-        (0..rows * columns).map(|index| of(index / columns, index % columns)).collect()
+        (0..rows * columns)
+            .map(|index| of(index / columns, index % columns))
+            .collect()
     }
 
     #[test]
@@ -318,22 +362,31 @@ mod tests {
             let right_turned = transposed(&right, [depth, columns]);
             for instructions in available() {
                 let sums = defined(&left, &right, size, step(instructions));
-                let with_bias = sums.iter().enumerate().map(|(index, y)| y + bias[index % columns]);
+                let with_bias = sums
+                    .iter()
+                    .enumerate()
+                    .map(|(index, y)| y + bias[index % columns]);
                 let rectified: Vec<f32> =
                     with_bias.map(|y| if y < 0.0 { 0.0 } else { y }).collect();
-                let lefts =
-                    [Lhs::rows(&left, [rows, depth]), Lhs::columns(&left_turned, [depth, rows])];
+                let lefts = [
+                    Lhs::rows(&left, [rows, depth]),
+                    Lhs::columns(&left_turned, [depth, rows]),
+                ];
                 let rights = [
                     panels_of_columns(instructions, &right, [depth, columns]),
                     panels_of_rows(instructions, &right_turned, [columns, depth]),
                 ];
-                for (left, right) in
-                    lefts.iter().flat_map(|left| rights.iter().map(move |right| (left, right)))
+                for (left, right) in lefts
+                    .iter()
+                    .flat_map(|left| rights.iter().map(move |right| (left, right)))
                 {
                     let actual = product(*left, right, &[], Epilogue::None);
                     assert!(bits(&actual) == bits(&sums), "{instructions:?} {size:?}");
                     let actual = product(*left, right, &bias, Epilogue::Relu);
-                    assert!(bits(&actual) == bits(&rectified), "{instructions:?} {size:?}");
+                    assert!(
+                        bits(&actual) == bits(&rectified),
+                        "{instructions:?} {size:?}"
+                    );
                 }
             }
         }
@@ -360,8 +413,18 @@ mod tests {
         let right = RandomKey::new(2).normal(depth * columns);
         let panels = panels_of_columns(best(), &right, [depth, columns]);
         let on = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| product(Lhs::rows(&left, [rows, depth]), &panels, &[], Epilogue::None))
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            pool.install(|| {
+                product(
+                    Lhs::rows(&left, [rows, depth]),
+                    &panels,
+                    &[],
+                    Epilogue::None,
+                )
+            })
         };
         assert!(bits(&on(1)) == bits(&on(3)));
     }

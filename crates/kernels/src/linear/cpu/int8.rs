@@ -203,22 +203,41 @@ pub(in crate::linear) struct Weight {
 impl Weight {
     /// Quantises and rearranges `weight`, `[output, input]` row-major.
     pub(in crate::linear) fn new(weight: &[f32], shape: [usize; 2]) -> Self {
-        Self::with(available().next().expect("the portable set is always there"), weight, shape)
+        Self::with(
+            available()
+                .next()
+                .expect("the portable set is always there"),
+            weight,
+            shape,
+        )
     }
 
     fn with(instructions: Instructions, weight: &[f32], [output, input]: [usize; 2]) -> Self {
         assert_eq!(weight.len(), output * input, "a weight {output}x{input}");
-        let Quantized { words, mut scales, steps } =
-            Quantized::of(weight, [output, input], quantize_weight);
+        let Quantized {
+            words,
+            mut scales,
+            steps,
+        } = Quantized::of(weight, [output, input], quantize_weight);
         let rows = bytemuck::cast_slice::<u32, i8>(&words).par_chunks((steps * GROUP).max(1));
         let sum = |row: &[i8]| row.iter().map(|&x| i32::from(x)).sum::<i32>();
         let mut starts: Vec<i32> = rows.map(|row| -instructions.offset * sum(row)).collect();
         starts.resize(output.next_multiple_of(instructions.lanes), 0);
         scales.resize(starts.len(), 0.0);
         let panels = Panels::by_columns(instructions, [output, steps], |columns, panel| {
-            transpose(panel, &words[columns.start * steps..columns.end * steps], steps);
+            transpose(
+                panel,
+                &words[columns.start * steps..columns.end * steps],
+                steps,
+            );
         });
-        Self { panels, input, starts, scales, zeros: vec![0.0; output] }
+        Self {
+            panels,
+            input,
+            starts,
+            scales,
+            zeros: vec![0.0; output],
+        }
     }
 
     /// `epilogue(x·weightᵀ + bias)` for `x` `[rows, input]`, which is quantised row by row. `bias`
@@ -236,10 +255,23 @@ impl Weight {
             left.words.iter_mut().for_each(|word| *word ^= 0x8080_8080);
         }
         let row_scales = std::mem::take(&mut left.scales);
-        let scales = Scales { rows: &row_scales, columns: &self.scales, starts: &self.starts };
+        let scales = Scales {
+            rows: &row_scales,
+            columns: &self.scales,
+            starts: &self.starts,
+        };
         let bias = if bias.is_empty() { &self.zeros } else { bias };
-        let last = OutputStage { bias, epilogue, scales };
-        Product { left, right: &self.panels, last }.by_panels()
+        let last = OutputStage {
+            bias,
+            epilogue,
+            scales,
+        };
+        Product {
+            left,
+            right: &self.panels,
+            last,
+        }
+        .by_panels()
     }
 }
 
@@ -263,10 +295,19 @@ impl Quantized {
         let steps = columns.div_ceil(GROUP);
         let (mut words, mut scales) = (vec![0; rows * steps], vec![0.0; rows]);
         let numbers = bytemuck::cast_slice_mut::<u32, i8>(&mut words);
-        let numbers = numbers.par_chunks_exact_mut((steps * GROUP).max(1)).zip(&mut scales);
-        let rows = matrix.par_chunks_exact(columns.max(1)).zip(numbers).with_min_len(ROWS);
+        let numbers = numbers
+            .par_chunks_exact_mut((steps * GROUP).max(1))
+            .zip(&mut scales);
+        let rows = matrix
+            .par_chunks_exact(columns.max(1))
+            .zip(numbers)
+            .with_min_len(ROWS);
         rows.for_each(|(row, (numbers, scale))| *scale = quantize(row, &mut numbers[..columns]));
-        Self { words, scales, steps }
+        Self {
+            words,
+            scales,
+            steps,
+        }
     }
 }
 
@@ -302,9 +343,16 @@ mod tests {
         let one = |row: &[f32]| -> Vec<f32> {
             let mut values = vec![0; input];
             let (row_scale, row) = (quantize(row, &mut values), &values);
-            let features = weight.values.chunks_exact(input).zip(&weight.scales).enumerate();
+            let features = weight
+                .values
+                .chunks_exact(input)
+                .zip(&weight.scales)
+                .enumerate();
             let feature = |(i, (feature, scale)): (usize, (&[i8], &f32))| {
-                let products = row.iter().zip(feature).map(|(&x, &w)| i64::from(x) * i64::from(w));
+                let products = row
+                    .iter()
+                    .zip(feature)
+                    .map(|(&x, &w)| i64::from(x) * i64::from(w));
                 let y = products.sum::<i64>() as i32 as f32 * (row_scale * scale);
                 let y = y + bias.get(i).copied().unwrap_or(0.0);
                 if relu && y < 0.0 { 0.0 } else { y }
@@ -331,8 +379,11 @@ mod tests {
                 [9, 4096, 17],
             ] {
                 for relu in [false, true] {
-                    let (x, weight, bias) =
-                        (random(1, rows * input), random(2, output * input), random(3, output));
+                    let (x, weight, bias) = (
+                        random(1, rows * input),
+                        random(2, output * input),
+                        random(3, output),
+                    );
                     let panels = Weight::with(instructions, &weight, [output, input]);
                     let epilogue = if relu { Epilogue::Relu } else { Epilogue::None };
                     let context = format!("{instructions:?} {rows}x{input}x{output}");

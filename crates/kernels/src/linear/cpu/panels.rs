@@ -78,7 +78,11 @@ impl Panels {
                 let part = start..(start + STEPS).min(steps);
                 for (columns, panel) in each(instructions, columns.clone(), panels, steps) {
                     let width = panel.len() / steps;
-                    write(part.clone(), columns, &mut panel[start * width..part.end * width]);
+                    write(
+                        part.clone(),
+                        columns,
+                        &mut panel[start * width..part.end * width],
+                    );
                 }
             }
         })
@@ -101,18 +105,24 @@ impl Panels {
             std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), memory.len() * LINE)
         };
         words[count..].fill(Slot::new(0));
-        words[..count].par_chunks_mut((width * steps).max(1)).enumerate().for_each(
-            |(group, panels)| {
+        words[..count]
+            .par_chunks_mut((width * steps).max(1))
+            .enumerate()
+            .for_each(|(group, panels)| {
                 let columns = group * width..((group + 1) * width).min(columns);
                 if columns.len() * steps < panels.len() {
                     panels.fill(Slot::new(0));
                 }
                 write(columns, panels);
-            },
-        );
+            });
         // SAFETY: `write` wrote every word that was not filled.
         unsafe { lines.set_len(count.div_ceil(LINE)) };
-        Self { instructions, memory: Memory::Own(lines), columns, steps }
+        Self {
+            instructions,
+            memory: Memory::Own(lines),
+            columns,
+            steps,
+        }
     }
 
     /// Rearranges rows of words, `[columns, steps]`, in their own memory. Returns them unchanged if
@@ -122,20 +132,28 @@ impl Panels {
         mut weight: Bytes,
         [columns, steps]: [usize; 2],
     ) -> Result<Self, Bytes> {
-        assert_eq!(weight.len(), columns * steps * size_of::<u32>(), "a weight {columns}x{steps}");
+        assert_eq!(
+            weight.len(),
+            columns * steps * size_of::<u32>(),
+            "a weight {columns}x{steps}"
+        );
         if weight.is_empty() || !columns.is_multiple_of(instructions.lanes) {
             return Err(weight);
         }
         let panels = bytemuck::cast_slice_mut::<u8, u32>(&mut weight);
-        panels.par_chunks_mut(instructions.panel() * steps).for_each_init(
-            Vec::new,
-            |rows, panel| {
+        panels
+            .par_chunks_mut(instructions.panel() * steps)
+            .for_each_init(Vec::new, |rows, panel| {
                 rows.clear();
                 rows.extend_from_slice(panel);
                 transpose(slots(panel), rows, steps);
-            },
-        );
-        Ok(Self { instructions, memory: Memory::OfWeight(weight), columns, steps })
+            });
+        Ok(Self {
+            instructions,
+            memory: Memory::OfWeight(weight),
+            columns,
+            steps,
+        })
     }
 
     /// Rows of words, `[columns, steps]`. The caller's thread writes them alone.
@@ -171,7 +189,10 @@ impl Panels {
             Memory::Own(lines) => bytemuck::cast_slice(lines),
             Memory::OfWeight(weight) => bytemuck::cast_slice(weight),
         };
-        let width = self.columns_of(panel).len().next_multiple_of(self.instructions.lanes);
+        let width = self
+            .columns_of(panel)
+            .len()
+            .next_multiple_of(self.instructions.lanes);
         let start = panel * self.instructions.panel() * self.steps;
         &words[start + steps.start * width..start + steps.end * width]
     }

@@ -62,7 +62,9 @@ impl<L: LeftFactor> Product<'_, L> {
         self.written(|out| {
             let (rows, panels) = (self.left.rows(), 0..self.right.count());
             let tile = self.right.instructions.tile;
-            let chunk = (rows / BLOCKS).next_multiple_of(tile).clamp(tile, ROWS / tile * tile);
+            let chunk = (rows / BLOCKS)
+                .next_multiple_of(tile)
+                .clamp(tile, ROWS / tile * tile);
             let run = |memory: &mut Vec<Line>, start: usize| {
                 let rows = start..(start + chunk).min(rows);
                 self.block(rows, panels.clone(), depth, memory, out);
@@ -70,7 +72,9 @@ impl<L: LeftFactor> Product<'_, L> {
             let work = rows * self.right.columns * self.right.steps;
             if work < PARALLEL_ROWS {
                 let mut memory = Vec::new();
-                (0..rows).step_by(chunk).for_each(|start| run(&mut memory, start));
+                (0..rows)
+                    .step_by(chunk)
+                    .for_each(|start| run(&mut memory, start));
             } else {
                 let starts = (0..rows).into_par_iter().step_by(chunk);
                 starts.for_each_init(Vec::new, run);
@@ -126,7 +130,9 @@ impl<L: LeftFactor> Product<'_, L> {
         // A product of depth 0 writes its zeros too.
         for index in 0..self.right.steps.div_ceil(depth).max(1) {
             let steps = index * depth..((index + 1) * depth).min(self.right.steps);
-            let (left, layout) = self.left.block(instructions, rows.clone(), steps.clone(), memory);
+            let (left, layout) = self
+                .left
+                .block(instructions, rows.clone(), steps.clone(), memory);
             for panel in panels.clone() {
                 let of_panel = self.right.columns_of(panel);
                 let tile = Tile {
@@ -153,7 +159,11 @@ impl<L: LeftFactor> Product<'_, L> {
 impl<'a> OutputStage<'a> {
     /// The epilogue for some rows and columns.
     fn part(&self, rows: &Range<usize>, columns: &Range<usize>) -> Self {
-        let Self { bias, epilogue, scales } = *self;
+        let Self {
+            bias,
+            epilogue,
+            scales,
+        } = *self;
         let scales = match scales.rows {
             [] => scales,
             _ => Scales {
@@ -162,8 +172,16 @@ impl<'a> OutputStage<'a> {
                 starts: &scales.starts[columns.start..],
             },
         };
-        let bias = if bias.is_empty() { bias } else { &bias[columns.clone()] };
-        Self { bias, epilogue, scales }
+        let bias = if bias.is_empty() {
+            bias
+        } else {
+            &bias[columns.clone()]
+        };
+        Self {
+            bias,
+            epilogue,
+            scales,
+        }
     }
 }
 
@@ -184,7 +202,10 @@ unsafe fn run(instructions: Instructions, tile: &Tile, columns: usize) {
     let last = tile.last.map(|last| {
         bias.extend_from_slice(last.bias);
         bias.resize(last.bias.len().next_multiple_of(instructions.lanes), 0.0);
-        OutputStage { bias: &bias, ..last }
+        OutputStage {
+            bias: &bias,
+            ..last
+        }
     });
     let address: *mut u32 = beside.as_mut_ptr();
     // SAFETY: `out` has rows of `columns` numbers, and `beside` of `width`, and no other thread has
@@ -194,7 +215,12 @@ unsafe fn run(instructions: Instructions, tile: &Tile, columns: usize) {
         for (out, beside) in (0..tile.rows).filter(|_| !tile.is_first).map(rows) {
             out.copy_to_nonoverlapping(beside, columns);
         }
-        (instructions.run)(&Tile { out: address, stride: width, last, ..*tile });
+        (instructions.run)(&Tile {
+            out: address,
+            stride: width,
+            last,
+            ..*tile
+        });
         for (out, beside) in (0..tile.rows).map(rows) {
             out.copy_from_nonoverlapping(beside, columns);
         }
@@ -224,12 +250,22 @@ impl<'a> Lhs<'a> {
     /// The matrix, `[rows, depth]` row-major.
     pub(super) fn rows(matrix: &'a [f32], [rows, depth]: [usize; 2]) -> Self {
         assert_eq!(matrix.len(), rows * depth, "a matrix {rows}x{depth}");
-        Self { matrix, rows, depth, major: Major::Row }
+        Self {
+            matrix,
+            rows,
+            depth,
+            major: Major::Row,
+        }
     }
 
     /// The transpose of the matrix, `[depth, rows]` row-major.
     pub(super) fn columns(matrix: &'a [f32], [depth, rows]: [usize; 2]) -> Self {
         assert_eq!(matrix.len(), rows * depth, "a matrix {depth}x{rows}");
-        Self { matrix, rows, depth, major: Major::Column }
+        Self {
+            matrix,
+            rows,
+            depth,
+            major: Major::Column,
+        }
     }
 }

@@ -23,9 +23,17 @@ pub(in crate::linear) fn through_relu(
             grad.copy_from_slice(&source[part.clone()]);
         }
         relu_gradient(grad, &out[part]);
-        if wanted { sums_of_task(grad, width) } else { Vec::new() }
+        if wanted {
+            sums_of_task(grad, width)
+        } else {
+            Vec::new()
+        }
     };
-    let parts: Vec<Vec<f32>> = grad.par_chunks_mut(chunk.max(1)).enumerate().map(task).collect();
+    let parts: Vec<Vec<f32>> = grad
+        .par_chunks_mut(chunk.max(1))
+        .enumerate()
+        .map(task)
+        .collect();
     wanted.then(|| ordered_sum(&parts, width))
 }
 

@@ -177,9 +177,11 @@ impl Tile<'_> {
                     let stride = A::STRIDE.unwrap_or(stride);
                     (self.left.add(first * stride), stride)
                 }
-                Layout::Tiles => {
-                    (self.left.add(first / TILE * TILE * self.steps + first % TILE), 1)
-                }
+                Layout::Tiles => (
+                    self.left
+                        .add(first / TILE * TILE * self.steps + first % TILE),
+                    1,
+                ),
             }
         }
     }

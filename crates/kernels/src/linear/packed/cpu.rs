@@ -42,7 +42,11 @@ impl Packed {
             }
             ComputeType::Int8 => PackedPanels::Int8(cpu::Weight::new(floats(&weight), shape)),
         };
-        Some(Self { rearranged, shape, source: OnceLock::from(weight) })
+        Some(Self {
+            rearranged,
+            shape,
+            source: OnceLock::from(weight),
+        })
     }
 
     /// Packs a float32 weight in place; it must be on the CPU and have no gradients. Returns the
@@ -59,9 +63,15 @@ impl Packed {
         match cpu::panels_in_place(weight.into_data().into_parts().0, shape) {
             Ok(panels) => {
                 let rearranged = PackedPanels::Float32(panels);
-                Ok(Self { rearranged, shape, source: OnceLock::new() })
+                Ok(Self {
+                    rearranged,
+                    shape,
+                    source: OnceLock::new(),
+                })
             }
-            Err(bytes) => Err(Box::new(Tensor::from_primitive::<Flex>(of_bytes(bytes, shape)))),
+            Err(bytes) => Err(Box::new(Tensor::from_primitive::<Flex>(of_bytes(
+                bytes, shape,
+            )))),
         }
     }
 

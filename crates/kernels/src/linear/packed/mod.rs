@@ -30,7 +30,9 @@ impl PackedWeight {
         #[cfg(feature = "cpu")]
         if Target::without_gradients(&[weight]) == Target::Cpu {
             let inner = cpu::Packed::new(weight.clone(), compute)?;
-            return Some(Self { inner: std::sync::Arc::new(inner) });
+            return Some(Self {
+                inner: std::sync::Arc::new(inner),
+            });
         }
         let _ = (weight, compute);
         None
@@ -46,7 +48,9 @@ impl PackedWeight {
         #[cfg(feature = "cpu")]
         if Target::without_gradients(&[&weight]) == Target::Cpu {
             let inner = cpu::Packed::in_place(weight)?;
-            return Ok(Self { inner: std::sync::Arc::new(inner) });
+            return Ok(Self {
+                inner: std::sync::Arc::new(inner),
+            });
         }
         Err(Box::new(weight))
     }

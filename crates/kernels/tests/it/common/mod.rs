@@ -35,9 +35,24 @@ pub fn with_gradients<const D: usize>(output: Tensor<D>, leaves: Leaves) -> Vec<
     let probe = normal(99, output.dims());
     let mut all = vec![values(output.clone())];
     let grads = (output * probe).sum().backward();
-    all.extend(leaves.one.iter().map(|x| values(x.grad(&grads).expect("a gradient"))));
-    all.extend(leaves.two.iter().map(|x| values(x.grad(&grads).expect("a gradient"))));
-    all.extend(leaves.three.iter().map(|x| values(x.grad(&grads).expect("a gradient"))));
+    all.extend(
+        leaves
+            .one
+            .iter()
+            .map(|x| values(x.grad(&grads).expect("a gradient"))),
+    );
+    all.extend(
+        leaves
+            .two
+            .iter()
+            .map(|x| values(x.grad(&grads).expect("a gradient"))),
+    );
+    all.extend(
+        leaves
+            .three
+            .iter()
+            .map(|x| values(x.grad(&grads).expect("a gradient"))),
+    );
     all
 }
 
@@ -62,7 +77,10 @@ pub fn assert_close_beside(size: f32, actual: &[Vec<f32>], expected: &[Vec<f32>]
         assert_eq!(actual.len(), expected.len(), "length of result {which}");
         let scale = expected.iter().fold(size, |m, x| m.max(x.abs()));
         for (index, (a, e)) in actual.iter().zip(expected).enumerate() {
-            assert!((a - e).abs() <= 1e-5 * scale, "result {which}, index {index}: {a}, not {e}");
+            assert!(
+                (a - e).abs() <= 1e-5 * scale,
+                "result {which}, index {index}: {a}, not {e}"
+            );
         }
     }
 }
@@ -70,10 +88,16 @@ pub fn assert_close_beside(size: f32, actual: &[Vec<f32>], expected: &[Vec<f32>]
 /// Runs `f` under one, two and three threads and asserts equal bits.
 pub fn assert_independent_of_threads(f: impl Fn() -> Vec<Vec<f32>> + Sync) {
     let run = |threads| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .expect("a pool");
         let bits = |xs: Vec<f32>| xs.into_iter().map(f32::to_bits).collect::<Vec<_>>();
         pool.install(&f).into_iter().map(bits).collect::<Vec<_>>()
     };
     let one = run(1);
-    assert!(run(2) == one && run(3) == one, "the thread count shows in the result");
+    assert!(
+        run(2) == one && run(3) == one,
+        "the thread count shows in the result"
+    );
 }

@@ -23,12 +23,18 @@ pub fn metric(name: &str, options: &Value) -> Box<dyn Metric> {
 pub fn bleu(options: &Value) -> Bleu {
     let default = Bleu::default();
     let value = options["smooth_value"].as_f64();
-    let smoothing =
-        match (options["smooth_method"].as_str().unwrap_or("exp").parse().unwrap(), value) {
-            (Smoothing::Floor(_), Some(value)) => Smoothing::Floor(value),
-            (Smoothing::AddK(_), Some(value)) => Smoothing::AddK(value),
-            (smoothing, _) => smoothing,
-        };
+    let smoothing = match (
+        options["smooth_method"]
+            .as_str()
+            .unwrap_or("exp")
+            .parse()
+            .unwrap(),
+        value,
+    ) {
+        (Smoothing::Floor(_), Some(value)) => Smoothing::Floor(value),
+        (Smoothing::AddK(_), Some(value)) => Smoothing::AddK(value),
+        (smoothing, _) => smoothing,
+    };
     Bleu {
         tokenizer: options["tokenize"]
             .as_str()
@@ -66,34 +72,57 @@ fn flag(options: &Value, key: &str) -> bool {
 }
 
 fn number(options: &Value, key: &str, default: usize) -> usize {
-    options[key].as_u64().map_or(default, |value| value as usize)
+    options[key]
+        .as_u64()
+        .map_or(default, |value| value as usize)
 }
 
 pub fn strings(lines: &Value) -> Vec<String> {
-    lines.as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect()
+    lines
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line.as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// Streams of references in which lines may be `null`.
 pub fn streams(references: &Value) -> Vec<Vec<Option<String>>> {
     let stream = |lines: &Value| {
-        lines.as_array().unwrap().iter().map(|line| line.as_str().map(str::to_owned)).collect()
+        lines
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|line| line.as_str().map(str::to_owned))
+            .collect()
     };
     references.as_array().unwrap().iter().map(stream).collect()
 }
 
 pub fn assert_close(found: f64, expected: &Value, tolerance: f64, what: &str) {
-    let expected = expected.as_f64().unwrap_or_else(|| panic!("{what}: nothing is expected"));
-    assert!((found - expected).abs() <= tolerance, "{what}: {found}, sacreBLEU says {expected}");
+    let expected = expected
+        .as_f64()
+        .unwrap_or_else(|| panic!("{what}: nothing is expected"));
+    assert!(
+        (found - expected).abs() <= tolerance,
+        "{what}: {found}, sacreBLEU says {expected}"
+    );
 }
 
 /// Every field but `version` is sacreBLEU's, and so is their order.
 pub fn assert_signature(found: &Signature, expected: &Value, what: &str) {
-    assert_eq!(found.to_string(), as_ours(expected.as_str().unwrap()), "{what}");
+    assert_eq!(
+        found.to_string(),
+        as_ours(expected.as_str().unwrap()),
+        "{what}"
+    );
 }
 
 /// sacreBLEU's text or JSON with our version.
 pub fn as_ours(text: &str) -> String {
-    ["v:", "version:", "\"version\":\""].iter().fold(text.to_owned(), |text, key| {
-        text.replace(&format!("{key}2.6.0"), &format!("{key}{VERSION}"))
-    })
+    ["v:", "version:", "\"version\":\""]
+        .iter()
+        .fold(text.to_owned(), |text, key| {
+            text.replace(&format!("{key}2.6.0"), &format!("{key}{VERSION}"))
+        })
 }

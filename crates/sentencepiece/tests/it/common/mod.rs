@@ -30,7 +30,12 @@ pub fn number(field: u64, value: u64) -> Vec<u8> {
 
 /// A field that holds text, bytes or a message.
 pub fn bytes(field: u64, content: &[u8]) -> Vec<u8> {
-    [varint(field << 3 | 2), varint(content.len() as u64), content.to_vec()].concat()
+    [
+        varint(field << 3 | 2),
+        varint(content.len() as u64),
+        content.to_vec(),
+    ]
+    .concat()
 }
 
 /// One piece of the vocabulary.
@@ -41,7 +46,9 @@ pub fn piece(text: &[u8], score: f32, kind: u64) -> Vec<u8> {
 
 /// The whole: pieces, fields of the trainer's settings, fields of the normaliser's.
 pub fn model(pieces: &[(&str, f32, u64)], trainer: &[Vec<u8>], normalizer: &[Vec<u8>]) -> Vec<u8> {
-    let pieces = pieces.iter().map(|&(text, score, kind)| piece(text.as_bytes(), score, kind));
+    let pieces = pieces
+        .iter()
+        .map(|&(text, score, kind)| piece(text.as_bytes(), score, kind));
     let specs = [bytes(2, &trainer.concat()), bytes(3, &normalizer.concat())];
     pieces.chain(specs).collect::<Vec<_>>().concat()
 }

@@ -56,12 +56,17 @@ pub(crate) async fn deepl_document(
     let (client, (mut upload, request)) = open(request, &service, MOST_FIELDS, read).await?;
     known("formality", request.formality.as_deref(), &FORMALITIES)?;
     let is_other = |end: &String| !end.eq_ignore_ascii_case(extension(&upload.name));
-    let other = request.output_format.filter(|end| !end.is_empty() && is_other(end));
+    let other = request
+        .output_format
+        .filter(|end| !end.is_empty() && is_other(end));
     if let Some(end) = other {
         let error = format!("the file cannot become {end}");
         return Err(ApiError::bad("output_format", error, "leave it out"));
     }
-    let source = request.source_lang.filter(|it| !it.is_empty()).unwrap_or(AUTO.into());
+    let source = request
+        .source_lang
+        .filter(|it| !it.is_empty())
+        .unwrap_or(AUTO.into());
     let pairs = upload.pairs(&client, &source, &request.target_lang).await?;
     let glossaries = prescribed(&client, request.glossary_id, &source, &pairs[0])?;
     let id = client.files.new_id();
@@ -75,9 +80,10 @@ pub(crate) async fn deepl_document(
         let _turn = turn;
         let kept = match pairs.iter().all(|pair| pair.source == pair.target) {
             true => Err("Source and target language are equal.".to_owned()),
-            false => {
-                upload.keep(&client, &id, &pairs, glossaries).await.map_err(ApiError::sentence)
-            }
+            false => upload
+                .keep(&client, &id, &pairs, glossaries)
+                .await
+                .map_err(ApiError::sentence),
         };
         // A file that fails has no text any more, so there is room for the reason.
         kept.or_else(|error| upload.put(&client, &id, FileState::Failed(error)))

@@ -69,7 +69,14 @@ pub(crate) struct DeeplGlossary {
     responses((status = 200, body = Object), (status = 201, body = Object), Errors))]
 async fn glossaries(
     method: Method,
-    Fields(client, DeeplGlossary { name, mut dictionaries, only }): Fields<DeeplGlossary, true>,
+    Fields(
+        client,
+        DeeplGlossary {
+            name,
+            mut dictionaries,
+            only,
+        },
+    ): Fields<DeeplGlossary, true>,
 ) -> Result<Response> {
     if method == Method::GET {
         let all = client.glossaries.of(&client.sender).into_iter();
@@ -87,7 +94,10 @@ async fn glossaries(
         terms.push(read(&client, dictionary).await?);
     }
     let size = terms.iter().map(|(_, terms)| terms.size()).sum::<usize>() + name.len();
-    let (id, new) = (client.glossaries.new_id(), StoredGlossary { name, time, terms });
+    let (id, new) = (
+        client.glossaries.new_id(),
+        StoredGlossary { name, time, terms },
+    );
     let answer = described(&id, &new);
     let is_kept = client.glossaries.put(&client.sender, &id, new, size);
     let made = || (StatusCode::CREATED, Json(answer)).into_response();
@@ -122,12 +132,17 @@ async fn glossary_entries(
     let pair = (!is_whole).then(|| client.pair(&asked.source_lang, &asked.target_lang));
     let pair = pair.transpose()?;
     let all = client.glossaries.get(&id).ok_or_else(unknown)?.terms;
-    let mut all = all.iter().filter(|(known, _)| pair.as_ref().is_none_or(|pair| known == pair));
+    let mut all = all
+        .iter()
+        .filter(|(known, _)| pair.as_ref().is_none_or(|pair| known == pair));
     let found = all.next().ok_or_else(unknown)?;
     let line = |entry: &Entry| format!("{}\t{}", entry.source, entry.targets.join("|"));
     let entries = found.1.entries().map(line).collect::<Vec<_>>().join("\n");
     if is_whole {
-        let kind = [(header::CONTENT_TYPE, "text/tab-separated-values; charset=utf-8")];
+        let kind = [(
+            header::CONTENT_TYPE,
+            "text/tab-separated-values; charset=utf-8",
+        )];
         return Ok((kind, entries).into_response());
     }
     let mut answer = dictionary(found);
@@ -159,13 +174,21 @@ fn dictionary((pair, terms): &Dictionary) -> Value {
 /// Reads terms that were sent.
 async fn read(client: &Client, sent: DeeplDictionary) -> Result<Dictionary> {
     let pair = client.pair(&sent.source_lang, &sent.target_lang)?;
-    let format = known("entries_format", Some(&sent.entries_format), &["tsv", "csv"])?;
+    let format = known(
+        "entries_format",
+        Some(&sent.entries_format),
+        &["tsv", "csv"],
+    )?;
     let (size, most) = (sent.entries.len(), STORED_TERMS * client.limits.terms);
     let read = move |_: &Cancel| terms(pairs(&sent.entries, format == "csv")?, most);
     let terms = compute(&client.sender, size, read).await??;
     if terms.is_empty() || pair.source == pair.target {
         let error = "a glossary has terms, and two different languages";
-        return Err(ApiError::bad("entries", error, "lines of a term, a tab and its translation"));
+        return Err(ApiError::bad(
+            "entries",
+            error,
+            "lines of a term, a tab and its translation",
+        ));
     }
     Ok((pair, terms.into()))
 }
@@ -177,7 +200,8 @@ fn pairs(text: &str, is_csv: bool) -> Result<Vec<[String; 2]>> {
         row.truncate(2);
         let error = format!("line {line} has no translation");
         let remedy = "tabs with entries_format tsv, commas with csv";
-        row.try_into().map_err(|_| ApiError::bad("entries", error, remedy))
+        row.try_into()
+            .map_err(|_| ApiError::bad("entries", error, remedy))
     };
     rows.map(pair).collect()
 }
@@ -189,10 +213,21 @@ mod tests {
         let pairs = |text, is_csv| super::pairs(text, is_csv).unwrap().concat().join("|");
         // The first two rows are of DeepL's tests.
         let text = "sourceEntry1,targetEntry1,en,de\n\"source\"\"Entry\",\"target,Entry\",en,de";
-        assert_eq!(pairs(text, true), "sourceEntry1|targetEntry1|source\"Entry|target,Entry");
+        assert_eq!(
+            pairs(text, true),
+            "sourceEntry1|targetEntry1|source\"Entry|target,Entry"
+        );
         assert_eq!(pairs("a,b\r\n\r\n\"x\ny\",\"\"\r\n", true), "a|b|x\ny|");
-        assert_eq!(pairs("a 5\" b\tc,\"d\n \n\"e\"\tf\r\n", false), "a 5\" b|c,\"d|\"e\"|f");
-        for (text, is_csv) in [("a;b", true), ("a,b", false), ("a\tb\nc", false), ("\"a,b", true)] {
+        assert_eq!(
+            pairs("a 5\" b\tc,\"d\n \n\"e\"\tf\r\n", false),
+            "a 5\" b|c,\"d|\"e\"|f"
+        );
+        for (text, is_csv) in [
+            ("a;b", true),
+            ("a,b", false),
+            ("a\tb\nc", false),
+            ("\"a,b", true),
+        ] {
             assert!(super::pairs(text, is_csv).is_err(), "{text}");
         }
     }

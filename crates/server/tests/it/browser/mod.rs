@@ -55,7 +55,10 @@ fn forward(mut stream: TcpStream, server: &str, told: &Sender<String>) -> std::i
             server.read_to_string(&mut answer)?;
             // Proxies write names of headers in their own way.
             let is_frame = |line: &&str| line.to_lowercase().starts_with("x-frame-options");
-            let answer: String = answer.split_inclusive('\n').filter(|it| !is_frame(it)).collect();
+            let answer: String = answer
+                .split_inclusive('\n')
+                .filter(|it| !is_frame(it))
+                .collect();
             answer.replace("frame-ancestors 'none'", "")
         }
     };
@@ -81,8 +84,17 @@ fn told(server: &str, choice: &str) -> Option<Vec<String>> {
     });
     let folder = tempfile::tempdir().unwrap();
     let mut child = Command::new(browser)
-        .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-sync", "--remote-debugging-port=0"])
+        .args([
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+        ])
+        .args([
+            "--disable-background-networking",
+            "--disable-sync",
+            "--remote-debugging-port=0",
+        ])
         .arg(format!("--user-data-dir={}", folder.path().display()))
         .arg(format!("http://{address}/frame{choice}"))
         .stdin(Stdio::null())
@@ -93,7 +105,12 @@ fn told(server: &str, choice: &str) -> Option<Vec<String>> {
     let text = told.recv_timeout(Duration::from_secs(180));
     child.kill().unwrap();
     child.wait().unwrap();
-    Some(text.expect("the steps come to their end").lines().map(str::to_owned).collect())
+    Some(
+        text.expect("the steps come to their end")
+            .lines()
+            .map(str::to_owned)
+            .collect(),
+    )
 }
 
 const ABOUT: &str = "They know little.";
@@ -103,7 +120,9 @@ fn the_page_follows_its_reader_on_every_screen() {
     let server = Running::start(Arc::new(Shouting::default()), |settings| {
         settings.about = ABOUT.into();
     });
-    let Some(told) = told(&server.address, "") else { return };
+    let Some(told) = told(&server.address, "") else {
+        return;
+    };
     assert_eq!(told, [390, 768, 1440].map(expected).concat());
 }
 
@@ -140,7 +159,9 @@ fn the_page_works_under_a_path_of_a_proxy() {
     let locations = [Location::Stripped("/mt", &server.address)];
     let proxies = [Proxy::nginx(&locations), Proxy::caddy(&locations)];
     for proxy in proxies.into_iter().flatten() {
-        let Some(told) = told(&proxy.address, "?/mt") else { return };
+        let Some(told) = told(&proxy.address, "?/mt") else {
+            return;
+        };
         assert_eq!(told, expected(800));
     }
 }
@@ -150,11 +171,18 @@ fn the_page_asks_for_a_key_in_plain_words() {
     let server = Running::start(Arc::new(Shouting::default()), |settings| {
         settings.keys = vec!["secret".into()];
     });
-    let Some(told) = told(&server.address, "#keys") else { return };
-    let [note, none, wrong, right] = &told[..] else { panic!("{told:?}") };
+    let Some(told) = told(&server.address, "#keys") else {
+        return;
+    };
+    let [note, none, wrong, right] = &told[..] else {
+        panic!("{told:?}")
+    };
     assert!(note.contains("whoever runs it gives out"), "{note}");
     assert!(none.contains("asks for an access key"), "{none}");
     assert!(wrong.contains("does not know your access key"), "{wrong}");
     assert_eq!(right, "secret: ");
-    assert!(told.iter().all(|line| !line.contains("api_key") && !line.contains("Bearer")));
+    assert!(
+        told.iter()
+            .all(|line| !line.contains("api_key") && !line.contains("Bearer"))
+    );
 }

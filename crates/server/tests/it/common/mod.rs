@@ -42,11 +42,17 @@ impl Engine for Shouting {
         self.sentences.fetch_add(jobs.len(), Ordering::SeqCst);
         self.largest.fetch_max(jobs.len(), Ordering::SeqCst);
         std::thread::sleep(self.delay);
-        assert!(!jobs.iter().any(|job| job.work.text.contains("panic")), "asked to panic");
+        assert!(
+            !jobs.iter().any(|job| job.work.text.contains("panic")),
+            "asked to panic"
+        );
         if jobs.iter().any(|job| job.work.text.contains("fail")) {
             return Err(EngineError::Request("asked to fail".into()));
         }
-        Ok(jobs.iter().map(|job| candidates(&job.work, choice)).collect())
+        Ok(jobs
+            .iter()
+            .map(|job| candidates(&job.work, choice))
+            .collect())
     }
 
     fn fits(&self, sentence: &str) -> bool {
@@ -61,7 +67,11 @@ impl Engine for Shouting {
         if sentence.len().max(translation.len()) >= 500 {
             return Err(EngineError::Request("too long to be shown".into()));
         }
-        let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
+        let words = |text: &str| {
+            text.split_whitespace()
+                .map(String::from)
+                .collect::<Vec<_>>()
+        };
         let (keys, queries) = (words(sentence), words(translation));
         let columns = keys.len();
         let weights = (0..queries.len() * columns)
@@ -69,7 +79,13 @@ impl Engine for Shouting {
             .map(|attends| if attends { 1.0 } else { 0.0 })
             .collect();
         let itself = (0..columns * columns)
-            .map(|index| if index % columns == index / columns { 1.0 } else { 0.0 })
+            .map(|index| {
+                if index % columns == index / columns {
+                    1.0
+                } else {
+                    0.0
+                }
+            })
             .collect();
         let links = queries.len().min(columns);
         Ok(Sentence {
@@ -95,10 +111,17 @@ impl Engine for Shouting {
 }
 
 fn candidates(work: &Work, choice: Choice) -> Vec<Candidate> {
-    let terms: String = work.terms.iter().map(|any| format!(" [{}]", any.targets[0])).collect();
+    let terms: String = work
+        .terms
+        .iter()
+        .map(|any| format!(" [{}]", any.targets[0]))
+        .collect();
     let shouted = format!("{}{}{terms}", work.prefix, work.text.to_uppercase());
     let links = match work.links && shouted.len() == work.text.len() {
-        true => vec![Link { source: 0..work.text.len(), target: 0..shouted.len() }],
+        true => vec![Link {
+            source: 0..work.text.len(),
+            target: 0..shouted.len(),
+        }],
         false => Vec::new(),
     };
     let candidate = |rank: usize| Candidate {
@@ -127,13 +150,22 @@ impl Running {
         let address = format!("http://{}", server.address().expect("an address"));
         let (stop, stopped) = oneshot::channel::<()>();
         let mut builder = tokio::runtime::Builder::new_multi_thread();
-        let serving = builder.worker_threads(2).enable_all().build().expect("a runtime");
+        let serving = builder
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("a runtime");
         let runtime = serving.handle().clone();
         let serve = move || {
             let stopped = async { drop(stopped.await) };
             serving.block_on(server.run(stopped)).expect("serving");
         };
-        Self { address, runtime, stop: Some(stop), thread: Some(std::thread::spawn(serve)) }
+        Self {
+            address,
+            runtime,
+            stop: Some(stop),
+            thread: Some(std::thread::spawn(serve)),
+        }
     }
 
     /// Asks the server to stop, as a signal would.
@@ -151,9 +183,14 @@ impl Running {
 
     /// The status and the body of a request without one.
     pub fn get(&self, path: &str) -> (u16, String) {
-        let mut response =
-            agent().get(format!("{}{path}", self.address)).call().expect("an answer");
-        (response.status().as_u16(), response.body_mut().read_to_string().expect("a body"))
+        let mut response = agent()
+            .get(format!("{}{path}", self.address))
+            .call()
+            .expect("an answer");
+        (
+            response.status().as_u16(),
+            response.body_mut().read_to_string().expect("a body"),
+        )
     }
 
     /// The status and the answer of a request in JSON.
@@ -169,14 +206,18 @@ impl Running {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> (u16, Value) {
-        let mut request =
-            agent().post(format!("{}{path}", self.address)).header("content-type", kind);
+        let mut request = agent()
+            .post(format!("{}{path}", self.address))
+            .header("content-type", kind);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let mut response = request.send(body).expect("an answer");
         let text = response.body_mut().read_to_string().expect("a body");
-        (response.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text)))
+        (
+            response.status().as_u16(),
+            serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        )
     }
 }
 
@@ -191,7 +232,10 @@ impl Drop for Running {
 
 /// An HTTP client that takes every status for an answer.
 pub fn agent() -> ureq::Agent {
-    ureq::Agent::config_builder().http_status_as_error(false).build().into()
+    ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .into()
 }
 
 /// Settings of a small server of this machine.
@@ -208,7 +252,10 @@ pub fn settings(engine: Arc<dyn Engine>) -> ServerSettings {
     };
     let models = vec![source("de-en"), source("en-de")];
     ServerSettings {
-        queue: QueueSettings { workers: 1, ..QueueSettings::default() },
+        queue: QueueSettings {
+            workers: 1,
+            ..QueueSettings::default()
+        },
         cache: 1 << 20,
         ..ServerSettings::new(([127, 0, 0, 1], 0).into(), models)
     }

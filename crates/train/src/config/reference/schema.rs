@@ -38,7 +38,9 @@ pub struct Key {
 impl Key {
     /// The default value in the notation of the file.
     pub fn default_text(&self) -> String {
-        self.default.as_ref().map_or_else(|| "none".into(), Value::to_string)
+        self.default
+            .as_ref()
+            .map_or_else(|| "none".into(), Value::to_string)
     }
 }
 
@@ -69,18 +71,30 @@ pub(super) fn sections<T: JsonSchema>() -> Vec<Section> {
 fn collect(path: &str, schema: &Value, sections: &mut Vec<Section>) {
     let section = sections.len();
     let description = description(schema);
-    sections.push(Section { path: path.into(), description, keys: vec![] });
+    sections.push(Section {
+        path: path.into(),
+        description,
+        keys: vec![],
+    });
     for (name, property) in properties(schema).into_iter().flatten() {
-        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        let path = if path.is_empty() {
+            name.clone()
+        } else {
+            format!("{path}.{name}")
+        };
         match table(property) {
             // A table that may be missing is a key too: its default says so.
             Some((inner, optional)) => {
                 if optional {
-                    sections[section].keys.push(key(&path, property, "table or null".into()));
+                    sections[section]
+                        .keys
+                        .push(key(&path, property, "table or null".into()));
                 }
                 collect(&path, inner, sections);
             }
-            None => sections[section].keys.push(key(&path, property, kind(property))),
+            None => sections[section]
+                .keys
+                .push(key(&path, property, kind(property))),
         }
     }
 }
@@ -88,8 +102,9 @@ fn collect(path: &str, schema: &Value, sections: &mut Vec<Section>) {
 /// The schema of the table that `schema` is, and whether it may be null instead.
 fn table(schema: &Value) -> Option<(&Value, bool)> {
     if properties(schema).is_some() {
-        let nullable =
-            schema["type"].as_array().is_some_and(|names| names.contains(&"null".into()));
+        let nullable = schema["type"]
+            .as_array()
+            .is_some_and(|names| names.contains(&"null".into()));
         return Some((schema, nullable));
     }
     let inner =
@@ -103,7 +118,10 @@ fn properties(schema: &Value) -> Option<&Map<String, Value>> {
 }
 
 fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
-    ["oneOf", "anyOf"].into_iter().filter_map(|name| schema[name].as_array()).flatten()
+    ["oneOf", "anyOf"]
+        .into_iter()
+        .filter_map(|name| schema[name].as_array())
+        .flatten()
 }
 
 fn key(path: &str, schema: &Value, kind: String) -> Key {
@@ -122,7 +140,10 @@ fn key(path: &str, schema: &Value, kind: String) -> Key {
 fn description(schema: &Value) -> String {
     let text = schema["description"].as_str().unwrap_or_default();
     let paragraphs = text.split("\n\n");
-    paragraphs.map(|lines| lines.replace('\n', " ")).collect::<Vec<_>>().join("\n\n")
+    paragraphs
+        .map(|lines| lines.replace('\n', " "))
+        .collect::<Vec<_>>()
+        .join("\n\n")
 }
 
 /// A type in words.
@@ -144,10 +165,17 @@ fn kind(schema: &Value) -> String {
 
 /// The values of an enum: names, or tables of one key that carry a value.
 fn choices(schema: &Value) -> Vec<Choice> {
-    let described = alternatives(schema)
-        .filter_map(|one| Some(Choice { value: constant(one)?, description: description(one) }));
+    let described = alternatives(schema).filter_map(|one| {
+        Some(Choice {
+            value: constant(one)?,
+            description: description(one),
+        })
+    });
     let plain = schema["enum"].as_array().into_iter().flatten();
-    let plain = plain.map(|value| Choice { value: value.to_string(), description: String::new() });
+    let plain = plain.map(|value| Choice {
+        value: value.to_string(),
+        description: String::new(),
+    });
     described.chain(plain).collect()
 }
 
@@ -157,6 +185,9 @@ fn constant(schema: &Value) -> Option<String> {
         return Some(value.to_string());
     }
     let required = schema["required"].as_array()?;
-    let (name, inner) = properties(schema)?.iter().next().filter(|_| required.len() == 1)?;
+    let (name, inner) = properties(schema)?
+        .iter()
+        .next()
+        .filter(|_| required.len() == 1)?;
     Some(format!("{{\"{name}\": {}}}", kind(inner)))
 }

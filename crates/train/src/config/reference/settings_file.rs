@@ -48,17 +48,24 @@ impl SettingsFile {
     pub fn find(self, name: &str) -> Result<Vec<Section>, String> {
         let sections = self.sections();
         let below = format!("{name}.");
-        let tables = sections.iter().filter(|s| s.path == name || s.path.starts_with(&below));
+        let tables = sections
+            .iter()
+            .filter(|s| s.path == name || s.path.starts_with(&below));
         let tables: Vec<Section> = tables.cloned().collect();
         if !name.is_empty() && !tables.is_empty() {
             return Ok(tables);
         }
-        let found =
-            [keys(&sections, |path| path == name), keys(&sections, |path| last(path) == name)];
+        let found = [
+            keys(&sections, |path| path == name),
+            keys(&sections, |path| last(path) == name),
+        ];
         if let Some(found) = found.into_iter().find(|found| !found.is_empty()) {
             return Ok(found);
         }
-        let keys = sections.iter().flat_map(|section| &section.keys).map(|key| key.path.as_str());
+        let keys = sections
+            .iter()
+            .flat_map(|section| &section.keys)
+            .map(|key| key.path.as_str());
         let tables = sections.iter().map(|section| section.path.as_str());
         Err(hint(name, &keys.chain(tables).collect::<Vec<_>>()))
     }
@@ -86,7 +93,11 @@ pub fn wrapped(text: &str, prefix: &str, width: usize) -> String {
             *line += &word;
         }
     }
-    lines.iter().map(|line| format!("{prefix}{line}")).collect::<Vec<_>>().join("\n")
+    lines
+        .iter()
+        .map(|line| format!("{prefix}{line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// `sections` with only the keys whose path is `wanted`.
@@ -105,7 +116,10 @@ fn last(path: &str) -> &str {
 /// Every preset by name, resolved.
 pub(super) fn presets() -> Vec<(&'static str, Value)> {
     let resolved = |name| TrainConfig::resolve(Some(name), None, &[]).expect("presets are valid");
-    preset_names().into_iter().map(|name| (name, json(&resolved(name)))).collect()
+    preset_names()
+        .into_iter()
+        .map(|name| (name, json(&resolved(name))))
+        .collect()
 }
 
 pub(super) fn json(settings: &impl Serialize) -> Value {
@@ -113,13 +127,19 @@ pub(super) fn json(settings: &impl Serialize) -> Value {
 }
 
 fn differing(key: &Key, presets: &[(&'static str, Value)]) -> Vec<(&'static str, Value)> {
-    let values = presets.iter().map(|(name, whole)| (*name, at(whole, &key.path).clone()));
-    values.filter(|(_, value)| Some(value) != key.default.as_ref()).collect()
+    let values = presets
+        .iter()
+        .map(|(name, whole)| (*name, at(whole, &key.path).clone()));
+    values
+        .filter(|(_, value)| Some(value) != key.default.as_ref())
+        .collect()
 }
 
 /// The value at a dotted path; null if there is none.
 pub(super) fn at<'a>(whole: &'a Value, path: &str) -> &'a Value {
-    whole.pointer(&format!("/{}", path.replace('.', "/"))).unwrap_or(&Value::Null)
+    whole
+        .pointer(&format!("/{}", path.replace('.', "/")))
+        .unwrap_or(&Value::Null)
 }
 
 /// The width of the comments, in columns.
@@ -138,11 +158,18 @@ pub fn commented(preset: &str) -> Result<String> {
     text += &format!("preset = \"{preset}\"\n");
     for Section { path, keys, .. } in SettingsFile::Training.sections() {
         // A table that the preset leaves out stays out.
-        let mark = if at(&values, &path).is_null() { "#" } else { "" };
+        let mark = if at(&values, &path).is_null() {
+            "#"
+        } else {
+            ""
+        };
         text += &format!("\n{mark}[{path}]\n");
         for key in keys {
             text += &format!("\n{}\n", wrapped(&key.description, "# ", WIDTH));
-            let name = key.path.strip_prefix(&format!("{path}.")).unwrap_or(&key.path);
+            let name = key
+                .path
+                .strip_prefix(&format!("{path}."))
+                .unwrap_or(&key.path);
             text += &match at(&values, &key.path) {
                 Value::Null if mark.is_empty() => format!("# ({name} is not set)\n"),
                 Value::Null => format!("#{name} = {}\n", key.default_text()),
@@ -182,9 +209,14 @@ mod tests {
                 }
             };
             let open: Vec<&str> = text.lines().map(open).collect();
-            assert_eq!(read(&open.join("\n")), expected, "{preset}, without comments");
+            assert_eq!(
+                read(&open.join("\n")),
+                expected,
+                "{preset}, without comments"
+            );
             assert!(
-                text.lines().all(|line| line.chars().count() <= WIDTH || !line.starts_with("# "))
+                text.lines()
+                    .all(|line| line.chars().count() <= WIDTH || !line.starts_with("# "))
             );
         }
         assert!(commented("huge").is_err());

@@ -63,7 +63,10 @@ impl RunDir {
         let is_missing = |it: &&Path| !it.as_os_str().is_empty() && !it.exists();
         let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
         fs::create_dir_all(path).map_err(TrainError::io(path))?;
-        missing.iter().try_for_each(fs::remove_dir).map_err(TrainError::io(path))
+        missing
+            .iter()
+            .try_for_each(fs::remove_dir)
+            .map_err(TrainError::io(path))
     }
 
     /// Opens the folder `path`, which is created if necessary, locks it against other processes and
@@ -90,18 +93,28 @@ impl RunDir {
 
     /// Opens the folder `path` only for reading, without a lock.
     pub(crate) fn at(path: &Path) -> Self {
-        Self { path: path.into(), _lock: None }
+        Self {
+            path: path.into(),
+            _lock: None,
+        }
     }
 
     /// Locks an existing folder and checks that it holds a run, or no run, as `mode` requires.
     fn claim(path: &Path, mode: RunMode) -> Result<Self> {
-        let mut run = Self { path: path.into(), _lock: None };
+        let mut run = Self {
+            path: path.into(),
+            _lock: None,
+        };
         if !run.holds_a_run() {
             if mode == RunMode::Resume {
                 return Err(RunError::NothingToResume(path.into()).into());
             }
             if let Some(found) = run.in_the_way()? {
-                return Err(RunError::FolderTaken { path: path.into(), found }.into());
+                return Err(RunError::FolderTaken {
+                    path: path.into(),
+                    found,
+                }
+                .into());
             }
         }
         run._lock = lock(path)?;
@@ -123,7 +136,10 @@ impl RunDir {
         let models = MODELS.into_iter().flat_map(|name| names(self.model(name)));
         let files =
             [METRICS_FILE, LOG_FILE, FINISHED, TEST_SCORE_FILE].map(|name| self.path.join(name));
-        if let Some(found) = models.chain(files).find(|path| path.symlink_metadata().is_ok()) {
+        if let Some(found) = models
+            .chain(files)
+            .find(|path| path.symlink_metadata().is_ok())
+        {
             return Ok(Some(found));
         }
         for folder in [self.checkpoints(), self.hypotheses_folder()] {
@@ -132,7 +148,11 @@ impl RunDir {
                 entries => entries.map_err(TrainError::io(&folder))?,
             };
             let ours = |entry: &fs::DirEntry| {
-                entry.file_name().to_string_lossy().trim_start_matches('.').starts_with("step-")
+                entry
+                    .file_name()
+                    .to_string_lossy()
+                    .trim_start_matches('.')
+                    .starts_with("step-")
             };
             if let Some(found) = entries.flatten().find(ours) {
                 return Ok(Some(found.path()));
@@ -186,7 +206,8 @@ impl RunDir {
     /// of the checkpoints up to it.
     pub fn hypotheses(&self, step: u64, averaged: bool) -> PathBuf {
         let end = if averaged { "-average" } else { "" };
-        self.hypotheses_folder().join(format!("step-{step:06}{end}.hyp"))
+        self.hypotheses_folder()
+            .join(format!("step-{step:06}{end}.hyp"))
     }
 
     /// The updates of the existing checkpoints, oldest first.
@@ -196,8 +217,9 @@ impl RunDir {
     pub fn checkpoint_steps(&self) -> Result<Vec<u64>> {
         let folder = self.checkpoints();
         let entries = fs::read_dir(&folder).map_err(TrainError::io(&folder))?;
-        let mut steps: Vec<u64> =
-            entries.filter_map(|entry| step_of(&entry.ok()?.path())).collect();
+        let mut steps: Vec<u64> = entries
+            .filter_map(|entry| step_of(&entry.ok()?.path()))
+            .collect();
         steps.sort_unstable();
         Ok(steps)
     }
@@ -215,7 +237,9 @@ impl RunDir {
     /// Returns [`TrainError::Io`] if a folder cannot be removed.
     pub fn prune(&self, keep: usize, kind: impl Fn(u64) -> CheckpointKind) -> Result<()> {
         let steps = self.checkpoint_steps()?;
-        let Some((&newest, older)) = steps.split_last() else { return Ok(()) };
+        let Some((&newest, older)) = steps.split_last() else {
+            return Ok(());
+        };
         let stays = |step: &u64| match kind(*step) {
             CheckpointKind::Scheduled => true,
             CheckpointKind::Final => keep == 0,
@@ -224,7 +248,11 @@ impl RunDir {
         let (staying, going): (Vec<u64>, Vec<u64>) = older.iter().partition(|step| stays(step));
         // The newest counts as one; if it is not scheduled, at least one scheduled stays beside it.
         let beside = usize::from(kind(newest) != CheckpointKind::Scheduled);
-        let stay = if keep == 0 { usize::MAX } else { (keep - 1).max(beside) };
+        let stay = if keep == 0 {
+            usize::MAX
+        } else {
+            (keep - 1).max(beside)
+        };
         let surplus = staying.len().saturating_sub(stay);
         for &step in staying[..surplus].iter().chain(&going) {
             let path = self.checkpoint(step);
@@ -240,7 +268,9 @@ impl RunDir {
     pub fn set_aside(&self, step: u64) -> Result<PathBuf> {
         let path = self.checkpoint(step);
         let aside = path.with_added_extension("damaged");
-        remove(&aside).and_then(|()| fs::rename(&path, &aside)).map_err(TrainError::io(&path))?;
+        remove(&aside)
+            .and_then(|()| fs::rename(&path, &aside))
+            .map_err(TrainError::io(&path))?;
         Ok(aside)
     }
 
@@ -284,7 +314,11 @@ impl RunDir {
 
 /// The update in the name of a checkpoint's folder.
 fn step_of(path: &Path) -> Option<u64> {
-    path.file_name()?.to_str()?.strip_prefix("step-")?.parse().ok()
+    path.file_name()?
+        .to_str()?
+        .strip_prefix("step-")?
+        .parse()
+        .ok()
 }
 
 /// Locks `run.lock` in `folder`, which allows one process at a time. Returns `None` if the file
@@ -298,7 +332,11 @@ fn lock(folder: &Path) -> Result<Option<File>> {
         Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();
             let _ = file.read_to_string(&mut holder);
-            return Err(RunError::InUse { path: folder.into(), holder }.into());
+            return Err(RunError::InUse {
+                path: folder.into(),
+                holder,
+            }
+            .into());
         }
         Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => return Ok(None),
         Err(TryLockError::Error(e)) => return Err(io(e)),

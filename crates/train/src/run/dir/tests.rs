@@ -3,7 +3,9 @@ use crate::run::{CheckpointKind, RunEnd, ValidationState};
 
 fn run_with(folder: &Path, steps: &[u64]) -> RunDir {
     let run = RunDir::open(folder, RunMode::New).expect("opens");
-    steps.iter().for_each(|&step| fs::create_dir(run.checkpoint(step)).expect("makes"));
+    steps
+        .iter()
+        .for_each(|&step| fs::create_dir(run.checkpoint(step)).expect("makes"));
     run
 }
 
@@ -19,7 +21,10 @@ fn a_run_is_not_overwritten_and_an_empty_one_not_resumed() {
     let run = RunDir::open(&path, RunMode::New).expect("opens");
     fs::write(run.config(), "").expect("writes");
     drop(run);
-    assert!(matches!(RunDir::open(&path, RunMode::New), Err(TrainError::Run(RunError::Exists(_)))));
+    assert!(matches!(
+        RunDir::open(&path, RunMode::New),
+        Err(TrainError::Run(RunError::Exists(_)))
+    ));
     RunDir::open(&path, RunMode::Resume).expect("opens");
 }
 
@@ -43,7 +48,10 @@ fn pruning_keeps_the_newest() {
     let run = run_with(folder.path(), &[100, 200, 1_000_000]);
     let scheduled = |_| CheckpointKind::Scheduled;
     run.prune(0, scheduled).expect("prunes");
-    assert_eq!(run.checkpoint_steps().expect("reads"), [100, 200, 1_000_000]);
+    assert_eq!(
+        run.checkpoint_steps().expect("reads"),
+        [100, 200, 1_000_000]
+    );
     run.prune(2, scheduled).expect("prunes");
     assert_eq!(run.checkpoint_steps().expect("reads"), [200, 1_000_000]);
     run.prune(1, scheduled).expect("prunes");
@@ -56,7 +64,13 @@ fn pruning_keeps_the_newest() {
 fn left(steps: &[u64], keep: usize, others: CheckpointKind) -> Vec<u64> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let run = run_with(folder.path(), steps);
-    let kind = |step| if step % 100 == 0 { CheckpointKind::Scheduled } else { others };
+    let kind = |step| {
+        if step % 100 == 0 {
+            CheckpointKind::Scheduled
+        } else {
+            others
+        }
+    };
     run.prune(keep, kind).expect("prunes");
     run.checkpoint_steps().expect("reads")
 }
@@ -102,8 +116,15 @@ fn the_end_is_remembered_until_the_run_goes_on_from_elsewhere() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let run = run_with(folder.path(), &[]);
     assert_eq!(run.finished(800), None);
-    let validation = ValidationState { validated: 800, ..ValidationState::default() };
-    let end = RunEnd { step: 800, reason: "max_updates reached".into(), validation };
+    let validation = ValidationState {
+        validated: 800,
+        ..ValidationState::default()
+    };
+    let end = RunEnd {
+        step: 800,
+        reason: "max_updates reached".into(),
+        validation,
+    };
     run.set_finished(&end).expect("writes");
     run.forget_other_end(800).expect("stays");
     assert_eq!((run.finished(800), run.finished(700)), (Some(end), None));
@@ -135,7 +156,10 @@ fn a_folder_of_something_else_is_refused_and_left_as_it_is() {
             assert!(
                 matches!(&error, TrainError::Run(RunError::FolderTaken { found, .. }) if file.starts_with(found))
             );
-            assert!(error.to_string().contains("choose another --out"), "{error}");
+            assert!(
+                error.to_string().contains("choose another --out"),
+                "{error}"
+            );
         }
         assert_eq!(fs::read_to_string(&file).expect("reads"), "mine");
     }
@@ -145,7 +169,11 @@ fn a_folder_of_something_else_is_refused_and_left_as_it_is() {
 fn text_beside_a_run_and_what_a_refused_start_left_are_in_nobodys_way() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     drop(RunDir::open(folder.path(), RunMode::New).expect("opens"));
-    for name in ["train.de", "valid/newstest.de", "checkpoints/of-another-program.pt"] {
+    for name in [
+        "train.de",
+        "valid/newstest.de",
+        "checkpoints/of-another-program.pt",
+    ] {
         fs::write(folder.path().join(name), "text").expect("writes");
     }
     drop(RunDir::open(folder.path(), RunMode::New).expect("opens again"));

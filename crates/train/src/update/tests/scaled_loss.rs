@@ -16,17 +16,30 @@ struct Run {
 impl Run {
     fn new(precision: Precision, loss_scale: Option<LossScale>) -> Self {
         let device = Device::default().autodiff();
-        let config = TransformerConfig { d_model: 16, d_ff: 16, ..TransformerConfig::tiny(12) };
+        let config = TransformerConfig {
+            d_model: 16,
+            d_ff: 16,
+            ..TransformerConfig::tiny(12)
+        };
         let mut model = Model::from(config.init(1, &device).unwrap());
         model.set_precision(precision);
         let optimizer = Optimizer::new(OptimizerSettings::default(), &model);
         let updater = Updater {
             optimizer,
-            recipe: Recipe { seed: 1, clip_norm: 1.0, ..Recipe::default() },
+            recipe: Recipe {
+                seed: 1,
+                clip_norm: 1.0,
+                ..Recipe::default()
+            },
             loss_scale,
             synchronous: true,
         };
-        Self { model, updater, replicas: Replicas::new(&[device]), step: 0 }
+        Self {
+            model,
+            updater,
+            replicas: Replicas::new(&[device]),
+            step: 0,
+        }
     }
 
     fn update(&mut self, rate: f64) -> UpdateStatistics {
@@ -35,7 +48,8 @@ impl Run {
         self.step += 1;
         let model = self.model.clone();
         let (model, pending, _) =
-            self.updater.update(model, &batches, self.step, rate, &self.replicas);
+            self.updater
+                .update(model, &batches, self.step, rate, &self.replicas);
         self.model = model;
         self.updater.read(&[pending])[0]
     }
@@ -61,14 +75,23 @@ fn a_scaled_loss_gives_the_same_update_bit_for_bit() {
 
 #[test]
 fn an_overflow_skips_the_update_and_halves_the_factor_until_updates_are_made() {
-    let wide = LossScale { factor: 2f64.powi(30), good: 0 };
+    let wide = LossScale {
+        factor: 2f64.powi(30),
+        good: 0,
+    };
     let mut run = Run::new(Precision::Float16, Some(wide));
     let before = run.values();
     let mut skipped = 0;
     while run.update(1e-3).overflowed {
         skipped += 1;
-        assert_eq!(run.updater.loss_scale.unwrap().factor(), 2f64.powi(30 - skipped));
-        assert_eq!((run.values(), run.updater.optimizer.steps()), (before.clone(), 0));
+        assert_eq!(
+            run.updater.loss_scale.unwrap().factor(),
+            2f64.powi(30 - skipped)
+        );
+        assert_eq!(
+            (run.values(), run.updater.optimizer.steps()),
+            (before.clone(), 0)
+        );
     }
     assert!((1..30).contains(&skipped), "{skipped}");
     assert_eq!(run.updater.optimizer.steps(), 1);
@@ -81,6 +104,15 @@ fn a_loss_that_is_no_number_is_no_overflow() {
     // One step as wide as this leaves parameters that no float16 holds.
     assert!(run.update(1e30).is_finite());
     let statistics = run.update(1e-3);
-    assert!(!statistics.is_finite() && !statistics.overflowed, "{statistics:?}");
-    assert_eq!(run.updater.loss_scale, Some(LossScale { factor: loss_scale::START, good: 1 }));
+    assert!(
+        !statistics.is_finite() && !statistics.overflowed,
+        "{statistics:?}"
+    );
+    assert_eq!(
+        run.updater.loss_scale,
+        Some(LossScale {
+            factor: loss_scale::START,
+            good: 1
+        })
+    );
 }

@@ -22,7 +22,11 @@ fn titles_axes_and_legend_stand_in_the_svg() {
     }
     // Plotters writes each text on a separate line. Each name appears once, in the legend.
     for name in ["a", "b"] {
-        assert_eq!(svg.lines().filter(|line| *line == name).count(), 1, "{name}\n{svg}");
+        assert_eq!(
+            svg.lines().filter(|line| *line == name).count(),
+            1,
+            "{name}\n{svg}"
+        );
     }
 }
 
@@ -33,7 +37,10 @@ fn marks_are_round_and_those_of_a_logarithmic_axis_are_powers_of_two() {
         [-0.1, 0.30000000000000004, 1500.0].map(|at| linear.number(at)),
         ["-0.1", "0.3", "1500"]
     );
-    assert_eq!([0.0, 2.5, 13.0, -1.0].map(|at| log.number(at)), ["1", "", "8192", "0.5"]);
+    assert_eq!(
+        [0.0, 2.5, 13.0, -1.0].map(|at| log.number(at)),
+        ["1", "", "8192", "0.5"]
+    );
     let mut chart = chart("Perplexity", &["a"]);
     chart.series[0].points = vec![(0.0, 8000.0), (1860.0, 4.0)];
     let svg = Figure(vec![chart]).to_svg().unwrap();
@@ -52,7 +59,9 @@ fn a_single_series_needs_no_legend() {
 #[test]
 fn points_without_a_position_are_left_out() {
     let mut chart = chart("Loss", &["a"]);
-    chart.series[0].points.extend([(3.0, f64::NAN), (4.0, 0.0), (f64::INFINITY, 1.0)]);
+    chart.series[0]
+        .points
+        .extend([(3.0, f64::NAN), (4.0, 0.0), (f64::INFINITY, 1.0)]);
     assert_eq!(chart.positions(&chart.series[0]).count(), 3);
     chart.series[0].points = vec![(1.0, -1.0)];
     let error = Figure(vec![chart]).to_svg().unwrap_err().to_string();

@@ -54,7 +54,9 @@ pub(super) fn available() -> impl Iterator<Item = Instructions> {
 
 /// The fastest set that this processor has.
 pub(super) fn best() -> Instructions {
-    available().next().expect("the portable set is always there")
+    available()
+        .next()
+        .expect("the portable set is always there")
 }
 
 /// Panels of a weight, `[columns, depth]` in row-major order.
@@ -73,7 +75,10 @@ pub(super) fn panels_of_rows(
                 let pairs = start..(start + DEPTH).min(steps);
                 for (column, rounded) in (first..columns.end).zip(&mut rounded) {
                     let terms = 2 * start..(2 * pairs.end).min(depth);
-                    neighbours(&weight[column * depth..][terms], &mut rounded[..pairs.len()]);
+                    neighbours(
+                        &weight[column * depth..][terms],
+                        &mut rounded[..pairs.len()],
+                    );
                 }
                 for (pair, words) in pairs.clone().zip(panel[start * width..].chunks_mut(width)) {
                     let line = &mut words[group * LINE..][..LINE];
@@ -93,11 +98,23 @@ pub(super) fn panels_of_columns(
     [depth, columns]: [usize; 2],
 ) -> Panels {
     assert_eq!(matrix.len(), depth * columns, "a matrix {depth}x{columns}");
-    Panels::by_steps(instructions, [columns, depth.div_ceil(2)], |pairs, part, out| {
-        let apart = [out.len() / pairs.len(), LINE];
-        let rows = rows_of_pairs(matrix, columns, pairs);
-        interleaved(PairedLhs { rows, width: columns, columns: part, apart }, out);
-    })
+    Panels::by_steps(
+        instructions,
+        [columns, depth.div_ceil(2)],
+        |pairs, part, out| {
+            let apart = [out.len() / pairs.len(), LINE];
+            let rows = rows_of_pairs(matrix, columns, pairs);
+            interleaved(
+                PairedLhs {
+                    rows,
+                    width: columns,
+                    columns: part,
+                    apart,
+                },
+                out,
+            );
+        },
+    )
 }
 
 /// The rows of `pairs` in a matrix with rows of `width` numbers; a pair has two rows.
@@ -107,9 +124,22 @@ fn rows_of_pairs(matrix: &[f32], width: usize, pairs: Range<usize>) -> &[f32] {
 
 /// `epilogue(left·right + bias)`, `[rows, columns]`; `bias` `[columns]` or empty.
 pub(super) fn product(left: Lhs, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
-    assert_eq!(left.depth.div_ceil(2), right.steps, "the pairs of terms of both factors");
-    let last = OutputStage { bias, epilogue, scales: Scales::default() };
-    Product { left: RoundedLhs(left), right, last }.by_rows(DEPTH)
+    assert_eq!(
+        left.depth.div_ceil(2),
+        right.steps,
+        "the pairs of terms of both factors"
+    );
+    let last = OutputStage {
+        bias,
+        epilogue,
+        scales: Scales::default(),
+    };
+    Product {
+        left: RoundedLhs(left),
+        right,
+        last,
+    }
+    .by_rows(DEPTH)
 }
 
 /// Panels of a weight `[columns, depth]` for decoding.
@@ -145,7 +175,12 @@ impl LeftFactor for RoundedLhs<'_> {
         pairs: Range<usize>,
         memory: &mut Vec<Line>,
     ) -> (*const u32, Layout) {
-        let Lhs { matrix, rows: width, depth, major } = self.0;
+        let Lhs {
+            matrix,
+            rows: width,
+            depth,
+            major,
+        } = self.0;
         let width_of_rows = match major {
             Major::Row => DEPTH,
             Major::Column => pairs.len(),
@@ -157,14 +192,22 @@ impl LeftFactor for RoundedLhs<'_> {
         let layout = match major {
             Major::Row => {
                 for (row, out) in rows.zip(block.chunks_exact_mut(DEPTH)) {
-                    neighbours(&matrix[row * depth..][terms.clone()], &mut out[..pairs.len()]);
+                    neighbours(
+                        &matrix[row * depth..][terms.clone()],
+                        &mut out[..pairs.len()],
+                    );
                 }
                 Layout::Rows(DEPTH)
             }
             Major::Column => {
                 let apart = [LINE, pairs.len() * LINE];
                 let matrix = rows_of_pairs(matrix, width, pairs.clone());
-                let rows = PairedLhs { rows: matrix, width, columns: rows, apart };
+                let rows = PairedLhs {
+                    rows: matrix,
+                    width,
+                    columns: rows,
+                    apart,
+                };
                 interleaved(rows, slots(block));
                 Layout::Tiles
             }
@@ -185,7 +228,11 @@ mod tests {
     }
 
     fn normal(x: f32) -> f32 {
-        if x.is_subnormal() { 0f32.copysign(x) } else { x }
+        if x.is_subnormal() {
+            0f32.copysign(x)
+        } else {
+            x
+        }
     }
 
     /// The product by its definition in the documentation of the module, one number at a time;
@@ -202,7 +249,9 @@ mod tests {
             };
             (0..depth.next_multiple_of(2)).fold(0.0, |sum, k| term(sum, k ^ 1))
         };
-        (0..rows * columns).map(|index| of(index / columns, index % columns)).collect()
+        (0..rows * columns)
+            .map(|index| of(index / columns, index % columns))
+            .collect()
     }
 
     /// The product by `instructions` in the four ways in which the factors may be stored.
@@ -218,13 +267,27 @@ mod tests {
         let by_columns = Lhs::columns(&left_turned, [depth, rows]);
         let plain = panels_of_columns(instructions, right, [depth, columns]);
         let turned = panels_of_rows(instructions, &right_turned, [columns, depth]);
-        [(by_rows, &plain), (by_rows, &turned), (by_columns, &plain), (by_columns, &turned)]
-            .map(|(left, right)| product(left, right, &[], Epilogue::None))
+        [
+            (by_rows, &plain),
+            (by_rows, &turned),
+            (by_columns, &plain),
+            (by_columns, &turned),
+        ]
+        .map(|(left, right)| product(left, right, &[], Epilogue::None))
     }
 
     fn bits(numbers: &[f32]) -> Vec<u32> {
         // The bits of a NaN are not defined.
-        numbers.iter().map(|x| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }).collect()
+        numbers
+            .iter()
+            .map(|x| {
+                if x.is_nan() {
+                    f32::NAN.to_bits()
+                } else {
+                    x.to_bits()
+                }
+            })
+            .collect()
     }
 
     #[test]
@@ -247,11 +310,15 @@ mod tests {
         let size = [24, 34, 48];
         let any = |seed, count| -> Vec<f32> {
             let mut random = crate::random::RandomKey::new(seed).rng();
-            (0..count).map(|_| f32::from_bits(rand::Rng::next_u32(&mut random))).collect()
+            (0..count)
+                .map(|_| f32::from_bits(rand::Rng::next_u32(&mut random)))
+                .collect()
         };
         let tiny = |seed, count: usize| -> Vec<f32> {
             let numbers = RandomKey::new(seed).normal(count).into_iter().enumerate();
-            numbers.map(|(i, x)| x * [1e-19, 3e-20, 1e-39, 1e-18][i % 4]).collect()
+            numbers
+                .map(|(i, x)| x * [1e-19, 3e-20, 1e-39, 1e-18][i % 4])
+                .collect()
         };
         for (left, right) in [
             (any(1, 24 * 34), any(2, 34 * 48)),
@@ -284,7 +351,10 @@ mod tests {
                 let magnitude: f64 = terms.clone().map(f64::abs).sum();
                 let allowed = depth as f64 * f64::from(f32::EPSILON) / 2.0 * magnitude;
                 let exact: f64 = terms.sum();
-                assert!((f64::from(actual) - exact).abs() <= allowed, "{actual}, not {exact}");
+                assert!(
+                    (f64::from(actual) - exact).abs() <= allowed,
+                    "{actual}, not {exact}"
+                );
             }
         }
     }
@@ -304,7 +374,10 @@ mod tests {
                 let panels = panels_of_columns(instructions, &right, [depth, columns]);
                 let left = Lhs::rows(&left, [rows, depth]);
                 let actual = product(left, &panels, &bias, Epilogue::Relu);
-                assert!(bits(&actual) == bits(&expected), "{instructions:?} {size:?}");
+                assert!(
+                    bits(&actual) == bits(&expected),
+                    "{instructions:?} {size:?}"
+                );
             }
         }
     }

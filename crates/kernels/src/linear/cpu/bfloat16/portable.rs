@@ -20,7 +20,11 @@ const QUIET: u32 = 0x0040_0000;
 pub(super) fn rounded(x: f32) -> u32 {
     let bits = x.to_bits();
     let nearest = bits.wrapping_add(0x7fff + ((bits >> 16) & 1));
-    let finite = if bits & EXPONENT == 0 { bits & 0x8000_0000 } else { nearest };
+    let finite = if bits & EXPONENT == 0 {
+        bits & 0x8000_0000
+    } else {
+        nearest
+    };
     let any = if x.is_nan() { bits | QUIET } else { finite };
     any & 0xffff_0000
 }
@@ -49,12 +53,19 @@ impl<'a> PairedLhs<'a> {
     /// The numbers in the two rows of each pair, and the start of its lines. A missing second row
     /// is empty.
     pub(super) fn pairs(self) -> impl Iterator<Item = ([&'a [f32]; 2], usize)> {
-        let Self { rows, width, columns, apart } = self;
-        rows.chunks((2 * width).max(1)).enumerate().map(move |(index, rows)| {
-            let (low, high) = rows.split_at(width);
-            let high = high.get(columns.clone()).unwrap_or_default();
-            ([&low[columns.clone()], high], index * apart[0])
-        })
+        let Self {
+            rows,
+            width,
+            columns,
+            apart,
+        } = self;
+        rows.chunks((2 * width).max(1))
+            .enumerate()
+            .map(move |(index, rows)| {
+                let (low, high) = rows.split_at(width);
+                let high = high.get(columns.clone()).unwrap_or_default();
+                ([&low[columns.clone()], high], index * apart[0])
+            })
     }
 }
 

@@ -36,7 +36,9 @@ mod tests {
     /// Every exponent with fractions around those half-way between two bfloat16.
     #[test]
     fn rounding_is_to_the_nearest_ties_to_even_and_subnormal_numbers_become_0() {
-        let fractions = [0, 1, 0x7fff, 0x8000, 0x8001, 0x1_7fff, 0x1_8000, 0x1_8001, 0x7f_ffff];
+        let fractions = [
+            0, 1, 0x7fff, 0x8000, 0x8001, 0x1_7fff, 0x1_8000, 0x1_8001, 0x7f_ffff,
+        ];
         for high in 0..0x200u32 {
             for fraction in fractions {
                 let x = f32::from_bits((high << 23) | fraction);
@@ -67,8 +69,12 @@ mod tests {
         use rand::Rng;
         let mut random = crate::random::RandomKey::new(1).rng();
         for count in [0usize, 1, 2, 15, 16, 17, 31, 32, 33, 100] {
-            let low: Vec<f32> = (0..count).map(|_| f32::from_bits(random.next_u32())).collect();
-            let high: Vec<f32> = (0..count).map(|_| f32::from_bits(random.next_u32())).collect();
+            let low: Vec<f32> = (0..count)
+                .map(|_| f32::from_bits(random.next_u32()))
+                .collect();
+            let high: Vec<f32> = (0..count)
+                .map(|_| f32::from_bits(random.next_u32()))
+                .collect();
             let mut out = vec![7; count.div_ceil(2) + 1];
             let at = |row: &[f32], i: usize| row.get(i).map_or(0, |&x| rounded(x));
             for run in [neighbours, portable::neighbours] {
@@ -83,7 +89,12 @@ mod tests {
             for run in [interleaved, portable::interleaved] {
                 let mut lines = vec![7; 2 * of_pair];
                 let apart = [of_pair, 2 * LINE];
-                let rows = PairedLhs { rows: &rows, width: count, columns: 0..count, apart };
+                let rows = PairedLhs {
+                    rows: &rows,
+                    width: count,
+                    columns: 0..count,
+                    apart,
+                };
                 run(rows, slots(&mut lines));
                 for (i, line) in lines[..of_pair].chunks(LINE).step_by(2).enumerate() {
                     for (lane, &pair) in line.iter().enumerate() {

@@ -28,7 +28,12 @@ pub(super) fn markdown() -> String {
     page += GENERATION;
     page.push('\n');
     let generation = SettingsFile::Generation.sections();
-    page.extend(generation.iter().flat_map(|section| &section.keys).map(entry));
+    page.extend(
+        generation
+            .iter()
+            .flat_map(|section| &section.keys)
+            .map(entry),
+    );
     page
 }
 
@@ -37,7 +42,10 @@ fn presets_table(sections: &[Section]) -> String {
     let presets = presets();
     let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let names = presets.iter().map(|(name, _)| format!("`{name}`"));
-    let mut table = row(["key".into(), "default".into()].into_iter().chain(names).collect());
+    let mut table = row(["key".into(), "default".into()]
+        .into_iter()
+        .chain(names)
+        .collect());
     table += &row(vec!["---".into(); presets.len() + 2]);
     let keys = sections.iter().flat_map(|section| &section.keys);
     for key in keys.filter(|key| !key.presets.is_empty()) {
@@ -55,7 +63,11 @@ fn presets_table(sections: &[Section]) -> String {
 
 /// A key as an item of a list. The values of presets stand in the table of presets alone.
 fn entry(key: &Key) -> String {
-    let fixed = if key.fixed { ", *fixed once a run has begun*" } else { "" };
+    let fixed = if key.fixed {
+        ", *fixed once a run has begun*"
+    } else {
+        ""
+    };
     let (anchor, default) = (anchor(&key.path), key.default_text());
     let text = format!(
         "<a id=\"{anchor}\"></a>**`{}`** ({}, default `{default}`{fixed}): {}",
