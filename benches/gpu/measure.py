@@ -174,7 +174,7 @@ def training(kit, backend, precision):
     def work(name, limit):
         sizes = QUICK if kit.a.quick else BASE + ["--multiple", "8"]
         text = ["--train", kit.text("train.de"), kit.text("train.en")]
-        command = [kit.program(backend, "burnformer-bench"), "train", "--device", backend, "--precision", precision]
+        command = [kit.program(backend, "burnformer-lab"), "bench", "train", "--device", backend, "--precision", precision]
         return json.loads(kit.run(name, command + text + sizes, limit))
     return work
 

@@ -28,9 +28,9 @@ for backend in "${backends[@]}"; do
         *) echo "pack.sh: no backend $backend; there are cuda, vulkan and wgpu" >&2; exit 2 ;;
     esac
     echo "building $backend" >&2
-    cargo build --release --features "burnformer/$features" -p burnformer -p burnformer-bench >&2
+    cargo build --release --features "burnformer/$features" -p burnformer -p burnformer-lab >&2
     mkdir -p "$work/$backend"
-    for program in burnformer burnformer-bench; do
+    for program in burnformer burnformer-lab; do
         strip -o "$work/$backend/$program" "$CARGO_TARGET_DIR/release/$program"
     done
     # One dictionary over both programs, which share most of their code.

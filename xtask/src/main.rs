@@ -33,10 +33,14 @@ type Entry = (String, &'static str);
 const PROGRAM: &str = include_str!("../../crates/cli/src/program.rs");
 
 /// Commands for developers.
-const DEVELOPER_COMMANDS: [(&str, &str); 7] = [
+const DEVELOPER_COMMANDS: [(&str, &str); 8] = [
     (
         "bench",
         "measure speed, alone or beside another framework (--help explains)",
+    ),
+    (
+        "study",
+        "train the variations of the paper's Table 3 and compare them; test on longer sentences",
     ),
     (
         "test",
@@ -112,7 +116,7 @@ fn main() -> ExitCode {
         "help" | "--help" | "-h" => help(),
         "test" => test(&rest),
         "check" => check(&rest),
-        "bench" => run("burnformer-bench", rest),
+        "bench" | "study" => run("burnformer-lab", [vec![first], rest].concat()),
         "lines" => {
             lines::report(&workspace());
             ExitCode::SUCCESS

@@ -27,6 +27,7 @@ pub use burnformer_train as train;
 cfg_if::cfg_if! {
     if #[cfg(feature = "program")] {
         mod commands;
+        pub mod configuration;
         mod conversion;
         pub mod device;
         pub mod embedded;

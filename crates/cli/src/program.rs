@@ -78,8 +78,6 @@ enum Command {
     Score(commands::score::Args),
     /// Explain the keys of configurations: type, default, presets, and when to change them.
     Config(commands::config::Args),
-    /// Train the variations of the paper's Table 3 and compare them; test on longer sentences.
-    Study(commands::study::Args),
     /// Average the parameters of several models.
     Average(commands::average::Args),
     /// Translate text by a large model, for a small model to learn from (knowledge distillation).
@@ -121,7 +119,6 @@ fn run_command(command: Command) -> anyhow::Result<()> {
         Command::EvalBleu(args) => commands::eval_bleu::run(args),
         Command::Score(args) => commands::score::run(args),
         Command::Config(args) => commands::config::run(args),
-        Command::Study(args) => commands::study::run(args),
         Command::Average(args) => commands::average::run(args),
         Command::Distill(args) => commands::distill::run(args),
         Command::Import(args) => commands::import::run(args),

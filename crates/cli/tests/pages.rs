@@ -63,11 +63,11 @@ const NOT_RUN: [(&str, &str); 17] = [
     ),
     (
         "study table3",
-        "trains some fifteen models; tests/it/streams.rs runs it with one",
+        "trains some fifteen models; the tests of crates/lab run it with one",
     ),
     (
         "cargo xtask bench",
-        "measures for minutes; the tests of crates/bench run it with small sizes",
+        "measures for minutes; the tests of crates/lab run it with small sizes",
     ),
 ];
 

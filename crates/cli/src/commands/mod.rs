@@ -20,7 +20,6 @@ pub mod score;
 pub mod serve;
 pub mod settings;
 pub mod shortlist;
-pub mod study;
 pub mod train;
 pub mod translate;
 
@@ -29,13 +28,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use burnformer_core::ComputeType;
-use burnformer_data::CorpusPaths;
 use burnformer_data::corpus::Side;
 use burnformer_infer::{
     LanguageError, LengthPenalty, SettingsError, Shortlist, TranslateOptions, Translator,
 };
-use burnformer_train::TrainConfig;
-use burnformer_train::config::{ConfigFileError, DataSettings, corpus_paths};
 use clap::builder::RangedU64ValueParser;
 use serde_json::{Value, json};
 
@@ -179,27 +175,6 @@ impl Searching {
     }
 }
 
-/// The configuration of `preset`, `file` and the `settings` of `--set`, for a run that may go on in
-/// the folder `run`.
-///
-/// # Errors
-/// Returns the errors of [`TrainConfig::resolve_in`]. If the file alone is valid, the command line
-/// is at fault, and the error is one of wrong usage.
-fn resolve(
-    preset: Option<&str>,
-    file: Option<&Path>,
-    settings: &[String],
-    run: Option<&Path>,
-) -> Result<TrainConfig> {
-    let is_usable = |file| TrainConfig::resolve_in(None, Some(file), &[], run).is_ok();
-    let resolved = TrainConfig::resolve_in(preset, file, settings, run);
-    resolved.map_err(|error| match error {
-        ConfigFileError::From { .. } => error.into(),
-        _ if file.is_none_or(is_usable) => wrong_usage(error),
-        _ => error.into(),
-    })
-}
-
 /// The names of settings of the search, and the options that set them.
 const OPTIONS: [(&str, &str); 7] = [
     ("length_penalty.gnmt", "--alpha"),
@@ -225,20 +200,6 @@ fn of_options(mut error: SettingsError) -> anyhow::Error {
     wrong_usage(error)
 }
 
-/// Replaces the texts of `data`, in its order, by those that the command line gives for options.
-fn set_texts<'a>(
-    data: &mut DataSettings,
-    given: impl IntoIterator<Item = (&'static str, &'a Vec<PathBuf>)>,
-) -> Result<()> {
-    for ((_, names), (option, given)) in data.texts_mut().into_iter().zip(given) {
-        if !given.is_empty() {
-            corpus(option, given)?;
-            names.clone_from(given);
-        }
-    }
-    Ok(())
-}
-
 /// The texts of the two sides, which are not one pipe.
 fn of_sides<'a>(source: &'a Path, target: Option<&'a Path>) -> Result<Vec<(&'a Path, Side)>> {
     let texts = [(Some(source), Side::Source), (target, Side::Target)];
@@ -248,14 +209,6 @@ fn of_sides<'a>(source: &'a Path, target: Option<&'a Path>) -> Result<Vec<(&'a P
     let texts: Vec<(&Path, Side)> = texts.collect();
     check_pipes(texts.iter().map(|(path, _)| *path))?;
     Ok(texts)
-}
-
-/// The one or two files of `option` as a corpus.
-///
-/// # Errors
-/// Returns an error of usage for any other number of files.
-fn corpus(option: &'static str, paths: &[PathBuf]) -> Result<CorpusPaths> {
-    corpus_paths(option, paths).map_err(wrong_usage)
 }
 
 /// The shortlist in the file of an option `--shortlist`, if it is given, which must be one for the

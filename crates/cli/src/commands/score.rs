@@ -8,7 +8,8 @@ use burnformer_infer::{
 };
 use serde_json::{Value, json};
 
-use super::{Computing, at_least, corpus, model, of_options};
+use super::{Computing, at_least, model, of_options};
+use crate::configuration::corpus;
 use crate::output::{Output, note, note_terminal};
 use crate::shards::{Part, ShardArgs, length};
 use crate::texts::next_chunk;

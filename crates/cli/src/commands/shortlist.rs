@@ -5,7 +5,8 @@ use burnformer_data::{ParallelReader, Tokenizers, Utf8Policy, counted};
 use burnformer_infer::{load_tokenizers, vocabularies};
 use burnformer_shortlist::{Settings, Shortlist, Trainer};
 
-use super::{corpus, model, text};
+use super::{model, text};
+use crate::configuration::corpus;
 use crate::embedded;
 use crate::output::{note, note_terminal, wrong_usage};
 

@@ -220,18 +220,6 @@ fn the_command_line_is_at_fault_where_the_file_by_itself_is_right() {
         &["model.heads is 3"],
     );
     refused(
-        &["study", "table3", "--set", "model.heads=3"],
-        2,
-        &["model.heads is 3"],
-    );
-    refused(
-        &["study", "table3", "--updates", "0"],
-        2,
-        &["--updates", "0"],
-    );
-    let endless = ["--minutes is 0", "without end"];
-    refused(&["study", "extrapolation", "--minutes", "0"], 1, &endless);
-    refused(
         &["train", "--dry-run", "--from", "/no/such/model"],
         1,
         &["--from", "no such folder"],

@@ -215,7 +215,6 @@ fn three_files_of_one_text_are_to_be_joined() {
     for [command, option] in [
         ["train", "--train"],
         ["train", "--valid"],
-        ["study table3", "--valid"],
         ["shortlist --out x", "--train"],
         ["attention", "--input"],
     ] {

@@ -205,44 +205,6 @@ fn a_run_whose_scores_cannot_be_printed_fails_and_is_whole() {
     assert_whole(folder.path().join("run"));
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn a_study_whose_table_cannot_be_printed_fails_and_its_rows_are_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let Untrained { corpus, .. } = Untrained::get();
-    let path = |path: &Path| path.display().to_string();
-    let mut arguments: Vec<String> = ["study", "table3", "--rows", "none", "--updates", "2"]
-        .map(String::from)
-        .into();
-    arguments.extend([
-        "--out".into(),
-        path(&folder.path().join("study")),
-        "--sentences".into(),
-        "5".into(),
-    ]);
-    for (option, text) in [("--train", &corpus.valid), ("--valid", &corpus.test)] {
-        arguments.extend([option.into(), path(&text[0]), path(&text[1])]);
-    }
-    arguments.extend(common::tiny_settings(&folder.path().join("cache")));
-    for more in [&[][..], &["--json"]] {
-        let arguments: Vec<&str> = arguments
-            .iter()
-            .map(String::as_str)
-            .chain(more.iter().copied())
-            .collect();
-        let full = burnformer(&arguments).stdout(full()).output().unwrap();
-        no_panic(&full);
-        assert_eq!(full.status.code(), Some(1), "{}", stderr(&full));
-        let closed = burnformer(&arguments)
-            .stdout(closed())
-            .stderr(closed())
-            .status()
-            .unwrap();
-        assert_eq!(closed.code(), Some(0));
-    }
-    assert!(folder.path().join("study/base.json").exists());
-}
-
 /// `translate`, spoken to line by line.
 struct Coprocess {
     child: Child,

@@ -391,18 +391,6 @@ fn paths_that_are_not_unicode_work_everywhere() {
     }
 }
 
-#[test]
-fn a_study_reads_pipes_too() {
-    let home = Home::new();
-    write_pairs(home.folder.path(), "train", &pairs(1, 100));
-    write_pairs(home.folder.path(), "valid", &pairs(2, 10));
-    let line = "exec \"$0\" study table3 --rows none --updates 2 --quiet --out study \
-                --train <(cat train.de) <(cat train.en) --valid <(paste valid.de valid.en) \"$@\"";
-    let output = home.shell(line, &settings(&[]));
-    assert!(stdout(&output).contains("| base"), "{}", stdout(&output));
-    assert!(home.path("study/base/corpus/train.target").exists());
-}
-
 /// The temporary files in the cache.
 fn temporaries(home: &Home) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(home.cache().join("burnformer")) else {

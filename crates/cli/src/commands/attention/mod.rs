@@ -9,7 +9,7 @@ use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_infer::{Translator, pharaoh};
 use burnformer_view::{HeadHabits, HeadRole, Sentence, blocks, heads_table, page};
 
-use crate::commands::corpus;
+use crate::configuration::corpus;
 use crate::embedded::DEFAULT_MODEL;
 use crate::output::{Output, note};
 pub use args::Args;

@@ -16,7 +16,7 @@ use burnformer_train::{
 
 use self::dry_run::{DryRun, estimated, fitted};
 use self::progress::progress;
-use super::{resolve, set_texts};
+use crate::configuration::{resolve, set_texts};
 use crate::device::guarded;
 use crate::embedded;
 use crate::mpi;

@@ -1,18 +1,14 @@
 //! The paper's comparisons: the costs of layers ([`table_1`]), the variations of [`table3()`], and
 //! [`extrapolation()`] beyond the lengths that were trained on.
 //!
-//! Only the programs depend on this crate.
-//!
 //! A [`Study`] is a folder. Each of its [`Row`]s is a run in a separate folder, and a JSON file
 //! with the measured values once it is finished. A study that is started again skips what is
 //! finished and resumes what is not.
 
-// The programs in the README are compiled and run as documentation tests.
-#![cfg_attr(doctest, doc = include_str!("../README.md"))]
-
 mod error;
 mod extrapolation;
 mod row;
+#[allow(clippy::module_inception)]
 mod study;
 mod table3;
 pub mod table_1;

@@ -6,7 +6,7 @@ use burnformer_metrics::{Bleu, Bootstrap, Metric as _, References, as_strs};
 use burnformer_train::{Corpora, TrainConfig, TrainError};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Result, StudyError};
+use super::error::{Result, StudyError};
 
 /// The values in the paper's Table 3 for a row, measured on its development set, newstest2013,
 /// English to German.

@@ -17,9 +17,9 @@ use burnformer_train::{
 };
 use serde_json::{Value, json};
 
-use crate::compare::{Comparison, PeerArgs, thread_count};
-use crate::options::{Common, Shape};
-use crate::record::{FRAMEWORK, peak_memory_bytes};
+use super::compare::{Comparison, PeerArgs, thread_count};
+use super::options::{Common, Shape};
+use super::record::{FRAMEWORK, peak_memory_bytes};
 
 /// The number of warm-up updates in the paper (§5.3), which the peer uses too. Learning rates do
 /// not change the speed.

@@ -2,12 +2,12 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use burnformer_study::table_1::{Kind, LayerSizes, Measurement, exponent, measure};
+use burnformer_lab::study::table_1::{Kind, LayerSizes, Measurement, exponent, measure};
 use peak_alloc::PeakAlloc;
 
 use burnformer::output::{note, print};
 
-use crate::options::Common;
+use super::options::Common;
 
 /// Arguments of the benchmark `layers`.
 #[derive(clap::Args)]

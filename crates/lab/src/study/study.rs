@@ -8,8 +8,8 @@ use burnformer_infer::{TranslateOptions, Translator};
 use burnformer_train::report::Verbosity;
 use burnformer_train::{Corpora, Learner, RunMode, StopReason, Texts, TrainError, checkpoint};
 
-use crate::error::{Result, StudyError};
-use crate::row::{Measure, Part, Row, RowResult};
+use super::error::{Result, StudyError};
+use super::row::{Measure, Part, Row, RowResult};
 
 /// The folder, the texts and the device of a study.
 pub struct Study {

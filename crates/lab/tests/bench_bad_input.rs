@@ -4,7 +4,8 @@ use std::process::Command;
 
 /// Runs the program, which must fail with a message that contains `needles`.
 fn refused(arguments: &[&str], needles: &[&str]) {
-    let output = Command::new(env!("CARGO_BIN_EXE_burnformer-bench"))
+    let output = Command::new(env!("CARGO_BIN_EXE_burnformer-lab"))
+        .arg("bench")
         .args(arguments)
         .output()
         .unwrap();

@@ -16,9 +16,9 @@ fn layers(n: &[&str], json: bool) -> String {
         "--patience",
         "0",
     ];
-    let mut command = Command::new(env!("CARGO_BIN_EXE_burnformer-bench"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_burnformer-lab"));
     command
-        .args(["layers", "--n"])
+        .args(["bench", "layers", "--n"])
         .args(n)
         .args(sizes)
         .args(json.then_some("--json"));

@@ -1,23 +1,22 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use burnformer_study::{
+use burnformer::configuration::{resolve, set_texts};
+use burnformer::device::DeviceName;
+use burnformer::embedded;
+use burnformer::output::{self, csv, note};
+use burnformer::signals::Signals;
+use burnformer::texts::{self, ReadTexts};
+use burnformer_lab::study::{
     Measure, Row, RowResult, Study, StudyError, extrapolation, extrapolation_table, table3,
     table3_is_base, table3_table,
 };
 use burnformer_train::{Texts, TrainConfig, cache_folder};
 use serde_json::json;
 
-use super::{resolve, set_texts};
-use crate::device::DeviceName;
-use crate::embedded;
-use crate::output::{self, csv, note};
-use crate::signals::Signals;
-use crate::texts::{self, ReadTexts};
-
 /// Arguments of `study`.
 #[derive(clap::Args)]
-#[command(after_help = include_str!("examples.txt"))]
+#[command(after_help = include_str!("study_examples.txt"))]
 pub struct Args {
     #[command(subcommand)]
     what: StudyCommand,

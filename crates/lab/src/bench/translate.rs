@@ -10,9 +10,9 @@ use burnformer_infer::{Batching, LongSources, Translator};
 use burnformer_interop::{Format, Pretrained};
 use serde_json::{Value, json};
 
-use crate::compare::{Comparison, PeerArgs, divisors, thread_count};
-use crate::options::Common;
-use crate::record::{FRAMEWORK, peak_memory_bytes, processor_seconds};
+use super::compare::{Comparison, PeerArgs, divisors, thread_count};
+use super::options::Common;
+use super::record::{FRAMEWORK, peak_memory_bytes, processor_seconds};
 
 /// The number of lines that `burnformer translate` reads ahead by default.
 const CHUNK: usize = 2048;
