@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use burnformer_hub::{Download, ModelName, Progress, Settings};
 use burnformer_interop::TextFiles;
+use burnformer_interop::hub::{Download, ModelName, Progress, Settings};
 use burnformer_train::{copy_files, user_cache};
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +83,7 @@ pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
 /// stops when `goes_on` returns false.
 ///
 /// # Errors
-/// Returns the errors of [`burnformer_hub::fetch`].
+/// Returns the errors of [`burnformer_interop::hub::fetch`].
 pub fn fetch(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<Download> {
     let mut said = Instant::now();
     let mut watch = |Progress { file, done, size }: Progress| {
@@ -94,7 +94,7 @@ pub fn fetch(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<Download> {
         }
         goes_on()
     };
-    let fetched = burnformer_hub::fetch(name, &Settings::from_env(), &mut watch)?;
+    let fetched = burnformer_interop::hub::fetch(name, &Settings::from_env(), &mut watch)?;
     if fetched.is_stale {
         note(format_args!(
             "{name}: from the cache, revision {}",

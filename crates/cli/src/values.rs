@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use burnformer_core::{ComputeType, Precision};
-use burnformer_hub::ModelName;
 use burnformer_interop::Format;
+use burnformer_interop::hub::ModelName;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 
 use crate::output::{NoModel, note};

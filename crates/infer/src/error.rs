@@ -1,6 +1,6 @@
+use crate::shortlist::ShortlistError;
 use burnformer_core::model_dir::ModelDirError;
 use burnformer_data::DataError;
-use burnformer_shortlist::ShortlistError;
 
 use crate::model::EnsembleError;
 use crate::search::SentenceError;

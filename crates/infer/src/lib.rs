@@ -80,6 +80,7 @@ mod model;
 
 mod search;
 mod settings;
+pub mod shortlist;
 mod translator;
 
 pub use attention::{
@@ -90,7 +91,6 @@ pub use batching::Batching;
 pub use burnformer_glossary::{
     Glossary, GlossaryError, MOST_TERMS, MemoryMatch, Term, TranslationMemory,
 };
-pub use burnformer_shortlist::{Shortlist, ShortlistError};
 pub use burnformer_text::find_language;
 pub use calibration::Calibration;
 pub use doubt::{Doubt, doubts};
@@ -102,6 +102,7 @@ pub use settings::{
     AtLimit, BeamRule, GENERATION_FILE, LengthPenalty, Sampling, SearchSettings, SettingsError,
     length_penalty,
 };
+pub use shortlist::{Shortlist, ShortlistError};
 pub use translator::{
     LONGEST_SENTENCE, LanguageError, Languages, LongSources, TOKENIZER_FILES, TargetScore,
     TermError, TextLink, TranslateOptions, Translator, TranslatorError, force_score, load_settings,

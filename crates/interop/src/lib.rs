@@ -33,6 +33,8 @@ mod embeddings;
 mod error;
 mod files;
 mod format;
+#[cfg(feature = "hub")]
+pub mod hub;
 mod hugging_face;
 mod layers;
 mod marian;

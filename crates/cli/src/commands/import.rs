@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use burnformer_hub::ModelName;
+use burnformer_interop::hub::ModelName;
 use burnformer_interop::{Format, TextFiles};
 
 use crate::conversion::convert;

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use burnformer_hub::{ModelName, Settings};
+use burnformer_interop::hub::{ModelName, Settings};
 
 use crate::named::{self, Origin};
 use crate::output::{note, print, wrong_usage};
@@ -85,7 +85,7 @@ fn remove(name: &str) -> Result<()> {
     for folder in &named {
         fs::remove_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
-    if !burnformer_hub::remove(&name, &Settings::from_env())? && named.is_empty() {
+    if !burnformer_interop::hub::remove(&name, &Settings::from_env())? && named.is_empty() {
         bail!("{name}: is not here; `burnformer models` lists what is");
     }
     note(format_args!(

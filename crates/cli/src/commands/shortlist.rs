@@ -2,8 +2,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use burnformer_data::{ParallelReader, Tokenizers, Utf8Policy, counted};
+use burnformer_infer::shortlist::{Settings, Shortlist, Trainer};
 use burnformer_infer::{load_tokenizers, vocabularies};
-use burnformer_shortlist::{Settings, Shortlist, Trainer};
 
 use super::{model, text};
 use crate::configuration::corpus;
@@ -125,7 +125,7 @@ fn tried_on(shortlist: &Shortlist, pairs: &[(Vec<u32>, Vec<u32>)]) -> (f64, f64)
 
 #[cfg(test)]
 mod tests {
-    use burnformer_shortlist::Vocabularies;
+    use burnformer_infer::shortlist::Vocabularies;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Models by name, from a local server. `crates/hub` tests what servers and connections can do.
 
-#[path = "../../../hub/tests/it/server.rs"]
+#[path = "../../../interop/tests/hub/server.rs"]
 #[allow(dead_code, reason = "its other users need more of it")]
 mod server;
 

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use crate::shortlist::{Shortlist, ShortlistError, Vocabularies};
 use burn::tensor::Device;
 use burnformer_core::ComputeType;
 use burnformer_core::model_dir::{self, Source};
 use burnformer_data::{Tokenizer, Tokenizers, special};
 use burnformer_kernels::is_fused_on;
-use burnformer_shortlist::{Shortlist, ShortlistError, Vocabularies};
 
 use super::error::TranslatorError;
 use super::files::{load_settings, load_tokenizers};

@@ -1,8 +1,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::shortlist::Shortlist;
 use burnformer_glossary::{Glossary, TranslationMemory, Writing};
-use burnformer_shortlist::Shortlist;
 
 use crate::batching::Batching;
 use crate::search::Request;

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use burnformer_shortlist::{Shortlist, Vocabularies};
+use burnformer_infer::shortlist::{Shortlist, Vocabularies};
 
 use crate::cursor::number;
 use crate::error::{InteropError, Result};

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::client::{Client, Hash, Remote};
-use crate::name::is_plain;
-use crate::{Download, HubError, Result, Settings, Watch};
+use super::client::{Client, Hash, Remote};
+use super::name::is_plain;
+use super::{Download, HubError, Result, Settings, Watch};
 
 #[derive(Deserialize)]
 struct Records {

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Result, ShortlistError};
+use super::error::{Result, ShortlistError};
 
 /// The vocabularies to which the ids of a shortlist belong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::client::{Client, Hash, Remote};
-use crate::name::is_plain;
-use crate::{Download, HubError, Result, Settings, Watch};
+use super::client::{Client, Hash, Remote};
+use super::name::is_plain;
+use super::{Download, HubError, Result, Settings, Watch};
 
 /// The hub's answer about a revision.
 #[derive(Deserialize)]

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use burnformer_hub::{Download, HubError, ModelName, Settings, fetch, remove};
+use burnformer_interop::hub::{Download, HubError, ModelName, Settings, fetch, remove};
 use serde_json::json;
 use server::{Page, Server};
 use sha1::Sha1;
@@ -209,7 +209,7 @@ fn a_cut_download_goes_on_where_it_stopped() {
 fn an_interrupted_download_goes_on_in_the_next_call() {
     let hub = Hub::new();
     let name = ModelName::of_hub("a/b").unwrap();
-    let mut stop = |progress: burnformer_hub::Progress| progress.done < 100_000;
+    let mut stop = |progress: burnformer_interop::hub::Progress| progress.done < 100_000;
     let stopped = fetch(&name, &hub.settings(), &mut stop);
     assert!(matches!(stopped, Err(HubError::Interrupted)), "{stopped:?}");
     hub.fetch("hf:a/b").unwrap();
@@ -227,11 +227,12 @@ fn a_file_that_another_process_fetches_is_waited_for() {
     fs::create_dir_all(hub.partial().parent().unwrap()).unwrap();
     let mut lock = Some(fs::File::create(hub.partial()).unwrap());
     lock.as_ref().unwrap().lock().unwrap();
-    let mut stop = |progress: burnformer_hub::Progress| progress.file != "model.safetensors";
+    let mut stop =
+        |progress: burnformer_interop::hub::Progress| progress.file != "model.safetensors";
     let stopped = fetch(&name, &hub.settings(), &mut stop);
     assert!(matches!(stopped, Err(HubError::Interrupted)), "{stopped:?}");
     // The other process is done while this one waits.
-    let mut finish = |progress: burnformer_hub::Progress| {
+    let mut finish = |progress: burnformer_interop::hub::Progress| {
         if progress.file == "model.safetensors" {
             fs::write(hub.partial().with_extension(""), WEIGHTS).unwrap();
             drop(lock.take());
@@ -351,7 +352,8 @@ fn without_the_server_the_cache_serves() {
         ..hub.settings()
     };
     let name = ModelName::of_hub("a/b").unwrap();
-    let fetch = |settings: &Settings| burnformer_hub::fetch(&name, settings, &mut |_| true);
+    let fetch =
+        |settings: &Settings| burnformer_interop::hub::fetch(&name, settings, &mut |_| true);
     assert!(matches!(fetch(&offline), Err(HubError::Offline { .. })));
     assert!(matches!(fetch(&gone), Err(HubError::Unreachable { .. })));
     let found = hub.fetch("hf:a/b").unwrap();

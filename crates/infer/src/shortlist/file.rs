@@ -7,7 +7,7 @@
 //! | `offsets` | `[source_vocab + 1]`: where the translations of each source token start in `tokens`, and where the last end |
 //! | `tokens` | the translations of one source token after the other |
 //!
-//! The entry `burnformer_shortlist` is JSON: the version, the vocabularies, and the SHA-256 of the
+//! The entry `burnformer_infer::shortlist` is JSON: the version, the vocabularies, and the SHA-256 of the
 //! rest. There is only one entry because several would be written in the order of a hash map, and
 //! the same shortlist must give the same bytes.
 
@@ -18,11 +18,11 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::error::{Result, ShortlistError};
-use crate::shortlist::{Shortlist, Vocabularies};
+use super::error::{Result, ShortlistError};
+use super::list::{Shortlist, Vocabularies};
 
 /// The name of the entry of metadata.
-const ENTRY: &str = "burnformer_shortlist";
+const ENTRY: &str = "burnformer_infer::shortlist";
 /// Version of the format that this crate writes and reads.
 const VERSION: u64 = 1;
 

@@ -16,7 +16,7 @@
 //! taken by one thread, in the order of the pairs.
 //!
 //! ```
-//! use burnformer_shortlist::{Settings, Trainer, Vocabularies};
+//! use burnformer_infer::shortlist::{Settings, Trainer, Vocabularies};
 //!
 //! // "das Haus" = "the house", "das Buch" = "the book", "ein Buch" = "a book"
 //! let (das, haus, buch, ein) = (1, 2, 3, 4);
@@ -28,20 +28,16 @@
 //! let shortlist = trainer.finish(&Settings { first: 0, best: 1, ..Settings::default() })?;
 //! assert_eq!(shortlist.translations(buch), [book]);
 //! assert_eq!(shortlist.tokens_for(&[ein, haus]), [house, a]);
-//! # Ok::<(), burnformer_shortlist::ShortlistError>(())
+//! # Ok::<(), burnformer_infer::shortlist::ShortlistError>(())
 //! ```
-
-#![forbid(unsafe_code)]
-// The programs in the README are compiled and run as documentation tests.
-#![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod alignment;
 mod error;
 mod file;
-mod shortlist;
+mod list;
 mod train;
 
 pub use alignment::LONGEST;
 pub use error::ShortlistError;
-pub use shortlist::{Shortlist, Vocabularies};
+pub use list::{Shortlist, Vocabularies};
 pub use train::{MOST_PAIRS, Settings, Trainer};

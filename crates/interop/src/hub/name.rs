@@ -1,7 +1,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::{HubError, Result};
+use super::{HubError, Result};
 
 /// The name of a model that can be fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use ureq::http::Response;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body};
 
-use crate::{HubError, Progress, Result, Settings, Watch};
+use super::{HubError, Progress, Result, Settings, Watch};
 
 /// The longest silence of a server.
 const SILENCE: Duration = Duration::from_secs(30);

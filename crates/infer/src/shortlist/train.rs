@@ -1,6 +1,6 @@
-use crate::alignment::{Bags, LONGEST, align};
-use crate::error::{Result, ShortlistError};
-use crate::shortlist::{Shortlist, Vocabularies};
+use super::alignment::{Bags, LONGEST, align};
+use super::error::{Result, ShortlistError};
+use super::list::{Shortlist, Vocabularies};
 
 /// The largest number of pairs that are learned from. Of a larger text every second, fourth … pair
 /// is taken, which bounds the memory: pairs of 25 tokens take about 1 GB.

@@ -10,14 +10,10 @@
 //! hashes are checked before a file gets its name, and a token is sent only to the server for which
 //! it is meant.
 
-#![forbid(unsafe_code)]
-// The programs in the README are compiled and run as documentation tests.
-#![cfg_attr(doctest, doc = include_str!("../README.md"))]
-
 mod client;
 mod error;
 mod firefox;
-mod hub;
+mod hugging_face;
 mod name;
 mod settings;
 
@@ -32,7 +28,7 @@ pub use settings::Settings;
 /// A [`HubError`] that says what to do.
 pub fn fetch(name: &ModelName, settings: &Settings, watch: &mut Watch) -> Result<Download> {
     match name {
-        ModelName::Hub { name, revision } => hub::fetch(name, revision, settings, watch),
+        ModelName::Hub { name, revision } => hugging_face::fetch(name, revision, settings, watch),
         ModelName::Firefox { source, target } => firefox::fetch(source, target, settings, watch),
     }
 }
@@ -43,7 +39,7 @@ pub fn fetch(name: &ModelName, settings: &Settings, watch: &mut Watch) -> Result
 /// Returns [`HubError::Io`] if a folder cannot be removed.
 pub fn remove(name: &ModelName, settings: &Settings) -> Result<bool> {
     let folder = match name {
-        ModelName::Hub { name, .. } => hub::folder(name, settings),
+        ModelName::Hub { name, .. } => hugging_face::folder(name, settings),
         ModelName::Firefox { source, target } => firefox::folder(source, target, settings),
     };
     if !folder.exists() {

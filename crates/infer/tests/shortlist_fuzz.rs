@@ -5,7 +5,7 @@ mod fuzz;
 
 use std::path::Path;
 
-use burnformer_shortlist::{Shortlist, Vocabularies};
+use burnformer_infer::shortlist::{Shortlist, Vocabularies};
 use fuzz::{damaged, within};
 use proptest::prelude::*;
 
