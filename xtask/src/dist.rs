@@ -73,9 +73,10 @@ fn make(workspace: &Path, what: &Build) -> Result<(), String> {
 /// Writes the manual pages and the completions into `folder`, by `program` or, if that is for
 /// another system, by one for this.
 fn manual(workspace: &Path, what: &Build, program: PathBuf, folder: &Path) -> Result<(), String> {
-    let program = match what.is_for_another_system() {
-        true => wheel::program(workspace, &Build::default())?,
-        false => program,
+    let program = if what.is_for_another_system() {
+        wheel::program(workspace, &Build::default())?
+    } else {
+        program
     };
     succeeds(
         Command::new(&program)

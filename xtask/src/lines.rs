@@ -95,7 +95,8 @@ impl Totals {
         self.words += words.len();
         self.whose += words.iter().filter(|word| *word == "whose").count();
         for pair in words.windows(2) {
-            let (first, second) = (pair[0].as_str(), pair[1].as_str());
+            let first = pair[0].as_str();
+            let second = pair[1].as_str();
             let is_demonstrative = first == "those" || first == "that";
             self.those_of += usize::from(is_demonstrative && second == "of");
             let is_preposition = PREPOSITIONS.contains(&first);

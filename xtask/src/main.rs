@@ -142,7 +142,8 @@ fn forwarded() -> Vec<Entry> {
     let variants = PROGRAM
         .split_once("enum Command {")
         .map_or("", |(_, variants)| variants);
-    let (mut help, mut all) = ("", Vec::new());
+    let mut help = "";
+    let mut all = Vec::new();
     for line in variants
         .lines()
         .map(str::trim)

@@ -170,7 +170,8 @@ fn host_of_another_version(name: &str) -> PathBuf {
         .expect("burn is a dependency");
     let folder = std::env::temp_dir().join(format!("burnformer-{name}-{}", std::process::id()));
     fs::create_dir_all(folder.join("src")).unwrap();
-    let (from, copy) = (Path::new(manifest).with_file_name(""), folder.join("burn"));
+    let from = Path::new(manifest).with_file_name("");
+    let copy = folder.join("burn");
     let status = Command::new("cp").arg("-r").args([&from, &copy]).status();
     assert!(status.expect("cp starts").success());
     let text = fs::read_to_string(manifest).expect("a manifest");
@@ -300,10 +301,8 @@ fn the_layers_and_their_fused_operations_compile_with_the_next_burn() {
 #[ignore = "it compiles Burn anew"]
 fn the_example_of_another_architecture_compiles_as_a_package_with_its_dependencies() {
     let name = format!("burnformer-convolution-{}", std::process::id());
-    let (from, folder) = (
-        root().join("examples/convolution"),
-        std::env::temp_dir().join(name),
-    );
+    let from = root().join("examples/convolution");
+    let folder = std::env::temp_dir().join(name);
     fs::create_dir_all(folder.join("src")).unwrap();
     for file in ["src/main.rs", "src/model.rs"] {
         fs::copy(from.join(file), folder.join(file)).unwrap();

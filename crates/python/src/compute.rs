@@ -93,7 +93,8 @@ pub fn compute<T: Send + 'static>(
     }
     let cancel = Cancel::default();
     let (sender, mut receiver) = sync_channel(1);
-    let (flag, shared) = (cancel.clone(), pool.clone());
+    let flag = cancel.clone();
+    let shared = pool.clone();
     pool.threads.spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| work(&flag)));
         shared.end_turn();

@@ -34,7 +34,8 @@ pub fn requests(
         return Ok(requests);
     };
     if prefixes.len() != texts.len() {
-        let (sources, others) = (texts.len(), prefixes.len());
+        let sources = texts.len();
+        let others = prefixes.len();
         let what = "prefixes";
         return Err(InferError::Count {
             sources,

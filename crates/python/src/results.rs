@@ -68,9 +68,10 @@ impl TranslationResult {
             .into_iter()
             .map(|doubt| doubt.to_string())
             .collect();
-        let alignment = match aligned {
-            true => Some(in_characters(source, best, translator.links(source, best)?)),
-            false => None,
+        let alignment = if aligned {
+            Some(in_characters(source, best, translator.links(source, best)?))
+        } else {
+            None
         };
         Ok(Self {
             alternatives,
@@ -148,7 +149,8 @@ pub fn attention<'py>(
     );
     let parts = PyDict::new(py);
     for panel in &sentence.panels {
-        let (queries, keys) = (&panel.queries, &panel.keys);
+        let queries = &panel.queries;
+        let keys = &panel.keys;
         let part = class(py, "AttentionPart")?.call1((queries, keys, weights(py, panel)?))?;
         parts.set_item(panel.kind.name(), part)?;
     }

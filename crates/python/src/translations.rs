@@ -37,7 +37,8 @@ impl Translations {
         alignment: bool,
     ) -> Self {
         let (ready, failure, done) = Default::default();
-        let (texts, chunk) = (Some(texts), chunk.max(1));
+        let texts = Some(texts);
+        let chunk = chunk.max(1);
         Self {
             translator,
             texts,
@@ -77,8 +78,10 @@ impl Translations {
     /// Translates `texts` up to the first that cannot be translated, whose error is raised after
     /// them.
     fn translate(&mut self, py: Python<'_>, texts: Vec<String>) -> PyResult<()> {
-        let (translator, options) = (self.translator.clone(), self.options.clone());
-        let (alignment, before) = (self.alignment, self.done);
+        let translator = self.translator.clone();
+        let options = self.options.clone();
+        let alignment = self.alignment;
+        let before = self.done;
         let (found, failure) = compute(py, move |cancel| {
             let requests = requests(&translator, &texts, None, &options, cancel)?;
             let (all, failure) = translator.translate_ids_until_error(requests, &options, &|_| ());

@@ -188,12 +188,14 @@ impl Translator {
         let language = language.or_else(|| options.source_language.clone());
         let inner = self.inner.clone();
         let translated = compute(py, move |cancel| {
-            let (options, language) = (options.resolve(&inner)?, language.as_deref());
+            let options = options.resolve(&inner)?;
+            let language = language.as_deref();
             whole_documents::translate(&inner, &file, language, &[], &options, cancel)
         })?;
-        Ok(match is_text {
-            true => Content::Text(String::from_utf8(translated)?),
-            false => Content::Bytes(translated),
+        Ok(if is_text {
+            Content::Text(String::from_utf8(translated)?)
+        } else {
+            Content::Bytes(translated)
         })
     }
 
@@ -207,7 +209,8 @@ impl Translator {
         target: &Bound<'py, PyAny>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (sources, targets) = (Texts::read(source)?, Texts::read(target)?);
+        let sources = Texts::read(source)?;
+        let targets = Texts::read(target)?;
         if sources.is_one != targets.is_one {
             return Err(PyTypeError::new_err(
                 "source and target: give two texts, or two lists",
@@ -332,14 +335,15 @@ fn folder(given: &Path, cancel: &Cancel) -> Result<PathBuf> {
         return values::model_dir(&name);
     };
     let found = named::model(&parsed?, &|| !cancel.is_cancelled());
-    match name == given {
-        true => found,
-        false => found.with_context(|| {
+    if name == given {
+        found
+    } else {
+        found.with_context(|| {
             format!(
                 "there is no folder {}, and as a name of the hub",
                 given.display()
             )
-        }),
+        })
     }
 }
 
@@ -360,7 +364,8 @@ fn score(
     cancel: &Cancel,
 ) -> Result<Vec<TargetScore>> {
     if sources.len() != targets.len() {
-        let (sources, others) = (sources.len(), targets.len());
+        let sources = sources.len();
+        let others = targets.len();
         return Err(burnformer_infer::InferError::Count {
             sources,
             others,
@@ -386,8 +391,9 @@ fn given_as<'py>(
     is_one: bool,
     mut results: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    match is_one {
-        true => results.next().expect("a result for each text"),
-        false => Ok(results.collect::<PyResult<Vec<_>>>()?.into_pyobject(py)?),
+    if is_one {
+        results.next().expect("a result for each text")
+    } else {
+        Ok(results.collect::<PyResult<Vec<_>>>()?.into_pyobject(py)?)
     }
 }

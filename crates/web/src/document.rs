@@ -36,10 +36,8 @@ impl Document {
         };
         let file = WholeFile::read(bytes, kind)?;
         let parsed = Text::try_parse(&file.text, file.format, known(&[from, into]), &[], &fits)?;
-        let (document, languages) = (
-            parsed.with_writing(Writing::between(from, into)),
-            [from, into].map(Into::into),
-        );
+        let document = parsed.with_writing(Writing::between(from, into));
+        let languages = [from, into].map(Into::into);
         Ok(Self {
             file,
             document,

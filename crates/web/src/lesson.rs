@@ -134,7 +134,8 @@ impl Lesson {
             .schedule
             .rate(self.step, self.config.d_model(), 0.0);
         let batches = [self.choices.batch(self.step, self.choices.batch)];
-        let (old, step) = (self.model.clone(), self.step);
+        let old = self.model.clone();
+        let step = self.step;
         let (model, pending, _) = self
             .updater
             .update(old, &batches, step, rate, &self.replicas);
@@ -143,7 +144,8 @@ impl Lesson {
     }
 
     fn judged(&self) -> Result<Value> {
-        let (model, eos) = (self.model.valid(), self.config.tokens().eos);
+        let model = self.model.valid();
+        let eos = self.config.tokens().eos;
         let neural = NeuralModel::new(self.config.clone(), model.clone(), &Device::flex());
         let pairs = self.choices.pairs(0, JUDGED as u64);
         let requests: Vec<_> = pairs
@@ -166,7 +168,8 @@ impl Lesson {
         let shown: Vec<_> = shown
             .map(|((x, y), found)| (x, &found[0].tokens, y))
             .collect();
-        let (source, found) = (&requests[0].source, &found[0][0].tokens);
+        let source = &requests[0].source;
+        let found = &found[0][0].tokens;
         Ok(json!({
             "step": self.step, "right": right.count() as f64 / JUDGED as f64, "shown": shown,
             "source": source, "found": found,
@@ -178,7 +181,9 @@ impl Lesson {
 impl Choices {
     /// Refuses sizes for which a page has no memory, and vocabularies without digits.
     fn check(&self) -> Result<(), String> {
-        let (model, batch, longest) = (&self.model, self.batch, self.longest);
+        let model = &self.model;
+        let batch = self.batch;
+        let longest = self.longest;
         model.validate().map_err(|error| error.to_string())?;
         let vocab = model.source_vocab;
         if vocab <= FIRST || model.target_vocab != vocab {
@@ -215,9 +220,10 @@ impl Choices {
         let widest = widths.into_iter().max().unwrap_or_default() as f64;
         let layers = (model.encoder_layers + model.decoder_layers) as f64;
         let rows = (vocab + model.max_positions + batch as usize * longest) as f64;
-        match (layers * (widest + rows) + rows) * widest > MOST_NUMBERS {
-            true => Err("the model is too large for a page; make it or its batch smaller".into()),
-            false => Ok(()),
+        if (layers * (widest + rows) + rows) * widest > MOST_NUMBERS {
+            Err("the model is too large for a page; make it or its batch smaller".into())
+        } else {
+            Ok(())
         }
     }
 

@@ -72,7 +72,8 @@ impl Paper {
     fn load(files: &ModelFiles) -> Result<Self> {
         let translator = Translator::load_from(files, &Device::flex(), None)?;
         let (config, model) = model_dir::load(files, &Device::flex())?;
-        let (name, architecture) = (files.name.display(), config.architecture());
+        let name = files.name.display();
+        let architecture = config.architecture();
         if architecture != TransformerConfig::ARCHITECTURE {
             return Err(format!("{name}: a model \"{architecture}\"; open a Transformer").into());
         }
@@ -97,7 +98,8 @@ impl Paper {
         let Tokenizers { source, target } = self.translator.tokenizers();
         let ids = source.encode(text);
         if !(1..LONGEST).contains(&ids.len()) {
-            let (count, most) = (ids.len(), LONGEST - 1);
+            let count = ids.len();
+            let most = LONGEST - 1;
             return Err(format!("the sentence has {count} tokens; give 1 to {most}").into());
         }
         let requests = [Request::new(
@@ -142,7 +144,8 @@ fn ablated(model: Model, off: &BTreeMap<String, Vec<[usize; 2]>>) -> Model {
         };
         let is_off = |i: usize| ranges.iter().any(|[from, to]| (*from..*to).contains(&i));
         param.update(Box::new(|flat| {
-            let (count, device) = (flat.dims()[0], flat.device());
+            let count = flat.dims()[0];
+            let device = flat.device();
             let kept = (0..count).map(|i| if is_off(i % columns) { 0.0 } else { 1.0f32 });
             flat * Tensor::from_data(TensorData::new(kept.collect(), [count]), &device)
         }));
@@ -235,7 +238,8 @@ impl Recorder<'_> {
     fn candidates(&self, logits: &[f32]) -> Vec<(u32, f64, f64)> {
         let tempered = |logit: f32| (f64::from(logit) / self.temperature) as f32;
         let all: Vec<f32> = logits.iter().map(|&logit| tempered(logit)).collect();
-        let (sum, tempered_sum) = (log_sum_exp(logits), log_sum_exp(&all));
+        let sum = log_sum_exp(logits);
+        let tempered_sum = log_sum_exp(&all);
         let mut best = Vec::new();
         top_k(logits, self.count, &mut best);
         let candidate = |(logit, id)| {
@@ -337,7 +341,8 @@ mod tests {
     #[test]
     fn the_steps_contain_the_path_of_the_translation_and_its_score() {
         let seen = seen(json!({}));
-        let (mut row, mut sum) = (0, 0.0);
+        let mut row = 0;
+        let mut sum = 0.0;
         let tokens = seen["tokens"].as_array().unwrap();
         for (n, token) in tokens.iter().enumerate() {
             let candidates = seen["steps"][n]["candidates"][row].as_array().unwrap();

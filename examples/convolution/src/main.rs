@@ -60,7 +60,8 @@ pub fn learn(folder: &Path, mode: RunMode, updates: u64) -> Result<ModelConfig, 
         layers: 2,
     });
     corpora.model = Some(model.clone());
-    let (run, device) = (folder.join("run"), [Device::default()]);
+    let run = folder.join("run");
+    let device = [Device::default()];
     let learner = Learner::new(config, &corpora, &run, mode, Verbosity::Quiet, &device)?;
     learner.train(&AtomicBool::new(false))?;
     Ok(model)

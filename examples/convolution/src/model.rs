@@ -129,7 +129,8 @@ impl ConvolutionLayer {
     fn forward(&self, x: Tensor<3>) -> Tensor<3> {
         let padding = [(self.before, KERNEL - 1 - self.before)];
         let options = ConvOptions::new_with_padding([1], padding, [1], 1);
-        let (weight, bias) = (self.weight.val(), Some(self.bias.val()));
+        let weight = self.weight.val();
+        let bias = Some(self.bias.val());
         let y = conv1d(x.clone().swap_dims(1, 2), weight, bias, options);
         self.norm.forward(x + relu(y.swap_dims(1, 2)))
     }

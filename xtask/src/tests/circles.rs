@@ -87,7 +87,8 @@ fn definer(all: &BTreeMap<Module, Names>, path: Module, depth: usize) -> Option<
     let length = (0..path.len())
         .rev()
         .find(|&length| all.contains_key(&path[..length]))?;
-    let (module, name) = (&path[..length], &path[length]);
+    let module = &path[..length];
+    let name = &path[length];
     if all.contains_key(&path) || depth > all.len() {
         return None;
     }
@@ -101,7 +102,9 @@ fn definer(all: &BTreeMap<Module, Names>, path: Module, depth: usize) -> Option<
 
 /// The names in `code`.
 fn names(code: &str) -> Names {
-    let (words, mut names, mut at) = (words(code), Names::default(), 0);
+    let words = words(code);
+    let mut names = Names::default();
+    let mut at = 0;
     let word = |at: usize| {
         words
             .get(at)
@@ -142,7 +145,9 @@ fn names(code: &str) -> Names {
 
 /// The names that the tree of a `use` from word `at` on imports, with their paths behind `prefix`.
 fn tree(words: &[&str], at: &mut usize, prefix: &[String]) -> Vec<(String, Vec<String>)> {
-    let (mut path, mut found, mut alias) = (prefix.to_vec(), Vec::new(), None);
+    let mut path = prefix.to_vec();
+    let mut found = Vec::new();
+    let mut alias = None;
     while let Some(&word) = words.get(*at) {
         match word {
             "{" => {
@@ -174,7 +179,8 @@ fn is_word(text: &str) -> bool {
 
 /// The words, double colons and other characters of `code`.
 fn words(code: &str) -> Vec<&str> {
-    let (mut all, mut rest) = (Vec::new(), code.trim_start());
+    let mut all = Vec::new();
+    let mut rest = code.trim_start();
     while let Some(first) = rest.chars().next() {
         let end = match rest.find(|c: char| !(c.is_alphanumeric() || c == '_')) {
             Some(0) if rest.starts_with("::") => 2,

@@ -116,7 +116,8 @@ impl HeadHabit {
 
     /// Adds the rows of `matrix` and returns their number.
     fn add(&mut self, matrix: &AttentionMatrix, is_separator: &[bool]) -> f64 {
-        let (queries, mut counted) = (matrix.rows().len(), 0.0);
+        let queries = matrix.rows().len();
+        let mut counted = 0.0;
         // The first query of the decoder sees itself alone, and so does that of a sentence of one
         // token.
         let alone = usize::from(self.part == PanelKind::Decoder || is_separator.len() == 1);
@@ -127,7 +128,8 @@ impl HeadHabit {
                 _ => query as f64,
             };
             for (key, &weight) in row.iter().enumerate() {
-                let (weight, offset) = (f64::from(weight), key as f64 - center);
+                let weight = f64::from(weight);
+                let offset = key as f64 - center;
                 let near = |distance| self.part != PanelKind::Cross && offset == distance;
                 let hits = [
                     near(-1.0),

@@ -30,7 +30,8 @@ impl Lesson {
     pub async fn outputs(&self) -> Result<Vec<f32>, JsError> {
         let batch = self.choices.batch(0, JUDGED as u64);
         let device = self.replicas.first().clone().inner();
-        let (rows, vocab) = (batch.batch, self.choices.model.source_vocab);
+        let rows = batch.batch;
+        let vocab = self.choices.model.source_vocab;
         let ids = |ids: &[u32], len| token_ids(ids, [rows, len], vocab, &device);
         let source = ids(&batch.source, batch.source_len);
         let target = ids(&batch.target_input, batch.target_len);
