@@ -73,16 +73,6 @@ fn files_of(package: &str) -> Vec<String> {
         .or_else(|| Some(env::home_dir()?.join(".cargo")))
         .unwrap_or_default();
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_text = |path: &PathBuf| {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .to_lowercase();
-        ["licen", "copying", "notice", "unlicense"]
-            .iter()
-            .any(|begin| name.starts_with(begin))
-    };
     let registries = entries(&home.join("registry/src"));
     let folders = registries.map(|entry| entry.path().join(package.replace(' ', "-")));
     let files: BTreeSet<PathBuf> = folders
@@ -91,7 +81,16 @@ fn files_of(package: &str) -> Vec<String> {
                 .map(|entry| entry.path())
                 .collect::<Vec<_>>()
         })
-        .filter(is_text)
+        .filter(|path: &PathBuf| {
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .to_lowercase();
+            ["licen", "copying", "notice", "unlicense"]
+                .iter()
+                .any(|begin| name.starts_with(begin))
+        })
         .collect();
     files
         .into_iter()

@@ -78,10 +78,9 @@ fn built_by(arguments: &str) -> Option<std::collections::BTreeSet<String>> {
         return None;
     }
     let text = String::from_utf8(output.stdout).unwrap();
-    let is_outside = |line: &&str| !line.is_empty() && !line.starts_with("burnformer");
     Some(
         text.lines()
-            .filter(is_outside)
+            .filter(|line: &&str| !line.is_empty() && !line.starts_with("burnformer"))
             .map(|line| line.trim_end_matches(" (*)").to_owned())
             .collect(),
     )

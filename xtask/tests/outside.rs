@@ -51,13 +51,15 @@ fn blocks(path: &str, language: &str) -> Vec<(String, String)> {
 /// The dependencies that the page at `path` prints, a block each.
 fn dependencies(path: &str) -> Vec<String> {
     let here = format!("path = \"{}/", root().display());
-    let body = |(_, text): (String, String)| {
-        let lines = text.lines().filter(|line| !line.starts_with('['));
-        lines
-            .map(|line| line.replace("path = \"burnformer/", &here) + "\n")
-            .collect()
-    };
-    blocks(path, "toml").into_iter().map(body).collect()
+    blocks(path, "toml")
+        .into_iter()
+        .map(|(_, text): (String, String)| {
+            let lines = text.lines().filter(|line| !line.starts_with('['));
+            lines
+                .map(|line| line.replace("path = \"burnformer/", &here) + "\n")
+                .collect()
+        })
+        .collect()
 }
 
 /// The programs that the page at `path` prints, with its hidden lines, as rustdoc reads them.
@@ -360,9 +362,10 @@ fn the_page_counts_the_crates_that_a_first_build_compiles() {
             .output()
             .expect("cargo starts");
         let tree = String::from_utf8(tree.stdout).expect("text");
-        let package = |line: &str| line.split(" (").next().map(str::to_owned);
-        let packages: std::collections::BTreeSet<String> =
-            tree.lines().filter_map(package).collect();
+        let packages: std::collections::BTreeSet<String> = tree
+            .lines()
+            .filter_map(|line: &str| line.split(" (").next().map(str::to_owned))
+            .collect();
         assert_eq!(packages.len(), count, "{PAGE} counts the crates of {name}");
     }
 }

@@ -42,8 +42,9 @@ fn pool(_: Python<'_>) -> PyResult<Arc<Pool>> {
     if let Some(current) = pool.as_ref().filter(|pool| pool.process == process) {
         return Ok(current.clone());
     }
-    let name = |number| format!("burnformer {number}");
-    let threads = ThreadPoolBuilder::new().thread_name(name).build();
+    let threads = ThreadPoolBuilder::new()
+        .thread_name(|number| format!("burnformer {number}"))
+        .build();
     let threads = threads.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     let turns = Mutex::new(threads.current_num_threads());
     let new = Arc::new(Pool {

@@ -85,13 +85,15 @@ impl TranslationResult {
 /// `links`, whose ranges count bytes, in characters, as Python counts.
 fn in_characters(source: &str, target: &str, links: Vec<TextLink>) -> Vec<CharLink> {
     let [sources, targets] = [source, target].map(character_offsets);
-    let link = |TextLink { source, target }: TextLink| {
-        (
-            (sources[source.start], sources[source.end]),
-            (targets[target.start], targets[target.end]),
-        )
-    };
-    links.into_iter().map(link).collect()
+    links
+        .into_iter()
+        .map(|TextLink { source, target }: TextLink| {
+            (
+                (sources[source.start], sources[source.end]),
+                (targets[target.start], targets[target.end]),
+            )
+        })
+        .collect()
 }
 
 /// The classes of the package, by their names.
@@ -102,20 +104,19 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
 /// Converts `found` to an instance of the Python class `Translation`.
 pub fn translation<'py>(py: Python<'py>, found: TranslationResult) -> PyResult<Bound<'py, PyAny>> {
     let class_of_others = class(py, "Alternative")?;
-    let alternative = |Alternative { text, hypothesis }: Alternative| {
-        let Hypothesis {
-            tokens,
-            log_probs,
-            score,
-            finish,
-            ..
-        } = hypothesis;
-        class_of_others.call1((text, score, tokens, log_probs, finish.to_string()))
-    };
     let alternatives = found
         .alternatives
         .into_iter()
-        .map(alternative)
+        .map(|Alternative { text, hypothesis }: Alternative| {
+            let Hypothesis {
+                tokens,
+                log_probs,
+                score,
+                finish,
+                ..
+            } = hypothesis;
+            class_of_others.call1((text, score, tokens, log_probs, finish.to_string()))
+        })
         .collect::<PyResult<Vec<_>>>()?;
     let TranslationResult {
         doubts,

@@ -30,12 +30,17 @@ impl Document {
         into: &str,
         fits: &Function,
     ) -> Result<Document, JsError> {
-        let fits = |text: &str| {
-            fits.call1(&JsValue::NULL, &text.into())
-                .is_ok_and(|answer| answer.is_truthy())
-        };
         let file = WholeFile::read(bytes, kind)?;
-        let parsed = Text::try_parse(&file.text, file.format, known(&[from, into]), &[], &fits)?;
+        let parsed = Text::try_parse(
+            &file.text,
+            file.format,
+            known(&[from, into]),
+            &[],
+            &|text: &str| {
+                fits.call1(&JsValue::NULL, &text.into())
+                    .is_ok_and(|answer| answer.is_truthy())
+            },
+        )?;
         let document = parsed.with_writing(Writing::between(from, into));
         let languages = [from, into].map(Into::into);
         Ok(Self {
@@ -62,17 +67,23 @@ impl Document {
     /// Panics if there are more or fewer translations than sentences.
     pub fn accept(&mut self, translations: &str) -> Result<(), JsError> {
         let given: Vec<(String, Vec<[[usize; 2]; 2]>)> = serde_json::from_str(translations)?;
-        let link = |sides: [[usize; 2]; 2]| {
-            let [source, target] = sides.map(|[start, end]| start..end);
-            Link { source, target }
+        let links = |all: Vec<_>| {
+            all.into_iter()
+                .map(|sides: [[usize; 2]; 2]| {
+                    let [source, target] = sides.map(|[start, end]| start..end);
+                    Link { source, target }
+                })
+                .collect()
         };
-        let links = |all: Vec<_>| all.into_iter().map(link).collect();
-        let translated = |(text, all)| Translated {
-            text,
-            links: links(all),
-        };
-        self.document
-            .accept(given.into_iter().map(translated).collect());
+        self.document.accept(
+            given
+                .into_iter()
+                .map(|(text, all)| Translated {
+                    text,
+                    links: links(all),
+                })
+                .collect(),
+        );
         Ok(())
     }
 

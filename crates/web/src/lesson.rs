@@ -277,8 +277,9 @@ impl Choices {
         let words = self.model.source_vocab - FIRST;
         let pair = |key: RandomKey| {
             let len = 1 + key.words()[0] as usize % self.longest;
-            let word = |i: u64| (FIRST + key.block(i)[0] as usize % words) as u32;
-            let source: Vec<u32> = (0..len as u64).map(word).collect();
+            let source: Vec<u32> = (0..len as u64)
+                .map(|i: u64| (FIRST + key.block(i)[0] as usize % words) as u32)
+                .collect();
             (source.clone(), source.into_iter().rev().collect())
         };
         (0..count).map(|i| pair(key.fold(i))).collect()

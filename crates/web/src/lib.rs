@@ -69,11 +69,10 @@ mod tests {
             .split("href=\"code/")
             .skip(1);
         let files = links.map(|link| link.split_once(".txt\"").unwrap().0);
-        let is_there = |file: &&str| {
+        let (there, missing): (Vec<&str>, Vec<&str>) = files.partition(|file: &&str| {
             let (name, file) = file.split_once('/').unwrap();
             crates.join(name).join("src").join(file).is_file()
-        };
-        let (there, missing): (Vec<&str>, Vec<&str>) = files.partition(is_there);
+        });
         assert!(there.len() > 10 && missing.is_empty(), "{missing:?}");
     }
 }

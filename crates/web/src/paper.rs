@@ -242,15 +242,16 @@ impl Recorder<'_> {
         let tempered_sum = log_sum_exp(&all);
         let mut best = Vec::new();
         top_k(logits, self.count, &mut best);
-        let candidate = |(logit, id)| {
-            let log_prob = f64::from(logit) - sum;
-            (
-                id,
-                log_prob,
-                (f64::from(tempered(logit)) - tempered_sum).exp(),
-            )
-        };
-        best.into_iter().map(candidate).collect()
+        best.into_iter()
+            .map(|(logit, id)| {
+                let log_prob = f64::from(logit) - sum;
+                (
+                    id,
+                    log_prob,
+                    (f64::from(tempered(logit)) - tempered_sum).exp(),
+                )
+            })
+            .collect()
     }
 }
 

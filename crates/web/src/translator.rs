@@ -174,14 +174,16 @@ pub(crate) mod tests {
     /// The German–English model inside the program.
     pub(crate) fn files() -> ModelFiles {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/models/de-en");
-        let read = |entry: std::io::Result<std::fs::DirEntry>| {
-            let path = entry.unwrap().path();
-            (
-                path.file_name().unwrap().display().to_string(),
-                std::fs::read(&path).unwrap(),
-            )
-        };
-        let contents = std::fs::read_dir(folder).unwrap().map(read).collect();
+        let contents = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry: std::io::Result<std::fs::DirEntry>| {
+                let path = entry.unwrap().path();
+                (
+                    path.file_name().unwrap().display().to_string(),
+                    std::fs::read(&path).unwrap(),
+                )
+            })
+            .collect();
         ModelFiles {
             name: "de-en".into(),
             contents,

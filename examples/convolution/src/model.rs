@@ -71,8 +71,9 @@ impl Seq2SeqConfig for ConvolutionalConfig {
         self.validate()?;
         let key = RandomKey::new(seed);
         let layers = |key: RandomKey, before| {
-            let layer = |n| ConvolutionLayer::new(self.d_model, before, key.fold(n), device);
-            (0..self.layers as u64).map(layer).collect()
+            (0..self.layers as u64)
+                .map(|n| ConvolutionLayer::new(self.d_model, before, key.fold(n), device))
+                .collect()
         };
         let model = Convolutional {
             embeddings: self.embeddings().init_with_key(key, device),

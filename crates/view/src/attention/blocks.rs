@@ -33,17 +33,20 @@ fn heads(keys: &[String], margin: usize) -> String {
         .max()
         .unwrap_or(0);
     let keys: Vec<Vec<char>> = keys.iter().map(|key| key.chars().collect()).collect();
-    let line = |line: usize| {
-        let cell = |key: &Vec<char>| {
-            let above = height - key.len();
-            let char = line.checked_sub(above).map_or(' ', |row| key[row]);
-            let narrow = char.to_string().width() < 2;
-            format!("{char}{}", if narrow { " " } else { "" })
-        };
-        let cells: String = keys.iter().map(cell).collect();
-        format!("{} {}\n", " ".repeat(margin), cells.trim_end())
-    };
-    (0..height).map(line).collect()
+    (0..height)
+        .map(|line: usize| {
+            let cells: String = keys
+                .iter()
+                .map(|key: &Vec<char>| {
+                    let above = height - key.len();
+                    let char = line.checked_sub(above).map_or(' ', |row| key[row]);
+                    let narrow = char.to_string().width() < 2;
+                    format!("{char}{}", if narrow { " " } else { "" })
+                })
+                .collect();
+            format!("{} {}\n", " ".repeat(margin), cells.trim_end())
+        })
+        .collect()
 }
 
 fn shade(weight: f32) -> String {

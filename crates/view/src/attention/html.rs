@@ -65,10 +65,12 @@ fn filled(title: &str, sentences: &[Sentence], [policy, style, script]: [String;
     let parts = names
         .into_iter()
         .zip([policy, escaped(title), style, script, data]);
-    let put = |page: String, (name, part): (&str, String)| {
-        page.replace(&format!("{{{{{name}}}}}"), &part)
-    };
-    parts.fold(PAGE.to_string(), put)
+    parts.fold(
+        PAGE.to_string(),
+        |page: String, (name, part): (&str, String)| {
+            page.replace(&format!("{{{{{name}}}}}"), &part)
+        },
+    )
 }
 
 fn escaped(text: &str) -> String {
@@ -79,7 +81,6 @@ fn escaped(text: &str) -> String {
 }
 
 fn of_sentence(sentence: &Sentence) -> PageSentence<'_> {
-    let heads = |heads: &Vec<AttentionMatrix>| heads.iter().map(thousandths).collect();
     let panels = sentence.panels.iter().map(
         |Panel {
              kind,
@@ -92,7 +93,10 @@ fn of_sentence(sentence: &Sentence) -> PageSentence<'_> {
                 kind.title(),
                 &queries[..],
                 &keys[..],
-                layers.iter().map(heads).collect(),
+                layers
+                    .iter()
+                    .map(|heads: &Vec<AttentionMatrix>| heads.iter().map(thousandths).collect())
+                    .collect(),
             )
         },
     );

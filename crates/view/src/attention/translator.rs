@@ -45,13 +45,16 @@ fn panels(attention: Attention) -> Vec<Panel> {
     ];
     let texts = |pieces: &[Piece]| pieces.iter().map(|piece| piece.text.clone()).collect();
     let present = kinds.into_iter().filter(|(.., layers)| !layers.is_empty());
-    let panel = |(kind, queries, keys, layers): (_, &Vec<Piece>, &Vec<Piece>, Vec<_>)| Panel {
-        kind,
-        queries: texts(queries),
-        keys: texts(keys),
-        layers: layers.into_iter().map(matrices).collect(),
-    };
-    present.map(panel).collect()
+    present
+        .map(
+            |(kind, queries, keys, layers): (_, &Vec<Piece>, &Vec<Piece>, Vec<_>)| Panel {
+                kind,
+                queries: texts(queries),
+                keys: texts(keys),
+                layers: layers.into_iter().map(matrices).collect(),
+            },
+        )
+        .collect()
 }
 
 fn matrices(heads: Vec<HeadWeights>) -> Vec<AttentionMatrix> {
