@@ -71,7 +71,8 @@ impl TokenizerSettings {
     /// Returns [`TokenizerError::VocabularyTooSmall`] or [`DataError::InvalidSetting`] for the
     /// first setting that is out of its range.
     pub fn validate(&self) -> Result<()> {
-        let (asked, needed) = (self.vocab_size, FIXED_TOKENS + 1);
+        let asked = self.vocab_size;
+        let needed = FIXED_TOKENS + 1;
         if asked < needed {
             return Err(TokenizerError::VocabularyTooSmall { asked, needed }.into());
         }
