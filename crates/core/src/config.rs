@@ -69,7 +69,7 @@ pub struct TransformerConfig {
     pub bos: u32,
     /// Id that closes a sentence.
     pub eos: u32,
-    /// The differences from the paper that models of other systems have.
+    /// The differences from the paper in models of other systems.
     #[serde(default, skip_serializing_if = "Conventions::are_the_papers")]
     pub conventions: Conventions,
 }
@@ -80,7 +80,7 @@ pub enum ConfigError {
     /// A size that must be positive is zero.
     #[error("{0} is 0; it must be at least 1")]
     Zero(&'static str),
-    /// A size above the largest accepted value, which is far above that of any published model.
+    /// A size is above the largest accepted value, which is far beyond any published model.
     #[error("{field} is {value}; it must be at most {limit}")]
     TooLarge {
         /// The field's name.
@@ -90,7 +90,7 @@ pub enum ConfigError {
         /// The largest accepted value.
         limit: usize,
     },
-    /// A dropout rate outside `[0, 1)`.
+    /// A dropout rate is outside of `[0, 1)`.
     #[error("{field} is {value}; a rate must be at least 0 and below 1")]
     Rate {
         /// The field's name.
@@ -109,10 +109,10 @@ pub enum ConfigError {
         /// Pieces on the target side.
         target_vocab: usize,
     },
-    /// Sinusoids come in pairs of sine and cosine.
+    /// The width is odd, but sinusoids come in pairs of sine and cosine.
     #[error("d_model is {0}; sinusoidal positions need an even width")]
     OddWidth(usize),
-    /// Positions whose last sine and cosine have a separate wavelength need at least two pairs.
+    /// The width is below two pairs, which [`Sinusoids::HalvesToEnd`] needs.
     #[error("d_model is {0}; sinusoids \"halves_to_end\" need a width of at least 4")]
     NarrowWidth(usize),
     /// A special id lies outside the vocabulary, or `eos` equals `pad`.
@@ -189,7 +189,7 @@ impl TransformerConfig {
         check_vocabularies(self.sharing, [source_vocab, target_vocab], [pad, bos, eos])
     }
 
-    /// Checks that all sizes are within limits under which the number of parameters fits into 64
+    /// Checks that all sizes are within their limits. The number of parameters then fits into 64
     /// bits.
     fn validate_sizes(&self) -> Result<(), ConfigError> {
         let sizes = [
@@ -229,16 +229,17 @@ impl TransformerConfig {
                 limit: MOST_ROWS,
             });
         }
-        let [keys, values] = [self.heads * self.d_k, self.heads * self.d_v];
+        let keys = self.heads * self.d_k;
+        let values = self.heads * self.d_v;
         let heads = decoder_heads.unwrap_or(self.heads);
-        match keys.is_multiple_of(heads) && values.is_multiple_of(heads) {
-            true => Ok(()),
-            false => Err(ConfigError::DecoderHeads {
+        if !keys.is_multiple_of(heads) || !values.is_multiple_of(heads) {
+            return Err(ConfigError::DecoderHeads {
                 heads,
                 keys,
                 values,
-            }),
+            });
         }
+        Ok(())
     }
 
     fn validate_rates(&self) -> Result<(), ConfigError> {
@@ -268,17 +269,19 @@ impl TransformerConfig {
 pub fn check_sizes(
     sizes: impl IntoIterator<Item = (&'static str, usize, usize)>,
 ) -> Result<(), ConfigError> {
-    sizes
-        .into_iter()
-        .try_for_each(|(field, value, limit)| match value {
-            0 => Err(ConfigError::Zero(field)),
-            _ if value > limit => Err(ConfigError::TooLarge {
+    for (field, value, limit) in sizes {
+        if value == 0 {
+            return Err(ConfigError::Zero(field));
+        }
+        if value > limit {
+            return Err(ConfigError::TooLarge {
                 field,
                 value,
                 limit,
-            }),
-            _ => Ok(()),
-        })
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Checks the vocabularies of a model of any architecture: shared embeddings need vocabularies of
@@ -377,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn the_papers_conventions_leave_no_trace_in_a_file() {
+    fn default_conventions_are_not_written() {
         let paper = TransformerConfig::tiny(50);
         let json = serde_json::to_value(&paper).unwrap();
         assert!(json.get("conventions").is_none(), "{json}");
@@ -416,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_and_the_closing_token_may_open_a_target_but_padding_may_not_close_one() {
+    fn bos_may_equal_pad_or_eos_and_eos_may_not_equal_pad() {
         let ids =
             |pad, bos, eos| check_vocabularies(EmbeddingSharing::All, [9, 9], [pad, bos, eos]);
         assert_eq!(ids(8, 8, 0), Ok(()));
