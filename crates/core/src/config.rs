@@ -70,7 +70,7 @@ pub struct TransformerConfig {
     /// Id that closes a sentence.
     pub eos: u32,
     /// The differences from the paper in models of other systems.
-    #[serde(default, skip_serializing_if = "Conventions::are_the_papers")]
+    #[serde(default, skip_serializing_if = "Conventions::is_default")]
     pub conventions: Conventions,
 }
 
@@ -153,13 +153,13 @@ impl std::fmt::Debug for ConfigError {
 }
 
 /// The largest accepted width of a layer, far beyond any published model.
-pub const WIDEST: usize = 1 << 16;
-/// Most heads of an attention.
-const MOST_HEADS: usize = 1 << 12;
-/// Most layers of a stack.
-const DEEPEST: usize = 1 << 10;
+pub const MAX_WIDTH: usize = 1 << 16;
+/// Largest number of heads of an attention.
+const MAX_HEADS: usize = 1 << 12;
+/// Largest number of layers of a stack.
+const MAX_LAYERS: usize = 1 << 10;
 /// The largest accepted number of rows of an embedding table, for tokens or positions.
-pub const MOST_ROWS: usize = 1 << 24;
+pub const MAX_ROWS: usize = 1 << 24;
 
 impl TransformerConfig {
     /// The name of the architecture in configurations and model directories.
@@ -193,16 +193,16 @@ impl TransformerConfig {
     /// bits.
     fn validate_sizes(&self) -> Result<(), ConfigError> {
         let sizes = [
-            ("source_vocab", self.source_vocab, MOST_ROWS),
-            ("target_vocab", self.target_vocab, MOST_ROWS),
-            ("d_model", self.d_model, WIDEST),
-            ("heads", self.heads, MOST_HEADS),
-            ("d_k", self.d_k, WIDEST),
-            ("d_v", self.d_v, WIDEST),
-            ("d_ff", self.d_ff, WIDEST),
-            ("encoder_layers", self.encoder_layers, DEEPEST),
-            ("decoder_layers", self.decoder_layers, DEEPEST),
-            ("max_positions", self.max_positions, MOST_ROWS),
+            ("source_vocab", self.source_vocab, MAX_ROWS),
+            ("target_vocab", self.target_vocab, MAX_ROWS),
+            ("d_model", self.d_model, MAX_WIDTH),
+            ("heads", self.heads, MAX_HEADS),
+            ("d_k", self.d_k, MAX_WIDTH),
+            ("d_v", self.d_v, MAX_WIDTH),
+            ("d_ff", self.d_ff, MAX_WIDTH),
+            ("encoder_layers", self.encoder_layers, MAX_LAYERS),
+            ("decoder_layers", self.decoder_layers, MAX_LAYERS),
+            ("max_positions", self.max_positions, MAX_ROWS),
         ];
         let Conventions {
             decoder_heads,
@@ -213,20 +213,20 @@ impl TransformerConfig {
             (
                 "decoder_heads",
                 decoder_heads.unwrap_or(self.heads),
-                MOST_HEADS,
+                MAX_HEADS,
             ),
-            ("decoder_d_ff", decoder_d_ff.unwrap_or(self.d_ff), WIDEST),
+            ("decoder_d_ff", decoder_d_ff.unwrap_or(self.d_ff), MAX_WIDTH),
         ];
         check_sizes(sizes.into_iter().chain(of_decoder))?;
         let distances = [
             ("position_offset", self.conventions.position_offset),
             ("attention_window", self.attention_window.unwrap_or(0)),
         ];
-        if let Some((field, value)) = distances.into_iter().find(|(_, value)| *value > MOST_ROWS) {
+        if let Some((field, value)) = distances.into_iter().find(|(_, value)| *value > MAX_ROWS) {
             return Err(ConfigError::TooLarge {
                 field,
                 value,
-                limit: MOST_ROWS,
+                limit: MAX_ROWS,
             });
         }
         let keys = self.heads * self.d_k;

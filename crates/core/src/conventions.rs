@@ -35,7 +35,7 @@ pub struct Conventions {
 
 impl Conventions {
     /// Returns whether all conventions are the paper's.
-    pub fn are_the_papers(&self) -> bool {
+    pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }

@@ -89,7 +89,7 @@ pub use burnformer_kernels::{AttentionInputs, ComputeType, KvCache, Precision, R
 
 pub use attention::{Attended, AttentionBias, scaled_dot_product_attention};
 pub use config::{
-    ConfigError, MOST_ROWS, TransformerConfig, WIDEST, check_sizes, check_vocabularies,
+    ConfigError, MAX_ROWS, MAX_WIDTH, TransformerConfig, check_sizes, check_vocabularies,
 };
 pub use context::{AttentionKind, Context, Mode, Recorder};
 pub use conventions::{

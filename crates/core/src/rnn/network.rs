@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use crate::cost::Cost;
 use crate::{
-    AttentionMaps, ComputeType, ConfigError, Dropout, Linear, MOST_ROWS, Mode, Model, ModelConfig,
-    Precision, RandomKey, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, SharedEmbeddings, Tokens, WIDEST,
-    check_sizes, check_vocabularies,
+    AttentionMaps, ComputeType, ConfigError, Dropout, Linear, MAX_ROWS, MAX_WIDTH, Mode, Model,
+    ModelConfig, Precision, RandomKey, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, SharedEmbeddings,
+    Tokens, check_sizes, check_vocabularies,
 };
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
@@ -197,11 +197,11 @@ impl Seq2SeqConfig for RnnConfig {
 
     fn validate(&self) -> Result<(), ConfigError> {
         check_sizes([
-            ("source_vocab", self.source_vocab, MOST_ROWS),
-            ("target_vocab", self.target_vocab, MOST_ROWS),
-            ("d_model", self.d_model, WIDEST),
-            ("d_hidden", self.d_hidden, WIDEST),
-            ("d_attention", self.d_attention, WIDEST),
+            ("source_vocab", self.source_vocab, MAX_ROWS),
+            ("target_vocab", self.target_vocab, MAX_ROWS),
+            ("d_model", self.d_model, MAX_WIDTH),
+            ("d_hidden", self.d_hidden, MAX_WIDTH),
+            ("d_attention", self.d_attention, MAX_WIDTH),
         ])?;
         if !(0.0..1.0).contains(&self.dropout) {
             return Err(ConfigError::Rate {
