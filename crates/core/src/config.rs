@@ -115,7 +115,7 @@ pub enum ConfigError {
     /// The width is below two pairs, which [`Sinusoids::HalvesToEnd`] needs.
     #[error("d_model is {0}; sinusoids \"halves_to_end\" need a width of at least 4")]
     NarrowWidth(usize),
-    /// A special id lies outside the vocabulary, or `eos` equals `pad`.
+    /// A special id is outside the vocabulary, or `eos` equals `pad`.
     #[error(
         "special ids pad {pad}, bos {bos}, eos {eos}: all must lie below both vocabulary sizes, \
          and eos must differ from pad"

@@ -78,7 +78,7 @@ pub enum DecoderStart {
     /// The embedding of the token that opens a target.
     #[default]
     Embedding,
-    /// A vector of zeros, whatever token opens the target, as in Marian.
+    /// A vector of zeros for any opening token, as in Marian.
     Zero,
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn row_ids(indices: &[usize], device: &Device) -> Tensor<1, Int> {
 /// Makes a tensor of token ids on `device`; `ids` holds it row by row.
 ///
 /// The ids are checked here, on the host, because a GPU does not report an id outside the
-/// vocabulary: it reads whatever is in memory at that index.
+/// vocabulary: it reads other memory at that index.
 ///
 /// # Panics
 /// If an id is not below `vocab`, or if `ids` does not have the number of elements of `shape`.

@@ -13,7 +13,7 @@ use crate::parameters::NamedAs;
 /// Back*: it replaces the decoder's self-attention in Marian's student models, such as Firefox's.
 ///
 /// c = σ(f) ⊙ c₋₁ + (1 − σ(f)) ⊙ W·x with f = W_f·x + b_f; the output is max(0, c). A step costs
-/// two products, however long the target is.
+/// two products for any length of the target.
 #[derive(Module, Debug)]
 pub struct Ssru {
     named_as_ssru: NamedAs,

@@ -90,7 +90,7 @@ pub fn save_parameters(
 /// Reads the configuration in `source`. Its architecture must be one of this crate.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and what is wrong with it.
+/// A [`ModelDirError`] that names the file and the problem.
 pub fn load_config<'a>(source: impl Into<Source<'a>>) -> Result<ModelConfig> {
     let source = source.into();
     let path = source.join(CONFIG);
@@ -121,7 +121,7 @@ fn read_fields(architecture: &str, fields: &Json) -> Option<serde_json::Result<M
 /// The default compute type of the model in `source`.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and what is wrong with it.
+/// A [`ModelDirError`] that names the file and the problem.
 pub fn load_compute_type<'a>(source: impl Into<Source<'a>>) -> Result<ComputeType> {
     let source = source.into();
     match read_config(source)?["compute"].take() {
@@ -148,7 +148,7 @@ fn read_config(source: Source) -> Result<Json> {
 /// crate.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and what is wrong with it.
+/// A [`ModelDirError`] that names the file and the problem.
 pub fn load<'a>(source: impl Into<Source<'a>>, device: &Device) -> Result<(ModelConfig, Model)> {
     let source = source.into();
     let config = load_config(source)?;
@@ -160,7 +160,7 @@ pub fn load<'a>(source: impl Into<Source<'a>>, device: &Device) -> Result<(Model
 /// configuration `config`, onto `device`.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and what is wrong with it.
+/// A [`ModelDirError`] that names the file and the problem.
 pub fn load_as(dir: &Path, config: &dyn Seq2SeqConfig, device: &Device) -> Result<Model> {
     let value = read_config(dir.into())?;
     let path = dir.join(CONFIG);
@@ -194,7 +194,7 @@ fn build(files: Source, config: &dyn Seq2SeqConfig, device: &Device) -> Result<M
 /// the configuration; their names and shapes are not.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and what is wrong with it.
+/// A [`ModelDirError`] that names the file and the problem.
 pub fn load_parameters(dir: &Path) -> Result<(ModelConfig, StateDict)> {
     let config = load_config(dir)?;
     let parameters = parameters_of(dir.into(), config.as_ref())?;

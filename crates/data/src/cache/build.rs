@@ -1,4 +1,4 @@
-//! Builds a cache file. Memory holds a chunk of the text, whatever the size of the corpus.
+//! Builds a cache file. Memory holds one chunk of the text at a time.
 
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;

@@ -6,7 +6,7 @@
 //! entries are corrected when they come to the top.
 //!
 //! It knows all positions of each pair in the text, and a merge changes only its neighbours. The
-//! time therefore grows with the length of the text, however long the words are. In scripts without
+//! time therefore grows with the length of the text, not with the length of words. In scripts without
 //! spaces, words can be as long as sentences.
 
 use std::cmp::Reverse;

@@ -1,4 +1,4 @@
-//! Loads a `tokenizer.json`, which may come from anywhere.
+//! Loads a `tokenizer.json` from an untrusted source.
 
 use std::path::Path;
 

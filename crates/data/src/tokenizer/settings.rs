@@ -49,8 +49,7 @@ impl Default for TokenizerSettings {
 
 /// The longest piece, in characters.
 pub(super) const MAX_PIECE_CHARS: usize = 16;
-/// The largest training text that can be asked for, in characters: the BPE trainer numbers them in
-/// 32 bits.
+/// Largest `max_training_chars`: the BPE trainer numbers characters in 32 bits.
 const MAX_TRAINING_CHARS: usize = 1_000_000_000;
 
 /// Number of special tokens and bytes, which are in every vocabulary.
