@@ -18,9 +18,9 @@ pub struct Attended {
 
 /// Scaled dot-product attention (paper §3.2.1): `softmax(Q·Kᵀ/√d_k)·V`.
 ///
-/// `bias` hides keys or adds to the scores. A query whose keys are all hidden gets weights 0 and
-/// context 0, with finite gradients. `dropout` acts on the weights. If the tensors are in 16 bits,
-/// the two matrix products are computed in 16 bits; softmax and weights are float32.
+/// `bias` hides keys or adds to the scores. A query without visible keys gets weights 0 and context
+/// 0, with finite gradients. `dropout` acts on the weights. If the tensors are in 16 bits, the two
+/// matrix products are computed in 16 bits; softmax and weights are float32.
 ///
 /// # Shapes
 /// - `query`: `[batch, heads, query_len, d_k]`
@@ -75,8 +75,8 @@ pub enum AttentionBias {
     Mask(Tensor<4, Bool>),
     /// The window of restricted self-attention, computed in blocks (paper §4).
     Window(WindowBlocks),
-    /// Numbers that are added to the scores, such as those of relative positions. They get
-    /// gradients. This attention is computed in plain tensors.
+    /// Numbers that are added to the scores, such as relative positions. They get gradients. This
+    /// attention is computed in plain tensors.
     Additive {
         /// The numbers that are added, `[batch or 1, heads or 1, query_len or 1, key_len or 1]`;
         /// finite.
@@ -96,9 +96,10 @@ impl AttentionBias {
             Self::Mask(mask) if mask.dims()[1..3] == [1, 1] => Some(mask),
             _ => return self.hiding(window.dense_mask(len, None, device)),
         };
-        match window.is_in_blocks(len) {
-            true => Self::Window(WindowBlocks::new(window, len, padding, device)),
-            false => Self::Mask(window.dense_mask(len, padding, device)),
+        if window.is_in_blocks(len) {
+            Self::Window(WindowBlocks::new(window, len, padding, device))
+        } else {
+            Self::Mask(window.dense_mask(len, padding, device))
         }
     }
 
@@ -120,18 +121,14 @@ impl AttentionBias {
 
     /// The bias over the last `count` keys alone.
     pub(crate) fn last_keys(&self, count: usize) -> Self {
-        let cut = |mask: &Tensor<4, Bool>| {
-            let first = mask.dims()[3].saturating_sub(count);
-            mask.clone().slice_dim(3, first..)
-        };
         match self {
-            Self::Mask(mask) => Self::Mask(cut(mask)),
+            Self::Mask(mask) => Self::Mask(last_keys(mask, count)),
             Self::Additive { scores, mask } => Self::Additive {
                 scores: match scores.dims()[3] {
                     1 => scores.clone(),
                     keys => scores.clone().slice_dim(3, keys.saturating_sub(count)..),
                 },
-                mask: mask.as_ref().map(cut),
+                mask: mask.as_ref().map(|mask| last_keys(mask, count)),
             },
             _ => self.clone(),
         }
@@ -153,17 +150,30 @@ impl AttentionBias {
     /// # Panics
     /// If they do not.
     pub(crate) fn check(&self, expected: [usize; 4]) {
-        let (added, mask) = match self {
-            Self::Mask(mask) => (None, Some(mask)),
-            Self::Additive { scores, mask } => (Some(scores.dims()), mask.as_ref()),
-            _ => return,
-        };
-        for (found, exact) in [(added, 4), (mask.map(|mask| mask.dims()), 3)] {
-            let found = found.unwrap_or(expected);
-            let fits = |d: usize| found[d] == expected[d] || found[d] == 1 && d != exact;
-            assert!((0..4).all(fits), "bias {found:?} over scores {expected:?}");
+        if let Self::Additive { scores, .. } = self {
+            let found = scores.dims();
+            let fits = (0..4).all(|d| found[d] == 1 || found[d] == expected[d]);
+            assert!(fits, "bias {found:?} over scores {expected:?}");
+        }
+        if let Self::Mask(mask)
+        | Self::Additive {
+            mask: Some(mask), ..
+        } = self
+        {
+            let found = mask.dims();
+            let fits = (0..3).all(|d| found[d] == 1 || found[d] == expected[d]);
+            assert!(
+                fits && found[3] == expected[3],
+                "bias {found:?} over scores {expected:?}"
+            );
         }
     }
+}
+
+/// A mask over the last `count` keys alone.
+fn last_keys(mask: &Tensor<4, Bool>, count: usize) -> Tensor<4, Bool> {
+    let first = mask.dims()[3].saturating_sub(count);
+    mask.clone().slice_dim(3, first..)
 }
 
 /// A mask, or no bias.
@@ -178,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_sequences_are_masked_and_long_ones_cut_into_blocks() {
+    fn long_sequences_are_divided_into_blocks() {
         let device = Device::default();
         let window = Window {
             radius: 20,

@@ -69,8 +69,8 @@ pub struct TransformerConfig {
     pub bos: u32,
     /// Id that closes a sentence.
     pub eos: u32,
-    /// The differences from the paper that models of other systems have.
-    #[serde(default, skip_serializing_if = "Conventions::are_the_papers")]
+    /// The differences from the paper in models of other systems.
+    #[serde(default, skip_serializing_if = "Conventions::is_default")]
     pub conventions: Conventions,
 }
 
@@ -80,7 +80,7 @@ pub enum ConfigError {
     /// A size that must be positive is zero.
     #[error("{0} is 0; it must be at least 1")]
     Zero(&'static str),
-    /// A size above the largest accepted value, which is far above that of any published model.
+    /// A size is above the largest accepted value, which is far beyond any published model.
     #[error("{field} is {value}; it must be at most {limit}")]
     TooLarge {
         /// The field's name.
@@ -90,7 +90,7 @@ pub enum ConfigError {
         /// The largest accepted value.
         limit: usize,
     },
-    /// A dropout rate outside `[0, 1)`.
+    /// A dropout rate is outside of `[0, 1)`.
     #[error("{field} is {value}; a rate must be at least 0 and below 1")]
     Rate {
         /// The field's name.
@@ -109,13 +109,13 @@ pub enum ConfigError {
         /// Pieces on the target side.
         target_vocab: usize,
     },
-    /// Sinusoids come in pairs of sine and cosine.
+    /// The width is odd, but sinusoids come in pairs of sine and cosine.
     #[error("d_model is {0}; sinusoidal positions need an even width")]
     OddWidth(usize),
-    /// Positions whose last sine and cosine have a separate wavelength need at least two pairs.
+    /// The width is below two pairs, which [`Sinusoids::HalvesToEnd`] needs.
     #[error("d_model is {0}; sinusoids \"halves_to_end\" need a width of at least 4")]
     NarrowWidth(usize),
-    /// A special id lies outside the vocabulary, or `eos` equals `pad`.
+    /// A special id is outside the vocabulary, or `eos` equals `pad`.
     #[error(
         "special ids pad {pad}, bos {bos}, eos {eos}: all must lie below both vocabulary sizes, \
          and eos must differ from pad"
@@ -153,13 +153,13 @@ impl std::fmt::Debug for ConfigError {
 }
 
 /// The largest accepted width of a layer, far beyond any published model.
-pub const WIDEST: usize = 1 << 16;
-/// Most heads of an attention.
-const MOST_HEADS: usize = 1 << 12;
-/// Most layers of a stack.
-const DEEPEST: usize = 1 << 10;
+pub const MAX_WIDTH: usize = 1 << 16;
+/// Largest number of heads of an attention.
+const MAX_HEADS: usize = 1 << 12;
+/// Largest number of layers of a stack.
+const MAX_LAYERS: usize = 1 << 10;
 /// The largest accepted number of rows of an embedding table, for tokens or positions.
-pub const MOST_ROWS: usize = 1 << 24;
+pub const MAX_ROWS: usize = 1 << 24;
 
 impl TransformerConfig {
     /// The name of the architecture in configurations and model directories.
@@ -189,20 +189,20 @@ impl TransformerConfig {
         check_vocabularies(self.sharing, [source_vocab, target_vocab], [pad, bos, eos])
     }
 
-    /// Checks that all sizes are within limits under which the number of parameters fits into 64
+    /// Checks that all sizes are within their limits. The number of parameters then fits into 64
     /// bits.
     fn validate_sizes(&self) -> Result<(), ConfigError> {
         let sizes = [
-            ("source_vocab", self.source_vocab, MOST_ROWS),
-            ("target_vocab", self.target_vocab, MOST_ROWS),
-            ("d_model", self.d_model, WIDEST),
-            ("heads", self.heads, MOST_HEADS),
-            ("d_k", self.d_k, WIDEST),
-            ("d_v", self.d_v, WIDEST),
-            ("d_ff", self.d_ff, WIDEST),
-            ("encoder_layers", self.encoder_layers, DEEPEST),
-            ("decoder_layers", self.decoder_layers, DEEPEST),
-            ("max_positions", self.max_positions, MOST_ROWS),
+            ("source_vocab", self.source_vocab, MAX_ROWS),
+            ("target_vocab", self.target_vocab, MAX_ROWS),
+            ("d_model", self.d_model, MAX_WIDTH),
+            ("heads", self.heads, MAX_HEADS),
+            ("d_k", self.d_k, MAX_WIDTH),
+            ("d_v", self.d_v, MAX_WIDTH),
+            ("d_ff", self.d_ff, MAX_WIDTH),
+            ("encoder_layers", self.encoder_layers, MAX_LAYERS),
+            ("decoder_layers", self.decoder_layers, MAX_LAYERS),
+            ("max_positions", self.max_positions, MAX_ROWS),
         ];
         let Conventions {
             decoder_heads,
@@ -213,32 +213,33 @@ impl TransformerConfig {
             (
                 "decoder_heads",
                 decoder_heads.unwrap_or(self.heads),
-                MOST_HEADS,
+                MAX_HEADS,
             ),
-            ("decoder_d_ff", decoder_d_ff.unwrap_or(self.d_ff), WIDEST),
+            ("decoder_d_ff", decoder_d_ff.unwrap_or(self.d_ff), MAX_WIDTH),
         ];
         check_sizes(sizes.into_iter().chain(of_decoder))?;
         let distances = [
             ("position_offset", self.conventions.position_offset),
             ("attention_window", self.attention_window.unwrap_or(0)),
         ];
-        if let Some((field, value)) = distances.into_iter().find(|(_, value)| *value > MOST_ROWS) {
+        if let Some((field, value)) = distances.into_iter().find(|(_, value)| *value > MAX_ROWS) {
             return Err(ConfigError::TooLarge {
                 field,
                 value,
-                limit: MOST_ROWS,
+                limit: MAX_ROWS,
             });
         }
-        let [keys, values] = [self.heads * self.d_k, self.heads * self.d_v];
+        let keys = self.heads * self.d_k;
+        let values = self.heads * self.d_v;
         let heads = decoder_heads.unwrap_or(self.heads);
-        match keys.is_multiple_of(heads) && values.is_multiple_of(heads) {
-            true => Ok(()),
-            false => Err(ConfigError::DecoderHeads {
+        if !keys.is_multiple_of(heads) || !values.is_multiple_of(heads) {
+            return Err(ConfigError::DecoderHeads {
                 heads,
                 keys,
                 values,
-            }),
+            });
         }
+        Ok(())
     }
 
     fn validate_rates(&self) -> Result<(), ConfigError> {
@@ -268,17 +269,19 @@ impl TransformerConfig {
 pub fn check_sizes(
     sizes: impl IntoIterator<Item = (&'static str, usize, usize)>,
 ) -> Result<(), ConfigError> {
-    sizes
-        .into_iter()
-        .try_for_each(|(field, value, limit)| match value {
-            0 => Err(ConfigError::Zero(field)),
-            _ if value > limit => Err(ConfigError::TooLarge {
+    for (field, value, limit) in sizes {
+        if value == 0 {
+            return Err(ConfigError::Zero(field));
+        }
+        if value > limit {
+            return Err(ConfigError::TooLarge {
                 field,
                 value,
                 limit,
-            }),
-            _ => Ok(()),
-        })
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Checks the vocabularies of a model of any architecture: shared embeddings need vocabularies of
@@ -377,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn the_papers_conventions_leave_no_trace_in_a_file() {
+    fn default_conventions_are_not_written() {
         let paper = TransformerConfig::tiny(50);
         let json = serde_json::to_value(&paper).unwrap();
         assert!(json.get("conventions").is_none(), "{json}");
@@ -416,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_and_the_closing_token_may_open_a_target_but_padding_may_not_close_one() {
+    fn bos_may_equal_pad_or_eos_and_eos_may_not_equal_pad() {
         let ids =
             |pad, bos, eos| check_vocabularies(EmbeddingSharing::All, [9, 9], [pad, bos, eos]);
         assert_eq!(ids(8, 8, 0), Ok(()));

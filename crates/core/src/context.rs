@@ -38,9 +38,9 @@ pub enum AttentionKind {
     Cross,
 }
 
-/// Keeps the attention weights of the passes that it records, with their queries and keys, and both
-/// terms of each residual connection. Weights are then computed in plain tensors, because the fused
-/// operations return none.
+/// A recorder of attention weights, with their queries and keys, and of both terms of each residual
+/// connection. Recorded weights are computed in plain tensors, because the fused operations return
+/// none.
 #[derive(Debug, Default)]
 pub struct Recorder {
     weights: RefCell<Vec<(AttentionKind, [Tensor<4>; 3])>>,
@@ -101,18 +101,18 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Shows weights, queries and keys to the recorder, if there is one.
+    /// Records weights, queries and keys, if there is a recorder.
     pub(crate) fn record(&self, tensors: [Tensor<4>; 3]) {
         if let Some(recorder) = self.recorder {
             recorder.weights.borrow_mut().push((self.kind, tensors));
         }
     }
 
-    /// Shows both terms of a residual connection to the recorder, if there is one.
+    /// Records both terms of a residual connection, if there is a recorder.
     pub(crate) fn record_residual<const D: usize>(&self, x: &Tensor<D>, y: &Tensor<D>) {
         if let Some(recorder) = self.recorder {
-            let flat = |x: &Tensor<D>| x.clone().reshape([-1, x.dims()[D - 1] as i32]);
-            recorder.residuals.borrow_mut().push([flat(x), flat(y)]);
+            let terms = [x, y].map(|x| x.clone().reshape([-1, x.dims()[D - 1] as i32]));
+            recorder.residuals.borrow_mut().push(terms);
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Choices in which other systems depart from the paper. With them, imported models compute the
-/// same results as in their own systems.
+/// Differences of other systems from the paper. With them, imported models compute the same results
+/// as in their own systems.
 ///
-/// The default is the paper's throughout. A `config.json` of such a model has no `conventions`.
+/// The default is the paper's throughout, and is not written to `config.json`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
@@ -20,12 +20,12 @@ pub struct Conventions {
     pub decoder_start: DecoderStart,
     /// The bias of logits, if there is one.
     pub output_bias: OutputBias,
-    /// The layer through which the decoder sees the target before a position.
+    /// The decoder's layer over the target before a position.
     pub target_history: TargetHistory,
     /// Determines whether the encoder sees the `</s>` at the end of a source.
     pub source_end: SourceEnd,
-    /// The number of heads in the decoder's attentions, whose total width equals that of the
-    /// encoder's heads; `None` for as many as in the encoder.
+    /// The number of heads in the decoder's attentions; `None` for the number in the encoder. The
+    /// total width of the heads is the same in both stacks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decoder_heads: Option<usize>,
     /// The inner width of the decoder's feed-forward networks; `None` for the width in the encoder.
@@ -35,7 +35,7 @@ pub struct Conventions {
 
 impl Conventions {
     /// Returns whether all conventions are the paper's.
-    pub fn are_the_papers(&self) -> bool {
+    pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
@@ -78,7 +78,7 @@ pub enum DecoderStart {
     /// The embedding of the token that opens a target.
     #[default]
     Embedding,
-    /// A vector of zeros, whatever token opens the target, as in Marian.
+    /// A vector of zeros for any opening token, as in Marian.
     Zero,
 }
 
@@ -94,15 +94,15 @@ pub enum OutputBias {
     PerPiece,
 }
 
-/// The layer through which the decoder sees the target before a position.
+/// The decoder's layer over the target before a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TargetHistory {
-    /// By self-attention, as in the paper.
+    /// Self-attention, as in the paper.
     #[default]
     SelfAttention,
-    /// By a recurrent unit, [`Ssru`](crate::ssru::Ssru), as in Marian's student models.
+    /// A recurrent unit, [`Ssru`](crate::ssru::Ssru), as in Marian's student models.
     Ssru,
 }
 
@@ -114,7 +114,6 @@ pub enum SourceEnd {
     /// Like any other token.
     #[default]
     Seen,
-    /// It is masked like padding, for models that were trained on sources without it, like those of
-    /// OpenNMT.
+    /// Masked like padding, for models that were trained on sources without it, such as OpenNMT's.
     Hidden,
 }

@@ -77,17 +77,18 @@ pub struct DecoderConfig {
 }
 
 impl DecoderConfig {
-    /// A decoder whose initial weights are drawn from Burn's random numbers of `device`:
+    /// A decoder with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> Decoder {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// A decoder whose initial weights are a function of `key`.
+    /// A decoder with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> Decoder {
-        let layer = |n| self.layer.init_with_key(key.fold(n), device);
         Decoder {
-            layers: (0..self.layers as u64).map(layer).collect(),
+            layers: (0..self.layers as u64)
+                .map(|n| self.layer.init_with_key(key.fold(n), device))
+                .collect(),
             norm: self.layer.layer.closing_norm(device),
             window: self.window,
             is_causal: true,
@@ -122,15 +123,18 @@ impl Decoder {
     /// An empty cache for decoding from `source`. The keys and values of the source are computed
     /// here, once.
     pub fn start(&self, source: &EncodedSource) -> DecoderCache {
-        let start = |layer: &DecoderLayer| layer.start(source.states.clone());
         DecoderCache {
-            layers: self.layers.iter().map(start).collect(),
+            layers: self
+                .layers
+                .iter()
+                .map(|layer| layer.start(source.states.clone()))
+                .collect(),
             source_padding: Some(source.padding.clone()),
             len: 0,
         }
     }
 
-    /// An empty cache for a decoder-only model, whose layers have no cross-attention.
+    /// An empty cache for a decoder-only model, without cross-attention.
     pub fn start_without_source(&self) -> DecoderCache {
         let layers = self
             .layers
@@ -144,10 +148,10 @@ impl Decoder {
         }
     }
 
-    /// Decodes the embedded positions `x`, which follow those in `cache`, and adds them to it.
-    /// Later positions, positions outside of the decoder's window and the padding of the source are
-    /// hidden; `bias` hides further keys, such as the padding of prompts of different lengths, or
-    /// adds to the scores.
+    /// Decodes the embedded positions `x`, which follow the positions in `cache`, and adds them to
+    /// it. Later positions, positions outside of the decoder's window and the padding of the source
+    /// are hidden; `bias` hides further keys, such as the padding of prompts of different lengths,
+    /// or adds to the scores.
     ///
     /// # Shapes
     /// - `x`: `[rows, new_len, d_model]` → the same shape
@@ -163,14 +167,15 @@ impl Decoder {
         bias: &DecoderBias,
         context: impl Into<Context<'a>>,
     ) -> Tensor<3> {
-        let (layers, cached) = (self.layers.len(), cache.layers.len());
+        let layers = self.layers.len();
+        let cached = cache.layers.len();
         assert_eq!(
             layers, cached,
-            "the decoder has {layers} layers, the cache is of {cached}"
+            "the decoder has {layers} layers, the cache has {cached}"
         );
-        let (start, new_len) = (cache.len, x.dims()[1]);
+        let new_len = x.dims()[1];
         let context = Context {
-            start,
+            start: cache.len,
             ..context.into()
         };
         let bias = self.whole_bias(bias, cache, new_len, &x.device());
@@ -193,9 +198,9 @@ impl Decoder {
         self.layers.iter_mut().flat_map(DecoderLayer::linears_mut)
     }
 
-    /// `bias` with all that `new_len` new positions after those of `cache` do not see. The cache
-    /// holds fewer than all earlier positions if there is a window. A single new position sees
-    /// everything in the cache and needs no mask.
+    /// `bias` with everything hidden that `new_len` new positions after the positions in `cache` do
+    /// not see. The cache holds fewer than all earlier positions if there is a window. A single new
+    /// position sees everything in the cache and needs no mask.
     fn whole_bias(
         &self,
         bias: &DecoderBias,
@@ -208,19 +213,20 @@ impl Decoder {
             None if new_len == 1 || !self.is_causal => bias.target.clone(),
             None => bias.target.hiding(look_ahead_mask(past, new_len, device)),
             Some(radius) => {
-                let (window, held) = (
-                    Window {
-                        radius,
-                        causal: true,
-                    },
-                    past.min(radius),
-                );
+                let window = Window {
+                    radius,
+                    causal: true,
+                };
+                let held = past.min(radius);
                 let target = bias.target.last_keys(held + new_len);
-                let hides = |query, key| window.hides(query, key);
-                match new_len {
-                    1 => target,
-                    _ if past == 0 => target.within(window, new_len, device),
-                    _ => target.hiding(position_mask(held, new_len, device, hides)),
+                if new_len == 1 {
+                    target
+                } else if past == 0 {
+                    target.within(window, new_len, device)
+                } else {
+                    let mask =
+                        position_mask(held, new_len, device, |query, key| window.hides(query, key));
+                    target.hiding(mask)
                 }
             }
         };

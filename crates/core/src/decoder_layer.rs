@@ -36,26 +36,26 @@ pub struct DecoderLayerConfig {
     pub layer: LayerConfig,
     /// The attention to the encoded source; `None` in a decoder-only model.
     pub cross_attention: Option<MultiHeadAttentionConfig>,
-    /// The layer that reads the target before a position: self-attention, or another one instead.
+    /// The layer over the target before a position: self-attention, or another one instead.
     #[config(default = "TargetHistory::SelfAttention")]
     pub history: TargetHistory,
 }
 
 impl DecoderLayerConfig {
-    /// A layer whose initial weights are drawn from Burn's random numbers of `device`:
+    /// A layer with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> DecoderLayer {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// A layer whose initial weights are a function of `key`.
+    /// A layer with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> DecoderLayer {
         let LayerConfig {
             self_attention,
             feed_forward,
             ..
         } = &self.layer;
-        let norm = || self.layer.layer_norm().init(device);
+        let norm = self.layer.layer_norm();
         let cross = self.cross_attention.as_ref();
         DecoderLayer {
             self_attention: match self.history {
@@ -67,11 +67,11 @@ impl DecoderLayerConfig {
                     TargetSublayer::Ssru(Ssru::new(self_attention.d_model, key.fold(3), device))
                 }
             },
-            self_attention_norm: norm(),
+            self_attention_norm: norm.init(device),
             cross_attention: cross.map(|cross| cross.init_with_key(key.fold(1), device)),
-            cross_attention_norm: cross.map(|_| norm()),
+            cross_attention_norm: cross.map(|_| norm.init(device)),
             feed_forward: feed_forward.init_with_key(key.fold(2), device),
-            feed_forward_norm: norm(),
+            feed_forward_norm: norm.init(device),
             residual: ResidualNorm::new(self.layer.norm, self.layer.dropout),
         }
     }
@@ -98,12 +98,8 @@ impl DecoderLayerConfig {
         let Some(cross) = &self.cross_attention else {
             return [of_target, Cost::default()];
         };
-        let (
-            whole,
-            Cost {
-                multiplications, ..
-            },
-        ) = (cross.cost(source, None, precision), cross.key_value_cost());
+        let whole = cross.cost(source, None, precision);
+        let multiplications = cross.key_value_cost().multiplications;
         let at_target = Cost {
             multiplications: whole.multiplications - multiplications,
             ..whole
@@ -136,7 +132,7 @@ pub struct DecoderLayer {
     residual: ResidualNorm,
 }
 
-/// The sub-layer through which a decoder layer sees the target positions so far.
+/// The sub-layer of a decoder layer over the target positions so far.
 #[derive(Module, Debug)]
 #[allow(clippy::large_enum_variant)] // A model has a handful of them, and nearly all hold the larger one.
 pub enum TargetSublayer {
@@ -147,7 +143,7 @@ pub enum TargetSublayer {
 }
 
 impl TargetSublayer {
-    /// Computes the new positions `x`, which follow those in `cache`, and adds them to it.
+    /// Computes the new positions `x`, which follow the positions in `cache`, and adds them to it.
     fn forward(
         &self,
         x: Tensor<3>,

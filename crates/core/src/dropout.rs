@@ -8,7 +8,7 @@ use crate::context::Mode;
 /// The rate of a [`Dropout`].
 #[derive(Config, Debug)]
 pub struct DropoutConfig {
-    /// The probability with which an element is set to zero.
+    /// The probability that an element is set to zero.
     pub rate: f64,
 }
 

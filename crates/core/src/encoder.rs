@@ -13,7 +13,7 @@ use crate::multi_head::{AttentionSource, MultiHeadAttention, MultiHeadAttentionC
 use crate::norm::{LayerNorm, LayerNormConfig, NormKind, NormPosition, ResidualNorm};
 use crate::window::Window;
 
-/// The encoded source, to which the decoder attends.
+/// The encoded source, the memory of the decoder's cross-attention.
 #[derive(Clone, Debug)]
 pub struct EncodedSource {
     /// The output of the encoder, `[batch, source_len, d_model]`.
@@ -62,20 +62,20 @@ pub struct LayerConfig {
 }
 
 impl LayerConfig {
-    /// An encoder layer whose initial weights are drawn from Burn's random numbers of `device`:
+    /// An encoder layer with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> EncoderLayer {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// An encoder layer whose initial weights are a function of `key`.
+    /// An encoder layer with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> EncoderLayer {
-        let norm = || self.layer_norm().init(device);
+        let norm = self.layer_norm();
         EncoderLayer {
             self_attention: self.self_attention.init_with_key(key.fold(0), device),
-            self_attention_norm: norm(),
+            self_attention_norm: norm.init(device),
             feed_forward: self.feed_forward.init_with_key(key.fold(1), device),
-            feed_forward_norm: norm(),
+            feed_forward_norm: norm.init(device),
             residual: ResidualNorm::new(self.norm, self.dropout),
         }
     }
@@ -130,17 +130,19 @@ impl EncoderLayer {
         bias: &AttentionBias,
         context: impl Into<Context<'a>>,
     ) -> Tensor<3> {
-        let (context, attention) = (context.into(), &self.self_attention);
-        let (mode, start) = (context.mode, context.start);
+        let context = context.into();
+        let attention = &self.self_attention;
         let x = self
             .residual
             .forward(x, &self.self_attention_norm, context.fold(0), |x| {
-                let source = AttentionSource::KeyValues(attention.key_values(x.clone(), start));
-                attention.attend(attention.queries(x, start), source, bias, context.fold(1))
+                let memory = attention.key_values(x.clone(), context.start);
+                let queries = attention.queries(x, context.start);
+                let source = AttentionSource::KeyValues(memory);
+                attention.attend(queries, source, bias, context.fold(1))
             });
         self.residual
             .forward(x, &self.feed_forward_norm, context.fold(2), |x| {
-                self.feed_forward.forward(x, mode.fold(3))
+                self.feed_forward.forward(x, context.mode.fold(3))
             })
     }
 
@@ -164,17 +166,18 @@ pub struct EncoderConfig {
 }
 
 impl EncoderConfig {
-    /// An encoder whose initial weights are drawn from Burn's random numbers of `device`:
+    /// An encoder with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> Encoder {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// An encoder whose initial weights are a function of `key`.
+    /// An encoder with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> Encoder {
-        let layer = |n| self.layer.init_with_key(key.fold(n), device);
         Encoder {
-            layers: (0..self.layers as u64).map(layer).collect(),
+            layers: (0..self.layers as u64)
+                .map(|n| self.layer.init_with_key(key.fold(n), device))
+                .collect(),
             norm: self.layer.closing_norm(device),
             window: self.window,
         }
@@ -214,15 +217,17 @@ impl Encoder {
         bias: &AttentionBias,
         context: impl Into<Context<'a>>,
     ) -> Tensor<3> {
-        let (context, len) = (context.into(), x.dims()[1]);
-        let window = self.window.map(|radius| Window {
-            radius,
-            causal: false,
-        });
-        let bias = window.map_or_else(
-            || bias.clone(),
-            |window| bias.within(window, len, &x.device()),
-        );
+        let context = context.into();
+        let bias = match self.window {
+            None => bias.clone(),
+            Some(radius) => {
+                let window = Window {
+                    radius,
+                    causal: false,
+                };
+                bias.within(window, x.dims()[1], &x.device())
+            }
+        };
         for (n, layer) in self.layers.iter().enumerate() {
             x = layer.forward(x, &bias, context.fold(n as u64));
         }

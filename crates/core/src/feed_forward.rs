@@ -33,13 +33,13 @@ pub struct PositionWiseFeedForwardConfig {
 }
 
 impl PositionWiseFeedForwardConfig {
-    /// A network whose initial weights are drawn from Burn's random numbers of `device`:
+    /// A network with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> PositionWiseFeedForward {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// A network whose initial weights are a function of `key`.
+    /// A network with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> PositionWiseFeedForward {
         let [inner, outer] = self.maps();
         PositionWiseFeedForward {
@@ -59,14 +59,10 @@ impl PositionWiseFeedForwardConfig {
 
     /// The maps to the inner width and back.
     fn maps(&self) -> [LinearConfig; 2] {
-        let &Self {
-            d_model,
-            d_ff,
-            bias,
-            ..
-        } = self;
-        [(d_model, d_ff), (d_ff, d_model)]
-            .map(|(input, output)| LinearConfig::new(input, output).with_bias(bias))
+        [
+            LinearConfig::new(self.d_model, self.d_ff).with_bias(self.bias),
+            LinearConfig::new(self.d_ff, self.d_model).with_bias(self.bias),
+        ]
     }
 }
 
@@ -78,8 +74,8 @@ pub struct PositionWiseFeedForward {
     pub inner: Linear,
     /// The second linear map, `d_ff → d_model`.
     pub outer: Linear,
-    /// The map whose activated output multiplies that of the first one, `d_model → d_ff`; `None`
-    /// in the paper.
+    /// The gate, `d_model → d_ff`; `None` in the paper. Its activated output is multiplied with the
+    /// output of the first map.
     pub gate: Option<Linear>,
     dropout: Dropout,
     #[module(skip)]

@@ -1,5 +1,5 @@
-//! Initial weights, each a function of a [`RandomKey`]. They are drawn at the first access; a model
-//! whose weights are loaded never draws them.
+//! Initial weights, each a function of a [`RandomKey`]. They are drawn at the first access; weights
+//! that are loaded are never drawn.
 
 use burn::module::{Param, ParamId};
 use burn::tensor::{Device, Distribution, Tensor, TensorData};
@@ -13,29 +13,27 @@ pub fn xavier_uniform(
     device: &Device,
 ) -> Param<Tensor<2>> {
     let bound = (6.0 / (fan_in + fan_out) as f64).sqrt() as f32;
-    let draw = move || {
+    parameter([fan_out, fan_in], device, move || {
         let values = key.uniform(fan_out * fan_in);
         values
             .into_iter()
             .map(|u| (2.0 * u - 1.0) * bound)
             .collect()
-    };
-    parameter(draw, [fan_out, fan_in], device)
+    })
 }
 
 /// Normally distributed weights with mean 0 and standard deviation `std`, for embeddings. They are
 /// a function of `key`.
 pub fn normal(shape: [usize; 2], std: f64, key: RandomKey, device: &Device) -> Param<Tensor<2>> {
-    let draw = move || {
+    parameter(shape, device, move || {
         let values = key.normal(shape[0] * shape[1]);
         values.into_iter().map(|z| z * std as f32).collect()
-    };
-    parameter(draw, shape, device)
+    })
 }
 
 /// A vector of `length` elements that are all `value`.
 pub fn constant(value: f32, length: usize, device: &Device) -> Param<Tensor<1>> {
-    parameter(move || vec![value; length], [length], device)
+    parameter([length], device, move || vec![value; length])
 }
 
 /// A key that is drawn from Burn's random numbers of `device`.
@@ -47,19 +45,24 @@ pub(crate) fn drawn_key(device: &Device) -> RandomKey {
         .fold(RandomKey::new(0), |key, draw| key.fold(draw as u64))
 }
 
-/// A parameter whose values `draw` computes when the parameter is first read.
+/// A parameter with values that `draw` computes when they are first read.
 fn parameter<const D: usize>(
-    draw: impl FnOnce() -> Vec<f32> + Send + Sync + 'static,
     shape: [usize; D],
     device: &Device,
+    draw: impl FnOnce() -> Vec<f32> + Send + Sync + 'static,
 ) -> Param<Tensor<D>> {
-    let init = move |device: &Device, is_trained: bool| {
-        let values = Tensor::from_data(TensorData::new(draw(), shape), device);
-        if is_trained {
-            values.require_grad()
-        } else {
-            values
-        }
-    };
-    Param::uninitialized(ParamId::new(), init, device.clone(), true, shape.into())
+    Param::uninitialized(
+        ParamId::new(),
+        move |device: &Device, is_trained: bool| {
+            let values = Tensor::from_data(TensorData::new(draw(), shape), device);
+            if is_trained {
+                values.require_grad()
+            } else {
+                values
+            }
+        },
+        device.clone(),
+        true,
+        shape.into(),
+    )
 }

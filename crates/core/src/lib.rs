@@ -79,8 +79,8 @@ pub mod model_dir;
 pub mod rnn;
 pub mod ssru;
 
-/// The memory that the C library of Linux keeps after it is freed. The speed of training depends on
-/// it.
+/// Settings of the C library's allocator on Linux. The speed of training depends on the freed memory
+/// that it keeps.
 pub mod allocator {
     pub use burnformer_kernels::{keep_freed_memory, share_freed_memory};
 }
@@ -89,7 +89,7 @@ pub use burnformer_kernels::{AttentionInputs, ComputeType, KvCache, Precision, R
 
 pub use attention::{Attended, AttentionBias, scaled_dot_product_attention};
 pub use config::{
-    ConfigError, MOST_ROWS, TransformerConfig, WIDEST, check_sizes, check_vocabularies,
+    ConfigError, MAX_ROWS, MAX_WIDTH, TransformerConfig, check_sizes, check_vocabularies,
 };
 pub use context::{AttentionKind, Context, Mode, Recorder};
 pub use conventions::{

@@ -20,17 +20,18 @@ pub struct LinearConfig {
 }
 
 impl LinearConfig {
-    /// A map whose initial weights are drawn from Burn's random numbers of `device`:
+    /// A map with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> Linear {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// A map whose initial weights are a function of `key`.
+    /// A map with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> Linear {
-        match self.bias {
-            true => Linear::new(self.input, self.output, key, device),
-            false => Linear::without_bias(self.input, self.output, key, device),
+        if self.bias {
+            Linear::new(self.input, self.output, key, device)
+        } else {
+            Linear::without_bias(self.input, self.output, key, device)
         }
     }
 
@@ -153,24 +154,22 @@ impl Linear {
         // it.
         let nothing = init::xavier_uniform([0, 0], RandomKey::new(0), &self.weight.lazy_device());
         let (id, weight, mapper) = std::mem::replace(&mut self.weight, nothing).consume();
-        let (shape, device) = (weight.shape(), weight.device());
+        let shape = weight.shape();
+        let device = weight.device();
         match PackedWeight::in_place(weight) {
             Err(weight) => {
                 self.weight = Param::from_mapped_value(id, *weight, mapper);
                 false
             }
             Ok(weight) => {
-                let source = weight.clone();
-                let unpack = move |device: &Device, is_trained: bool| {
-                    let weight = source.weight().to_device(device);
-                    if is_trained {
-                        weight.require_grad()
-                    } else {
-                        weight
-                    }
-                };
-                self.weight = Param::uninitialized(id, unpack, device, true, shape);
-                self.product.packed = Some((id, weight));
+                self.product.packed = Some((id, weight.clone()));
+                self.weight = Param::uninitialized(
+                    id,
+                    move |device: &Device, is_trained: bool| unpack(&weight, device, is_trained),
+                    device,
+                    true,
+                    shape,
+                );
                 true
             }
         }
@@ -188,11 +187,21 @@ impl Linear {
     }
 }
 
+/// The unpacked weight on `device`, `[out, in]`.
+fn unpack(packed: &PackedWeight, device: &Device, is_trained: bool) -> Tensor<2> {
+    let weight = packed.weight().to_device(device);
+    if is_trained {
+        weight.require_grad()
+    } else {
+        weight
+    }
+}
+
 /// The settings of products with a weight: their type, and its packed copy, if there is one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Product {
     pub precision: Precision,
-    /// The packed weight, and the parameter to which it belongs.
+    /// The packed weight and the id of its parameter.
     packed: Option<(ParamId, PackedWeight)>,
 }
 
@@ -208,7 +217,8 @@ impl Product {
         bias: Option<Tensor<1>>,
         epilogue: Epilogue,
     ) -> Tensor<D> {
-        let (features, [_, input]) = (x.dims()[D - 1], weight.lazy_shape().dims());
+        let features = x.dims()[D - 1];
+        let [_, input] = weight.lazy_shape().dims();
         assert!(
             features == input,
             "x has {features} features, the map takes {input}"
@@ -252,9 +262,10 @@ impl Product {
     /// its values from the packed weight.
     fn packed_of(&self, weight: &Param<Tensor<2>>) -> Option<&PackedWeight> {
         let (id, packed) = self.packed.as_ref()?;
-        let belongs = match weight.is_initialized() {
-            true => packed.is_of(&weight.val()),
-            false => weight.id == *id,
+        let belongs = if weight.is_initialized() {
+            packed.is_of(&weight.val())
+        } else {
+            weight.id == *id
         };
         belongs.then_some(packed)
     }

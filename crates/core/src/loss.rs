@@ -13,8 +13,8 @@ pub struct LossSums {
     pub nll: Tensor<1>,
 }
 
-/// Cross-entropy with label smoothing ε (paper §5.4; Szegedy et al., 2015), summed over the
-/// positions whose target is not `pad`. Only the smoothed sum has gradients.
+/// Cross-entropy with label smoothing ε (paper §5.4; Szegedy et al., 2015), summed over all targets
+/// except `pad`. Only the smoothed sum has gradients.
 ///
 /// # Shapes
 /// - `logits`: `[batch, len, vocab]`, `targets`: `[batch, len]` ids
@@ -52,13 +52,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_uniform_prediction_costs_log_vocab_whatever_the_smoothing() {
+    fn a_uniform_prediction_costs_log_vocab_for_any_smoothing() {
         let device = Device::default();
         let logits = Tensor::<3>::zeros([1, 2, 8], &device);
         let targets = Tensor::<2, Int>::from_data(TensorData::from([[3, 0]]), &device);
         for smoothing in [0.0, 0.1, 0.9] {
             let sums = label_smoothed_cross_entropy(logits.clone(), targets.clone(), 0, smoothing);
-            let (smoothed, nll): (f32, f32) = (sums.smoothed.into_scalar(), sums.nll.into_scalar());
+            let smoothed: f32 = sums.smoothed.into_scalar();
+            let nll: f32 = sums.nll.into_scalar();
             assert!((smoothed - 8f32.ln()).abs() < 1e-6 && (nll - 8f32.ln()).abs() < 1e-6);
         }
     }

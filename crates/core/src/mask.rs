@@ -66,7 +66,7 @@ pub(crate) fn row_ids(indices: &[usize], device: &Device) -> Tensor<1, Int> {
 /// Makes a tensor of token ids on `device`; `ids` holds it row by row.
 ///
 /// The ids are checked here, on the host, because a GPU does not report an id outside the
-/// vocabulary: it reads whatever is in memory at that index.
+/// vocabulary: it reads other memory at that index.
 ///
 /// # Panics
 /// If an id is not below `vocab`, or if `ids` does not have the number of elements of `shape`.
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_hidden_unless_it_is_all_there_is() {
+    fn the_end_is_hidden_except_at_the_first_position() {
         let ids = Tensor::<2, Int>::from_ints([[5, 2, 0], [2, 0, 0]], &Device::default());
         assert_eq!(
             bits(end_mask(&ids, 2)),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_hides_what_is_far() {
+    fn a_window_hides_distant_positions() {
         let mask = bits(window_mask(0, 4, 1, &Device::default()));
         let near: Vec<bool> = mask.iter().map(|hidden| !hidden).collect();
         let expected = [1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1].map(|x| x == 1);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn token_ids_are_those_given_row_after_row() {
+    fn token_ids_are_row_major() {
         let ids = token_ids(&[4, 0, 6, 1, 2, 6], [2, 3], 7, &Device::default());
         assert_eq!(
             ids.into_data().iter::<i64>().collect::<Vec<_>>(),
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "id 7 at index 2 of [1, 3] is not below vocab 7")]
-    fn a_token_outside_of_the_vocabulary_never_reaches_the_device() {
+    fn an_id_outside_of_the_vocabulary_panics() {
         token_ids(&[4, 0, 7], [1, 3], 7, &Device::default());
     }
 }

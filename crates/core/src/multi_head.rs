@@ -65,7 +65,7 @@ pub struct MultiHeadAttentionConfig {
 }
 
 impl MultiHeadAttentionConfig {
-    /// A layer whose initial weights are drawn from Burn's random numbers of `device`:
+    /// A layer with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     ///
     /// # Panics
@@ -74,7 +74,7 @@ impl MultiHeadAttentionConfig {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// A layer whose initial weights are a function of `key`.
+    /// A layer with initial weights that are a function of `key`.
     ///
     /// # Panics
     /// If `heads` is 0, if it does not divide `d_model` while `d_k` or `d_v` is `None`, if
@@ -89,18 +89,15 @@ impl MultiHeadAttentionConfig {
             even,
             "rotary positions rotate pairs of features; d_k is {d_k}"
         );
-        let map = |map: &LinearConfig, index| map.init_with_key(key.fold(index), device);
-        let norm = |width| {
-            self.qk_norm
-                .map(|epsilon| LayerNorm::new(width, epsilon, device))
-        };
+        let epsilon = self.qk_norm;
+        let query_width = self.query_norm_width();
         MultiHeadAttention {
-            query: map(&query, 0),
-            key: map(&keys, 1),
-            value: map(&values, 2),
-            output: map(&output, 3),
-            query_norm: norm(self.query_norm_width()),
-            key_norm: norm(d_k),
+            query: query.init_with_key(key.fold(0), device),
+            key: keys.init_with_key(key.fold(1), device),
+            value: values.init_with_key(key.fold(2), device),
+            output: output.init_with_key(key.fold(3), device),
+            query_norm: epsilon.map(|epsilon| LayerNorm::new(query_width, epsilon, device)),
+            key_norm: epsilon.map(|epsilon| LayerNorm::new(d_k, epsilon, device)),
             dropout: Dropout::new(self.dropout),
             heads,
             key_heads: self.key_heads(),
@@ -109,12 +106,13 @@ impl MultiHeadAttentionConfig {
         }
     }
 
-    /// The cost of self-attention in which a position sees `keys` positions, at most those within
+    /// The cost of self-attention over `keys` positions per query, at most the positions within
     /// `window`. In 16 bits the weights are kept three times: before and after rounding, and
     /// masked.
     pub fn cost(&self, keys: usize, window: Option<usize>, precision: Precision) -> Cost {
         let [query, _, _, output] = self.maps();
-        let (key_width, value_width) = (query.output, output.input);
+        let key_width = query.output;
+        let value_width = output.input;
         let seen = window.map_or(keys, |radius| keys.min(2 * radius + 1));
         let times = if precision == Precision::Float32 {
             1
@@ -143,7 +141,7 @@ impl MultiHeadAttentionConfig {
         } + norm
     }
 
-    /// The width over which queries are normalised.
+    /// The width of the normalisation of queries.
     fn query_norm_width(&self) -> usize {
         let [query, ..] = self.maps();
         if self.joint_query_norm {
@@ -167,7 +165,8 @@ impl MultiHeadAttentionConfig {
 
     /// The number of heads of keys and values.
     fn key_heads(&self) -> usize {
-        let (heads, shared) = (self.heads, self.key_heads.unwrap_or(self.heads));
+        let heads = self.heads;
+        let shared = self.key_heads.unwrap_or(heads);
         let divides = shared > 0 && heads.is_multiple_of(shared);
         assert!(
             divides,
@@ -190,8 +189,10 @@ impl MultiHeadAttentionConfig {
             heads > 0,
             "attention over {d_model} features has 0 heads; it needs at least one"
         );
-        let [d_k, d_v] = [d_k, d_v].map(|width| width.unwrap_or_else(|| head(d_model, heads)));
-        let (memory, shared) = (self.memory_width.unwrap_or(d_model), self.key_heads());
+        let d_k = d_k.unwrap_or_else(|| head(d_model, heads));
+        let d_v = d_v.unwrap_or_else(|| head(d_model, heads));
+        let memory = self.memory_width.unwrap_or(d_model);
+        let shared = self.key_heads();
         [
             (d_model, heads * d_k),
             (memory, shared * d_k),
@@ -252,10 +253,10 @@ pub struct MultiHeadAttention {
     pub is_scaled: bool,
 }
 
-/// At inference, at most this many queries of a sentence are computed one by one, unless the mask
-/// differs between queries. This is as fast as a product of matrices, and the sums are the same in
-/// every batch and in WebAssembly.
-const FEW: usize = 64;
+/// Largest number of queries of a sentence that are computed one by one at inference, unless the
+/// mask differs between queries. This is as fast as a product of matrices, and the sums are the same
+/// in every batch and in WebAssembly.
+const MAX_STEP_QUERIES: usize = 64;
 
 /// Projected keys and values, which are computed once and used by every later query. The heads are
 /// side by side in the last dimension. They have the number type of the matrix products.
@@ -267,7 +268,7 @@ pub struct KeyValues {
     pub value: Tensor<3>,
 }
 
-/// The keys and values to which queries attend.
+/// The keys and values of an attention.
 #[derive(Clone, Debug)]
 #[allow(
     clippy::large_enum_variant,
@@ -344,8 +345,8 @@ impl MultiHeadAttention {
     /// `bias`: every use of attention calls this function. Callers may change queries and keys
     /// before, for example to add positions of another kind.
     ///
-    /// The fused operations return no weights. Where weights are recorded, or numbers added
-    /// to the scores, [`scaled_dot_product_attention`] computes the same in plain tensors.
+    /// The fused operations return no weights. If weights are recorded, or numbers are added to the
+    /// scores, [`scaled_dot_product_attention`] computes the same in plain tensors.
     ///
     /// # Panics
     /// If the shapes do not fit together.
@@ -378,12 +379,15 @@ impl MultiHeadAttention {
         mask: Option<Tensor<4, Bool>>,
         mode: Mode,
     ) -> Tensor<3> {
-        let (heads, dropout) = (self.heads, self.dropout.mask(mode));
+        let heads = self.heads;
+        let dropout = self.dropout.mask(mode);
         match (source, mode) {
             (AttentionSource::Cache(cache), _) if self.key_heads == heads => {
                 cache.attend(query, heads, mask, dropout)
             }
-            (source, Mode::Inference) if self.key_heads == heads && query.dims()[1] <= FEW => {
+            (source, Mode::Inference)
+                if self.key_heads == heads && query.dims()[1] <= MAX_STEP_QUERIES =>
+            {
                 step_attention(self.inputs(query, source, mask))
             }
             (source, _) => attention(self.inputs(query, source, mask), dropout),
@@ -416,17 +420,23 @@ impl MultiHeadAttention {
     ) -> Tensor<3> {
         let KeyValues { key, value } = self.of_all_heads(source);
         let [query, key, value] = [query, key, value].map(|x| split_heads(x, self.heads));
-        let (dropout, mode) = (&self.dropout, context.mode);
-        let [q, k] = [query.clone(), key.clone()];
-        let attended = scaled_dot_product_attention(query, key, value, bias, dropout, mode);
-        context.record([attended.weights, q, k]);
+        let attended = scaled_dot_product_attention(
+            query.clone(),
+            key.clone(),
+            value,
+            bias,
+            &self.dropout,
+            context.mode,
+        );
+        context.record([attended.weights, query, key]);
         merge_heads(attended.context)
     }
 
     /// The keys and values of `source` for each head of the queries, `[batch, key_len, heads·d]`.
     fn of_all_heads(&self, source: AttentionSource<'_>) -> KeyValues {
         let KeyValues { key, value } = source.key_values();
-        let (heads, times) = (self.key_heads, self.heads / self.key_heads);
+        let heads = self.key_heads;
+        let times = self.heads / heads;
         if times == 1 {
             return KeyValues { key, value };
         }

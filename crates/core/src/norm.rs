@@ -42,13 +42,13 @@ impl LayerNormConfig {
     /// Initialises the layer: gain 1 (`[d_model]`; for [`NormKind::Scale`] a single gain of
     /// √`d_model`) and, for [`NormKind::Layer`] alone, an offset of zeros (`[d_model]`).
     pub fn init(&self, device: &Device) -> LayerNorm {
-        let constant = |value, length| init::constant(value, length, device);
+        let width = self.d_model;
         LayerNorm {
             weight: match self.kind {
-                NormKind::Scale => constant((self.d_model as f32).sqrt(), 1),
-                _ => constant(1.0, self.d_model),
+                NormKind::Scale => init::constant((width as f32).sqrt(), 1, device),
+                _ => init::constant(1.0, width, device),
             },
-            bias: (self.kind == NormKind::Layer).then(|| constant(0.0, self.d_model)),
+            bias: (self.kind == NormKind::Layer).then(|| init::constant(0.0, width, device)),
             epsilon: self.epsilon,
         }
     }
@@ -96,7 +96,8 @@ impl LayerNorm {
         match &self.bias {
             Some(bias) => layer_norm(x, self.weight.val(), bias.val(), self.epsilon),
             None => {
-                let (width, gain) = (x.dims()[D - 1] as f64, self.weight.val().unsqueeze());
+                let width = x.dims()[D - 1] as f64;
+                let gain = self.weight.val().unsqueeze();
                 let rms = (x.clone().square().mean_dim(D - 1) + self.epsilon).sqrt();
                 match self.weight.lazy_shape()[0] {
                     // ‖x‖ = √d_model · rms. A row has one factor.

@@ -15,7 +15,7 @@ pub enum LoadError {
     /// A value has a name that the model does not have.
     #[error("parameter {0} does not exist in this model")]
     Unknown(String),
-    /// The shape of a value is not that of the parameter.
+    /// A value has another shape than the parameter.
     #[error("parameter {name} has shape {found:?}, the model needs {expected:?}")]
     Shape {
         /// Name of the parameter.
@@ -47,10 +47,10 @@ pub trait Parameter {
     /// The gradient of the parameter, flat, which is removed from `gradients`; `None` if the
     /// parameter took no part in the loss.
     fn take_gradient(&self, gradients: &mut Gradients) -> Option<Tensor<1>>;
-    /// Replaces the values `x` of the parameter by `change(x)`, both as flat as those of
-    /// [`flat`](Self::flat), in place if nothing else shares their memory.
+    /// Replaces the values `x` of the parameter by `change(x)`, both [flat](Self::flat), in place
+    /// if nothing else shares their memory.
     fn update(&mut self, change: Box<dyn FnOnce(Tensor<1>) -> Tensor<1> + '_>);
-    /// Replaces the values of the parameter by those of `data`, which has the same shape.
+    /// Replaces the values of the parameter by `data`, which has the same shape.
     fn set(&mut self, data: TensorData);
     /// Freezes the parameter: no gradient is computed for it.
     fn freeze(&mut self);
@@ -90,7 +90,8 @@ impl<const D: usize> Parameter for Param<Tensor<D>> {
     fn update(&mut self, change: Box<dyn FnOnce(Tensor<1>) -> Tensor<1> + '_>) {
         replace(self, |param| {
             param.map(|old| {
-                let (shape, is_trained) = (old.dims(), old.is_require_grad());
+                let shape = old.dims();
+                let is_trained = old.is_require_grad();
                 let new = change(old.inner().reshape([-1]));
                 Tensor::from_inner(new.reshape(shape)).set_require_grad(is_trained)
             })
@@ -122,9 +123,13 @@ fn replace<const D: usize>(
     slot: &mut Param<Tensor<D>>,
     change: impl FnOnce(Param<Tensor<D>>) -> Param<Tensor<D>>,
 ) {
-    let unread = |_: &Device, _: bool| unreachable!("nothing reads it before it is replaced");
-    let (id, device) = (ParamId::new(), slot.lazy_device());
-    let empty = Param::uninitialized(id, unread, device, false, [0; D].into());
+    let empty = Param::uninitialized(
+        ParamId::new(),
+        |_: &Device, _: bool| unreachable!("nothing reads it before it is replaced"),
+        slot.lazy_device(),
+        false,
+        [0; D].into(),
+    );
     *slot = change(std::mem::replace(slot, empty));
 }
 
@@ -234,8 +239,8 @@ pub fn trained_parameter_shapes(module: &impl Parameters) -> Vec<(String, Vec<us
     found.into_iter().flatten().collect()
 }
 
-/// `module` with every parameter frozen whose name `is_frozen` accepts: no gradient is computed for
-/// it.
+/// `module` with the parameters frozen for which `is_frozen` returns true, given their names: no
+/// gradients are computed for them.
 pub fn freeze_parameters<M: Parameters>(module: M, is_frozen: impl Fn(&str) -> bool) -> M {
     module.map_parameters(&mut |name, param| {
         if is_frozen(name) {
@@ -267,16 +272,19 @@ fn taken(
     name: &str,
     param: &dyn Parameter,
 ) -> Result<TensorData, LoadError> {
-    let (name, expected) = (name.to_owned(), param.shape());
-    match values.remove(&name) {
-        None => Err(LoadError::Missing(name)),
-        Some(data) if data.shape().to_vec() != expected => Err(LoadError::Shape {
-            name,
-            found: data.shape().to_vec(),
+    let Some(data) = values.remove(name) else {
+        return Err(LoadError::Missing(name.to_owned()));
+    };
+    let found = data.shape().to_vec();
+    let expected = param.shape();
+    if found != expected {
+        return Err(LoadError::Shape {
+            name: name.to_owned(),
+            found,
             expected,
-        }),
-        Some(data) => Ok(data),
+        });
     }
+    Ok(data)
 }
 
 /// The type of a marker field `named_as_NAME`, the first field of a module. In parameter names, the
@@ -311,12 +319,8 @@ impl Path {
 
     /// The fields joined by dots.
     pub fn name(&self) -> String {
-        let fields: Vec<&str> = self
-            .0
-            .iter()
-            .map(String::as_str)
-            .filter(|f| !f.is_empty())
-            .collect();
+        let fields = self.0.iter().map(String::as_str);
+        let fields: Vec<&str> = fields.filter(|field| !field.is_empty()).collect();
         fields.join(".")
     }
 }

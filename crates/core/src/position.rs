@@ -39,13 +39,13 @@ pub struct PositionalEncodingConfig {
 }
 
 impl PositionalEncodingConfig {
-    /// An encoding whose learned vectors, if it has any, are drawn from Burn's random numbers of
+    /// An encoding with learned vectors, if it has any, drawn from Burn's random numbers of
     /// `device`.
     pub fn init(&self, device: &Device) -> PositionalEncoding {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// An encoding whose learned vectors, if it has any, are a function of `key`: normally
+    /// An encoding with learned vectors, if it has any, that are a function of `key`: normally
     /// distributed with standard deviation d_model^−½.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> PositionalEncoding {
         let &Self {
@@ -99,7 +99,8 @@ impl PositionalEncoding {
     /// If there are fewer than `start + len` learned positions (see [`limit`](Self::limit)), if
     /// they have another width than `x`, or if the width is odd and they are sinusoids.
     pub fn forward<const D: usize>(&self, x: Tensor<D>, start: usize) -> Tensor<D> {
-        let [len, d_model] = [x.dims()[D - 2], x.dims()[D - 1]];
+        let len = x.dims()[D - 2];
+        let d_model = x.dims()[D - 1];
         let start = start + self.offset;
         let vectors = match &self.weight {
             None => {
@@ -112,7 +113,8 @@ impl PositionalEncoding {
                 Tensor::from_data(TensorData::new(values, [len, d_model]), &x.device())
             }
             Some(weight) => {
-                let ([known, width], end) = (weight.dims(), start + len);
+                let [known, width] = weight.dims();
+                let end = start + len;
                 assert_eq!(
                     d_model, width,
                     "x has {d_model} features, the learned positions have {width}"
@@ -166,11 +168,9 @@ impl Sinusoids {
     /// assert_eq!(position_1(Sinusoids::HalvesToEnd)[1], 0.0001f64.sin() as f32);
     /// ```
     pub fn values(self, positions: Range<usize>, d_model: usize) -> Vec<f32> {
-        let frequency = |pair| match self {
-            Self::Interleaved | Self::Halves => frequency(pair, d_model),
-            Self::HalvesToEnd => 10_000f64.powf(-(pair as f64) / (d_model as f64 / 2.0 - 1.0)),
-        };
-        let frequencies: Vec<f64> = (0..d_model / 2).map(frequency).collect();
+        let frequencies: Vec<f64> = (0..d_model / 2)
+            .map(|pair| self.frequency(pair, d_model))
+            .collect();
         let mut values = Vec::with_capacity(positions.len() * d_model);
         for position in positions {
             let pairs = frequencies
@@ -188,10 +188,18 @@ impl Sinusoids {
         }
         values
     }
+
+    /// The angle per position of a pair of features, in radians.
+    fn frequency(self, pair: usize, d_model: usize) -> f64 {
+        match self {
+            Self::Interleaved | Self::Halves => frequency(pair, d_model),
+            Self::HalvesToEnd => 10_000f64.powf(-(pair as f64) / (d_model as f64 / 2.0 - 1.0)),
+        }
+    }
 }
 
 /// Rotary positions (Su et al., 2021): rotates features i and i + d/2 of each of `heads` heads by
-/// position / base^(2i/d). These are the pairs of Llama and GPT-NeoX; RoFormer's own pairs are
+/// position / base^(2i/d). Llama and GPT-NeoX have these pairs; RoFormer's own pairs are
 /// neighbours. The first position is `start`.
 ///
 /// # Shapes
@@ -202,7 +210,7 @@ pub fn rotate(x: Tensor<3>, heads: usize, base: f64, start: usize) -> Tensor<3> 
     assert_eq!(
         heads * half * 2,
         width,
-        "{heads} heads of {width} features are no pairs"
+        "{width} features do not divide into pairs of {heads} heads"
     );
     let frequencies: Vec<f64> = (0..half)
         .map(|pair| base.powf(-(pair as f64) / half as f64))
@@ -214,11 +222,10 @@ pub fn rotate(x: Tensor<3>, heads: usize, base: f64, start: usize) -> Tensor<3> 
                 .map(move |frequency| position as f64 * frequency)
         })
         .collect();
-    let table = |of: fn(f64) -> f64| {
-        let values: Vec<f32> = angles.iter().map(|&angle| of(angle) as f32).collect();
+    let [cos, sin] = [f64::cos, f64::sin].map(|function| {
+        let values: Vec<f32> = angles.iter().map(|&angle| function(angle) as f32).collect();
         Tensor::<5>::from_data(TensorData::new(values, [1, len, 1, 1, half]), &x.device())
-    };
-    let (cos, sin) = (table(f64::cos), table(f64::sin));
+    });
     let pairs = x.reshape([batch, len, heads, 2, half]);
     let [first, second] = [0, 1].map(|index| pairs.clone().narrow(3, index, 1));
     let rotated = vec![
@@ -252,11 +259,13 @@ mod tests {
     /// of each (sin, cos) pair.
     #[test]
     fn a_shift_is_one_linear_map_of_the_encoding() {
-        let (d, k) = (64, 7);
+        let d = 64;
+        let k = 7;
         for pos in [0, 1, 50, 3000] {
             for pair in 0..d / 2 {
                 let (sin_k, cos_k) = (k as f64 * frequency(pair, d)).sin_cos();
-                let (s, c) = (sinusoid(pos, 2 * pair, d), sinusoid(pos, 2 * pair + 1, d));
+                let s = sinusoid(pos, 2 * pair, d);
+                let c = sinusoid(pos, 2 * pair + 1, d);
                 let moved = (s * cos_k + c * sin_k, c * cos_k - s * sin_k);
                 assert!((moved.0 - sinusoid(pos + k, 2 * pair, d)).abs() < 1e-9);
                 assert!((moved.1 - sinusoid(pos + k, 2 * pair + 1, d)).abs() < 1e-9);
@@ -279,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn counting_from_two_is_starting_two_later() {
+    fn an_offset_of_two_starts_two_positions_later() {
         let device = Device::default();
         let x = Tensor::<3>::zeros([1, 4, 16], &device);
         let later = PositionalEncoding::sinusoidal().forward(x.clone(), 2);
@@ -293,7 +302,7 @@ mod tests {
     /// Position 3 of width 8 as `MarianSinusoidalPositionalEmbedding` of transformers 5.23 and
     /// Marian's `sinusoidalPositionEmbeddings` compute it.
     #[test]
-    fn halves_are_those_of_hugging_face_and_of_marian() {
+    fn halves_equal_hugging_face_and_marian() {
         let near = |actual: &[f32], expected: [f64; 8]| {
             let pairs = actual.iter().zip(expected);
             assert!(

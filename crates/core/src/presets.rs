@@ -102,11 +102,10 @@ impl TransformerConfig {
     pub fn of_decoder(&self) -> Self {
         let heads = self.conventions.decoder_heads.unwrap_or(self.heads).max(1);
         let d_ff = self.conventions.decoder_d_ff.unwrap_or(self.d_ff);
-        let [d_k, d_v] = [self.d_k, self.d_v].map(|d| self.heads * d / heads);
         Self {
             heads,
-            d_k,
-            d_v,
+            d_k: self.heads * self.d_k / heads,
+            d_v: self.heads * self.d_v / heads,
             d_ff,
             ..self.clone()
         }
@@ -187,9 +186,9 @@ mod tests {
     use super::*;
 
     /// Parameters in millions as Table 3 prints them. Its exact vocabulary is not given ("about
-    /// 37,000" pieces): its rows stand some 2 million above ours, hence the tolerance.
+    /// 37,000" pieces): its rows are some 2 million above ours, hence the tolerance.
     #[test]
-    fn parameter_counts_are_those_of_table_3() {
+    fn parameter_counts_match_table_3() {
         let millions = |c: TransformerConfig| c.parameter_count() as f64 / 1e6;
         let near = |c: TransformerConfig, printed: f64| {
             let count = millions(c);
@@ -204,11 +203,10 @@ mod tests {
         near(TransformerConfig { d_k: 16, ..base() }, 58.0);
         near(TransformerConfig { d_k: 32, ..base() }, 60.0);
         for (layers, printed) in [(2, 36.0), (4, 50.0), (8, 80.0)] {
-            let (encoder_layers, decoder_layers) = (layers, layers);
             near(
                 TransformerConfig {
-                    encoder_layers,
-                    decoder_layers,
+                    encoder_layers: layers,
+                    decoder_layers: layers,
                     ..base()
                 },
                 printed,

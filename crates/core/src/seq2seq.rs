@@ -1,9 +1,9 @@
 //! The contract of a model: what training, search and the model directory need from an
 //! architecture.
 //!
-//! [`Seq2Seq`] is the model, [`Seq2SeqCache`] what decoding keeps between steps, and
-//! [`Seq2SeqConfig`](crate::Seq2SeqConfig) the configuration from which a model is built. Training
-//! and search hold them as trait objects, so that they are compiled once for all architectures.
+//! [`Seq2Seq`] is the model, [`Seq2SeqCache`] the state of decoding between steps, and
+//! [`Seq2SeqConfig`](crate::Seq2SeqConfig) the configuration that builds a model. Training and
+//! search hold them as trait objects, so that they are compiled once for all architectures.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -127,7 +127,7 @@ impl dyn Seq2SeqCache {
     /// If the cache belongs to a model of another architecture.
     pub fn downcast_mut<C: Seq2SeqCache>(&mut self) -> &mut C {
         let cache = (self as &mut dyn Any).downcast_mut();
-        cache.expect("the cache is that of a model of another architecture")
+        cache.expect("the cache belongs to a model of another architecture")
     }
 }
 
@@ -224,14 +224,13 @@ pub struct Tokens {
     pub eos: u32,
 }
 
-/// The configuration of a sequence-to-sequence model, from which the model is built. It is plain
-/// data.
+/// The configuration of a sequence-to-sequence model, as plain data. It builds the model.
 pub trait Seq2SeqConfig: Any + Debug + Send + Sync {
     /// The name of the architecture in configurations and model directories.
     fn architecture(&self) -> &'static str;
 
-    /// The fields, as the object `model` in `config.json` ([`model_dir`](crate::model_dir)) has
-    /// them.
+    /// The fields, in the form of the object `model` in `config.json`
+    /// ([`model_dir`](crate::model_dir)).
     fn to_json(&self) -> Value;
 
     /// The vocabularies and special tokens.

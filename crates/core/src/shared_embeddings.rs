@@ -48,38 +48,42 @@ pub struct SharedEmbeddingsConfig {
 }
 
 impl SharedEmbeddingsConfig {
-    /// Embeddings whose initial weights are drawn from Burn's random numbers of `device`:
+    /// Embeddings with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> SharedEmbeddings {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// Embeddings whose initial weights are a function of `key`.
+    /// Embeddings with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> SharedEmbeddings {
         let &Self {
             vocabularies: [source_vocab, target_vocab],
             d_model,
             ..
         } = self;
-        let embed = |vocab, index| {
-            let config = TokenEmbeddingConfig::new(vocab, d_model).with_scale(self.scale);
-            config
-                .with_fix_norm(self.fix_norm)
-                .init_with_key(key.fold(index), device)
-        };
-        let generator = || Linear::without_bias(d_model, target_vocab, key.fold(3), device);
-        let shared = self.sharing == EmbeddingSharing::All;
+        let is_joint = self.sharing == EmbeddingSharing::All;
+        let has_generator = self.sharing == EmbeddingSharing::None;
+        let source = self.table(source_vocab);
+        let target = self.table(target_vocab);
         SharedEmbeddings {
             named_as_: NamedAs {},
-            embedding: shared.then(|| embed(target_vocab, 0)),
-            source_embedding: (!shared).then(|| embed(source_vocab, 1)),
-            target_embedding: (!shared).then(|| embed(target_vocab, 2)),
-            generator: (self.sharing == EmbeddingSharing::None).then(generator),
+            embedding: is_joint.then(|| target.init_with_key(key.fold(0), device)),
+            source_embedding: (!is_joint).then(|| source.init_with_key(key.fold(1), device)),
+            target_embedding: (!is_joint).then(|| target.init_with_key(key.fold(2), device)),
+            generator: has_generator
+                .then(|| Linear::without_bias(d_model, target_vocab, key.fold(3), device)),
             output_bias: match self.output_bias {
                 OutputBias::None => None,
                 OutputBias::PerPiece => Some(init::constant(0.0, target_vocab, device)),
             },
         }
+    }
+
+    /// The embedding of one vocabulary.
+    fn table(&self, vocab: usize) -> TokenEmbeddingConfig {
+        TokenEmbeddingConfig::new(vocab, self.d_model)
+            .with_scale(self.scale)
+            .with_fix_norm(self.fix_norm)
     }
 
     /// The cost of the matrices and the bias. Models count the multiplications and values of logits
@@ -212,13 +216,13 @@ pub struct TokenEmbeddingConfig {
 }
 
 impl TokenEmbeddingConfig {
-    /// An embedding whose initial weights are drawn from Burn's random numbers of `device`:
+    /// An embedding with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> TokenEmbedding {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// An embedding whose initial weights are a function of `key`.
+    /// An embedding with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> TokenEmbedding {
         let &Self {
             vocab,
@@ -264,9 +268,10 @@ impl TokenEmbedding {
             EmbeddingScale::SqrtWidth => (weight.dims()[1] as f64).sqrt(),
             EmbeddingScale::One => 1.0,
         };
-        match self.fix_norm {
-            true => unit(embedding(weight, ids, 1.0)) * scale,
-            false => embedding(weight, ids, scale),
+        if self.fix_norm {
+            unit(embedding(weight, ids, 1.0)) * scale
+        } else {
+            embedding(weight, ids, scale)
         }
     }
 
@@ -301,9 +306,10 @@ impl TokenEmbedding {
     /// The matrix of logits. Under FixNorm its rows have unit length. A packed matrix was
     /// normalised before it was packed.
     fn output_weight(&self) -> Cow<'_, Param<Tensor<2>>> {
-        match self.fix_norm && self.product.fast(&self.weight).is_none() {
-            true => Cow::Owned(self.weight.clone().map(unit)),
-            false => Cow::Borrowed(&self.weight),
+        if self.fix_norm && self.product.fast(&self.weight).is_none() {
+            Cow::Owned(self.weight.clone().map(unit))
+        } else {
+            Cow::Borrowed(&self.weight)
         }
     }
 

@@ -10,11 +10,10 @@ use crate::mask::row_ids;
 use crate::parameters::NamedAs;
 
 /// The simpler simple recurrent unit (SSRU) of Kim et al., 2019, *From Research to Production and
-/// Back*: it replaces the decoder's self-attention in Marian's student models, such as those of
-/// Firefox.
+/// Back*: it replaces the decoder's self-attention in Marian's student models, such as Firefox's.
 ///
 /// c = σ(f) ⊙ c₋₁ + (1 − σ(f)) ⊙ W·x with f = W_f·x + b_f; the output is max(0, c). A step costs
-/// two products, however long the target is.
+/// two products for any length of the target.
 #[derive(Module, Debug)]
 pub struct Ssru {
     named_as_ssru: NamedAs,
@@ -24,7 +23,7 @@ pub struct Ssru {
     pub gate: Linear,
 }
 
-/// The cell c of each hypothesis after the positions decoded so far, `[rows, 1, d_model]`; nothing
+/// The cell c of each hypothesis after the positions decoded so far, `[rows, 1, d_model]`; `None`
 /// before the first.
 #[derive(Clone, Debug, Default)]
 pub struct SsruState(Option<Tensor<3>>);
@@ -68,15 +67,14 @@ impl Ssru {
         let [rows, len, d_model] = x.dims();
         let keep = activation::sigmoid(self.gate.forward(x.clone()));
         let new = (keep.clone().neg() + 1.0) * self.candidate.forward(x);
-        let start = || Tensor::zeros([rows, 1, d_model], &new.device());
-        let mut cell = state.0.take().unwrap_or_else(start);
+        let mut cell = match state.0.take() {
+            Some(cell) => cell,
+            None => Tensor::zeros([rows, 1, d_model], &new.device()),
+        };
         let mut cells = Vec::with_capacity(len);
         for position in 0..len {
-            let at = |x: &Tensor<3>| {
-                x.clone()
-                    .slice([0..rows, position..position + 1, 0..d_model])
-            };
-            cell = at(&keep) * cell + at(&new);
+            let range = [0..rows, position..position + 1, 0..d_model];
+            cell = keep.clone().slice(range.clone()) * cell + new.clone().slice(range);
             cells.push(cell.clone());
         }
         state.0 = Some(cell);
@@ -117,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_and_chosen_rows_continue_what_they_were() {
+    fn steps_from_selected_rows_equal_the_whole_sequence() {
         let device = Device::default();
         let unit = Ssru::new(4, RandomKey::new(1), &device);
         let values = RandomKey::new(2).normal(2 * 5 * 4);

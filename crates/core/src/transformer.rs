@@ -21,8 +21,8 @@ use crate::seq2seq::{
 };
 use crate::shared_embeddings::SharedEmbeddings;
 
-/// The encoder–decoder Transformer (paper §3, Figure 1). Its parts are public: another encoder,
-/// decoder or embedding of the same width can be put in place of one that the configuration built.
+/// The encoder–decoder Transformer (paper §3, Figure 1). Its parts are public: each can be replaced
+/// by another encoder, decoder or embedding of the same width.
 #[derive(Module, Debug)]
 pub struct Transformer {
     /// Embeddings of source and target, and the output projection.
@@ -116,9 +116,13 @@ impl Transformer {
         padding: Option<Tensor<4, Bool>>,
         context: impl Into<Context<'a>>,
     ) -> EncodedSource {
-        let (context, [batch, len, _]) = (context.into(), x.dims());
-        let none = || Tensor::<1, Int>::zeros([batch * len], &x.device());
-        let padding = padding.unwrap_or_else(|| none().equal_elem(1).reshape([batch, 1, 1, len]));
+        let context = context.into();
+        let [batch, len, _] = x.dims();
+        let padding = padding.unwrap_or_else(|| {
+            Tensor::<1, Int>::zeros([batch * len], &x.device())
+                .equal_elem(1)
+                .reshape([batch, 1, 1, len])
+        });
         let x = self.source_position.forward(x, 0);
         let x = self.dropout.forward(x, context.mode.fold(0));
         let bias = AttentionBias::Mask(padding.clone());
@@ -128,9 +132,9 @@ impl Transformer {
         }
     }
 
-    /// Decodes vectors that are not embeddings of token ids, after those in `cache`
-    /// ([`start_decoding`](Self::start_decoding)), to which they are added. They get positions and
-    /// the dropout of embeddings, and no factor √d_model.
+    /// Decodes vectors that are not embeddings of token ids, after the positions in `cache`
+    /// ([`start_decoding`](Self::start_decoding)), and adds them to it. They get positions and the
+    /// dropout of embeddings, and no factor √d_model.
     ///
     /// # Shapes
     /// `x`: `[rows, new_len, d_model]` → the states, of the same shape
@@ -198,7 +202,8 @@ impl Seq2Seq for Transformer {
     }
 
     fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps {
-        let [of_encoder, of_decoder] = [Recorder::default(), Recorder::default()];
+        let of_encoder = Recorder::default();
+        let of_decoder = Recorder::default();
         let context = Context::from(Mode::Inference);
         let memory = self.encode(source, context.recorded_by(&of_encoder));
         self.decode(target_input, &memory, context.recorded_by(&of_decoder));
@@ -298,7 +303,7 @@ mod tests {
     /// By hand, for one sentence of ten tokens per side over 6,000 pieces: d 128, d_ff 512, two
     /// layers per stack, 4·32 heads.
     #[test]
-    fn the_counts_are_those_by_hand() {
+    fn flops_equal_a_count_by_hand() {
         let logits = 128 * 6_000;
         let layer = 4 * 128 * 128 + 2 * 128 * 512;
         let source = 2 * (layer + 256 * 10) + 2 * 2 * 128 * 128;

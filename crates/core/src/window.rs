@@ -8,19 +8,19 @@ use crate::context::Mode;
 use crate::dropout::Dropout;
 use crate::mask::position_mask;
 
-/// Smallest size of a block. With smaller blocks, the overhead of a matrix product would exceed its
-/// work.
-const SMALLEST_BLOCK: usize = 16;
-/// A sequence of at least this many blocks is computed in blocks. Each block sees two or three of
-/// them.
-const FEWEST_BLOCKS: usize = 4;
+/// Smallest size of a block, in positions. With smaller blocks, the overhead of a matrix product
+/// would exceed its work.
+const MIN_BLOCK: usize = 16;
+/// Smallest number of blocks of a sequence that is computed in blocks. Each block sees two or three
+/// of them.
+const MIN_BLOCKS: usize = 4;
 
 /// The window of restricted self-attention: position i sees position j if |i − j| ≤ r.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The largest distance that a position sees, r.
     pub radius: usize,
-    /// If true, later positions are hidden too, which the decoder needs.
+    /// If true, later positions are hidden too, as the decoder needs it.
     pub causal: bool,
 }
 
@@ -28,7 +28,7 @@ impl Window {
     /// Returns whether attention over `len` positions is computed in blocks: the sequence is long
     /// compared with the window.
     pub(crate) fn is_in_blocks(self, len: usize) -> bool {
-        len >= FEWEST_BLOCKS * self.block()
+        len >= MIN_BLOCKS * self.block()
     }
 
     /// The mask of the window as a dense tensor, `[batch or 1, 1, len, len]`. The tests compare the
@@ -48,7 +48,7 @@ impl Window {
 
     /// Positions per block: at least r, so that a block sees no farther than its neighbours.
     fn block(self) -> usize {
-        self.radius.max(SMALLEST_BLOCK)
+        self.radius.max(MIN_BLOCK)
     }
 
     /// Number of blocks that a block sees: the one before it, itself, and, if not causal, the one
@@ -117,7 +117,8 @@ impl WindowBlocks {
 /// The mask of the window without padding, `[1, blocks, block, span·block]`. Keys beyond the ends
 /// of the sequence are hidden.
 fn near_mask(window: Window, len: usize, device: &Device) -> Tensor<4, Bool> {
-    let (block, span) = (window.block(), window.span());
+    let block = window.block();
+    let span = window.span();
     let blocks = len.div_ceil(block);
     let mut hidden = Vec::with_capacity(blocks * block * span * block);
     for query in 0..blocks * block {
@@ -138,15 +139,14 @@ fn near_mask(window: Window, len: usize, device: &Device) -> Tensor<4, Bool> {
 /// the positions within the window, with r·n·d work and memory instead of n²·d.
 ///
 /// The sequence is divided into blocks of r positions (at least 16), and each block attends to
-/// itself and its neighbours under the mask of the window. A query whose keys are all hidden gives
-/// 0.
+/// itself and its neighbours under the mask of the window. A query without visible keys gives 0.
 ///
 /// # Shapes
 /// The shapes of [`AttentionInputs`], with `query_len` = `key_len` = `len` and nothing hidden →
 /// `[batch, len, heads·d_v]`
 ///
 /// # Panics
-/// If the length of the sequence is not that of `blocks`.
+/// If the sequence and `blocks` have different lengths.
 ///
 /// [`scaled_dot_product_attention`]: crate::scaled_dot_product_attention
 pub fn window_attention(
@@ -166,7 +166,8 @@ pub fn window_attention(
     assert_eq!(len, blocks.len, "length of the sequence and of its mask");
     let value_width = value.dims()[2];
     let [_, count, block, _] = blocks.hidden.dims();
-    let (full, span) = (count * block, blocks.window.span());
+    let full = count * block;
+    let span = blocks.window.span();
     let query = filled(query, full).reshape([batch * count, block, width]);
     let [key, value] = [key, value].map(|x| edged(filled(x, full), block, span));
     let [key, value] = [key, value].map(|x| neighbours(x, block, span));
@@ -191,13 +192,11 @@ pub fn window_attention(
 /// Appends zeros: `[batch, len, width]` → `[batch, full, width]`.
 fn filled(x: Tensor<3>, full: usize) -> Tensor<3> {
     let [batch, len, width] = x.dims();
-    match full - len {
-        0 => x,
-        missing => {
-            let zeros = Tensor::zeros([batch, missing, width], (&x.device(), x.dtype()));
-            Tensor::cat(vec![x, zeros], 1)
-        }
+    if len == full {
+        return x;
     }
+    let zeros = Tensor::zeros([batch, full - len, width], (&x.device(), x.dtype()));
+    Tensor::cat(vec![x, zeros], 1)
 }
 
 /// Adds a block of zeros before `x` and, for a `span` of 3, one after it.
@@ -214,12 +213,13 @@ fn edged(x: Tensor<3>, block: usize, span: usize) -> Tensor<3> {
 fn neighbours(edged: Tensor<3>, block: usize, span: usize) -> Tensor<3> {
     let [batch, len, width] = edged.dims();
     let blocks = len / block + 1 - span;
-    let shifted = |by: usize| {
+    let mut shifted = Vec::with_capacity(span);
+    for by in 0..span {
         let part = by * block..(by + blocks) * block;
         let part = edged.clone().slice([0..batch, part, 0..width]);
-        part.reshape([batch, blocks, block, width])
-    };
-    let near = Tensor::cat((0..span).map(shifted).collect(), 2);
+        shifted.push(part.reshape([batch, blocks, block, width]));
+    }
+    let near = Tensor::cat(shifted, 2);
     near.reshape([batch * blocks, span * block, width])
 }
 

@@ -39,8 +39,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Makes a batch of `(source, target)` pairs of token ids without special tokens, and adds
-    /// those of [`SpecialIds::OURS`]. `pairs` holds the index of each row in the corpus.
+    /// Makes a batch of `(source, target)` pairs of token ids without special tokens, and adds the
+    /// special tokens of [`SpecialIds::OURS`]. `pairs` holds the index of each row in the corpus.
     ///
     /// # Panics
     /// Panics if the number of indices is not the number of pairs.

@@ -10,7 +10,7 @@ use crate::corpus::{LinePair, Utf8Policy};
 use crate::error::{DataError, Result};
 use crate::hash::key_of;
 
-/// The rules by which pairs are dropped. Lengths are in tokens, without `</s>`.
+/// The cleaning rules. Lengths are in tokens, without `</s>`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct CleaningSettings {
@@ -50,7 +50,7 @@ impl Default for CleaningSettings {
 
 impl CleaningSettings {
     /// Settings that keep every pair of up to `longest` tokens per side, also duplicates and pairs
-    /// with an empty side. They are meant for texts on which a model is validated.
+    /// with an empty side. They are meant for validation text.
     pub fn keep_all(longest: usize, utf8: Utf8Policy) -> Self {
         Self {
             max_source_len: longest,
@@ -84,8 +84,8 @@ impl CleaningSettings {
         DataError::check(ratio >= 1.0, "max_length_ratio", ratio, remedy)
     }
 
-    /// The settings with the budget as a limit on lengths, where it is the smaller limit. The key
-    /// of a cache is made from them. A budget that drops nothing does not change the key.
+    /// The settings without a budget that drops nothing. The key of a cache is made from them, and
+    /// such a budget does not change it.
     pub(crate) fn effective(&self) -> Self {
         let longest = self.max_source_len.max(self.max_target_len);
         Self {
@@ -119,12 +119,14 @@ impl Cleaner {
         reason.is_none()
     }
 
-    /// The count of the first reason for which the pair is dropped; `None` if it is kept.
+    /// The count of the first reason to drop the pair; `None` if it is kept.
     fn reason(&mut self, pair: &LinePair, source: usize, target: usize) -> Option<Count> {
         let limits = &self.settings;
-        let is_above = |length: usize, most: Option<usize>| most.is_some_and(|most| length > most);
+        let columns = source.max(target) + 1;
+        let is_over_budget = limits.budget.is_some_and(|budget| columns > budget);
         // Infinite if one side is empty.
         let ratio = source.max(target) as f64 / source.min(target) as f64;
+        let is_unbalanced = limits.max_length_ratio.is_some_and(|max| ratio > max);
         let reasons: [(bool, Count); 6] = [
             (!pair.valid, |report| &mut report.invalid_utf8),
             (source.min(target) == 0 && !limits.keep_empty, |report| {
@@ -136,13 +138,8 @@ impl Cleaner {
             (target > limits.max_target_len, |report| {
                 &mut report.target_too_long
             }),
-            (is_above(source.max(target) + 1, limits.budget), |report| {
-                &mut report.over_budget
-            }),
-            (
-                limits.max_length_ratio.is_some_and(|most| ratio > most),
-                |report| &mut report.length_ratio,
-            ),
+            (is_over_budget, |report| &mut report.over_budget),
+            (is_unbalanced, |report| &mut report.length_ratio),
         ];
         let found = reasons
             .into_iter()
@@ -160,7 +157,8 @@ type Count = fn(&mut CleaningReport) -> &mut u64;
 /// Half a SHA-256 of the texts without their invisible characters. The probability that two of
 /// 10¹² different pairs have the same one is below 10⁻¹⁴.
 fn fingerprint(pair: &LinePair) -> [u8; 16] {
-    let [source, target] = [&pair.source, &pair.target].map(|side| visible(side));
+    let source = visible(&pair.source);
+    let target = visible(&pair.target);
     let key = key_of(&[source.as_bytes(), target.as_bytes()]);
     std::array::from_fn(|i| key[i])
 }
@@ -179,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_to_measure_keeps_duplicates_empty_sides_and_any_ratio() {
+    fn keep_all_keeps_duplicates_empty_sides_and_any_ratio() {
         let mut cleaner = Cleaner::new(&CleaningSettings::keep_all(10, Utf8Policy::Skip));
         for (source, target) in [(1, 10), (1, 10), (0, 3), (3, 0), (0, 0)] {
             assert!(
@@ -269,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_report_reads_as_a_sentence_that_names_only_what_happened() {
+    fn the_report_names_only_reasons_that_occurred() {
         let report = CleaningReport {
             read: 10,
             kept: 7,

@@ -34,7 +34,7 @@ pub enum DataError {
         /// The values that are allowed.
         remedy: &'static str,
     },
-    /// Cleaning dropped all pairs. The report counts them by reason.
+    /// Cleaning dropped every pair. The report counts them by reason.
     #[error(
         "no sentence pair is left after cleaning ({0}); relax the limits or check that the text is what you meant"
     )]
@@ -50,18 +50,20 @@ pub enum DataError {
 burnformer_files::debug_as_message!(DataError);
 
 impl DataError {
-    /// An error that names the setting `name`, unless its `value` is `good`.
+    /// Checks a setting: an error that names it and its `value` unless `good`.
     pub(crate) fn check(
         good: bool,
         name: &'static str,
         value: impl ToString,
         remedy: &'static str,
     ) -> Result<()> {
-        let invalid = || Self::InvalidSetting {
+        if good {
+            return Ok(());
+        }
+        Err(Self::InvalidSetting {
             name,
             value: value.to_string(),
             remedy,
-        };
-        if good { Ok(()) } else { Err(invalid()) }
+        })
     }
 }

@@ -34,7 +34,7 @@ pub enum TokenizerSource {
         /// The tokeniser of the target side.
         target: Option<PathBuf>,
     },
-    /// Use these tokenisers, for example those of the training corpus for validation text.
+    /// Use these tokenisers, for example the training corpus's tokenisers for validation text.
     Given(Tokenizers),
 }
 
@@ -45,7 +45,7 @@ pub struct PrepareSettings {
     pub corpus: CorpusPaths,
     /// The tokenisers.
     pub tokenizer: TokenizerSource,
-    /// The rules by which pairs are dropped.
+    /// The cleaning rules.
     pub cleaning: CleaningSettings,
     /// The folder for trained tokenisers and tokenised corpora; it is created if it does not exist.
     pub cache_dir: PathBuf,
@@ -95,12 +95,8 @@ pub struct Prepared {
 /// Damaged cache files are built again without an error.
 pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
     settings.cleaning.validate()?;
-    if let Some(path) = settings
-        .corpus
-        .files()
-        .into_iter()
-        .find(|path| is_pipe(path))
-    {
+    let files = settings.corpus.files();
+    if let Some(path) = files.into_iter().find(|path| is_pipe(path)) {
         return Err(TextError::NotRepeatable(path.into()).into());
     }
     make_folder(&settings.cache_dir)?;
@@ -132,7 +128,7 @@ fn text_key(corpus: &CorpusPaths) -> Result<Key> {
     Ok(key_of(&[RECIPE, kind, keys.as_flattened()]))
 }
 
-/// The settings as JSON, from which keys are made.
+/// The settings as JSON, the input of a key.
 fn json(settings: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(settings).expect("settings are plain data")
 }
@@ -218,15 +214,15 @@ fn train(
     training: &TokenizerSettings,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Tokenizers> {
-    let trainer = || TokenizerTrainer::new(training.clone());
     if training.joint {
-        let mut joint = trainer()?;
+        let mut joint = TokenizerTrainer::new(training.clone())?;
         read_text(settings, progress, |pair| {
             joint.feed_pair(&pair.source, &pair.target)
         })?;
         return Ok(Tokenizers::joint(joint.train()?));
     }
-    let (mut source, mut target) = (trainer()?, trainer()?);
+    let mut source = TokenizerTrainer::new(training.clone())?;
+    let mut target = TokenizerTrainer::new(training.clone())?;
     read_text(settings, progress, |pair| {
         source.feed(&pair.source);
         target.feed(&pair.target);
@@ -281,19 +277,18 @@ fn tokenized(
         return Ok((corpus, true));
     }
     let reader = ParallelReader::open(&settings.corpus, settings.cleaning.utf8)?;
-    let mut lines_done = |lines| {
-        progress(Progress {
-            stage: Stage::Tokenize,
-            lines,
-        })
-    };
     build(
         &path,
         &key,
         reader,
         tokenizers,
         &settings.cleaning,
-        &mut lines_done,
+        &mut |lines| {
+            progress(Progress {
+                stage: Stage::Tokenize,
+                lines,
+            })
+        },
     )?;
     Ok((TokenizedCorpus::open(&path, &key)?, false))
 }

@@ -438,8 +438,7 @@ fn decoder() -> impl Strategy<Value = Value> {
     steps(all, "decoders")
 }
 
-/// A file around a good model or one with odd marks, whose parts are made of every step that the
-/// library has.
+/// A file around a good model or one with odd marks, with parts made of every step of the library.
 fn odd_parts() -> impl Strategy<Value = Vec<u8>> {
     let added = (text(), flag(), flag(), flag(), flag()).prop_map(|(content, single, left, right, normal)| {
         json!({"id": 9, "content": content, "single_word": single, "lstrip": left, "rstrip": right,

@@ -9,8 +9,8 @@ use crate::{op::Target, step_attention::over_blocks};
 /// there is one row per hypothesis.
 ///
 /// On the CPU, without gradients, neither appending nor reordering copies keys or values: the keys
-/// and values of each step stay where they are, and each row records which row it continues. On
-/// other devices they are one tensor.
+/// and values of each step stay in place, and each row records the row that it continues. On other
+/// devices they are one tensor.
 #[derive(Clone, Debug, Default)]
 pub struct KvCache {
     blocks: Vec<Block>,
@@ -62,8 +62,11 @@ impl KvCache {
     /// several times or not at all.
     pub fn select(&mut self, rows: &[usize]) {
         for block in &mut self.blocks {
-            let ancestor = |&row: &usize| block.ancestors.get(row).copied().unwrap_or(row as u32);
-            block.ancestors = rows.iter().map(ancestor).collect();
+            let ancestors = &block.ancestors;
+            block.ancestors = rows
+                .iter()
+                .map(|&row| ancestors.get(row).copied().unwrap_or(row as u32))
+                .collect();
         }
         if !self.stays() {
             self.unite();
@@ -156,11 +159,10 @@ impl Block {
 
     /// Drops the first `count` positions; there are more than `count`.
     fn forget(&mut self, count: usize) {
-        let rest = |x: &Tensor<3>| {
+        for x in [&mut self.key, &mut self.value] {
             let [rows, len, width] = x.dims();
-            x.clone().slice([0..rows, count..len, 0..width])
-        };
-        (self.key, self.value) = (rest(&self.key), rest(&self.value));
+            *x = x.clone().slice([0..rows, count..len, 0..width]);
+        }
     }
 
     /// The keys and values of the present rows.
@@ -180,8 +182,8 @@ impl Block {
 
 /// The positions of all `parts`, one part after the other.
 fn joined(mut parts: Vec<Tensor<3>>) -> Tensor<3> {
-    match parts.len() {
-        1 => parts.remove(0),
-        _ => Tensor::cat(parts, 1),
+    if parts.len() == 1 {
+        return parts.remove(0);
     }
+    Tensor::cat(parts, 1)
 }

@@ -1,14 +1,13 @@
 //! Fused, multi-threaded training operations for Burn, each with a reference in plain tensors.
 //!
-//! Training on Burn's CPU backend `flex` is slowed by element-wise passes that run one after the
-//! other on one thread. The operations here do the work of several such passes in one, forward and
-//! backward.
+//! Element-wise passes, one after the other on one thread, slow training on Burn's CPU backend
+//! `flex`. The operations here do the work of several such passes in one, forward and backward.
 //!
 //! The trade-off: fused code exists for float32 on the CPU (Burn's `flex`; cargo feature `cpu`).
 //! Everywhere else, for other element types, and without the feature, each function runs its
-//! [`reference`](mod@reference): ordinary tensor arithmetic, with which the tests compare the fused
-//! code, and which Burn fuses and tunes on GPUs. Callers need not know which one runs. Dropout has
-//! the same bits everywhere.
+//! [`reference`](mod@reference): ordinary tensor arithmetic, which Burn fuses and tunes on GPUs. The
+//! tests compare the fused code with it. Callers need not know which one runs. Dropout has the same
+//! bits everywhere.
 //! No result depends on the number of threads: the work is divided according to the size of the
 //! problem alone, and partial sums are added in a fixed order.
 //!
@@ -39,7 +38,8 @@
 //!
 //! let device = Device::default().autodiff();
 //! let x = Tensor::<3>::ones([2, 5, 16], &device).require_grad();
-//! let (weight, bias) = (Tensor::ones([16], &device), Tensor::zeros([16], &device));
+//! let weight = Tensor::ones([16], &device);
+//! let bias = Tensor::zeros([16], &device);
 //! let mask = DropoutMask::new(RandomKey::new(1), 0.1);
 //! let y = residual_dropout_norm(x.clone(), x.clone(), weight, bias, 1e-5, Some(mask));
 //! let grads = y.sum().backward();
@@ -93,7 +93,7 @@ pub use to_f32::to_f32;
 pub use top_k::{Top, top_k, top_k_above};
 
 /// Every operation in plain tensor arithmetic. The tests compare the fused versions with it, and it
-/// runs on every backend and element type for which there is no fused version.
+/// runs on every backend and element type without a fused version.
 pub mod reference {
     pub use crate::adam::reference::adam_step;
     pub use crate::attention::reference::attention;

@@ -1,27 +1,31 @@
 /// Tells the C library of Linux (glibc) to keep freed memory instead of returning it to the system
 /// after each tensor.
 ///
-/// An update of a training allocates and frees the same large buffers again and again. By default
-/// each of them is mapped, zeroed page by page and unmapped. With memory that is kept, training is
-/// about 1.2 times as fast. Call it once, at the start of `main`, before any other thread starts.
-/// The process then keeps the largest amount of memory that it ever needed until it ends. On other
-/// systems this does nothing.
+/// Each update of a training allocates and frees the same large buffers. By default each of them is
+/// mapped, zeroed page by page and unmapped. With kept memory, training is about 1.2 times as fast.
+/// Call it once, at the start of `main`, before any other thread starts. The process then keeps the
+/// largest amount of memory that it ever needed until it ends. On other systems this does nothing.
 pub fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         const MEGABYTE: libc::c_int = 1 << 20;
-        // SAFETY: mallopt only sets parameters of the allocator, is called before any thread
-        // starts, and a value it refuses changes nothing.
-        let set = |parameter, value| unsafe { libc::mallopt(parameter, value) == 1 };
         largest(|size| set(libc::M_MMAP_THRESHOLD, size));
         set(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
         set(libc::M_TOP_PAD, 64 * MEGABYTE);
     }
 }
 
-/// Sets the threshold above which the C library maps memory for each single request to the largest
-/// value that it accepts: 1 GiB, or 32 MiB, the limit of some versions. (A refused value leaves the
-/// threshold at 128 KiB, and mapped memory is never kept.)
+/// Sets a parameter of the allocator, and returns whether it accepts the value.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn set(parameter: libc::c_int, value: libc::c_int) -> bool {
+    // SAFETY: mallopt only sets parameters of the allocator, is called before any thread starts, and
+    // a value it refuses changes nothing.
+    unsafe { libc::mallopt(parameter, value) == 1 }
+}
+
+/// Sets the threshold for mapping each single request to the largest value that the C library
+/// accepts: 1 GiB, or 32 MiB, the limit of some versions. (A refused value leaves the threshold at
+/// 128 KiB, and mapped memory is never kept.)
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn largest(accepts: impl Fn(libc::c_int) -> bool) -> bool {
     [1 << 30, 32 << 20].into_iter().any(accepts)
@@ -30,11 +34,10 @@ fn largest(accepts: impl Fn(libc::c_int) -> bool) -> bool {
 /// Tells the C library of Linux (glibc) to take the memory of all threads from the one arena that
 /// [`keep_freed_memory`] keeps.
 ///
-/// By default other threads than the first have their own arenas, from which freed memory does
-/// go back to the system. The updates of a training are computed by such threads: without this call
-/// they are about a tenth slower at d_model 256. Where several threads allocate at the same time,
-/// as in translation, they would wait for one another instead. Call it before training. On other
-/// systems this does nothing.
+/// By default other threads than the first have their own arenas, which return freed memory to the
+/// system. Such threads compute the updates of a training: without this call they are about a tenth
+/// slower at d_model 256. If several threads allocate at the same time, as in translation, they
+/// would wait for one another instead. Call it before training. On other systems this does nothing.
 pub fn share_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: mallopt only sets a parameter of the allocator, for arenas that threads have not got
@@ -49,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_allocator_that_refuses_a_gigabyte_gets_what_it_takes() {
+    fn the_largest_accepted_threshold_is_set() {
         let tried = std::cell::RefCell::new(Vec::new());
         let upto = |most: i32| {
             tried.borrow_mut().clear();

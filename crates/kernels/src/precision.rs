@@ -55,7 +55,7 @@ impl Precision {
     }
 
     /// Converts an operand of attention's products to this type. In bfloat16 on a CPU these
-    /// products stay in float32, in which they are faster as part of the fused attention.
+    /// products stay in float32, because they are faster in the fused attention.
     pub fn narrowed<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
         match self.half() {
             Some(FloatDType::BF16) if crate::is_fused_on(&x.device()) => x,

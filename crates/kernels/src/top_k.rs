@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 
 use crate::simd::vectorised;
 
-/// With more values than this, sorting what remains after a partition is faster than inserting one
-/// by one.
-const INSERTION_LIMIT: usize = 64;
+/// Largest number of values that are inserted one by one. For more, a partition and a sort of its
+/// result are faster.
+const MAX_INSERTIONS: usize = 64;
 /// The number of values that are compared with the threshold together.
 const CHUNK: usize = 64;
-/// The number of parts whose maxima are computed.
+/// The number of parts that the values are divided into for their maxima.
 const PARTS: usize = 32;
 
 /// A value and its index among the values.
@@ -18,9 +18,9 @@ pub type Top = (f32, u32);
 /// Writes the `count` highest of `values`, each with its index, to `best`, highest first; equal
 /// values keep their order.
 ///
-/// −∞ and NaN are never chosen. The values are not sorted: where `count` is small, the maxima of a
-/// few parts of them give a threshold that few values exceed, and whole chunks are skipped by one
-/// comparison of all their values.
+/// −∞ and NaN are never chosen. The values are not sorted: for a small `count`, the maxima of a few
+/// parts of them give a threshold that few values exceed, and one comparison of all its values skips
+/// a whole chunk.
 pub fn top_k(values: &[f32], count: usize, best: &mut Vec<Top>) {
     top_k_above(values, f32::NEG_INFINITY, count, best);
 }
@@ -31,15 +31,16 @@ pub fn top_k_above(values: &[f32], floor: f32, count: usize, best: &mut Vec<Top>
     best.clear();
     match count {
         0 => {}
-        1..=INSERTION_LIMIT => insert_top(values, floor, count, best),
+        1..=MAX_INSERTIONS => insert_top(values, floor, count, best),
         _ => partition_top(values, floor, count, best),
     }
 }
 
 fn insert_top(values: &[f32], floor: f32, count: usize, best: &mut Vec<Top>) {
-    let mut threshold = match floor > f32::NEG_INFINITY {
-        true => floor,
-        false => lower_bound(values, count).next_down(),
+    let mut threshold = if floor > f32::NEG_INFINITY {
+        floor
+    } else {
+        lower_bound(values, count).next_down()
     };
     let mut start = 0;
     while let Some(index) = first_above(&values[start..], threshold) {
@@ -51,8 +52,8 @@ fn insert_top(values: &[f32], floor: f32, count: usize, best: &mut Vec<Top>) {
     }
 }
 
-/// A number that at least `count` of `values` reach, or −∞: each part has a maximum, so that as
-/// many values as parts reach the lowest of them.
+/// A number that at least `count` of `values` reach, or −∞: the `count`-th highest of the maxima of
+/// the parts.
 fn lower_bound(values: &[f32], count: usize) -> f32 {
     if count > PARTS {
         return f32::NEG_INFINITY;
@@ -83,15 +84,20 @@ vectorised! {
 
     /// The index of the first value above `threshold`.
     fn first_above(values: &[f32], threshold: f32) -> Option<usize> {
-        let index_in = |chunk: &[f32]| chunk.iter().position(|&value| value > threshold);
         let (chunks, rest) = values.as_chunks::<CHUNK>();
         for (start, chunk) in (0..).step_by(CHUNK).zip(chunks) {
             if chunk.iter().fold(false, |any, &value| any | (value > threshold)) {
-                return index_in(chunk).map(|index| start + index);
+                return position_above(chunk, threshold).map(|index| start + index);
             }
         }
-        index_in(rest).map(|index| values.len() - rest.len() + index)
+        position_above(rest, threshold).map(|index| values.len() - rest.len() + index)
     }
+}
+
+/// The index of the first value above `threshold`, by a comparison for each value.
+#[inline(always)]
+fn position_above(values: &[f32], threshold: f32) -> Option<usize> {
+    values.iter().position(|&value| value > threshold)
 }
 
 /// Inserts a value after its equals, which come before it. Returns the lowest value once there are
@@ -128,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_come_first_and_of_equals_the_earlier() {
+    fn the_highest_come_first_and_equals_keep_their_order() {
         let values = [1.0, 3.0, 2.0, 3.0, f32::NEG_INFINITY, 0.0];
         assert_eq!(top(&values, 3), [(3.0, 1), (3.0, 3), (2.0, 2)]);
         assert_eq!(top(&values, 1), [(3.0, 1)]);
@@ -136,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_impossible_is_never_chosen() {
+    fn minus_infinity_and_nan_are_never_chosen() {
         let values = [f32::NEG_INFINITY, f32::NAN, 1.0];
         assert_eq!(top(&values, 3), [(1.0, 2)]);
         assert_eq!(top(&[f32::NEG_INFINITY; 100], 3), []);
@@ -144,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn selection_is_a_sort_cut_off() {
+    fn selection_equals_the_start_of_a_sort() {
         for len in [0, 1, 31, 32, 33, 64, 65, 200, 3001] {
             let values: Vec<f32> = (0..len)
                 .map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 22) as f32)
@@ -167,9 +173,9 @@ mod tests {
         }
     }
 
-    /// Parts whose maxima are below 0, equal, −∞ or NaN.
+    /// Parts with maxima below 0, equal, −∞ or NaN.
     #[test]
-    fn few_finite_values_among_the_impossible_are_found() {
+    fn a_few_finite_values_are_found() {
         let mut values = vec![f32::NEG_INFINITY; 500];
         for (index, value) in [
             (3, -2.5),

@@ -17,8 +17,8 @@ pub struct Bleu {
     pub lowercase: bool,
     /// The smoothing of n-gram orders without a match.
     pub smoothing: Smoothing,
-    /// If true, orders for which the hypotheses are too short are left out. This is meant for
-    /// single sentences.
+    /// If true, n-gram orders longer than the hypotheses are left out. This is meant for single
+    /// sentences.
     pub effective_order: bool,
     /// The longest n-grams that are counted.
     pub max_order: usize,
@@ -81,10 +81,9 @@ impl Metric for Bleu {
     fn validate(&self) -> Result<()> {
         self.tokenizer.load()?;
         if self.max_order == 0 {
-            Err(MetricError::ZeroOrder("BLEU"))
-        } else {
-            Ok(())
+            return Err(MetricError::ZeroOrder("BLEU"));
         }
+        Ok(())
     }
 
     /// Hypothesis length, closest reference length, matches per order, n-grams per order.
@@ -110,7 +109,7 @@ impl Metric for Bleu {
     }
 }
 
-/// [`Bleu::segment`] for texts whose words are separated by spaces.
+/// [`Bleu::segment`] for texts with spaces between words.
 pub(crate) fn segment_statistics(
     hypothesis: &str,
     references: &[String],
@@ -133,16 +132,11 @@ pub(crate) fn segment_statistics(
         hypothesis.len() as u64,
         closest_length(hypothesis.len(), &references) as u64,
     ];
-    lengths
-        .into_iter()
-        .chain(matches)
-        .chain(totals)
-        .map(|value| value as f64)
-        .collect()
+    let counts = lengths.into_iter().chain(matches).chain(totals);
+    counts.map(|count| count as f64).collect()
 }
 
-/// The reference length that is nearest to the hypothesis length. If two are equally near, it is
-/// the shorter one.
+/// The reference length nearest to the hypothesis length; the shorter of two equally near ones.
 fn closest_length(hypothesis: usize, references: &[Vec<u32>]) -> usize {
     let lengths = references.iter().map(Vec::len);
     lengths
@@ -185,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_references_as_near_the_shorter_counts() {
+    fn the_shorter_of_two_equally_near_references_counts() {
         assert_eq!(closest_length(5, &[vec![0; 7], vec![0; 3], vec![0; 9]]), 3);
     }
 }

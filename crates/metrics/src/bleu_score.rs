@@ -53,7 +53,7 @@ impl FromStr for Smoothing {
     }
 }
 
-/// A BLEU score with the values from which it was computed.
+/// A BLEU score with the values behind it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BleuScore {
     /// BLEU on a scale of 100.
@@ -83,7 +83,8 @@ impl BleuScore {
     /// hypotheses and references, the matches per order, the n-grams per order.
     pub(crate) fn new(statistics: &[f64], smoothing: Smoothing, effective_order: bool) -> Self {
         let whole: Vec<u64> = statistics.iter().map(|&value| value as u64).collect();
-        let (sys_len, ref_len) = (whole[0], whole[1]);
+        let sys_len = whole[0];
+        let ref_len = whole[1];
         let (counts, totals) = whole[2..].split_at(whole.len() / 2 - 1);
         let bp = brevity_penalty(sys_len, ref_len);
         let matched = counts.iter().any(|&count| count > 0);
@@ -163,7 +164,7 @@ fn brevity_penalty(sys_len: u64, ref_len: u64) -> f64 {
     }
 }
 
-/// Smoothed precisions in percent, and the last order for which the hypotheses have n-grams.
+/// Smoothed precisions in percent, and the last order with n-grams in the hypotheses.
 fn precisions(counts: &[u64], totals: &[u64], smoothing: Smoothing) -> (Vec<f64>, usize) {
     let mut precisions = vec![0.0; counts.len()];
     let mut last_order = 0;
@@ -174,7 +175,8 @@ fn precisions(counts: &[u64], totals: &[u64], smoothing: Smoothing) -> (Vec<f64>
         } else {
             0.0
         };
-        let (count, total) = (count as f64 + addend, total as f64 + addend);
+        let count = count as f64 + addend;
+        let total = total as f64 + addend;
         if total == 0.0 {
             break;
         }
@@ -244,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn effective_order_leaves_out_orders_the_text_is_too_short_for() {
+    fn effective_order_leaves_out_orders_longer_than_the_text() {
         let short = [2.0, 2.0, 2.0, 1.0, 0.0, 0.0, 2.0, 1.0, 0.0, 0.0];
         let score = |effective| BleuScore::new(&short, Smoothing::Exp, effective).score;
         assert!((score(true) - 100.0).abs() < 1e-9);

@@ -37,9 +37,12 @@ pub fn resampled(
     check(statistics, statistics, bootstrap)?;
     let segments = u32::try_from(statistics.len()).expect("a corpus has fewer than 2^32 lines");
     let mut rng = NumpyRng::new(bootstrap.seed);
-    let mut draw =
-        || score(&statistics.sum_of((0..segments).map(|_| rng.below(segments) as usize)));
-    Ok((0..bootstrap.samples).map(|_| draw()).collect())
+    let mut scores = Vec::with_capacity(bootstrap.samples);
+    for _ in 0..bootstrap.samples {
+        let drawn = (0..segments).map(|_| rng.below(segments) as usize);
+        scores.push(score(&statistics.sum_of(drawn)));
+    }
+    Ok(scores)
 }
 
 /// Checks that two systems have the same number of lines, at least one, and that resamples are
@@ -49,18 +52,23 @@ pub(crate) fn check(
     system: &Statistics,
     bootstrap: Bootstrap,
 ) -> Result<()> {
-    match (baseline.len(), system.len()) {
-        (baseline, system) if baseline != system => {
-            Err(MetricError::UnequalSystems { baseline, system })
-        }
-        (0, _) => Err(MetricError::EmptyCorpus),
-        _ if bootstrap.samples == 0 => Err(MetricError::NoSamples),
-        _ => Ok(()),
+    let baseline = baseline.len();
+    let system = system.len();
+    if baseline != system {
+        return Err(MetricError::UnequalSystems { baseline, system });
     }
+    if baseline == 0 {
+        return Err(MetricError::EmptyCorpus);
+    }
+    if bootstrap.samples == 0 {
+        return Err(MetricError::NoSamples);
+    }
+    Ok(())
 }
 
 /// Computes the mean and the 95 % confidence interval of resampled scores. The interval is half the
-/// distance between the two scores that leave out 1/40 of the scores on either side.
+/// distance between the lowest and the highest score after 1/40 of the scores on either side is left
+/// out.
 pub fn confidence(mut scores: Vec<f64>) -> Confidence {
     scores.sort_by(f64::total_cmp);
     let lower = scores.len() / 40;

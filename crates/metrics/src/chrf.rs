@@ -61,11 +61,8 @@ impl Chrf {
 
     /// The counted n-grams of characters and of words.
     fn count<'a>(&self, [chars, words]: &'a [Vec<u32>; 2]) -> [NgramCounts<'a>; 2] {
-        let counted = |tokens: &'a [u32], order| (tokens.len(), order, ngram::count(tokens, order));
-        [
-            counted(chars, self.char_order),
-            counted(words, self.word_order),
-        ]
+        [(chars, self.char_order), (words, self.word_order)]
+            .map(|(tokens, order)| (tokens.len(), order, ngram::count(tokens, order)))
     }
 }
 
@@ -118,12 +115,14 @@ fn split_punctuation(word: &str) -> impl Iterator<Item = &str> {
 fn f_score(statistics: &[f64], beta: u32, eps_smoothing: bool) -> f64 {
     const EPS: f64 = 1e-16;
     let factor = f64::from(beta).powi(2);
-    let f = |precision: f64, recall: f64| {
-        (1.0 + factor) * precision * recall / (factor * precision + recall)
-    };
-    let (mut sum, mut precisions, mut recalls, mut occurring) = (0.0, 0.0, 0.0, 0.0);
+    let mut sum = 0.0;
+    let mut precisions = 0.0;
+    let mut recalls = 0.0;
+    let mut occurring = 0.0;
     for order in statistics.chunks_exact(3) {
-        let [hypothesis, reference, matches] = [order[0], order[1], order[2]];
+        let hypothesis = order[0];
+        let reference = order[1];
+        let matches = order[2];
         let precision = if hypothesis > 0.0 {
             matches / hypothesis
         } else {
@@ -135,7 +134,7 @@ fn f_score(statistics: &[f64], beta: u32, eps_smoothing: bool) -> f64 {
             EPS
         };
         sum += if factor * precision + recall > 0.0 {
-            f(precision, recall)
+            f_measure(factor, precision, recall)
         } else {
             EPS
         };
@@ -145,11 +144,18 @@ fn f_score(statistics: &[f64], beta: u32, eps_smoothing: bool) -> f64 {
             occurring += 1.0;
         }
     }
-    match () {
-        () if eps_smoothing => 100.0 * sum / (statistics.len() / 3) as f64,
-        () if precisions + recalls > 0.0 => 100.0 * f(precisions / occurring, recalls / occurring),
-        () => 0.0,
+    if eps_smoothing {
+        100.0 * sum / (statistics.len() / 3) as f64
+    } else if precisions + recalls > 0.0 {
+        100.0 * f_measure(factor, precisions / occurring, recalls / occurring)
+    } else {
+        0.0
     }
+}
+
+/// The F-measure with the factor β² of recall.
+fn f_measure(factor: f64, precision: f64, recall: f64) -> f64 {
+    (1.0 + factor) * precision * recall / (factor * precision + recall)
 }
 
 impl Metric for Chrf {
@@ -168,10 +174,9 @@ impl Metric for Chrf {
 
     fn validate(&self) -> Result<()> {
         if self.width() == 0 {
-            Err(MetricError::ZeroOrder("chrF"))
-        } else {
-            Ok(())
+            return Err(MetricError::ZeroOrder("chrF"));
         }
+        Ok(())
     }
 
     /// Hypothesis, reference and matching n-grams for each order, characters before words.
@@ -180,29 +185,26 @@ impl Metric for Chrf {
     }
 
     fn segment(&self, hypothesis: &str, references: &[&str]) -> Vec<f64> {
-        let cased = |line: &str| {
-            if self.lowercase {
-                line.to_lowercase()
-            } else {
-                line.to_owned()
-            }
+        let lines = std::iter::once(hypothesis).chain(references.iter().copied());
+        let lines: Vec<String> = if self.lowercase {
+            lines.map(str::to_lowercase).collect()
+        } else {
+            lines.map(str::to_owned).collect()
         };
-        let lines: Vec<String> = std::iter::once(hypothesis)
-            .chain(references.iter().copied())
-            .map(cased)
-            .collect();
         let mut interner = Interner::default();
         let tokens: Vec<_> = lines
             .iter()
             .map(|line| [self.chars(line), self.words(line, &mut interner)])
             .collect();
         let hypothesis = self.count(&tokens[0]);
-        let (mut best, mut best_score) = (Vec::new(), -1.0);
+        let mut best = Vec::new();
+        let mut best_score = -1.0;
         for reference in &tokens[1..] {
             let statistics = compare(&hypothesis, &self.count(reference));
             let score = self.value(&statistics);
             if score > best_score {
-                (best, best_score) = (statistics, score);
+                best = statistics;
+                best_score = score;
             }
         }
         best

@@ -1,6 +1,6 @@
 //! The errors of metrics: what can be wrong with their input.
 
-/// A result whose error, where no other is named, is [`MetricError`].
+/// A result with [`MetricError`] as its default error.
 pub(crate) type Result<T, E = MetricError> = std::result::Result<T, E>;
 
 /// An error that prevents a score from being computed. Line numbers start at 1.
@@ -48,7 +48,7 @@ pub enum MetricError {
     /// A resampling test has zero samples.
     #[error("a resampling test needs at least one sample, 0 were asked for")]
     NoSamples,
-    /// A line is too long for a metric whose memory grows with the square of its length.
+    /// A line is too long for TER: its memory grows with the square of the length.
     #[error(
         "line {line}: {metric} compares every word with every other, and {hypothesis} words against \
          {reference} words would fill the memory; split the line or leave it out"
@@ -79,7 +79,7 @@ pub enum MetricError {
     NoTokenizerFile {
         /// The name of the tokeniser.
         name: &'static str,
-        /// The file, and what is wrong with it.
+        /// The file and the problem.
         cause: String,
     },
     /// The smoothing method does not exist.

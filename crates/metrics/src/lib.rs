@@ -1,4 +1,4 @@
-//! BLEU, chrF and TER of plain text, equal to those of sacreBLEU 2.6.0.
+//! BLEU, chrF and TER of plain text, equal to sacreBLEU 2.6.0.
 //!
 //! Scores agree with sacreBLEU's to the last digit that it prints. This includes the oddities of
 //! its tokenisers and the resamples of its confidence intervals, so scores can be compared with

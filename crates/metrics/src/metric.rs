@@ -24,8 +24,8 @@ pub trait Metric: Send + Sync {
     /// Checks that one line can be scored without too much memory.
     ///
     /// # Errors
-    /// Returns [`TooManyWords`](crate::MetricError::TooManyWords) from TER, whose memory grows with
-    /// the square of the length of a line.
+    /// Returns [`TooManyWords`](crate::MetricError::TooManyWords) from TER, because its memory
+    /// grows with the square of the length of a line.
     fn check_segment(&self, _line: usize, _hypothesis: &str, _references: &[&str]) -> Result<()> {
         Ok(())
     }

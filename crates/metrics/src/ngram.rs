@@ -14,11 +14,12 @@ pub(crate) struct Interner<'a>(FxHashMap<&'a str, u32>);
 impl<'a> Interner<'a> {
     /// The numbers of words.
     pub(crate) fn ids(&mut self, words: impl Iterator<Item = &'a str>) -> Vec<u32> {
-        let id = |word| {
-            let next = self.0.len() as u32;
-            *self.0.entry(word).or_insert(next)
-        };
-        words.map(id).collect()
+        words
+            .map(|word| {
+                let next = self.0.len() as u32;
+                *self.0.entry(word).or_insert(next)
+            })
+            .collect()
     }
 }
 
@@ -86,9 +87,8 @@ mod tests {
 
     #[test]
     fn several_references_give_the_greatest_count() {
-        let (one, two) = ([1, 1, 2], [1, 2, 2]);
-        let mut counts = count(&one, 1);
-        merge_max(&mut counts, &count(&two, 1));
+        let mut counts = count(&[1, 1, 2], 1);
+        merge_max(&mut counts, &count(&[1, 2, 2], 1));
         assert_eq!((counts[&[1][..]], counts[&[2][..]]), (2, 2));
     }
 }

@@ -1,4 +1,4 @@
-//! NumPy's default random number generator, with which sacreBLEU resamples.
+//! NumPy's default random number generator, which sacreBLEU uses for resampling.
 //!
 //! `numpy.random.default_rng(seed)` is PCG64 (O'Neill, 2014; XSL-RR on 128 bits) seeded through
 //! `SeedSequence`. `choice` and `integers` use the halves of its 64-bit outputs. NumPy keeps these
@@ -17,15 +17,14 @@ pub(crate) struct NumpyRng {
 
 impl NumpyRng {
     pub(crate) fn new(seed: u64) -> Self {
-        let words = seed_sequence(seed);
-        let pair = |i: usize| u128::from(words[i]) << 64 | u128::from(words[i + 1]);
+        let words = seed_sequence(seed).map(u128::from);
         let mut rng = Self {
             state: 0,
-            increment: pair(2) << 1 | 1,
+            increment: (words[2] << 64 | words[3]) << 1 | 1,
             half: None,
         };
         rng.step();
-        rng.state = rng.state.wrapping_add(pair(0));
+        rng.state = rng.state.wrapping_add(words[0] << 64 | words[1]);
         rng.step();
         rng
     }
@@ -52,8 +51,8 @@ impl NumpyRng {
         word as u32
     }
 
-    /// Random bits like those of `Generator.integers(2, dtype=bool)`: the bits of 32-bit words,
-    /// lowest first.
+    /// Random bits as from `Generator.integers(2, dtype=bool)`: the bits of 32-bit words, lowest
+    /// first.
     pub(crate) fn bits(mut self) -> impl Iterator<Item = bool> {
         std::iter::repeat_with(move || self.next_u32())
             .flat_map(|word| (0..32).map(move |bit| word >> bit & 1 == 1))
@@ -78,35 +77,39 @@ impl NumpyRng {
 
 /// `SeedSequence(seed).generate_state(4, uint64)`.
 fn seed_sequence(seed: u64) -> [u64; 4] {
-    let pool = mixed_pool([seed as u32, (seed >> 32) as u32, 0, 0]);
+    let mut pool = mixed_pool([seed as u32, (seed >> 32) as u32, 0, 0]);
     let mut factor = 0x8b51_f9dd_u32;
-    let mut word = |i: usize| {
-        let value = pool[i % 4] ^ factor;
-        factor = factor.wrapping_mul(0x58f3_8ded);
-        let value = value.wrapping_mul(factor);
-        u64::from(value ^ value >> 16)
-    };
-    std::array::from_fn(|i| word(2 * i) | word(2 * i + 1) << 32)
+    let mut state = [0; 4];
+    for word in &mut state {
+        let low = hash(pool[0], &mut factor, 0x58f3_8ded);
+        let high = hash(pool[1], &mut factor, 0x58f3_8ded);
+        *word = u64::from(low) | u64::from(high) << 32;
+        pool.rotate_left(2);
+    }
+    state
 }
 
 fn mixed_pool(entropy: [u32; 4]) -> [u32; 4] {
     let mut factor = 0x43b0_d7e5_u32;
-    let mut hash = |value: u32| {
-        let value = value ^ factor;
-        factor = factor.wrapping_mul(0x931e_8875);
-        let value = value.wrapping_mul(factor);
-        value ^ value >> 16
-    };
-    let mut pool = entropy.map(&mut hash);
+    let mut pool = entropy.map(|value| hash(value, &mut factor, 0x931e_8875));
     for from in 0..4 {
         for to in (0..4).filter(|&to| to != from) {
+            let hashed = hash(pool[from], &mut factor, 0x931e_8875);
             let mixed = pool[to]
                 .wrapping_mul(0xca01_f9dd)
-                .wrapping_sub(hash(pool[from]).wrapping_mul(0x4973_f715));
+                .wrapping_sub(hashed.wrapping_mul(0x4973_f715));
             pool[to] = mixed ^ mixed >> 16;
         }
     }
     pool
+}
+
+/// Hashes `value` and multiplies `factor` by `multiplier`.
+fn hash(value: u32, factor: &mut u32, multiplier: u32) -> u32 {
+    let value = value ^ *factor;
+    *factor = factor.wrapping_mul(multiplier);
+    let value = value.wrapping_mul(*factor);
+    value ^ value >> 16
 }
 
 #[cfg(test)]
@@ -115,7 +118,7 @@ mod tests {
 
     // Expected numbers: numpy 2.4.6, np.random.default_rng(12345).choice(…) and .integers(…).
     #[test]
-    fn choices_are_numpys() {
+    fn choices_match_numpy() {
         let mut rng = NumpyRng::new(12345);
         assert_eq!(
             (0..12).map(|_| rng.below(10)).collect::<Vec<_>>(),
@@ -129,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_are_numpys() {
+    fn bits_match_numpy() {
         let bits = NumpyRng::new(12345).bits();
         let drawn: String = bits
             .take(70)

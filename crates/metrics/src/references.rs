@@ -34,7 +34,7 @@ impl<'a> References<'a> {
         Self::gather(streams, |line| Some(line.as_ref()))
     }
 
-    /// Groups texts in which single lines may be missing (`None`), as sacreBLEU's library allows.
+    /// Groups texts with missing lines (`None`), as sacreBLEU's library allows them.
     pub fn with_gaps<S: AsRef<str>>(streams: &'a [Vec<Option<S>>]) -> Self {
         Self::gather(streams, |line| line.as_ref().map(AsRef::as_ref))
     }
@@ -49,15 +49,14 @@ impl<'a> References<'a> {
 
     fn gather<T>(streams: &'a [Vec<T>], text: impl Fn(&'a T) -> Option<&'a str>) -> Self {
         let longest = streams.iter().map(Vec::len).max().unwrap_or(0);
-        let line = |i| {
-            streams
-                .iter()
-                .filter_map(|stream| stream.get(i).and_then(&text))
-                .collect()
-        };
+        let mut lines = Vec::with_capacity(longest);
+        for i in 0..longest {
+            let line = streams.iter().filter_map(|stream| stream.get(i));
+            lines.push(line.filter_map(&text).collect());
+        }
         Self {
             streams: streams.iter().map(Vec::len).collect(),
-            lines: (0..longest).map(line).collect(),
+            lines,
         }
     }
 
@@ -100,13 +99,13 @@ impl<'a> References<'a> {
                 references,
             });
         }
-        match self.lines.iter().position(Vec::is_empty) {
-            Some(line) => Err(MetricError::MissingReference {
+        if let Some(line) = self.lines.iter().position(Vec::is_empty) {
+            return Err(MetricError::MissingReference {
                 line: line + 1,
                 streams: self.streams.len(),
-            }),
-            None => Ok(()),
+            });
         }
+        Ok(())
     }
 }
 

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_stands_behind_the_score() {
+    fn an_interval_follows_the_score() {
         let confidence = Confidence {
             mean: 34.31,
             interval: 1.2,

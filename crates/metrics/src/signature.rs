@@ -1,4 +1,4 @@
-//! The line that says how a score was computed.
+//! The signature of a score: the settings of its computation.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use crate::ReferenceCount;
 pub const VERSION: &str = concat!("burnformer-", env!("CARGO_PKG_VERSION"));
 
 /// The signature of a score, which says how it was computed:
-/// `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…`. Fields and order are those of
-/// sacreBLEU 2.6.0; only `version` names this crate.
+/// `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…`. Fields and order equal sacreBLEU
+/// 2.6.0; only `version` names this crate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
     fields: Vec<(&'static str, String)>,
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sampling_stands_after_the_references_and_version_last() {
+    fn sampling_follows_the_references_and_version_is_last() {
         let signature = Signature::new(2.into())
             .with("case", "mixed")
             .with_bootstrap(1000, 12345);

@@ -40,16 +40,16 @@ pub fn paired_bootstrap(
     bootstrap: Bootstrap,
 ) -> Result<PairedResult> {
     check(baseline, system, bootstrap)?;
-    let value = |sums: &[f64]| metric.value(sums);
-    let baseline_scores = bootstrap::resampled(baseline, bootstrap, value)?;
-    let system_scores = bootstrap::resampled(system, bootstrap, value)?;
+    let baseline_scores = bootstrap::resampled(baseline, bootstrap, |sums| metric.value(sums))?;
+    let system_scores = bootstrap::resampled(system, bootstrap, |sums| metric.value(sums))?;
     let differences: Vec<f64> = baseline_scores
         .iter()
         .zip(&system_scores)
         .map(|(a, b)| (b - a).abs())
         .collect();
     let mean = differences.iter().sum::<f64>() / differences.len() as f64;
-    let (a, b) = (value(&baseline.sum()), value(&system.sum()));
+    let a = metric.value(&baseline.sum());
+    let b = metric.value(&system.sum());
     Ok(PairedResult {
         baseline: a,
         system: b,
@@ -76,7 +76,8 @@ pub fn approximate_randomization(
     trials: Bootstrap,
 ) -> Result<PairedResult> {
     check(baseline, system, trials)?;
-    let (a, b) = (metric.value(&baseline.sum()), metric.value(&system.sum()));
+    let a = metric.value(&baseline.sum());
+    let b = metric.value(&system.sum());
     let mut bits = NumpyRng::new(trials.seed).bits();
     let differences = (0..trials.samples).map(|_| {
         let [one, other] = swapped(baseline, system, &mut bits);
@@ -107,7 +108,7 @@ fn swapped(
     sums
 }
 
-/// The share of trials whose difference is larger than the real one. Both counts are increased by
+/// The share of trials with a larger difference than the real one. Both counts are increased by
 /// one, so it is never 0.
 fn p_value(differences: impl ExactSizeIterator<Item = f64>, real: f64) -> f64 {
     let trials = differences.len();
@@ -129,7 +130,8 @@ mod tests {
 
     #[test]
     fn a_system_does_not_differ_from_itself() {
-        let (same, ter) = (statistics(&["a b", "c", "a b c"]), Ter::default());
+        let same = statistics(&["a b", "c", "a b c"]);
+        let ter = Ter::default();
         let bootstrapped = paired_bootstrap(&ter, &same, &same, Bootstrap::default()).unwrap();
         assert_eq!(bootstrapped.p_value, 1.0 / 1001.0); // sacreBLEU says the same of two equal systems
         assert_eq!(bootstrapped.baseline, bootstrapped.system);
@@ -137,7 +139,8 @@ mod tests {
 
     #[test]
     fn systems_of_unequal_length_are_an_error() {
-        let (two, three) = (statistics(&["a", "b"]), statistics(&["a", "b", "c"]));
+        let two = statistics(&["a", "b"]);
+        let three = statistics(&["a", "b", "c"]);
         let error = Err(MetricError::UnequalSystems {
             baseline: 2,
             system: 3,
@@ -154,13 +157,11 @@ mod tests {
 
     #[test]
     fn a_test_without_trials_is_an_error() {
-        let (one, none) = (
-            statistics(&["a"]),
-            Bootstrap {
-                samples: 0,
-                seed: 1,
-            },
-        );
+        let one = statistics(&["a"]);
+        let none = Bootstrap {
+            samples: 0,
+            seed: 1,
+        };
         assert_eq!(
             approximate_randomization(&Ter::default(), &one, &one, none),
             Err(MetricError::NoSamples)

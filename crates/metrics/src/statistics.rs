@@ -1,4 +1,4 @@
-//! Sufficient statistics: a few numbers per segment, whose sums give the score of any set of
+//! Sufficient statistics: a few numbers per segment. Their sums give the score of any set of
 //! segments.
 
 /// Sufficient statistics with one row of numbers per segment. Each metric defines what its rows

@@ -14,7 +14,7 @@ use crate::{Metric, MetricError, ReferenceCount, Result, Signature, text};
 
 /// Largest number of cells in the matrix of edit distances, with five bytes each. This allows lines
 /// of about 7,000 words.
-const MOST_CELLS: usize = 50_000_000;
+const MAX_CELLS: usize = 50_000_000;
 
 impl Ter {
     fn words(&self, line: &str) -> String {
@@ -48,7 +48,6 @@ impl Metric for Ter {
     }
 
     fn check_segment(&self, line: usize, hypothesis: &str, references: &[&str]) -> Result<()> {
-        let fits = |a: usize, b: usize| a.saturating_add(1).saturating_mul(b + 1) <= MOST_CELLS;
         for reference in references {
             // A word has at least one byte.
             if fits(hypothesis.len(), reference.len()) {
@@ -57,9 +56,8 @@ impl Metric for Ter {
             let hypothesis = text::split(&self.words(hypothesis)).count();
             let reference = text::split(&self.reference_words(reference)).count();
             if !fits(hypothesis, reference) {
-                let metric = "TER";
                 return Err(MetricError::TooManyWords {
-                    metric,
+                    metric: "TER",
                     line,
                     hypothesis,
                     reference,
@@ -103,6 +101,11 @@ impl Metric for Ter {
             _ => 0.0,
         }
     }
+}
+
+/// Returns whether the matrix of edit distances of two lengths is within the limit.
+fn fits(hypothesis: usize, reference: usize) -> bool {
+    hypothesis.saturating_add(1).saturating_mul(reference + 1) <= MAX_CELLS
 }
 
 #[cfg(test)]

@@ -28,21 +28,20 @@ pub(crate) struct Substitutions(Vec<(Regex, &'static str)>);
 impl Substitutions {
     /// Compiles pairs of a regular expression and its replacement.
     pub(crate) fn new(pairs: &[(&str, &'static str)]) -> Self {
-        let compiled = |&(pattern, replacement): &(&str, _)| {
-            (
-                Regex::new(pattern).expect("the patterns of tokenisers are valid"),
-                replacement,
-            )
-        };
-        Self(pairs.iter().map(compiled).collect())
+        let mut compiled = Vec::with_capacity(pairs.len());
+        for &(pattern, replacement) in pairs {
+            let pattern = Regex::new(pattern).expect("the patterns of tokenisers are valid");
+            compiled.push((pattern, replacement));
+        }
+        Self(compiled)
     }
 
     pub(crate) fn apply(&self, line: &str) -> String {
-        self.0
-            .iter()
-            .fold(line.to_owned(), |line, (pattern, replacement)| {
-                pattern.replace_all(&line, *replacement).into_owned()
-            })
+        let mut line = line.to_owned();
+        for (pattern, replacement) in &self.0 {
+            line = pattern.replace_all(&line, *replacement).into_owned();
+        }
+        line
     }
 }
 
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn white_space_is_pythons() {
+    fn white_space_matches_python() {
         assert_eq!(
             split("a\u{1c}b\u{a0}c\u{2009}d\te\u{200b}f").collect::<Vec<_>>(),
             ["a", "b", "c", "d", "e\u{200b}f"]

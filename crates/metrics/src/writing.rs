@@ -5,7 +5,7 @@ use derive_more::Display;
 
 use crate::{Bleu, BleuTokenizer, Chrf, Metric, text};
 
-/// The writing system of a text. BLEU counts words, so that it needs to know the ends of words.
+/// The writing system of a text. BLEU counts words, and therefore needs their boundaries.
 #[derive(Debug, Clone, Copy, Display, PartialEq, Eq)]
 pub enum WritingSystem {
     /// Words with spaces between them.
@@ -14,11 +14,10 @@ pub enum WritingSystem {
     /// Chinese characters without spaces.
     #[display("Chinese characters")]
     Chinese,
-    /// Korean, whose spaces stand between phrases: a word and its particles.
+    /// Korean. Its spaces separate phrases: a word and its particles.
     #[display("Korean")]
     Korean,
-    /// Another script without spaces, such as that of Japanese, Thai, Lao, Khmer, Burmese and
-    /// Tibetan.
+    /// Another script without spaces: Japanese, Thai, Lao, Khmer, Burmese, Tibetan and others.
     #[display("a script without spaces between words")]
     Unspaced,
 }
@@ -47,7 +46,7 @@ impl WritingSystem {
         }
     }
 
-    /// Returns whether BLEU fits, because its words are those of the language (or, in Chinese, its
+    /// Returns whether BLEU fits, because it finds the words of the language (or, in Chinese, its
     /// characters). Otherwise chrF fits, which needs no words.
     pub fn fits_bleu(self) -> bool {
         matches!(self, Self::Spaced | Self::Chinese)
@@ -62,16 +61,16 @@ impl WritingSystem {
         }
     }
 
-    /// Returns the metric that fits single sentences. If it is BLEU, it leaves out n-gram orders
-    /// for which the sentence is too short.
+    /// Returns the metric that fits single sentences. BLEU then leaves out n-gram orders longer
+    /// than the sentence.
     pub fn sentence_metric(self) -> Box<dyn Metric> {
-        match self.fits_bleu() {
-            true => Box::new(Bleu {
-                effective_order: true,
-                ..self.bleu()
-            }),
-            false => self.metric(),
+        if !self.fits_bleu() {
+            return self.metric();
         }
+        Box::new(Bleu {
+            effective_order: true,
+            ..self.bleu()
+        })
     }
 }
 
@@ -112,7 +111,8 @@ struct Letters {
 
 impl Letters {
     fn add(&mut self, line: &str) {
-        let (mut is_next, mut has_space) = (false, false);
+        let mut is_next = false;
+        let mut has_space = false;
         for c in visible(line).chars() {
             if text::is_space(c) {
                 has_space = true;
@@ -120,13 +120,14 @@ impl Letters {
             }
             let script = script(c);
             self.all += usize::from(script.is_some() || c.is_alphabetic());
-            script
-                .into_iter()
-                .for_each(|script| self.of[script as usize] += 1);
+            if let Some(script) = script {
+                self.of[script as usize] += 1;
+            }
             let is_unspaced = matches!(script, Some(Script::Han | Script::Other));
             self.neighbours += usize::from(is_next && is_unspaced);
             self.spaced += usize::from(is_next && is_unspaced && has_space);
-            (is_next, has_space) = (is_unspaced, false);
+            is_next = is_unspaced;
+            has_space = false;
         }
     }
 
@@ -135,14 +136,18 @@ impl Letters {
         let unspaced = han + other;
         // A Han character or a syllable of Hangul counts as two letters.
         let others = 2 * (han + hangul) + other;
-        match () {
-            () if 4 * others < (self.all - unspaced - hangul).max(1) => WritingSystem::Spaced,
-            () if hangul > unspaced => WritingSystem::Korean,
+        if 4 * others < (self.all - unspaced - hangul).max(1) {
+            WritingSystem::Spaced
+        } else if hangul > unspaced {
+            WritingSystem::Korean
+        } else if 7 * self.spaced > self.neighbours + 7 {
             // Words of these scripts have about two to four letters, the parts of a sentence many
-            // more. One space tells nothing.
-            () if 7 * self.spaced > self.neighbours + 7 => WritingSystem::Spaced,
-            () if 10 * other < unspaced => WritingSystem::Chinese,
-            () => WritingSystem::Unspaced,
+            // more. One space is no evidence.
+            WritingSystem::Spaced
+        } else if 10 * other < unspaced {
+            WritingSystem::Chinese
+        } else {
+            WritingSystem::Unspaced
         }
     }
 }
@@ -152,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_letters_of_a_text_tell_how_its_words_are_written() {
+    fn letters_determine_the_writing_system() {
         for (system, lines) in [
             (
                 WritingSystem::Spaced,
@@ -208,8 +213,7 @@ mod tests {
                 assert_eq!(WritingSystem::of(&[line]), system, "{line}");
             }
         }
-        // Few names in another script do not make a text of it, and few Latin ones leave it as it
-        // is.
+        // A few names in another script do not change the result.
         let mut text = vec!["Das ist ein gewöhnlicher Satz."; 50];
         text.extend(["北京", "東京", "서울"]);
         assert_eq!(WritingSystem::of(&text), WritingSystem::Spaced);

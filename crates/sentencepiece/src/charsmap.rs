@@ -1,10 +1,10 @@
 //! The table of replacements that the trainer compiles into a model: a double-array trie over bytes
-//! (Darts-clone), whose values are offsets in a list of texts.
+//! (Darts-clone). Its values are offsets in a list of texts.
 
 use crate::error::CharsmapProblem;
 
-/// The number of matches, the shortest ones, that the C++ library considers.
-const MOST_MATCHES: usize = 32;
+/// Largest number of matches that the C++ library considers, the shortest first.
+const MAX_MATCHES: usize = 32;
 /// The number of bytes in a block of 256 units.
 const BLOCK_BYTES: usize = 1024;
 
@@ -30,7 +30,7 @@ fn is_leaf(unit: u32) -> bool {
     label(unit) > 0xff
 }
 
-/// The offset at which the replacement of a leaf begins.
+/// The offset of the replacement of a leaf.
 fn value(leaf: u32) -> usize {
     (leaf & !(1 << 31)) as usize
 }
@@ -69,14 +69,14 @@ impl Charsmap {
             units,
             texts: texts.to_owned(),
         };
-        match (0..map.units.len()).find(|&unit| !map.is_sound(unit)) {
-            Some(unit) => Err(CharsmapProblem::Unit(unit)),
-            None => Ok(map),
+        if let Some(unit) = (0..map.units.len()).find(|&unit| !map.is_valid(unit)) {
+            return Err(CharsmapProblem::Unit(unit));
         }
+        Ok(map)
     }
 
-    /// Returns whether a unit points to something that exists.
-    fn is_sound(&self, index: usize) -> bool {
+    /// Returns whether a unit points inside of the table.
+    fn is_valid(&self, index: usize) -> bool {
         let unit = self.units[index];
         if index == 0 && (label(unit) != 0 || has_leaf(unit) || offset(unit) == 0) {
             return false;
@@ -105,7 +105,7 @@ impl Charsmap {
             if has_leaf(unit) {
                 found = Some((value(self.units[index]), at + 1));
                 matches += 1;
-                if matches == MOST_MATCHES {
+                if matches == MAX_MATCHES {
                     break;
                 }
             }
@@ -122,7 +122,8 @@ impl Charsmap {
     /// Returns the largest ratio of the length of a replacement to the length of the replaced text;
     /// at least 1.
     pub fn growth(&self) -> f64 {
-        let (mut growth, mut seen) = (1.0_f64, vec![false; self.units.len()]);
+        let mut growth = 1.0_f64;
+        let mut seen = vec![false; self.units.len()];
         let mut states = vec![offset(self.units[0])];
         // The shortest texts come first.
         for length in 1.. {
@@ -157,12 +158,12 @@ impl Charsmap {
 mod tests {
     use super::*;
 
-    /// A trie of 256 units whose root's children start at 512 ^ 512 = 0 … that replaces `a` by the
-    /// text at `value`.
+    /// A trie of 512 units that replaces `a` by the text at `value`. The children of its root are at
+    /// 256 ^ byte.
     fn replaces_a(value: u32) -> Vec<u32> {
         let mut units = vec![0; 512];
         units[0] = 256 << 10;
-        // `a` stands at 256 ^ 97, and its leaf at 256.
+        // `a` is at 256 ^ 97, and its leaf at 256.
         let a = 256 | usize::from(b'a');
         units[a] = u32::from(b'a') | 1 << 8 | ((a as u32 ^ 256) << 10);
         units[256] = 1 << 31 | value;
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_replaced_by_what_its_leaf_points_to() {
+    fn a_text_is_replaced_by_the_text_of_its_leaf() {
         let map = Charsmap::parse(&bytes(&replaces_a(2), b"x\0yz\0")).unwrap();
         assert_eq!(map.longest_match(b"ab"), Some(("yz", 1)));
         assert_eq!(map.longest_match(b"ba"), None);
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_growth_is_that_of_the_longest_replacement() {
+    fn growth_is_set_by_the_longest_replacement() {
         let growth = |value, texts: &[u8]| {
             Charsmap::parse(&bytes(&replaces_a(value), texts))
                 .unwrap()
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn replacements_are_texts_that_end() {
+    fn replacements_must_be_utf8_and_end_in_nul() {
         for texts in [&b""[..], b"x", b"\xff\0"] {
             let parsed = Charsmap::parse(&bytes(&replaces_a(0), texts));
             assert_eq!(parsed.unwrap_err(), CharsmapProblem::Replacements);

@@ -11,7 +11,7 @@ struct Text<'a> {
     text: String,
     /// Bytes at the end that may still become characters.
     bytes: Vec<u8>,
-    /// If true, the space that normalisation added before the text has not been removed yet.
+    /// If true, the space that normalisation adds before the text may still follow.
     at_start: bool,
 }
 
@@ -22,12 +22,9 @@ impl SentencePiece {
     /// # Errors
     /// Returns [`UnknownId`] if an id is outside the vocabulary.
     pub fn decode(&self, ids: &[u32]) -> Result<String, UnknownId> {
-        let outside = |&id: &u32| id as usize >= self.len();
-        if let Some(id) = ids.iter().copied().find(outside) {
-            return Err(UnknownId {
-                id,
-                len: self.len(),
-            });
+        let len = self.len();
+        if let Some(id) = ids.iter().copied().find(|&id| id as usize >= len) {
+            return Err(UnknownId { id, len });
         }
         let pieces = ids
             .iter()
@@ -37,13 +34,10 @@ impl SentencePiece {
 
     /// Decodes `pieces` to text. A piece that is not in the vocabulary is used as text.
     pub fn decode_pieces<S: AsRef<str>>(&self, pieces: &[S]) -> String {
-        let id = |piece: &str| self.vocabulary.id(piece).or(self.vocabulary.unknown);
-        decode(
-            self,
-            pieces
-                .iter()
-                .map(|piece| (piece.as_ref(), id(piece.as_ref()))),
-        )
+        let vocabulary = &self.vocabulary;
+        let pieces = pieces.iter().map(AsRef::as_ref);
+        let pieces = pieces.map(|piece| (piece, vocabulary.id(piece).or(vocabulary.unknown)));
+        decode(self, pieces)
     }
 }
 
@@ -96,8 +90,7 @@ impl Text<'_> {
         self.at_start &= !is_added_space && self.text.is_empty();
     }
 
-    /// `piece` without a space at the start of the text, and whether that is the space that
-    /// normalisation added.
+    /// `piece` without a space at the start of the text, and whether normalisation added that space.
     fn without_added_space<'p>(&self, piece: &'p str) -> (&'p str, bool) {
         let normalizer = &self.model.normalizer;
         if !self.at_start || !(normalizer.adds_space() || normalizer.removes_extra_spaces) {
@@ -110,15 +103,13 @@ impl Text<'_> {
         }
     }
 
-    /// Turns the bytes so far into characters. Each byte that belongs to none becomes a replacement
-    /// character.
+    /// Turns the bytes so far into characters. Each invalid byte becomes a replacement character.
     fn end_bytes(&mut self) {
         for chunk in self.bytes.utf8_chunks() {
             self.text.push_str(chunk.valid());
-            chunk
-                .invalid()
-                .iter()
-                .for_each(|_| self.text.push_str(REPLACEMENT));
+            for _ in chunk.invalid() {
+                self.text.push_str(REPLACEMENT);
+            }
         }
         self.bytes.clear();
     }

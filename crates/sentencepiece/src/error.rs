@@ -22,8 +22,8 @@ pub enum ModelProblem {
     /// The file is larger than 2 GiB, the limit of Protocol Buffers.
     #[error("{0} bytes are too many for a SentencePiece model; is it another file?")]
     TooLarge(u64),
-    /// The bytes are not a message of `sentencepiece_model.proto`. The inner error names the field
-    /// at which reading stopped and the reason.
+    /// The bytes are not a message of `sentencepiece_model.proto`. The inner error names the bad
+    /// field and the reason.
     #[error("is no SentencePiece model: {0}; copy the .spm or .model file anew")]
     Protobuf(prost::DecodeError),
     /// The vocabulary is empty.
@@ -110,6 +110,6 @@ pub enum CharsmapProblem {
     #[error("points outside of itself at unit {0}")]
     Unit(usize),
     /// The replacements are not UTF-8, or the last one does not end with NUL.
-    #[error("holds replacements that are not UTF-8 with a NUL behind each")]
+    #[error("holds replacements that are not UTF-8 with a NUL after each")]
     Replacements,
 }

@@ -9,9 +9,8 @@
 //! and in the library's order, its limits are kept where they change a result (32 matches in a
 //! table of replacements, 64 user-defined symbols at one position), and ties are broken in the same
 //! way. A model that was trained with the library's pieces would otherwise see other pieces. The
-//! only differences concern files that no trainer writes: this crate refuses a file whose pieces or
-//! replacements are not UTF-8, or whose pieces have a type that the library does not know, and the
-//! library reads it.
+//! only differences concern files that no trainer writes: this crate refuses pieces and
+//! replacements that are not UTF-8, and pieces of an unknown type. The library reads them.
 //!
 //! A file may come from anywhere: it is checked once, no index in its tables leads out of them, and
 //! memory is bounded by its size ([`SentencePiece::from_bytes`]). The time of
@@ -21,10 +20,10 @@
 //! | module | content |
 //! |---|---|
 //! | `proto`, `vocabulary`, `trie` | the file, its pieces, and the search for them |
-//! | `normalizer`, `charsmap` | from the given text to the text that is cut |
+//! | `normalizer`, `charsmap` | normalisation |
 //! | `unigram`, `bpe` | segmentation |
 //! | `merge` | the loop of byte-pair encoding |
-//! | `decode` | from pieces back to text |
+//! | `decode` | from pieces to text |
 
 #![forbid(unsafe_code)]
 // The programs in the README are compiled and run as documentation tests.

@@ -74,8 +74,7 @@ impl Merger<'_> {
     }
 }
 
-/// A number that falls where `score` rises in the total order of IEEE 754, by which the library
-/// compares.
+/// A number that falls as `score` rises in the total order of IEEE 754, the library's order.
 fn rank(score: f32) -> u32 {
     let bits = score.to_bits();
     if score.is_sign_negative() {
@@ -110,16 +109,15 @@ struct Candidate {
 
 impl Row {
     fn new(symbols: Vec<Symbol>) -> Self {
-        let link = |(at, symbol): (u32, Symbol)| {
-            let before = at.checked_sub(1).unwrap_or(NOWHERE);
-            Link {
+        let mut links = Vec::with_capacity(symbols.len());
+        for (at, symbol) in (0_u32..).zip(symbols) {
+            links.push(Link {
                 symbol,
-                before,
+                before: at.checked_sub(1).unwrap_or(NOWHERE),
                 after: at + 1,
                 joins: 0,
-            }
-        };
-        let mut links: Vec<_> = (0..).zip(symbols).map(link).collect();
+            });
+        }
         assert!(links.len() < GONE as usize, "{} symbols", links.len());
         if let Some(last) = links.last_mut() {
             last.after = NOWHERE;
@@ -129,10 +127,8 @@ impl Row {
 
     #[inline]
     fn candidate(&self, merges: &mut Merger, left: u32, right: u32) -> Option<Reverse<Candidate>> {
-        let (first, second) = (
-            self.links.get(left as usize)?,
-            self.links.get(right as usize)?,
-        );
+        let first = self.links.get(left as usize)?;
+        let second = self.links.get(right as usize)?;
         let (rank, joined) = merges.find(&first.symbol, &second.symbol)?;
         Some(Reverse(Candidate {
             rank,
@@ -143,7 +139,7 @@ impl Row {
         }))
     }
 
-    /// Returns whether neither symbol has changed.
+    /// Returns whether both symbols are unchanged.
     #[inline]
     fn has(&self, candidate: &Candidate) -> bool {
         let left = &self.links[candidate.left as usize];
@@ -155,14 +151,17 @@ impl Row {
     #[inline]
     fn join(&mut self, candidate: &Candidate) -> (u32, u32) {
         let (head, tail) = self.links.split_at_mut(candidate.right as usize);
-        let (left, right) = (&mut head[candidate.left as usize], &mut tail[0]);
-        (left.symbol.end, left.symbol.node) = (right.symbol.end, Some(candidate.joined));
+        let left = &mut head[candidate.left as usize];
+        let right = &mut tail[0];
+        left.symbol.end = right.symbol.end;
+        left.symbol.node = Some(candidate.joined);
         left.joins += 1;
         left.after = std::mem::replace(&mut right.after, GONE);
-        let around = (left.before, left.after);
-        if let Some(after) = self.links.get_mut(around.1 as usize) {
-            after.before = candidate.left;
+        let before = left.before;
+        let after = left.after;
+        if let Some(next) = self.links.get_mut(after as usize) {
+            next.before = candidate.left;
         }
-        around
+        (before, after)
     }
 }

@@ -15,7 +15,7 @@ use crate::vocabulary::{Vocabulary, byte_piece};
 use crate::{bpe, unigram};
 
 /// The size of the largest message of Protocol Buffers, in bytes.
-const LARGEST: u64 = i32::MAX as u64;
+const MAX_BYTES: u64 = i32::MAX as u64;
 
 /// The error for an id outside the vocabulary of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,7 +35,7 @@ pub struct SentencePiece {
     pub(crate) vocabulary: Vocabulary,
     pub(crate) normalizer: Normalizer,
     pub(crate) denormalizer: Option<Normalizer>,
-    /// The text into which the piece for unknown text is decoded.
+    /// The decoded text of the piece for unknown text.
     pub(crate) unknown_surface: String,
     model_type: ModelType,
     /// The score of unknown text in a unigram model.
@@ -131,7 +131,7 @@ impl SentencePiece {
         ids
     }
 
-    /// Encodes `text` to pieces, whose ids [`encode`](Self::encode) returns. Unknown text is
+    /// Encodes `text` to pieces. [`encode`](Self::encode) returns their ids. Unknown text is
     /// returned as it is in the normalised text, or as byte pieces if the model has them.
     pub fn encode_pieces(&self, text: &str) -> Vec<String> {
         let text = self.normalize(text);
@@ -202,7 +202,8 @@ impl SentencePiece {
     /// The segments of `text`, which is normalised. Unknown neighbours that are not spelt in bytes
     /// are one segment.
     fn joined(&self, text: &str) -> Vec<Segment> {
-        let (mut segments, unknown) = (self.segment(text), self.vocabulary.unknown);
+        let mut segments = self.segment(text);
+        let unknown = self.vocabulary.unknown;
         if self.vocabulary.bytes.is_some() {
             return segments;
         }
@@ -229,16 +230,22 @@ impl SentencePiece {
 impl Special {
     /// Finds the ids by the names in the model. Each must have the right type.
     fn new(vocabulary: &Vocabulary, trainer: &TrainerSpec) -> Self {
-        let named = |name: &str, usual: &str, kind: PieceType| {
+        let [unk, bos, eos, pad] = [
+            (&trainer.unk_piece, "<unk>", PieceType::Unknown),
+            (&trainer.bos_piece, "<s>", PieceType::Control),
+            (&trainer.eos_piece, "</s>", PieceType::Control),
+            (&trainer.pad_piece, "<pad>", PieceType::Control),
+        ]
+        .map(|(name, usual, kind)| {
             let id = vocabulary.id(if name.is_empty() { usual } else { name });
             id.or(vocabulary.unknown)
                 .filter(|&id| vocabulary.kind(id) == kind)
-        };
+        });
         Self {
-            unknown: named(&trainer.unk_piece, "<unk>", PieceType::Unknown),
-            bos: named(&trainer.bos_piece, "<s>", PieceType::Control),
-            eos: named(&trainer.eos_piece, "</s>", PieceType::Control),
-            pad: named(&trainer.pad_piece, "<pad>", PieceType::Control),
+            unknown: unk,
+            bos,
+            eos,
+            pad,
         }
     }
 }
@@ -257,18 +264,17 @@ fn read(path: &Path) -> Result<Vec<u8>, ModelProblem> {
     let mut bytes = Vec::new();
     // A pipe or a growing file can be longer than its size says. The first byte beyond the limit is
     // read, and refused.
-    file.take(LARGEST + 1)
+    file.take(MAX_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(ModelProblem::Unreadable)?;
     Ok(bytes)
 }
 
 fn check_size(bytes: u64) -> Result<(), ModelProblem> {
-    if bytes > LARGEST {
-        Err(ModelProblem::TooLarge(bytes))
-    } else {
-        Ok(())
+    if bytes > MAX_BYTES {
+        return Err(ModelProblem::TooLarge(bytes));
     }
+    Ok(())
 }
 
 fn model_type(trainer: &TrainerSpec) -> Result<ModelType, ModelProblem> {
@@ -283,10 +289,11 @@ fn model_type(trainer: &TrainerSpec) -> Result<ModelType, ModelProblem> {
 
 fn charsmap(spec: &NormalizerSpec, name: &'static str) -> Result<Option<Charsmap>, ModelProblem> {
     let bytes = &spec.precompiled_charsmap;
-    let parsed = (!bytes.is_empty())
-        .then(|| Charsmap::parse(bytes))
-        .transpose();
-    parsed.map_err(|problem| ModelProblem::Charsmap {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let parsed = Charsmap::parse(bytes);
+    parsed.map(Some).map_err(|problem| ModelProblem::Charsmap {
         spec: name,
         problem,
     })

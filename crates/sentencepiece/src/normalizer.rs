@@ -10,19 +10,18 @@ use crate::trie::Trie;
 pub const SPACE: &str = "\u{2581}";
 /// The character that stands for a byte that is not part of a character.
 pub const REPLACEMENT: &str = "\u{fffd}";
-/// The number of user-defined symbols, the shortest ones, that the C++ library considers at one
-/// position.
-pub const MOST_SYMBOLS: usize = 64;
+/// Largest number of user-defined symbols that the C++ library considers at one position, the
+/// shortest first.
+pub const MAX_SYMBOLS: usize = 64;
 
-/// The end of the text at which a space is added, so that the word there is segmented like any
-/// other word.
+/// The position of the added space, which makes the first or last word like any other word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DummySpace {
-    /// Nowhere.
+    /// No space is added.
     None,
-    /// The space is before the text.
+    /// Before the text.
     Prefix,
-    /// The space is after the text.
+    /// After the text.
     Suffix,
 }
 
@@ -134,7 +133,7 @@ impl Normalizer {
     /// The normalised form of the start of `rest`, and the length of that start.
     #[inline]
     fn replace_prefix<'a>(&'a self, rest: &'a [u8]) -> (&'a [u8], usize) {
-        if let Some(length) = self.symbols.longest_prefix(rest, MOST_SYMBOLS) {
+        if let Some(length) = self.symbols.longest_prefix(rest, MAX_SYMBOLS) {
             return (&rest[..length], length);
         }
         let found = self

@@ -27,7 +27,7 @@ pub struct PieceProto {
     pub kind: Option<i32>,
 }
 
-/// The settings with which the model was trained.
+/// The settings of training.
 #[derive(Clone, PartialEq, Message)]
 pub struct TrainerSpec {
     #[prost(int32, optional, tag = "3", default = "1")]

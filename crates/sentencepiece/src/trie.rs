@@ -21,7 +21,7 @@ pub struct Trie {
 
 /// A node of a [`Trie`].
 pub type Node = u32;
-/// The root, at which every string begins.
+/// The root, the start of every string.
 pub const ROOT: Node = 0;
 
 impl Trie {
@@ -36,7 +36,8 @@ impl Trie {
         trie.labels.push(0);
         // The keys below each node of one level, and of the next.
         let all = 0..keys.len();
-        let (mut level, mut next) = (Vec::from([all]), Vec::new());
+        let mut level = Vec::from([all]);
+        let mut next = Vec::new();
         let mut depth = 0;
         while !level.is_empty() {
             for below in level.drain(..) {
@@ -110,19 +111,22 @@ impl Trie {
         self.value(self.walk(ROOT, key)?)
     }
 
-    /// Returns the length of the longest key that is a prefix of `text`, among the `most` shortest
+    /// Returns the length of the longest key that is a prefix of `text`, among the `max` shortest
     /// such keys.
-    pub fn longest_prefix(&self, text: &[u8], most: usize) -> Option<usize> {
-        let (mut node, mut found, mut longest) = (ROOT, 0, None);
+    pub fn longest_prefix(&self, text: &[u8], max: usize) -> Option<usize> {
+        let mut node = ROOT;
+        let mut found = 0;
+        let mut longest = None;
         for (at, &byte) in text.iter().enumerate() {
             let Some(next) = self.step(node, byte) else {
                 break;
             };
             node = next;
             if self.value(node).is_some() {
-                (found, longest) = (found + 1, Some(at + 1));
+                found += 1;
+                longest = Some(at + 1);
             }
-            if found == most {
+            if found == max {
                 break;
             }
         }
@@ -133,12 +137,14 @@ impl Trie {
 /// The number of nodes: one for the root, and one for each byte of a key that it does not share
 /// with the key before it.
 fn count_nodes(keys: &[(&[u8], u32)]) -> usize {
-    let shared = |a: &[u8], b: &[u8]| a.iter().zip(b).take_while(|(a, b)| a == b).count();
-    let first = keys.first().map_or(0, |(key, _)| key.len());
-    let rest = keys
-        .windows(2)
-        .map(|two| two[1].0.len() - shared(two[0].0, two[1].0));
-    1 + first + rest.sum::<usize>()
+    let mut count = 1;
+    let mut last: &[u8] = &[];
+    for &(key, _) in keys {
+        let shared = last.iter().zip(key).take_while(|(a, b)| a == b).count();
+        count += key.len() - shared;
+        last = key;
+    }
+    count
 }
 
 #[cfg(test)]

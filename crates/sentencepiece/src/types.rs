@@ -1,6 +1,6 @@
 //! The types of models and of pieces, and a part of a text with its piece.
 
-/// The way in which a model segments text.
+/// The type of a model, which decides how it segments text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ModelType {
     /// The most probable segmentation under a unigram model (Kudo, 2018).

@@ -10,11 +10,11 @@ use crate::trie::{ROOT, Trie};
 use crate::types::Segment;
 use crate::vocabulary::Vocabulary;
 
-/// The difference between the score of the rarest piece and that of unknown text.
+/// The difference between the scores of the rarest piece and of unknown text.
 const UNKNOWN_PENALTY: f32 = 10.0;
 /// A sum beyond this limit is reset. Otherwise long texts would lose precision.
 const RESET: f32 = 100_000.0;
-/// The mark of a position to which no segmentation leads yet.
+/// The mark of a position that no segmentation reaches yet.
 const NOWHERE: usize = usize::MAX;
 /// The mark for no piece, which takes less memory than an `Option`.
 const NO_PIECE: u32 = u32::MAX;
@@ -88,7 +88,9 @@ pub fn segment(vocabulary: &Vocabulary, unknown_score: f32, text: &str) -> Vec<S
     }
     trace_back(&best)
 }
-/// The sum up to the first of `ahead`, after it was reset together with all that follow.
+
+/// Returns the sum up to the first of `ahead`. A large sum is first reset to 0, and all following
+/// sums with it.
 #[inline]
 fn reset(ahead: &mut [Best]) -> f32 {
     let offset = ahead[0].score;
@@ -146,13 +148,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_symbol_scores_a_tenth_for_each_byte_but_the_first() {
+    fn a_symbol_scores_a_tenth_per_byte_after_the_first() {
         assert_eq!(symbol_score(1), 0.0);
         assert_eq!(symbol_score(4), (0.1f64 * 3.0) as f32);
     }
 
     #[test]
-    fn a_large_sum_is_set_back_and_unreached_places_are_left_alone() {
+    fn a_large_sum_is_reset_except_at_unreached_positions() {
         let best = |score, start| Best {
             score,
             id: NO_PIECE,

@@ -17,11 +17,11 @@ const EXCERPT: usize = 40;
 pub struct Vocabulary {
     /// The texts of all pieces, one after the other.
     texts: String,
-    /// The offset at which the text of each piece ends.
+    /// The end of the text of each piece.
     ends: Vec<u32>,
     scores: Vec<f32>,
     types: Vec<PieceType>,
-    /// The ids of the pieces into which text is segmented: normal, user-defined and unused ones.
+    /// The ids of the pieces of segmented text: normal, user-defined and unused ones.
     pub ordinary: Trie,
     /// The user-defined symbols among them, which are never cut.
     pub symbols: Arc<Trie>,
@@ -63,8 +63,11 @@ impl Vocabulary {
         });
         let ends = ends.collect();
         let scores = pieces.iter().map(|piece| piece.score).collect();
-        let is_symbol = |id: &u32| types[*id as usize] == PieceType::UserDefined;
-        let symbols = trie(pieces, ordinary.iter().copied().filter(is_symbol)).into();
+        let symbols = ordinary
+            .iter()
+            .copied()
+            .filter(|&id| types[id as usize] == PieceType::UserDefined);
+        let symbols = trie(pieces, symbols).into();
         let ordinary = trie(pieces, ordinary.into_iter());
         Ok(Self {
             texts,
@@ -108,10 +111,11 @@ impl Vocabulary {
         self.types[id as usize]
     }
 
-    /// The id of the piece with this text, of whatever type.
+    /// The id of the piece with this text, of any type.
     pub fn id(&self, text: &str) -> Option<u32> {
-        let of = |id: u32| self.text(id).unwrap_or_default();
-        let reserved = self.reserved.binary_search_by(|&id| of(id).cmp(text));
+        let reserved = self
+            .reserved
+            .binary_search_by_key(&text, |&id| self.text(id).unwrap_or_default());
         match reserved {
             Ok(index) => Some(self.reserved[index]),
             Err(_) => self.ordinary.get(text.as_bytes()),
@@ -127,9 +131,13 @@ pub fn byte_piece(byte: u8) -> String {
 /// The byte that a piece of type BYTE stands for.
 pub fn byte_of(piece: &str) -> Option<u8> {
     let digits = piece.strip_prefix("<0x")?.strip_suffix('>')?;
-    let hexadecimal = |c: char| c.is_ascii_digit() || ('A'..='F').contains(&c);
-    let valid = digits.len() == 2 && digits.chars().all(hexadecimal);
-    valid.then(|| u8::from_str_radix(digits, 16).ok())?
+    let is_upper = digits
+        .chars()
+        .all(|c| c.is_ascii_digit() || ('A'..='F').contains(&c));
+    if digits.len() != 2 || !is_upper {
+        return None;
+    }
+    u8::from_str_radix(digits, 16).ok()
 }
 
 /// The error for piece `id`.
@@ -145,17 +153,20 @@ fn is_skipped(piece: &PieceProto, kind: PieceType) -> bool {
 }
 
 fn types(pieces: &[PieceProto], byte_fallback: bool) -> Result<Vec<PieceType>, ModelProblem> {
-    let kind = |(id, piece): (usize, &PieceProto)| match piece.kind() {
-        _ if byte_fallback && piece.piece == "\0" => Ok(PieceType::Unused),
-        1 => Ok(PieceType::Normal),
-        2 => Ok(PieceType::Unknown),
-        3 => Ok(PieceType::Control),
-        4 => Ok(PieceType::UserDefined),
-        5 => Ok(PieceType::Unused),
-        6 => Ok(PieceType::Byte),
-        found => Err(problem(pieces, id, PieceProblem::Type(found))),
-    };
-    pieces.iter().enumerate().map(kind).collect()
+    let mut types = Vec::with_capacity(pieces.len());
+    for (id, piece) in pieces.iter().enumerate() {
+        types.push(match piece.kind() {
+            _ if byte_fallback && piece.piece == "\0" => PieceType::Unused,
+            1 => PieceType::Normal,
+            2 => PieceType::Unknown,
+            3 => PieceType::Control,
+            4 => PieceType::UserDefined,
+            5 => PieceType::Unused,
+            6 => PieceType::Byte,
+            found => return Err(problem(pieces, id, PieceProblem::Type(found))),
+        });
+    }
+    Ok(types)
 }
 
 /// Checks each piece separately.
@@ -165,19 +176,22 @@ fn check(
     model_type: ModelType,
     byte_fallback: bool,
 ) -> Result<(), ModelProblem> {
-    let wrong = |piece: &PieceProto, kind: PieceType| match piece.piece.as_str() {
-        _ if model_type == ModelType::Unigram && !piece.score.is_finite() => {
-            Some(PieceProblem::Score)
-        }
-        "" => Some(PieceProblem::Empty),
-        text if text.len() >= PIECE_LIMIT => Some(PieceProblem::TooLong),
-        text if text.contains('\0') && !is_skipped(piece, kind) => Some(PieceProblem::Nul),
-        _ if kind != PieceType::Byte => None,
-        _ if !byte_fallback => Some(PieceProblem::ByteWithoutFallback),
-        text => byte_of(text).is_none().then_some(PieceProblem::ByteText),
-    };
-    let found = (0..pieces.len()).find_map(|id| Some((id, wrong(&pieces[id], types[id])?)));
-    found.map_or(Ok(()), |(id, wrong)| Err(problem(pieces, id, wrong)))
+    for (id, (piece, &kind)) in pieces.iter().zip(types).enumerate() {
+        let found = match piece.piece.as_str() {
+            _ if model_type == ModelType::Unigram && !piece.score.is_finite() => {
+                PieceProblem::Score
+            }
+            "" => PieceProblem::Empty,
+            text if text.len() >= PIECE_LIMIT => PieceProblem::TooLong,
+            text if text.contains('\0') && !is_skipped(piece, kind) => PieceProblem::Nul,
+            _ if kind != PieceType::Byte => continue,
+            _ if !byte_fallback => PieceProblem::ByteWithoutFallback,
+            text if byte_of(text).is_none() => PieceProblem::ByteText,
+            _ => continue,
+        };
+        return Err(problem(pieces, id, found));
+    }
+    Ok(())
 }
 
 fn unknown(pieces: &[PieceProto], types: &[PieceType]) -> Result<Option<u32>, ModelProblem> {
@@ -213,28 +227,35 @@ fn sorted(
     types: &[PieceType],
     model_type: ModelType,
 ) -> Result<(Vec<u32>, Vec<u32>), ModelProblem> {
-    let text = |id: u32| pieces[id as usize].piece.as_str();
-    let kind = |id: u32| types[id as usize];
-    let kept = |&id: &u32| !is_skipped(&pieces[id as usize], kind(id));
-    let mut ids: Vec<u32> = (0..pieces.len() as u32).filter(kept).collect();
-    let space = |id: u32| model_type != ModelType::Bpe && is_reserved(kind(id));
-    ids.sort_unstable_by_key(|&id| (space(id), text(id), id));
-    let same = |two: &&[u32]| space(two[0]) == space(two[1]) && text(two[0]) == text(two[1]);
-    if let Some(two) = ids.windows(2).find(same) {
-        let first = two[0] as usize;
-        return Err(problem(
-            pieces,
-            two[1] as usize,
-            PieceProblem::Duplicate(first),
-        ));
+    let mut ids: Vec<u32> = (0..pieces.len() as u32)
+        .filter(|&id| !is_skipped(&pieces[id as usize], types[id as usize]))
+        .collect();
+    ids.sort_unstable_by_key(|&id| (name(pieces, types, model_type, id), id));
+    for two in ids.windows(2) {
+        let first = name(pieces, types, model_type, two[0]);
+        if first == name(pieces, types, model_type, two[1]) {
+            let duplicate = PieceProblem::Duplicate(two[0] as usize);
+            return Err(problem(pieces, two[1] as usize, duplicate));
+        }
     }
     let reserved = ids
         .iter()
         .copied()
-        .filter(|&id| is_reserved(kind(id)))
+        .filter(|&id| is_reserved(types[id as usize]))
         .collect();
-    ids.retain(|&id| !is_reserved(kind(id)));
+    ids.retain(|&id| !is_reserved(types[id as usize]));
     Ok((ids, reserved))
+}
+
+/// Whether a piece is in the separate namespace of reserved pieces, and its text.
+fn name<'a>(
+    pieces: &'a [PieceProto],
+    types: &[PieceType],
+    model_type: ModelType,
+    id: u32,
+) -> (bool, &'a str) {
+    let is_separate = model_type != ModelType::Bpe && is_reserved(types[id as usize]);
+    (is_separate, &pieces[id as usize].piece)
 }
 
 /// Returns whether text is never segmented into pieces of this type.

@@ -29,17 +29,17 @@ pub fn find_language<'a>(
     if let [one] = fitting[..] {
         return Ok(one);
     }
-    let first = |wanted: &dyn Fn(&str) -> bool| fitting.iter().copied().find(|known| wanted(known));
-    let one = first(&|known| known == code)
-        .or_else(|| first(&|known| Code::of(known) == asked))
-        .or_else(|| first(&|known| Code::of(known).is_plain()));
-    one.ok_or(fitting)
+    let known = fitting.iter().copied();
+    let same_text = known.clone().find(|&known| known == code);
+    let same_code = known.clone().find(|known| Code::of(known) == asked);
+    let plain = known.clone().find(|known| Code::of(known).is_plain());
+    same_text.or(same_code).or(plain).ok_or(fitting)
 }
 
 /// A language code in its parts, all in lower case.
 #[derive(PartialEq)]
 struct Code {
-    /// The code of ISO 639-3, or the name that the model has in its place.
+    /// The code of ISO 639-3, or the model's own name of the language.
     language: String,
     /// Four letters, such as `latn`.
     script: Option<String>,
@@ -52,25 +52,18 @@ impl Code {
         let code = code.to_lowercase();
         let mut parts = code.split(['-', '_']);
         let language = parts.next().unwrap_or_default();
-        let of_length = |length: fn(usize) -> bool| {
-            parts
-                .clone()
-                .find(|part| length(part.len()))
-                .map(str::to_owned)
-        };
-        let script = of_length(|length| length == 4);
-        let region = of_length(|length| length == 2 || length == 3);
+        let script = parts.clone().find(|part| part.len() == 4);
+        let region = parts.find(|part| matches!(part.len(), 2 | 3));
         Self {
             language: language_of(language),
-            script,
-            region,
+            script: script.map(str::to_owned),
+            region: region.map(str::to_owned),
         }
     }
 
     /// Returns whether both can be the same: they name one language, and no different scripts or
     /// regions.
     fn fits(&self, other: &Self) -> bool {
-        let agree = |a: &Option<String>, b: &Option<String>| a.is_none() || b.is_none() || a == b;
         self.language == other.language
             && agree(&self.script, &other.script)
             && agree(&self.region, &other.region)
@@ -81,8 +74,13 @@ impl Code {
     }
 }
 
-/// The code of ISO 639-3 of the language that `code` names in any part of ISO 639, for a
-/// macrolanguage the code of the language that models have of it; `code` itself if it is in none.
+/// Returns whether two parts of codes are equal, or one of them is missing.
+fn agree(a: &Option<String>, b: &Option<String>) -> bool {
+    a.is_none() || b.is_none() || a == b
+}
+
+/// The code of ISO 639-3 for a `code` of any part of ISO 639, for a macrolanguage the code of its
+/// usual language; `code` itself if it is in none.
 fn language_of(code: &str) -> String {
     let iso = language(code).map(|language| language.to_639_3());
     let code = iso.unwrap_or(code);
@@ -99,20 +97,17 @@ pub fn language(code: &str) -> Option<Language> {
 
 /// The meaning of `code` in `table`, a list of `code=meaning`.
 fn entry(table: &'static str, code: &str) -> Option<&'static str> {
-    let mut pairs = table
-        .split_whitespace()
-        .filter_map(|pair| pair.split_once('='));
-    pairs
-        .find(|(known, _)| *known == code)
-        .map(|(_, meaning)| meaning)
+    let pairs = table.split_whitespace();
+    let mut pairs = pairs.filter_map(|pair| pair.split_once('='));
+    let (_, meaning) = pairs.find(|(known, _)| *known == code)?;
+    Some(meaning)
 }
 
-/// The codes of ISO 639-2 for bibliographies that are not those of ISO 639-3.
+/// The codes of ISO 639-2 for bibliographies that differ from ISO 639-3.
 const OTHER: &str = "alb=sqi arm=hye baq=eus bur=mya chi=zho cze=ces dut=nld fre=fra geo=kat ger=deu \
     gre=ell ice=isl mac=mkd mao=mri may=msa per=fas rum=ron slo=slk tib=bod wel=cym";
 
-/// Macrolanguages of ISO 639-3, and the language of each that is meant where nothing else is said,
-/// as in NLLB.
+/// Macrolanguages of ISO 639-3, and the default language of each, as in NLLB.
 const OF_MACROLANGUAGES: &str = "ara=arb aze=azj cmn=zho ekk=est fas=pes kur=kmr lav=lvs mlg=plt mon=khk msa=zsm \
     nep=npi nor=nob ori=ory orm=gaz pus=pbt sqi=als swa=swh uzb=uzn yid=ydd grn=gug \
     aym=ayr";
@@ -122,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_language_is_found_however_its_code_is_written() {
+    fn a_language_is_found_by_any_form_of_its_code() {
         let small = ["en", "de", "pt", "pt-BR", "no", "cs"];
         for (code, found) in [
             ("de", "de"),
@@ -164,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_for_bibliographies_are_of_no_other_language() {
+    fn bibliographic_codes_name_no_other_language() {
         for (code, other) in OTHER
             .split_whitespace()
             .map(|pair| pair.split_once('=').unwrap())

@@ -2,9 +2,9 @@
 //! glossary.
 //!
 //! Unicode's default-ignorable, format and control characters are invisible (white space is not
-//! among them). A model would read each of them as a word, and the reason could not be seen. The
-//! trade-off taken: *a character stays only where it is known to mean something*, in [`visible`]'s
-//! list. Signs that Unicode calls format characters and that are drawn, such as `U+06DD`, stay.
+//! among them). A model would read each of them as a word, and the user would not see why. The
+//! trade-off: *a character stays only where it has a known meaning*, by [`visible`]'s list. Visible
+//! format characters, such as `U+06DD`, stay.
 
 #![forbid(unsafe_code)]
 
@@ -51,13 +51,15 @@ pub fn visible_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.contains(|c| is_invisible(c) || c == BRAILLE_BLANK) {
         return Cow::Borrowed(text);
     }
-    let kinds = [None].into_iter().chain((0..MEANT.len()).map(Some));
-    let text = text.replace(BRAILLE_BLANK, " ");
-    Cow::Owned(kinds.fold(text, |text, kind| without(kind, &text, &stays)))
+    let mut text = without(None, &text.replace(BRAILLE_BLANK, " "), &stays);
+    for kind in 0..MEANT.len() {
+        text = without(Some(kind), &text, &stays);
+    }
+    Cow::Owned(text)
 }
 
-/// The invisible characters that mean something somewhere, in the order in which they are
-/// judged; the others go before.
+/// The kinds of invisible characters with a meaning, in the order of their rules. All other
+/// invisible characters are removed before.
 const MEANT: [RangeInclusive<char>; 6] = [
     '\u{E0020}'..='\u{E007F}',
     '\u{13430}'..='\u{1343F}',
@@ -67,10 +69,19 @@ const MEANT: [RangeInclusive<char>; 6] = [
     '\u{200D}'..='\u{200D}',
 ];
 
-/// `text` without the characters of the kind `judged` that mean nothing there.
+/// The index in [`MEANT`] of the kind of `c`.
+fn kind(c: char) -> Option<usize> {
+    MEANT.iter().position(|kind| kind.contains(&c))
+}
+
+fn is_emoji(c: char) -> bool {
+    !c.is_ascii() && c.is_emoji_char()
+}
+
+/// `text` without the invisible characters of the kind `judged` that have no meaning there.
 fn without(judged: Option<usize>, text: &str, stays: &impl Fn(char) -> bool) -> String {
-    let kind = |c: char| MEANT.iter().position(|kind| kind.contains(&c));
-    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
     while let Some(at) = rest.find(is_invisible) {
         out.push_str(&rest[..at]);
         let after = rest[at..].trim_start_matches(is_invisible);
@@ -89,7 +100,6 @@ fn without(judged: Option<usize>, text: &str, stays: &impl Fn(char) -> bool) -> 
 /// Returns whether the invisible `c` has a meaning after `before` if `next` is the next visible
 /// character.
 fn means_something(before: char, c: char, next: char) -> bool {
-    let is_emoji = |c: char| !c.is_ascii() && c.is_emoji_char();
     match c {
         '\u{200C}' => joins(before) && joins(next),
         '\u{200D}' if joins(before) => joins(next) || canonical_combining_class(before) == 9, // a virama
@@ -104,15 +114,15 @@ fn means_something(before: char, c: char, next: char) -> bool {
     }
 }
 
-/// Returns whether `c` is a letter or a mark of a script whose letters take other forms beside
+/// Returns whether `c` is a letter or a mark of a script with letters that change form beside
 /// joiners.
 fn joins(c: char) -> bool {
-    let is_of_script = matches!(u32::from(c),
+    let is_joining = matches!(u32::from(c),
         0x0600..=0x07FF | 0x0840..=0x08FF | 0xFB50..=0xFDFF | 0xFE70..=0xFEFE // Arabic and its like
         | 0x0900..=0x0DFF | 0x1000..=0x109F | 0x1700..=0x18AF | 0x1A20..=0x1BFF // Indic, Mongolian
         | 0xA800..=0xA8FF | 0xA930..=0xA9FF | 0xAA60..=0xAA7F | 0xABC0..=0xABFF
         | 0x10D00..=0x10D3F | 0x11000..=0x11FFF | 0x1E900..=0x1E95F);
-    is_of_script && (c.is_alphabetic() || is_combining_mark(c))
+    is_joining && (c.is_alphabetic() || is_combining_mark(c))
 }
 
 /// The time now in UTC, as `2026-01-31T23:59:59Z` (RFC 3339), so that logs of different machines
@@ -123,12 +133,14 @@ pub fn time_stamp() -> String {
 
 /// The number of characters before each byte of `text`, and of all.
 pub fn character_offsets(text: &str) -> Vec<usize> {
-    let widths = text.char_indices().enumerate();
-    let each = |(number, (_, c)): (usize, (usize, char))| std::iter::repeat_n(number, c.len_utf8());
-    widths
-        .flat_map(each)
-        .chain([text.chars().count()])
-        .collect()
+    let mut offsets = Vec::with_capacity(text.len() + 1);
+    let mut count = 0;
+    for c in text.chars() {
+        offsets.resize(offsets.len() + c.len_utf8(), count);
+        count += 1;
+    }
+    offsets.push(count);
+    offsets
 }
 
 /// The rule as regular expressions, for programs in other languages: replace U+2800 by a space, and

@@ -50,7 +50,7 @@ fn invisible() -> impl Iterator<Item = char> {
 }
 
 #[test]
-fn the_invisible_characters_are_those_of_unicode() {
+fn the_invisible_characters_match_unicode() {
     let known: std::collections::HashSet<char> = invisible().collect();
     for c in '\0'..=char::MAX {
         assert_eq!(
@@ -63,7 +63,7 @@ fn the_invisible_characters_are_those_of_unicode() {
 }
 
 #[test]
-fn an_invisible_character_anywhere_in_a_sentence_changes_nothing() {
+fn an_inserted_invisible_character_changes_nothing() {
     for sentence in SENTENCES {
         assert_eq!(visible(sentence), sentence);
         let offsets = sentence
@@ -87,7 +87,7 @@ fn an_invisible_character_anywhere_in_a_sentence_changes_nothing() {
 
 /// Words from the Unicode standard (chapters 9, 12 and 13) and sequences of `emoji-sequences.txt`.
 #[test]
-fn characters_that_mean_something_stay() {
+fn characters_with_a_meaning_stay() {
     for text in [
         "می\u{200C}خواهم کتاب\u{200C}ها را",
         "क्\u{200D}ष क्\u{200C}ष",
@@ -114,7 +114,7 @@ fn characters_that_mean_something_stay() {
 }
 
 #[test]
-fn nothing_is_left_of_a_line_without_visible_characters() {
+fn a_line_of_invisible_characters_becomes_empty() {
     let line: String = invisible().collect();
     assert_eq!(visible(&line), "");
     assert_eq!(visible(&line.repeat(2)), "");
@@ -122,7 +122,7 @@ fn nothing_is_left_of_a_line_without_visible_characters() {
 }
 
 #[test]
-fn characters_that_are_asked_to_stay_stay() {
+fn visible_but_keeps_the_given_characters() {
     assert_eq!(
         visible_but("a\u{200B}b\u{AD}", |c| c == '\u{200B}'),
         "a\u{200B}b"
@@ -130,11 +130,9 @@ fn characters_that_are_asked_to_stay_stay() {
 }
 
 #[test]
-fn a_text_that_was_made_visible_stays_as_it_is() {
-    let (parts, mut state) = (
-        ["a", "ي", "क", "्", "👨", "1", "🏴", "ᠠ", " ", "\u{20E3}"],
-        1u32,
-    );
+fn visible_is_idempotent() {
+    let parts = ["a", "ي", "क", "्", "👨", "1", "🏴", "ᠠ", " ", "\u{20E3}"];
+    let mut state = 1u32;
     let all: Vec<char> = parts
         .concat()
         .chars()
@@ -162,14 +160,10 @@ fn expected_patterns() -> Vec<String> {
     let of = |asked: Option<usize>| class(&|c| is_invisible(c) && kind(c) == asked);
     let is_meant = |c| is_invisible(c) && kind(c).is_some();
     let next = format!("{0}*(?!{0})", class(&is_meant));
-    let [emoji, ending] = [
-        class(&is_emoji),
-        class(&|c| matches!(c, '\u{FE0F}' | '\u{E007F}') || is_emoji(c)),
-    ];
-    let [joining, virama] = [
-        class(&joins),
-        class(&|c| joins(c) && canonical_combining_class(c) == 9),
-    ];
+    let emoji = class(&is_emoji);
+    let ending = class(&|c| matches!(c, '\u{FE0F}' | '\u{E007F}') || is_emoji(c));
+    let joining = class(&joins);
+    let virama = class(&|c| joins(c) && canonical_combining_class(c) == 9);
     let kinds = std::array::from_fn(|kind| of(Some(kind)));
     let [tag, layout, mongolian, variation, non_joiner, joiner] = kinds;
     vec![
@@ -186,14 +180,6 @@ fn expected_patterns() -> Vec<String> {
     ]
 }
 
-fn kind(c: char) -> Option<usize> {
-    MEANT.iter().position(|kind| kind.contains(&c))
-}
-
-fn is_emoji(c: char) -> bool {
-    !c.is_ascii() && c.is_emoji_char()
-}
-
 /// The class of the characters that `is` names, as a regular expression.
 fn class(is: &dyn Fn(char) -> bool) -> String {
     let mut ranges: Vec<[u32; 2]> = Vec::new();
@@ -203,22 +189,25 @@ fn class(is: &dyn Fn(char) -> bool) -> String {
             _ => ranges.push([c, c]),
         }
     }
-    let range = |[first, last]: [u32; 2]| match first == last {
-        true => format!(r"\x{{{first:X}}}"),
-        false => format!(r"\x{{{first:X}}}-\x{{{last:X}}}"),
+    let range = |[first, last]: [u32; 2]| {
+        if first == last {
+            format!(r"\x{{{first:X}}}")
+        } else {
+            format!(r"\x{{{first:X}}}-\x{{{last:X}}}")
+        }
     };
     format!("[{}]", ranges.into_iter().map(range).collect::<String>())
 }
 
 /// After a change of the rule, PATTERNS=src/patterns.txt in the environment writes the file anew.
 #[test]
-fn the_patterns_are_the_rule() {
+fn the_patterns_match_the_rule() {
     let expected = expected_patterns();
     if let Ok(file) = std::env::var("PATTERNS") {
         std::fs::write(file, expected.join("\n") + "\n").unwrap();
     }
     assert!(
         patterns().eq(expected.iter()),
-        "src/patterns.txt is not that of the rule"
+        "src/patterns.txt differs from the rule"
     );
 }

@@ -115,7 +115,7 @@ fn a_line_without_two_columns_is_named_and_two_tables_are_no_two_sides() {
     refused(
         &["train", "--train", &a, &b, "--out", &path("run")],
         1,
-        &["each of which has both sides", "cat"],
+        &["each with both sides", "cat"],
     );
     assert!(!Path::new(&path("run")).exists());
 }

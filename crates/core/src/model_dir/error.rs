@@ -3,11 +3,11 @@ use std::path::{Path, PathBuf};
 use crate::config::ConfigError;
 use crate::parameters::LoadError;
 
-/// A result whose error, where no other is named, is [`ModelDirError`].
+/// A result with [`ModelDirError`] as its default error.
 pub(crate) type Result<T, E = ModelDirError> = std::result::Result<T, E>;
 
-/// An error in writing or reading a model directory. Its `Debug` form is the message, which a
-/// program whose `main` returns the error prints.
+/// An error in writing or reading a model directory. Its `Debug` form is the message, because Rust
+/// prints that form of an error that `main` returns.
 #[derive(derive_more::Debug, thiserror::Error)]
 #[error("{}: {problem}", path.display())]
 #[debug("{self}")]
@@ -40,11 +40,10 @@ pub enum ModelDirProblem {
     /// A file that the manifest lists does not exist.
     #[error("missing, but listed in manifest.json; copy the whole directory anew")]
     Missing,
-    /// A folder, pipe or device stands where a file is expected.
+    /// The path is a folder, pipe or device instead of a file.
     #[error("is not a file; copy the whole directory anew")]
     NotAFile,
-    /// The manifest lists a file of this name, which is outside of the directory, directly or
-    /// through a link.
+    /// The manifest lists a file of this name outside of the directory, directly or through a link.
     #[error(
         "manifest.json lists {0:?}, which leaves the folder; a model directory holds its own \
         files, so put a copy there or get the model from a source you trust"
@@ -59,10 +58,10 @@ pub enum ModelDirProblem {
     /// The directory holds a model of this other architecture.
     #[error("architecture \"{0}\" is unknown to this program")]
     Architecture(String),
-    /// The configuration in the directory differs from the one with which it is loaded.
+    /// The configuration in the directory differs from the given one.
     #[error(
-        "holds other values than the configuration to load it with; load it with the one with \
-        which it was saved"
+        "holds other values than the given configuration; load it with the configuration that it \
+        was saved with"
     )]
     Other,
     /// The configuration does not describe a model.
@@ -83,7 +82,7 @@ pub enum ModelDirProblem {
         /// Number of parameters in the weights file.
         found: usize,
     },
-    /// The weights of this tensor hold numbers that no training leaves in a model that works.
+    /// This tensor holds NaN or infinite numbers.
     #[error(
         "tensor {0} holds NaN or infinite numbers; the model is broken, take an earlier one \
         or get it anew"

@@ -15,7 +15,7 @@ use crate::parameters::StateDict;
 pub(super) const WEIGHTS: &str = "model.safetensors";
 const MANIFEST: &str = "manifest.json";
 /// Largest accepted manifest in bytes; a manifest lists only a few files.
-const MANIFEST_LIMIT: u64 = 1 << 20;
+const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
 struct Manifest {
@@ -34,7 +34,7 @@ struct Entry {
 /// # Errors
 /// A [`ModelDirError`] if a file cannot be read or the manifest cannot be written.
 pub fn seal(dir: &Path) -> Result<()> {
-    seal_those(dir, |_| true)
+    seal_files(dir, |_| true)
 }
 
 /// Writes `manifest.json` again, with the size and hash of the files that it lists and of `new`;
@@ -44,10 +44,10 @@ pub fn seal(dir: &Path) -> Result<()> {
 /// The errors of [`seal`], and an error if the manifest cannot be read.
 pub fn seal_again(dir: &Path, new: &str) -> Result<()> {
     let listed = read_manifest(dir.into())?.files;
-    seal_those(dir, |name| name == new || listed.contains_key(name))
+    seal_files(dir, |name| name == new || listed.contains_key(name))
 }
 
-fn seal_those(dir: &Path, is_listed: impl Fn(&str) -> bool) -> Result<()> {
+fn seal_files(dir: &Path, is_listed: impl Fn(&str) -> bool) -> Result<()> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(dir).map_err(|e| ModelDirError::io(dir, e))? {
         let path = entry.map_err(|e| ModelDirError::io(dir, e))?.path();
@@ -58,13 +58,11 @@ fn seal_those(dir: &Path, is_listed: impl Fn(&str) -> bool) -> Result<()> {
             .into_owned();
         if path.is_file() && name != MANIFEST && is_listed(&name) {
             let bytes = fs::read(&path).map_err(|e| ModelDirError::io(&path, e))?;
-            files.insert(
-                name,
-                Entry {
-                    bytes: bytes.len() as u64,
-                    sha256: sha256(&bytes),
-                },
-            );
+            let entry = Entry {
+                bytes: bytes.len() as u64,
+                sha256: sha256(&bytes),
+            };
+            files.insert(name, entry);
         }
     }
     let json = serde_json::to_vec_pretty(&Manifest { files }).expect("a manifest is plain data");
@@ -89,10 +87,13 @@ pub fn verify_before_load<'a>(source: impl Into<Source<'a>>) -> Result<()> {
     verify_all(source.into(), |name| name != WEIGHTS)
 }
 
-fn verify_all(source: Source, is_meant: impl Fn(&str) -> bool) -> Result<()> {
-    let manifest = read_manifest(source)?;
-    let mut meant = manifest.files.iter().filter(|(name, _)| is_meant(name));
-    meant.try_for_each(|(name, entry)| checked(source, name, entry).map(drop))
+fn verify_all(source: Source, is_checked: impl Fn(&str) -> bool) -> Result<()> {
+    for (name, entry) in &read_manifest(source)?.files {
+        if is_checked(name) {
+            checked(source, name, entry)?;
+        }
+    }
+    Ok(())
 }
 
 /// Reads the bytes of the file `name` and checks them against the manifest. Returns `None` if the
@@ -125,9 +126,13 @@ pub(super) fn read_tensors_checked(source: Source, name: &str) -> Result<StateDi
         .get(name)
         .ok_or_else(|| ModelDirProblem::Unlisted.at(&path))?;
     let (mut file, size) = open_checked(source, name, entry)?;
-    let (known, mut hash) = (source.hash(name), Sha256::new());
-    let hashed = |bytes: &[u8]| known.map_or_else(|| hash.update(bytes), |_| ());
-    let tensors = read_from(&path, &mut file, size, hashed);
+    let known = source.hash(name);
+    let mut hash = Sha256::new();
+    let tensors = read_from(&path, &mut file, size, |bytes| {
+        if known.is_none() {
+            hash.update(bytes);
+        }
+    });
     if let Err(ModelDirError {
         problem: ModelDirProblem::Io(_),
         ..
@@ -135,13 +140,12 @@ pub(super) fn read_tensors_checked(source: Source, name: &str) -> Result<StateDi
     {
         return tensors;
     }
-    // Reads the bytes that a damaged header left. A hash that is not the one of the manifest says
-    // more than the damage.
+    // Reads the bytes that a damaged header left. A wrong hash explains more than the damage.
     io::copy(&mut file, &mut hash).map_err(|e| ModelDirError::io(&path, e))?;
-    match known.unwrap_or(&format!("{:x}", hash.finalize())) == &entry.sha256 {
-        true => tensors,
-        false => Err(ModelDirProblem::Tampered("hash").at(path)),
+    if known.unwrap_or(&format!("{:x}", hash.finalize())) != &entry.sha256 {
+        return Err(ModelDirProblem::Tampered("hash").at(path));
     }
+    tensors
 }
 
 fn checked(source: Source, name: &str, entry: &Entry) -> Result<Vec<u8>> {
@@ -149,10 +153,10 @@ fn checked(source: Source, name: &str, entry: &Entry) -> Result<Vec<u8>> {
     let (file, size) = open_checked(source, name, entry)?;
     let bytes = read_up_to(&path, file, size)?;
     let hash = source.hash(name).cloned().unwrap_or_else(|| sha256(&bytes));
-    match bytes.len() as u64 == size && hash == entry.sha256 {
-        true => Ok(bytes),
-        false => Err(ModelDirProblem::Tampered("hash").at(path)),
+    if bytes.len() as u64 != size || hash != entry.sha256 {
+        return Err(ModelDirProblem::Tampered("hash").at(path));
     }
+    Ok(bytes)
 }
 
 /// Opens a file that is inside the directory and as large as the manifest says.
@@ -188,7 +192,7 @@ fn read_manifest(source: Source) -> Result<Manifest> {
     source.check_has(MANIFEST)?;
     let path = source.join(MANIFEST);
     let (file, size) = source.open(MANIFEST)?;
-    if size > MANIFEST_LIMIT {
+    if size > MAX_MANIFEST_BYTES {
         let message = format!("{size} bytes are too many for a list of a few files");
         return Err(ModelDirError::damaged(&path, message));
     }

@@ -61,9 +61,8 @@ pub fn save(dir: &Path, config: &dyn Seq2SeqConfig, model: &impl Parameters) -> 
     save_parameters(dir, config, &named_parameters(model), ComputeType::Float32)
 }
 
-/// Writes the same files as [`save`] for a model whose parameters are given by their names, and
-/// which translates in `compute`. With [`ComputeType::Int8`] its matrices are stored in 8 bits, a
-/// quarter of their size.
+/// Writes the same files as [`save`] for a model with these named `parameters` that translates in
+/// `compute`. With [`ComputeType::Int8`] its matrices are stored in 8 bits, a quarter of their size.
 ///
 /// # Errors
 /// A [`ModelDirError`] if a file cannot be written.
@@ -74,12 +73,11 @@ pub fn save_parameters(
     compute: ComputeType,
 ) -> Result<()> {
     std::fs::create_dir_all(dir).map_err(|e| ModelDirError::io(dir, e))?;
-    let (arch, model) = (config.architecture(), config.to_json());
     let file = ConfigFile {
         format_version: FORMAT_VERSION,
-        arch,
+        arch: config.architecture(),
         compute,
-        model,
+        model: config.to_json(),
     };
     let json = serde_json::to_vec_pretty(&file).expect("a configuration is plain data");
     write(&dir.join(CONFIG), &json)?;
@@ -92,7 +90,7 @@ pub fn save_parameters(
 /// Reads the configuration in `source`. Its architecture must be one of this crate.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and what is wrong with it.
+/// A [`ModelDirError`] that names the file and the problem.
 pub fn load_config<'a>(source: impl Into<Source<'a>>) -> Result<ModelConfig> {
     let source = source.into();
     let path = source.join(CONFIG);
@@ -120,10 +118,10 @@ fn read_fields(architecture: &str, fields: &Json) -> Option<serde_json::Result<M
     }
 }
 
-/// The compute type in which the model in `source` multiplies by default.
+/// The default compute type of the model in `source`.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and what is wrong with it.
+/// A [`ModelDirError`] that names the file and the problem.
 pub fn load_compute_type<'a>(source: impl Into<Source<'a>>) -> Result<ComputeType> {
     let source = source.into();
     match read_config(source)?["compute"].take() {
@@ -133,24 +131,24 @@ pub fn load_compute_type<'a>(source: impl Into<Source<'a>>) -> Result<ComputeTyp
     }
 }
 
-/// The content of `config.json`, of a version that is known.
+/// The content of `config.json`, in the known version of the format.
 fn read_config(source: Source) -> Result<Json> {
     let path = source.join(CONFIG);
     let bytes = read_checked(source, CONFIG)?;
     let value: Json =
         serde_json::from_slice(&bytes).map_err(|e| ModelDirError::damaged(&path, e))?;
     let found = value["format_version"].as_u64().unwrap_or(0);
-    match found == u64::from(FORMAT_VERSION) {
-        true => Ok(value),
-        false => Err(ModelDirProblem::Version(found).at(path)),
+    if found != u64::from(FORMAT_VERSION) {
+        return Err(ModelDirProblem::Version(found).at(path));
     }
+    Ok(value)
 }
 
 /// Loads configuration and model from `source` onto `device`. The architecture must be one of this
 /// crate.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and what is wrong with it.
+/// A [`ModelDirError`] that names the file and the problem.
 pub fn load<'a>(source: impl Into<Source<'a>>, device: &Device) -> Result<(ModelConfig, Model)> {
     let source = source.into();
     let config = load_config(source)?;
@@ -162,10 +160,11 @@ pub fn load<'a>(source: impl Into<Source<'a>>, device: &Device) -> Result<(Model
 /// configuration `config`, onto `device`.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and what is wrong with it.
+/// A [`ModelDirError`] that names the file and the problem.
 pub fn load_as(dir: &Path, config: &dyn Seq2SeqConfig, device: &Device) -> Result<Model> {
     let value = read_config(dir.into())?;
-    let (path, architecture) = (dir.join(CONFIG), value["arch"].as_str().unwrap_or_default());
+    let path = dir.join(CONFIG);
+    let architecture = value["arch"].as_str().unwrap_or_default();
     if architecture != config.architecture() {
         return Err(ModelDirProblem::Architecture(architecture.into()).at(path));
     }
@@ -175,11 +174,10 @@ pub fn load_as(dir: &Path, config: &dyn Seq2SeqConfig, device: &Device) -> Resul
         }
         None => value["model"] == config.to_json(),
     };
-    if is_same {
-        build(dir.into(), config, device)
-    } else {
-        Err(ModelDirProblem::Other.at(path))
+    if !is_same {
+        return Err(ModelDirProblem::Other.at(path));
     }
+    build(dir.into(), config, device)
 }
 
 /// The model that `config` describes, with the parameters in `files`.
@@ -196,22 +194,21 @@ fn build(files: Source, config: &dyn Seq2SeqConfig, device: &Device) -> Result<M
 /// the configuration; their names and shapes are not.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and what is wrong with it.
+/// A [`ModelDirError`] that names the file and the problem.
 pub fn load_parameters(dir: &Path) -> Result<(ModelConfig, StateDict)> {
     let config = load_config(dir)?;
     let parameters = parameters_of(dir.into(), config.as_ref())?;
     Ok((config, parameters))
 }
 
-/// Reads the parameters in `source`, and checks that they are finite and that their number is that
-/// of `config`.
+/// Reads the parameters in `source`, and checks that they are finite and as many as `config` has.
 fn parameters_of(source: Source, config: &dyn Seq2SeqConfig) -> Result<StateDict> {
     let parameters = read_tensors_checked(source, WEIGHTS)?;
     check_size(&source.join(CONFIG), config, &parameters)?;
-    match parameters.iter().find(|(_, data)| !is_finite(data)) {
-        Some((name, _)) => Err(ModelDirProblem::NotFinite(name.clone()).at(source.join(WEIGHTS))),
-        None => Ok(parameters),
+    if let Some((name, _)) = parameters.iter().find(|(_, data)| !is_finite(data)) {
+        return Err(ModelDirProblem::NotFinite(name.clone()).at(source.join(WEIGHTS)));
     }
+    Ok(parameters)
 }
 
 /// Returns whether all numbers of `data` are finite, without a branch per number.
@@ -222,14 +219,14 @@ fn is_finite(data: &TensorData) -> bool {
     }
 }
 
-/// Compares the number of parameters before memory for the model in the configuration is allocated.
+/// Compares the number of parameters, before memory for the model is allocated.
 fn check_size(path: &Path, config: &dyn Seq2SeqConfig, values: &StateDict) -> Result<()> {
     let expected = config.parameter_count();
     let found = values.values().map(TensorData::num_elements).sum();
-    match expected == found {
-        true => Ok(()),
-        false => Err(ModelDirProblem::Size { expected, found }.at(path)),
+    if expected != found {
+        return Err(ModelDirProblem::Size { expected, found }.at(path));
     }
+    Ok(())
 }
 
 #[cfg(test)]

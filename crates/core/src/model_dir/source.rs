@@ -10,13 +10,13 @@ use super::error::{ModelDirError, ModelDirProblem, Result};
 /// A model directory in memory, for programs without a file system.
 #[derive(Clone, Debug, Default)]
 pub struct ModelFiles {
-    /// The name of the directory in messages. Like that of a folder, it may tell the languages:
-    /// `de-en`.
+    /// The name of the directory in messages. Like the name of a folder, it may contain the
+    /// languages: `de-en`.
     pub name: PathBuf,
     /// The content of each file by its name.
     pub contents: BTreeMap<String, Vec<u8>>,
-    /// The SHA-256 of files by their names, in hexadecimal, as far as it was computed before: a
-    /// browser does that faster.
+    /// The SHA-256 of files by their names, in hexadecimal, if it was computed before: a browser
+    /// does that faster.
     pub hashes: BTreeMap<String, String>,
 }
 
@@ -111,19 +111,17 @@ fn check_inside(dir: &Path, name: &str, path: &Path) -> Result<()> {
         (parts.next(), parts.next()),
         (Some(Component::Normal(_)), None)
     );
-    let outside = || ModelDirProblem::Outside(name.into()).at(dir);
     // `a/.` has one component but is not a plain name.
     if !plain || name.contains(['/', '\\']) {
-        return Err(outside());
+        return Err(ModelDirProblem::Outside(name.into()).at(dir));
     }
     let (Ok(home), Ok(real)) = (fs::canonicalize(dir), fs::canonicalize(path)) else {
         return Err(ModelDirProblem::Missing.at(path));
     };
-    if real.starts_with(home) {
-        Ok(())
-    } else {
-        Err(outside())
+    if !real.starts_with(home) {
+        return Err(ModelDirProblem::Outside(name.into()).at(dir));
     }
+    Ok(())
 }
 
 /// Opens a regular file. Reading anything else (a pipe, a device) could block or never end.
@@ -144,9 +142,8 @@ fn model_in(dir: &Path, manifest: &str) -> Option<PathBuf> {
         .map(|entry| entry.path())
         .collect();
     folders.sort();
-    let models = |folder: &PathBuf| [folder.clone(), folder.join("best"), folder.join("last")];
     folders
         .iter()
-        .flat_map(models)
+        .flat_map(|folder| [folder.clone(), folder.join("best"), folder.join("last")])
         .find(|folder| folder.join(manifest).is_file())
 }

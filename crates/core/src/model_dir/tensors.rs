@@ -16,10 +16,10 @@ use crate::parameters::StateDict;
 
 /// The number of bytes of the length of the header.
 const LENGTH: u64 = 8;
-/// Tensors of at least this many bytes are hashed while the next one is read.
-const PARALLEL: usize = 1 << 16;
+/// Smallest tensor, in bytes, that is hashed while the next one is read.
+const MIN_PARALLEL_BYTES: usize = 1 << 16;
 /// The number of bytes that are read at a time.
-const PIECE: usize = 1 << 18;
+const CHUNK: usize = 1 << 18;
 
 /// Reads the tensors in `bytes`, the content of the safetensors file `path`, as float32; a
 /// quantised matrix as its integers times the scales of their rows.
@@ -32,7 +32,7 @@ pub fn read_tensors(path: &Path, bytes: &[u8]) -> Result<StateDict> {
 }
 
 /// Reads tensors as [`read_tensors`] does, from the `size` bytes of `file`. Calls `seen` with all
-/// bytes, in order, while the next ones are read.
+/// bytes in order, while it reads the next ones.
 ///
 /// # Errors
 /// The errors of [`read_tensors`]; [`ModelDirProblem::Io`](super::ModelDirProblem::Io) if `file` yields an error or ends early.
@@ -44,28 +44,26 @@ pub(super) fn read_from(
 ) -> Result<StateDict> {
     let header = read_header(path, file, size, &mut seen)?;
     let names = header.offset_keys();
-    let infos = || {
-        names
-            .iter()
-            .map(|name| header.info(name).expect("a name of the header"))
-    };
-    if let Some((name, info)) = names
-        .iter()
-        .zip(infos())
-        .find(|(_, info)| !is_known(info.dtype))
-    {
-        let message = format!(
-            "tensor {name} is {:?}, expected float32 or int8",
-            info.dtype
-        );
-        return Err(ModelDirError::damaged(path, message));
+    let mut infos = Vec::with_capacity(names.len());
+    for name in &names {
+        let info = header.info(name).expect("a name of the header");
+        if !is_known(info.dtype) {
+            let message = format!(
+                "tensor {name} is {:?}, expected float32 or int8",
+                info.dtype
+            );
+            return Err(ModelDirError::damaged(path, message));
+        }
+        infos.push(info);
     }
     let mut stored: Vec<Stored> = Vec::with_capacity(names.len());
-    for info in infos() {
+    for info in infos {
         let last = stored.last().map_or(&[][..], Stored::bytes);
-        let (read, ()) = match last.len() < PARALLEL {
-            true => (Stored::read(file, info), seen(last)),
-            false => rayon::join(|| Stored::read(file, info), || seen(last)),
+        let read = if last.len() < MIN_PARALLEL_BYTES {
+            seen(last);
+            Stored::read(file, info)
+        } else {
+            rayon::join(|| Stored::read(file, info), || seen(last)).0
         };
         stored.push(read.map_err(|e| ModelDirError::io(path, e))?);
     }
@@ -80,28 +78,33 @@ fn read_header(
     size: u64,
     seen: &mut impl FnMut(&[u8]),
 ) -> Result<Metadata> {
-    let io = |e| ModelDirError::io(path, e);
-    let short = || ModelDirError::damaged(path, "the file ends within its header");
-    let left = size.checked_sub(LENGTH).ok_or_else(short)?;
     let mut length = [0; LENGTH as usize];
-    file.read_exact(&mut length).map_err(io)?;
+    if size < LENGTH {
+        return Err(too_short(path));
+    }
+    file.read_exact(&mut length)
+        .map_err(|e| ModelDirError::io(path, e))?;
     seen(&length);
     let length = u64::from_le_bytes(length);
+    let left = size - LENGTH;
     if length > left {
-        return Err(short());
+        return Err(too_short(path));
     }
     let mut text = vec![0; length as usize];
-    file.read_exact(&mut text).map_err(io)?;
+    file.read_exact(&mut text)
+        .map_err(|e| ModelDirError::io(path, e))?;
     seen(&text);
     let header: Metadata =
         serde_json::from_slice(&text).map_err(|e| ModelDirError::damaged(path, e))?;
-    match header.data_len() as u64 == left - length {
-        true => Ok(header),
-        false => {
-            let message = "the tensors are not as long as the rest of the file";
-            Err(ModelDirError::damaged(path, message))
-        }
+    if header.data_len() as u64 != left - length {
+        let message = "the tensors are not as long as the rest of the file";
+        return Err(ModelDirError::damaged(path, message));
     }
+    Ok(header)
+}
+
+fn too_short(path: &Path) -> ModelDirError {
+    ModelDirError::damaged(path, "the file ends within its header")
 }
 
 fn is_known(dtype: Dtype) -> bool {
@@ -141,13 +144,13 @@ impl Stored {
     }
 }
 
-/// Reads `count` elements, a piece at a time, so that the zeroed memory is still in the cache when
-/// it is overwritten.
+/// Reads `count` elements in chunks, so that the zeroed memory is still in the cache when it is
+/// overwritten.
 fn read_elements<T: Pod>(file: &mut impl Read, count: usize) -> std::io::Result<Vec<T>> {
     let mut elements = Vec::with_capacity(count);
     while elements.len() < count {
         let start = elements.len();
-        elements.resize((start + PIECE / size_of::<T>()).min(count), T::zeroed());
+        elements.resize((start + CHUNK / size_of::<T>()).min(count), T::zeroed());
         file.read_exact(bytemuck::cast_slice_mut(&mut elements[start..]))?;
     }
     Ok(elements)
@@ -155,7 +158,8 @@ fn read_elements<T: Pod>(file: &mut impl Read, count: usize) -> std::io::Result<
 
 /// Returns all tensors in float32. Quantised matrices are dequantised and their scales removed.
 fn into_float32(path: &Path, stored: BTreeMap<String, Stored>) -> Result<StateDict> {
-    let (mut integers, mut floats) = (Vec::new(), BTreeMap::new());
+    let mut integers = Vec::new();
+    let mut floats = BTreeMap::new();
     for (name, Stored { numbers, shape }) in stored {
         match numbers {
             Numbers::Int8(numbers) => integers.push((name, numbers, shape)),
@@ -170,11 +174,10 @@ fn into_float32(path: &Path, stored: BTreeMap<String, Stored>) -> Result<StateDi
     let mut quantized = Vec::with_capacity(integers.len());
     for (name, numbers, shape) in integers {
         let scales = floats.remove(&format!("{name}{SCALE}"));
-        let message = || format!("matrix {name} has no scale for each of its rows");
-        let missing = || ModelDirError::damaged(path, message());
-        let scales = scales
-            .and_then(|scales| of_rows(scales, &shape))
-            .ok_or_else(missing)?;
+        let Some(scales) = scales.and_then(|scales| of_rows(scales, &shape)) else {
+            let message = format!("matrix {name} has no scale for each of its rows");
+            return Err(ModelDirError::damaged(path, message));
+        };
         quantized.push((name, numbers, shape, scales));
     }
     let dequantized = quantized
@@ -183,8 +186,10 @@ fn into_float32(path: &Path, stored: BTreeMap<String, Stored>) -> Result<StateDi
             (name, (dequantized(&numbers, shape[1], &scales), shape))
         });
     floats.par_extend(dequantized);
-    let data = |(name, (numbers, shape))| (name, TensorData::new(numbers, shape));
-    Ok(floats.into_iter().map(data).collect())
+    Ok(floats
+        .into_iter()
+        .map(|(name, (numbers, shape))| (name, TensorData::new(numbers, shape)))
+        .collect())
 }
 
 /// The scales, if there is one for each row of a matrix of this shape.
@@ -203,7 +208,7 @@ fn dequantized(integers: &[u8], columns: usize, scales: &[f32]) -> Vec<f32> {
     numbers
 }
 
-/// The suffix of a matrix's name in that of its scales.
+/// The suffix of the name of a matrix's scales.
 pub(super) const SCALE: &str = ".scale";
 
 /// One tensor of a file: name, type, shape, bytes.
@@ -230,15 +235,18 @@ pub fn write_tensors(path: &Path, tensors: &StateDict) -> Result<()> {
 /// # Errors
 /// A [`ModelDirError`] if the file cannot be written.
 pub fn write_quantized(path: &Path, tensors: &StateDict) -> Result<()> {
-    let stored = |(name, data): (&String, &TensorData)| match is_multiplied(name, data.shape()) {
-        true => quantized(name, data),
-        false => vec![as_float32(name, data)],
-    };
-    write_stored(path, tensors.iter().flat_map(stored).collect())
+    let mut stored = Vec::new();
+    for (name, data) in tensors {
+        if is_multiplied(name, data.shape()) {
+            stored.extend(quantized(name, data));
+        } else {
+            stored.push(as_float32(name, data));
+        }
+    }
+    write_stored(path, stored)
 }
 
-/// Returns whether models multiply by a parameter: whether it is a matrix other than a table of
-/// positions.
+/// Returns whether a parameter is a factor of a product: a matrix other than a table of positions.
 fn is_multiplied(name: &str, shape: &[usize]) -> bool {
     shape.len() == 2 && !name.contains("position")
 }
@@ -275,7 +283,7 @@ fn write_stored(path: &Path, stored: Vec<TensorBytes>) -> Result<()> {
     write(path, &bytes)
 }
 
-/// Replaces the file at `path`, which holds either the old content or the new at any moment.
+/// Replaces the file at `path` atomically: readers see either the old content or the new.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     burnformer_files::write(path, bytes).map_err(|e| ModelDirError::io(path, e))
 }

@@ -171,7 +171,7 @@ fn a_config_that_claims_a_huge_model_allocates_nothing() {
 }
 
 #[test]
-fn other_shapes_of_the_same_size_are_refused() {
+fn a_configuration_of_another_size_is_refused() {
     let folder = Folder::with_model();
     folder.replace("config.json", "\"norm\": \"post\"", "\"norm\": \"pre\"");
     assert!(matches!(
@@ -219,7 +219,8 @@ fn a_listed_path_outside_the_folder_is_not_read() {
 #[cfg(unix)]
 #[test]
 fn a_link_out_of_the_folder_is_not_followed() {
-    let (folder, other) = (Folder::with_model(), Folder::with_model());
+    let folder = Folder::with_model();
+    let other = Folder::with_model();
     fs::remove_file(folder.file("config.json")).expect("removes");
     std::os::unix::fs::symlink(other.file("config.json"), folder.file("config.json"))
         .expect("links");
@@ -230,7 +231,7 @@ fn a_link_out_of_the_folder_is_not_followed() {
 }
 
 #[test]
-fn a_folder_in_a_files_place_and_no_folder_at_all_are_named() {
+fn a_folder_instead_of_a_file_and_a_missing_folder_are_named() {
     let folder = Folder::with_model();
     fs::remove_file(folder.file("config.json")).expect("removes");
     fs::create_dir(folder.file("config.json")).expect("makes");
@@ -250,10 +251,8 @@ fn a_folder_in_a_files_place_and_no_folder_at_all_are_named() {
 
 #[test]
 fn a_folder_of_models_names_one_of_them() {
-    let (folder, model) = (
-        tempfile::tempdir().expect("a temporary folder"),
-        Folder::with_model(),
-    );
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let model = Folder::with_model();
     for inside in ["runs/b/best", "runs/c", "runs/d/last"] {
         let dir = folder.path().join(inside);
         fs::create_dir_all(&dir).expect("makes");
@@ -269,11 +268,9 @@ fn a_folder_of_models_names_one_of_them() {
 }
 
 #[test]
-fn a_quantised_directory_holds_the_matrices_in_8_bits_and_says_so() {
-    let (folder, dense) = (
-        tempfile::tempdir().expect("a temporary folder"),
-        Folder::with_model(),
-    );
+fn a_quantised_directory_holds_8_bit_matrices_and_its_compute_type() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let dense = Folder::with_model();
     let (config, model) = dense.load().expect("loads");
     save_parameters(
         folder.path(),
@@ -411,7 +408,7 @@ fn in_memory(folder: &Path) -> ModelFiles {
 }
 
 #[test]
-fn a_hash_that_was_computed_before_has_to_be_the_one_of_the_manifest() {
+fn a_known_hash_must_match_the_manifest() {
     let folder = Folder::with_model();
     for name in [CONFIG, WEIGHTS] {
         let mut files = in_memory(folder.path());
@@ -435,7 +432,7 @@ fn loaded<'a>(source: impl Into<Source<'a>>) -> Result<StateDict, String> {
 type Damage = fn(&mut Vec<u8>);
 
 #[test]
-fn files_in_memory_load_as_the_folder_does_and_their_damage_has_the_same_message() {
+fn files_in_memory_load_and_fail_like_a_folder() {
     let damages: [Damage; 6] = [
         |_| {},
         Vec::clear,

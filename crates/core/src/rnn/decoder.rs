@@ -18,8 +18,8 @@ pub struct RnnDecoder {
     pub attention: AdditiveAttention,
     /// The recurrent unit, with the input `[embedding, context]`.
     pub cell: Gru,
-    /// The readout of `[state, context, embedding]`: two values for each of `d_model` features, of
-    /// which the larger is used.
+    /// The readout of `[state, context, embedding]`: two values for each of `d_model` features. The
+    /// larger one is used.
     pub readout: Linear,
 }
 
@@ -84,14 +84,15 @@ impl RnnDecoder {
         }
     }
 
-    /// Decodes the embedded positions `x`, which follow those in `cache`, and moves the cache past
-    /// them. Inputs and readouts of all positions are computed at once; attention and recurrence go
-    /// step by step.
+    /// Decodes the embedded positions `x`, which follow the positions in `cache`, and moves the
+    /// cache past them. Inputs and readouts of all positions are computed at once; attention and
+    /// recurrence go step by step.
     ///
     /// # Shapes
     /// `x`: `[rows, len, d_model]` → the same shape
     pub fn forward(&self, x: Tensor<3>, cache: &mut RnnCache) -> Tensor<3> {
-        let ([rows, len, d_model], (found, _)) = (x.dims(), self.run(x.clone(), cache));
+        let [rows, len, d_model] = x.dims();
+        let (found, _) = self.run(x.clone(), cache);
         let pieces = self.readout.forward(Tensor::cat(vec![found, x], 2));
         pieces
             .reshape([rows, len, 2, d_model])
@@ -103,14 +104,17 @@ impl RnnDecoder {
     /// past them. Returns states and contexts, `[rows, len, 3·d_hidden]`, and the attention
     /// weights, `[rows, len, source_len]`.
     pub(super) fn run(&self, x: Tensor<3>, cache: &mut RnnCache) -> (Tensor<3>, Tensor<3>) {
-        let ([rows, len, d_model], weight) = (x.dims(), self.cell.weight_ih.val());
+        let [rows, len, d_model] = x.dims();
+        let weight = self.cell.weight_ih.val();
         let [gates, all] = weight.dims();
         let of_embedding = weight.clone().slice([0..gates, 0..d_model]);
         let of_context = by_rows(weight.slice([0..gates, d_model..all]));
         let inputs = self.cell.inputs(x, of_embedding);
         let [_, source_len, _] = cache.annotations.dims();
         let next = self.cell.recurrence();
-        let step = |index| {
+        let mut found: Vec<Tensor<2>> = Vec::with_capacity(len);
+        let mut all_weights: Vec<Tensor<2>> = Vec::with_capacity(len);
+        for index in 0..len {
             let weights = self.attention.weights(cache);
             let context = weights
                 .clone()
@@ -118,11 +122,10 @@ impl RnnDecoder {
                 .flatten(0, 1);
             let input = at(&inputs, index) + context.clone().matmul(of_context.clone());
             cache.state = next(input, cache.state.clone());
-            let found = Tensor::cat(vec![cache.state.clone(), context], 1);
-            (found, weights.reshape([rows, source_len]))
-        };
-        let (found, weights): (Vec<Tensor<2>>, Vec<Tensor<2>>) = (0..len).map(step).unzip();
-        (Tensor::stack(found, 1), Tensor::stack(weights, 1))
+            found.push(Tensor::cat(vec![cache.state.clone(), context], 1));
+            all_weights.push(weights.reshape([rows, source_len]));
+        }
+        (Tensor::stack(found, 1), Tensor::stack(all_weights, 1))
     }
 
     /// The linear maps outside of the steps.
@@ -163,7 +166,7 @@ impl AdditiveAttention {
         }
     }
 
-    /// The weights with which the states in the cache attend to the source positions.
+    /// The attention weights of the states in the cache over the source positions.
     ///
     /// # Shapes
     /// The result has the shape `[batch, rows / batch, source_len]`.
@@ -176,7 +179,8 @@ impl AdditiveAttention {
             ..
         }: &RnnCache,
     ) -> Tensor<3> {
-        let ([rows, _], [batch, source_len, width]) = (state.dims(), keys.dims());
+        let [rows, _] = state.dims();
+        let [batch, source_len, width] = keys.dims();
         let group = rows / batch;
         let query = self
             .query

@@ -4,7 +4,7 @@ use burn::tensor::activation::sigmoid;
 use burn::tensor::{Bool, Device, Tensor};
 use burnformer_kernels::{Epilogue, linear_with};
 
-/// A gated recurrent unit (Cho et al., 2014) with the weights of `torch.nn.GRU`, whose gates are in
+/// A gated recurrent unit (Cho et al., 2014) with the weights of `torch.nn.GRU`: the gates are in
 /// the order reset, update, new.
 #[derive(Module, Debug)]
 pub struct Gru {
@@ -42,19 +42,21 @@ impl Gru {
     /// # Shapes
     /// `x`: `[batch, len, in]`, `padding`: `[batch, len]` → `[batch, len, width]`
     pub fn forward(&self, x: Tensor<3>, padding: Tensor<2, Bool>) -> Tensor<3> {
-        let ([batch, len, _], [_, width]) = (x.dims(), self.weight_hh.dims());
+        let [batch, len, _] = x.dims();
+        let [_, width] = self.weight_hh.dims();
         let mut state = Tensor::zeros([batch, width], &x.device());
         let next = self.recurrence();
         let inputs = self.inputs(x, self.weight_ih.val());
-        let step = |index| {
-            let still = padding
+        let mut states = Vec::with_capacity(len);
+        for index in 0..len {
+            let is_padding = padding
                 .clone()
                 .slice([0..batch, index..index + 1])
                 .expand([batch, width]);
-            state = next(at(&inputs, index), state.clone()).mask_where(still, state.clone());
-            state.clone()
-        };
-        Tensor::stack((0..len).map(step).collect(), 1)
+            state = next(at(&inputs, index), state.clone()).mask_where(is_padding, state);
+            states.push(state.clone());
+        }
+        Tensor::stack(states, 1)
     }
 
     /// The projected inputs W·x + b, in the precision of the unit. `weight` holds the columns of W
@@ -80,17 +82,23 @@ impl Gru {
         move |input, state| {
             let [_, width] = state.dims();
             let past = state.clone().matmul(weight.clone()) + bias.clone();
-            let gate = |x: &Tensor<2>, n| x.clone().slice_dim(1, n * width..(n + 1) * width);
-            let reset = sigmoid(gate(&input, 0) + gate(&past, 0));
-            let update = sigmoid(gate(&input, 1) + gate(&past, 1));
-            let new = (gate(&input, 2) + reset * gate(&past, 2)).tanh();
+            let [x_r, x_z, x_n] = gates(&input, width);
+            let [h_r, h_z, h_n] = gates(&past, width);
+            let reset = sigmoid(x_r + h_r);
+            let update = sigmoid(x_z + h_z);
+            let new = (x_n + reset * h_n).tanh();
             (state - new.clone()) * update + new
         }
     }
 }
 
-/// The transposed `weight`, `[out, in]` → `[in, out]`, written row by row by the multiplication, so
-/// that no step has to arrange it.
+/// The parts of the three gates: `[rows, 3·width]` → `[rows, width]` each.
+fn gates(x: &Tensor<2>, width: usize) -> [Tensor<2>; 3] {
+    [0, 1, 2].map(|n| x.clone().slice_dim(1, n * width..(n + 1) * width))
+}
+
+/// The transposed `weight`, `[out, in]` → `[in, out]`. The multiplication writes it row by row, so
+/// that no step has to rearrange it.
 pub(super) fn by_rows(weight: Tensor<2>) -> Tensor<2> {
     weight.transpose().mul_scalar(1.0)
 }

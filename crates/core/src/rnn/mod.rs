@@ -1,9 +1,9 @@
-//! A recurrent translation model with which the Transformer can be compared: a bidirectional GRU
-//! encoder, additive attention and a GRU decoder (Bahdanau et al., 2015).
+//! A recurrent baseline for the Transformer: a bidirectional GRU encoder, additive attention and a
+//! GRU decoder (Bahdanau et al., 2015).
 //!
-//! Embeddings, dropout, loss and initial weights are those of the Transformer, and [`Rnn`] is a
-//! [`Seq2Seq`](crate::Seq2Seq) model as the Transformer is. The recurrences run step by step in
-//! plain tensors, and are slow for it: the sequential work of a layer is the paper's argument.
+//! It has the Transformer's embeddings, dropout, loss and initial weights, and [`Rnn`] is a
+//! [`Seq2Seq`](crate::Seq2Seq) model too. The recurrences run step by step in plain tensors and are
+//! slow: the sequential work of a layer is the paper's argument.
 //!
 //! ```
 //! use burn::tensor::{Device, Int, Tensor};
@@ -61,8 +61,8 @@ impl RnnConfig {
     /// The name of the architecture in configurations and model directories.
     pub const ARCHITECTURE: &'static str = "rnn";
 
-    /// A model whose number of parameters is within 1 % of that of
-    /// [`TransformerConfig::tiny`](crate::TransformerConfig::tiny).
+    /// A model of the size of [`TransformerConfig::tiny`](crate::TransformerConfig::tiny): the
+    /// numbers of parameters differ by at most 1 %.
     pub fn tiny(vocab: usize) -> Self {
         Self {
             source_vocab: vocab,
@@ -140,7 +140,7 @@ mod tests {
     /// The number was computed by hand, for one sentence of ten tokens per side over 6,000 pieces:
     /// d 128, states of 176, attention of 128.
     #[test]
-    fn the_counts_are_those_by_hand() {
+    fn flops_equal_a_count_by_hand() {
         let logits = 128 * 6_000;
         let source = 6 * 176 * (128 + 176) + 128 * 352;
         let cell = 528 * (128 + 352 + 176);

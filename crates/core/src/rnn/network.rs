@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use crate::cost::Cost;
 use crate::{
-    AttentionMaps, ComputeType, ConfigError, Dropout, Linear, MOST_ROWS, Mode, Model, ModelConfig,
-    Precision, RandomKey, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, SharedEmbeddings, Tokens, WIDEST,
-    check_sizes, check_vocabularies,
+    AttentionMaps, ComputeType, ConfigError, Dropout, Linear, MAX_ROWS, MAX_WIDTH, Mode, Model,
+    ModelConfig, Precision, RandomKey, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, SharedEmbeddings,
+    Tokens, check_sizes, check_vocabularies,
 };
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
@@ -142,12 +142,15 @@ impl RnnConfig {
         self.validate()?;
         // The embeddings derive their keys by folding the numbers 0 to 3.
         let key = RandomKey::new(seed);
-        let gru = |index| Gru::new(self.d_model, self.d_hidden, key.fold(4).fold(index), device);
+        let &Self {
+            d_model, d_hidden, ..
+        } = self;
+        let encoder_key = key.fold(4);
         Ok(Rnn {
             embeddings: self.embeddings().init_with_key(key, device),
             encoder: RnnEncoder {
-                left_to_right: gru(0),
-                right_to_left: gru(1),
+                left_to_right: Gru::new(d_model, d_hidden, encoder_key.fold(0), device),
+                right_to_left: Gru::new(d_model, d_hidden, encoder_key.fold(1), device),
             },
             decoder: RnnDecoder::new(self, key.fold(5), device),
             dropout: Dropout::new(self.dropout),
@@ -194,11 +197,11 @@ impl Seq2SeqConfig for RnnConfig {
 
     fn validate(&self) -> Result<(), ConfigError> {
         check_sizes([
-            ("source_vocab", self.source_vocab, MOST_ROWS),
-            ("target_vocab", self.target_vocab, MOST_ROWS),
-            ("d_model", self.d_model, WIDEST),
-            ("d_hidden", self.d_hidden, WIDEST),
-            ("d_attention", self.d_attention, WIDEST),
+            ("source_vocab", self.source_vocab, MAX_ROWS),
+            ("target_vocab", self.target_vocab, MAX_ROWS),
+            ("d_model", self.d_model, MAX_WIDTH),
+            ("d_hidden", self.d_hidden, MAX_WIDTH),
+            ("d_attention", self.d_attention, MAX_WIDTH),
         ])?;
         if !(0.0..1.0).contains(&self.dropout) {
             return Err(ConfigError::Rate {
@@ -230,16 +233,19 @@ impl Seq2SeqConfig for RnnConfig {
             d_attention,
             ..
         } = self;
-        let (annotation, unit) = (self.annotation(), 13 * d_hidden);
-        let gru = |input: usize| 3 * d_hidden * (input + d_hidden);
-        let (biases, readout) = (6 * d_hidden, d_hidden + annotation + d_model);
+        let annotation = self.annotation();
+        let unit = 13 * d_hidden;
+        let biases = 6 * d_hidden;
+        let readout = d_hidden + annotation + d_model;
+        let encoder_gru = 3 * d_hidden * (d_model + d_hidden);
+        let decoder_gru = 3 * d_hidden * (d_model + annotation + d_hidden);
         let encoder = Cost {
-            parameters: 2 * (gru(d_model) + biases),
-            multiplications: 2 * gru(d_model) + d_attention * annotation,
+            parameters: 2 * (encoder_gru + biases),
+            multiplications: 2 * encoder_gru + d_attention * annotation,
             activations: 2 * d_model + 2 * unit + 2 * annotation + 2 * d_attention,
         };
         let attention = d_attention * (d_hidden + annotation + 2);
-        let cell = gru(d_model + annotation) + 2 * d_model * readout;
+        let cell = decoder_gru + 2 * d_model * readout;
         let decoder = Cost {
             parameters: d_hidden * (d_hidden + 1) + attention + cell + biases + 2 * d_model,
             multiplications: cell + d_attention * d_hidden + source * (d_attention + annotation),

@@ -1,4 +1,4 @@
-//! The layers beside those of `burn::nn`: the same values, the known differences, and their cost.
+//! The layers beside `burn::nn`: the same values, the known differences, and their cost.
 
 use std::time::Instant;
 
@@ -80,7 +80,7 @@ fn padding(batch: usize, len: usize, hidden: usize, device: &Device) -> Tensor<2
 }
 
 #[test]
-fn attention_has_the_values_and_gradients_of_burn() {
+fn attention_equals_burn_in_values_and_gradients() {
     let device = Device::default().autodiff();
     let ours = attention(32, 4).init_with_key(RandomKey::new(1), &device);
     let mut theirs = BurnAttentionConfig::new(32, 4)
@@ -105,7 +105,7 @@ fn attention_has_the_values_and_gradients_of_burn() {
 /// Burn's mask is a large negative number: a query without a visible key gets the mean of the
 /// hidden values there, and zeros here.
 #[test]
-fn a_query_that_sees_no_key_gets_zeros_here_and_the_mean_of_hidden_values_in_burn() {
+fn a_query_without_keys_gives_zeros_here_and_a_mean_in_burn() {
     let device = Device::default();
     let ours = attention(32, 4)
         .with_bias(false)
@@ -127,7 +127,7 @@ fn a_query_that_sees_no_key_gets_zeros_here_and_the_mean_of_hidden_values_in_bur
 }
 
 #[test]
-fn encoder_layers_have_the_values_of_burn() {
+fn encoder_layers_equal_burn() {
     let device = Device::default();
     for norm in [NormPosition::Post, NormPosition::Pre] {
         let (ours, theirs) = same_layers(norm, &device);

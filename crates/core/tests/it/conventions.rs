@@ -30,7 +30,7 @@ fn same(a: Tensor<3>, b: Tensor<3>) -> bool {
 }
 
 #[test]
-fn a_decoder_that_starts_from_zero_does_not_see_what_opens_the_target() {
+fn a_zero_start_hides_the_opening_token() {
     let device = Device::default();
     let zero = Conventions {
         decoder_start: DecoderStart::Zero,
@@ -61,7 +61,7 @@ fn a_decoder_that_starts_from_zero_does_not_see_what_opens_the_target() {
 }
 
 #[test]
-fn embeddings_taken_as_they_are_equal_scaled_ones_of_a_smaller_matrix() {
+fn unscaled_embeddings_equal_scaled_ones_of_a_smaller_matrix() {
     let device = Device::default();
     let one = Conventions {
         embedding_scale: EmbeddingScale::One,
@@ -88,7 +88,7 @@ fn embeddings_taken_as_they_are_equal_scaled_ones_of_a_smaller_matrix() {
 }
 
 #[test]
-fn the_output_bias_is_added_to_logits_and_trained_whatever_is_shared() {
+fn the_output_bias_is_added_and_trained_for_every_sharing() {
     for sharing in [
         EmbeddingSharing::All,
         EmbeddingSharing::Target,
@@ -134,7 +134,7 @@ fn the_output_bias_is_added_to_logits_and_trained_whatever_is_shared() {
 }
 
 #[test]
-fn a_recurrent_decoder_gives_step_by_step_what_it_gives_at_once_and_learns() {
+fn recurrent_steps_equal_the_whole_sequence_and_learn() {
     let history = Conventions {
         target_history: TargetHistory::Ssru,
         ..Conventions::default()
@@ -171,7 +171,7 @@ fn a_recurrent_decoder_gives_step_by_step_what_it_gives_at_once_and_learns() {
 }
 
 #[test]
-fn a_hidden_end_of_the_source_is_as_if_it_were_not_there() {
+fn a_hidden_source_end_does_not_change_the_output() {
     let end = Conventions {
         source_end: SourceEnd::Hidden,
         ..Conventions::default()

@@ -206,7 +206,7 @@ fn layers_have_configurations() {
 
 /// By the formulas of the papers, in float64.
 #[test]
-fn the_root_mean_square_and_the_gate_are_those_by_hand() {
+fn rms_norm_and_the_gate_equal_a_computation_by_hand() {
     let device = Device::default();
     let x = [[0.5f32, -2.0, 3.0, 1.0]];
     let norm = LayerNormConfig::new(4)
@@ -252,7 +252,7 @@ fn the_root_mean_square_and_the_gate_are_those_by_hand() {
 
 /// Values and gradients of a layer of Llama (`tests/reference/llama_layer.py`).
 #[test]
-fn a_layer_of_llama_is_that_of_hugging_face() {
+fn a_llama_layer_equals_hugging_face() {
     let device = Device::default().autodiff();
     let mut all = tensors("llama_layer.safetensors");
     let weights = all
@@ -300,7 +300,7 @@ fn a_layer_of_llama_is_that_of_hugging_face() {
 /// A rotation keeps lengths, and the product of a query and a key depends on their distance alone
 /// (Su et al., 2021, equation 16). Position p rotates pair i by p / base^(2i/d).
 #[test]
-fn rotary_positions_are_rotations_by_the_distance() {
+fn rotary_scores_depend_only_on_the_distance() {
     let x = random([1, 1, 8]);
     let y = random([1, 1, 8]);
     let at = |x: &Tensor<3>, position| rotate(x.clone(), 1, 10_000.0, position);
@@ -341,7 +341,7 @@ fn rotary_positions_are_rotations_by_the_distance() {
 }
 
 #[test]
-fn queries_in_groups_are_queries_whose_keys_are_copies() {
+fn grouped_queries_equal_queries_with_copied_keys() {
     let device = Device::default();
     let grouped = attention().with_key_heads(Some(2)).init(&device);
     let mut plain = attention().init(&device);
@@ -436,7 +436,7 @@ fn mistakes_are_named_with_their_sizes() {
                 let mut cache = shallow.start_without_source();
                 decode.forward(random([1, 2, WIDTH]), &mut cache, &none, RUN);
             }),
-            "the decoder has 2 layers, the cache is of 1",
+            "the decoder has 2 layers, the cache has 1",
         ),
         (
             Box::new(|| drop(encode.forward(random([1, 2, 12]), &AttentionBias::None, RUN))),

@@ -3,12 +3,12 @@
 use crate::{hear_words, language_model, own_model};
 
 #[test]
-fn a_transformer_learns_to_write_what_it_hears() {
+fn a_transformer_learns_to_transcribe() {
     hear_words::main().unwrap();
 }
 
 #[test]
-fn a_model_of_ones_own_learns_with_an_attention_of_this_crate() {
+fn a_custom_model_learns_with_this_crates_attention() {
     own_model::main().unwrap();
 }
 

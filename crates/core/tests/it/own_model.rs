@@ -14,7 +14,7 @@ const LEN: usize = 8;
 const BATCH: usize = 32;
 const WIDTH: usize = 32;
 
-/// A Burn module in which layers of `burnformer-core` take the place of those of burn-nn.
+/// A Burn module with layers of `burnformer-core` instead of burn-nn.
 #[derive(Module, Debug)]
 struct Largest {
     embedding: TokenEmbedding,

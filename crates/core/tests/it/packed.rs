@@ -59,7 +59,7 @@ fn a_packed_weight_can_still_be_read_and_saved() {
 /// The memory is the packed one until the weight is read.
 #[test]
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-fn a_weight_that_nobody_shares_is_packed_in_its_own_memory() {
+fn an_unshared_weight_is_packed_in_place() {
     #[cfg(target_arch = "x86_64")]
     if !(is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")) {
         return;
@@ -78,7 +78,7 @@ fn a_weight_that_nobody_shares_is_packed_in_its_own_memory() {
 }
 
 #[test]
-fn a_weight_that_changes_is_used_whatever_was_packed_before() {
+fn a_changed_weight_replaces_its_packed_copy() {
     for output in WIDTHS {
         for compute in ComputeType::ALL {
             let mut packed = linear(output);
@@ -103,7 +103,7 @@ fn a_weight_that_changes_is_used_whatever_was_packed_before() {
 }
 
 #[test]
-fn one_packing_follows_another() {
+fn a_weight_can_be_packed_again_in_another_type() {
     for output in WIDTHS {
         let x = normal(3, [5, 20], &Device::flex());
         let [mut once, mut twice] = [linear(output), linear(output)];
@@ -141,7 +141,7 @@ fn a_packed_map_can_be_trained_again() {
 
 /// Packing stores rows of unit length, and weights that change later are not lost.
 #[test]
-fn packed_embeddings_of_unit_length_compute_as_before() {
+fn packed_unit_embeddings_give_the_same_logits() {
     let device = Device::flex();
     let config = TokenEmbeddingConfig::new(33, 20).with_fix_norm(true);
     let plain = config.init_with_key(RandomKey::new(1), &device);

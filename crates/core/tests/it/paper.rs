@@ -47,7 +47,7 @@ fn numbers_of_the_page(heading: &str, column: usize) -> Vec<f32> {
 
 /// §3.2.1 and §3.2.3: the guide's example. The numbers on its page do not come from this program.
 #[test]
-fn attention_gives_the_numbers_of_the_page() {
+fn attention_matches_the_documented_numbers() {
     let device = Device::default();
     let [query, key, value] = [1, 2, 3].map(|column| {
         let numbers = numbers_of_the_page("## Attention by hand", column);
@@ -119,7 +119,7 @@ fn the_gradient_of_an_unscaled_softmax_vanishes() {
 /// §3.5: "for any fixed offset k, PE(pos+k) can be represented as a linear function of PE(pos)": a
 /// rotation of each pair of sine and cosine by k·ω, the same at every position.
 #[test]
-fn the_encoding_of_a_later_position_is_a_rotation_of_that_of_an_earlier_one() {
+fn a_shifted_encoding_is_a_rotation() {
     const D: usize = 8;
     let device = Device::default();
     let zeros = Tensor::<2>::zeros([40, D], &device);
@@ -169,7 +169,7 @@ fn the_feed_forward_network_equals_two_convolutions_of_kernel_1() {
 /// §3.5: sinusoids "may allow the model to extrapolate to sequence lengths longer than the ones
 /// encountered during training".
 #[test]
-fn longer_sequences_than_those_trained_on_are_accepted() {
+fn sinusoids_accept_any_length() {
     let device = Device::default();
     let model = TransformerConfig::tiny(30).init(0, &device).unwrap();
     assert_eq!(model.max_positions(), None);
@@ -191,7 +191,7 @@ fn the_number_of_heads_does_not_change_the_number_of_parameters() {
 }
 
 #[test]
-fn the_parameter_count_is_that_of_the_built_model() {
+fn the_parameter_count_equals_the_built_model() {
     use burnformer_core::{
         Conventions, EmbeddingSharing, NormKind, NormPosition, OutputBias, Positions, TargetHistory,
     };
@@ -255,7 +255,7 @@ fn the_parameter_count_is_that_of_the_built_model() {
 /// keeps its input, queries, keys, values, context and weights, a feed-forward network its input
 /// and its inner layer, a residual connection two inputs.
 #[test]
-fn the_costs_of_the_base_model_are_those_by_hand() {
+fn the_costs_of_the_base_model_equal_a_count_by_hand() {
     let config = TransformerConfig::base(37_000);
     let costs = |precision| config.cost(20, 30, precision);
     let attention = |weights: usize| 5 * 512 + 8 * weights;
@@ -292,7 +292,7 @@ fn the_costs_of_the_base_model_are_those_by_hand() {
 }
 
 #[test]
-fn a_query_that_sees_no_key_gives_zeros_and_finite_gradients() {
+fn a_query_without_keys_gives_zeros_and_finite_gradients() {
     let device = Device::default().autodiff();
     let make = |seed| random([1, 1, 3, 4], seed, &device).require_grad();
     let (query, key, value) = (make(1), make(2), make(3));
@@ -331,7 +331,7 @@ fn a_query_that_sees_no_key_gives_zeros_and_finite_gradients() {
 }
 
 #[test]
-fn weights_on_request_are_those_that_made_the_output() {
+fn recorded_weights_reproduce_the_output() {
     let device = Device::default();
     let attention = MultiHeadAttentionConfig::new(128, 4).init(&device);
     let x = random([2, 5, 128], 2, &device);
@@ -347,7 +347,7 @@ fn weights_on_request_are_those_that_made_the_output() {
 }
 
 #[test]
-fn dropout_is_a_function_of_seed_update_and_place() {
+fn dropout_is_a_function_of_seed_update_and_position() {
     let device = Device::default();
     let config = TransformerConfig {
         dropout: 0.3,

@@ -32,7 +32,7 @@ fn products_in_16_bits_barely_move_loss_and_gradients() {
 }
 
 #[test]
-fn a_model_set_back_to_float32_computes_the_same_bits_as_ever() {
+fn setting_float32_again_restores_the_bits() {
     for case in NAMES.map(Case::load) {
         let device = Device::default().autodiff();
         let fresh = case.model(&device);

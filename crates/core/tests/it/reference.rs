@@ -11,7 +11,7 @@ use burnformer_core::{
 };
 
 #[test]
-fn memory_logits_and_attention_are_the_references() {
+fn memory_logits_and_attention_match_the_reference() {
     let device = Device::default();
     for case in NAMES.map(Case::load) {
         let model = case.model(&device);
@@ -45,7 +45,7 @@ fn memory_logits_and_attention_are_the_references() {
 }
 
 #[test]
-fn losses_and_gradients_are_the_references() {
+fn losses_and_gradients_match_the_reference() {
     let device = Device::default().autodiff();
     for case in NAMES.map(Case::load) {
         let model = case.model(&device);
@@ -79,7 +79,7 @@ fn losses_and_gradients_are_the_references() {
 
 /// Adam as the reference runs it, on plain numbers: lr = 0.1·d^−½·min(t^−½, t·4^−3/2).
 #[test]
-fn ten_updates_follow_the_references_trajectory() {
+fn ten_updates_follow_the_reference() {
     let device = Device::default().autodiff();
     for case in NAMES.map(Case::load) {
         let mut model = case.model(&device);
@@ -137,7 +137,7 @@ fn adam(
 }
 
 #[test]
-fn steps_with_a_cache_give_the_logits_of_the_whole_pass() {
+fn steps_with_a_cache_equal_the_whole_pass() {
     let device = Device::default();
     for case in NAMES.map(Case::load) {
         let model = case.model(&device);

@@ -66,7 +66,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn blocks_give_the_values_and_gradients_of_the_whole_mask(case in cases()) {
+    fn blocks_equal_the_dense_mask_in_values_and_gradients(case in cases()) {
         let device = Device::default().autodiff();
         let padding = case.padding(&device);
         let inputs = [D_K, D_K, D_V].map(|d| case.random(d, &device));
@@ -99,7 +99,7 @@ proptest! {
 }
 
 #[test]
-fn without_padding_the_mask_is_the_windows_alone() {
+fn without_padding_the_mask_is_the_window() {
     let device = Device::default().autodiff();
     let case = Case {
         batch: 2,
@@ -138,7 +138,7 @@ fn ids(len: usize, device: &Device) -> Tensor<2, Int> {
 }
 
 #[test]
-fn a_long_source_is_encoded_in_blocks_as_under_the_whole_mask() {
+fn blocks_encode_a_long_source_like_the_dense_mask() {
     let device = Device::default();
     let model = windowed().init(1, &device).unwrap();
     let len = 100;
@@ -162,7 +162,7 @@ fn a_long_source_is_encoded_in_blocks_as_under_the_whole_mask() {
 
 /// Steps attend to a cache that holds the window alone; the whole pass attends in blocks.
 #[test]
-fn steps_with_a_cache_give_the_logits_of_a_long_pass_in_blocks() {
+fn steps_with_a_cache_equal_a_long_pass_in_blocks() {
     let device = Device::default();
     let model = windowed().init(1, &device).unwrap();
     let len = 70;
@@ -191,7 +191,7 @@ fn steps_with_a_cache_give_the_logits_of_a_long_pass_in_blocks() {
 }
 
 #[test]
-fn recorded_weights_of_a_long_sequence_are_whole_rows() {
+fn recorded_weights_of_a_window_are_dense() {
     let device = Device::default();
     let model = windowed().init(1, &device).unwrap();
     let maps = model.attention(ids(80, &device), ids(70, &device));

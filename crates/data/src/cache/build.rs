@@ -1,4 +1,4 @@
-//! Builds a cache file. Memory holds a chunk of the text, whatever the size of the corpus.
+//! Builds a cache file. Memory holds one chunk of the text at a time.
 
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
@@ -60,7 +60,8 @@ pub(crate) fn build(
 }
 
 fn next_chunk(corpus: &mut ParallelReader) -> Result<Vec<LinePair>> {
-    let (mut chunk, mut bytes) = (Vec::new(), 0);
+    let mut chunk = Vec::new();
+    let mut bytes = 0;
     while chunk.len() < CHUNK_PAIRS && bytes < CHUNK_BYTES {
         let Some(pair) = corpus.next_pair()? else {
             break;
@@ -78,9 +79,10 @@ fn append(
     tokenizers: &Tokenizers,
     chunk: &[LinePair],
 ) -> io::Result<()> {
-    let sides = |side: fn(&LinePair) -> &str| chunk.iter().map(side).collect::<Vec<_>>();
-    let sources = tokenizers.source.encode_batch(&sides(|pair| &pair.source));
-    let targets = tokenizers.target.encode_batch(&sides(|pair| &pair.target));
+    let sources: Vec<&str> = chunk.iter().map(|pair| &*pair.source).collect();
+    let targets: Vec<&str> = chunk.iter().map(|pair| &*pair.target).collect();
+    let sources = tokenizers.source.encode_batch(&sources);
+    let targets = tokenizers.target.encode_batch(&targets);
     for ((pair, source), target) in chunk.iter().zip(&sources).zip(&targets) {
         if cleaner.keeps(pair, source.len(), target.len()) {
             writer.push(source)?;
@@ -106,15 +108,14 @@ impl Writer {
     fn create(files: [Temporary; 2], width: Width) -> io::Result<Self> {
         let [mut file, lengths] = files.map(|file| BufWriter::with_capacity(1 << 18, file));
         file.write_all(&[0; HEADER_BYTES])?;
-        let (body, scratch) = (Sha256::new(), Vec::new());
         Ok(Self {
             file,
             lengths,
-            body,
+            body: Sha256::new(),
             width,
             sentences: 0,
             tokens: 0,
-            scratch,
+            scratch: Vec::new(),
         })
     }
 
@@ -129,13 +130,14 @@ impl Writer {
         self.file.write_all(&self.scratch)
     }
 
-    /// Appends the offset of each sentence and that of the end.
+    /// Appends the offsets of all sentences and of the end.
     fn write_offsets(&mut self) -> io::Result<()> {
         self.lengths.flush()?;
         let mut lengths = self.lengths.get_ref().handle()?;
         lengths.rewind()?;
         let mut lengths = BufReader::with_capacity(1 << 18, lengths);
-        let (mut offset, mut length) = (0_u64, [0; 4]);
+        let mut offset = 0_u64;
+        let mut length = [0; 4];
         for sentence in 0..=self.sentences {
             self.body.update(offset.to_le_bytes());
             self.file.write_all(&offset.to_le_bytes())?;

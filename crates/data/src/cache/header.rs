@@ -24,7 +24,7 @@ pub(super) struct Header {
     pub tokens: u64,
     pub report: CleaningReport,
     key: String,
-    /// The checksum of what follows the header and of the report.
+    /// The checksum of the rest of the file and of the report.
     pub body_hash: String,
 }
 
@@ -84,22 +84,21 @@ impl Width {
 impl Header {
     /// The header of a cache for `key`, without the checksum of its body.
     pub fn new(width: Width, [pairs, tokens]: [u64; 2], report: CleaningReport, key: &Key) -> Self {
-        let (version, key, body_hash) = (VERSION, hex(key), String::new());
-        let pairs = u32::try_from(pairs).expect("a corpus has fewer than 2^32 pairs");
         Self {
-            version,
+            version: VERSION,
             width,
-            pairs,
+            pairs: u32::try_from(pairs).expect("a corpus has fewer than 2^32 pairs"),
             tokens,
             report,
-            key,
-            body_hash,
+            key: hex(key),
+            body_hash: String::new(),
         }
     }
 
     /// The header as bytes of the file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let (json, width) = (serde_json::json!(self).to_string(), HEADER_BYTES - CHECKSUM);
+        let width = HEADER_BYTES - CHECKSUM;
+        let json = serde_json::json!(self).to_string();
         let json = format!("{json:<width$}");
         (hex(&key_of(&[json.as_bytes()])) + &json).into_bytes()
     }
@@ -133,8 +132,7 @@ impl Header {
         self.token_bytes().wrapping_neg() as usize % 8
     }
 
-    /// The position in the file at which the offsets begin. There is one per sentence, and one for
-    /// the end.
+    /// The position of the offsets in the file. There is one per sentence, and one for the end.
     pub fn before_offsets(&self) -> u64 {
         self.token_bytes().saturating_add(HEADER_BYTES as u64)
     }
@@ -155,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_read_as_they_were_written() {
+    fn ids_round_trip() {
         for (width, ids) in [
             (Width::Two, [0, 7, 65_535]),
             (Width::Four, [0, 65_536, u32::MAX]),
@@ -168,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_is_read_as_it_was_written_and_no_bit_of_it_may_differ() {
+    fn a_header_round_trips_and_no_bit_of_it_may_differ() {
         let counts = [3, 5];
         let header = Header::new(Width::Four, counts, CleaningReport::default(), &[1; 32]);
         let good: [u8; HEADER_BYTES] = header.to_bytes().try_into().unwrap();

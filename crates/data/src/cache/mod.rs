@@ -12,8 +12,8 @@
 //! | 0 to 7 | zeros up to a multiple of 8 |
 //! | 16 per pair, and 8 | the offset of each source and each target, and of the end, in tokens |
 //!
-//! Numbers are little-endian. Opening a file reads all of it once. After that nothing of it is in
-//! memory: lengths and pairs are read where they are needed.
+//! Numbers are little-endian. Opening a file reads all of it once and keeps none of it in memory:
+//! lengths and pairs are read where they are needed.
 //!
 //! Several processes may use the cache folder at the same time.
 
@@ -40,8 +40,8 @@ pub(crate) fn make_folder(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path).map_err(unwritable(path))
 }
 
-/// Replaces the file at `path`, which holds either the old content or the new at any moment. Other
-/// processes may do so at the same time.
+/// Replaces the file at `path` atomically: readers see either the old content or the new. Other
+/// processes may replace it at the same time.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     burnformer_files::write(path, bytes).map_err(unwritable(path))
 }

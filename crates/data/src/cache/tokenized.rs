@@ -14,7 +14,7 @@ use crate::corpus::{TextError, open_error};
 use crate::error::{DataError, Result};
 use crate::hash::{Key, hex, key_of};
 
-/// Number of neighbouring pairs whose lengths are read together.
+/// Number of neighbouring pairs in a block. Their lengths are read together.
 pub const BLOCK: usize = 256;
 
 /// A corpus as pairs of token ids, without special tokens.
@@ -35,7 +35,7 @@ pub struct TokenizedCorpus {
 #[derive(Debug)]
 enum Tokens {
     File(TokenFile),
-    /// All ids, and where each sentence begins and the last one ends.
+    /// All ids; the start of each sentence, and the end of the last one.
     Memory(Vec<u32>, Vec<u64>),
     Mixed(Vec<TokenizedCorpus>),
 }
@@ -49,7 +49,7 @@ pub struct MixedPart {
     pub weight: f64,
 }
 
-/// An open cache file whose content was verified.
+/// An open cache file with verified content.
 #[derive(Debug)]
 struct TokenFile {
     /// One reader at a time moves the position in the file.
@@ -74,7 +74,8 @@ impl TokenizedCorpus {
             _ => open_error(path, error).into(),
         })?;
         let (header, highest) = verified;
-        let (hash, report) = (header.body_hash.clone(), header.report.clone());
+        let hash = header.body_hash.clone();
+        let report = header.report.clone();
         let pairs = header.pairs as usize;
         let tokens = Tokens::File(TokenFile {
             file: file.into(),
@@ -93,7 +94,9 @@ impl TokenizedCorpus {
 
     /// Makes a corpus in memory, for tests and small corpora, from ids without special tokens.
     pub fn from_pairs<S: AsRef<[u32]>, T: AsRef<[u32]>>(pairs: &[(S, T)]) -> Self {
-        let (mut ids, mut offsets, mut lengths) = (Vec::new(), vec![0], Vec::new());
+        let mut ids = Vec::new();
+        let mut offsets = vec![0];
+        let mut lengths = Vec::new();
         for (source, target) in pairs {
             for side in [source.as_ref(), target.as_ref()] {
                 ids.extend_from_slice(side);
@@ -107,9 +110,7 @@ impl TokenizedCorpus {
             kept: count,
             ..Default::default()
         };
-        let bytes = |numbers: &[u32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
-        let [content, lengths]: [Vec<u8>; 2] = [bytes(&ids), bytes(&lengths)];
-        let hash = hex(&key_of(&[&content, &lengths]));
+        let hash = hex(&key_of(&[&little_endian(&ids), &little_endian(&lengths)]));
         let tokens = Tokens::Memory(ids, offsets);
         Self {
             tokens,
@@ -120,8 +121,8 @@ impl TokenizedCorpus {
         }
     }
 
-    /// Concatenates corpora to a mixture. Each comes with the weight by which
-    /// [`BatchSampler`](crate::BatchSampler) draws pairs from it.
+    /// Concatenates corpora to a mixture. The weight of each corpus sets how many pairs
+    /// [`BatchSampler`](crate::BatchSampler) draws from it.
     ///
     /// # Panics
     /// Panics if `corpora` is empty, or if a weight is not above 0.
@@ -130,7 +131,9 @@ impl TokenizedCorpus {
             corpora.iter().all(|(_, weight)| *weight > 0.0),
             "a weight is not above 0"
         );
-        let (mut pairs, mut parts, mut hashes) = (0, Vec::new(), Vec::new());
+        let mut pairs = 0;
+        let mut parts = Vec::new();
+        let mut hashes = Vec::new();
         let mut report = CleaningReport::default();
         for (corpus, weight) in &corpora {
             let from = pairs as u32;
@@ -184,11 +187,12 @@ impl TokenizedCorpus {
             return corpora[part].pair(i - self.parts[part].pairs.start as usize);
         }
         let offsets = self.offsets(i..i + 1)?;
-        let (start, end) = (offsets[0], offsets[2]);
+        let start = offsets[0];
+        let end = offsets[2];
         let mut ids = match &self.tokens {
             Tokens::File(file) => file.read(start, (end - start) as usize)?,
             Tokens::Memory(ids, _) => ids[start as usize..end as usize].to_vec(),
-            Tokens::Mixed(_) => unreachable!("the pairs of a mixture are those of its corpora"),
+            Tokens::Mixed(_) => unreachable!("a mixture reads its pairs from its corpora"),
         };
         let target = ids.split_off((offsets[1] - start) as usize);
         Ok((ids, target))
@@ -204,16 +208,19 @@ impl TokenizedCorpus {
     pub fn lengths(&self, pairs: Range<usize>) -> Result<Vec<[u32; 2]>> {
         let Tokens::Mixed(corpora) = &self.tokens else {
             let offsets = self.offsets(pairs)?;
-            let length = |i: usize| (offsets[i + 1] - offsets[i]) as u32;
-            return Ok((0..offsets.len() / 2)
-                .map(|i| [length(2 * i), length(2 * i + 1)])
-                .collect());
+            let lengths: Vec<u32> = offsets
+                .windows(2)
+                .map(|ends| (ends[1] - ends[0]) as u32)
+                .collect();
+            return Ok(lengths.as_chunks().0.to_vec());
         };
         let mut all = Vec::with_capacity(pairs.len());
         for (corpus, part) in corpora.iter().zip(&self.parts) {
-            let within = |i: usize| i.clamp(part.pairs.start as usize, part.pairs.end as usize);
-            let within_part = |i: usize| within(i) - part.pairs.start as usize;
-            all.extend(corpus.lengths(within_part(pairs.start)..within_part(pairs.end))?);
+            let first = part.pairs.start as usize;
+            let end = part.pairs.end as usize;
+            let from = pairs.start.clamp(first, end) - first;
+            let to = pairs.end.clamp(first, end) - first;
+            all.extend(corpus.lengths(from..to)?);
         }
         Ok(all)
     }
@@ -228,13 +235,13 @@ impl TokenizedCorpus {
         number * BLOCK..((number + 1) * BLOCK).min(self.pairs)
     }
 
-    /// The positions at which each sentence of `pairs` begins and the last one ends, in tokens.
+    /// The start of each sentence of `pairs` and the end of the last one, in tokens.
     fn offsets(&self, pairs: Range<usize>) -> Result<Vec<u64>> {
         assert!(pairs.end <= self.pairs, "pairs {pairs:?} of {}", self.pairs);
         match &self.tokens {
             Tokens::File(file) => file.offsets(pairs),
             Tokens::Memory(_, offsets) => Ok(offsets[2 * pairs.start..=2 * pairs.end].to_vec()),
-            Tokens::Mixed(_) => unreachable!("the pairs of a mixture are those of its corpora"),
+            Tokens::Mixed(_) => unreachable!("a mixture reads its pairs from its corpora"),
         }
     }
 
@@ -275,11 +282,10 @@ impl TokenFile {
             .iter()
             .map(|&offset| u64::from_le_bytes(offset))
             .collect();
-        let sound =
-            offsets.is_sorted() && offsets.iter().all(|&offset| offset <= self.header.tokens);
-        sound
-            .then_some(offsets)
-            .ok_or_else(|| self.changed("was overwritten"))
+        if !offsets.is_sorted() || offsets.iter().any(|&offset| offset > self.header.tokens) {
+            return Err(self.changed("was overwritten"));
+        }
+        Ok(offsets)
     }
 
     fn bytes(&self, from: u64, count: usize) -> Result<Vec<u8>> {
@@ -300,6 +306,11 @@ impl TokenFile {
     }
 }
 
+/// The bytes of `numbers` in the order of the cache file.
+fn little_endian(numbers: &[u32]) -> Vec<u8> {
+    numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
+}
+
 fn damaged(path: &Path, message: String) -> DataError {
     DataError::DamagedCache(path.into(), message)
 }
@@ -313,7 +324,8 @@ const CHUNK: u64 = 1 << 18;
 /// Returns [`io::ErrorKind::InvalidData`] with the part that does not match,
 /// [`io::ErrorKind::UnexpectedEof`], or errors of the disk.
 fn verify(mut file: &File, key: &Key) -> io::Result<(Header, u32)> {
-    let (size, mut head) = (file.metadata()?.len(), [0; HEADER_BYTES]);
+    let size = file.metadata()?.len();
+    let mut head = [0; HEADER_BYTES];
     file.read_exact(&mut head)?;
     let header = Header::parse(&head, key).map_err(invalid)?;
     if size != header.file_bytes() {
@@ -322,27 +334,29 @@ fn verify(mut file: &File, key: &Key) -> io::Result<(Header, u32)> {
             header.file_bytes()
         )));
     }
-    let (mut highest, mut hash) = (0, Sha256::new());
+    let mut highest = 0;
+    let mut hash = Sha256::new();
     read_hashed(file, header.token_bytes(), &mut hash, |ids| {
         highest = header.width.read(ids).into_iter().fold(highest, u32::max);
     })?;
     hash.update(&[0; 8][..header.zeros()]);
     read_hashed(file, header.offset_bytes(), &mut hash, |_| ())?;
     hash.update(serde_json::to_vec(&header.report)?);
-    match hex(&hash.finalize()) == header.body_hash {
-        true => Ok((header, highest)),
-        false => Err(invalid("the checksum does not fit")),
+    if hex(&hash.finalize()) != header.body_hash {
+        return Err(invalid("the checksum does not match"));
     }
+    Ok((header, highest))
 }
 
-/// Reads and hashes the next `count` bytes, and shows `each` chunk of them.
+/// Reads and hashes the next `count` bytes, and calls `each` with every chunk of them.
 fn read_hashed(
     mut file: &File,
     count: u64,
     hash: &mut Sha256,
     mut each: impl FnMut(&[u8]),
 ) -> io::Result<()> {
-    let (mut left, mut chunk) = (count, vec![0; CHUNK as usize]);
+    let mut left = count;
+    let mut chunk = vec![0; CHUNK as usize];
     while left > 0 {
         let chunk = &mut chunk[..left.min(CHUNK) as usize];
         file.read_exact(chunk)?;

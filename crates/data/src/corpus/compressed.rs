@@ -34,10 +34,8 @@ impl<R: BufRead> Read for GzipReader<R> {
 fn next_member<R: BufRead>(mut input: R) -> io::Result<Option<GzDecoder<R>>> {
     loop {
         let bytes = input.fill_buf()?;
-        let (len, zeros) = (
-            bytes.len(),
-            bytes.iter().take_while(|&&byte| byte == 0).count(),
-        );
+        let len = bytes.len();
+        let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
         input.consume(zeros);
         if zeros < len {
             return Ok(Some(GzDecoder::new(input)));

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use crate::cleaning_report::counted;
 
-/// A result whose error, where no other is named, is [`TextError`].
+/// A result with [`TextError`] as its default error.
 pub(super) type Result<T, E = TextError> = std::result::Result<T, E>;
 
 /// A file that cannot be opened, or text that cannot be read from it.
@@ -70,9 +70,9 @@ pub enum TextError {
         /// The start of the line.
         excerpt: String,
     },
-    /// Two TSV files, each of which has both sides, were given as the two sides of a corpus.
+    /// Two TSV files, each with both sides, were given as the two sides of a corpus.
     #[error(
-        "{first} and {second} are TSV files, each of which has both sides; give one of them alone, or join them first \
+        "{first} and {second} are TSV files, each with both sides; give one of them alone, or join them first \
          (`cat {first} {second} > corpus.tsv`)"
     )]
     TwoTables {

@@ -81,11 +81,9 @@ impl LineReader {
         reader: impl Read + Send + 'static,
         policy: Utf8Policy,
     ) -> Result<Self> {
-        Ok(Self::over(
-            Path::new(name),
-            decompress(Path::new(name), Box::new(reader))?,
-            policy,
-        ))
+        let path = Path::new(name);
+        let input = decompress(path, Box::new(reader))?;
+        Ok(Self::over(path, input, policy))
     }
 
     fn over(path: &Path, input: OpenText, policy: Utf8Policy) -> Self {
@@ -106,8 +104,8 @@ impl LineReader {
         }
     }
 
-    /// Makes the reader cut a line at [`MAX_LINE_BYTES`] instead of refusing it. This is for text
-    /// in which every line must give a result.
+    /// Makes the reader cut a line at [`MAX_LINE_BYTES`] instead of refusing it, for callers that
+    /// need a result for every line.
     pub fn cutting_long_lines(self) -> Self {
         Self {
             cut_long_lines: true,
@@ -227,8 +225,8 @@ impl LineReader {
         Ok(self.bytes.last() == Some(&self.line_end))
     }
 
-    /// Returns whether `\r` ends the lines of the text, as in old Macintosh files: there is one
-    /// before its end, and no `\n`. If so, the bytes that were read are read again.
+    /// Returns whether `\r` ends the lines of the text, as in old Macintosh files: it has a `\r`
+    /// before its end, and no `\n`. If so, the bytes are put back and read again.
     fn has_only_carriage_returns(&mut self) -> bool {
         let before_end = self.bytes.len().saturating_sub(1);
         if !self.bytes[..before_end].contains(&b'\r') {
@@ -242,19 +240,17 @@ impl LineReader {
 
     /// Shortens an overlong line at the end of a character and skips the rest of it.
     fn cut(&mut self, ended: bool) -> Result<()> {
-        let (path, line) = (self.path.clone(), self.number + 1);
         if !self.cut_long_lines {
             return Err(TextError::LineTooLong {
-                path,
-                line,
+                path: self.path.clone(),
+                line: self.number + 1,
                 limit: MAX_LINE_BYTES,
             });
         }
-        let continues = |byte: u8| byte & 0b1100_0000 == 0b1000_0000;
         let near = MAX_LINE_BYTES - 3..=MAX_LINE_BYTES;
         let end = near
             .rev()
-            .find(|&at| !continues(self.bytes[at]))
+            .find(|&at| !is_continuation(self.bytes[at]))
             .unwrap_or(MAX_LINE_BYTES);
         self.bytes.truncate(end);
         if !ended {
@@ -309,6 +305,11 @@ impl Iterator for LineReader {
     fn next(&mut self) -> Option<Self::Item> {
         self.next_line().transpose()
     }
+}
+
+/// Returns whether `byte` is not the first byte of a character in UTF-8.
+fn is_continuation(byte: u8) -> bool {
+    byte & 0b1100_0000 == 0b1000_0000
 }
 
 /// The two columns of line `number` of the TSV file `path`, both empty in an empty line.

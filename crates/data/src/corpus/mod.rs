@@ -89,13 +89,17 @@ pub enum Side {
 /// Returns whether the file name marks a text as TSV, with lines of `source<TAB>target`: it ends in
 /// `.tsv`, or in `.tsv` and the suffix of a compression (`.tsv.gz`).
 pub fn is_tsv(path: &Path) -> bool {
-    let extension = |path: &Path| path.extension().map(|name| name.to_ascii_lowercase());
-    match extension(path) {
-        Some(name) if name == "gz" || name == "zst" => path
-            .file_stem()
-            .is_some_and(|stem| extension(Path::new(stem)).is_some_and(|it| it == "tsv")),
-        name => name.is_some_and(|name| name == "tsv"),
+    if !has_extension(path, "gz") && !has_extension(path, "zst") {
+        return has_extension(path, "tsv");
     }
+    path.file_stem()
+        .is_some_and(|stem| has_extension(Path::new(stem), "tsv"))
+}
+
+/// Returns whether the name of `path` ends in `.extension`, in upper or lower case.
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension()
+        .is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }
 
 /// Returns whether `path` is `-`, which means standard input.

@@ -67,13 +67,9 @@ pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<O
 /// Reads from `raw` until plain text can be told from compressed text, and waits for no more: a
 /// program that writes a short line and waits for the answer must get it.
 fn read_head(raw: &mut dyn Read) -> io::Result<Vec<u8>> {
-    let is_undecided = |head: &[u8]| {
-        COMPRESSED
-            .iter()
-            .any(|magic| head.len() < magic.len() && magic.starts_with(head))
-    };
-    let (mut head, mut buffer) = (Vec::new(), vec![0; BUFFER]);
-    while is_undecided(&head) {
+    let mut head = Vec::new();
+    let mut buffer = vec![0; BUFFER];
+    while may_be_compressed(&head) {
         match raw.read(&mut buffer) {
             Ok(0) => break,
             Ok(read) => head.extend_from_slice(&buffer[..read]),
@@ -84,8 +80,15 @@ fn read_head(raw: &mut dyn Read) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// A name that ends in `.gz` or `.zst` is an error if the content is not compressed, unless the
-/// file is empty.
+/// Returns whether `head` is the beginning of a magic number and too short to decide.
+fn may_be_compressed(head: &[u8]) -> bool {
+    COMPRESSED
+        .iter()
+        .any(|magic| head.len() < magic.len() && magic.starts_with(head))
+}
+
+/// Refuses a name that ends in `.gz` or `.zst` if the content is not compressed. An empty file has
+/// an error of its own.
 fn check_name(path: &Path, head: &[u8], gzip: bool, zstd: bool) -> Result<()> {
     let extension = path
         .extension()
@@ -102,7 +105,7 @@ fn check_name(path: &Path, head: &[u8], gzip: bool, zstd: bool) -> Result<()> {
     Err(TextError::NotCompressed(path.into(), expected))
 }
 
-/// Refuses text whose first bytes are those of UTF-16 or UTF-32.
+/// Refuses text that begins like UTF-16 or UTF-32.
 pub(super) fn check_encoding(path: &Path, first: &[u8]) -> Result<()> {
     let first = &first[..first.len().min(BUFFER)];
     let line = first
@@ -129,31 +132,23 @@ fn wide_encoding(first: &[u8]) -> Option<&'static str> {
         return Some("utf-16");
     }
     let units = first.as_chunks::<4>().0;
-    let all = |is_wide: fn(&[u8; 4]) -> bool| units.len() > 2 && units.iter().all(is_wide);
-    if all(|unit| unit[3] == 0 && unit[2] <= 0x10) {
+    let has_units = units.len() > 2;
+    if has_units && units.iter().all(|unit| unit[3] == 0 && unit[2] <= 0x10) {
         return Some("utf-32le");
     }
-    if all(|unit| unit[0] == 0 && unit[1] <= 0x10) {
+    if has_units && units.iter().all(|unit| unit[0] == 0 && unit[1] <= 0x10) {
         return Some("utf-32be");
     }
-    let count = |start: usize, is_counted: fn(u8) -> bool| {
-        first
-            .iter()
-            .skip(start)
-            .step_by(2)
-            .filter(|&&byte| is_counted(byte))
-            .count()
-    };
-    let zeros = [0, 1].map(|start| count(start, |byte| byte == 0));
-    // The upper bytes of most scripts are small; those of Han, kana and Hangul are not, and such
+    // The upper bytes of most scripts are small. In Han, kana and Hangul they are not, and such
     // text is not UTF-8.
     let is_alternate = [0, 1]
         .iter()
-        .any(|&start| count(start, |byte| byte > b' ') == 0);
+        .any(|&start| every_second(first, start).all(|byte| byte <= b' '));
     // A few bytes with a zero are a fault of another kind.
     if first.len() < 6 || !is_alternate {
         return None;
     }
+    let zeros = [0, 1].map(|start| every_second(first, start).filter(|&byte| byte == 0).count());
     match zeros[0].cmp(&zeros[1]) {
         Ordering::Less => Some("utf-16le"),
         Ordering::Greater => Some("utf-16be"),
@@ -161,36 +156,52 @@ fn wide_encoding(first: &[u8]) -> Option<&'static str> {
     }
 }
 
+/// Every second byte of `bytes`, from `start` on.
+fn every_second(bytes: &[u8], start: usize) -> impl Iterator<Item = u8> {
+    bytes.iter().copied().skip(start).step_by(2)
+}
+
 /// Like [`wide_encoding`], for text in Chinese, Japanese or Korean: both bytes of its units take
 /// most values. The text is therefore not UTF-8, has control characters, which text in an 8-bit
 /// encoding does not have, and all its units are letters or marks in one order of the bytes.
 fn of_ideographs(first: &[u8]) -> Option<&'static str> {
     let first = &first[..first.len() / 2 * 2];
-    let is_control = |byte: &u8| *byte < b' ' && !matches!(byte, b'\t' | b'\n' | 0xc | b'\r');
+    let has_control = first
+        .iter()
+        .any(|&byte| byte < b' ' && !matches!(byte, b'\t' | b'\n' | 0xc | b'\r'));
     let is_utf8 = std::str::from_utf8(first).is_ok();
-    if first.len() < 6 || is_utf8 || !first.iter().any(is_control) {
+    if first.len() < 6 || is_utf8 || !has_control {
         return None;
     }
-    let read = |unit: fn([u8; 2]) -> u16| {
-        let units = first.as_chunks::<2>().0.iter().map(|bytes| unit(*bytes));
-        let is_text = |c: char| match c {
-            '\t' | '\n' | '\r' | ' '..='~' | '\u{2000}'..='\u{33ff}' | '\u{ff00}'..='\u{ffef}' => {
-                true
-            }
-            '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{1f000}'.. => true,
-            c => c < '\u{600}' && c.is_alphabetic(),
-        };
-        let is_blank = |c: &char| matches!(c, '\n' | ' ' | '\u{3000}'..='\u{3002}');
-        let text = String::from_utf16(&units.collect::<Vec<_>>()).ok()?;
-        text.chars()
-            .all(is_text)
-            .then(|| text.chars().filter(is_blank).count())
-    };
-    match (read(u16::from_le_bytes), read(u16::from_be_bytes)) {
-        (None, None) => None,
-        (little, big) if little > big => Some("utf-16le"),
-        (little, big) if big > little => Some("utf-16be"),
-        _ => None,
+    let little = count_blanks(first, u16::from_le_bytes);
+    let big = count_blanks(first, u16::from_be_bytes);
+    match little.cmp(&big) {
+        Ordering::Greater => Some("utf-16le"),
+        Ordering::Less => Some("utf-16be"),
+        Ordering::Equal => None,
+    }
+}
+
+/// The number of spaces, line ends and full stops in `bytes` as UTF-16 with units read by `unit`;
+/// `None` if the bytes are not text in this order.
+fn count_blanks(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<usize> {
+    let units = bytes.as_chunks::<2>().0.iter().map(|bytes| unit(*bytes));
+    let text = String::from_utf16(&units.collect::<Vec<_>>()).ok()?;
+    if !text.chars().all(is_letter_or_mark) {
+        return None;
+    }
+    let blanks = text
+        .chars()
+        .filter(|c| matches!(c, '\n' | ' ' | '\u{3000}'..='\u{3002}'));
+    Some(blanks.count())
+}
+
+/// Returns whether a character occurs in ordinary text of Chinese, Japanese, Korean or Europe.
+fn is_letter_or_mark(c: char) -> bool {
+    match c {
+        '\t' | '\n' | '\r' | ' '..='~' | '\u{2000}'..='\u{33ff}' | '\u{ff00}'..='\u{ffef}' => true,
+        '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{1f000}'.. => true,
+        c => c < '\u{600}' && c.is_alphabetic(),
     }
 }
 
@@ -206,8 +217,9 @@ pub(crate) fn open_error(path: &Path, cause: io::Error) -> TextError {
 /// process: standard input (`-`), a pipe, a socket, a terminal, or an open file descriptor (such as
 /// `/dev/fd/63` for `<(command)` in a shell).
 pub fn is_pipe(path: &Path) -> bool {
-    let is_special = |meta: fs::Metadata| !meta.is_file() && !meta.is_dir();
-    is_standard_input(path) || is_descriptor(path) || fs::metadata(path).is_ok_and(is_special)
+    is_standard_input(path)
+        || is_descriptor(path)
+        || fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir())
 }
 
 /// Returns the first of `paths` that names the same pipe as an earlier path. Text that one reader
@@ -273,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_folders_and_what_does_not_exist_are_no_pipes() {
+    fn files_folders_and_missing_paths_are_no_pipes() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a");
         fs::write(&file, "a\n").unwrap();

@@ -117,10 +117,9 @@ fn open_pair(source: &Path, target: &Path, policy: Utf8Policy) -> Result<Input> 
             second: target.into(),
         });
     }
-    let open = |path, side| LineReader::open_side(path, side, policy);
     Ok(Input::Pair(
-        open(source, Side::Source)?,
-        open(target, Side::Target)?,
+        LineReader::open_side(source, Side::Source, policy)?,
+        LineReader::open_side(target, Side::Target, policy)?,
     ))
 }
 
@@ -148,11 +147,10 @@ pub fn check_line_counts<'a>(texts: impl Iterator<Item = (u64, &'a Path)> + Clon
         Some(((shorter_lines, shorter), (longer_lines, longer)))
             if shorter_lines < longer_lines =>
         {
-            let (shorter, longer) = (shorter.into(), longer.into());
             Err(TextError::LineCountMismatch {
-                shorter,
+                shorter: shorter.into(),
                 shorter_lines,
-                longer,
+                longer: longer.into(),
                 longer_lines,
             })
         }

@@ -88,30 +88,30 @@ impl BatchSampler {
         )?;
         let remedy = "choose at least 1, which pads no further";
         DataError::check(multiple > 0, "multiple", multiple, remedy)?;
-        let (mixture, known) = (Arc::default(), Arc::default());
         let mut sampler = Self {
             corpus,
             settings,
-            mixture,
+            mixture: Arc::default(),
             fitting: 0,
             longest: [0; 2],
-            known,
+            known: Arc::default(),
         };
-        sampler.look_through()?;
+        sampler.find_fitting()?;
         Ok(sampler)
     }
 
     /// Finds the pairs that fit the budget.
-    fn look_through(&mut self) -> Result<()> {
+    fn find_fitting(&mut self) -> Result<()> {
         let SamplerSettings {
             budget, multiple, ..
         } = self.settings;
         let is_mixture = !self.corpus.parts().is_empty();
-        let (mut shortest, mut mixture) = (None, Vec::new());
+        let mut shortest: Option<usize> = None;
+        let mut mixture = Vec::new();
         for block in self.corpus.blocks() {
             for (pair, lengths) in block.clone().zip(self.corpus.lengths(block)?) {
                 let cost = cost(lengths, multiple);
-                shortest = Some(shortest.map_or(cost, |shortest: usize| shortest.min(cost)));
+                shortest = Some(shortest.map_or(cost, |shortest| shortest.min(cost)));
                 if cost <= budget {
                     self.fitting += 1;
                     self.longest = larger(self.longest, lengths);
@@ -123,19 +123,19 @@ impl BatchSampler {
             }
         }
         self.mixture = Arc::new(mixture);
-        let shortest = shortest.unwrap_or(0);
-        match self.fitting {
-            0 => Err(SamplerError::BudgetTooSmall { budget, shortest }.into()),
-            _ => Ok(()),
+        if self.fitting == 0 {
+            let shortest = shortest.unwrap_or(0);
+            return Err(SamplerError::BudgetTooSmall { budget, shortest }.into());
         }
+        Ok(())
     }
 
-    /// The corpus from which batches are taken.
+    /// The corpus.
     pub fn corpus(&self) -> &Arc<TokenizedCorpus> {
         &self.corpus
     }
 
-    /// The settings by which batches are made.
+    /// The settings.
     pub fn settings(&self) -> &SamplerSettings {
         &self.settings
     }
@@ -194,8 +194,10 @@ impl BatchSampler {
     /// # Panics
     /// Panics if an index is not below the number of pairs in the corpus.
     pub fn batch(&self, pairs: &[u32]) -> Result<Batch> {
-        let row = |&i: &u32| self.corpus.pair(i as usize);
-        let rows: Vec<_> = pairs.iter().map(row).collect::<Result<_>>()?;
+        let rows: Vec<_> = pairs
+            .iter()
+            .map(|&i| self.corpus.pair(i as usize))
+            .collect::<Result<_>>()?;
         let SamplerSettings {
             multiple, special, ..
         } = self.settings;
@@ -221,7 +223,7 @@ impl BatchSampler {
     /// # Errors
     /// Returns the errors of [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
     pub fn window(&self, seed: u64, epoch: u64, number: usize) -> Result<Arc<EpochPlan>> {
-        // The lock is not held during the work, in which other threads take part.
+        // The lock is not held during the work, because other threads take part in it.
         let key = [seed, epoch, number as u64];
         if let Some((_, plan)) = self
             .known()
@@ -231,17 +233,19 @@ impl BatchSampler {
         {
             return Ok(Arc::clone(plan));
         }
-        let random = |what: &str| match number {
-            0 => generator(what, seed, epoch),
-            _ => generator(&format!("{what} of window {number}"), seed, epoch),
+        let suffix = if number == 0 {
+            String::new()
+        } else {
+            format!(" of window {number}")
         };
         let mut entries = match self.corpus.parts() {
             [] => self.entries(self.blocks_of(seed, epoch, number))?,
             parts => self.drawn(parts, seed, epoch),
         };
-        entries.shuffle(&mut random("pairs"));
+        entries.shuffle(&mut generator(&format!("pairs{suffix}"), seed, epoch));
         let mut plan = cut(&entries, &self.settings);
-        plan.batches.shuffle(&mut random("batches"));
+        let mut random = generator(&format!("batches{suffix}"), seed, epoch);
+        plan.batches.shuffle(&mut random);
         let plan = Arc::new(plan);
         self.known().window = Some((key, Arc::clone(&plan)));
         Ok(plan)
@@ -288,30 +292,30 @@ impl BatchSampler {
         if windows > 1 {
             blocks.shuffle(&mut generator("blocks", seed, epoch));
         }
-        let end = |window: usize| blocks.len() * window / windows;
-        let of_window = &blocks[end(number)..end(number + 1)];
-        of_window
+        let start = blocks.len() * number / windows;
+        let end = blocks.len() * (number + 1) / windows;
+        blocks[start..end]
             .iter()
             .map(|&block| self.corpus.block(block as usize))
             .collect()
     }
 
-    /// The pairs of an epoch of a mixture, which the weights of its `parts` draw.
+    /// The pairs of an epoch of a mixture, drawn by the weights of its `parts`.
     fn drawn(&self, parts: &[MixedPart], seed: u64, epoch: u64) -> Vec<Entry> {
         let all: f64 = parts.iter().map(|part| part.weight).sum();
-        let share = |weight: f64| (self.fitting as f64 * weight / all).round().max(1.0);
-        let draw = |(number, part): (usize, &MixedPart)| {
-            let index = |pair| self.mixture.partition_point(|entry| entry.pair < pair);
-            let pairs = &self.mixture[index(part.pairs.start)..index(part.pairs.end)];
-            draw(
-                pairs,
-                share(part.weight) as u64,
-                &format!("corpus {number}"),
-                seed,
-                epoch,
-            )
-        };
-        parts.iter().enumerate().flat_map(draw).collect()
+        let mut entries = Vec::new();
+        for (number, part) in parts.iter().enumerate() {
+            let pairs = &self.mixture[self.index(part.pairs.start)..self.index(part.pairs.end)];
+            let share = (self.fitting as f64 * part.weight / all).round().max(1.0);
+            let domain = format!("corpus {number}");
+            entries.extend(draw(pairs, share as u64, &domain, seed, epoch));
+        }
+        entries
+    }
+
+    /// The index in the mixture of the first entry from `pair` on.
+    fn index(&self, pair: u32) -> usize {
+        self.mixture.partition_point(|entry| entry.pair < pair)
     }
 }
 
@@ -320,14 +324,15 @@ fn larger([a, b]: [u32; 2], [c, d]: [u32; 2]) -> [u32; 2] {
     [a.max(c), b.max(d)]
 }
 
-/// The pairs of an epoch. `pairs` are shuffled again and again into an endless sequence, from which
-/// each epoch takes the next `count`. `domain` names the sequence.
+/// The pairs of an epoch. `pairs` are shuffled again and again into an endless sequence, and each
+/// epoch takes its next `count` pairs. `domain` names the sequence.
 fn draw(pairs: &[Entry], count: u64, domain: &str, seed: u64, epoch: u64) -> Vec<Entry> {
     let all = pairs.len() as u64;
     if all == 0 {
         return Vec::new();
     }
-    let (mut drawn, mut next) = (Vec::with_capacity(count as usize), epoch * count);
+    let mut drawn = Vec::with_capacity(count as usize);
+    let mut next = epoch * count;
     while (drawn.len() as u64) < count {
         let mut order = pairs.to_vec();
         order.shuffle(&mut generator(domain, seed, next / all));

@@ -85,8 +85,9 @@ impl EpochPlan {
 
     /// Adds a batch and counts its positions.
     fn close(&mut self, rows: &mut Vec<Entry>, multiple: usize) {
-        let longest = |side: usize| rows.iter().map(|row| row.lengths[side]).max().unwrap_or(0);
-        let columns = columns([longest(0), longest(1)], multiple);
+        let longest =
+            [0, 1].map(|side| rows.iter().map(|row| row.lengths[side]).max().unwrap_or(0));
+        let columns = columns(longest, multiple);
         let real: u32 = rows
             .iter()
             .flat_map(|row| row.lengths)
@@ -105,10 +106,13 @@ impl EpochPlan {
 /// batches.
 pub(super) fn cut(entries: &[Entry], settings: &SamplerSettings) -> EpochPlan {
     let multiple = settings.multiple;
-    let key = |(index, entry): (usize, &Entry)| (shape(entry.lengths, multiple), index as u32);
-    let mut keys: Vec<((u32, i32), u32)> = entries.iter().enumerate().map(key).collect();
+    let mut keys: Vec<((u32, i32), u32)> = (0..)
+        .zip(entries)
+        .map(|(index, entry)| (shape(entry.lengths, multiple), index))
+        .collect();
     keys.par_sort_unstable();
-    let (mut plan, mut rows) = (EpochPlan::default(), Vec::new());
+    let mut plan = EpochPlan::default();
+    let mut rows = Vec::new();
     for ((cost, _), index) in keys {
         if (rows.len() + 1) * cost as usize > settings.budget {
             plan.close(&mut rows, multiple);
@@ -138,13 +142,11 @@ pub(super) fn cost(lengths: [u32; 2], multiple: usize) -> usize {
 /// (target, source) gives 4.6 % padding where this gives 3.3 % (Multi30k, budget 4096).
 fn shape(lengths: [u32; 2], multiple: usize) -> (u32, i32) {
     let [source, target] = columns(lengths, multiple);
-    let (cost, difference) = (source.max(target), source as i32 - target as i32);
-    (
-        cost as u32,
-        if (cost / multiple).is_multiple_of(2) {
-            difference
-        } else {
-            -difference
-        },
-    )
+    let cost = source.max(target);
+    let difference = source as i32 - target as i32;
+    if (cost / multiple).is_multiple_of(2) {
+        (cost as u32, difference)
+    } else {
+        (cost as u32, -difference)
+    }
 }

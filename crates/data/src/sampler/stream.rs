@@ -17,7 +17,7 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// The rank of the only process, to which all batches belong.
+    /// The rank of a single process, which has all batches.
     pub const ALONE: Self = Self {
         number: 0,
         count: 1,
@@ -81,17 +81,14 @@ impl UpdateStream {
             epoch,
             next_batch,
         } = self.state;
-        match self
-            .ends
-            .last()
-            .is_none_or(|&batches| next_batch >= batches)
-        {
-            true => SamplerState {
-                seed,
-                epoch: epoch + 1,
-                next_batch: 0,
-            },
-            false => self.state,
+        let batches = self.ends.last().copied().unwrap_or(0);
+        if next_batch < batches {
+            return self.state;
+        }
+        SamplerState {
+            seed,
+            epoch: epoch + 1,
+            next_batch: 0,
         }
     }
 
@@ -157,7 +154,8 @@ impl BatchSampler {
             epoch,
             next_batch,
         } = state;
-        let (ends, batches) = (self.ends(seed, epoch)?, self.batches_in(seed, epoch)?);
+        let ends = self.ends(seed, epoch)?;
+        let batches = self.batches_in(seed, epoch)?;
         if next_batch > batches {
             return Err(SamplerError::StalePosition {
                 next_batch,

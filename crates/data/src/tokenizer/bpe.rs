@@ -1,4 +1,4 @@
-//! Learns the merges of byte-pair encoding (BPE) in an order that does not depend on chance.
+//! Learns the merges of byte-pair encoding (BPE) in a reproducible order.
 //!
 //! The trainer of the `tokenizers` crate orders ties among re-created pairs by a hash map. Two runs
 //! over the same text may therefore differ. It also counts in 32 bits. This trainer is a textbook
@@ -6,7 +6,7 @@
 //! entries are corrected when they come to the top.
 //!
 //! It knows all positions of each pair in the text, and a merge changes only its neighbours. The
-//! time therefore grows with the length of the text, however long the words are. In scripts without
+//! time therefore grows with the length of the text, not with the length of words. In scripts without
 //! spaces, words can be as long as sentences.
 
 use std::cmp::Reverse;
@@ -40,11 +40,11 @@ pub(super) fn learn(
         };
         learner.merge(pair);
     }
-    let text = |id: u32| learner.tokens[id as usize].clone();
+    let tokens = &learner.tokens;
     let merges = learner
         .merges
         .iter()
-        .map(|&(a, b)| (text(a), text(b)))
+        .map(|&(a, b)| (tokens[a as usize].clone(), tokens[b as usize].clone()))
         .collect();
     Merges {
         tokens: learner.tokens,
@@ -54,12 +54,12 @@ pub(super) fn learn(
 
 /// Marks a gap between two words.
 const GAP: u32 = u32::MAX;
-/// Marks a slot whose symbol has become the right half of another symbol.
+/// Marks a slot of a symbol that was merged into the symbol before it.
 const MERGED: u32 = u32::MAX - 1;
 
 /// The symbols of the words, with one slot per character and one per gap between words. A symbol is
 /// stored in the slot of its first character. Its first and last slot hold its number of
-/// characters, from which the neighbours on both sides are found.
+/// characters, which gives the neighbours on both sides.
 struct Text {
     symbols: Vec<u32>,
     widths: Vec<u16>,
@@ -120,8 +120,7 @@ impl Text {
     }
 }
 
-/// The occurrences of a pair of symbols: their number, and the slots where they begin, some of them
-/// outdated.
+/// The occurrences of a pair of symbols: their number, and their first slots, some of them outdated.
 #[derive(Default)]
 struct Occurrences {
     count: u64,
@@ -206,8 +205,12 @@ impl Learner {
     }
 
     fn too_long(&self, (a, b): Pair) -> bool {
-        let chars = |id: u32| self.tokens[id as usize].chars().count();
-        chars(a) + chars(b) > self.max_piece_chars
+        self.chars(a) + self.chars(b) > self.max_piece_chars
+    }
+
+    /// The number of characters of a token.
+    fn chars(&self, id: u32) -> usize {
+        self.tokens[id as usize].chars().count()
     }
 
     /// Merges all occurrences of `pair` from left to right (`aaa` becomes `aa` and `a`).
@@ -238,8 +241,8 @@ impl Learner {
         id
     }
 
-    /// Merges one occurrence of `pair`, if it still exists. The counts of the pairs with its
-    /// neighbours fall, and those of the new token with the neighbours rise.
+    /// Merges one occurrence of `pair`, if it still exists. The counts of the old pairs with its
+    /// neighbours fall, and the counts of the new pairs rise.
     fn merge_at(&mut self, left: u32, pair: Pair, token: u32, risen: &mut HashSet<Pair>) {
         if self.text.symbols[left as usize] != pair.0 {
             return;
@@ -248,7 +251,8 @@ impl Learner {
         if self.text.symbols[right as usize] != pair.1 {
             return;
         }
-        let (before, after) = (self.text.previous(left), self.text.next(right));
+        let before = self.text.previous(left);
+        let after = self.text.next(right);
         let count = self.text.count(left);
         for gone in [self.text.pair(before, left), self.text.pair(right, after)] {
             if let Some(found) = gone.and_then(|gone| self.pairs.get_mut(&gone)) {
@@ -369,7 +373,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn learnt_merges_are_those_of_the_definition(
+        fn learnt_merges_equal_the_definition(
             text in proptest::collection::vec(("[abc]{1,20}", 1u64..4), 1..12),
             size in 3usize..60,
             longest in 1usize..12,

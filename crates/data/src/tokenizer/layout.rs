@@ -43,19 +43,22 @@ fn normalizer(first: Vec<Value>) -> Value {
 /// The normaliser in files. It first removes invisible characters, for programs that read the file
 /// without this crate. A [`Tokenizer`](super::Tokenizer) removes them itself, which is faster.
 pub(super) fn whole_normalizer() -> Value {
-    let rule = burnformer_text::patterns();
-    let rule = rule.map(|pattern| replace(json!({ "Regex": pattern }), ""));
+    let rule = burnformer_text::patterns().map(|pattern| replace(json!({ "Regex": pattern }), ""));
     let blank = replace(json!({"String": "\u{2800}"}), " ");
     normalizer([blank].into_iter().chain(rule).collect())
 }
 
-/// Takes the rule that removes invisible characters out of a `tokenizer.json`, and returns whether
-/// it was there.
+/// Removes the rule for invisible characters from a `tokenizer.json`, and returns whether it was
+/// there.
 pub(super) fn leave_out_rule(document: &mut Value) -> bool {
-    let found = document
-        .get_mut("normalizer")
-        .filter(|found| **found == whole_normalizer());
-    found.map(|found| *found = normalizer(Vec::new())).is_some()
+    let Some(found) = document.get_mut("normalizer") else {
+        return false;
+    };
+    if *found != whole_normalizer() {
+        return false;
+    }
+    *found = normalizer(Vec::new());
+    true
 }
 
 /// Splits normalised text into words; pieces do not cross their boundaries.
@@ -83,11 +86,14 @@ fn decoder() -> Value {
 }
 
 fn added_tokens() -> Vec<Value> {
-    let token = |(id, content): (usize, &&str)| {
-        json!({"id": id, "content": content, "single_word": false, "lstrip": false, "rstrip": false,
-               "normalized": false, "special": true})
-    };
-    special::TOKENS.iter().enumerate().map(token).collect()
+    special::TOKENS
+        .iter()
+        .enumerate()
+        .map(|(id, content)| {
+            json!({"id": id, "content": content, "single_word": false, "lstrip": false, "rstrip": false,
+                   "normalized": false, "special": true})
+        })
+        .collect()
 }
 
 /// The complete `tokenizer.json` with `model` in it.

@@ -1,4 +1,4 @@
-//! Loads a `tokenizer.json`, which may come from anywhere.
+//! Loads a `tokenizer.json` from an untrusted source.
 
 use std::path::Path;
 
@@ -15,15 +15,14 @@ use crate::error::{DataError, Result};
 use crate::special;
 
 impl Tokenizer {
-    /// Loads a `tokenizer.json`, or a SentencePiece model (a file named `.spm` or `.model`), whose
-    /// pieces keep the ids that they have in the model.
+    /// Loads a `tokenizer.json`, or a SentencePiece model (a file named `.spm` or `.model`) with
+    /// the ids of its pieces.
     ///
     /// # Errors
     /// Returns the errors of [`from_sentencepiece`](Self::from_sentencepiece) for a SentencePiece
     /// model. For a `tokenizer.json`, returns an error if the file is missing or malformed, if
-    /// special tokens are missing or have other ids than those of [`special`], or if a part asks
-    /// for something that the `tokenizers` library cannot run without a panic, an endless loop or
-    /// unbounded memory.
+    /// special tokens are missing or have other ids than in [`special`], or if the `tokenizers`
+    /// library cannot run a part without a panic, an endless loop or unbounded memory.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|cause| open_error(path, cause))?;
         if path
@@ -40,28 +39,23 @@ impl Tokenizer {
     /// # Errors
     /// Returns the errors of [`Tokenizer::load`].
     pub fn from_bytes(name: &Path, bytes: &[u8]) -> Result<Self> {
-        let refused = |Refusal { part, message }| TokenizerError::Part {
-            path: name.into(),
-            part,
-            message,
-        };
         let mut json: Value =
             serde_json::from_slice(bytes).map_err(|error| invalid(name, error))?;
         let added = json
             .as_object_mut()
             .and_then(|fields| fields.remove("added_tokens"));
         let tells_rule = layout::leave_out_rule(&mut json);
-        checks::before_parsing(&json).map_err(refused)?;
+        checks::before_parsing(&json).map_err(|refusal| refused(name, refusal))?;
         // The checked value is parsed, not the bytes: a key that occurs twice in the file occurs
         // once in `json`.
         let mut inner: tokenizers::Tokenizer = parsed(name, || serde_json::from_value(json))?;
-        checks::parts(&inner).map_err(refused)?;
+        checks::parts(&inner).map_err(|refusal| refused(name, refusal))?;
         let added = added.map(serde_json::from_value).transpose();
         let added: Vec<NumberedToken> = added
             .map_err(|error| invalid(name, error))?
             .unwrap_or_default();
         let added: Vec<AddedToken> = added.into_iter().map(|added| added.token).collect();
-        checks::added_tokens(&inner, &added).map_err(refused)?;
+        checks::added_tokens(&inner, &added).map_err(|refusal| refused(name, refusal))?;
         parsed(name, || inner.add_tokens(added))?;
         check_special_tokens(name, &inner)?;
         let tokenizer = Self {
@@ -72,15 +66,16 @@ impl Tokenizer {
             return Ok(tokenizer);
         };
         check_gaps(name, tokenizer.vocab_size, inner.get_vocab_size(true))?;
-        checks::trial(inner).map_err(refused)?;
+        checks::trial(inner).map_err(|refusal| refused(name, refusal))?;
         pipeline::encode(inner, "a").map_err(|error| invalid(name, error))?;
         Ok(tokenizer)
     }
 
-    /// Makes a tokeniser from a SentencePiece model, such as those of Hugging Face's Marian models.
+    /// Makes a tokeniser from a SentencePiece model, for example of one of Hugging Face's Marian
+    /// models.
     ///
-    /// `vocab` is the name and the content of a `vocab.json`, which maps pieces to ids: a piece
-    /// that it lacks is unknown, and its `</s>`, `<unk>` and `<pad>` (or `<blank>`) are the special
+    /// `vocab` is the name and the content of a `vocab.json`, which maps pieces to ids. A piece
+    /// that it lacks is unknown. Its `</s>`, `<unk>` and `<pad>` (or `<blank>`) are the special
     /// tokens. Without `vocab`, pieces have the ids of the model. A text may begin with a token of
     /// the vocabulary like `>>fra<<`, which names the target language and is not divided into
     /// pieces. The tokeniser gives the ids of the C++ library, also for invisible characters,
@@ -107,8 +102,8 @@ impl Tokenizer {
     }
 }
 
-/// An embedding table has a row for every id up to the highest: a file must not claim rows that it
-/// has no tokens for.
+/// Refuses a vocabulary with more gaps than tokens. An embedding table has a row for every id up to
+/// the highest.
 fn check_gaps(name: &Path, vocab_size: usize, tokens: usize) -> Result<()> {
     if vocab_size <= 2 * tokens {
         return Ok(());
@@ -120,8 +115,8 @@ fn check_gaps(name: &Path, vocab_size: usize, tokens: usize) -> Result<()> {
     Err(invalid(name, message))
 }
 
-/// An added token in the form of the file. Its id is that of the model's token with the same text,
-/// or the next free one.
+/// An added token in the form of the file. It takes the id of the model's token with the same text,
+/// or the next free id.
 #[derive(Deserialize)]
 struct NumberedToken {
     #[serde(rename = "id")]
@@ -137,6 +132,15 @@ fn parsed<T, E: ToString>(name: &Path, work: impl FnOnce() -> Result<T, E>) -> R
     result.map_err(|error| invalid(name, error))
 }
 
+/// The error for a part of the file that the library cannot run.
+fn refused(name: &Path, refusal: Refusal) -> TokenizerError {
+    TokenizerError::Part {
+        path: name.into(),
+        part: refusal.part,
+        message: refusal.message,
+    }
+}
+
 fn invalid(name: &Path, error: impl ToString) -> DataError {
     TokenizerError::Invalid(name.into(), error.to_string()).into()
 }
@@ -145,9 +149,8 @@ fn check_special_tokens(name: &Path, inner: &tokenizers::Tokenizer) -> Result<()
     for (expected, token) in (0..).zip(special::TOKENS) {
         let found = inner.token_to_id(token);
         if found != Some(expected) {
-            let path = name.into();
             return Err(TokenizerError::SpecialToken {
-                path,
+                path: name.into(),
                 token,
                 expected,
                 found,

@@ -56,10 +56,10 @@ pub struct Tokenizer {
     words: Arc<OnceLock<Option<WordCache>>>,
 }
 
-/// The words of at least this many texts are cached, and the number of texts that are encoded
-/// together.
-const MANY: usize = 1024;
-const TOGETHER: usize = 256;
+/// Smallest number of texts in a batch that uses the word cache.
+const MIN_CACHED_BATCH: usize = 1024;
+/// Number of texts that a thread encodes at a time.
+const CHUNK: usize = 256;
 
 /// The library that wrote the files of a tokeniser.
 #[derive(Clone)]
@@ -89,13 +89,11 @@ impl Tokenizer {
         // The highest id plus one: an embedding matrix must also fit a loaded vocabulary with gaps.
         let highest = inner.get_vocab(true).into_values().max();
         let vocab_size = highest.map_or(0, |id| id as usize + 1);
-        let kind = Kind::HuggingFace(Box::new(inner));
-        let (keeps_invisible, tells_rule) = (false, false);
         Self {
-            kind,
+            kind: Kind::HuggingFace(Box::new(inner)),
             vocab_size,
-            keeps_invisible,
-            tells_rule,
+            keeps_invisible: false,
+            tells_rule: false,
             words: Arc::default(),
         }
     }
@@ -113,7 +111,7 @@ impl Tokenizer {
         write_atomically(path, &bytes)
     }
 
-    /// Returns the files from which the tokeniser can be loaded again.
+    /// Returns the files of the tokeniser.
     pub fn files(&self) -> TokenizerFiles {
         match &self.kind {
             Kind::HuggingFace(inner) => {
@@ -135,8 +133,8 @@ impl Tokenizer {
         }
     }
 
-    /// The canonical bytes of the `tokenizer.json`, or for SentencePiece those of the model
-    /// followed by those of the vocabulary.
+    /// The canonical bytes of the `tokenizer.json`, or the bytes of the SentencePiece model
+    /// followed by the bytes of its vocabulary.
     pub fn to_bytes(&self) -> Vec<u8> {
         match self.files() {
             TokenizerFiles::HuggingFace { json } => json,
@@ -166,10 +164,10 @@ impl Tokenizer {
     /// [invisible](burnformer_text::visible) characters, except for those that the tokeniser's
     /// normaliser replaces (some normalisers turn zero-width spaces into spaces).
     pub fn visible<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match self.keeps_invisible {
-            true => Cow::Borrowed(text),
-            false => burnformer_text::visible_but(text, |c| self.replaces(c)),
+        if self.keeps_invisible {
+            return Cow::Borrowed(text);
         }
+        burnformer_text::visible_but(text, |c| self.replaces(c))
     }
 
     /// Makes this tokeniser leave out [invisible](Self::visible) characters. By default, a
@@ -183,30 +181,36 @@ impl Tokenizer {
         }
     }
 
+    /// Returns whether the normaliser replaces `c` by something else.
     fn replaces(&self, c: char) -> bool {
-        let normal = |text: &str| match &self.kind {
+        let between = self
+            .normalize(&format!("a{c}b"))
+            .filter(|normal| !normal.contains(c));
+        between.is_some() && between != self.normalize("ab")
+    }
+
+    /// The normalised text; `None` if the library cannot normalise it or panics.
+    fn normalize(&self, text: &str) -> Option<String> {
+        match &self.kind {
             Kind::HuggingFace(inner) => caught::survived(|| pipeline::normalized(inner, text)),
             Kind::SentencePiece(inner) => Some(inner.normalize(text)),
-        };
-        let between = normal(&format!("a{c}b")).filter(|normal| !normal.contains(c));
-        between.is_some() && between != normal("ab")
+        }
     }
 
     /// Encodes every text like [`Tokenizer::encode`], in parallel. The results have the order of
     /// the texts.
     pub fn encode_batch<S: AsRef<str> + Sync>(&self, texts: &[S]) -> Vec<Vec<u32>> {
         if let Kind::HuggingFace(inner) = &self.kind
-            && texts.len() >= MANY
+            && texts.len() >= MIN_CACHED_BATCH
             && let Some(words) = self.words.get_or_init(|| WordCache::of(inner))
         {
-            let together = |texts: &[S]| {
+            let encoded = texts.par_chunks(CHUNK).flat_map_iter(|texts| {
                 let texts: Vec<_> = texts
                     .iter()
                     .map(|text| self.visible(text.as_ref()))
                     .collect();
                 words.encode(&texts, |text| encode(inner, text))
-            };
-            let encoded = texts.par_chunks(TOGETHER).flat_map_iter(together);
+            });
             return encoded
                 .map(|ids| ids.unwrap_or_else(|| vec![special::UNK]))
                 .collect();
@@ -247,7 +251,7 @@ impl Tokenizer {
         }
     }
 
-    /// The text of `ids` with the spaces that it ends in.
+    /// The text of `ids` with its trailing spaces.
     fn spaced(&self, ids: &[u32]) -> String {
         match &self.kind {
             Kind::HuggingFace(inner) => {
@@ -257,21 +261,22 @@ impl Tokenizer {
         }
     }
 
-    /// The index of the word to which each of `ids` belongs, counted from 0. Words are separated by
-    /// white space in the decoded text.
+    /// The word index of each of `ids`, counted from 0. Words are separated by white space in the
+    /// decoded text.
     ///
     /// This works for any tokeniser that can decode. A token of white space belongs to the word
     /// after it, and a special token to the word before it.
     pub fn words_of(&self, ids: &[u32]) -> Vec<usize> {
-        let count = |text: &str| text.split_whitespace().count();
-        let last = count(&self.spaced(ids)).saturating_sub(1);
-        let word = |end: usize| {
+        let words = self.spaced(ids).split_whitespace().count();
+        let last = words.saturating_sub(1);
+        let mut indices = Vec::with_capacity(ids.len());
+        for end in 1..=ids.len() {
             let text = self.spaced(&ids[..end]);
+            let begun = text.split_whitespace().count();
             let between = text.is_empty() || text.ends_with(char::is_whitespace);
-            let begun = count(&text);
-            if between { begun.min(last) } else { begun - 1 }
-        };
-        (1..=ids.len()).map(word).collect()
+            indices.push(if between { begun.min(last) } else { begun - 1 });
+        }
+        indices
     }
 
     /// The token with this id, in the form of the vocabulary (`▁house`, `<0x0A>`, `</s>`).
@@ -290,7 +295,7 @@ impl Tokenizer {
         }
     }
 
-    /// The tokeniser, if it is made of a SentencePiece model.
+    /// The SentencePiece tokeniser, if this is one.
     fn sentencepiece(&self) -> Option<&SentencePieceTokenizer> {
         match &self.kind {
             Kind::HuggingFace(_) => None,
@@ -316,15 +321,15 @@ impl Tokenizer {
         self.sentencepiece()?.language_token(code)
     }
 
-    /// The language codes for which [`target_tag`](Self::target_tag) returns an id.
+    /// The language codes that [`target_tag`](Self::target_tag) knows.
     pub fn target_tags(&self) -> Vec<String> {
         self.sentencepiece()
             .map(SentencePieceTokenizer::target_tags)
             .unwrap_or_default()
     }
 
-    /// The language codes for which [`language_token`](Self::language_token) returns an id. If
-    /// there are any, the texts of each side begin with a token that names their language.
+    /// The language codes that [`language_token`](Self::language_token) knows. If there are any,
+    /// the texts of each side begin with a token that names their language.
     pub fn language_codes(&self) -> Vec<String> {
         self.sentencepiece()
             .map(SentencePieceTokenizer::language_codes)
@@ -377,19 +382,21 @@ impl Tokenizers {
     /// Returns [`TokenizerError::SpecialIdsDiffer`] if padding or the closing token has different
     /// ids on the two sides, because batches and models have a single id for each.
     pub fn special_ids(&self) -> Result<SpecialIds> {
-        let (source, target) = (self.source.special_ids(), self.target.special_ids());
+        let source = self.source.special_ids();
+        let target = self.target.special_ids();
         let pairs = [
             (special::PAD_TOKEN, source.pad, target.pad),
             (special::EOS_TOKEN, source.eos, target.eos),
         ];
-        if let Some((token, source, target)) = pairs.into_iter().find(|(_, a, b)| a != b) {
-            let (source_id, target_id) = (source, target);
-            return Err(TokenizerError::SpecialIdsDiffer {
-                token,
-                source_id,
-                target_id,
+        for (token, source_id, target_id) in pairs {
+            if source_id != target_id {
+                return Err(TokenizerError::SpecialIdsDiffer {
+                    token,
+                    source_id,
+                    target_id,
+                }
+                .into());
             }
-            .into());
         }
         let bos = target
             .bos

@@ -1,8 +1,8 @@
 //! Turns text into ids with the parts of the `tokenizers` library.
 //!
 //! The library's own `encode` would end with post-processing: special tokens, padding, truncation.
-//! Here cleaning and [`Batch`](crate::Batch) decide on lengths, and the latter adds the special
-//! tokens, so that step is left out.
+//! That step is left out, because cleaning and [`Batch`](crate::Batch) decide on lengths, and the
+//! batch adds the special tokens.
 
 use tokenizers::{
     Decoder, Model, NormalizedString, Normalizer, OffsetReferential, OffsetType,
@@ -18,7 +18,7 @@ pub(super) fn normalize(tokenizer: &Tokenizer, text: &str) -> PreTokenizedString
         .extract_and_normalize(tokenizer.get_normalizer(), text)
 }
 
-/// The normalised text, in which added tokens are text like any other.
+/// The normalised text. Added tokens are treated as ordinary text.
 pub(super) fn normalized(tokenizer: &Tokenizer, text: &str) -> Result<String> {
     let mut text = NormalizedString::from(text);
     tokenizer
@@ -62,16 +62,14 @@ pub(super) fn unknown(tokenizer: &Tokenizer, text: &str) -> Result<Vec<String>> 
         .get_model()
         .tokenize_in_pretokenized(&mut words, None)?;
     let tokens = words.into_encoding(None, 0, OffsetType::Byte)?;
-    let unknown = tokens
-        .get_ids()
-        .iter()
-        .zip(tokens.get_offsets())
-        .filter(|(id, _)| **id == UNK);
-    let text = |(_, &(start, end)): (_, &(usize, usize))| text.get(start..end).unwrap_or_default();
-    Ok(unknown
-        .map(text)
-        .map(|text| text.trim().to_owned())
-        .collect())
+    let mut unknown = Vec::new();
+    for (&id, &(start, end)) in tokens.get_ids().iter().zip(tokens.get_offsets()) {
+        if id == UNK {
+            let text = text.get(start..end).unwrap_or_default();
+            unknown.push(text.trim().to_owned());
+        }
+    }
+    Ok(unknown)
 }
 
 /// The text of ids without special tokens, with the next of `copies` for each unknown token.
@@ -80,14 +78,17 @@ pub(super) fn decode_copying(
     ids: &[u32],
     copies: &[String],
 ) -> Result<String> {
-    let (special, mut copies) = (tokenizer.get_added_vocabulary(), copies.iter().cloned());
-    let token = |&id: &u32| match id {
-        UNK => copies.next(),
-        _ => tokenizer
-            .id_to_token(id)
-            .filter(|token| !special.is_special_token(token)),
-    };
-    let tokens: Vec<String> = ids.iter().filter_map(token).collect();
+    let added = tokenizer.get_added_vocabulary();
+    let mut copies = copies.iter().cloned();
+    let mut tokens = Vec::with_capacity(ids.len());
+    for &id in ids {
+        if id == UNK {
+            tokens.extend(copies.next());
+        } else {
+            let token = tokenizer.id_to_token(id);
+            tokens.extend(token.filter(|token| !added.is_special_token(token)));
+        }
+    }
     match tokenizer.get_decoder() {
         Some(decoder) => decoder.decode(tokens),
         None => Ok(tokens.join(" ")),

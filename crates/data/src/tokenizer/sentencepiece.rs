@@ -15,7 +15,7 @@ const BLANK_TOKEN: &str = "<blank>";
 /// The character that stands for a space in pieces.
 const SPACE: &str = "\u{2581}";
 
-/// A model, and the numbers of its pieces.
+/// A model, and the ids of its pieces.
 #[derive(Clone)]
 pub(super) struct SentencePieceTokenizer {
     model: SentencePiece,
@@ -38,11 +38,10 @@ impl SentencePieceTokenizer {
             Some((name, bytes)) => (name, bytes),
             None => (name, own_vocabulary(&parsed)),
         };
-        let invalid = |message: String| invalid(vocab_name, message);
-        let ids: HashMap<String, u32> =
-            serde_json::from_slice(&vocab_bytes).map_err(|error| invalid(error.to_string()))?;
-        let tokens = by_id(&ids).map_err(invalid)?;
-        let special = special_ids(&ids, &parsed).map_err(invalid)?;
+        let ids: HashMap<String, u32> = serde_json::from_slice(&vocab_bytes)
+            .map_err(|error| invalid(vocab_name, error.to_string()))?;
+        let tokens = by_id(&ids).map_err(|message| invalid(vocab_name, message))?;
+        let special = special_ids(&ids, &parsed).map_err(|message| invalid(vocab_name, message))?;
         let languages = languages(&ids, &parsed);
         Ok(Self {
             model: parsed,
@@ -56,8 +55,10 @@ impl SentencePieceTokenizer {
     }
 
     pub fn files(&self) -> TokenizerFiles {
-        let (model, vocab) = (self.model_bytes.clone(), self.vocab_bytes.clone());
-        TokenizerFiles::SentencePiece { model, vocab }
+        TokenizerFiles::SentencePiece {
+            model: self.model_bytes.clone(),
+            vocab: self.vocab_bytes.clone(),
+        }
     }
 
     pub fn vocab_size(&self) -> usize {
@@ -136,29 +137,20 @@ impl SentencePieceTokenizer {
         let named = (0..)
             .zip(&self.tokens)
             .filter(|(id, _)| self.languages.contains(id));
-        let bare = |token: &str| {
-            token
-                .strip_prefix("__")?
-                .strip_suffix("__")
-                .map(str::to_owned)
-        };
         named
-            .map(|(_, token)| bare(token).unwrap_or_else(|| token.clone()))
+            .map(|(_, token)| between(token, "__", "__").unwrap_or(token).to_owned())
             .collect()
     }
 
     /// The codes that [`target_tag`](Self::target_tag) knows, in the order of their ids.
     pub fn target_tags(&self) -> Vec<String> {
-        let code = |token: &String| {
-            token
-                .strip_prefix(">>")?
-                .strip_suffix("<<")
-                .map(str::to_owned)
-        };
-        self.tokens.iter().filter_map(code).collect()
+        self.tokens
+            .iter()
+            .filter_map(|token| between(token, ">>", "<<").map(str::to_owned))
+            .collect()
     }
 
-    /// Returns whether no text may have this id.
+    /// Returns whether `id` is a special token, which no text may have.
     fn is_special(&self, id: u32) -> bool {
         let TokenizerSpecialIds { pad, eos, unk, .. } = self.special;
         [pad, eos, unk].contains(&id) || self.id(BOS_TOKEN) == Some(id)
@@ -168,18 +160,25 @@ impl SentencePieceTokenizer {
     /// `copies` for each unknown token.
     pub fn decode(&self, ids: &[u32], copies: &[String]) -> String {
         let mut copies = copies.iter().map(String::as_str);
-        let is_left_out = |id| self.is_special(id) || self.languages.contains(&id);
-        let token = |&id: &u32| match id == self.special.unk {
-            true => copies.next(),
-            false => self.token(id).filter(|_| !is_left_out(id)),
-        };
-        let tokens: Vec<&str> = ids.iter().filter_map(token).collect();
+        let mut tokens = Vec::with_capacity(ids.len());
+        for &id in ids {
+            if id == self.special.unk {
+                tokens.extend(copies.next());
+            } else if !self.is_special(id) && !self.languages.contains(&id) {
+                tokens.extend(self.token(id));
+            }
+        }
         self.model.decode_pieces(&tokens).replace(SPACE, " ")
     }
 }
 
 fn invalid(path: &Path, message: String) -> TokenizerError {
     TokenizerError::VocabularyFile(path.into(), message)
+}
+
+/// The text of `token` between `start` and `end`.
+fn between<'a>(token: &'a str, start: &str, end: &str) -> Option<&'a str> {
+    token.strip_prefix(start)?.strip_suffix(end)
 }
 
 /// The pieces of `model` by their own ids, as JSON.
@@ -194,18 +193,20 @@ fn by_id(ids: &HashMap<String, u32>) -> Result<Vec<String>, String> {
     let size = ids.values().max().map_or(0, |&id| id as usize + 1);
     // An embedding table has a row for every id up to the highest.
     if size > 2 * ids.len() {
-        let (highest, count) = (size - 1, ids.len());
         return Err(format!(
-            "the highest id is {highest}, but there are only {count} tokens"
+            "the highest id is {}, but there are only {} tokens",
+            size - 1,
+            ids.len()
         ));
     }
     let mut tokens = vec![String::new(); size];
     for (token, &id) in ids {
         let slot = &mut tokens[id as usize];
         if !slot.is_empty() {
-            let (one, other) = (token.min(slot), token.max(slot));
             return Err(format!(
-                "the tokens {one:?} and {other:?} both have the id {id}"
+                "the tokens {:?} and {:?} both have the id {id}",
+                token.min(slot),
+                token.max(slot)
             ));
         }
         slot.clone_from(token);
@@ -219,21 +220,18 @@ fn languages(ids: &HashMap<String, u32>, model: &SentencePiece) -> HashSet<u32> 
     let pieces: HashSet<&str> = (0..model.len() as u32)
         .filter_map(|id| model.piece(id))
         .collect();
-    let is_named = |token: &str| {
-        let m2m100 = token
-            .strip_prefix("__")
-            .and_then(|rest| rest.strip_suffix("__"));
-        let nllb = token.split_once('_').filter(|(language, script)| {
-            language.len() == 3
-                && script.len() == 4
-                && script.starts_with(|c: char| c.is_uppercase())
-        });
-        m2m100.is_some_and(|code| !code.is_empty()) || nllb.is_some()
-    };
     let named = ids
         .iter()
-        .filter(|(token, _)| is_named(token) && !pieces.contains(&token[..]));
+        .filter(|(token, _)| names_language(token) && !pieces.contains(&token[..]));
     named.map(|(_, &id)| id).collect()
+}
+
+/// Returns whether a token has the form of a language in M2M100 (`__fr__`) or NLLB (`fra_Latn`).
+fn names_language(token: &str) -> bool {
+    let nllb = token.split_once('_').filter(|(language, script)| {
+        language.len() == 3 && script.len() == 4 && script.starts_with(|c: char| c.is_uppercase())
+    });
+    between(token, "__", "__").is_some_and(|code| !code.is_empty()) || nllb.is_some()
 }
 
 /// Returns whether a token names a target language, which counts at the start of a text only.
@@ -246,18 +244,25 @@ fn special_ids(
     ids: &HashMap<String, u32>,
     model: &SentencePiece,
 ) -> Result<TokenizerSpecialIds, String> {
-    let named = |id: Option<u32>| id.and_then(|id| model.piece(id));
-    let find = |names: [Option<&str>; 3]| {
-        let id = names
-            .into_iter()
-            .flatten()
-            .find_map(|name| ids.get(name).copied());
-        id.ok_or_else(|| format!("it has no token {}", names[0].unwrap_or_default()))
-    };
+    let pad = model.pad_id().and_then(|id| model.piece(id));
+    let eos = model.eos_id().and_then(|id| model.piece(id));
+    let unk = model.unk_id().and_then(|id| model.piece(id));
     Ok(TokenizerSpecialIds {
-        pad: find([Some(PAD_TOKEN), named(model.pad_id()), Some(BLANK_TOKEN)])?,
+        pad: id_of_first(ids, PAD_TOKEN, [pad, Some(BLANK_TOKEN)])?,
         bos: None,
-        eos: find([Some(EOS_TOKEN), named(model.eos_id()), None])?,
-        unk: find([Some(UNK_TOKEN), named(model.unk_id()), None])?,
+        eos: id_of_first(ids, EOS_TOKEN, [eos, None])?,
+        unk: id_of_first(ids, UNK_TOKEN, [unk, None])?,
     })
+}
+
+/// The id of the token `name`, or of the first of `others` that exists.
+fn id_of_first(
+    ids: &HashMap<String, u32>,
+    name: &str,
+    others: [Option<&str>; 2],
+) -> Result<u32, String> {
+    let mut names = [Some(name)].into_iter().chain(others).flatten();
+    names
+        .find_map(|name| ids.get(name).copied())
+        .ok_or_else(|| format!("it has no token {name}"))
 }

@@ -49,8 +49,7 @@ impl Default for TokenizerSettings {
 
 /// The longest piece, in characters.
 pub(super) const MAX_PIECE_CHARS: usize = 16;
-/// The largest training text that can be asked for, in characters: the BPE trainer numbers them in
-/// 32 bits.
+/// Largest `max_training_chars`: the BPE trainer numbers characters in 32 bits.
 const MAX_TRAINING_CHARS: usize = 1_000_000_000;
 
 /// Number of special tokens and bytes, which are in every vocabulary.
@@ -71,7 +70,8 @@ impl TokenizerSettings {
     /// Returns [`TokenizerError::VocabularyTooSmall`] or [`DataError::InvalidSetting`] for the
     /// first setting that is out of its range.
     pub fn validate(&self) -> Result<()> {
-        let (asked, needed) = (self.vocab_size, FIXED_TOKENS + 1);
+        let asked = self.vocab_size;
+        let needed = FIXED_TOKENS + 1;
         if asked < needed {
             return Err(TokenizerError::VocabularyTooSmall { asked, needed }.into());
         }

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::special;
 
-/// The ids of padding, start and end of a sentence, on which a model and its tokenisers must agree.
+/// The ids of padding, start and end of a sentence. A model and its tokenisers must agree on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SpecialIds {
     /// Fills the short rows of a batch; never read as a source token and never predicted.
     pub pad: u32,
-    /// The decoder's first input. It may be `pad`, as in models that come from Marian.
+    /// The decoder's first input. It may be `pad`, as in Marian's models.
     pub bos: u32,
     /// Closes every source and every target.
     pub eos: u32,
@@ -35,8 +35,7 @@ impl Default for SpecialIds {
 pub struct TokenizerSpecialIds {
     /// Fills the short rows of a batch.
     pub pad: u32,
-    /// The decoder's first input; `None` if the files leave it to the model, as the files of Marian
-    /// models do.
+    /// The decoder's first input; `None` if the files leave it to the model, as Marian's files do.
     pub bos: Option<u32>,
     /// Closes every source and every target.
     pub eos: u32,

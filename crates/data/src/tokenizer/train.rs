@@ -66,18 +66,16 @@ impl TokenizerTrainer {
             settings.character_coverage,
             room,
         )?;
-        let (asked, longest) = (settings.vocab_size, MAX_PIECE_CHARS);
+        let asked = settings.vocab_size;
         let learnt = bpe::learn(
             &words.counts,
             fixed_tokens(),
             &words.alphabet,
             asked,
-            longest,
+            MAX_PIECE_CHARS,
         );
-        let (model, possible) = (
-            bpe_json(&learnt.tokens, &learnt.merges),
-            learnt.tokens.len(),
-        );
+        let model = bpe_json(&learnt.tokens, &learnt.merges);
+        let possible = learnt.tokens.len();
         if possible < asked && !settings.allow_smaller {
             return Err(TokenizerError::VocabularyTooLarge { asked, possible }.into());
         }
@@ -184,9 +182,10 @@ fn alphabet(words: &[(String, u64)], coverage: f64, most: usize) -> Vec<char> {
 
 /// Divides words at characters outside of the alphabet, because no piece can contain them.
 fn restrict(words: &[(String, u64)], alphabet: &[char]) -> Vec<(String, u64)> {
-    let known = |c: char| alphabet.binary_search(&c).is_ok();
     summed(words.iter().flat_map(|(word, count)| {
-        let parts = word.split(|c| !known(c)).filter(|part| !part.is_empty());
+        let parts = word
+            .split(|c| alphabet.binary_search(&c).is_err())
+            .filter(|part| !part.is_empty());
         parts.map(|part| (part.to_owned(), *count))
     }))
 }
@@ -207,8 +206,8 @@ struct Sample {
     limit: usize,
     ranks: ChaCha8Rng,
     seen: u64,
-    /// The lowest rank that was dropped so far. No row with this rank or a higher one is accepted
-    /// any more, however short it is.
+    /// The lowest rank that was dropped so far. A row with this rank or a higher one is not
+    /// accepted, however short it is.
     dropped: Rank,
 }
 

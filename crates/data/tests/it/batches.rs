@@ -68,9 +68,9 @@ fn the_target_is_shifted_once_and_rows_end_in_padding() {
     assert_eq!(batch.pairs, [8, 9]);
 }
 
-/// `</s>` is 0, as in models that come from Marian, whose padding, the last id, opens targets.
+/// `</s>` is 0 and padding, which opens targets, is the last id, as in Marian's models.
 #[test]
-fn special_ids_are_those_of_the_model() {
+fn batches_use_the_special_ids_of_the_model() {
     let special = SpecialIds {
         pad: 9,
         bos: 9,
@@ -94,7 +94,7 @@ fn special_ids_are_those_of_the_model() {
 }
 
 #[test]
-fn positions_and_padding_are_those_of_both_sides() {
+fn positions_and_padding_count_both_sides() {
     let batch = Batch::new(vec![0, 1], &[(vec![5, 6], vec![5]), (vec![5], vec![6, 7])]);
     assert_eq!(batch.positions(), 12);
     assert_eq!(batch.source_tokens + batch.target_tokens, 10);
@@ -194,7 +194,7 @@ fn pairs_beyond_the_budget_are_left_out_and_counted() {
 }
 
 #[test]
-fn epochs_differ_in_order_and_in_company_and_seeds_differ_too() {
+fn epochs_and_seeds_differ_in_order_and_batches() {
     let sampler = sampler(&varied(400), 100);
     let company = |seed, epoch| {
         let mut batches = rows(&sampler.window(seed, epoch, 0).unwrap());
@@ -235,7 +235,7 @@ fn the_order_for_validation_is_by_length_and_fixed() {
 }
 
 #[test]
-fn epochs_follow_one_another_and_say_where_they_end() {
+fn updates_continue_into_the_next_epoch() {
     let sampler = sampler(&varied(50), 100);
     let per_epoch = sampler.window(1, 0, 0).unwrap().len();
     assert_eq!(sampler.batches_in(1, 0).unwrap(), per_epoch as u64);
@@ -257,7 +257,7 @@ fn windowed() -> BatchSampler {
 }
 
 #[test]
-fn no_batch_of_a_window_has_more_columns_than_the_most() {
+fn most_columns_bounds_every_batch() {
     let sampler = windowed();
     assert!(sampler.windows() > 1);
     let count = sampler.batches_in(sampler.start().seed, 0).unwrap() as usize;
@@ -302,7 +302,7 @@ fn a_large_corpus_is_planned_in_windows_that_together_have_every_pair_once() {
 }
 
 #[test]
-fn a_run_over_windows_resumes_anywhere_as_if_it_had_not_stopped() {
+fn a_run_over_windows_resumes_at_any_batch() {
     let sampler = windowed();
     let count = sampler.batches_in(1, 0).unwrap() as usize + 60;
     let whole = taken(&sampler, sampler.start(), count);
@@ -333,8 +333,7 @@ fn a_run_over_windows_resumes_anywhere_as_if_it_had_not_stopped() {
     }
 }
 
-/// Three corpora of 60, 30 and 10 pairs, whose ids say which they belong to, by the weights 1, 2
-/// and 1.
+/// Three corpora of 60, 30 and 10 pairs with the weights 1, 2 and 1. The ids of a corpus name it.
 fn mixture() -> BatchSampler {
     let part = |count: usize, id: u32| {
         let pairs: Vec<_> = (0..count)
@@ -381,7 +380,7 @@ fn an_epoch_of_a_mixture_has_the_proportions_of_its_weights() {
 }
 
 #[test]
-fn a_mixture_goes_on_from_any_batch_and_is_told_from_others_by_its_weights() {
+fn a_mixture_resumes_at_any_batch_and_its_hash_has_its_weights() {
     let sampler = mixture();
     let updates = taken(&sampler, sampler.start(), 40);
     for at in [0, 3, 17, 38] {

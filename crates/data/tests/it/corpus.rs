@@ -37,7 +37,7 @@ fn zstd(text: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn line_ends_of_both_kinds_and_a_byte_order_mark_are_not_text() {
+fn line_ends_and_a_byte_order_mark_are_removed() {
     assert_eq!(
         texts("\u{feff}eins\r\nzwei\ndrei".as_bytes()),
         ["eins", "zwei", "drei"]
@@ -52,7 +52,7 @@ fn a_blank_line_is_a_line_and_a_final_line_end_adds_none() {
 }
 
 #[test]
-fn only_line_feeds_end_lines_where_there_are_any() {
+fn a_carriage_return_ends_lines_only_without_line_feeds() {
     // U+2028, form feeds and lone carriage returns occur inside sentences of real corpora; wc -l
     // does not count them.
     assert_eq!(
@@ -74,7 +74,7 @@ fn only_line_feeds_end_lines_where_there_are_any() {
 }
 
 #[test]
-fn control_characters_are_read_as_they_are() {
+fn control_characters_are_kept() {
     assert_eq!(
         texts(b"Ein Tag\0 und ein\x07 Jahr\n"),
         ["Ein Tag\0 und ein\u{7} Jahr"]
@@ -82,7 +82,7 @@ fn control_characters_are_read_as_they_are() {
 }
 
 #[test]
-fn replacing_keeps_every_line_and_skipping_empties_the_bad_ones() {
+fn replacing_keeps_bad_lines_and_skipping_empties_them() {
     let bytes = b"good\nb\xffd\nlast\n";
     let replaced = lines(bytes, Utf8Policy::Replace);
     assert_eq!(replaced[1], (2, "b\u{fffd}d".to_owned(), true));
@@ -92,7 +92,7 @@ fn replacing_keeps_every_line_and_skipping_empties_the_bad_ones() {
 }
 
 #[test]
-fn compression_is_told_by_content_and_may_come_in_parts() {
+fn compression_is_detected_by_content_and_may_have_several_members() {
     let joined =
         |pack: fn(&[u8]) -> Vec<u8>| [pack(b"one\ntwo\n"), pack(b""), pack(b"three\n")].concat();
     for bytes in [joined(gzip), joined(zstd), joined(<[u8]>::to_vec)] {
@@ -101,7 +101,7 @@ fn compression_is_told_by_content_and_may_come_in_parts() {
 }
 
 #[test]
-fn zeros_behind_members_of_gzip_are_padding() {
+fn zeros_after_a_gzip_member_are_skipped() {
     let zeros = |count| vec![0; count];
     for [between, behind] in [[0, 1], [0, 70_000], [512, 512], [65_536, 0]] {
         let parts = [
@@ -154,7 +154,7 @@ fn a_short_first_line_is_read_without_waiting_for_the_second() {
 }
 
 #[test]
-fn compressed_text_that_comes_byte_by_byte_is_known_as_such() {
+fn compression_is_detected_in_single_byte_reads() {
     for pack in [gzip, zstd] {
         let mut pieces: Vec<Vec<u8>> = pack(b"one\ntwo\n").into_iter().map(|b| vec![b]).collect();
         // The end of the input.

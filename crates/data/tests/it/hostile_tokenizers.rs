@@ -91,7 +91,7 @@ fn a_precompiled_trie_of_one_unit_is_refused() {
 }
 
 #[test]
-fn a_precompiled_trie_that_claims_gigabytes_is_refused_without_them() {
+fn a_precompiled_trie_that_claims_gigabytes_is_refused() {
     // Base64 of [0xff, 0xff, 0xff, 0xff], a size of 4 GiB, also where the file does not name the
     // type.
     let claim = "/////w==";
@@ -129,7 +129,7 @@ fn words_of_no_characters_are_refused() {
 }
 
 #[test]
-fn a_strip_from_the_end_is_refused_whatever_its_type_is_called() {
+fn a_strip_from_the_end_is_refused_under_any_type() {
     for step in [
         json!({"type": "Strip", "content": " ", "start": 0, "stop": 9}),
         json!({"content": " ", "start": 0, "stop": 9}),
@@ -178,7 +178,7 @@ fn a_pattern_that_matches_again_and_again_is_refused() {
 }
 
 #[test]
-fn a_repetition_of_nothing_for_ever_is_refused() {
+fn an_endless_repetition_of_nothing_is_refused() {
     let endless = r"(?:(?=a)\b){99999999999}";
     let nested = r"(?:(?:(?:(?=a)\b){100}\b){100}\b){100}";
     for pattern in [endless, nested] {
@@ -257,7 +257,7 @@ fn a_piece_that_overflows_the_stack_is_refused() {
 }
 
 #[test]
-fn words_whose_every_part_is_tried_are_refused() {
+fn long_words_for_word_piece_are_refused() {
     let vocab: serde_json::Map<String, Value> = ["<pad>", "<s>", "</s>", "<unk>", "a"]
         .iter()
         .zip(0..)
@@ -278,7 +278,7 @@ fn words_whose_every_part_is_tried_are_refused() {
 }
 
 #[test]
-fn marks_of_subwords_that_cut_characters_or_multiply_text_are_refused() {
+fn affixes_that_cut_characters_or_multiply_text_are_refused() {
     let mut json = good();
     json["model"]["continuing_subword_prefix"] = "#".into();
     json["model"]["merges"] = json!([["t", "ß"]]);
@@ -320,7 +320,7 @@ fn white_space_that_strips_white_space_is_refused() {
 }
 
 #[test]
-fn an_added_token_of_which_nothing_is_left_is_refused() {
+fn an_added_token_that_normalises_to_nothing_is_refused() {
     // The normaliser takes control characters away.
     let json = with_added(&[("\u{1}", [false, false, true]), ("house", [false; 3])]);
     is_refused(
@@ -340,8 +340,8 @@ fn added_tokens_that_fill_the_memory_are_refused() {
 
 #[test]
 fn problems_that_only_a_trial_finds_are_refused_by_their_part() {
-    // An empty prefix makes the library lose count of its first character, on which the next step
-    // trips.
+    // An empty prefix makes the library lose count of its first character, and the next step
+    // panics.
     let steps = vec![
         json!({"type": "Prepend", "prepend": ""}),
         json!({"type": "Lowercase"}),
@@ -363,7 +363,7 @@ fn problems_that_only_a_trial_finds_are_refused_by_their_part() {
 }
 
 #[test]
-fn a_file_whose_parsing_panics_is_invalid() {
+fn a_panic_while_parsing_is_an_error() {
     let map = json!({"type": "Precompiled", "precompiled_charsmap": 7});
     let decoder = json!({"type": 7});
     let mut merges = good();
@@ -382,7 +382,7 @@ fn a_file_whose_parsing_panics_is_invalid() {
 }
 
 #[test]
-fn lengths_special_tokens_and_dropout_of_a_file_do_not_count() {
+fn truncation_padding_special_tokens_and_dropout_of_a_file_are_ignored() {
     let plain = load(&good()).unwrap();
     let mut json = good();
     json["padding"] = json!({"strategy": {"Fixed": 1_000_000_000_000_000u64}, "direction": "Right",
@@ -402,8 +402,8 @@ fn lengths_special_tokens_and_dropout_of_a_file_do_not_count() {
 }
 
 #[test]
-fn a_key_that_stands_twice_is_checked_where_it_counts() {
-    // A parser that reads both would meet the first; the last is what counts.
+fn a_repeated_key_is_checked_as_it_is_parsed() {
+    // The parser keeps the last of two values.
     let good = good().to_string();
     let hostile = r#""normalizer":{"type":"Precompiled","precompiled_charsmap":"/////w=="},"#;
     let twice = format!("{{{hostile}{}", &good[1..]);

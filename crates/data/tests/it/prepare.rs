@@ -78,7 +78,7 @@ fn a_second_call_reuses_tokenizer_and_corpus() {
 }
 
 #[test]
-fn the_corpus_holds_what_the_tokenizer_says() {
+fn the_corpus_holds_the_ids_of_the_tokenizer() {
     let prepared = Bench::new().run();
     let (source, target) = prepared.corpus.pair(7).unwrap();
     assert_eq!(
@@ -137,7 +137,7 @@ fn is_rebuilt_after(end: &str, damage: impl Fn(&mut Vec<u8>), expected: (bool, b
 }
 
 #[test]
-fn a_damaged_cache_is_rebuilt_and_not_trusted() {
+fn a_damaged_cache_is_rebuilt() {
     for at in [0, 9, 13, 17, 30, 60, 100, 130, 150, 1000] {
         is_rebuilt_after(".tokens", |bytes| bytes[at] ^= 1, (true, false));
     }
@@ -152,7 +152,7 @@ fn a_damaged_cache_is_rebuilt_and_not_trusted() {
 }
 
 #[test]
-fn a_cache_cut_short_while_it_is_in_use_is_an_error_and_not_the_end_of_the_process() {
+fn truncating_an_open_cache_is_an_error() {
     let bench = Bench::new();
     let prepared = bench.run();
     let path = bench.cached(".tokens");
@@ -176,7 +176,7 @@ fn a_cache_cut_short_while_it_is_in_use_is_an_error_and_not_the_end_of_the_proce
 }
 
 #[test]
-fn ids_that_a_cache_did_not_hold_when_it_was_opened_are_an_error() {
+fn overwriting_an_open_cache_is_an_error() {
     let bench = Bench::new();
     let prepared = bench.run();
     let mut bytes = fs::read(bench.cached(".tokens")).unwrap();
@@ -203,7 +203,7 @@ fn a_damaged_tokenizer_is_trained_again() {
 }
 
 #[test]
-fn nothing_unfinished_is_left_behind() {
+fn no_temporary_files_remain() {
     let bench = Bench::new();
     bench.run();
     let mut names: Vec<_> = fs::read_dir(&bench.settings.cache_dir)
@@ -377,7 +377,7 @@ fn dropped_pairs_are_counted_by_reason() {
 fn a_large_vocabulary_takes_four_bytes_a_token_and_reads_the_same() {
     let mut bench = Bench::new();
     let small = bench.run();
-    // The same tokeniser with more pieces than two bytes can number, none of which the text has.
+    // The same tokeniser with more pieces than two bytes can number. The text has none of them.
     let mut json: serde_json::Value =
         serde_json::from_slice(&small.tokenizers.source.to_bytes()).unwrap();
     for id in small.tokenizers.source.vocab_size()..=70_000 {

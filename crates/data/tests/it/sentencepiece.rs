@@ -58,7 +58,7 @@ fn the_text_without_a_token_is_copied() {
 }
 
 #[test]
-fn invisible_characters_are_left_out_where_that_is_asked_for() {
+fn without_invisible_leaves_out_invisible_characters() {
     let text = "\u{200B}the hou\u{AD}se\u{200E}s";
     assert!(tokenizer().encode(text).contains(&1));
     assert_eq!(
@@ -68,7 +68,7 @@ fn invisible_characters_are_left_out_where_that_is_asked_for() {
 }
 
 #[test]
-fn special_ids_are_those_of_the_vocabulary_and_give_no_text() {
+fn special_ids_come_from_the_vocabulary_and_decode_to_nothing() {
     let tokenizer = tokenizer();
     let expected = TokenizerSpecialIds {
         pad: 10,
@@ -83,7 +83,7 @@ fn special_ids_are_those_of_the_vocabulary_and_give_no_text() {
 }
 
 #[test]
-fn a_piece_of_the_target_alone_is_text_all_the_same() {
+fn a_piece_that_only_the_target_has_is_decoded() {
     assert_eq!(tokenizer().decode(&[2, 8]), "the maison");
 }
 
@@ -116,7 +116,7 @@ fn tokens_belong_to_words() {
 }
 
 #[test]
-fn the_files_are_given_back_and_make_the_same_tokeniser() {
+fn the_files_reload_as_the_same_tokeniser() {
     let tokenizer = tokenizer();
     let TokenizerFiles::SentencePiece { model, vocab } = tokenizer.files() else {
         panic!()
@@ -241,7 +241,7 @@ fn training_takes_the_special_ids_of_the_vocabulary() {
 }
 
 #[test]
-fn sides_with_other_special_ids_are_refused() {
+fn sides_with_different_special_ids_are_refused() {
     let other = r#"{"</s>": 2, "<unk>": 1, "<pad>": 10, "▁the": 3, "s": 4, "e": 0}"#;
     let other = with_vocabulary(&other.replace('}', r#", "a": 5, "b": 6}"#)).unwrap();
     let error = prepared(Tokenizers::separate(tokenizer(), other))

@@ -33,11 +33,15 @@ vectorised! {
         second: &mut [f32],
         step: AdamStep,
     ) {
-        let [beta_1, beta_2] = [step.beta_1 as f32, step.beta_2 as f32];
-        let [share_1, share_2] = [(1.0 - step.beta_1) as f32, (1.0 - step.beta_2) as f32];
+        let beta_1 = step.beta_1 as f32;
+        let beta_2 = step.beta_2 as f32;
+        let share_1 = (1.0 - step.beta_1) as f32;
+        let share_2 = (1.0 - step.beta_2) as f32;
         let [correction_1, correction_2] = step.corrections();
-        let (rate, correction_2) = ((step.rate * correction_1) as f32, correction_2 as f32);
-        let (scale, epsilon) = (step.gradient_scale as f32, step.epsilon as f32);
+        let rate = (step.rate * correction_1) as f32;
+        let correction_2 = correction_2 as f32;
+        let scale = step.gradient_scale as f32;
+        let epsilon = step.epsilon as f32;
         let moments = first.iter_mut().zip(second);
         for ((p, g), (m, v)) in parameter.iter_mut().zip(gradient).zip(moments) {
             let g = g * scale;

@@ -17,8 +17,8 @@ pub use step::{AdamStep, Moving};
 /// (1−β₁)g, v ← β₂v + (1−β₂)g², p ← p − rate·m̂/(√v̂ + ε), where m̂ and v̂ are the moments
 /// corrected for their start at zero.
 ///
-/// On the CPU, tensors without gradients are updated in one parallel pass, and in
-/// place where no other tensor shares their memory.
+/// On the CPU, tensors without gradients are updated in one parallel pass, and in place if no other
+/// tensor shares their memory.
 ///
 /// # Shapes
 /// The parameter, its gradient and both moments have one shape.

@@ -8,7 +8,7 @@ use super::cpu;
 use super::step::{AdamStep, Moving};
 use crate::cpu::{contiguous, floats, primitive, tensor};
 
-/// The update of tensors on the CPU without gradients, in place where no other tensor shares their
+/// The update of tensors on the CPU without gradients, in place if no other tensor shares their
 /// memory.
 pub(super) fn adam_step<const D: usize>(
     moving: Moving<D>,
@@ -28,7 +28,7 @@ pub(super) fn adam_step<const D: usize>(
     }
 }
 
-/// `x` in a form in which its elements fill the whole of its storage.
+/// `x` with elements that fill the whole of its storage.
 fn compact(x: FlexTensor) -> FlexTensor {
     let x = contiguous(x);
     let whole = x.bytes().len() == x.layout().num_elements() * size_of::<f32>();

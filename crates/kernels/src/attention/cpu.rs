@@ -73,8 +73,10 @@ impl KeyMask {
 
     fn row(&self, batch: usize, head: usize, query: usize) -> &[u8] {
         let [batches, heads, queries, keys] = self.shape;
-        let at = |index: usize, count: usize| if count == 1 { 0 } else { index };
-        let row = (at(batch, batches) * heads + at(head, heads)) * queries + at(query, queries);
+        let batch = if batches == 1 { 0 } else { batch };
+        let head = if heads == 1 { 0 } else { head };
+        let query = if queries == 1 { 0 } else { query };
+        let row = (batch * heads + head) * queries + query;
         &self.bytes[row * keys..(row + 1) * keys]
     }
 }
@@ -108,30 +110,38 @@ impl<'a> Inputs<'a> {
 }
 
 /// Writes the context `[batch, query_len, heads·d_v]`, and the weights before dropout
-/// `[batch, heads, query_len, key_len]` where `weights` is not empty.
+/// `[batch, heads, query_len, key_len]` if `weights` is not empty.
 pub(super) fn forward(inputs: Inputs, hidden: &KeyMask, context: &mut [f32], weights: &mut [f32]) {
     let sizes = inputs.sizes;
-    let (block, per_batch) = (sizes.block(), sizes.query_len * sizes.heads * sizes.d_v);
-    let scratch = || (vec![0.0; block], vec![0.0; block]);
-    let tasks = context.par_chunks_mut(per_batch).enumerate();
+    let block = sizes.block();
+    let per_batch = sizes.query_len * sizes.heads * sizes.d_v;
+    let tasks = context.par_chunks_mut(per_batch);
     if weights.is_empty() {
-        tasks.for_each_init(scratch, |(weights, factors), (batch, context)| {
-            for head in 0..sizes.heads {
-                forward_head(inputs, hidden, batch, head, context, weights, factors);
-            }
-        });
+        tasks.enumerate().for_each_init(
+            || scratch(block),
+            |(weights, factors), (batch, context)| {
+                for head in 0..sizes.heads {
+                    forward_head(inputs, hidden, batch, head, context, weights, factors);
+                }
+            },
+        );
     } else {
-        let tasks = context
-            .par_chunks_mut(per_batch)
-            .zip(weights.par_chunks_mut(block * sizes.heads));
-        tasks
-            .enumerate()
-            .for_each_init(scratch, |(_, factors), (batch, (context, weights))| {
+        let tasks = tasks.zip(weights.par_chunks_mut(block * sizes.heads));
+        tasks.enumerate().for_each_init(
+            || scratch(block),
+            |(_, factors), (batch, (context, weights))| {
                 for (head, weights) in weights.chunks_mut(block).enumerate() {
                     forward_head(inputs, hidden, batch, head, context, weights, factors);
                 }
-            });
+            },
+        );
     }
+}
+
+/// Scratch buffers for the weights of one head: the weights or their gradient, and the dropout
+/// factors.
+fn scratch(block: usize) -> (Vec<f32>, Vec<f32>) {
+    (vec![0.0; block], vec![0.0; block])
 }
 
 fn forward_head(
@@ -190,9 +200,8 @@ pub(super) fn backward(
     let read = weights
         .par_chunks(block * heads)
         .zip(grad.par_chunks(query_len * heads * d_v));
-    let scratch = || (vec![0.0; block], vec![0.0; block]);
     outputs.zip(read).enumerate().for_each_init(
-        scratch,
+        || scratch(block),
         |scratch, (batch, (((query, key), value), (weights, grad)))| {
             for (head, weights) in weights.chunks_exact(block).enumerate() {
                 let grad = Matrix::new(&grad[head * d_v..], query_len, d_v, heads * d_v);
@@ -237,10 +246,8 @@ fn backward_head(
     let dvalue = MatrixMut::new(&mut dvalue[head * d_v..], key_len, d_v, heads * d_v);
     multiply(dvalue, used.transposed(), grad, 1.0);
     softmax_gradient(dscores, weights, key_len);
-    let (scale, dscores) = (
-        inputs.sizes.scale(),
-        Matrix::new(dscores, query_len, key_len, key_len),
-    );
+    let scale = inputs.sizes.scale();
+    let dscores = Matrix::new(dscores, query_len, key_len, key_len);
     let dquery = MatrixMut::new(&mut dquery[head * d_k..], query_len, d_k, heads * d_k);
     multiply(dquery, dscores, key, scale);
     let dkey = MatrixMut::new(&mut dkey[head * d_k..], key_len, d_k, heads * d_k);

@@ -1,7 +1,7 @@
 use burn::tensor::{Bool, Tensor};
 
-/// The operands of [`attention`](crate::attention()): the results of the projections, in which the
-/// features of the heads stand side by side.
+/// The operands of [`attention`](crate::attention()): the results of the projections, with the
+/// features of the heads side by side.
 #[derive(Clone, Debug)]
 pub struct AttentionInputs {
     /// The queries, `[batch, query_len, heads·d_k]`.
@@ -42,12 +42,13 @@ impl AttentionInputs {
 
     /// Panics if the shapes do not fit together.
     pub(crate) fn check(&self) {
-        let (heads, [batch, query_len, width]) = (self.heads, self.query.dims());
+        let heads = self.heads;
+        let [batch, query_len, width] = self.query.dims();
         let [_, key_len, value_width] = self.value.dims();
         assert_eq!(
             self.key.dims(),
             [batch, key_len, width],
-            "the keys do not fit the queries, whose shape is {:?}",
+            "the keys do not fit the queries of shape {:?}",
             self.query.dims()
         );
         let values = self.value.dims()[0];
@@ -62,16 +63,16 @@ impl AttentionInputs {
         let Some(hidden) = self.hidden.as_ref().map(Tensor::dims) else {
             return;
         };
-        let ([b, h, q, k], scores) = (hidden, [batch, heads, query_len, key_len]);
-        let fits = |given, size| given == 1 || given == size;
+        let scores = [batch, heads, query_len, key_len];
+        let fits = (0..3).all(|axis| hidden[axis] == 1 || hidden[axis] == scores[axis]);
         assert!(
-            fits(b, batch) && fits(h, heads) && fits(q, query_len) && k == key_len,
+            fits && hidden[3] == key_len,
             "mask {hidden:?} over scores {scores:?}",
         );
     }
 }
 
-/// Separates the heads, whose features stand side by side in `x` (paper §3.2.2).
+/// Separates the heads, which are side by side in the features of `x` (paper §3.2.2).
 ///
 /// # Shapes
 /// `x`: `[batch, len, heads·d]` → `[batch, heads, len, d]`

@@ -19,8 +19,8 @@ pub use softmax::masked_softmax;
 
 /// Multi-head scaled dot-product attention (paper §3.2): `softmax(Q·Kᵀ/√d_k)·V` in every head.
 ///
-/// A query that sees no key gets context 0 and finite gradients. `mask` drops attention weights,
-/// whose indices are those of `[batch, heads, query_len, key_len]`.
+/// A query that sees no key gets context 0 and finite gradients. `mask` drops attention weights by
+/// their indices in `[batch, heads, query_len, key_len]`.
 ///
 /// The fused version does not copy heads, saves only the weights for the backward pass, and works
 /// on the sentences of the batch in parallel. If the operands have 16 bits, only the two

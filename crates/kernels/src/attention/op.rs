@@ -48,7 +48,7 @@ struct Saved {
     sizes: Sizes,
     inputs: [FlexTensor; 3],
     mask: Option<DropoutMask>,
-    /// `[batch, heads, query_len, key_len]`; empty where they were not to be kept.
+    /// `[batch, heads, query_len, key_len]`; empty if no backward pass follows.
     weights: Vec<f32>,
 }
 
@@ -125,7 +125,7 @@ fn sizes([query, _, value]: &[FlexTensor; 3], heads: usize) -> Sizes {
     }
 }
 
-/// `x` itself if the features of each position lie side by side, else a copy where they do.
+/// `x` itself if the features of each position are adjacent, else a copy with adjacent features.
 fn with_adjacent_features(x: FlexTensor) -> FlexTensor {
     let strides = x.layout().strides();
     let adjacent = strides[2] == 1 && strides.iter().all(|&stride| stride > 0);

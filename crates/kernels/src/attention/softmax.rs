@@ -2,7 +2,7 @@ use burn::tensor::activation::softmax;
 use burn::tensor::{Bool, Tensor};
 
 /// Softmax over the last axis of `scores`, leaving out the scores that `hidden` marks with `true`:
-/// their weight is 0. A row in which all scores are hidden gives zeros.
+/// their weight is 0. A row with all scores hidden gives zeros.
 ///
 /// Such a row is NaN between the two calls of `mask_fill`. The second call removes the NaN in the
 /// forward pass, and the first one does so in the backward pass, because every element of the row

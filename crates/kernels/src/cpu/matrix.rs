@@ -9,8 +9,8 @@ pub struct Matrix<'a> {
 }
 
 impl<'a> Matrix<'a> {
-    /// The matrix of `rows` by `columns` at the start of `data`, whose rows are `row_stride`
-    /// elements apart.
+    /// The matrix of `rows` by `columns` at the start of `data`, with rows `row_stride` elements
+    /// apart.
     pub fn new(data: &'a [f32], rows: usize, columns: usize, row_stride: usize) -> Self {
         assert!(
             span(rows, columns, row_stride) <= data.len(),
@@ -82,14 +82,16 @@ fn span(rows: usize, columns: usize, row_stride: usize) -> usize {
 
 /// The matrix product `out = scale·left·right`, on the thread of the caller.
 pub fn multiply(out: MatrixMut, left: Matrix, right: Matrix, scale: f32) {
-    let (m, n, k) = (out.rows, out.columns, left.columns);
+    let m = out.rows;
+    let n = out.columns;
+    let k = left.columns;
     assert_eq!(
         (left.rows, right.rows, right.columns),
         (m, k, n),
         "the shapes of a matrix product do not fit together"
     );
-    // SAFETY: the constructors checked that every element of the three matrices lies in its slice,
-    // that those of `out` are distinct, and `out` is borrowed exclusively.
+    // SAFETY: the constructors checked that every element of the three matrices is in its slice and
+    // that the elements of `out` are distinct, and `out` is borrowed exclusively.
     unsafe {
         gemm::gemm(
             m,

@@ -43,7 +43,7 @@ vectorised! {
         sums
     }
 
-    /// Multiplies each element of `xs` by that of `ys`, in place.
+    /// Multiplies each element of `xs` by its counterpart in `ys`, in place.
     pub fn multiply_by(xs: &mut [f32], ys: &[f32]) {
         for (x, y) in xs.iter_mut().zip(ys) {
             *x *= y;
@@ -57,7 +57,7 @@ vectorised! {
         }
     }
 
-    /// Adds each element of `ys` to that of `xs`, in place.
+    /// Adds each element of `ys` to its counterpart in `xs`, in place.
     pub fn increase(xs: &mut [f32], ys: &[f32]) {
         for (x, y) in xs.iter_mut().zip(ys) {
             *x += y;

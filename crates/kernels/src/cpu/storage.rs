@@ -13,7 +13,7 @@ pub fn primitive<const D: usize>(x: Tensor<D>) -> FlexTensor {
         .expect("a tensor on flex without gradients")
 }
 
-/// `x` with its elements in row-major order without gaps. Copies only if they are not.
+/// `x` with its elements in row-major order without gaps. Copies only if necessary.
 pub fn contiguous(x: FlexTensor) -> FlexTensor {
     if x.is_contiguous() {
         x

@@ -26,8 +26,8 @@ pub(super) fn apply(out: &mut [f32], source: Option<&[f32]>, mask: DropoutMask) 
         });
 }
 
-/// Adds `x` to `out`, whose elements are multiplied by the factors of `mask` first, if there is a
-/// mask. If there is a `source`, its elements replace those of `out`.
+/// Multiplies `out`, or `source` if there is one, by the factors of `mask`, if there is one, and
+/// adds `x`. The result is in `out`.
 pub(super) fn add(out: &mut [f32], source: Option<&[f32]>, x: &[f32], mask: Option<DropoutMask>) {
     let tasks = out.par_chunks_mut(TASK).zip(x.par_chunks(TASK)).enumerate();
     tasks.for_each(|(index, (out, x))| {

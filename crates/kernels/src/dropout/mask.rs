@@ -6,8 +6,7 @@ use crate::random::{RandomKey, philox};
 const TASK: usize = 16 * 1024;
 
 /// One application of dropout (paper §5.4). It drops elements as a function of `key` and of each
-/// element's index alone, so that the backward pass draws the factors again and none are kept in
-/// memory.
+/// element's index alone. The backward pass draws the factors again, and none are kept in memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DropoutMask {
     key: RandomKey,
@@ -49,18 +48,22 @@ impl DropoutMask {
     /// Each element is decided by 16 random bits, and a block of random words has them for eight
     /// elements. The rate is therefore exact to 1/65536.
     pub fn fill_at(self, start: usize, out: &mut [f32]) {
-        let (key, threshold, keep) = (self.key.words(), self.drop_threshold(), self.keep_value());
-        let draw = |block, out: &mut [f32]| philox::mask(key, block, threshold, keep, out);
         let block = (start / 8) as u64;
         let skipped = start % 8;
         if skipped == 0 {
-            return draw(block, out);
+            return self.fill_blocks(block, out);
         }
         let (head, rest) = out.split_at_mut(out.len().min(8 - skipped));
         let mut eight = [0.0; 8];
-        draw(block, &mut eight);
+        self.fill_blocks(block, &mut eight);
         head.copy_from_slice(&eight[skipped..skipped + head.len()]);
-        draw(block + 1, rest);
+        self.fill_blocks(block + 1, rest);
+    }
+
+    /// Writes factors to `out`, beginning with block `first`.
+    fn fill_blocks(self, first: u64, out: &mut [f32]) {
+        let threshold = self.drop_threshold();
+        philox::mask(self.key.words(), first, threshold, self.keep_value(), out);
     }
 
     /// The factors of the first `count` elements.
@@ -78,7 +81,8 @@ mod tests {
 
     #[test]
     fn dropout_drops_its_share() {
-        let (mask, mut factors) = (DropoutMask::new(RandomKey::new(3), 0.2), vec![0.0; 100_003]);
+        let mask = DropoutMask::new(RandomKey::new(3), 0.2);
+        let mut factors = vec![0.0; 100_003];
         mask.fill_at(0, &mut factors);
         let dropped = factors.iter().filter(|&&v| v == 0.0).count() as f64 / factors.len() as f64;
         assert!((dropped - 0.2).abs() < 0.01, "{dropped}");
@@ -101,8 +105,9 @@ mod tests {
     }
 
     #[test]
-    fn the_vectorised_mask_is_the_mask_of_the_blocks() {
-        let (mut fast, mut plain) = (vec![0.0; 1037], vec![0.0; 1037]);
+    fn the_vectorised_mask_equals_its_definition() {
+        let mut fast = vec![0.0; 1037];
+        let mut plain = vec![0.0; 1037];
         for rate in [0.0, 0.1, 0.5, 0.999_999] {
             let mask = DropoutMask::new(RandomKey::new(9), rate);
             mask.fill_at(0, &mut fast);

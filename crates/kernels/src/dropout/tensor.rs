@@ -5,8 +5,8 @@ use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use super::mask::DropoutMask;
 use crate::random::philox::{MULTIPLIERS, WEYL};
 
-/// One of the four words of every block, `[rows, width]`: the bits of 32, in signed integers, since
-/// Burn's fusion fails for unsigned ones.
+/// One of the four words of every block, `[rows, width]`: 32 bits in signed integers, because Burn's
+/// fusion fails for unsigned ones.
 type Words = Tensor<2, Int>;
 
 /// The lower half of a word.
@@ -15,9 +15,10 @@ const LOW: i32 = 0xffff;
 impl DropoutMask {
     /// The factors of dropout for every element of `x`, as a tensor with the shape and the device
     /// of `x`. They have the same bits on every device. Devices without fused operations draw them
-    /// in tensor arithmetic, so that none is uploaded.
+    /// in tensor arithmetic, and nothing is uploaded.
     pub fn tensor_like<const D: usize>(self, x: &Tensor<D>) -> Tensor<D> {
-        let (device, count) = (x.device(), x.shape().num_elements());
+        let device = x.device();
+        let count = x.shape().num_elements();
         let factors = if crate::is_fused_on(&device) || count == 0 {
             Tensor::from_data(TensorData::new(self.factors(count), [count]), &device)
         } else {
@@ -44,16 +45,16 @@ impl DropoutMask {
 /// the sums of two short ranges: Burn uploads a range.
 fn blocks_of(mut key: [u32; 2], device: &Device, count: usize) -> [Words; 4] {
     let width = count.isqrt().max(1);
-    let range = |end: usize, step: usize| {
-        Tensor::<1, Int>::arange_step(0..end as i64, step, (device, DType::I32))
-    };
-    let c0 = range(count, width).unsqueeze_dim::<2>(1) + range(width, 1).unsqueeze_dim(0);
+    let options = (device, DType::I32);
+    let rows = Tensor::<1, Int>::arange_step(0..count as i64, width, options);
+    let columns = Tensor::<1, Int>::arange_step(0..width as i64, 1, options);
+    let c0 = rows.unsqueeze_dim::<2>(1) + columns.unsqueeze_dim(0);
     let zeros = c0.zeros_like();
     let mut words = [c0, zeros.clone(), zeros.clone(), zeros];
     for _ in 0..10 {
         let [c0, c1, c2, c3] = words;
-        let ([high_0, low_0], [high_1, low_1]) =
-            (product(c0, MULTIPLIERS[0]), product(c2, MULTIPLIERS[1]));
+        let [high_0, low_0] = product(c0, MULTIPLIERS[0]);
+        let [high_1, low_1] = product(c2, MULTIPLIERS[1]);
         words = [
             high_1.bitwise_xor(c1).bitwise_xor_scalar(key[0] as i32),
             low_1,
@@ -68,22 +69,30 @@ fn blocks_of(mut key: [u32; 2], device: &Device, count: usize) -> [Words; 4] {
 /// The upper and the lower 32 bits of x·m, by halves of 16 bits: no product or sum of them exceeds
 /// 32 bits.
 fn product(x: Words, m: u32) -> [Words; 2] {
-    let low_of = |x: &Words| x.clone().bitwise_and_scalar(LOW);
-    let high_of = |x: &Words| {
-        x.clone()
-            .bitwise_right_shift_scalar(16)
-            .bitwise_and_scalar(LOW)
-    };
-    let (x_low, x_high) = (low_of(&x), high_of(&x));
-    let (m_low, m_high) = ((m & 0xffff) as i32, (m >> 16) as i32);
+    let x_low = low_half(&x);
+    let x_high = high_half(&x);
+    let m_low = (m & 0xffff) as i32;
+    let m_high = (m >> 16) as i32;
     let lowest = x_low.clone() * m_low;
-    let carry = x_high.clone() * m_low + high_of(&lowest);
-    let middle = x_low * m_high + low_of(&carry);
-    let high = x_high * m_high + high_of(&carry) + high_of(&middle);
+    let carry = x_high.clone() * m_low + high_half(&lowest);
+    let middle = x_low * m_high + low_half(&carry);
+    let high = x_high * m_high + high_half(&carry) + high_half(&middle);
     let low = middle
         .bitwise_left_shift_scalar(16)
-        .bitwise_or(low_of(&lowest));
+        .bitwise_or(low_half(&lowest));
     [high, low]
+}
+
+/// The lower 16 bits of each word.
+fn low_half(x: &Words) -> Words {
+    x.clone().bitwise_and_scalar(LOW)
+}
+
+/// The upper 16 bits of each word.
+fn high_half(x: &Words) -> Words {
+    x.clone()
+        .bitwise_right_shift_scalar(16)
+        .bitwise_and_scalar(LOW)
 }
 
 #[cfg(test)]

@@ -36,8 +36,13 @@ impl FusedOp<3> for Linear {
             rectified: None,
         };
         let sizes = saved.sizes();
-        let (x, weight, bias) = (floats(&saved.x), floats(&saved.weight), floats(&bias));
-        let out = self.product.forward(sizes, x, weight, bias, self.epilogue);
+        let out = self.product.forward(
+            sizes,
+            floats(&saved.x),
+            floats(&saved.weight),
+            floats(&bias),
+            self.epilogue,
+        );
         let output = tensor(out, saved.output_shape());
         saved.rectified = (self.epilogue == Epilogue::Relu).then(|| output.clone());
         (output, saved)

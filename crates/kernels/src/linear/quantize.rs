@@ -2,13 +2,13 @@
 
 use crate::simd::vectorised;
 
-/// The largest magnitude of an 8-bit number in this module.
-const LARGEST: f32 = 127.0;
-/// The largest mean of two neighbours of one sign in a row of a weight.
-const LARGEST_MEAN: f32 = LARGEST / 2.0;
-/// A row whose largest magnitude is below this is regarded as zeros, because the reciprocal of its
-/// scale would not be finite.
-const SMALLEST: f32 = 1e-30;
+/// Largest magnitude of an 8-bit number in this module.
+const MAX_VALUE: f32 = 127.0;
+/// Largest mean of two neighbours of one sign in a row of a weight.
+const MAX_MEAN: f32 = MAX_VALUE / 2.0;
+/// Smallest magnitude of a row that is not regarded as zeros. Below it, the reciprocal of the scale
+/// would not be finite.
+const MIN_MAGNITUDE: f32 = 1e-30;
 /// 1.5·2²³. The sum of this and a number below 2²² holds the number, rounded to the nearest integer
 /// with ties to even, in its lowest bits.
 const ROUNDING: f32 = 12_582_912.0;
@@ -48,19 +48,20 @@ pub fn quantize_rows(rows: &[f32], columns: usize) -> QuantizedRows {
 vectorised! {
     /// Writes `row` in 8 bits to `values` and returns its scale, 1/127 of its largest magnitude.
     pub(crate) fn quantize(row: &[f32], values: &mut [i8]) -> f32 {
-        write(row, values, magnitude(row), LARGEST)
+        write(row, values, magnitude(row), MAX_VALUE)
     }
 }
 
 vectorised! {
-    /// Writes `row` as [`QuantizedRows`] has it to `values`, and returns its scale.
+    /// Writes `row` to `values` in the form of [`QuantizedRows`], and returns its scale.
     pub(crate) fn quantize_weight(row: &[f32], values: &mut [i8]) -> f32 {
         // If the signs differ, the larger number alone counts. As integers, magnitudes are compared
         // in vectors on every processor.
-        let mean = |[a, b]: &[f32; 2]| (a / 2.0 + b / 2.0).abs().to_bits();
-        let largest = row.as_chunks::<2>().0.iter().map(mean).fold(0, u32::max);
+        let pairs = row.as_chunks::<2>().0.iter();
+        let means = pairs.map(|[a, b]| (a / 2.0 + b / 2.0).abs().to_bits());
+        let largest = means.fold(0, u32::max);
         let largest = largest.max((magnitude(row) / 2.0).abs().to_bits());
-        let scale = write(row, values, f32::from_bits(largest), LARGEST_MEAN);
+        let scale = write(row, values, f32::from_bits(largest), MAX_MEAN);
         // Two halves that were both rounded away from 0 exceed the sum by 1.
         for [a, b] in values.as_chunks_mut::<2>().0 {
             let sum = i16::from(*a) + i16::from(*b);
@@ -77,7 +78,7 @@ fn write(row: &[f32], values: &mut [i8], largest: f32, steps: f32) -> f32 {
         values.fill(0);
         return f32::NAN;
     }
-    if largest < SMALLEST {
+    if largest < MIN_MAGNITUDE {
         values.fill(0);
         return 0.0;
     }
@@ -88,8 +89,8 @@ fn write(row: &[f32], values: &mut [i8], largest: f32, steps: f32) -> f32 {
     largest / steps
 }
 
-/// The largest magnitude of `row`; infinite or NaN if a number is. As integers, the bits of
-/// magnitudes have the order of the magnitudes.
+/// The largest magnitude of `row`; infinite or NaN if one of the numbers is. As integers, the bits
+/// of magnitudes have the order of the magnitudes.
 #[inline(always)]
 fn magnitude(row: &[f32]) -> f32 {
     let bits = row
@@ -103,10 +104,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_is_rounded_to_multiples_of_a_127th_of_its_largest_magnitude() {
+    fn the_scale_of_a_row_is_a_127th_of_its_largest_magnitude() {
         let mut values = [0; 3];
-        // 63.5 lies half-way between 63 and 64 and goes to the even one; 0.5 half-way between 0 and
-        // 1.
+        // 63.5 is half-way between 63 and 64 and is rounded to even; so is 0.5.
         for (row, scale, expected) in [
             ([12.7, -25.4, 0.11], 25.4 / 127.0, [64, -127, 1]),
             ([0.0; 3], 0.0, [0; 3]),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_a_weight_is_rounded_to_multiples_of_a_127th_of_its_largest_sum_of_a_pair() {
+    fn the_scale_of_a_weights_row_is_a_127th_of_its_largest_pair() {
         for (row, scale, expected) in [
             // The pair that decides has different signs, one sign, and both halves of 127.
             (

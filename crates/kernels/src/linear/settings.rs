@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The type of numbers in which a model multiplies its weights when it translates.
+/// The number type of a model's products with its weights in translation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

@@ -5,8 +5,8 @@ use rayon::prelude::*;
 use super::log_sum_exp::{highest, sum_of_exp};
 use crate::simd::{exp, sum, vectorised};
 
-/// The size of the largest vocabulary whose rows are summed in 32 bits as a whole.
-const LONGEST: usize = 1 << 16;
+/// Length of the longest row of logits that is summed in 32 bits as a whole.
+const MAX_WHOLE_ROW: usize = 1 << 16;
 /// The number of logits of a longer row that are summed in 32 bits before their sum is added to a
 /// sum in 64 bits.
 const CHUNK: usize = 1 << 12;
@@ -18,9 +18,9 @@ pub(super) struct Row {
     pub highest: f32,
     /// Σ exp(x − highest).
     pub total: f64,
-    /// (1−ε)·NLL + ε·(mean of −log p); 0 where the target is padding.
+    /// (1−ε)·NLL + ε·(mean of −log p); 0 if the target is padding.
     pub smoothed: f64,
-    /// −log p of the target; 0 where it is padding.
+    /// −log p of the target; 0 if it is padding.
     pub nll: f64,
 }
 
@@ -28,7 +28,7 @@ impl Row {
     /// The statistics of a row of logits with this target.
     ///
     /// # Panics
-    /// If the target is neither that of padding nor below the number of logits.
+    /// If the target is neither padding nor below the number of logits.
     pub fn of(logits: &[f32], target: i64, loss: &CrossEntropy) -> Self {
         if target == loss.pad {
             return Self::default();
@@ -39,7 +39,8 @@ impl Row {
             "target {target} is not below vocab {vocab}"
         );
         let (highest, total, sum) = row_statistics(logits);
-        let (log_total, highest_64) = (total.ln(), f64::from(highest));
+        let log_total = total.ln();
+        let highest_64 = f64::from(highest);
         let nll = log_total + (highest_64 - f64::from(logits[target as usize]));
         let uniform = log_total + (highest_64 - sum / vocab as f64);
         let smoothed = share(1.0 - loss.epsilon, nll) + share(loss.epsilon, uniform);
@@ -74,7 +75,8 @@ impl CrossEntropy {
 
     /// The sums of the smoothed loss, and of the NLL, in the order of the rows.
     pub fn sums(rows: &[Row]) -> [f32; 2] {
-        let (mut smoothed, mut nll) = (0.0, 0.0);
+        let mut smoothed = 0.0;
+        let mut nll = 0.0;
         for row in rows {
             smoothed += row.smoothed;
             nll += row.nll;
@@ -127,14 +129,15 @@ fn share(weight: f64, x: f64) -> f64 {
 /// The largest x, Σ exp(x − largest) and Σ x.
 fn row_statistics(xs: &[f32]) -> (f32, f64, f64) {
     let highest = highest(xs);
-    let chunk = if xs.len() <= LONGEST { LONGEST } else { CHUNK };
-    let chunks = || xs.chunks(chunk);
-    let total = chunks().map(|xs| f64::from(sum_of_exp(xs, highest))).sum();
-    (
-        highest,
-        total,
-        chunks().map(|xs| f64::from(sum_of(xs))).sum(),
-    )
+    let chunk = if xs.len() <= MAX_WHOLE_ROW {
+        MAX_WHOLE_ROW
+    } else {
+        CHUNK
+    };
+    let exponentials = xs.chunks(chunk).map(|xs| sum_of_exp(xs, highest));
+    let total = exponentials.map(f64::from).sum();
+    let sum = xs.chunks(chunk).map(|xs| f64::from(sum_of(xs))).sum();
+    (highest, total, sum)
 }
 
 vectorised! {

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_that_of_float64() {
+    fn log_sum_exp_equals_float64() {
         let logits: Vec<f32> = (0..5003)
             .map(|i| ((i * 7919) % 1000) as f32 / 50.0 - 10.0)
             .collect();
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_no_numbers_are_noticed() {
+    fn nan_and_infinity_give_no_finite_result() {
         assert!(log_sum_exp(&[1.0, f32::NAN]).is_nan());
         assert!(!log_sum_exp(&[f32::INFINITY, 0.0]).is_finite());
         assert!(!log_sum_exp(&[f32::NEG_INFINITY; 3]).is_finite());

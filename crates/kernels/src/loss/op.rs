@@ -34,7 +34,8 @@ impl FusedOp<1> for CrossEntropy {
     fn backward(saved: Saved, grad: FlexTensor, _wanted: [bool; 1]) -> [Option<FlexTensor>; 1] {
         let Saved { logits, rows, loss } = saved;
         // The second sum, of the plain loss, passes no gradient on.
-        let (scale, [_, vocab]) = (floats(&contiguous(grad))[0], dims(&logits));
+        let scale = floats(&contiguous(grad))[0];
+        let [_, vocab] = dims(&logits);
         let gradient = overwrite(logits, |out, source| {
             loss.gradient(out, source, &rows, vocab, scale);
         });

@@ -1,7 +1,7 @@
 use burn::tensor::{Int, Tensor};
 
-/// The largest number of columns that are reduced together, for the precision of their sum.
-const MOST: usize = 1 << 14;
+/// Largest number of columns that are reduced together, for the precision of their sum.
+const MAX_COLUMNS: usize = 1 << 14;
 
 /// The reference of [`label_smoothed_cross_entropy`](crate::label_smoothed_cross_entropy) in plain
 /// tensor arithmetic.
@@ -22,22 +22,33 @@ pub fn label_smoothed_cross_entropy(
     let padding = targets.clone().equal_scalar(i64::from(pad));
     let width = logits.dims()[1] as f64;
     let shifted = logits.clone() - by_parts(logits.detach(), |part| part.max_dim(1));
-    let sums = |x: Tensor<2>| by_parts(x, |part| part.sum_dim(1));
     let log_sum = sums(shifted.clone().exp()).log();
     let nll = log_sum.clone() - shifted.clone().gather(1, targets);
     // Without smoothing the mean is left out: a logit of −∞ makes it infinite, and 0·∞ is NaN.
-    let smoothed = match smoothing == 0.0 {
-        true => nll.clone(),
-        false => nll.clone() * (1.0 - smoothing) + (log_sum - sums(shifted) / width) * smoothing,
+    let smoothed = if smoothing == 0.0 {
+        nll.clone()
+    } else {
+        nll.clone() * (1.0 - smoothing) + (log_sum - sums(shifted) / width) * smoothing
     };
-    let real = |x: Tensor<2>| x.mask_fill(padding.clone(), 0.0).sum();
-    (real(smoothed), real(nll.detach()))
+    (
+        smoothed.mask_fill(padding.clone(), 0.0).sum(),
+        nll.detach().mask_fill(padding, 0.0).sum(),
+    )
+}
+
+/// The sums of the rows of `x`, `[rows, width]` → `[rows, 1]`.
+fn sums(x: Tensor<2>) -> Tensor<2> {
+    by_parts(x, |part| part.sum_dim(1))
 }
 
 /// `fold` over the columns of `x`, of parts first, `[rows, width]` → `[rows, 1]`: on a GPU, Burn's
 /// reductions ignore columns beyond 2¹⁸.
 fn by_parts(x: Tensor<2>, fold: fn(Tensor<2>) -> Tensor<2>) -> Tensor<2> {
     let width = x.dims()[1];
-    let part = |start| fold(x.clone().narrow(1, start, MOST.min(width - start)));
-    fold(Tensor::cat((0..width).step_by(MOST).map(part).collect(), 1))
+    let mut parts = Vec::with_capacity(width.div_ceil(MAX_COLUMNS));
+    for start in (0..width).step_by(MAX_COLUMNS) {
+        let count = MAX_COLUMNS.min(width - start);
+        parts.push(fold(x.clone().narrow(1, start, count)));
+    }
+    fold(Tensor::cat(parts, 1))
 }

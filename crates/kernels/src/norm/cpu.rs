@@ -55,17 +55,19 @@ pub(super) fn forward(
         .par_chunks_mut(width * BLOCK)
         .zip(moments.par_chunks_mut(BLOCK))
         .enumerate();
-    let scratch = || vec![0.0; width * BLOCK];
-    tasks.for_each_init(scratch, |factors, (index, (out, moments))| {
-        input.write(index * width * BLOCK, out, &mut factors[..out.len()]);
-        for (row, moments) in out.chunks_exact_mut(width).zip(moments) {
-            *moments = normalise(row, weight, bias, epsilon);
-        }
-    });
+    tasks.for_each_init(
+        || vec![0.0; width * BLOCK],
+        |factors, (index, (out, moments))| {
+            input.write(index * width * BLOCK, out, &mut factors[..out.len()]);
+            for (row, moments) in out.chunks_exact_mut(width).zip(moments) {
+                *moments = normalise(row, weight, bias, epsilon);
+            }
+        },
+    );
     moments
 }
 
-/// The number of rows for which the factors of dropout are drawn together.
+/// The number of rows that draw their dropout factors together.
 const BLOCK: usize = 8;
 
 /// Turns the gradient of the output, in `dx` or in `source` if there is one, into the gradient of
@@ -81,26 +83,22 @@ pub(super) fn backward(
 ) -> [Vec<f32>; 2] {
     let width = weight.len();
     let rows = rows_per_task(moments.len());
-    let task = |(index, dx, dy): (usize, &mut [f32], &mut [f32])| {
-        let start = index * rows * width;
-        if let Some(source) = source {
-            dx.copy_from_slice(&source[start..start + dx.len()]);
-        }
-        backward_task(input, weight, &moments[index * rows..], start, dx, dy)
-    };
     let chunk = rows * width;
+    let tasks = dx.par_chunks_mut(chunk).zip(moments.par_chunks(rows));
     let partial: Vec<Vec<f32>> = if dy.is_empty() {
-        let tasks = dx.par_chunks_mut(chunk).enumerate();
         tasks
-            .map(|(index, dx)| task((index, dx, &mut [])))
+            .enumerate()
+            .map(|(index, (dx, moments))| {
+                backward_task(input, weight, moments, source, index * chunk, dx, &mut [])
+            })
             .collect()
     } else {
-        let tasks = dx
-            .par_chunks_mut(chunk)
-            .zip(dy.par_chunks_mut(chunk))
-            .enumerate();
         tasks
-            .map(|(index, (dx, dy))| task((index, dx, dy)))
+            .zip(dy.par_chunks_mut(chunk))
+            .enumerate()
+            .map(|(index, ((dx, moments), dy))| {
+                backward_task(input, weight, moments, source, index * chunk, dx, dy)
+            })
             .collect()
     };
     let mut sums = ordered_sum(&partial, 2 * width);
@@ -108,22 +106,29 @@ pub(super) fn backward(
     [sums, bias]
 }
 
-/// The backward pass of the rows of one task. Returns Σ g·x̂ and Σ g, `[2·d]`.
+/// The [backward] pass of the rows of one task, from element `start` on. Returns Σ g·x̂ and Σ g,
+/// `[2·d]`.
 fn backward_task(
     input: Input,
     weight: &[f32],
     moments: &[Moments],
+    source: Option<&[f32]>,
     start: usize,
     dx: &mut [f32],
     dy: &mut [f32],
 ) -> Vec<f32> {
+    if let Some(source) = source {
+        dx.copy_from_slice(&source[start..start + dx.len()]);
+    }
     let width = weight.len();
     let block = width * BLOCK;
     let mut sums = vec![0.0; 2 * width];
-    let (mut values, mut factors) = (vec![0.0; block], vec![0.0; block]);
+    let mut values = vec![0.0; block];
+    let mut factors = vec![0.0; block];
     for (index, dx) in dx.chunks_mut(block).enumerate() {
         let offset = index * block;
-        let (values, factors) = (&mut values[..dx.len()], &mut factors[..dx.len()]);
+        let values = &mut values[..dx.len()];
+        let factors = &mut factors[..dx.len()];
         input.write(start + offset, values, factors);
         let rows = dx.chunks_exact_mut(width).zip(values.chunks_exact(width));
         for ((row, values), moments) in rows.zip(&moments[index * BLOCK..]) {
@@ -154,12 +159,16 @@ vectorised! {
         let Moments { mean, rstd } = moments;
         let width = row.len();
         let (dweight, dbias) = sums.split_at_mut(width);
-        let (mut first, mut second) = ([0.0f32; LANES], [0.0f32; LANES]);
+        let mut first = [0.0f32; LANES];
+        let mut second = [0.0f32; LANES];
         let mut start = 0;
         while start < width {
             let end = (start + LANES).min(width);
-            let (g, h, w) = (&row[start..end], &values[start..end], &weight[start..end]);
-            let (dw, db) = (&mut dweight[start..end], &mut dbias[start..end]);
+            let g = &row[start..end];
+            let h = &values[start..end];
+            let w = &weight[start..end];
+            let dw = &mut dweight[start..end];
+            let db = &mut dbias[start..end];
             for i in 0..end - start {
                 let scaled = g[i] * w[i];
                 let unit = (h[i] - mean) * rstd;

@@ -7,7 +7,7 @@ use crate::cpu::{contiguous, floats, overwrite, tensor};
 use crate::dropout::DropoutMask;
 use crate::op::{FusedOp, Keep};
 
-/// The norm, or that of a residual connection with dropout.
+/// The norm, alone or over a residual connection with dropout.
 #[derive(Debug)]
 pub(super) struct Norm {
     pub epsilon: f64,

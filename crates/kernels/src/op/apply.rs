@@ -98,9 +98,9 @@ impl<O: FusedOp<N>, const N: usize> Backward<Flex, N> for BackwardOf<O> {
 /// The use of a forward pass: alone, or followed by a backward pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// No gradient is wanted. What the forward pass saves is dropped at once.
+    /// No gradient is wanted. The saved values are dropped at once.
     Nothing,
-    /// Gradients are wanted. The backward pass receives what the forward pass saves.
+    /// Gradients are wanted. The backward pass receives the saved values.
     ForBackward,
 }
 
@@ -113,16 +113,15 @@ pub trait FusedOp<const N: usize>: Debug + Sized + 'static {
     /// the graph and not copied.
     type Saved: Clone + Debug + Send + 'static;
 
-    /// The forward pass. Returns the output, and what [`backward`](Self::backward) needs of this
-    /// pass.
+    /// The forward pass. Returns the output, and the saved values for
+    /// [`backward`](Self::backward).
     ///
     /// An input may be overwritten if no other tensor shares its memory.
     fn forward(self, inputs: [FlexTensor; N], keep: Keep) -> (FlexTensor, Self::Saved);
 
     /// The backward pass: the gradients of the inputs, given the gradient of the output.
     ///
-    /// `wanted` says for which inputs the gradient is wanted. A gradient that is not wanted is
-    /// dropped.
+    /// `wanted` is true for each input that needs a gradient. Other gradients are dropped.
     ///
     /// # Panics
     /// [`apply`](super::apply) panics if a gradient that is wanted is `None`.

@@ -12,7 +12,7 @@
 //!
 //! # Example
 //!
-//! The square of every element, whose gradient is 2·x times the gradient of the output:
+//! The square of every element. Its gradient is 2·x times the gradient of the output:
 //!
 //! ```
 //! # #[cfg(feature = "cpu")] {

@@ -4,7 +4,7 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, AutodiffBackend, DispatchKindConversion, DispatchTensor, Flex};
 use burn::tensor::{GradientCheckpointingStrategy, Tensor};
 
-/// An input of an operation: a float tensor whose rank is known at run time only.
+/// An input of an operation: a float tensor of any rank, known at run time only.
 #[derive(Clone, Debug)]
 pub struct Operand(Tensor<1>);
 
@@ -31,8 +31,7 @@ impl Operand {
             .unwrap_or_else(|error| panic!("{error:?}"))
     }
 
-    /// The tensor of `flex` in a graph of gradients, in which a tensor without gradients is a
-    /// constant.
+    /// The tensor of `flex` in a graph of gradients. A tensor without gradients is a constant there.
     ///
     /// # Panics
     /// If the tensor is on another backend, or in a graph with another checkpointing strategy.

@@ -43,7 +43,7 @@ fn of_dispatch(device: &DispatchDevice) -> Target {
     }
 }
 
-/// A float tensor of any rank, so that operands of several ranks can stand in one list.
+/// A float tensor of any rank, for lists of operands of several ranks.
 pub trait HasTarget {
     /// The target of the tensor.
     fn target(&self) -> Target;

@@ -11,13 +11,13 @@ use super::philox::numbered_blocks;
 ///
 /// Every random choice of a run is a function of the seed, the update and the position in the
 /// model: a key is made from the seed, then folded with the number of the update and with each
-/// index on the way down, as in JAX. Nothing is drawn from hidden state, so that resuming, another
-/// order of the work and another number of threads change nothing.
+/// index on the way down, as in JAX. Nothing is drawn from hidden state: resuming, another order of
+/// the work and another number of threads change nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RandomKey(u64);
 
 impl RandomKey {
-    /// The key that belongs to `seed`.
+    /// The key of `seed`.
     pub fn new(seed: u64) -> Self {
         Self(mix(seed ^ 0x6275_726e_666f_726d))
     }
@@ -28,7 +28,7 @@ impl RandomKey {
         Self(mix(self.0 ^ mix(index.wrapping_add(0x9e37_79b9_7f4a_7c15))))
     }
 
-    /// The two words of the key in the form in which Philox takes them.
+    /// The two words of the key, as Philox takes them.
     pub fn words(self) -> [u32; 2] {
         [self.0 as u32, (self.0 >> 32) as u32]
     }
@@ -78,7 +78,7 @@ pub struct PhiloxRng {
 }
 
 impl PhiloxRng {
-    /// A generator that begins with the first word of the key whose words are `key`.
+    /// A generator that begins with the first random word under `key`.
     pub(super) fn new(key: [u32; 2]) -> Self {
         Self {
             key,
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_place_draws_the_same_numbers_and_another_place_others() {
+    fn numbers_depend_on_the_seed_and_the_index() {
         let key = RandomKey::new(7).fold(3);
         assert_eq!(key.uniform(9), RandomKey::new(7).fold(3).uniform(9));
         assert_ne!(key.uniform(9), RandomKey::new(7).fold(4).uniform(9));

@@ -23,11 +23,6 @@ pub fn dot_avx2(xs: &[f32], ys: &[f32]) -> f32 {
     }
     if !xs_rest.is_empty() {
         // A product of zeros changes no sum: none of them is −0.
-        let filled = |rest: &[f32]| {
-            let mut chunk = [0.0; LANES];
-            chunk[..rest.len()].copy_from_slice(rest);
-            chunk
-        };
         add_products(&mut lanes, &filled(xs_rest), &filled(ys_rest));
     }
     halved(_mm256_add_ps(lanes[0], lanes[1]))
@@ -49,7 +44,15 @@ fn add_products(lanes: &mut [__m256; 2], xs: &[f32; LANES], ys: &[f32; LANES]) {
     }
 }
 
-/// The sum of the lanes: of both halves lane by lane, then of the halves of that.
+/// A chunk that begins with `rest` and is filled up with zeros.
+#[inline]
+fn filled(rest: &[f32]) -> [f32; LANES] {
+    let mut chunk = [0.0; LANES];
+    chunk[..rest.len()].copy_from_slice(rest);
+    chunk
+}
+
+/// The sum of the lanes: both halves are added lane by lane, then the halves of the result.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn halved(lanes: __m256) -> f32 {
@@ -67,9 +70,10 @@ mod tests {
     use crate::simd::{fold_pairs, has_avx2};
 
     #[test]
-    fn the_bits_are_those_of_the_portable_sum() {
+    fn the_bits_equal_the_portable_sum() {
         for len in [0, 1, 15, 16, 17, 31, 64, 100] {
-            let (xs, ys) = (RandomKey::new(1).normal(len), RandomKey::new(2).normal(len));
+            let xs = RandomKey::new(1).normal(len);
+            let ys = RandomKey::new(2).normal(len);
             let portable = fold_pairs(&xs, &ys, |sum, x, y| sum + x * y);
             if has_avx2() {
                 // SAFETY: the processor has the instructions.

@@ -29,7 +29,8 @@ pub fn fold(
 #[inline(always)]
 pub fn fold_pairs(xs: &[f32], ys: &[f32], step: impl Fn(f32, f32, f32) -> f32) -> f32 {
     let mut lanes = [0.0f32; LANES];
-    let (mut xs, mut ys) = (xs.chunks_exact(LANES), ys.chunks_exact(LANES));
+    let mut xs = xs.chunks_exact(LANES);
+    let mut ys = ys.chunks_exact(LANES);
     for (x, y) in (&mut xs).zip(&mut ys) {
         for ((lane, &x), &y) in lanes.iter_mut().zip(x).zip(y) {
             *lane = step(*lane, x, y);
@@ -62,8 +63,12 @@ pub fn sum(xs: &[f32]) -> f32 {
 /// The largest x, or −∞ if there is none. NaN is ignored.
 #[inline(always)]
 pub fn max(xs: &[f32]) -> f32 {
-    let larger = |a: f32, x: f32| if x > a { x } else { a };
-    fold(xs, f32::NEG_INFINITY, larger, larger)
+    fold(
+        xs,
+        f32::NEG_INFINITY,
+        |a, x| if x > a { x } else { a },
+        |a, b| if b > a { b } else { a },
+    )
 }
 
 #[cfg(test)]

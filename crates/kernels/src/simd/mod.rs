@@ -2,7 +2,7 @@
 //!
 //! The code is portable. [`vectorised!`] compiles a function once more for each instruction set
 //! that is worth it, and chooses one at run time. Sums use a fixed number of [`LANES`], and no
-//! multiplication is contracted with an addition, so that every instruction set gives the same
+//! multiplication is contracted with an addition. Every instruction set therefore gives the same
 //! bits.
 
 #[cfg(target_arch = "x86_64")]

@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_sums_to_one_and_what_is_impossible_gets_nothing() {
+    fn a_row_sums_to_one_and_minus_infinity_gets_nothing() {
         let mut row = [1.0, f32::NEG_INFINITY, 1.0, 1.0 - 2f32.ln()];
         softmax_row(&mut row);
         for (x, expected) in row.into_iter().zip([0.4, 0.0, 0.4, 0.2]) {

@@ -34,8 +34,8 @@ macro_rules! vectorised {
 }
 pub use crate::vectorised;
 
-/// Returns whether the processor has the AVX-512 instructions for which
-/// [`vectorised!`](crate::vectorised) compiles.
+/// Returns whether the processor has the AVX-512 instructions that
+/// [`vectorised!`](crate::vectorised) compiles for.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn has_avx512() -> bool {

@@ -6,11 +6,12 @@ use crate::simd::{LANES, fold_pairs, softmax_row, vectorised};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{dot_avx2, has_avx2};
 
-/// With fewer queries than this, one thread computes all of them.
-const PARALLEL: usize = 16;
-/// The numbers of sums of a context that stay in registers while all values are added. More of them
-/// at a time wait less for one another.
+/// Smallest number of queries that a thread computes.
+const MIN_TASK: usize = 16;
+/// The number of sums of a context that stay in registers while all values are added. More sums at a
+/// time wait less for one another.
 const WIDE: usize = 64;
+/// The number of sums for the rest of a context.
 const NARROW: usize = 32;
 
 /// The heads of a query and their widths.
@@ -37,13 +38,14 @@ pub(super) fn forward<'a>(
     queries: &[f32],
     collect: impl Fn(usize, &mut KeyValues<'a>) + Sync,
 ) -> Vec<f32> {
-    let (width, value_width) = (heads.count * heads.d_k, heads.count * heads.d_v);
+    let width = heads.count * heads.d_k;
+    let value_width = heads.count * heads.d_v;
     let mut contexts = vec![0.0; queries.len() / width * value_width];
     let tasks = queries
         .par_chunks(width)
         .zip(contexts.par_chunks_mut(value_width))
         .enumerate();
-    tasks.with_min_len(PARALLEL).for_each_init(
+    tasks.with_min_len(MIN_TASK).for_each_init(
         Scratch::default,
         |scratch, (row, (query, context))| {
             let Scratch { pairs, scores } = scratch;
@@ -124,7 +126,7 @@ vectorised! {
     /// up.
     fn mix(d_v: usize, pairs: &KeyValues, scores: &mut [f32], context: &mut [f32]) {
         let padded = pairs.values.len().next_multiple_of(LANES);
-        // A loop, since a function that is passed on is compiled without the instructions of this
+        // A loop, because a function that is passed on is compiled without the instructions of this
         // one.
         for scores in scores.chunks_exact_mut(padded) {
             softmax_row(scores);

@@ -24,7 +24,8 @@ pub(super) fn shared(inputs: AttentionInputs) -> Tensor<3> {
         let shared = hidden.dims()[0] == 1;
         (bools(hidden), shared)
     });
-    let (all_keys, all_values) = (floats(&key), floats(&value));
+    let all_keys = floats(&key);
+    let all_values = floats(&value);
     let sizes = Heads {
         count: heads,
         d_k: width / heads,
@@ -52,11 +53,10 @@ fn extend<'a>(
     (keys, width): (&'a [f32], usize),
     (values, value_width): (&'a [f32], usize),
 ) {
-    let rows = |all: &'a [f32], width| {
-        all[positions.start * width..positions.end * width].chunks_exact(width)
-    };
-    pairs.keys.extend(rows(keys, width));
-    pairs.values.extend(rows(values, value_width));
+    let keys = &keys[positions.start * width..positions.end * width];
+    let values = &values[positions.start * value_width..positions.end * value_width];
+    pairs.keys.extend(keys.chunks_exact(width));
+    pairs.values.extend(values.chunks_exact(value_width));
 }
 
 /// Attention of one query per row to the positions of `blocks`, one block after the other. All
@@ -65,14 +65,15 @@ pub(crate) fn over_blocks(query: Tensor<3>, blocks: &[Block], heads: usize) -> T
     let [rows, _, width] = query.dims();
     let value_width = blocks[0].value.dims()[2];
     let query = contiguous(primitive(query));
-    let plain = |x: &Tensor<3>| contiguous(primitive(x.clone()));
     let data: Vec<_> = blocks
         .iter()
-        .map(|block| (plain(&block.key), plain(&block.value)))
+        .map(|block| [&block.key, &block.value].map(|x| contiguous(primitive(x.clone()))))
         .collect();
-    let read = data.iter().zip(blocks);
-    let read = read.map(|((key, value), block)| (floats(key), floats(value), block.key.dims()[1]));
-    let read: Vec<_> = read.collect();
+    let read: Vec<_> = data
+        .iter()
+        .zip(blocks)
+        .map(|([key, value], block)| (floats(key), floats(value), block.key.dims()[1]))
+        .collect();
     let sizes = Heads {
         count: heads,
         d_k: width / heads,

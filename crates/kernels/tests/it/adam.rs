@@ -96,7 +96,7 @@ fn the_first_step_goes_against_the_gradient_by_the_rate() {
 }
 
 #[test]
-fn tensors_held_elsewhere_stay_as_they_were() {
+fn shared_tensors_are_not_overwritten() {
     let parameter = plain(1, [3, 5]);
     let moving = Moving {
         parameter: parameter.clone(),
@@ -108,7 +108,7 @@ fn tensors_held_elsewhere_stay_as_they_were() {
 }
 
 #[test]
-fn the_thread_count_does_not_show() {
+fn the_thread_count_does_not_change_the_bits() {
     if !is_cpu() {
         return;
     }

@@ -125,16 +125,16 @@ const CASE: Case = Case {
 };
 
 #[test]
-fn the_thread_count_does_not_show() {
+fn the_thread_count_does_not_change_the_bits() {
     if !is_cpu() {
         return;
     }
     assert_independent_of_threads(|| run(kernels::attention, CASE, Some([7, 1, 11, 19])));
 }
 
-/// Widths of heads and numbers of keys around those of blocks.
+/// Widths of heads and numbers of keys around the sizes of blocks.
 #[test]
-fn wide_heads_and_long_sentences_are_the_reference_too() {
+fn wide_heads_and_long_sentences_equal_the_reference() {
     for (d_k, d_v, key_len) in [(64, 64, 128), (65, 64, 9), (64, 70, 9), (5, 64, 130)] {
         let case = Case {
             batch: 2,
@@ -199,7 +199,7 @@ fn visible_scores_far_below_zero_beat_hidden_ones() {
 }
 
 #[test]
-fn a_score_that_is_not_a_number_shows_in_the_context() {
+fn a_nan_score_makes_the_context_nan() {
     let query = Tensor::<3>::full([1, 1, 4], f32::NAN, &device());
     let key = leaf(1, [1, 3, 4]);
     let context = kernels::attention(AttentionInputs::new([query, key.clone(), key], 1), None);

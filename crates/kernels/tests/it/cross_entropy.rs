@@ -49,7 +49,7 @@ proptest! {
 }
 
 #[test]
-fn the_thread_count_does_not_show() {
+fn the_thread_count_does_not_change_the_bits() {
     if !is_cpu() {
         return;
     }
@@ -64,14 +64,14 @@ fn of_rows(logits: [[f32; 3]; 2], targets: [i32; 2]) -> (f32, f32) {
 }
 
 #[test]
-fn padding_counts_for_nothing_even_where_its_logits_are_not_numbers() {
+fn padding_is_ignored_even_with_nan_logits() {
     let real = [1.0, 2.0, 3.0];
     let (smoothed, nll) = of_rows([real, [f32::NAN; 3]], [2, 0]);
     assert_eq!((smoothed, nll), of_rows([real, [0.0; 3]], [2, 0]));
 }
 
 #[test]
-fn a_logit_that_is_not_a_number_shows_in_the_loss() {
+fn a_nan_logit_makes_the_loss_nan() {
     let (smoothed, nll) = of_rows([[1.0, f32::NAN, 3.0], [0.0; 3]], [2, 1]);
     assert!(smoothed.is_nan() && nll.is_nan());
 }
@@ -200,7 +200,7 @@ fn logits_with_other_strides_are_read_in_their_order() {
 
 /// More rows than one axis of a grid has workgroups on WebGPU.
 #[test]
-fn there_may_be_seventy_thousand_rows() {
+fn seventy_thousand_rows_are_summed() {
     let rows = 70_000;
     let leaf = leaf(1, [rows, 3]);
     let targets = TensorData::new(vec![1i64; rows], [rows]);

@@ -157,7 +157,7 @@ proptest! {
     }
 }
 
-/// Both factors of each of the three products; the gradient of the bias is that of float32.
+/// Both factors of each of the three products; the gradient of the bias is in float32.
 #[test]
 fn products_in_bfloat16_are_those_of_rounded_factors() {
     for linear in [bfloat16 as Linear, bfloat16_relu] {
@@ -191,7 +191,7 @@ fn the_map_in_bfloat16_is_near_its_reference() {
 }
 
 #[test]
-fn the_thread_count_does_not_show_in_products_large_enough_to_be_divided() {
+fn the_thread_count_does_not_change_divided_products() {
     assert_independent_of_threads(|| mapped(rectified, [5, 67, 259], 301, true));
     assert_independent_of_threads(|| mapped(kernels::linear, [3, 41, 513], 130, true));
     assert_independent_of_threads(|| mapped(bfloat16_relu, [5, 67, 259], 301, true));

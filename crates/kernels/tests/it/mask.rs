@@ -4,7 +4,7 @@ use burn::tensor::{Device, Tensor};
 use burnformer_kernels::{DropoutMask, RandomKey};
 
 #[test]
-fn the_tensor_holds_the_mask_of_the_key_whatever_the_tasks_and_the_device() {
+fn the_mask_is_a_function_of_the_key_on_every_device() {
     for (seed, rate, rows, columns) in [(5, 0.3, 5, 7001), (6, 0.0, 3, 3), (7, 0.999, 1, 1)] {
         for device in [Device::default(), Device::default().autodiff()] {
             let x = Tensor::<2>::zeros([rows, columns], &device);

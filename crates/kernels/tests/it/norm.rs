@@ -129,7 +129,7 @@ proptest! {
 }
 
 #[test]
-fn the_thread_count_does_not_show() {
+fn the_thread_count_does_not_change_the_bits() {
     if !is_cpu() {
         return;
     }
@@ -140,9 +140,9 @@ fn the_thread_count_does_not_show() {
     assert_independent_of_threads(|| added(kernels::residual_dropout, shape, 0.2));
 }
 
-/// Rows in several groups whose shares in the gradients of weight and bias are added up.
+/// Rows in several groups. Their shares in the gradients of weight and bias are added up.
 #[test]
-fn many_rows_and_wide_ones_are_the_reference_too() {
+fn many_and_wide_rows_equal_the_reference() {
     for shape in [[3, 20_000, 8], [1, 40, 512], [2, 3, 1024], [2, 3, 1500]] {
         for rate in [0.0, 0.3] {
             assert_close(
@@ -154,7 +154,7 @@ fn many_rows_and_wide_ones_are_the_reference_too() {
 }
 
 #[test]
-fn inputs_held_elsewhere_stay_as_they_were() {
+fn shared_inputs_are_not_overwritten() {
     let (x, y) = (leaf(1, [3, 4, 5]), leaf(2, [3, 4, 5]));
     kernels::dropout(x.clone(), mask(0.5));
     kernels::residual_dropout(x.clone(), y.clone(), mask(0.5));

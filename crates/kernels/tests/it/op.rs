@@ -59,7 +59,7 @@ fn values(x: Tensor<2>) -> Vec<f32> {
 }
 
 #[test]
-fn gradients_reach_those_inputs_that_want_them() {
+fn gradients_reach_the_inputs_that_want_them() {
     for device in [device(), device().gradient_checkpointing()] {
         let (x, y) = (
             full(3.0, &device).require_grad(),
@@ -77,7 +77,7 @@ fn gradients_reach_those_inputs_that_want_them() {
 }
 
 #[test]
-fn a_constant_is_one_on_a_device_with_gradients_and_on_one_without() {
+fn a_constant_needs_no_gradient_on_either_device() {
     for constant in [device(), Device::flex()] {
         let (x, y) = (full(3.0, &device()).require_grad(), full(4.0, &constant));
         let op = Product {
@@ -91,7 +91,7 @@ fn a_constant_is_one_on_a_device_with_gradients_and_on_one_without() {
 }
 
 #[test]
-fn nothing_is_to_be_kept_where_no_gradient_is_wanted() {
+fn nothing_is_kept_without_gradients() {
     for device in [device(), Device::flex()] {
         let op = Product {
             keep: Keep::Nothing,
@@ -106,7 +106,7 @@ fn nothing_is_to_be_kept_where_no_gradient_is_wanted() {
 }
 
 #[test]
-fn an_operation_runs_where_all_of_its_operands_are() {
+fn the_target_is_the_cpu_only_if_all_operands_are() {
     let (plain, tracked) = (full(1.0, &Device::flex()), full(1.0, &device()));
     let narrow = plain.clone().cast(burn::tensor::DType::F16);
     assert_eq!(Target::of(&[&plain, &tracked]), Target::Cpu);

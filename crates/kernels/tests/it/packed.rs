@@ -108,7 +108,7 @@ proptest! {
 }
 
 #[test]
-fn a_packed_weight_is_not_taken_for_a_changed_one() {
+fn a_packed_weight_does_not_match_a_changed_weight() {
     let weight = normal(1, [16, 16]);
     let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else {
         return;
@@ -123,7 +123,7 @@ fn a_packed_weight_is_not_taken_for_a_changed_one() {
 }
 
 #[test]
-fn a_weight_packed_in_place_belongs_to_what_it_is_unpacked_to() {
+fn a_weight_packed_in_place_matches_its_unpacked_weight() {
     let (weight, x) = (normal(1, [48, 20]), normal(2, [5, 20]));
     let Some(beside) = PackedWeight::new(&weight, ComputeType::Float32) else {
         return;
@@ -143,7 +143,7 @@ fn a_weight_packed_in_place_belongs_to_what_it_is_unpacked_to() {
 }
 
 #[test]
-fn numbers_that_are_none_stay_so() {
+fn nan_stays_nan() {
     let weight = normal(1, [20, 4]);
     let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else {
         return;
@@ -158,7 +158,7 @@ fn numbers_that_are_none_stay_so() {
 
 /// The same numbers at the same address, read as other rows.
 #[test]
-fn a_packed_weight_is_not_taken_for_another_shape_of_its_memory() {
+fn a_packed_weight_does_not_match_another_shape_of_its_memory() {
     let weight = normal(1, [16, 32]);
     let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else {
         return;

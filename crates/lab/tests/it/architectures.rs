@@ -117,7 +117,7 @@ fn steps_with_a_cache_give_the_logits_of_the_whole_pass_in_16_bits_too() {
 }
 
 #[test]
-#[should_panic(expected = "the cache is that of a model of another architecture")]
+#[should_panic(expected = "the cache belongs to a model of another architecture")]
 fn the_cache_of_another_architecture_panics() {
     let [transformer, rnn] = every(12).map(|config| build(&config));
     let mut cache = rnn.start(ids([[5, 6, 2]]));

@@ -91,7 +91,7 @@ fn logits_attention_losses_and_gradients_are_pytorchs() {
 }
 
 #[test]
-fn steps_with_a_cache_give_the_logits_of_the_whole_pass() {
+fn steps_with_a_cache_equal_the_whole_pass() {
     let device = Device::default();
     let case = tensors("rnn.case.safetensors");
     let model = model(&device);
@@ -157,7 +157,7 @@ fn no_position_sees_a_later_one() {
 }
 
 #[test]
-fn dropout_is_a_function_of_seed_update_and_place() {
+fn dropout_is_a_function_of_seed_update_and_position() {
     let device = Device::default();
     let model = RnnConfig {
         dropout: 0.3,
@@ -175,7 +175,7 @@ fn dropout_is_a_function_of_seed_update_and_place() {
 }
 
 #[test]
-fn the_parameter_count_is_that_of_the_built_model() {
+fn the_parameter_count_equals_the_built_model() {
     use burn::module::Module;
     let base = RnnConfig {
         d_hidden: 24,

@@ -61,7 +61,8 @@ pub(super) struct EditDistance<'a> {
 
 impl<'a> EditDistance<'a> {
     pub(super) fn new(hypothesis: &[u32], reference: &'a [u32]) -> Self {
-        let (rows, width) = (hypothesis.len() + 1, reference.len() + 1);
+        let rows = hypothesis.len() + 1;
+        let width = reference.len() + 1;
         let slope = if rows > 1 {
             reference.len() as f64 / hypothesis.len() as f64
         } else {
@@ -100,7 +101,7 @@ impl<'a> EditDistance<'a> {
         assert_eq!(
             hypothesis.len(),
             self.hypothesis.len(),
-            "shifts move words, they keep their number"
+            "a shift does not change the number of words"
         );
         let same = self
             .hypothesis
@@ -167,7 +168,8 @@ impl<'a> EditDistance<'a> {
     /// The alignment of the edits with the lowest cost.
     pub(super) fn alignment(&self) -> Alignment {
         let width = self.reference.len() + 1;
-        let (mut row, mut column) = (self.hypothesis.len(), self.reference.len());
+        let mut row = self.hypothesis.len();
+        let mut column = self.reference.len();
         let mut trace = Vec::with_capacity(row + column);
         while row > 0 || column > 0 {
             let edit = self.edits[row * width + column];
@@ -204,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distances_are_levenshteins() {
+    fn distances_match_levenshtein() {
         let letters = |word: &str| word.chars().map(u32::from).collect::<Vec<_>>();
         for (a, b, cost) in [
             ("kitten", "sitting", 3),
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_stretch_is_measured_as_the_whole() {
+    fn the_cost_of_a_change_equals_a_full_computation() {
         let reference: Vec<u32> = (0..30).collect();
         let hypothesis: Vec<u32> = (0..40).map(|i| i * 7 % 30).collect();
         let mut changed = hypothesis.clone();
@@ -234,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn very_unequal_lengths_still_meet() {
+    fn very_unequal_lengths_widen_the_beam() {
         for (hypothesis, reference) in [(1, 300), (2, 100), (2, 101), (300, 1), (3, 170)] {
             let cost = EditDistance::new(&vec![1; hypothesis], &vec![2; reference]).cost();
             assert_eq!(cost as usize, hypothesis.max(reference));
@@ -242,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inserted_word_stands_behind_those_before_it() {
+    fn an_inserted_word_follows_the_words_before_it() {
         let alignment = Alignment::of(&[Edit::Insert, Edit::Keep, Edit::Delete, Edit::Substitute]);
         assert_eq!(alignment.upto, [0, 1, 3]);
         assert_eq!(alignment.reference_wrong, [true, false, true]);

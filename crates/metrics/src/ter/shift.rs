@@ -21,7 +21,8 @@ pub(super) fn edits(hypothesis: &[u32], reference: &[u32]) -> usize {
         return hypothesis.len();
     }
     let mut distance = EditDistance::new(hypothesis, reference);
-    let (mut shifts, mut tried) = (0, 0);
+    let mut shifts = 0;
+    let mut tried = 0;
     while let Some(shifted) = best_shift(&mut distance, reference, &mut tried) {
         distance.replace(&shifted);
         shifts += 1;
@@ -73,7 +74,7 @@ fn rank(saved: i64, phrase: &Phrase, target: usize) -> Rank {
     )
 }
 
-/// Common phrases of up to ten words whose positions are not too far apart.
+/// Common phrases of up to ten words within the largest distance of a shift.
 fn phrases<'a>(hypothesis: &'a [u32], reference: &'a [u32]) -> impl Iterator<Item = Phrase> + 'a {
     let pairs = (0..hypothesis.len()).flat_map(|h| {
         let near =
@@ -105,8 +106,8 @@ fn worth_moving(phrase: &Phrase, alignment: &Alignment) -> bool {
     misplaced && missing && !inside
 }
 
-/// The positions at which the phrase can be inserted: before its counterpart, and after each word
-/// of the counterpart, without repetitions.
+/// The possible targets of the phrase: before its counterpart, and after each word of the
+/// counterpart, without repetitions.
 fn targets(phrase: &Phrase, alignment: &Alignment) -> impl Iterator<Item = usize> {
     let counterpart = &alignment.upto[phrase.reference..][..phrase.len];
     let before = if phrase.reference == 0 {

@@ -9,7 +9,7 @@ use burnformer_sentencepiece::SentencePiece;
 
 use crate::{MetricError, Result};
 
-/// A tokeniser whose model is read once in a process.
+/// A tokeniser that reads its model once in a process.
 pub(super) struct Flores {
     /// The name of the file in sacreBLEU's folder.
     file: &'static str,
@@ -47,8 +47,10 @@ impl Flores {
     }
 }
 
-/// The folder of sacreBLEU's data: `$SACREBLEU`, or `.sacrebleu` in the user's own.
+/// The folder of sacreBLEU's data: `$SACREBLEU`, or `.sacrebleu` in the home folder.
 fn folder() -> PathBuf {
-    let home = || env::home_dir().unwrap_or_default().join(".sacrebleu");
-    env::var_os("SACREBLEU").map_or_else(home, PathBuf::from)
+    match env::var_os("SACREBLEU") {
+        Some(folder) => folder.into(),
+        None => env::home_dir().unwrap_or_default().join(".sacrebleu"),
+    }
 }

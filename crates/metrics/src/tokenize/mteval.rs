@@ -1,6 +1,6 @@
-//! The tokenisers of mteval-v13a.pl and of mteval-v14.pl, which splits punctuation and symbols by
-//! their Unicode category, and the Chinese one of sacreBLEU (by Shujian Huang for WMT 2017), to
-//! which every Chinese character is a word.
+//! The tokenisers of mteval-v13a.pl, of mteval-v14.pl, which splits punctuation and symbols by their
+//! Unicode category, and sacreBLEU's Chinese one (by Shujian Huang for WMT 2017), with every Chinese
+//! character as a word.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -37,11 +37,11 @@ pub(super) fn unescape(line: &str) -> Cow<'_, str> {
         ("&lt;", "<"),
         ("&gt;", ">"),
     ];
-    Cow::Owned(
-        pairs
-            .iter()
-            .fold(line.to_owned(), |line, (from, to)| line.replace(from, to)),
-    )
+    let mut line = line.to_owned();
+    for (from, to) in pairs {
+        line = line.replace(from, to);
+    }
+    Cow::Owned(line)
 }
 
 static INTERNATIONAL: LazyLock<Substitutions> = LazyLock::new(|| {
@@ -52,8 +52,8 @@ static INTERNATIONAL: LazyLock<Substitutions> = LazyLock::new(|| {
     ])
 });
 
-/// Splits off every symbol, and punctuation unless it stands between numbers. A period after a
-/// number at the end of a line is not split off, as in mteval-v14.pl.
+/// Splits off every symbol, and punctuation except between numbers. A period after a number at the
+/// end of a line is not split off, as in mteval-v14.pl.
 pub(crate) fn tokenize_international(line: &str) -> String {
     squeeze(&INTERNATIONAL.apply(line))
 }
@@ -82,7 +82,7 @@ mod tests {
 
     // Expected words: sacrebleu 2.6.0, Tokenizer13a.
     #[test]
-    fn words_are_mtevals() {
+    fn words_match_mteval() {
         for (line, words) in [
             ("Hello, world!", "Hello , world !"),
             ("It's 3.5% of $1,000.", "It's 3.5 % of $ 1,000 ."),
@@ -100,7 +100,7 @@ mod tests {
 
     // Expected words: sacrebleu 2.6.0, TokenizerV14International.
     #[test]
-    fn international_words_are_mtevals() {
+    fn international_words_match_mteval() {
         for (line, words) in [
             ("„Käse“, öl.", "„ Käse “ , öl ."),
             ("It's 3,5 € + 1.000", "It ' s 3,5 € + 1.000"),
@@ -113,7 +113,7 @@ mod tests {
 
     // Expected words: sacrebleu 2.6.0, TokenizerZh.
     #[test]
-    fn chinese_words_are_sacrebleus() {
+    fn chinese_words_match_sacrebleu() {
         for (line, words) in [
             ("我爱Rust语言。", "我 爱 Rust 语 言 。"),
             (

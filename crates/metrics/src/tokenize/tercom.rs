@@ -80,7 +80,7 @@ mod tests {
 
     // Expected words: sacrebleu 2.6.0, TercomTokenizer.
     #[test]
-    fn words_are_tercoms() {
+    fn words_match_tercom() {
         let plain = Ter::default();
         let normalized = Ter {
             normalized: true,

@@ -67,7 +67,7 @@ fn statistics(fixture: &Value, corpus: &Value, metric: &dyn Metric) -> Statistic
 }
 
 #[test]
-fn corpus_scores_and_signatures_are_sacrebleus() {
+fn corpus_scores_and_signatures_match_sacrebleu() {
     let fixture = fixture();
     for case in cases(&fixture, "scores") {
         let score = evaluate(&fixture, case);
@@ -77,7 +77,7 @@ fn corpus_scores_and_signatures_are_sacrebleus() {
 }
 
 #[test]
-fn bleu_and_ter_are_made_of_the_same_numbers() {
+fn lengths_and_edits_match_sacrebleu() {
     let fixture = fixture();
     for case in cases(&fixture, "scores") {
         let sums = statistics(&fixture, &case["corpus"], &*metric_of(case)).sum();
@@ -107,7 +107,7 @@ fn bleu_and_ter_are_made_of_the_same_numbers() {
 }
 
 #[test]
-fn sentence_scores_are_sacrebleus() {
+fn sentence_scores_match_sacrebleu() {
     let fixture = fixture();
     for case in cases(&fixture, "sentences") {
         let corpus = &fixture["corpora"][case["corpus"].as_str().unwrap()];
@@ -127,7 +127,7 @@ fn sentence_scores_are_sacrebleus() {
 }
 
 #[test]
-fn text_and_json_output_are_sacrebleus() {
+fn text_and_json_output_match_sacrebleu() {
     let fixture = fixture();
     let formatted: Vec<_> = cases(&fixture, "scores")
         .iter()

@@ -10,7 +10,7 @@ use serde_json::Value;
 const TOLERANCE: f64 = 1e-4;
 
 #[test]
-fn every_shared_case_is_scored_as_sacrebleu_does() {
+fn every_shared_case_matches_sacrebleu() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/metrics/cases.json");
     if !path.exists() {
         eprintln!("SKIPPED: there are no shared cases at {}", path.display());

@@ -10,7 +10,7 @@ const KOREAN: &str = "위원회는 반대에도 불구하고 제안을 채택했
 const THAI: &str = "คณะกรรมการได้รับรองข้อเสนอเมื่อวันที่ 3";
 
 #[test]
-fn texts_that_are_hard_to_tell_have_the_score_that_fits() {
+fn unusual_texts_have_their_writing_system() {
     for (expected, name, lines) in [
         (Spaced, "nothing", &[][..]),
         (Spaced, "empty lines", &["", "", ""]),
@@ -102,7 +102,7 @@ fn texts_that_are_hard_to_tell_have_the_score_that_fits() {
 
 /// Half of the lines decide although a line of Chinese has fewer letters than one of English.
 #[test]
-fn half_of_the_lines_in_another_script_are_enough() {
+fn half_of_the_lines_decide_the_script() {
     for (line, expected) in [
         (CHINESE, Chinese),
         (JAPANESE, Unspaced),

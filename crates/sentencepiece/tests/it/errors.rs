@@ -122,7 +122,7 @@ fn each_fault_of_a_piece_is_named_with_its_id() {
 }
 
 #[test]
-fn names_are_unique_among_all_pieces_of_a_bpe_and_among_those_of_a_kind_elsewhere() {
+fn only_bpe_forbids_equal_texts_of_normal_and_reserved_pieces() {
     let pieces = [UNK, ("</s>", 0.0, CONTROL), ("</s>", -1.0, NORMAL)];
     assert!(load(&model(&pieces, &[], &[])).is_ok());
     let found = problem(&pieces, &[model_type(BPE)]);
@@ -140,7 +140,7 @@ fn unknown_text_needs_a_piece_or_all_bytes() {
 }
 
 #[test]
-fn a_damaged_table_of_replacements_is_named_by_its_place() {
+fn a_damaged_charsmap_is_named_by_its_position() {
     let pieces = [UNK, ("a", -1.0, NORMAL)];
     let cut = bytes(2, &charsmap(b'a', "x")[..1000]);
     let error = error(&model(&pieces, &[], std::slice::from_ref(&cut)));

@@ -66,13 +66,13 @@ fn compare(folder: &Path) -> (usize, usize) {
 }
 
 #[test]
-fn ids_pieces_and_texts_are_those_of_the_cpp_library() {
+fn ids_pieces_and_texts_match_the_cpp_library() {
     assert_eq!(compare(&fixtures()), (9, 120));
 }
 
 #[test]
 #[ignore = "needs a folder that fixtures/generate.py wrote"]
-fn ids_pieces_and_texts_are_those_of_the_cpp_library_on_many_lines() {
+fn ids_pieces_and_texts_match_the_cpp_library_on_many_lines() {
     let folder = std::env::var_os("SENTENCEPIECE_CASES").expect("set SENTENCEPIECE_CASES");
     let (models, lines) = compare(Path::new(&folder));
     assert!(models > 0 && lines > 0, "{models} models, {lines} lines");

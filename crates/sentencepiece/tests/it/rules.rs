@@ -21,7 +21,7 @@ fn load(pieces: &[(&str, f32, u64)], kind: u64, normalizer: &[Vec<u8>]) -> Sente
 }
 
 #[test]
-fn of_ways_with_equal_scores_the_first_found_wins() {
+fn the_first_of_equal_segmentations_wins() {
     let pieces = [
         UNK,
         ("a", -1.0, NORMAL),
@@ -72,7 +72,7 @@ fn an_unused_piece_is_joined_and_cut_again() {
 }
 
 #[test]
-fn unknown_text_is_one_piece_however_long() {
+fn unknown_text_of_any_length_is_one_piece() {
     let model = load(&[UNK, ("a", -1.0, NORMAL)], UNIGRAM, &plain());
     assert_eq!(model.encode("xyaz"), [0, 1, 0]);
     assert_eq!(model.encode_pieces("xyaz"), ["xy", "a", "z"]);
@@ -106,7 +106,7 @@ fn a_rule_that_ends_inside_a_character_leaves_replacement_characters() {
 }
 
 #[test]
-fn a_lone_nul_beside_bytes_is_no_piece() {
+fn a_lone_nul_beside_bytes_is_ignored() {
     let all: Vec<String> = (0..=255u8).map(|byte| format!("<0x{byte:02X}>")).collect();
     let mut pieces: Vec<(&str, f32, u64)> =
         all.iter().map(|text| (text.as_str(), 0.0, BYTE)).collect();

@@ -106,7 +106,7 @@ fn heads_that_do_not_divide_the_width_panic() {
 }
 
 #[test]
-fn attention_has_no_biases_if_none_are_wanted() {
+fn attention_without_bias_has_no_bias() {
     let (device, key) = (Device::default(), RandomKey::new(5));
     let x = random([2, 3, D_MODEL]);
     let run =
@@ -124,7 +124,7 @@ fn attention_has_no_biases_if_none_are_wanted() {
 /// Without a check, projections to no features would be built.
 #[test]
 #[should_panic(expected = "has 0 heads; it needs at least one")]
-fn no_heads_are_refused_with_given_widths_too() {
+fn zero_heads_panic_with_given_widths_too() {
     let config = MultiHeadAttentionConfig::new(16, 0)
         .with_d_k(Some(4))
         .with_d_v(Some(4));

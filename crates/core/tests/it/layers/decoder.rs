@@ -9,7 +9,7 @@ use burnformer_core::{
 use super::{D_MODEL, NONE, config, decoder_layer, ids, language_model, random, sizes, worst};
 
 #[test]
-fn a_decoder_of_parts_is_that_of_the_configuration() {
+fn a_decoder_from_its_config_equals_the_model() {
     let (device, key) = (Device::default(), RandomKey::new(3));
     let layer = decoder_layer();
     let pre_norm = layer.layer.clone().with_norm(NormPosition::Pre);
@@ -38,7 +38,7 @@ fn a_decoder_of_parts_is_that_of_the_configuration() {
 }
 
 #[test]
-fn a_decoder_layer_alone_continues_what_its_cache_holds() {
+fn a_decoder_layer_continues_its_cache() {
     let device = Device::default();
     let layer = decoder_layer().init(&device);
     let (memory, padding) = (random([2, 4, D_MODEL]), padding_mask(&ids(), 0));
@@ -65,7 +65,7 @@ fn a_decoder_layer_alone_continues_what_its_cache_holds() {
 }
 
 #[test]
-fn a_decoder_alone_sees_the_past_only_and_continues_its_cache() {
+fn a_decoder_sees_only_the_past_and_continues_its_cache() {
     let model = language_model();
     let x = random([2, 5, D_MODEL]);
     let whole =

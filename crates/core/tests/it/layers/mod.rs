@@ -108,7 +108,7 @@ fn ids() -> Tensor<2, Int> {
 }
 
 #[test]
-fn an_encoder_of_parts_is_that_of_the_configuration() {
+fn an_encoder_from_its_config_equals_the_model() {
     let (device, key) = (Device::default(), RandomKey::new(3));
     let layer = LayerConfig::new(sizes(), network()).with_norm(NormPosition::Pre);
     let encoder = EncoderConfig::new(layer.clone(), 2).init_with_key(key, &device);
@@ -157,7 +157,7 @@ fn an_encoder_layer_takes_an_additive_bias() {
 
 /// An encoder of ones own, with one layer and heads of another width.
 #[test]
-fn a_transformer_takes_other_parts() {
+fn the_parts_of_a_transformer_can_be_replaced() {
     let device = Device::default();
     let mut model = config().init(1, &device).unwrap();
     let layer = LayerConfig::new(sizes().with_d_k(Some(3)), network());
@@ -194,7 +194,7 @@ fn an_encoder_with_a_look_ahead_mask_sees_no_later_position() {
 }
 
 #[test]
-fn vectors_in_the_place_of_embeddings_go_the_same_way() {
+fn vectors_instead_of_embeddings_give_the_same_result() {
     let device = Device::default();
     let config = TransformerConfig {
         dropout: 0.2,
@@ -264,7 +264,7 @@ fn an_epsilon_reaches_every_norm_of_a_layer() {
 
 /// Burn's own way to save a module.
 #[test]
-fn a_model_goes_through_a_record_of_burn_and_comes_back() {
+fn a_model_round_trips_through_a_burn_record() {
     let folder = tempfile::tempdir().unwrap();
     let device = Device::default();
     let path = folder.path().join("model");
@@ -327,9 +327,9 @@ struct Holder {
     mine: SharedEmbeddings,
 }
 
-/// The core has a type of this name, whose fields count as those of its holder.
+/// The core has a type of this name with fields that count as fields of its holder.
 #[test]
-fn a_users_type_of_any_name_keeps_its_place_in_names() {
+fn a_users_type_keeps_its_field_name() {
     let linear = Linear::new(2, 2, RandomKey::new(1), &Device::default());
     let holder = Holder {
         mine: SharedEmbeddings { linear },

@@ -1,33 +1,31 @@
-//! Limits on how much longer a text can become, and the reasons for which a tokeniser file is
-//! refused.
+//! Limits on how much longer a text can become, and the error for a refused tokeniser file.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// The largest number of bytes that a text may have after encoding, as a multiple of its length. A
-/// few replacements that double the text 40 times fill any memory. Real tokenisers stay below 3,000
-/// by the cautious estimates used here (ALBERT's).
-pub(super) const ENCODING: f64 = 4_000.0;
-/// The largest number of bytes that the text of tokens may have after decoding, as a multiple of
-/// its length.
-pub(super) const DECODING: f64 = 100.0;
+/// Largest length of a normalised text, as a multiple of its length before. Forty replacements that
+/// double a text fill any memory. Real tokenisers stay below 3,000 by the cautious estimates used
+/// here (ALBERT's).
+pub(super) const MAX_ENCODING: f64 = 4_000.0;
+/// Largest length of a decoded text, as a multiple of the length of its tokens.
+pub(super) const MAX_DECODING: f64 = 100.0;
 
 /// Largest number of steps of a normaliser, a pre-tokeniser or a decoder.
 const MAX_STEPS: usize = 100;
 
-/// The steps so far, and how many times as long they can make a text together.
+/// The number of steps so far, and the factor by which they can lengthen a text together.
 pub(super) struct Growth {
     factor: f64,
-    most: f64,
+    max: f64,
     steps: usize,
 }
 
 impl Growth {
-    /// Starts without steps. All steps together may make a text up to `most` times as long.
-    pub fn up_to(most: f64) -> Self {
+    /// Starts without steps. All steps together may make a text up to `max` times as long.
+    pub fn up_to(max: f64) -> Self {
         Self {
             factor: 1.0,
-            most,
+            max,
             steps: 0,
         }
     }
@@ -39,10 +37,10 @@ impl Growth {
         if self.steps > MAX_STEPS {
             return refusal(part, format!("it has more than {MAX_STEPS} steps"));
         }
-        if self.factor > self.most {
+        if self.factor > self.max {
             let message = format!(
                 "its steps can make a text more than {} times as long; leave out replacements that lengthen it",
-                self.most
+                self.max
             );
             return refusal(part, message);
         }
@@ -55,7 +53,7 @@ pub(super) fn json(step: &impl Serialize) -> Value {
     serde_json::to_value(step).unwrap_or_default()
 }
 
-/// A part of a `tokenizer.json`, and why it cannot be used, with the remedy.
+/// A part of a `tokenizer.json` that cannot be used, with the reason and the remedy.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::tokenizer) struct Refusal {
     pub part: String,

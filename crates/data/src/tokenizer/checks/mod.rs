@@ -1,17 +1,19 @@
 //! Refuses settings of a `tokenizer.json` that the `tokenizers` library cannot run.
 //!
-//! The `tokenizers` library trusts its files: there are settings with which it panics, never ends,
-//! overflows the stack or fills the memory. A file may come from anywhere, so such settings are
-//! refused when it is loaded, and the error names the part that has them. The faults were found in
-//! the source of the library, release 0.23.
+//! The `tokenizers` library trusts its files: some settings make it panic, never end, overflow the
+//! stack or fill the memory. A file may come from anywhere, so such settings are refused when it is
+//! loaded, and the error names the part. The faults were found in the source of the library,
+//! release 0.23.
 //!
 //! A panic is caught while the file is parsed and in a [`trial`] of the tokeniser on texts chosen
 //! to provoke faults. The settings are read only for faults that a trial cannot show or survive:
-//! memory that a table or the growth of a text fills ([`precompiled`], [`growth`]), a search that
-//! never ends or takes too long ([`pattern`], [`MAX_WORD_PIECE_CHARS`]), a stack that overflows
-//! ([`MAX_PIECE_BYTES`]), text that is no longer UTF-8 ([`affixes`]), and panics on texts with
-//! characters or tokens of the file's own ([`precompiled`], [`added_tokens`], and two of [`steps`],
-//! which the steps before them can keep from every text of a trial).
+//!
+//! - a table or a growing text that fills the memory ([`precompiled`], [`growth`]),
+//! - a search that never ends or takes too long ([`pattern`], [`MAX_WORD_PIECE_CHARS`]),
+//! - a stack overflow ([`MAX_PIECE_BYTES`]),
+//! - text that is no longer UTF-8 ([`affixes`]),
+//! - panics on characters or tokens of the file's own ([`precompiled`], [`added_tokens`], and two of
+//!   [`steps`], because an earlier step can hide them from every text of a trial).
 
 mod growth;
 mod pattern;
@@ -33,14 +35,14 @@ pub(super) const MAX_PIECE_BYTES: usize = 1024;
 /// Length of the longest accepted prefix or suffix of subwords, in bytes. It is copied for every
 /// character of a text.
 const MAX_AFFIX_BYTES: usize = 64;
-/// Length of the longest word that WordPiece may divide, in characters. The library tries every
-/// substring of every remainder of the word.
+/// Length of the longest word for WordPiece, in characters. The library tries every substring of
+/// every remainder of the word.
 const MAX_WORD_PIECE_CHARS: u64 = 200;
 /// Largest total size of the added tokens in bytes. The library builds an automaton of about 50
 /// times that size.
 const MAX_ADDED_BYTES: usize = 1 << 20;
 
-/// Checks the settings that can do harm while the library parses them, and those of the model.
+/// Checks the settings that can do harm while the library parses them, and the model's settings.
 pub(super) fn before_parsing(json: &Value) -> Check {
     precompiled::every(&json["normalizer"])?;
     let model = &json["model"];
@@ -79,20 +81,17 @@ fn affixes(model: &Value) -> Check {
     let prefix = model["continuing_subword_prefix"]
         .as_str()
         .unwrap_or_default();
-    let right = |merge: &Value| {
+    for merge in model["merges"].as_array().into_iter().flatten() {
         let written = merge.as_str().and_then(|merge| merge.split(' ').nth(1));
-        written.or(merge[1].as_str()).unwrap_or_default().to_owned()
-    };
-    let merges = model["merges"].as_array().into_iter().flatten();
-    match merges.map(right).find(|right| !right.starts_with(prefix)) {
-        Some(right) => {
+        let right = written.or(merge[1].as_str()).unwrap_or_default();
+        if !right.starts_with(prefix) {
             let message = format!(
                 "the right half {right:?} of a merge lacks the continuing_subword_prefix {prefix:?}"
             );
-            refusal("model (BPE)", message)
+            return refusal("model (BPE)", message);
         }
-        None => Ok(()),
     }
+    Ok(())
 }
 
 /// Checks the added tokens, which are searched for before a text is divided into words.
@@ -106,14 +105,16 @@ pub(super) fn added_tokens(tokenizer: &tokenizers::Tokenizer, tokens: &[AddedTok
             let message = format!("{content:?} is white space; set its \"lstrip\" to false");
             return refusal(part, message);
         }
-        // If a step fails, the library gives the error when it adds the token.
-        let normal =
-            || pipeline::normalized(tokenizer, content).unwrap_or_else(|_| content.clone());
-        let normalized = match token.normalized {
-            true => trial::survives("normalizer", content, normal)?,
-            false => content.clone(),
+        let normalized = if token.normalized {
+            let result = trial::survives("normalizer", content, || {
+                pipeline::normalized(tokenizer, content)
+            })?;
+            // If a step fails, the library gives the error when it adds the token.
+            result.unwrap_or_else(|_| content.clone())
+        } else {
+            content.clone()
         };
-        // An empty token would be found between all characters, and cut those of several bytes.
+        // An empty token would be found between all bytes, also within a character.
         if normalized.is_empty() && !content.is_empty() {
             let message =
                 format!("nothing is left of {content:?}; set its \"normalized\" to false");
@@ -130,23 +131,17 @@ pub(super) fn added_tokens(tokenizer: &tokenizers::Tokenizer, tokens: &[AddedTok
 
 /// Checks every step of every part.
 pub(super) fn parts(tokenizer: &tokenizers::Tokenizer) -> Check {
-    let mut encoding = Growth::up_to(growth::ENCODING);
-    steps(
-        "normalizer",
-        &json(&tokenizer.get_normalizer()),
-        &mut encoding,
-    )?;
-    steps(
-        "pre_tokenizer",
-        &json(&tokenizer.get_pre_tokenizer()),
-        &mut encoding,
-    )?;
-    let mut decoding = Growth::up_to(growth::DECODING);
-    steps("decoder", &json(&tokenizer.get_decoder()), &mut decoding)
+    let normalizer = json(&tokenizer.get_normalizer());
+    let pre_tokenizer = json(&tokenizer.get_pre_tokenizer());
+    let decoder = json(&tokenizer.get_decoder());
+    let mut encoding = Growth::up_to(growth::MAX_ENCODING);
+    steps("normalizer", &normalizer, &mut encoding)?;
+    steps("pre_tokenizer", &pre_tokenizer, &mut encoding)?;
+    let mut decoding = Growth::up_to(growth::MAX_DECODING);
+    steps("decoder", &decoder, &mut decoding)
 }
 
-/// Checks the steps of a part in the form in which the library writes it, in which every step names
-/// its type.
+/// Checks the steps of a part as the library writes it: every step names its type.
 fn steps(part: &str, step: &Value, growth: &mut Growth) -> Check {
     let lists = ["normalizers", "pretokenizers", "decoders"].map(|list| step[list].as_array());
     if let Some(list) = lists.into_iter().flatten().next() {
@@ -154,7 +149,6 @@ fn steps(part: &str, step: &Value, growth: &mut Growth) -> Check {
     }
     let kind = step["type"].as_str().unwrap_or_default();
     let name = format!("{part} ({kind})");
-    let bytes = |key: &str| step[key].as_str().map_or(0, str::len) as f64;
     let factor = match kind {
         _ if step.is_null() => return Ok(()),
         "FixedLength" if step["length"] == 0 => {
@@ -172,7 +166,7 @@ fn steps(part: &str, step: &Value, growth: &mut Growth) -> Check {
         "Replace" => pattern::replacement(&name, step)?,
         "Split" => pattern::split(&name, step)?,
         "Precompiled" => precompiled::growth(step)?,
-        "Prepend" => 1.0 + bytes("prepend"),
+        "Prepend" => 1.0 + text_bytes(&step["prepend"]),
         // Unicode's FAQ on normalisation: one byte becomes at most three, or eleven with
         // compatibility forms.
         "NFC" | "NFD" => 3.0,
@@ -183,8 +177,13 @@ fn steps(part: &str, step: &Value, growth: &mut Growth) -> Check {
         // empty text puts a space before, between and after all characters.
         "ByteLevel" | "BPEDecoder" | "CTC" => 3.0,
         // There is a character before each word, and one for each space.
-        "Metaspace" => 2.0 * bytes("replacement"),
+        "Metaspace" => 2.0 * text_bytes(&step["replacement"]),
         _ => 1.0,
     };
     growth.step(part, factor)
+}
+
+/// The number of bytes of a text; 0 for anything else.
+fn text_bytes(value: &Value) -> f64 {
+    value.as_str().map_or(0, str::len) as f64
 }

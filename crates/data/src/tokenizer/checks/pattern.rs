@@ -74,8 +74,8 @@ fn rounds(pattern: &str) -> f64 {
 fn count(text: &str) -> Option<f64> {
     let (inside, _) = text.split_once('}')?;
     let (low, high) = inside.split_once(',').unwrap_or((inside, inside));
-    let number = |text: &str| text.trim().parse::<u64>().ok().map(|number| number as f64);
-    number(high).or(number(low))
+    let number = high.trim().parse().or(low.trim().parse::<u64>()).ok()?;
+    Some(number as f64)
 }
 
 #[cfg(test)]
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_unescaped_keep_out_is_one() {
+    fn an_escaped_keep_out_is_text() {
         assert!(keeps_out(r"(?<=\Ka)") && keeps_out(r"\\\K"));
         assert!(!keeps_out(r"\\K") && !keeps_out("K"));
     }

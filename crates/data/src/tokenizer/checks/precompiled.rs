@@ -13,7 +13,7 @@ const PART: &str = "normalizer (Precompiled)";
 const KEY: &str = "precompiled_charsmap";
 /// Size of the largest accepted table in bytes. The tables of SentencePiece's models have about
 /// 300,000 bytes.
-const LARGEST: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// Checks every table in `json`, at any depth.
 pub(super) fn every(json: &Value) -> Check {
@@ -37,22 +37,17 @@ pub(super) fn growth(normalizer: &Value) -> Check<f64> {
     let table = normalizer[KEY]
         .as_str()
         .and_then(|text| STANDARD.decode(text).ok());
-    let Some(bytes) = table.filter(|bytes| bytes.len() <= LARGEST) else {
-        return refusal(
-            PART,
-            format!("its {KEY} is no Base64 text of at most {LARGEST} bytes"),
-        );
+    let Some(bytes) = table.filter(|bytes| bytes.len() <= MAX_BYTES) else {
+        let message = format!("its {KEY} is not Base64 of at most {MAX_BYTES} bytes");
+        return refusal(PART, message);
     };
-    Charsmap::parse(&bytes)
-        .map(|map| map.growth())
-        .or_else(|_| {
-            refusal(
-                PART,
-                format!(
-                    "its {KEY} points outside of itself; copy it from the SentencePiece model anew"
-                ),
-            )
-        })
+    let Ok(map) = Charsmap::parse(&bytes) else {
+        let message = format!(
+            "its {KEY} points outside of itself; copy it from the SentencePiece model anew"
+        );
+        return refusal(PART, message);
+    };
+    Ok(map.growth())
 }
 
 #[cfg(test)]
@@ -69,7 +64,8 @@ mod tests {
 
     /// A trie of 512 units that replaces `a` by the text at `value`.
     fn replaces_a(value: u32) -> Vec<u32> {
-        let (mut units, a) = (vec![0; 512], 256 | usize::from(b'a'));
+        let mut units = vec![0; 512];
+        let a = 256 | usize::from(b'a');
         units[0] = 256 << 10;
         units[a] = u32::from(b'a') | 1 << 8 | ((a as u32 ^ 256) << 10);
         units[256] = 1 << 31 | value;
@@ -122,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_found_however_deep_it_is() {
+    fn a_table_is_found_at_any_depth() {
         let good = table(&replaces_a(0), "xyz\0");
         for bad in [
             serde_json::json!({"a": {KEY: ""}}),

@@ -153,7 +153,7 @@ fn a_tsv_line_needs_exactly_two_columns() {
 }
 
 #[test]
-fn a_line_beyond_any_sentence_is_refused_before_it_fills_the_memory() {
+fn an_overlong_line_is_refused() {
     let folder = folder();
     let path = file(
         &folder,
@@ -214,7 +214,7 @@ fn a_flipped_byte_in_gzip_or_zstd_is_noticed() {
 }
 
 #[test]
-fn a_name_that_promises_compression_must_keep_it() {
+fn a_compressed_name_needs_compressed_content() {
     let folder = folder();
     for (name, format) in [("plain.gz", "gzip"), ("plain.zst", "zstd")] {
         let error = lines_error(&file(&folder, name, "plain text\n"));
@@ -344,7 +344,7 @@ fn a_position_beyond_the_epoch_is_refused() {
 }
 
 #[test]
-fn one_side_of_a_tsv_is_its_column_and_of_other_text_the_line() {
+fn open_side_reads_a_column_of_tsv_and_lines_of_other_text() {
     use burnformer_data::corpus::{Side, is_tsv};
     let folder = folder();
     let rows = "eins\tone\nzwei\ttwo\n";
@@ -368,7 +368,7 @@ fn one_side_of_a_tsv_is_its_column_and_of_other_text_the_line() {
 }
 
 #[test]
-fn two_tables_are_no_two_sides() {
+fn two_tsv_files_are_refused_as_two_sides() {
     let folder = folder();
     let [a, b] = ["a.tsv", "b.tsv"].map(|name| file(&folder, name, "x\ty\n"));
     let error = corpus_error(&CorpusPaths::pair(&a, &b));

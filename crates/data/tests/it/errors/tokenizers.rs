@@ -94,7 +94,7 @@ fn special_tokens_at_other_ids_are_refused() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_named() {
+fn an_unwritable_path_is_named() {
     let folder = folder();
     let blocked = file(&folder, "file", "not a folder");
     let tokenizer = Tokenizer::train(repeated_text(), &TokenizerSettings::bpe(320)).unwrap();

@@ -259,8 +259,7 @@ fn a_loaded_file_neither_truncates_nor_pads() {
     assert_eq!(loaded.unwrap().encode(text), tokenizer.encode(text));
 }
 
-/// Not a claim of its own: what the test below runs in processes of their own, whose hash maps
-/// differ.
+/// No claim: the test below runs this in separate processes, because their hash maps differ.
 #[test]
 fn print_hashes() {
     both()
@@ -289,7 +288,7 @@ fn separate_processes_on_any_number_of_threads_train_the_same_bytes() {
 }
 
 #[test]
-fn rare_characters_leave_the_alphabet_to_the_frequent_ones() {
+fn rare_characters_are_left_out_of_the_alphabet() {
     let lines: Vec<String> = text().into_iter().chain(["ŋ".to_owned()]).collect();
     let settings = |coverage| TokenizerSettings {
         character_coverage: coverage,
@@ -302,7 +301,7 @@ fn rare_characters_leave_the_alphabet_to_the_frequent_ones() {
 }
 
 #[test]
-fn the_words_of_pieces_are_those_that_white_space_separates() {
+fn words_of_pieces_are_separated_by_white_space() {
     for tokenizer in both() {
         let text = "The  house, l'homme of 漢字 \u{1F600} 12!";
         let ids = tokenizer.encode(text);

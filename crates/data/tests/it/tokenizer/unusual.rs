@@ -95,7 +95,7 @@ fn without_bytes() -> Tokenizer {
 }
 
 #[test]
-fn unknown_tokens_have_the_texts_that_they_stand_for_and_copy_texts() {
+fn unknown_tokens_have_their_texts_and_take_copies() {
     let tokenizer = without_bytes();
     for (text, unknown) in [
         ("The dog sees 7 €.", &["€"][..]),
@@ -120,7 +120,7 @@ fn unknown_tokens_have_the_texts_that_they_stand_for_and_copy_texts() {
 
 /// The normaliser of T5 and Marian makes a space of a zero-width space; soft hyphens it leaves.
 #[test]
-fn a_normaliser_of_its_own_comes_before_the_rule() {
+fn a_normaliser_of_the_file_comes_before_the_rule() {
     let mut json: serde_json::Value = serde_json::from_slice(&trained(400).to_bytes()).unwrap();
     let step =
         serde_json::json!({"type": "Replace", "pattern": {"String": "\u{200B}"}, "content": " "});

@@ -16,12 +16,12 @@ pub(in crate::linear) struct Sizes {
     pub output: usize,
 }
 
-/// The type in which the factors of a product are multiplied.
+/// The type of the factors of a product.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::linear) enum ProductType {
     /// Float32, the type of the tensors.
     Float32,
-    /// Bfloat16, to which they are rounded.
+    /// Bfloat16. The factors are rounded to it.
     BFloat16,
 }
 

@@ -1,7 +1,7 @@
-//! Products in float32. A result is one sum in the order of the terms, each step rounded once, so
-//! that it depends on its row and its column alone: every instruction set gives the same bits, in
-//! decoding and in training, on any number of threads. Only on a processor without fused
-//! multiply-add is each step rounded twice.
+//! Products in float32. A result is one sum in the order of the terms, each step rounded once. It
+//! depends on its row and its column alone: every instruction set gives the same bits, in decoding
+//! and in training, on any number of threads. Only on a processor without fused multiply-add is each
+//! step rounded twice.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -21,16 +21,16 @@ use super::tile::{Arithmetic, Layout, OutputStage, Scales};
 use super::vector::Floats;
 use crate::linear::settings::Epilogue;
 
-/// The terms that are added before the next ones.
+/// The number of terms that are added before the next ones.
 const DEPTH: usize = 256;
-/// The terms of each tile that are written together: the lines that they are read from stay in the
+/// The number of terms of each tile that are written together. Their source lines stay in the
 /// first-level cache, however far apart they are.
 const TERMS: usize = 8;
 
 /// Fused multiplication and addition.
 struct Fused<R>(PhantomData<R>);
 
-// SAFETY: the demands of the trait are those of the registers.
+// SAFETY: the trait demands the same as the registers.
 unsafe impl<R: Floats> Arithmetic for Fused<R> {
     type Sums = R;
     type Floats = R;
@@ -157,7 +157,7 @@ pub(in crate::linear) fn forward(
     Product { left, right, last }.by_panels()
 }
 
-/// A left factor whose numbers are multiplied as they are.
+/// A left factor that is multiplied as it is.
 struct PlainLhs<'a>(Lhs<'a>);
 
 impl LeftFactor for PlainLhs<'_> {
@@ -200,7 +200,7 @@ impl LeftFactor for PlainLhs<'_> {
 }
 
 /// Writes the columns `rows` of a matrix `[terms, width]` as `[tiles, terms, TILE]`. The last tile
-/// keeps its old numbers where there is no row.
+/// keeps its old numbers for missing rows.
 fn tiles<const TILE: usize>(
     matrix: &[u32],
     width: usize,
@@ -238,9 +238,10 @@ mod tests {
 
     /// One step of a sum: arrays have no fused multiplication and addition.
     fn step(instructions: Instructions) -> fn(f32, f32, f32) -> f32 {
-        match instructions.name.contains('[') {
-            true => |sum, x, w| x * w + sum,
-            false => |sum, x, w| x.mul_add(w, sum),
+        if instructions.name.contains('[') {
+            |sum, x, w| x * w + sum
+        } else {
+            |sum, x, w| x.mul_add(w, sum)
         }
     }
 
@@ -257,12 +258,9 @@ mod tests {
                 [13, 70, 100],
                 [40, 9, 48],
             ] {
-                let random = |seed, count| RandomKey::new(seed).normal(count);
-                let (x, weight, bias) = (
-                    random(1, rows * input),
-                    random(2, output * input),
-                    random(3, output),
-                );
+                let x = RandomKey::new(1).normal(rows * input);
+                let weight = RandomKey::new(2).normal(output * input);
+                let bias = RandomKey::new(3).normal(output);
                 let panels = panels_of_rows(instructions, &weight, [output, input]);
                 let actual = forward(&panels, &x, &bias, Epilogue::Relu);
                 let expected = x.chunks_exact(input).flat_map(|x| {
@@ -289,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn panels_in_place_are_those_beside_the_weight_and_become_it_again() {
+    fn panels_in_place_equal_copied_panels_and_unpack_to_the_weight() {
         for instructions in available() {
             for [input, output] in [[5, 16], [33, 32], [16, 48], [70, 112]] {
                 let numbers = RandomKey::new(1).normal(input * output);
@@ -307,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_whose_panels_are_larger_stays_as_it_is() {
+    fn a_weight_that_needs_padding_is_not_packed_in_place() {
         for instructions in available() {
             let numbers: Vec<f32> = (0..33 * 16).map(|it| it as f32).collect();
             let weight = Bytes::from_elems(numbers.clone());
@@ -320,7 +318,7 @@ mod tests {
 
     /// The panel of 16 outputs is full; the last one of 17 is filled up.
     #[test]
-    fn relu_keeps_the_sign_of_a_product_too_small_for_a_number() {
+    fn relu_keeps_the_sign_of_an_underflow() {
         for instructions in available() {
             let product = step(instructions)(0.0, -1e-30, 1e-30);
             for output in [16, 17] {
@@ -353,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn every_instruction_set_gives_the_sums_in_order_however_the_factors_lie() {
+    fn every_instruction_set_gives_the_sums_in_order_for_every_layout() {
         for size @ [rows, depth, columns] in SIZES.into_iter().chain([[1100, 260, 25]]) {
             let left = RandomKey::new(1).normal(rows * depth);
             let right = RandomKey::new(2).normal(depth * columns);
@@ -392,9 +390,8 @@ mod tests {
         }
     }
 
-    /// Training and decoding give the same bits.
     #[test]
-    fn a_product_is_that_of_a_weight_that_was_packed() {
+    fn training_and_decoding_give_the_same_bits() {
         let [rows, depth, columns] = [37, 300, 70];
         let x = RandomKey::new(1).normal(rows * depth);
         let weight = RandomKey::new(2).normal(columns * depth);
@@ -407,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_threads_does_not_show() {
+    fn the_number_of_threads_does_not_change_the_bits() {
         let [rows, depth, columns] = [301, 270, 90];
         let left = RandomKey::new(1).normal(rows * depth);
         let right = RandomKey::new(2).normal(depth * columns);

@@ -1,4 +1,4 @@
-//! The instruction sets for which products are compiled.
+//! The instruction sets of products.
 
 use std::fmt;
 

@@ -1,9 +1,9 @@
 //! Products in 8-bit integers. A weight has one scale per output feature, and `x` has one scale per
 //! row.
 //!
-//! Each row of `x` is quantised separately when the product is computed, so that a result depends
-//! on its row alone. The sums are exact in 32 bits. So every instruction set gives the same
-//! integers, and the same bits after the one conversion to float32.
+//! Each row of `x` is quantised separately when the product is computed: a result depends on its row
+//! alone. The sums are exact in 32 bits. So every instruction set gives the same integers, and the
+//! same bits after the one conversion to float32.
 
 use std::ops::Range;
 
@@ -26,8 +26,8 @@ use crate::linear::settings::Epilogue;
 
 /// The numbers of a word.
 const GROUP: usize = 4;
-/// The smallest number of rows that one thread quantises.
-const ROWS: usize = 64;
+/// Smallest number of rows that one thread quantises.
+const MIN_ROWS: usize = 64;
 
 /// Defines the arithmetic of one instruction set: how the products of four numbers `$left` and of
 /// the fours of `$weights` are added to `$sums`. A product is of an input, raised by
@@ -37,7 +37,7 @@ macro_rules! arithmetic {
         $(#[$doc])*
         struct $name;
 
-        // SAFETY: the demands of the trait are those of the registers and of the instructions.
+        // SAFETY: the trait demands the same as the registers and the instructions.
         unsafe impl Arithmetic for $name {
             type Sums = $register;
             type Floats = <$register as Integers>::Floats;
@@ -98,11 +98,12 @@ arithmetic!(
 
 #[cfg(target_arch = "aarch64")]
 arithmetic!(
-    /// `sdot`, for which Rust has no stable function. It adds the products of four numbers in 32
+    /// `sdot`, which has no stable function in Rust. It adds the products of four numbers in 32
     /// bits.
     NeonDot(int32x4_t),
     |sums, left, weights| {
-        let (mut sums, left) = (sums, vdupq_n_u32(left));
+        let mut sums = sums;
+        let left = vdupq_n_u32(left);
         std::arch::asm!(
             "sdot {sums:v}.4s, {left:v}.16b, {weights:v}.16b",
             sums = inout(vreg) sums, left = in(vreg) left, weights = in(vreg) weights,
@@ -128,17 +129,30 @@ arithmetic!(
 
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 arithmetic!(
-    /// `i32x4.dot_i16x8_s`, of the numbers with even indices and of those with odd ones.
+    /// `i32x4.dot_i16x8_s`, for the numbers with even and with odd indices.
     Simd128([i32; 4]),
     |sums, left, weights| {
-        let even = |numbers| i16x8_shr(i16x8_shl(numbers, 8), 8);
-        let odd = |numbers| i16x8_shr(numbers, 8);
-        let (left, weights) = (u32x4_splat(left), std::mem::transmute::<[i32; 4], v128>(weights));
+        let left = u32x4_splat(left);
+        let weights = std::mem::transmute::<[i32; 4], v128>(weights);
         let products = i32x4_dot_i16x8(even(left), even(weights));
         let products = i32x4_add(products, i32x4_dot_i16x8(odd(left), odd(weights)));
         std::mem::transmute(i32x4_add(std::mem::transmute::<[i32; 4], v128>(sums), products))
     }
 );
+
+/// The 8-bit numbers with even indices, in 16 bits each.
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+#[inline(always)]
+fn even(numbers: v128) -> v128 {
+    i16x8_shr(i16x8_shl(numbers, 8), 8)
+}
+
+/// The 8-bit numbers with odd indices, in 16 bits each.
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+#[inline(always)]
+fn odd(numbers: v128) -> v128 {
+    i16x8_shr(numbers, 8)
+}
 
 arithmetic!(
     /// Instructions that the compiler chooses.
@@ -220,8 +234,8 @@ impl Weight {
             steps,
         } = Quantized::of(weight, [output, input], quantize_weight);
         let rows = bytemuck::cast_slice::<u32, i8>(&words).par_chunks((steps * GROUP).max(1));
-        let sum = |row: &[i8]| row.iter().map(|&x| i32::from(x)).sum::<i32>();
-        let mut starts: Vec<i32> = rows.map(|row| -instructions.offset * sum(row)).collect();
+        let sums = rows.map(|row| row.iter().map(|&x| i32::from(x)).sum::<i32>());
+        let mut starts: Vec<i32> = sums.map(|sum| -instructions.offset * sum).collect();
         starts.resize(output.next_multiple_of(instructions.lanes), 0);
         scales.resize(starts.len(), 0.0);
         let panels = Panels::by_columns(instructions, [output, steps], |columns, panel| {
@@ -293,7 +307,8 @@ impl Quantized {
     ) -> Self {
         assert_eq!(matrix.len(), rows * columns, "rows of {columns} inputs");
         let steps = columns.div_ceil(GROUP);
-        let (mut words, mut scales) = (vec![0; rows * steps], vec![0.0; rows]);
+        let mut words = vec![0; rows * steps];
+        let mut scales = vec![0.0; rows];
         let numbers = bytemuck::cast_slice_mut::<u32, i8>(&mut words);
         let numbers = numbers
             .par_chunks_exact_mut((steps * GROUP).max(1))
@@ -301,7 +316,7 @@ impl Quantized {
         let rows = matrix
             .par_chunks_exact(columns.max(1))
             .zip(numbers)
-            .with_min_len(ROWS);
+            .with_min_len(MIN_ROWS);
         rows.for_each(|(row, (numbers, scale))| *scale = quantize(row, &mut numbers[..columns]));
         Self {
             words,
@@ -342,7 +357,8 @@ mod tests {
         let weight = quantize_rows(weight, input);
         let one = |row: &[f32]| -> Vec<f32> {
             let mut values = vec![0; input];
-            let (row_scale, row) = (quantize(row, &mut values), &values);
+            let row_scale = quantize(row, &mut values);
+            let row = &values;
             let features = weight
                 .values
                 .chunks_exact(input)
@@ -379,11 +395,9 @@ mod tests {
                 [9, 4096, 17],
             ] {
                 for relu in [false, true] {
-                    let (x, weight, bias) = (
-                        random(1, rows * input),
-                        random(2, output * input),
-                        random(3, output),
-                    );
+                    let x = random(1, rows * input);
+                    let weight = random(2, output * input);
+                    let bias = random(3, output);
                     let panels = Weight::with(instructions, &weight, [output, input]);
                     let epilogue = if relu { Epilogue::Relu } else { Epilogue::None };
                     let context = format!("{instructions:?} {rows}x{input}x{output}");
@@ -404,12 +418,13 @@ mod tests {
         }
     }
 
-    /// The largest products of either sign, where sums in 16 bits would saturate.
+    /// The largest products of either sign. Their sums in 16 bits would saturate.
     #[test]
     fn extreme_numbers_do_not_saturate() {
         for instructions in available() {
             for (x, w) in [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)] {
-                let (input, output) = (1000, 20);
+                let input = 1000;
+                let output = 20;
                 let panels = Weight::with(instructions, &vec![w; input * output], [output, input]);
                 let actual = panels.forward(&vec![x; 3 * input], &[], Epilogue::None);
                 // The pairs of the weight are 63 and 64.
@@ -424,9 +439,10 @@ mod tests {
     }
 
     #[test]
-    fn a_row_with_nan_gives_nan_and_leaves_the_others_alone() {
+    fn a_row_with_nan_does_not_change_other_rows() {
         for instructions in available() {
-            let (mut x, weight) = (random(1, 3 * 10), random(2, 5 * 10));
+            let mut x = random(1, 3 * 10);
+            let weight = random(2, 5 * 10);
             let panels = Weight::with(instructions, &weight, [5, 10]);
             let before = panels.forward(&x, &[], Epilogue::None);
             x[13] = f32::NAN;

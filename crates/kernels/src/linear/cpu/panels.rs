@@ -9,14 +9,14 @@ use rayon::prelude::*;
 
 use super::instructions::Instructions;
 
-/// The largest number of panels that are written together.
-const TOGETHER: usize = 8;
+/// Largest number of panels that are written together.
+const MAX_GROUP: usize = 8;
 /// The number of steps of each column that are rearranged together.
 const STEPS: usize = 16;
 /// The number of words of a [`Line`].
 pub(super) const LINE: usize = 16;
 
-/// A cache line: vectors that start at the beginning of one are read fastest.
+/// A cache line. Vectors at its beginning are read fastest.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Line([u32; LINE]);
@@ -29,12 +29,11 @@ unsafe impl Pod for Line {}
 /// A word that may not be written yet.
 pub(super) type Slot = MaybeUninit<u32>;
 
-/// A matrix as panels of a few vectors of columns. Each panel is `[steps, columns]`, so that the
-/// columns of one step are adjacent. The last panel has as few vectors as it needs and is filled up
-/// with 0.
+/// A matrix as panels of a few vectors of columns. Each panel is `[steps, columns]`: the columns of
+/// one step are adjacent. The last panel has as few vectors as it needs and is filled up with 0.
 ///
-/// A step is a word of 32 bits: one float32, two bfloat16 or four 8-bit integers, whose products
-/// are added to a sum together.
+/// A step is a word of 32 bits: one float32, two bfloat16 or four 8-bit integers. The products of a
+/// word are added to a sum together.
 #[derive(Debug)]
 pub(in crate::linear) struct Panels {
     pub(super) instructions: Instructions,
@@ -47,7 +46,7 @@ pub(in crate::linear) struct Panels {
 #[derive(Debug)]
 enum Memory {
     Own(Vec<Line>),
-    /// The memory of the weight, rearranged in slot.
+    /// The memory of the weight, rearranged in place.
     OfWeight(Bytes),
 }
 
@@ -95,8 +94,8 @@ impl Panels {
         write: impl Fn(Range<usize>, &mut [Slot]) + Sync,
     ) -> Self {
         let panels = columns.div_ceil(instructions.panel());
-        let together = (panels / (4 * rayon::current_num_threads())).clamp(1, TOGETHER);
-        let width = together * instructions.panel();
+        let group = (panels / (4 * rayon::current_num_threads())).clamp(1, MAX_GROUP);
+        let width = group * instructions.panel();
         let count = columns.next_multiple_of(instructions.lanes) * steps;
         let mut lines: Vec<Line> = Vec::with_capacity(count.div_ceil(LINE));
         let memory = lines.spare_capacity_mut();
@@ -231,6 +230,6 @@ pub(super) fn transpose(panel: &mut [Slot], rows: &[u32], steps: usize) {
 
 /// Words as slots that can be written.
 pub(super) fn slots(words: &mut [u32]) -> &mut [Slot] {
-    // SAFETY: both are words; this module never writes one that is not initialised.
+    // SAFETY: both are words; this module never writes an uninitialised one.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), words.len()) }
 }

@@ -8,20 +8,19 @@ use super::instructions::Instructions;
 use super::panels::{Line, Panels};
 use super::tile::{Layout, OutputStage, Scales, Tile};
 
-/// The largest number of rows in a block of a whole product.
-const ROWS: usize = 128;
-/// The smallest number of blocks into which the rows of a whole product are divided, if there are
-/// enough rows.
-const BLOCKS: usize = 8;
+/// Largest number of rows in a block of a whole product.
+const MAX_BLOCK_ROWS: usize = 128;
+/// Smallest number of blocks of rows in a whole product, if there are enough rows.
+const MIN_BLOCKS: usize = 8;
 /// The number of words of a left factor that are multiplied by one panel after the other, while
 /// they stay in the second-level cache.
 const BLOCK: usize = 64 * 1024;
-/// A whole product with fewer steps than this stays on one thread. A larger one takes more than a
-/// few microseconds.
-const PARALLEL_ROWS: usize = 1 << 18;
-/// A product of few rows with fewer steps than this stays on one thread. A larger one takes a few
-/// microseconds, which is more than it costs to give a share to a thread of the pool that is awake.
-const PARALLEL_PANELS: usize = 1 << 16;
+/// Smallest number of steps of a whole product that several threads share. A larger product takes
+/// more than a few microseconds.
+const MIN_PARALLEL_ROWS: usize = 1 << 18;
+/// Smallest number of steps of a product of few rows that several threads share. A larger product
+/// takes a few microseconds, more than handing a share to an idle thread of the pool.
+const MIN_PARALLEL_PANELS: usize = 1 << 16;
 
 /// The left factor of a product.
 pub(super) trait LeftFactor: Sync {
@@ -60,24 +59,25 @@ impl<L: LeftFactor> Product<'_, L> {
     /// the second-level one.
     pub(super) fn by_rows(&self, depth: usize) -> Vec<f32> {
         self.written(|out| {
-            let (rows, panels) = (self.left.rows(), 0..self.right.count());
+            let rows = self.left.rows();
+            let panels = self.right.count();
             let tile = self.right.instructions.tile;
-            let chunk = (rows / BLOCKS)
+            let chunk = (rows / MIN_BLOCKS)
                 .next_multiple_of(tile)
-                .clamp(tile, ROWS / tile * tile);
-            let run = |memory: &mut Vec<Line>, start: usize| {
-                let rows = start..(start + chunk).min(rows);
-                self.block(rows, panels.clone(), depth, memory, out);
-            };
+                .clamp(tile, MAX_BLOCK_ROWS / tile * tile);
             let work = rows * self.right.columns * self.right.steps;
-            if work < PARALLEL_ROWS {
+            if work < MIN_PARALLEL_ROWS {
                 let mut memory = Vec::new();
-                (0..rows)
-                    .step_by(chunk)
-                    .for_each(|start| run(&mut memory, start));
+                for start in (0..rows).step_by(chunk) {
+                    let rows = start..(start + chunk).min(rows);
+                    self.block(rows, 0..panels, depth, &mut memory, out);
+                }
             } else {
                 let starts = (0..rows).into_par_iter().step_by(chunk);
-                starts.for_each_init(Vec::new, run);
+                starts.for_each_init(Vec::new, |memory, start| {
+                    let rows = start..(start + chunk).min(rows);
+                    self.block(rows, 0..panels, depth, memory, out);
+                });
             }
         })
     }
@@ -85,34 +85,40 @@ impl<L: LeftFactor> Product<'_, L> {
     /// The product by threads that share the panels, which suits few rows.
     pub(super) fn by_panels(&self) -> Vec<f32> {
         self.written(|out| {
-            let (rows, steps, panels) = (self.left.rows(), self.right.steps, self.right.count());
-            let tile = self.right.instructions.tile;
-            let block = (BLOCK / steps.max(1)).next_multiple_of(tile).max(tile);
-            let run = |panels: Range<usize>| {
-                for start in (0..rows).step_by(block) {
-                    let rows = start..(start + block).min(rows);
-                    self.block(rows, panels.clone(), steps.max(1), &mut Vec::new(), out);
-                }
-            };
+            let panels = self.right.count();
+            let work = self.left.rows() * self.right.columns * self.right.steps;
             let threads = rayon::current_num_threads();
-            if threads == 1 || rows * self.right.columns * steps < PARALLEL_PANELS {
-                run(0..panels);
+            if threads == 1 || work < MIN_PARALLEL_PANELS {
+                self.all_rows(0..panels, out);
             } else {
                 let share = panels.div_ceil(4 * threads).max(1);
                 let shares = (0..panels).into_par_iter().step_by(share);
-                shares.for_each(|first| run(first..(first + share).min(panels)));
+                shares.for_each(|first| self.all_rows(first..(first + share).min(panels), out));
             }
         })
     }
 
+    /// Writes `panels` of all rows, a block of rows after the other.
+    fn all_rows(&self, panels: Range<usize>, out: &Output) {
+        let rows = self.left.rows();
+        let steps = self.right.steps.max(1);
+        let tile = self.right.instructions.tile;
+        let block = (BLOCK / steps).next_multiple_of(tile).max(tile);
+        for start in (0..rows).step_by(block) {
+            let rows = start..(start + block).min(rows);
+            self.block(rows, panels.clone(), steps, &mut Vec::new(), out);
+        }
+    }
+
     /// The result. `write` computes all its blocks.
     fn written(&self, write: impl FnOnce(&Output)) -> Vec<f32> {
-        let (rows, columns) = (self.left.rows(), self.right.columns);
+        let rows = self.left.rows();
+        let columns = self.right.columns;
         let bias = self.last.bias.len();
         assert!(bias == 0 || bias == columns, "bias of {columns} columns");
         let mut out: Vec<f32> = Vec::with_capacity(rows * columns);
         write(&Output(out.as_mut_ptr().cast()));
-        // SAFETY: every row and column was written, since there is always a block of steps.
+        // SAFETY: every row and column was written, because there is always a block of steps.
         unsafe { out.set_len(rows * columns) };
         out
     }
@@ -126,7 +132,8 @@ impl<L: LeftFactor> Product<'_, L> {
         memory: &mut Vec<Line>,
         out: &Output,
     ) {
-        let (instructions, columns) = (self.right.instructions, self.right.columns);
+        let instructions = self.right.instructions;
+        let columns = self.right.columns;
         // A product of depth 0 writes its zeros too.
         for index in 0..self.right.steps.div_ceil(depth).max(1) {
             let steps = index * depth..((index + 1) * depth).min(self.right.steps);
@@ -185,8 +192,8 @@ impl<'a> OutputStage<'a> {
     }
 }
 
-/// Computes a tile whose rows have `columns` numbers in the result. If they do not fill whole
-/// vectors, the tile is computed in a buffer, from which the columns are copied.
+/// Computes a tile with `columns` numbers per row in the result. If they do not fill whole vectors,
+/// the tile is computed in a buffer, and the columns are copied from it.
 ///
 /// # Safety
 /// The processor has the instructions, and the fields of `tile` are as documented, except that
@@ -211,9 +218,11 @@ unsafe fn run(instructions: Instructions, tile: &Tile, columns: usize) {
     // SAFETY: `out` has rows of `columns` numbers, and `beside` of `width`, and no other thread has
     // an address in `beside`.
     unsafe {
-        let rows = |row| (tile.out.add(row * tile.stride), address.add(row * width));
-        for (out, beside) in (0..tile.rows).filter(|_| !tile.is_first).map(rows) {
-            out.copy_to_nonoverlapping(beside, columns);
+        if !tile.is_first {
+            for row in 0..tile.rows {
+                let out = tile.out.add(row * tile.stride);
+                out.copy_to_nonoverlapping(address.add(row * width), columns);
+            }
         }
         (instructions.run)(&Tile {
             out: address,
@@ -221,8 +230,9 @@ unsafe fn run(instructions: Instructions, tile: &Tile, columns: usize) {
             last,
             ..*tile
         });
-        for (out, beside) in (0..tile.rows).map(rows) {
-            out.copy_from_nonoverlapping(beside, columns);
+        for row in 0..tile.rows {
+            let out = tile.out.add(row * tile.stride);
+            out.copy_from_nonoverlapping(address.add(row * width), columns);
         }
     }
 }

@@ -6,7 +6,7 @@ use super::affine::Sizes;
 use crate::cpu::{ordered_sum, rows_per_task, sums_of_task};
 use crate::simd::vectorised;
 
-/// Sets the gradient in `grad`, taken from `source` if there is one, to 0 where a ReLU gave 0 in
+/// Sets the gradient in `grad`, taken from `source` if there is one, to 0 for each 0 of the ReLU in
 /// `out`. If `wanted`, returns the sums of its columns, which are the gradient of the bias.
 pub(in crate::linear) fn through_relu(
     sizes: Sizes,
@@ -17,22 +17,20 @@ pub(in crate::linear) fn through_relu(
 ) -> Option<Vec<f32>> {
     let width = sizes.output;
     let chunk = rows_per_task(sizes.rows) * width;
-    let task = |(index, grad): (usize, &mut [f32])| {
-        let part = index * chunk..index * chunk + grad.len();
-        if let Some(source) = source {
-            grad.copy_from_slice(&source[part.clone()]);
-        }
-        relu_gradient(grad, &out[part]);
-        if wanted {
-            sums_of_task(grad, width)
-        } else {
-            Vec::new()
-        }
-    };
-    let parts: Vec<Vec<f32>> = grad
-        .par_chunks_mut(chunk.max(1))
-        .enumerate()
-        .map(task)
+    let tasks = grad.par_chunks_mut(chunk.max(1)).enumerate();
+    let parts: Vec<Vec<f32>> = tasks
+        .map(|(index, grad)| {
+            let part = index * chunk..index * chunk + grad.len();
+            if let Some(source) = source {
+                grad.copy_from_slice(&source[part.clone()]);
+            }
+            relu_gradient(grad, &out[part]);
+            if wanted {
+                sums_of_task(grad, width)
+            } else {
+                Vec::new()
+            }
+        })
         .collect();
     wanted.then(|| ordered_sum(&parts, width))
 }

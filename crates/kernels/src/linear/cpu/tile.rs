@@ -24,7 +24,7 @@ macro_rules! unrolled {
 pub(super) enum Layout {
     /// Row after row, this many words apart.
     Rows(usize),
-    /// `[tiles, steps, rows of a tile]`, with the rows of a tile that [`Instructions::tile`] says.
+    /// `[tiles, steps, rows of a tile]`, with [`Instructions::tile`] rows per tile.
     ///
     /// [`Instructions::tile`]: super::instructions::Instructions::tile
     Tiles,
@@ -45,8 +45,8 @@ pub(super) struct Tile<'a> {
     pub is_first: bool,
     /// The epilogue, if this tile ends with the last step.
     pub last: Option<OutputStage<'a>>,
-    /// The result: `rows` rows of `vectors` vectors, `stride` numbers apart, that no other thread
-    /// reads or writes.
+    /// The result: `rows` rows of `vectors` vectors, `stride` numbers apart. No other thread reads
+    /// or writes them.
     pub out: *mut u32,
     pub stride: usize,
 }
@@ -60,7 +60,7 @@ pub(super) struct OutputStage<'a> {
     pub scales: Scales<'a>,
 }
 
-/// The scales of sums of integers; those of floats have none.
+/// The scales of sums of integers; sums of floats have none.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Scales<'a> {
     /// A factor for each row.
@@ -80,16 +80,16 @@ pub(super) struct Scales<'a> {
 pub(super) unsafe trait Arithmetic {
     type Sums: Register;
     type Floats: Floats;
-    /// The distance of the rows of a left factor in rows, if it is always the same: addresses are
-    /// then shorter to compute.
+    /// The distance of the rows of a left factor in rows, if it is always the same: it makes
+    /// addresses faster to compute.
     const STRIDE: Option<usize> = None;
     /// Adds the products of `left` and of each word at `right`.
     unsafe fn add_products(sums: Self::Sums, left: u32, right: *const u32) -> Self::Sums;
-    /// Complete sums, those of row `row` and of the columns from `column` on.
+    /// Complete sums, of row `row` and the columns from `column` on.
     unsafe fn floats(sums: Self::Sums, scales: &Scales, row: usize, column: usize) -> Self::Floats;
 }
 
-/// Stands for the rows of a tile where the layout is [`Layout::Rows`].
+/// The number of rows of a tile if the layout is [`Layout::Rows`].
 const IN_ROWS: usize = 0;
 
 impl Tile<'_> {
@@ -97,7 +97,7 @@ impl Tile<'_> {
     /// panel at most `VECTORS` vectors.
     ///
     /// # Safety
-    /// The processor has the instructions of `A`, and the fields hold what they promise.
+    /// The processor has the instructions of `A`, and the fields are as documented.
     #[inline(always)]
     pub(super) unsafe fn run<
         A: Arithmetic,
@@ -133,7 +133,7 @@ impl Tile<'_> {
         }
     }
 
-    /// Computes blocks of `ROWS` rows, then of 4, 2 and 1 for the rows that remain.
+    /// Computes blocks of `ROWS` rows, then of 4, 2 and 1 for the remaining rows.
     ///
     /// # Safety
     /// The conditions of [`vectors`](Self::vectors), for a panel of `WIDTH` vectors.

@@ -27,8 +27,8 @@ pub(super) unsafe trait Register: Copy {
 pub(super) unsafe trait Floats: Register {
     unsafe fn splat(x: f32) -> Self;
     unsafe fn multiply(self, factor: Self) -> Self;
-    /// `self·factor + sum`, rounded once; rounded twice by an array, for which one rounding could
-    /// need a call for each number.
+    /// `self·factor + sum`, rounded once. An array rounds twice, because one rounding could need a
+    /// call for each number.
     unsafe fn multiply_add(self, factor: Self, sum: Self) -> Self;
     /// Replaces each number below 0 by 0; −0 and NaN stay.
     unsafe fn or_zero(self) -> Self;

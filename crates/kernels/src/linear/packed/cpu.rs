@@ -77,11 +77,10 @@ impl Packed {
 
     /// The weight.
     pub(super) fn weight(&self) -> Tensor<2> {
-        // No other thread helps here: one that did could take up work that waits for this very
-        // weight.
+        // No other thread helps here: it could take up work that waits for this very weight.
         let weight = self.source.get_or_init(|| match &self.rearranged {
             PackedPanels::Float32(panels) => tensor(bytemuck::cast_vec(panels.rows()), self.shape),
-            _ => unreachable!("what is rounded lies beside its weight"),
+            _ => unreachable!("a rounded weight is packed beside its source"),
         });
         Tensor::from_primitive::<Flex>(weight.clone())
     }

@@ -9,8 +9,8 @@ use super::settings::{ComputeType, Epilogue};
 #[cfg(feature = "cpu")]
 use crate::op::Target;
 
-/// A weight `[out, in]` that was rearranged once for products with few rows, which are those of
-/// decoding. A matrix product would otherwise rearrange it at every call.
+/// A weight `[out, in]` that was rearranged once for the products with few rows in decoding. A
+/// matrix product would otherwise rearrange it at every call.
 ///
 /// It keeps the tensor that it was made from, so that [`is_of`](Self::is_of) never mistakes a
 /// changed weight for the original. The weight therefore takes its memory twice, except
@@ -24,8 +24,8 @@ pub struct PackedWeight {
 }
 
 impl PackedWeight {
-    /// Rearranges `weight` (`[out, in]`) for products in `compute`. Returns `None` where there are
-    /// no such products: on another backend than `flex`, and with gradients.
+    /// Rearranges `weight` (`[out, in]`) for products in `compute`. Returns `None` on another
+    /// backend than `flex`, and with gradients.
     pub fn new(weight: &Tensor<2>, compute: ComputeType) -> Option<Self> {
         #[cfg(feature = "cpu")]
         if Target::without_gradients(&[weight]) == Target::Cpu {

@@ -64,13 +64,14 @@ pub struct Leaves {
     pub three: Vec<Tensor<3>>,
 }
 
-/// Asserts that each list of `actual` is that of `expected` to 1e-5 of its largest number.
+/// Asserts that each list of `actual` equals its counterpart in `expected` to 1e-5 of its largest
+/// number.
 pub fn assert_close(actual: &[Vec<f32>], expected: &[Vec<f32>]) {
     assert_close_beside(1e-3, actual, expected);
 }
 
-/// Asserts that each list of `actual` is that of `expected` to 1e-5 of its largest number, or of
-/// `size` if that is larger.
+/// Asserts that each list of `actual` equals its counterpart in `expected` to 1e-5 of its largest
+/// number, or of `size` if that is larger.
 pub fn assert_close_beside(size: f32, actual: &[Vec<f32>], expected: &[Vec<f32>]) {
     assert_eq!(actual.len(), expected.len());
     for (which, (actual, expected)) in actual.iter().zip(expected).enumerate() {

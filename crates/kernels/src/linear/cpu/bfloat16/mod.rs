@@ -3,9 +3,9 @@
 //! A factor is rounded to the nearest bfloat16, ties to even, when it is rearranged for the
 //! product; a subnormal number becomes 0. A result is one sum in the order of the terms, with the
 //! two terms of each pair exchanged (1, 0, 3, 2, …), which is the order of x86's `vdpbf16ps`. Each
-//! step is a multiplication and addition that is rounded once, ties to even, and whose result is 0
-//! where it is subnormal. Every instruction set gives these bits, on any number of threads and
-//! whatever the size of the matrices: a result depends on its row and its column alone.
+//! step is a multiplication and addition that is rounded once, ties to even; a subnormal result
+//! becomes 0. Every instruction set gives these bits, on any number of threads and for any size of
+//! the matrices: a result depends on its row and its column alone.
 
 mod portable;
 mod round;
@@ -239,13 +239,14 @@ mod tests {
     /// `left` is `[rows, depth]`, `right` `[depth, columns]`.
     fn defined(left: &[f32], right: &[f32], [rows, depth, columns]: [usize; 3]) -> Vec<f32> {
         let of = |row: usize, column: usize| {
-            let term = |sum: f32, k: usize| match k < depth {
-                true => {
-                    let (a, b) = (left[row * depth + k], right[k * columns + column]);
-                    normal(as_bfloat16(a).mul_add(as_bfloat16(b), sum))
+            let term = |sum: f32, k: usize| {
+                if k >= depth {
+                    // The 0 beside an odd last term.
+                    return 0.0 + sum;
                 }
-                // The 0 beside an odd last term.
-                false => 0.0 + sum,
+                let a = left[row * depth + k];
+                let b = right[k * columns + column];
+                normal(as_bfloat16(a).mul_add(as_bfloat16(b), sum))
             };
             (0..depth.next_multiple_of(2)).fold(0.0, |sum, k| term(sum, k ^ 1))
         };
@@ -254,7 +255,7 @@ mod tests {
             .collect()
     }
 
-    /// The product by `instructions` in the four ways in which the factors may be stored.
+    /// The product by `instructions` for each of the four layouts of the factors.
     fn products(
         instructions: Instructions,
         left: &[f32],
@@ -306,7 +307,7 @@ mod tests {
 
     /// Subnormal factors, products and sums, infinities and NaN.
     #[test]
-    fn extreme_numbers_give_the_bits_of_the_definition_too() {
+    fn extreme_numbers_give_the_bits_of_the_definition() {
         let size = [24, 34, 48];
         let any = |seed, count| -> Vec<f32> {
             let mut random = crate::random::RandomKey::new(seed).rng();
@@ -334,18 +335,20 @@ mod tests {
         }
     }
 
-    /// Each step of a sum of n products is rounded once, so that it is off by at most n·2⁻²⁴ times
+    /// Each step of a sum of n products is rounded once. The error is therefore at most n·2⁻²⁴ times
     /// the sum of the magnitudes, to the first order; products of bfloat16 are exact in float64.
     #[test]
-    fn a_result_is_as_near_to_the_exact_sum_of_the_rounded_factors_as_float32_sums_are() {
+    fn the_error_of_a_sum_is_within_the_bound_of_float32() {
         for size @ [rows, depth, columns] in [[64, 256, 48], [17, 4096, 33]] {
             let left = RandomKey::new(1).normal(rows * depth);
             let right = RandomKey::new(2).normal(depth * columns);
             let [actual, ..] = products(best(), &left, &right, size);
             for (index, &actual) in actual.iter().enumerate() {
-                let (row, column) = (index / columns, index % columns);
+                let row = index / columns;
+                let column = index % columns;
                 let terms = (0..depth).map(|k| {
-                    let (a, b) = (left[row * depth + k], right[k * columns + column]);
+                    let a = left[row * depth + k];
+                    let b = right[k * columns + column];
                     f64::from(as_bfloat16(a)) * f64::from(as_bfloat16(b))
                 });
                 let magnitude: f64 = terms.clone().map(f64::abs).sum();
@@ -360,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn bias_and_relu_are_those_of_float32() {
+    fn bias_and_relu_are_in_float32() {
         for size @ [rows, depth, columns] in SIZES {
             let left = RandomKey::new(1).normal(rows * depth);
             let right = RandomKey::new(2).normal(depth * columns);
@@ -385,13 +388,13 @@ mod tests {
     /// Otherwise uninitialised lines would be read.
     #[test]
     #[should_panic(expected = "a matrix 40x6")]
-    fn rows_that_are_missing_are_noticed() {
+    fn missing_rows_panic() {
         panels_of_rows(best(), &[0.0; 32 * 6], [40, 6]);
     }
 
     #[test]
     #[should_panic(expected = "a matrix 6x40")]
-    fn terms_that_are_missing_are_noticed() {
+    fn missing_terms_panic() {
         panels_of_columns(best(), &[0.0; 4 * 40], [6, 40]);
     }
 }

@@ -35,10 +35,10 @@ fn pair(low: f32, high: f32) -> u32 {
     (rounded(low) >> 16) | rounded(high)
 }
 
-/// Rows of a matrix whose neighbours become pairs, and the positions of their words: lines of
-/// [`LINE`] words. A line begins `apart[0]` words after that of the pair of rows before it, and
-/// `apart[1]` words after that of the columns before it. A last row alone is paired with 0, and the
-/// last line of a pair is filled up with 0.
+/// Rows of a matrix, to be paired with their neighbours, and the positions of the words: lines of
+/// [`LINE`] words. A line begins `apart[0]` words after the line of the previous pair of rows, and
+/// `apart[1]` words after the line of the previous columns. A last row alone is paired with 0, and
+/// the last line of a pair is filled up with 0.
 #[derive(Clone)]
 pub(super) struct PairedLhs<'a> {
     /// Rows of `width` numbers each.
@@ -92,15 +92,20 @@ vectorised! {
     }
 }
 
-/// One pair of rows of [`interleaved`], whose lines begin `next` words apart.
+/// One pair of rows of [`interleaved`], with lines `next` words apart.
 #[inline(always)]
 pub(super) fn interleaved_rows(low: &[f32], high: &[f32], next: usize, out: &mut [Slot]) {
-    let number = |row: &[f32], column| row.get(column).copied().unwrap_or(0.0);
     for (start, line) in (0..low.len()).step_by(LINE).zip(out.chunks_mut(next)) {
         for (column, slot) in (start..).zip(&mut line[..LINE]) {
             slot.write(pair(number(low, column), number(high, column)));
         }
     }
+}
+
+/// The number in `column`, or 0 beyond the row.
+#[inline(always)]
+fn number(row: &[f32], column: usize) -> f32 {
+    row.get(column).copied().unwrap_or(0.0)
 }
 
 /// Products of pairs in float32.
@@ -138,7 +143,7 @@ fn second(pair: u32) -> f32 {
     f32::from_bits(pair & 0xffff_0000)
 }
 
-/// `x`, or a 0 of its sign where it is subnormal.
+/// `x`, or a 0 of its sign if it is subnormal.
 #[inline(always)]
 fn normal(x: f32) -> f32 {
     let sign = f32::from_bits(x.to_bits() & 0x8000_0000);

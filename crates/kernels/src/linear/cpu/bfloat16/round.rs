@@ -7,7 +7,7 @@ use super::x86;
 use crate::linear::cpu::panels::Slot;
 
 /// Writes `row` to `out` as pairs of neighbouring numbers. An odd last number is paired with 0, and
-/// what `out` holds beyond the row becomes 0.
+/// `out` becomes 0 beyond the row.
 pub(super) fn neighbours(row: &[f32], out: &mut [u32]) {
     #[cfg(target_arch = "x86_64")]
     if x86::is_available() {
@@ -33,9 +33,9 @@ mod tests {
     use super::*;
     use crate::linear::cpu::panels::{LINE, slots};
 
-    /// Every exponent with fractions around those half-way between two bfloat16.
+    /// Every exponent with fractions around the midpoint of two bfloat16.
     #[test]
-    fn rounding_is_to_the_nearest_ties_to_even_and_subnormal_numbers_become_0() {
+    fn rounding_is_to_nearest_ties_to_even_and_flushes_subnormals() {
         let fractions = [
             0, 1, 0x7fff, 0x8000, 0x8001, 0x1_7fff, 0x1_8000, 0x1_8001, 0x7f_ffff,
         ];

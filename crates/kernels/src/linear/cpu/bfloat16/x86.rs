@@ -72,7 +72,7 @@ pub(super) unsafe fn interleaved(rows: PairedLhs, out: &mut [Slot]) {
 /// Sums of products of pairs by `vdpbf16ps`.
 pub(super) struct DotProducts;
 
-// SAFETY: the demands of the trait are those of the instructions.
+// SAFETY: the trait demands the same as the instructions.
 unsafe impl Arithmetic for DotProducts {
     type Sums = __m512;
     type Floats = __m512;
