@@ -73,10 +73,10 @@
 mod attention;
 mod batching;
 mod calibration;
-mod doubt;
 mod error;
 mod hypothesis;
 mod model;
+mod quality_warning;
 
 mod search;
 mod settings;
@@ -93,10 +93,10 @@ pub use burnformer_glossary::{
 pub use burnformer_shortlist::{Shortlist, ShortlistError};
 pub use burnformer_text::find_language;
 pub use calibration::Calibration;
-pub use doubt::{Doubt, doubts};
 pub use error::InferError;
 pub use hypothesis::{Alternative, FinishReason, Hypothesis, Translation};
 pub use model::{Decoding, Ensemble, EnsembleError, NeuralModel, SpecialIds, StepModel};
+pub use quality_warning::{QualityWarning, quality_warnings};
 pub use search::{Cancel, Edge, Phrase, Request, SentenceError, Terms, WordEdges, search};
 pub use settings::{
     AtLimit, BeamRule, GENERATION_FILE, LengthPenalty, Sampling, SearchSettings, SettingsError,

@@ -7,7 +7,7 @@ use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
 use super::results::Results;
 use crate::calibration::probability;
-use crate::doubt::repeats;
+use crate::quality_warning::repeats;
 use crate::search::Request;
 
 impl Translator {

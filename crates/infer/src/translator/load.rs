@@ -13,10 +13,10 @@ use burnformer_shortlist::{Shortlist, ShortlistError, Vocabularies};
 use super::error::TranslatorError;
 use super::files::{load_settings, load_tokenizers};
 use super::options::{Languages, TranslateOptions, pair_of};
-use crate::doubt::doubts;
 use crate::error::Result;
 use crate::hypothesis::Hypothesis;
 use crate::model::{Ensemble, EnsembleError, NeuralModel, SpecialIds, StepModel};
+use crate::quality_warning::quality_warnings;
 use crate::search::{WordEdges, len_with_eos};
 use crate::settings::SearchSettings;
 
@@ -163,7 +163,7 @@ impl Translator {
     }
 
     /// Returns the confidence in `text` as a translation of `source`, between 0 and 1. It is 0 if
-    /// the translation has a [doubt](crate::Doubt), and otherwise computed by the model's
+    /// the translation has a [quality warning](crate::QualityWarning), and otherwise computed by the model's
     /// [`Calibration`](crate::Calibration). Returns `None` if the model has no calibration, or if
     /// the translation comes from a translation memory.
     pub fn confidence(&self, source: &str, text: &str, hypothesis: &Hypothesis) -> Option<f64> {
@@ -171,7 +171,7 @@ impl Translator {
             return None;
         }
         let calibration = self.settings.calibration?;
-        Some(if doubts(source, text).is_empty() {
+        Some(if quality_warnings(source, text).is_empty() {
             calibration.confidence(hypothesis)
         } else {
             0.0

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::load::Translator;
 use super::options::TranslateOptions;
-use crate::doubt::repeats;
 use crate::hypothesis::{FinishReason, Hypothesis};
+use crate::quality_warning::repeats;
 use crate::search::{Request, search_counting};
 use crate::settings::{BeamRule, MOST_HYPOTHESES, SearchSettings};
 

@@ -7,7 +7,7 @@ use burnformer_glossary::Writing;
 use burnformer_infer::{
     AlignmentOptions, Alternative, Hypothesis, InferError, LengthPenalty, LongSources, MOST_LINKED,
     Request, SentenceError, Shortlist, TranslateOptions, Translation, TranslationMemory,
-    Translator, doubts,
+    Translator, quality_warnings,
 };
 use burnformer_view::Sentence;
 
@@ -100,7 +100,7 @@ impl TranslatorEngine {
                 .map_err(engine_error)?,
             false => Vec::new(),
         };
-        let doubts = doubts(&work.text, &found.text)
+        let doubts = quality_warnings(&work.text, &found.text)
             .into_iter()
             .map(|doubt| doubt.to_string())
             .collect();
