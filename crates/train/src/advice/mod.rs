@@ -39,7 +39,7 @@ pub(crate) struct Measures {
 
 /// The validations of a run so far, and which warnings have been given.
 #[derive(Clone, Debug)]
-pub(crate) struct Adviser {
+pub(crate) struct Diagnostics {
     /// The update with which the warm-up ends.
     warmup: u64,
     /// The loss of a model that guesses: all tokens of the target are equally probable.
@@ -68,8 +68,8 @@ enum Problem {
     Long,
 }
 
-impl Adviser {
-    /// An adviser of a run whose warm-up ends with update `warmup`, for a model with `target_vocab`
+impl Diagnostics {
+    /// Diagnostics of a run whose warm-up ends with update `warmup`, for a model with `target_vocab`
     /// tokens.
     pub fn new(warmup: u64, target_vocab: usize) -> Self {
         let guessing = (target_vocab as f64).ln();
@@ -216,7 +216,7 @@ mod tests {
 
     /// The warnings after each of the validations, which are 100 updates apart.
     fn warnings(validations: &[(f64, f64)]) -> Vec<Vec<String>> {
-        let mut adviser = Adviser::new(50, 300);
+        let mut diagnostics = Diagnostics::new(50, 300);
         let measured = |(index, &(nll, ratio)): (usize, &(f64, f64))| Measures {
             step: 100 * (index as u64 + 1),
             nll,
@@ -227,7 +227,7 @@ mod tests {
             .iter()
             .enumerate()
             .map(measured)
-            .map(|one| adviser.after(one))
+            .map(|one| diagnostics.after(one))
             .collect()
     }
 
@@ -281,7 +281,7 @@ mod tests {
         let rose: Vec<_> = [7.0, 6.5, 6.7, 7.0, 7.3, 7.5].iter().map(high).collect();
         one(&warnings(&rose), 3, "sides of neither are swapped");
         // It falls, from far above what it was in the warm-up.
-        let mut adviser = Adviser::new(150, 300);
+        let mut diagnostics = Diagnostics::new(150, 300);
         for (step, nll) in [(100, 6.5), (200, 9.5), (300, 9.0), (400, 8.0)] {
             let measured = Measures {
                 step,
@@ -289,7 +289,7 @@ mod tests {
                 score: None,
                 length_ratio: None,
             };
-            assert_eq!(adviser.after(measured), Vec::<String>::new());
+            assert_eq!(diagnostics.after(measured), Vec::<String>::new());
         }
         // One explanation only, whichever came first.
         let stood: Vec<_> = [6.0, 5.99, 5.98, 2.0, 2.2, 2.3, 2.4]
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn nothing_is_said_of_the_warm_up() {
-        let mut adviser = Adviser::new(10_000, 300);
+        let mut diagnostics = Diagnostics::new(10_000, 300);
         for step in [100, 200, 300, 400] {
             let (score, length_ratio) = (Some(0.0), Some(9.0));
             let measured = Measures {
@@ -329,16 +329,16 @@ mod tests {
                 score,
                 length_ratio,
             };
-            assert_eq!(adviser.after(measured), Vec::<String>::new());
+            assert_eq!(diagnostics.after(measured), Vec::<String>::new());
         }
     }
 
     /// The updates after which a warning comes, of 200 updates with these losses, 4,000 of warm-up
     /// and 300 tokens.
     fn guesses(warmup: u64, nll: impl Fn(u64) -> f64) -> Vec<u64> {
-        let mut adviser = Adviser::new(warmup, 300);
+        let mut diagnostics = Diagnostics::new(warmup, 300);
         (1..=200)
-            .filter(|&step| adviser.after_update(step, nll(step)).is_some())
+            .filter(|&step| diagnostics.after_update(step, nll(step)).is_some())
             .collect()
     }
 
@@ -364,7 +364,7 @@ mod tests {
     #[test]
     fn a_score_that_stays_0_while_the_loss_falls_is_told() {
         let told = |losses: &[f64], score: f64| {
-            let mut adviser = Adviser::new(50, 300);
+            let mut diagnostics = Diagnostics::new(50, 300);
             let measured = |(index, &nll): (usize, &f64)| Measures {
                 step: 100 * (index as u64 + 1),
                 nll,
@@ -372,7 +372,7 @@ mod tests {
                 length_ratio: None,
             };
             let all = losses.iter().enumerate().map(measured);
-            all.flat_map(|one| adviser.after(one))
+            all.flat_map(|one| diagnostics.after(one))
                 .filter(|text| text.contains("stays 0"))
                 .count()
         };

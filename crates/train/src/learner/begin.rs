@@ -10,7 +10,7 @@ use super::message::Message;
 use super::pending::{Clock, PendingUpdates};
 use super::setup::{Setup, check_precision};
 use super::validate::look_after;
-use crate::advice::{Adviser, text_check};
+use crate::advice::{Diagnostics, text_check};
 use crate::config::{CheckpointSettings, EarlyStoppingMetric, START, TrainConfig};
 use crate::error::Result;
 use crate::report::{Pace, Reporter, Verbosity};
@@ -104,7 +104,7 @@ impl Learner {
                 state.loss_scale,
                 replicas.first(),
             ),
-            adviser: Adviser::new(config.schedule.warmup, first.config.tokens().target_vocab),
+            diagnostics: Diagnostics::new(config.schedule.warmup, first.config.tokens().target_vocab),
             best_on_disk: best_on_disk(setup.metric(), run, &state),
             look_after: look_after(config, run),
             clock: Clock::new(state.seconds),

@@ -33,7 +33,7 @@ use self::outcome::{Divergence, Exit, limit_reached, progress};
 pub use self::outcome::{Outcome, StopReason};
 use self::pending::{Clock, PendingUpdate, PendingUpdates};
 use self::setup::Setup;
-use crate::advice::Adviser;
+use crate::advice::Diagnostics;
 use crate::error::Result;
 use crate::report::{Answer, Reporter};
 use crate::run::{BestModel, CheckpointKind, RunState};
@@ -53,7 +53,7 @@ pub struct Learner {
     clock: Clock,
     reporter: Reporter,
     /// Warns when validations show that the run does not go well.
-    adviser: Adviser,
+    diagnostics: Diagnostics,
     /// The model in `best/`. It may be newer than the checkpoint from which this process resumed.
     best_on_disk: Option<BestModel>,
     /// The number of seconds after which the first provisional validation is due; `None` after it
@@ -362,7 +362,7 @@ impl Learner {
             self.report_divergence(Answer::Skip, divergence, None)?;
         }
         let nll = statistics.nll / statistics.tokens as f64;
-        if let Some(warning) = self.adviser.after_update(self.state.step, nll) {
+        if let Some(warning) = self.diagnostics.after_update(self.state.step, nll) {
             self.reporter.note(&warning)?;
         }
         Ok(back.then_some(Exit::Diverged(divergence)))

@@ -106,7 +106,7 @@ impl Learner {
             } else {
                 bleu
             };
-            for warning in self.adviser.after(Measures {
+            for warning in self.diagnostics.after(Measures {
                 step,
                 nll,
                 score,
