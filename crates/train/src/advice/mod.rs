@@ -69,7 +69,7 @@ enum Problem {
 }
 
 impl Diagnostics {
-    /// Diagnostics of a run whose warm-up ends with update `warmup`, for a model with `target_vocab`
+    /// Diagnostics of a run with `warmup` updates of warm-up, for a model with `target_vocab`
     /// tokens.
     pub fn new(warmup: u64, target_vocab: usize) -> Self {
         let guessing = (target_vocab as f64).ln();

@@ -9,7 +9,7 @@ use super::Learner;
 use super::message::Message;
 use super::pending::{Clock, PendingUpdates};
 use super::setup::{Setup, check_precision};
-use super::validate::look_after;
+use super::validate::early_validation_after;
 use crate::advice::{Diagnostics, text_check};
 use crate::config::{CheckpointSettings, EarlyStoppingMetric, START, TrainConfig};
 use crate::error::Result;
@@ -104,9 +104,12 @@ impl Learner {
                 state.loss_scale,
                 replicas.first(),
             ),
-            diagnostics: Diagnostics::new(config.schedule.warmup, first.config.tokens().target_vocab),
+            diagnostics: Diagnostics::new(
+                config.schedule.warmup,
+                first.config.tokens().target_vocab,
+            ),
             best_on_disk: best_on_disk(setup.metric(), run, &state),
-            look_after: look_after(config, run),
+            early_validation_after: early_validation_after(config, run),
             clock: Clock::new(state.seconds),
             pending: PendingUpdates::default(),
             model: Some(model),

@@ -56,16 +56,15 @@ pub struct Learner {
     diagnostics: Diagnostics,
     /// The model in `best/`. It may be newer than the checkpoint from which this process resumed.
     best_on_disk: Option<BestModel>,
-    /// The number of seconds after which the first provisional validation is due; `None` after it
-    /// was made, or if there is none.
-    look_after: Option<f64>,
+    /// The seconds of training before early validation; `None` once it is done, or if there is none.
+    early_validation_after: Option<f64>,
 }
 
 /// The actions after an update, each of which needs the statistics of the update.
 struct Due {
     log: bool,
     validation: bool,
-    first_look: bool,
+    early_validation: bool,
     checkpoint: bool,
     stop: Option<StopReason>,
 }
@@ -204,13 +203,13 @@ impl Learner {
             }
             // A validation takes time, and it may exhaust the patience.
             let Due {
-                first_look,
+                early_validation,
                 checkpoint,
                 stop,
                 ..
             } = self.due(&self.state, interrupted);
-            if first_look {
-                self.first_look()?;
+            if early_validation {
+                self.early_validation()?;
             }
             // While updates are being skipped, it is not known whether the model is good.
             let settled = self.state.recovery.skipped == 0;
@@ -291,7 +290,7 @@ impl Learner {
         Due {
             log: every(config.training.log_every),
             validation: every(config.validation.every),
-            first_look: self.look_is_due(),
+            early_validation: self.early_validation_is_due(),
             checkpoint: self.setup.is_scheduled(state.step),
             stop: limit_reached(config, state).or_else(asked),
         }
@@ -303,11 +302,11 @@ impl Learner {
         let Due {
             log,
             validation,
-            first_look,
+            early_validation,
             checkpoint,
             stop,
         } = self.due(&self.ahead(), interrupted);
-        let is_due = log || validation || first_look || checkpoint || stop.is_some();
+        let is_due = log || validation || early_validation || checkpoint || stop.is_some();
         is_due || self.updater.synchronous || self.pending.is_full()
     }
 

@@ -3,7 +3,7 @@
 mod best;
 mod broken;
 mod devices;
-mod first_look;
+mod early_validation;
 
 use std::fs;
 use std::sync::atomic::AtomicBool;
