@@ -5,7 +5,7 @@ use burnformer_data::Tokenizer;
 
 /// The largest number of tokens that are linked on each side. Time and memory of attention weights
 /// grow with the product of the lengths.
-pub const MOST_LINKED: usize = 400;
+pub const MAX_LINKED_TOKENS: usize = 400;
 
 /// The weights of one attention head. The weights of each query sum to 1 over the keys, or to 0 if
 /// the query sees no key.

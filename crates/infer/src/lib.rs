@@ -83,7 +83,7 @@ mod settings;
 mod translator;
 
 pub use attention::{
-    AlignmentOptions, Attention, AttentionWeights, HeadWeights, MOST_LINKED, Piece, pharaoh,
+    AlignmentOptions, Attention, AttentionWeights, HeadWeights, MAX_LINKED_TOKENS, Piece, pharaoh,
     word_alignment,
 };
 pub use batching::Batching;

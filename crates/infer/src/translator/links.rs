@@ -9,7 +9,7 @@ pub use burnformer_glossary::Link as TextLink;
 use super::capitals::{is_in_capitals, small_in_place};
 use super::load::Translator;
 use super::options::LONGEST_SENTENCE;
-use crate::attention::{Attention, HeadWeights, MOST_LINKED, pieces, strongest};
+use crate::attention::{Attention, HeadWeights, MAX_LINKED_TOKENS, pieces, strongest};
 use crate::error::{InferError, Result};
 use crate::model::SpecialIds;
 use crate::search::{check_lengths, check_pairs, with_eos};
@@ -66,7 +66,7 @@ impl Translator {
     ///
     /// Ranges are exact if the tokeniser decodes a text without change. If it normalises text (as
     /// SentencePiece models do), they are the ranges of the normalised text, scaled to the length
-    /// of the given text. At most the first [`MOST_LINKED`] tokens of each text are linked, or
+    /// of the given text. At most the first [`MAX_LINKED_TOKENS`] tokens of each text are linked, or
     /// fewer if the model accepts fewer. The list is empty for a model without cross-attention, for
     /// an ensemble, and if one of the texts is empty.
     ///
@@ -81,7 +81,7 @@ impl Translator {
     }
 
     fn links_of(&self, source: &str, target: &str) -> Result<Vec<TextLink>> {
-        let most = MOST_LINKED
+        let most = MAX_LINKED_TOKENS
             .min(self.model.max_positions().unwrap_or(usize::MAX))
             .saturating_sub(1);
         let (reader, writer) = (&self.tokenizers.source, &self.tokenizers.target);
@@ -187,7 +187,7 @@ mod tests {
             "a",
             "  das  Meer ",
         ] {
-            let spans = spans(&tokenizer(), text, MOST_LINKED);
+            let spans = spans(&tokenizer(), text, MAX_LINKED_TOKENS);
             let covered: String = spans.iter().map(|span| &text[span.clone()]).collect();
             let letters = |text: &str| text.split_whitespace().collect::<String>();
             assert_eq!(letters(&covered), letters(text), "{spans:?}");
@@ -196,7 +196,7 @@ mod tests {
                 "{spans:?}"
             );
         }
-        assert!(spans(&tokenizer(), "", MOST_LINKED).is_empty());
+        assert!(spans(&tokenizer(), "", MAX_LINKED_TOKENS).is_empty());
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
         let text: String = plain.chars().flat_map(|c| [c, '\u{AD}']).collect();
         let parts = |text: &str| {
             let visible = |span: Range<usize>| text[span].replace('\u{AD}', "").trim().to_owned();
-            spans(&tokenizer(), text, MOST_LINKED)
+            spans(&tokenizer(), text, MAX_LINKED_TOKENS)
                 .into_iter()
                 .map(visible)
                 .collect::<Vec<_>>()

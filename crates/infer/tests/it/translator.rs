@@ -9,7 +9,7 @@ use burnformer_core::{Positions, TransformerConfig, model_dir};
 use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::{
     AlignmentOptions, EnsembleError, FinishReason, InferError, LONGEST_SENTENCE, LongSources,
-    MOST_LINKED, Request, SearchSettings, SentenceError, SettingsError, TranslateOptions,
+    MAX_LINKED_TOKENS, Request, SearchSettings, SentenceError, SettingsError, TranslateOptions,
     Translator, TranslatorError, perplexity, save_text_files, word_alignment,
 };
 
@@ -455,7 +455,7 @@ fn attention_and_links_of_any_text_have_bounded_weights() {
         let long = "dog ".repeat(count);
         for (source, target) in [(&*long, short), (short, &*long), (&*long, &*long)] {
             let links = translator.links(source, target).unwrap();
-            assert!(links.len() < MOST_LINKED, "{count}");
+            assert!(links.len() < MAX_LINKED_TOKENS, "{count}");
             let all = links
                 .iter()
                 .flat_map(|it| [(&it.source, source), (&it.target, target)]);

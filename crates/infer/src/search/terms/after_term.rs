@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::{Phrase, Terms};
-use crate::attention::{HeadWeights, MOST_LINKED};
+use crate::attention::{HeadWeights, MAX_LINKED_TOKENS};
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::model::StepModel;
 use crate::search::Request;
@@ -156,7 +156,7 @@ impl Words {
         first: usize,
     ) -> Self {
         let target = [tokens, &[model.special().eos]].concat();
-        let is_short = source.len().max(target.len()) <= MOST_LINKED;
+        let is_short = source.len().max(target.len()) <= MAX_LINKED_TOKENS;
         let weights = is_short
             .then(|| model.cross_attention(source, &target))
             .flatten();
