@@ -103,7 +103,7 @@ pub use settings::{
     length_penalty,
 };
 pub use translator::{
-    LONGEST_SENTENCE, LanguageError, Languages, LongSources, TOKENIZER_FILES, TargetScore,
+    LanguageError, Languages, LongSources, MAX_SENTENCE_TOKENS, TOKENIZER_FILES, TargetScore,
     TermError, TextLink, TranslateOptions, Translator, TranslatorError, force_score, load_settings,
     load_tokenizers, perplexity, perplexity_of, save_text_files, vocabularies,
 };

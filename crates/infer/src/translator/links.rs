@@ -8,7 +8,7 @@ pub use burnformer_glossary::Link as TextLink;
 
 use super::capitals::{is_in_capitals, small_in_place};
 use super::load::Translator;
-use super::options::LONGEST_SENTENCE;
+use super::options::MAX_SENTENCE_TOKENS;
 use crate::attention::{Attention, HeadWeights, MAX_LINKED_TOKENS, pieces, strongest};
 use crate::error::{InferError, Result};
 use crate::model::SpecialIds;
@@ -20,7 +20,7 @@ impl Translator {
     ///
     /// # Errors
     /// Returns [`SentenceError::TooLong`](crate::SentenceError::TooLong) if a side has more tokens
-    /// than the model has positions, or more than [`LONGEST_SENTENCE`], since the weights grow with
+    /// than the model has positions, or more than [`MAX_SENTENCE_TOKENS`], since the weights grow with
     /// the product of the lengths, and [`InferError::NoAttention`] for an ensemble.
     pub fn attention(&self, source: &str, target: &str) -> Result<Attention> {
         let Tokenizers {
@@ -33,8 +33,8 @@ impl Translator {
     /// Returns the weights of [`attention`](Self::attention) for ids, with or without `</s>`.
     pub(super) fn attention_of(&self, source: &[u32], target: &[u32]) -> Result<Attention> {
         let SpecialIds { bos, eos, .. } = self.model.special();
-        check_lengths("source", [source], eos, LONGEST_SENTENCE)?;
-        check_lengths("target", [target], eos, LONGEST_SENTENCE)?;
+        check_lengths("source", [source], eos, MAX_SENTENCE_TOKENS)?;
+        check_lengths("target", [target], eos, MAX_SENTENCE_TOKENS)?;
         let (sources, targets) = ([with_eos(source, eos)], [with_eos(target, eos)]);
         check_pairs(&*self.model, &sources, &targets)?;
         let ([source], [target]) = (sources, targets);

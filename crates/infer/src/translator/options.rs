@@ -9,7 +9,7 @@ use crate::search::Request;
 use crate::settings::SearchSettings;
 
 /// The default of [`TranslateOptions::longest`], in tokens with `</s>`.
-pub const LONGEST_SENTENCE: usize = 1024;
+pub const MAX_SENTENCE_TOKENS: usize = 1024;
 
 /// The policy for a source that is too long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl Default for TranslateOptions {
         Self {
             search: SearchSettings::default(),
             batching: Batching::default(),
-            longest: LONGEST_SENTENCE,
+            longest: MAX_SENTENCE_TOKENS,
             long_sources: LongSources::default(),
             languages: Languages::default(),
             glossary: None,

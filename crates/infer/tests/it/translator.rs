@@ -8,8 +8,8 @@ use burn::tensor::Device;
 use burnformer_core::{Positions, TransformerConfig, model_dir};
 use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::{
-    AlignmentOptions, EnsembleError, FinishReason, InferError, LONGEST_SENTENCE, LongSources,
-    MAX_LINKED_TOKENS, Request, SearchSettings, SentenceError, SettingsError, TranslateOptions,
+    AlignmentOptions, EnsembleError, FinishReason, InferError, LongSources, MAX_LINKED_TOKENS,
+    MAX_SENTENCE_TOKENS, Request, SearchSettings, SentenceError, SettingsError, TranslateOptions,
     Translator, TranslatorError, perplexity, save_text_files, word_alignment,
 };
 
@@ -461,7 +461,7 @@ fn attention_and_links_of_any_text_have_bounded_weights() {
                 .flat_map(|it| [(&it.source, source), (&it.target, target)]);
             all.for_each(|(range, text)| assert!(text.get(range.clone()).is_some(), "{range:?}"));
             let found = translator.attention(source, target);
-            assert!(found.is_ok() || count > LONGEST_SENTENCE / 4, "{count}");
+            assert!(found.is_ok() || count > MAX_SENTENCE_TOKENS / 4, "{count}");
             assert!(found.is_err() || count < 50_000, "{count}");
         }
     }

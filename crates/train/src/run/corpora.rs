@@ -7,7 +7,7 @@ use burnformer_data::{
     CleaningReport, CleaningSettings, DataError, PrepareSettings, Progress, SpecialIds,
     TokenizedCorpus, Tokenizer, TokenizerSource, Tokenizers, prepare,
 };
-use burnformer_infer::LONGEST_SENTENCE;
+use burnformer_infer::MAX_SENTENCE_TOKENS;
 
 use crate::config::{MIX, TrainConfig, corpus_paths};
 use crate::error::Result;
@@ -209,7 +209,7 @@ fn longest_validated(config: &TrainConfig) -> usize {
     let longest = data
         .max_source_len
         .max(data.max_target_len)
-        .max(LONGEST_SENTENCE - 1);
+        .max(MAX_SENTENCE_TOKENS - 1);
     config
         .model
         .positions_known()
