@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::hypothesis::Hypothesis;
 
 /// The largest number of steps of Newton's method; it converges in about six.
-const MOST_STEPS: usize = 100;
+const MAX_STEPS: usize = 100;
 /// A parameter has converged if it changes by at most this.
 const CONVERGED: f64 = 1e-9;
 
@@ -39,7 +39,7 @@ impl Calibration {
             offset: 0.0,
             slope: 0.0,
         };
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             let [offset, slope] = fitted.newton_step(&points)?;
             fitted.offset += offset;
             fitted.slope += slope;

@@ -10,11 +10,11 @@ pub const GENERATION_FILE: &str = "generation.json";
 
 /// The largest number of hypotheses of a sentence. It bounds memory, because each hypothesis has a
 /// row in the model's batch and in its cache.
-pub(crate) const MOST_HYPOTHESES: usize = 1000;
+pub(crate) const MAX_HYPOTHESES: usize = 1000;
 /// The largest number of tokens that a limit may add to those of the source.
-const MOST_TOKENS: usize = 1_000_000;
+const MAX_TOKENS: usize = 1_000_000;
 /// The largest number of tokens per source token that a limit may allow.
-const MOST_FACTOR: f64 = 1000.0;
+const MAX_FACTOR: f64 = 1000.0;
 
 /// The settings of the search. The default is the paper's (§6.1): beam 4, α 0.6, at most 50 tokens
 /// more than the source.
@@ -234,7 +234,7 @@ impl SearchSettings {
     /// Returns a [`SettingsError`] that names the first setting out of its range.
     pub fn validate(&self) -> Result<()> {
         for (name, value) in [("beam_size", self.beam_size), ("n_best", self.n_best)] {
-            let good = (1..=MOST_HYPOTHESES).contains(&value);
+            let good = (1..=MAX_HYPOTHESES).contains(&value);
             check(good, name, &value, "between 1 and 1000 are possible")?;
         }
         within("n_best", self.n_best, "beam_size", self.width())?;
@@ -257,12 +257,12 @@ impl SearchSettings {
         )?;
         let extra = self.max_length_extra;
         check(
-            extra <= MOST_TOKENS,
+            extra <= MAX_TOKENS,
             "max_length_extra",
             &extra,
             "at most 1000000 is possible",
         )?;
-        let good = factor <= MOST_FACTOR;
+        let good = factor <= MAX_FACTOR;
         check(
             good,
             "max_length_factor",

@@ -134,7 +134,7 @@ impl Searcher<'_> {
             let next: Vec<(usize, AfterTerm)> = with_terms.iter().filter_map(next).collect();
             let again: Vec<Request> = next.iter().map(|(_, next)| next.request.clone()).collect();
             let mut found = vec![Vec::new(); again.len()];
-            if round < request::MOST_ROUNDS {
+            if round < request::MAX_ROUNDS {
                 self.decode(&again, (0..again.len()).collect(), &|_| (), &mut found)?;
             }
             for ((index, next), found) in next.into_iter().zip(found) {

@@ -14,7 +14,7 @@ use crate::settings::{self, SearchSettings};
 
 /// The largest number of terms per sentence for which the search continues after the term. Further
 /// terms replace words, and the rest of the translation stays.
-pub(super) const MOST_ROUNDS: usize = 8;
+pub(super) const MAX_ROUNDS: usize = 8;
 
 /// A flag that tells a search that a translation is no longer needed. Clones share it.
 #[derive(Clone, Debug, Default)]
@@ -120,7 +120,7 @@ impl Request {
     /// The largest number of live hypotheses: the width of a search, times the number of searches
     /// that the terms may need.
     pub fn rows(&self, settings: &SearchSettings) -> usize {
-        settings.width() * (1 + self.terms.phrases.len().min(MOST_ROUNDS))
+        settings.width() * (1 + self.terms.phrases.len().min(MAX_ROUNDS))
     }
 
     pub(super) fn random_key(&self, seed: u64) -> RandomKey {

@@ -100,13 +100,13 @@ fn chosen(
 
 /// The codes, or the first of many.
 fn listed(codes: &[String]) -> String {
-    const MOST: usize = 20;
-    match codes.get(..MOST) {
-        Some(first) if codes.len() > MOST => {
+    const MAX_NAMED: usize = 20;
+    match codes.get(..MAX_NAMED) {
+        Some(first) if codes.len() > MAX_NAMED => {
             format!(
                 "{} … and {} more in its vocabulary",
                 first.join(", "),
-                codes.len() - MOST
+                codes.len() - MAX_NAMED
             )
         }
         _ => codes.join(", "),

@@ -19,10 +19,10 @@ use crate::settings::SearchSettings;
 
 /// The largest number of parts of a sentence that the second search must contain. It bounds the
 /// cost of that search.
-const MOST_PARTS: usize = 24;
+const MAX_PARTS: usize = 24;
 /// The largest number of further searches for a sentence: one for each part, and one for those
 /// whose positions are unknown.
-const MOST_SEARCHES: usize = 9;
+const MAX_SEARCHES: usize = 9;
 
 impl Results<'_> {
     /// Searches again for the requests whose best hypothesis changes the value of a number, loses a
@@ -206,7 +206,7 @@ impl Translator {
     /// The number of further searches for a translation of `source` that keeps its numbers and
     /// placeholders.
     pub(super) fn searches_for_parts(&self, source: &str, options: &TranslateOptions) -> usize {
-        let count = |_| (1 + parts(source).len()).min(MOST_SEARCHES);
+        let count = |_| (1 + parts(source).len()).min(MAX_SEARCHES);
         options.search.keep_parts.then_some(()).map_or(0, count)
     }
 
@@ -281,7 +281,7 @@ impl Translator {
     /// `request` with `wanted` behind its own terms; `None` if nothing is wanted, or it cannot be
     /// written.
     fn with_parts(&self, request: &Request, mut wanted: Vec<Term>) -> Option<Request> {
-        wanted.truncate(MOST_PARTS);
+        wanted.truncate(MAX_PARTS);
         let Terms {
             phrases,
             spans,

@@ -7,7 +7,7 @@ use super::options::TranslateOptions;
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::quality_warning::repeats;
 use crate::search::{Request, search_counting};
-use crate::settings::{BeamRule, MOST_HYPOTHESES, SearchSettings};
+use crate::settings::{BeamRule, MAX_HYPOTHESES, SearchSettings};
 
 /// Sorts the hypotheses of a search: first those that the model ended, then the better ones.
 pub(super) fn sort(all: &mut [Hypothesis]) {
@@ -84,7 +84,7 @@ impl Results<'_> {
         for factor in WIDER {
             let again: Vec<Request> = indices.iter().map(|&i| requests[i].clone()).collect();
             let mut wider = options.search.clone();
-            let widened = |count: usize| (factor * count).min(MOST_HYPOTHESES);
+            let widened = |count: usize| (factor * count).min(MAX_HYPOTHESES);
             (wider.n_best, wider.beam_size) = (widened(n_best), widened(wider.beam_size));
             let mut found = self.again(&again, &wider);
             translator.copy_unknown(&again, &mut found.all);
