@@ -69,9 +69,9 @@ fn disjoint(files: &BTreeMap<String, Range<usize>>) -> Result<(), String> {
 
 /// The largest number of bytes of the files, as a multiple of the bytes of the package; weights
 /// hardly shrink.
-const MOST: u64 = 20;
+const MAX_EXPANSION: u64 = 20;
 /// The largest number of files in a package, and the largest number of parts of a file's path.
-const MOST_FILES: usize = 1000;
+const MAX_FILES: usize = 1000;
 const DEEPEST: usize = 3;
 
 /// The files of the package `path` in a temporary folder; `None` if it is not an archive, or an
@@ -89,7 +89,7 @@ pub(crate) fn unpacked(path: &Path) -> Result<Option<TempDir>> {
         |e: &dyn ToString| InteropError::damaged(path, e.to_string()),
     );
     let file = File::open(path).map_err(io)?;
-    let mut left = MOST * file.metadata().map_err(io)?.len() + (1 << 20);
+    let mut left = MAX_EXPANSION * file.metadata().map_err(io)?.len() + (1 << 20);
     let mut archive = ZipArchive::new(file).map_err(|e| damaged(&e))?;
     let is_array = |name: &str| name.ends_with(".npy") || name.ends_with("data.pkl");
     if archive
@@ -98,7 +98,7 @@ pub(crate) fn unpacked(path: &Path) -> Result<Option<TempDir>> {
     {
         return Ok(None);
     }
-    if archive.len() > MOST_FILES {
+    if archive.len() > MAX_FILES {
         return Err(damaged(&format!(
             "it holds {} files, more than a package has",
             archive.len()
@@ -117,9 +117,11 @@ pub(crate) fn unpacked(path: &Path) -> Result<Option<TempDir>> {
         fs::create_dir_all(to.parent().unwrap_or(folder.path())).map_err(io)?;
         let mut out = File::create(&to).map_err(|e| InteropError::io(&to, e))?;
         let copied = copy(&mut file.by_ref().take(left + 1), &mut out).map_err(|e| damaged(&e))?;
-        left = left
-            .checked_sub(copied)
-            .ok_or_else(|| damaged(&format!("it unpacks to more than {MOST} times its size")))?;
+        left = left.checked_sub(copied).ok_or_else(|| {
+            damaged(&format!(
+                "it unpacks to more than {MAX_EXPANSION} times its size"
+            ))
+        })?;
     }
     Ok(Some(folder))
 }

@@ -31,7 +31,7 @@ const TYPES: [NumberType; 6] = [
 ];
 /// The largest number of bytes of all variables that are read, as a multiple of the size of the
 /// file. One variable may have several names.
-const MOST_SHARED: usize = 16;
+const MAX_SHARING: usize = 16;
 
 struct Variable {
     shape: Vec<usize>,
@@ -117,7 +117,7 @@ impl<'a> Binary<'a> {
             aliases.insert(format!("{alias}_scale"), format!("{name}_scale"));
             aliases.insert(alias, name);
         }
-        let remaining = bytes.len().saturating_mul(MOST_SHARED) / 4;
+        let remaining = bytes.len().saturating_mul(MAX_SHARING) / 4;
         let mut file = Self {
             path,
             bytes,

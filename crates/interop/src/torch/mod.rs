@@ -15,7 +15,7 @@ use pickle::{Pickle, Value, View};
 
 /// The largest number of bytes of all tensors, as a multiple of the size of the file. Tensors may
 /// share numbers, as tied embeddings do.
-const MOST_SHARED: usize = 8;
+const MAX_SHARING: usize = 8;
 /// The first pickle in a file of PyTorch before 1.6 is this number.
 const LEGACY_MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
 
@@ -37,7 +37,7 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Tensors> {
         ));
     };
     let mut tensors = Tensors::new();
-    let mut left = bytes.len().saturating_mul(MOST_SHARED) / 4;
+    let mut left = bytes.len().saturating_mul(MAX_SHARING) / 4;
     for (key, value) in &pickle.dicts[dict] {
         let (Value::Text(name), Value::Tensor(view)) = (key, value) else {
             continue;

@@ -308,7 +308,7 @@ impl Machine<'_, '_> {
 
     fn parts(&self, value: Value) -> Result<Vec<Value>> {
         match value {
-            Value::Tuple(index) if self.built.sequences[index].len() <= MOST_ARGUMENTS => {
+            Value::Tuple(index) if self.built.sequences[index].len() <= MAX_ARGUMENTS => {
                 Ok(self.built.sequences[index].clone())
             }
             _ => Err(self.damaged("the pickle has no tuple where one is needed")),
@@ -368,7 +368,7 @@ impl Machine<'_, '_> {
             _ => Err(self.damaged(BAD_TENSOR)),
         };
         let parts = self.parts(value)?;
-        if parts.len() > MOST_DIMENSIONS {
+        if parts.len() > MAX_DIMENSIONS {
             return Err(self.damaged(BAD_TENSOR));
         }
         parts.into_iter().map(size).collect()
@@ -377,9 +377,9 @@ impl Machine<'_, '_> {
 
 const BAD_TENSOR: &str = "a tensor in the pickle is described wrongly";
 /// The largest number of parts of a tuple that a function takes.
-const MOST_ARGUMENTS: usize = 16;
+const MAX_ARGUMENTS: usize = 16;
 /// The largest number of dimensions of a tensor.
-const MOST_DIMENSIONS: usize = 8;
+const MAX_DIMENSIONS: usize = 8;
 
 /// The type of numbers in a class of storages; `None` for types that are not used for weights.
 fn storage_type(name: &str) -> Option<NumberType> {
