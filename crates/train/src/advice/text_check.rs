@@ -18,13 +18,13 @@ use crate::update::Recipe;
 use crate::validation::as_saved;
 
 /// The largest number of pairs of a text that are checked.
-const MOST_PAIRS: usize = 100_000;
+const MAX_PAIRS: usize = 100_000;
 /// The number of lines from which the language of a side is detected.
 const LANGUAGE_LINES: usize = 200;
 /// The number of pairs whose alignment is judged together: a text may be shifted from some line on.
 const BLOCK: usize = 500;
 /// The smallest number of pairs whose alignment is judged.
-const FEWEST_PAIRS: usize = 100;
+const MIN_PAIRS: usize = 100;
 /// The lines of a shifted text belong to lines at most this far away.
 const FARTHEST: isize = 2;
 /// The correlation above which lines belong together. (Measured per block of four texts: 0.69 to
@@ -34,11 +34,11 @@ const TOGETHER: f64 = 0.35;
 /// best one.
 const APART: f64 = 0.5;
 /// The smallest number of lines with a mark, and without, for its correlation to count.
-const FEWEST_MARKS: usize = 10;
+const MIN_MARKS: usize = 10;
 /// The number of pairs on which a model is tried in both orders.
 const TRIED: usize = 64;
 /// The largest number of tokens per side of such a pair.
-const LONGEST_TRIED: usize = 100;
+const MAX_TRIED_TOKENS: usize = 100;
 /// The factor by which the other order has to be better before the user is warned.
 const BETTER: f64 = 1.2;
 
@@ -115,7 +115,7 @@ pub(crate) fn unknown(
 ) -> Result<Option<String>, DataError> {
     let unk = [source, target].map(|side| side.special_ids().unk);
     let (mut all, mut unknown) = ([0, 0], [0, 0]);
-    for i in (0..corpus.len()).step_by(corpus.len().div_ceil(MOST_PAIRS).max(1)) {
+    for i in (0..corpus.len()).step_by(corpus.len().div_ceil(MAX_PAIRS).max(1)) {
         let (source, target) = corpus.pair(i)?;
         for (side, ids) in [source, target].iter().enumerate() {
             all[side] += ids.len();
@@ -162,7 +162,7 @@ pub(crate) fn unknown(
 
 /// The first pairs of a text.
 fn read(paths: &[PathBuf], utf8: Utf8Policy) -> Vec<Pair> {
-    pairs(paths, utf8).take(MOST_PAIRS).collect()
+    pairs(paths, utf8).take(MAX_PAIRS).collect()
 }
 
 /// The pairs of a text, without invisible characters. Reading stops at an error, which preparing
@@ -211,9 +211,7 @@ fn swapped(key: &str, text: &[Pair], train: [Option<Lang>; 2]) -> Option<String>
 
 /// A warning about the first block of `text` whose lines seem to be shifted.
 fn misaligned(key: &str, text: &[Pair]) -> Option<String> {
-    let blocks = text
-        .chunks(BLOCK)
-        .filter(|block| block.len() >= FEWEST_PAIRS);
+    let blocks = text.chunks(BLOCK).filter(|block| block.len() >= MIN_PAIRS);
     let (block_index, lag) = blocks
         .enumerate()
         .find_map(|(block_index, block)| Some((block_index, shift(block)?)))?;
@@ -250,7 +248,7 @@ fn signals(block: &[Pair]) -> Vec<[Vec<f64>; 2]> {
     let counts = both(|line| f64::from(line.contains(|c: char| c.is_ascii_digit())));
     let is_telling = |side: &Vec<f64>| {
         let marked = side.iter().filter(|&&mark| mark > 0.0).count();
-        marked.min(side.len() - marked) >= FEWEST_MARKS
+        marked.min(side.len() - marked) >= MIN_MARKS
     };
     let marks = [asks, counts]
         .into_iter()
@@ -301,7 +299,7 @@ pub(crate) fn other_direction(
             tokenizers.target.encode(target),
         ]
     };
-    let is_short = |[a, b]: &[Vec<u32>; 2]| a.len().max(b.len()) <= LONGEST_TRIED;
+    let is_short = |[a, b]: &[Vec<u32>; 2]| a.len().max(b.len()) <= MAX_TRIED_TOKENS;
     let both = spread(&text, TRIED).map(|(a, b)| [ids(a, b), ids(b, a)]);
     let both: Vec<_> = both.filter(|orders| orders.iter().all(is_short)).collect();
     let nats = |order: usize| {

@@ -16,7 +16,7 @@ use super::reference::schema;
 use super::train_config::TrainConfig;
 
 /// The largest size of a configuration file in bytes. All keys together take a few thousand.
-const LONGEST_FILE: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The content of a configuration file.
 #[derive(Default)]
@@ -35,12 +35,12 @@ pub(super) fn read(path: &Path) -> Result<Document> {
     };
     let file = File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
-    file.take(LONGEST_FILE + 1)
+    file.take(MAX_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
     let location = path.display().to_string();
-    if bytes.len() as u64 > LONGEST_FILE {
-        let message = format!("longer than {LONGEST_FILE} bytes; is this a configuration file?");
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        let message = format!("longer than {MAX_FILE_BYTES} bytes; is this a configuration file?");
         return Err(ConfigFileError::Syntax { location, message });
     }
     match std::str::from_utf8(&bytes) {

@@ -6,7 +6,7 @@ use super::Learner;
 use crate::error::Result;
 
 /// The largest number of updates that are measured.
-const MOST: u32 = 20;
+const MAX_UPDATES: u32 = 20;
 
 /// An estimate of a whole run, from its first updates.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,7 +35,7 @@ impl Learner {
         self.update(&mut batches)?;
         let _ = self.read()?;
         let (started, mut measured) = (Instant::now(), 0);
-        while measured == 0 || (measured < MOST && started.elapsed() < time) {
+        while measured == 0 || (measured < MAX_UPDATES && started.elapsed() < time) {
             self.update(&mut batches)?;
             let _ = self.read()?;
             measured += 1;

@@ -9,7 +9,7 @@ use crate::update::{PendingStatistics, UpdateSize};
 
 /// The largest number of updates between two readings. It bounds how long a run continues after it
 /// has diverged.
-const MOST_PENDING: usize = 100;
+const MAX_PENDING: usize = 100;
 
 /// An update that was made but not checked yet.
 pub(super) struct PendingUpdate {
@@ -30,7 +30,7 @@ pub(super) struct PendingUpdates {
 impl PendingUpdates {
     /// Returns whether the statistics have to be read before another update is made.
     pub fn is_full(&self) -> bool {
-        self.updates.len() >= MOST_PENDING
+        self.updates.len() >= MAX_PENDING
     }
 
     /// The state of a run that was in `state` before these updates, if all of them are finite.

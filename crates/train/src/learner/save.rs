@@ -134,7 +134,7 @@ impl Learner {
         };
         coming.sort_by(|a, b| b.total_cmp(a));
         coming.dedup();
-        let (most, mut scores) = (coming.len() + MOST_BEYOND, Vec::new());
+        let (most, mut scores) = (coming.len() + MAX_EXTRA_ALPHAS, Vec::new());
         while let Some(alpha) = coming.pop() {
             let (name, score) = validator.score_with(&translator, beam, alpha)?;
             self.reporter
@@ -179,7 +179,7 @@ impl Learner {
 }
 
 /// The largest number of length penalties that are tried beyond those of the list.
-const MOST_BEYOND: usize = 8;
+const MAX_EXTRA_ALPHAS: usize = 8;
 
 /// The α with the highest score of `scores`; the first one of several.
 fn highest(scores: &[(f64, f64)]) -> f64 {
