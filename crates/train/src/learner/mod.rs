@@ -15,6 +15,8 @@ mod outcome;
 mod pending;
 mod save;
 mod setup;
+#[cfg(test)]
+mod tests;
 mod validate;
 
 use std::ops::ControlFlow;
