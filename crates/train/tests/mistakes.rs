@@ -78,11 +78,9 @@ impl Attention {
             }
         };
         let [query, key, value, output] = &self.maps;
-        let (q, k, v) = (
-            query.forward(x.clone()),
-            key.forward(y.clone()),
-            value.forward(y),
-        );
+        let q = query.forward(x.clone());
+        let k = key.forward(y.clone());
+        let v = value.forward(y);
         let scores = heads(q).matmul(heads(k).swap_dims(2, 3)) / (d_k as f64).sqrt();
         let scores = match (mask, mistake) {
             (None, _) => scores,
@@ -117,7 +115,8 @@ struct Layer {
 
 impl Layer {
     fn new(key: RandomKey, has_cross: bool, device: &Device) -> Self {
-        let [inner, outer] = [(D, 4 * D), (4 * D, D)];
+        let inner = (D, 4 * D);
+        let outer = (4 * D, D);
         Self {
             itself: Attention::new(key.fold(0), device),
             cross: has_cross.then(|| Attention::new(key.fold(1), device)),

@@ -53,7 +53,8 @@ fn a_run_that_goes_on_after_its_end_keeps_a_better_average_in_best() {
     let ended = toy.validations("run");
     let average = ended.last().unwrap();
     assert!(average.averaged && average.best, "{ended:?}");
-    let (best, last) = (toy.best("run"), &ended[ended.len() - 2]);
+    let best = toy.best("run");
+    let last = &ended[ended.len() - 2];
     // Hardly a step further: better than the last model, worse than the average.
     train(
         toy.resumed("run", &["training.max_updates=25", "schedule.factor=0.01"])
@@ -91,7 +92,8 @@ fn an_end_that_was_killed_is_made_again_and_one_that_was_not_is_remembered() {
     ];
     let toy = by_loss(&rough);
     train(toy.learner("run", RunMode::New, 1, 17).unwrap());
-    let (ended, best) = (toy.validations("run"), toy.best("run"));
+    let ended = toy.validations("run");
+    let best = toy.best("run");
     assert_eq!(
         ended.iter().filter(|point| point.step == 17).count(),
         2,
@@ -114,10 +116,8 @@ fn going_back_keeps_a_better_best_model_and_its_record() {
     ]);
     let mut learner = toy.learner("run", RunMode::New, 1, 12).unwrap();
     learner.make_updates(&AtomicBool::new(false)).unwrap();
-    let (best, known) = (
-        toy.best("run"),
-        learner.state.validation.best_model.unwrap(),
-    );
+    let best = toy.best("run");
+    let known = learner.state.validation.best_model.unwrap();
     assert_eq!(known.step, 12, "{:?}", toy.validations("run"));
     learner
         .go_back(Divergence::Model { last_norm: None })
@@ -143,7 +143,8 @@ fn going_back_keeps_a_better_best_model_and_its_record() {
 fn a_best_model_of_an_abandoned_continuation_is_replaced_by_a_better_one_alone() {
     let toy = by_loss(&["checkpoints.every=10"]);
     train(toy.learner("run", RunMode::New, 1, 15).unwrap());
-    let (best, all) = (toy.best("run"), toy.validations("run"));
+    let best = toy.best("run");
+    let all = toy.validations("run");
     // The folder looks like that of a run that was killed between this validation and the next
     // checkpoint.
     let run = toy.folder.path().join("run");

@@ -43,7 +43,8 @@ fn a_last_update_that_breaks_the_model_leaves_a_good_best_and_last() {
     for valid in ["", VALID] {
         let toy = Toy::with_validation(&[&BY_LOSS[..], &["checkpoints.every=5"]].concat(), valid);
         train(toy.start("run", 1));
-        let (best, last) = (toy.best("run"), toy.model("run", "last"));
+        let best = toy.best("run");
+        let last = toy.model("run", "last");
         let learner = toy
             .resumed("run", &["training.max_updates=21", TOO_FAR])
             .unwrap();
@@ -132,7 +133,8 @@ fn an_end_that_is_made_again_does_not_publish_a_broken_model() {
     let toy = Toy::new(&[]);
     train(toy.start("run", 1));
     let run = toy.folder.path().join("run");
-    let (best, last) = (toy.best("run"), toy.model("run", "last"));
+    let best = toy.best("run");
+    let last = toy.model("run", "last");
     let mut broken = with_weights(
         toy.resumed("run", &["training.max_updates=99"]).unwrap(),
         1e30,

@@ -51,7 +51,8 @@ fn two_devices_train_in_16_bits_as_one_does() {
         let half = toy(precision);
         train(half.start("one", 1));
         train(half.start("two", 2));
-        let (one, two) = (half.losses("one"), half.losses("two"));
+        let one = half.losses("one");
+        let two = half.losses("two");
         assert_eq!(one.len(), 20);
         assert!(apart(&one, &two) < 1e-5, "{precision}: {one:?} {two:?}");
         // The host decides about a scaled loss.
