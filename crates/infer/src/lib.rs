@@ -1,32 +1,32 @@
 //! Translation with a trained model: greedy search, beam search, sampling, and scoring of given
 //! translations.
 //!
-//! A program that has text uses the [`Translator`], which loads a model directory and turns
-//! sentences into sentences. A program that has token ids, or a model of another kind, implements
-//! [`StepModel`] and calls [`search`] or [`force_score`].
+//! A program with text uses the [`Translator`], which loads a model directory and translates
+//! sentences. A program with token ids or another kind of model implements [`StepModel`] and calls
+//! [`search`] or [`force_score`].
 //!
 //! The trade-off: *search runs on the host, the model on its device*. Each step copies the logits
-//! to the host, normalises them and selects the best without sorting. So search is written once, in
-//! plain numbers with float64 sums, for every device and every architecture, and its results are
-//! those of `tests/reference` token for token. Results depend only on the sentence and the
+//! to the host, normalises them and selects the best without sorting. Search is therefore written
+//! once, in plain numbers with float64 sums, for every device and every architecture, and gives the
+//! results of `tests/reference` token for token. Results depend only on the sentence and the
 //! settings, not on batch size, order or the other sentences, except for rounding: a library
 //! computes the matrix products of the encoder's attention, and the order of its sums may depend on
-//! the length to which the batch is padded. (A fixed order, as everywhere else on the CPU, took 5 %
-//! more time for single sentences and 30 % more for lines of 600 tokens.) This holds for sampling
-//! too: each draw is a function of the seed, the sentence, the number of the sample and the
-//! position of the token.
+//! the padded length of the batch. (A fixed order, as everywhere else on the CPU, took 5 % more time
+//! for single sentences and 30 % more for lines of 600 tokens.) This holds for sampling too: each
+//! draw is a function of the seed, the sentence, the number of the sample and the position of the
+//! token.
 //!
 //! | idea | item |
 //! |---|---|
 //! | beam search with GNMT's length penalty (paper §6.1) | [`search`], [`SearchSettings`], [`LengthPenalty`] |
 //! | sampling | [`Sampling`] |
-//! | what a model must do | [`StepModel`], [`Decoding`] |
+//! | the interface of a model | [`StepModel`], [`Decoding`] |
 //! | a trained model of any architecture; several models as one | [`NeuralModel`], [`Ensemble`] |
 //! | log-probabilities of given translations | [`force_score`], [`TargetScore`] |
 //! | attention of every layer and head; word alignment | [`Translator::attention`], [`Attention`], [`word_alignment`], [`Translator::links`] |
-//! | terms that a translation has to contain | [`Terms`], [`Phrase`], [`TranslateOptions::glossary`] |
-//! | only the tokens that are likely for a sentence | [`TranslateOptions::shortlist`], [`Request::shortlist`] |
-//! | the language that a code names, however it is written | [`find_language`] |
+//! | required terms | [`Terms`], [`Phrase`], [`TranslateOptions::glossary`] |
+//! | lexical shortlists | [`TranslateOptions::shortlist`], [`Request::shortlist`] |
+//! | language codes | [`find_language`] |
 //! | text in, text out | [`Translator`], [`Translation`] |
 //!
 //! # Example

@@ -31,7 +31,8 @@ pub enum QualityWarning {
 /// count.
 pub fn quality_warnings(source: &str, text: &str) -> Vec<QualityWarning> {
     let [source, text] = [source, text].map(burnformer_text::visible);
-    let [source, text] = [&*source, &*text];
+    let source = &*source;
+    let text = &*text;
     let is_loop = text_repeats(text) && !text_repeats(source);
     let is_copy = source.split_whitespace().count() >= WORDS && folded(source) == folded(text);
     let [source, target] = [source, text].map(|text| text.trim().chars().count());

@@ -1,5 +1,5 @@
-//! The attention weights of a pair of texts, and links from each part of a translation to its part
-//! of the source text, in bytes of the texts.
+//! The attention weights of a pair of texts, and links from each part of a translation to the
+//! source, in bytes of the texts.
 
 use std::ops::Range;
 
@@ -35,9 +35,11 @@ impl Translator {
         let SpecialIds { bos, eos, .. } = self.model.special();
         check_lengths("source", [source], eos, MAX_SENTENCE_TOKENS)?;
         check_lengths("target", [target], eos, MAX_SENTENCE_TOKENS)?;
-        let (sources, targets) = ([with_eos(source, eos)], [with_eos(target, eos)]);
+        let sources = [with_eos(source, eos)];
+        let targets = [with_eos(target, eos)];
         check_pairs(&*self.model, &sources, &targets)?;
-        let ([source], [target]) = (sources, targets);
+        let [source] = sources;
+        let [target] = targets;
         let weights = self
             .model
             .attention(&source, &target)
@@ -60,21 +62,20 @@ impl Translator {
         })
     }
 
-    /// Links each token of `target`, a translation of `source`, to the source token that it attends
-    /// to most: by the mean of the heads of the last decoder layer, at the positions where the
-    /// model predicts the tokens.
+    /// Links each token of `target`, a translation of `source`, to its most attended source token, by
+    /// the mean of the heads of the last decoder layer at the positions that predict the tokens.
     ///
     /// Ranges are exact if the tokeniser decodes a text without change. If it normalises text (as
-    /// SentencePiece models do), they are the ranges of the normalised text, scaled to the length
-    /// of the given text. At most the first [`MAX_LINKED_TOKENS`] tokens of each text are linked, or
-    /// fewer if the model accepts fewer. The list is empty for a model without cross-attention, for
-    /// an ensemble, and if one of the texts is empty.
+    /// SentencePiece models do), they are ranges of the normalised text, scaled to the length of the
+    /// given text. At most the first [`MAX_LINKED_TOKENS`] tokens of each text are linked, or fewer if
+    /// the model accepts fewer. The list is empty for a model without cross-attention, for an
+    /// ensemble, and if one of the texts is empty.
     ///
     /// # Errors
     /// Returns the errors of [`attention`](Self::attention), except in these cases.
     pub fn links(&self, source: &str, target: &str) -> Result<Vec<TextLink>> {
         if self.settings.small_letters && [source, target].into_iter().all(is_in_capitals) {
-            // The model knows small letters better.
+            // Models are better with small letters.
             return self.links_of(&small_in_place(source), &small_in_place(target));
         }
         self.links_of(source, target)
@@ -84,8 +85,10 @@ impl Translator {
         let most = MAX_LINKED_TOKENS
             .min(self.model.max_positions().unwrap_or(usize::MAX))
             .saturating_sub(1);
-        let (reader, writer) = (&self.tokenizers.source, &self.tokenizers.target);
-        let [mut read, mut written] = [reader.encode(source), writer.encode(target)];
+        let reader = &self.tokenizers.source;
+        let writer = &self.tokenizers.target;
+        let mut read = reader.encode(source);
+        let mut written = writer.encode(target);
         [&mut read, &mut written]
             .into_iter()
             .for_each(|ids| ids.truncate(most));
@@ -105,19 +108,21 @@ impl Translator {
             .iter()
             .filter(|piece| piece.word.is_some())
             .count();
-        // `</s>` of the source does not count. Of equal weights the first wins.
-        let link = |(query, target): (usize, Range<usize>)| {
-            let source = sources
-                .get(strongest(&weights.row(query)[..words])?)?
-                .clone();
-            Some(TextLink { source, target })
-        };
-        Ok((0..weights.queries).zip(targets).filter_map(link).collect())
+        let mut links = Vec::new();
+        for (query, target) in (0..weights.queries).zip(targets) {
+            // `</s>` of the source does not count.
+            let strongest = strongest(&weights.row(query)[..words]);
+            if let Some(source) = strongest.and_then(|index| sources.get(index)) {
+                let source = source.clone();
+                links.push(TextLink { source, target });
+            }
+        }
+        Ok(links)
     }
 }
 
-/// The range of each token of `text`, up to `most` tokens, in bytes: from the end of the token
-/// before to its own end, without the white space between.
+/// The range of each token of `text` in bytes, up to `most` tokens: from the end of the previous token
+/// to its own end, without leading white space.
 fn spans(tokenizer: &Tokenizer, text: &str, most: usize) -> Vec<Range<usize>> {
     let ids = tokenizer.encode(text);
     let whole = tokenizer.decode(&ids);
@@ -126,11 +131,10 @@ fn spans(tokenizer: &Tokenizer, text: &str, most: usize) -> Vec<Range<usize>> {
     let mut begin = 0;
     (1..=ids.len().min(most))
         .map(|count| {
-            let end = match count == ids.len() {
-                true => text.len(),
-                false => {
-                    positions[position_in(&visible, &whole, tokenizer.decode(&ids[..count]).len())]
-                }
+            let end = if count == ids.len() {
+                text.len()
+            } else {
+                positions[position_in(&visible, &whole, tokenizer.decode(&ids[..count]).len())]
             };
             let end = end.max(begin);
             let blank = text[begin..end].len() - text[begin..end].trim_start().len();
@@ -141,8 +145,7 @@ fn spans(tokenizer: &Tokenizer, text: &str, most: usize) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// The byte offset in `text` of each byte of `visible`, which is `text` without some of its
-/// characters.
+/// The byte offset in `text` of each byte of `visible`, a part of its characters.
 fn positions_of(visible: &str, text: &str) -> Vec<usize> {
     let mut positions = vec![text.len(); visible.len() + 1];
     let mut chars = visible.char_indices().peekable();
@@ -155,12 +158,13 @@ fn positions_of(visible: &str, text: &str) -> Vec<usize> {
     positions
 }
 
-/// The position in `text` of byte `end` of `whole`, the decoded tokens of `text`: `end` where the
-/// two are equal, else the same share of the length; on a character's boundary.
+/// The position in `text` of byte `end` of `whole`, the decoded tokens of `text`: `end` if the two are
+/// equal, otherwise the same share of the length; on a character's boundary.
 fn position_in(text: &str, whole: &str, end: usize) -> usize {
-    let position = match text == whole || whole.is_empty() {
-        true => end,
-        false => end * text.len() / whole.len(),
+    let position = if text == whole || whole.is_empty() {
+        end
+    } else {
+        end * text.len() / whole.len()
     };
     text.floor_char_boundary(position)
 }

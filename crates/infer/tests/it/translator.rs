@@ -33,9 +33,10 @@ fn tokenizer(vocab_size: usize) -> Tokenizer {
 }
 
 fn config(source: usize, target: usize) -> TransformerConfig {
-    let sharing = match source == target {
-        true => burnformer_core::EmbeddingSharing::All,
-        false => burnformer_core::EmbeddingSharing::None,
+    let sharing = if source == target {
+        burnformer_core::EmbeddingSharing::All
+    } else {
+        burnformer_core::EmbeddingSharing::None
     };
     let tiny = TransformerConfig {
         d_ff: 32,
@@ -473,7 +474,8 @@ fn attention_has_a_row_that_sums_to_one_for_every_token() {
     let attention = translator
         .attention("the house is small", "a small dog")
         .unwrap();
-    let (source, target) = (attention.source.len(), attention.target_output.len());
+    let source = attention.source.len();
+    let target = attention.target_output.len();
     assert_eq!(attention.target_input.len(), target);
     assert_eq!(attention.source.last().unwrap().text, "</s>");
     assert_eq!(attention.target_input[0].text, "<s>");
@@ -519,7 +521,8 @@ fn every_target_word_is_aligned_to_a_word_of_the_source() {
 
 #[test]
 fn an_ensemble_has_no_attention_to_show() {
-    let (one, two) = (joint(1), joint(2));
+    let one = joint(1);
+    let two = joint(2);
     let both = Translator::load_as(&[&one, &two], &Device::default(), None).unwrap();
     let error = both.attention("the dog", "a dog").unwrap_err();
     assert!(matches!(error, InferError::NoAttention), "{error}");
