@@ -1,11 +1,9 @@
-//! `cargo xtask bench`: benchmarks that anyone can repeat. Each prints one record, and some compare
-//! with a peer.
+//! `cargo xtask bench`: repeatable benchmarks. Each prints one record, and some compare with a peer.
 //!
-//! They are a separate program, so that the program which users install has neither them nor an
-//! allocator that counts.
+//! They are a separate program, so that the installed program has no benchmarks and no counting
+//! allocator.
 
-// `println!` and `eprintln!` panic where their stream fails; `output::print` and `output::say` do
-// not.
+// Unlike `output::print` and `output::say`, `println!` and `eprintln!` panic if their stream fails.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod compare;
@@ -44,7 +42,7 @@ enum Benchmark {
     Layers(layers::Args),
 }
 
-/// The allocator, which counts allocations for [`layers`].
+/// The counting allocator of [`layers`].
 #[global_allocator]
 static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
