@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_replaces_another_and_nothing_is_left_beside_it() {
+    fn replacing_a_folder_leaves_nothing_behind() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let path = home.path().join("best.v2");
         for round in ["one", "two", "three"] {
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn exchanging_in_steps_ends_the_same_and_can_stop_after_any_of_them() {
+    fn exchanging_in_steps_survives_a_stop_after_any_step() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let path = home.path().join("best");
         let [new, old] = [PARTIAL, OLD].map(|suffix| leftover(&path, suffix));
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_tried_and_leave_nothing() {
+    fn trying_sizes_leaves_nothing_behind() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let path = home.path().join("step-1");
         fs::create_dir(leftover(&path, PARTIAL)).expect("a leftover");
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vanished_folder_is_an_error_and_not_made_again() {
+    fn a_vanished_folder_is_an_error() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let path = home.path().join("gone/checkpoints/step-1");
         assert!(matches!(write(&path, "one"), Err(TrainError::Save(_))));
