@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use burnformer_data::corpus::{Line, MAX_LINE_BYTES};
-use burnformer_infer::{Doubt, MOST_TERMS};
+use burnformer_infer::{MOST_TERMS, QualityWarning};
 
 use crate::output::say;
 
@@ -105,12 +105,12 @@ impl LineWarnings {
     }
 
     /// Counts line `number` if there are `doubts` about its translation.
-    pub fn doubts(&mut self, number: u64, doubts: &[Doubt]) {
+    pub fn quality_warnings(&mut self, number: u64, doubts: &[QualityWarning]) {
         if let Some(doubt) = doubts.first() {
             let sign = match doubt {
-                Doubt::Loop => "repeats itself",
-                Doubt::Copy => "is its source",
-                Doubt::Length => "is far longer or shorter than its source",
+                QualityWarning::Loop => "repeats itself",
+                QualityWarning::Copy => "is its source",
+                QualityWarning::Length => "is far longer or shorter than its source",
             };
             let remedy = format!(
                 "the translation {sign}, so it is probably wrong; is the text in the language that the model translates? \

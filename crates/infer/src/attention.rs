@@ -1,19 +1,19 @@
-//! Attention weights as plain numbers, with the tokens of their rows and columns, and the alignment
-//! of words by them.
+//! Attention weights as plain numbers, with the tokens of their rows and columns, and word
+//! alignment.
 
 use burnformer_data::Tokenizer;
 
-/// The largest number of tokens that are linked on each side. Time and memory of attention weights
-/// grow with the product of the lengths.
-pub const MOST_LINKED: usize = 400;
+/// The largest number of linked tokens on each side. Time and memory of attention weights grow with
+/// the product of the lengths.
+pub const MAX_LINKED_TOKENS: usize = 400;
 
 /// The weights of one attention head. The weights of each query sum to 1 over the keys, or to 0 if
 /// the query sees no key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeadWeights {
-    /// The number of rows: the positions that attend.
+    /// The number of rows: query positions.
     pub queries: usize,
-    /// The number of columns: the positions attended to.
+    /// The number of columns: key positions.
     pub keys: usize,
     /// The weights, `[queries, keys]` in row-major order.
     pub values: Vec<f32>,
@@ -54,13 +54,12 @@ impl HeadWeights {
 
 /// The weights of every layer and head for one sentence pair: `[layer][head]`.
 ///
-/// A kind of attention that the architecture does not have is empty.
+/// A kind of attention that the architecture lacks is empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttentionWeights {
     /// Self-attention of the encoder: source positions to source positions.
     pub encoder_self: Vec<Vec<HeadWeights>>,
-    /// Self-attention of the decoder: target positions to the earlier target positions and
-    /// themselves.
+    /// Self-attention of the decoder: target positions to themselves and earlier target positions.
     pub decoder_self: Vec<Vec<HeadWeights>>,
     /// Cross-attention: target positions to source positions.
     pub cross: Vec<Vec<HeadWeights>>,
@@ -91,34 +90,35 @@ pub struct Attention {
 
 /// The tokens of `ids`, each with the index of its word unless it is `special`.
 pub(crate) fn pieces(tokenizer: &Tokenizer, ids: &[u32], special: &[u32]) -> Vec<Piece> {
-    let text = |id| tokenizer.token(id).unwrap_or_else(|| format!("#{id}"));
     let words = tokenizer.words_of(ids);
-    let piece = |(&id, word)| Piece {
-        text: text(id),
-        word: (!special.contains(&id)).then_some(word),
-    };
-    ids.iter().zip(words).map(piece).collect()
+    ids.iter()
+        .zip(words)
+        .map(|(&id, word)| Piece {
+            text: tokenizer.token(id).unwrap_or_else(|| format!("#{id}")),
+            word: (!special.contains(&id)).then_some(word),
+        })
+        .collect()
 }
 
-/// The decoder layer and the head whose cross-attention aligns words.
+/// The decoder layer and the head of the cross-attention that aligns words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AlignmentOptions {
-    /// The decoder layer, counted from 0. `None` is the last layer, which aligned words best in the
-    /// models with two and three layers that were measured in `docs/results.md`. In deeper models
-    /// the last but one may be better (Garg et al., 2019).
+    /// The decoder layer, counted from 0. `None` is the last layer, which aligned words best in
+    /// models of two and three layers (`docs/results.md`). In deeper models the last but one may be
+    /// better (Garg et al., 2019).
     pub layer: Option<usize>,
     /// The head, counted from 0. `None` is the mean of all heads.
     pub head: Option<usize>,
 }
 
-/// Returns the source word that each target word attends to most, and the target word, both as
-/// indices, in the order of the target.
+/// Returns pairs of the most attended source word and the target word, as indices, in the order of
+/// the target.
 ///
 /// Words are separated by white space. The weight of a source word for a target word is the sum
-/// over the tokens of the source word of the mean over the tokens of the target word, taken at the
-/// positions where the decoder *predicts* those tokens. `</s>` is not a word and gets no pair. Of
-/// equal weights, the earlier source word is chosen. A model without cross-attention, an empty
-/// source or an empty target gives no pairs.
+/// over the tokens of the source word of the mean over the tokens of the target word, at the
+/// positions that *predict* the target tokens. `</s>` is not a word. Of equal weights, the earlier
+/// source word is chosen. A model without cross-attention, an empty source or an empty target gives
+/// no pairs.
 ///
 /// # Panics
 /// Panics if the layer or the head of `options` does not exist.
@@ -133,12 +133,14 @@ pub fn word_alignment(attention: &Attention, options: AlignmentOptions) -> Vec<(
         None => HeadWeights::mean(&layers[layer]),
     };
     let words = word_weights(&weights, &attention.target_output, &attention.source);
-    let pair = |(target, row): (usize, Vec<f64>)| Some((strongest(&row)?, target));
-    words.into_iter().enumerate().filter_map(pair).collect()
+    words
+        .into_iter()
+        .enumerate()
+        .filter_map(|(target, row)| Some((strongest(&row)?, target)))
+        .collect()
 }
 
-/// The weights `[target words][source words]`: means over the tokens of a target word of sums over
-/// those of a source word.
+/// The weights `[target words][source words]`: means over target tokens of sums over source tokens.
 fn word_weights(weights: &HeadWeights, queries: &[Piece], keys: &[Piece]) -> Vec<Vec<f64>> {
     let mut sums = vec![vec![0.0; word_count(keys)]; word_count(queries)];
     let mut sizes = vec![0usize; sums.len()];
@@ -165,13 +167,13 @@ fn word_count(pieces: &[Piece]) -> usize {
         .map_or(0, |last| last + 1)
 }
 
-/// The index of the first of the largest weights.
+/// The index of the largest weight; the first of several.
 pub(crate) fn strongest<T: PartialOrd>(row: &[T]) -> Option<usize> {
     (0..row.len()).reduce(|best, index| if row[index] > row[best] { index } else { best })
 }
 
-/// Formats an alignment as the Pharaoh decoder does: pairs `source-target`, separated by spaces,
-/// such as `0-0 2-1`.
+/// Formats an alignment in Pharaoh format: pairs `source-target`, separated by spaces, such as
+/// `0-0 2-1`.
 pub fn pharaoh(alignment: &[(usize, usize)]) -> String {
     let pairs = alignment
         .iter()

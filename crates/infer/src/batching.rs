@@ -1,6 +1,6 @@
-//! Divides sentences into batches, and batches among processor cores. One thread decodes a part of
-//! a batch from beginning to end, so that no thread waits for another within a step. If there is
-//! only one part, its matrix products use all threads.
+//! Division of sentences into batches, and of batches among processor cores. One thread decodes a
+//! part of a batch from beginning to end, without waiting for others. If there is only one part, its
+//! matrix products use all threads.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,15 +8,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::error::Result;
 use crate::settings::{SettingsError, check};
 
-/// The limits on the number of sentences that the model computes together. They change speed and
-/// memory. Results stay equal; on a CPU even the last bits do, unless a batch has a source of more
-/// than 64 tokens.
+/// The limits of a batch. They change speed and memory, but not results; on a CPU even the bits stay
+/// equal, unless a batch has a source of more than 64 tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batching {
     /// The largest number of sentences in a batch.
     pub max_sentences: usize,
-    /// The largest number of tokens in a batch, padding included. A longer sentence forms a
-    /// separate batch.
+    /// The largest number of tokens in a batch, padding included. A longer sentence is a batch of
+    /// its own.
     pub max_tokens: usize,
 }
 
@@ -44,8 +43,8 @@ impl Batching {
         Ok(())
     }
 
-    /// Divides `indices` into batches of similar `lengths`, which they are indices of, the
-    /// longest first: if the memory is too small, that shows at once.
+    /// Divides `indices` into batches of similar `lengths`, the longest first, so that a lack of
+    /// memory shows at once.
     pub(crate) fn group(&self, mut indices: Vec<usize>, lengths: &[usize]) -> Vec<Vec<usize>> {
         indices.sort_by(|&a, &b| lengths[b].cmp(&lengths[a]).then(a.cmp(&b)));
         let mut batches = Vec::new();
@@ -60,37 +59,33 @@ impl Batching {
     }
 }
 
-/// The number of batches that may be decoded at the same time: each takes memory.
+/// The number of batches decoded at the same time, which bounds memory.
 const BATCHES_AT_ONCE: usize = 4;
-/// The largest number of sentences in a part. The output of a step with more sentences does not fit
-/// in the second-level cache: translation then takes 5 % more time in 8-bit integers, and 1 % less
-/// in float32.
+/// The largest number of sentences in a part. The logits of more sentences exceed the second-level
+/// cache: translation then takes 5 % more time in 8-bit integers, and 1 % less in float32.
 const PART: usize = 32;
 
 /// Divides batches into parts for `threads` threads, in order. The last `2 * threads` batches are
-/// divided into at most `threads` parts of nearly equal size each, so that no thread is idle for
-/// long. Each earlier batch stays whole for up to [`BATCHES_AT_ONCE`] threads, because a product of
-/// many rows is fastest, and is divided for more threads so that about [`BATCHES_AT_ONCE`] batches
-/// are decoded at the same time. A part has at most [`PART`] sentences.
+/// divided into up to `threads` parts of nearly equal size, so that no thread is idle for long. An
+/// earlier batch stays whole for up to [`BATCHES_AT_ONCE`] threads, because a product of many rows
+/// is fastest; for more threads it is divided so that about [`BATCHES_AT_ONCE`] batches are decoded
+/// at the same time. A part has at most [`PART`] sentences.
 pub(crate) fn divide(batches: Vec<Vec<usize>>, threads: usize) -> Vec<Vec<usize>> {
     let threads = threads.max(1);
     let many = batches.len().saturating_sub(2 * threads);
-    let parts = |(index, batch): (usize, Vec<usize>)| {
+    let mut parts = Vec::new();
+    for (index, batch) in batches.into_iter().enumerate() {
         let at_once = if index < many { BATCHES_AT_ONCE } else { 1 };
         let size = (batch.len() * at_once).div_ceil(threads).clamp(1, PART);
-        batch
-            .chunks(size)
-            .map(<[usize]>::to_vec)
-            .collect::<Vec<_>>()
-    };
-    batches.into_iter().enumerate().flat_map(parts).collect()
+        parts.extend(batch.chunks(size).map(<[usize]>::to_vec));
+    }
+    parts
 }
 
 /// Runs `work` on every part and passes each result to `take`. Several parts run on `threads`
-/// threads that use no others. A single part, and all parts of a single thread, run as a task of
-/// rayon's pool: from a thread outside of the pool, each matrix product would be handed to the pool
-/// separately, and the caller put to sleep and woken again for each. Without `threads` (another
-/// device computes) the caller's own thread does everything.
+/// single threads. A single part, and all parts of a single thread, run as a task of rayon's pool:
+/// outside of the pool, the caller would sleep and wake up for each matrix product. Without
+/// `threads` (another device computes) everything runs on the caller's thread.
 ///
 /// # Errors
 /// Returns the error of the first part that fails.
@@ -112,7 +107,8 @@ pub(crate) fn run<T: Send>(
         });
         return results.map(|results| results.into_iter().for_each(take));
     }
-    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(parts.len()));
+    let next = AtomicUsize::new(0);
+    let failed = AtomicUsize::new(parts.len());
     let results = Mutex::new(Vec::with_capacity(parts.len()));
     let worker = || loop {
         let index = next.fetch_add(1, Ordering::Relaxed);
@@ -142,7 +138,7 @@ pub(crate) fn run<T: Send>(
         .try_for_each(|(_, result)| result.map(&mut take))
 }
 
-/// Runs `work` so that its parallel loops use one thread: the one it runs on.
+/// Runs `work` with parallel loops on a single thread, its own.
 fn alone(work: impl Fn() + Send) {
     match rayon::ThreadPoolBuilder::new().num_threads(1).build() {
         Ok(pool) => pool.install(work),

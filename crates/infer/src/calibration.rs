@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 use crate::hypothesis::Hypothesis;
 
 /// The largest number of steps of Newton's method; it converges in about six.
-const MOST_STEPS: usize = 100;
-/// A parameter has converged if it changes by at most this.
+const MAX_STEPS: usize = 100;
+/// The largest change of a converged parameter.
 const CONVERGED: f64 = 1e-9;
 
-/// The function from the probability that the model gives to a translation to the confidence in it:
-/// 1 / (1 + e^−(`offset` + `slope` · p)), where p is the geometric mean of the probabilities of its
-/// tokens. Training fits it to the validation text, and `eval-bleu --calibrate` to any other, so
-/// that translations of confidence 0.7 have 70 chrF on average.
+/// The function from the probability of a translation to the confidence in it:
+/// 1 / (1 + e^−(`offset` + `slope` · p)), with p the geometric mean of the token probabilities.
+/// Training fits it to the validation text, and `eval-bleu --calibrate` to any other text, so that
+/// translations with confidence 0.7 have 70 chrF on average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Calibration {
@@ -28,8 +28,8 @@ impl Calibration {
     }
 
     /// Fits the function to translations of held-out text and their quality between 0 and 1 (chrF /
-    /// 100), by the maximum likelihood of a logistic regression. Returns `None` if the translations
-    /// do not differ in probability or in quality, or if better translations are not more probable.
+    /// 100), by logistic regression. Returns `None` if all translations have equal probability or
+    /// quality, or if better translations are not more probable.
     pub fn fit<'a>(translations: impl IntoIterator<Item = (&'a Hypothesis, f64)>) -> Option<Self> {
         let points: Vec<[f64; 2]> = translations
             .into_iter()
@@ -39,7 +39,7 @@ impl Calibration {
             offset: 0.0,
             slope: 0.0,
         };
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             let [offset, slope] = fitted.newton_step(&points)?;
             fitted.offset += offset;
             fitted.slope += slope;
@@ -50,14 +50,14 @@ impl Calibration {
         None
     }
 
-    /// The change of both parameters by a step of Newton's method; `None` if the points do not
-    /// determine it.
+    /// The change of both parameters by a step of Newton's method; `None` if it is undetermined.
     fn newton_step(self, points: &[[f64; 2]]) -> Option<[f64; 2]> {
         let mut gradient = [0.0; 2];
         let mut curvature = [0.0; 3];
         for &[p, quality] in points {
             let estimate = self.at(p);
-            let (error, weight) = (quality - estimate, estimate * (1.0 - estimate));
+            let error = quality - estimate;
+            let weight = estimate * (1.0 - estimate);
             gradient = [gradient[0] + error, gradient[1] + error * p];
             let [a, b, c] = curvature;
             curvature = [a + weight, b + weight * p, c + weight * p * p];
@@ -93,7 +93,7 @@ mod tests {
         }
     }
 
-    /// Translations at 40 probabilities whose quality is that of `truth`.
+    /// A fit to 40 translations with the quality of `truth`.
     fn fitted(truth: Calibration) -> Option<Calibration> {
         let all: Vec<_> = (1..=40).map(|i| hypothesis(i as f32 / 40.0)).collect();
         Calibration::fit(

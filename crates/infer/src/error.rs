@@ -7,7 +7,7 @@ use crate::search::SentenceError;
 use crate::settings::SettingsError;
 use crate::translator::{LanguageError, TermError, TranslatorError};
 
-/// A result whose error, where no other is named, is [`InferError`].
+/// A result with the error [`InferError`] by default.
 pub(crate) type Result<T, E = InferError> = std::result::Result<T, E>;
 
 /// The reasons why text cannot be translated or scored.
@@ -22,13 +22,13 @@ pub enum InferError {
     /// A shortlist cannot be used with the model.
     #[error(transparent)]
     Shortlist(#[from] ShortlistError),
-    /// A model and its tokenisers make no translator.
+    /// A model and its tokenisers do not fit together.
     #[error(transparent)]
     Translator(#[from] TranslatorError),
-    /// Models make no ensemble.
+    /// Models do not fit into an ensemble.
     #[error(transparent)]
     Ensemble(#[from] EnsembleError),
-    /// Settings are out of their ranges, or cannot be read or written.
+    /// A setting is out of its range, or settings cannot be read or written.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// The model does not know a language, or needs a language that is not given.
@@ -73,8 +73,7 @@ impl SentenceError {
 }
 
 impl InferError {
-    /// The number, from 1, of the sentence that caused the error; `None` if the error does not
-    /// belong to a single sentence.
+    /// The number, from 1, of the sentence that caused the error, if there is one.
     pub fn sentence(&self) -> Option<usize> {
         match self {
             Self::Sentence { sentence, .. } => Some(*sentence),
@@ -82,8 +81,8 @@ impl InferError {
         }
     }
 
-    /// Adds `offset` to the index of the sentence that caused the error. The index counts from the
-    /// start of a batch or chunk; its caller adds the number of sentences before it.
+    /// Adds `offset`, the number of sentences before a chunk, to the number of the sentence that
+    /// caused the error.
     pub fn offset(mut self, offset: usize) -> Self {
         if let Self::Sentence { sentence, .. } = &mut self {
             *sentence += offset;

@@ -2,20 +2,21 @@
 
 use derive_more::Display;
 
-/// The reason why a hypothesis ends, displayed by its name in results.
+/// The reason why a hypothesis ends.
 #[derive(Clone, Copy, Debug, Default, Display, PartialEq, Eq, Hash)]
 #[display(rename_all = "kebab-case")]
 pub enum FinishReason {
     /// The model ended the sentence with `</s>`.
     #[default]
     EndOfSentence,
-    /// The length limit was reached, or no token was allowed to follow.
+    /// The length limit was reached, or every next token was forbidden.
     Limit,
     /// A translation memory has the translation.
     Memory,
 }
 
-/// A translation as token ids. By default that of an empty source: no tokens, with probability 1.
+/// A translation as token ids. The default is the translation of an empty source: no tokens, with
+/// probability 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hypothesis {
     /// The generated ids, with `</s>` if the model ended the sentence.
@@ -29,16 +30,16 @@ pub struct Hypothesis {
     pub score: f64,
     /// The reason why the hypothesis ends.
     pub finish: FinishReason,
-    /// If true, the first search found a loop, or lost a number or a placeholder, and this
-    /// hypothesis comes from a second search; see
+    /// If true, this hypothesis comes from a second search, because the first found a loop or lost a
+    /// number or a placeholder; see
     /// [`SearchSettings::second_search`](crate::SearchSettings::second_search) and
     /// [`SearchSettings::keep_parts`](crate::SearchSettings::keep_parts).
     pub is_second: bool,
-    /// If true, the source was in capitals and this is a translation of its small letters, whose
-    /// text is written in capitals again; see
+    /// If true, the source was in capitals and was translated in small letters; the text of this
+    /// hypothesis is in capitals again. See
     /// [`SearchSettings::small_letters`](crate::SearchSettings::small_letters).
     pub is_uppercased: bool,
-    /// The text of the source that each unknown token stands for.
+    /// The source text for each unknown token.
     pub copies: Vec<String>,
     /// The text from a translation memory; `tokens` is empty then.
     pub memory: Option<String>,
@@ -55,8 +56,7 @@ pub struct Translation {
     pub tokens: Vec<u32>,
     /// The reason why the best hypothesis ends.
     pub finish: FinishReason,
-    /// All hypotheses that [`search`](crate::search) returned, in its order; the first is the best
-    /// one.
+    /// All hypotheses of [`search`](crate::search), in its order, the best first.
     pub n_best: Vec<Alternative>,
 }
 
@@ -85,11 +85,13 @@ impl Translation {
     }
 }
 
-/// `text` with each line break replaced by a space. A model can spell any byte, and one line of
-/// input must give one line of output.
+/// `text` with a space for each line break: a model can spell any byte, but one line of input gives
+/// one line of output.
 pub(crate) fn one_line(text: &str) -> String {
-    let breaks = |c| matches!(c, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
-    text.replace(breaks, " ")
+    text.replace(
+        |c| matches!(c, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}'),
+        " ",
+    )
 }
 
 #[cfg(test)]

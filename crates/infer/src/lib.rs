@@ -1,32 +1,32 @@
 //! Translation with a trained model: greedy search, beam search, sampling, and scoring of given
 //! translations.
 //!
-//! A program that has text uses the [`Translator`], which loads a model directory and turns
-//! sentences into sentences. A program that has token ids, or a model of another kind, implements
-//! [`StepModel`] and calls [`search`] or [`force_score`].
+//! A program with text uses the [`Translator`], which loads a model directory and translates
+//! sentences. A program with token ids or another kind of model implements [`StepModel`] and calls
+//! [`search`] or [`force_score`].
 //!
 //! The trade-off: *search runs on the host, the model on its device*. Each step copies the logits
-//! to the host, normalises them and selects the best without sorting. So search is written once, in
-//! plain numbers with float64 sums, for every device and every architecture, and its results are
-//! those of `tests/reference` token for token. Results depend only on the sentence and the
+//! to the host, normalises them and selects the best without sorting. Search is therefore written
+//! once, in plain numbers with float64 sums, for every device and every architecture, and gives the
+//! results of `tests/reference` token for token. Results depend only on the sentence and the
 //! settings, not on batch size, order or the other sentences, except for rounding: a library
 //! computes the matrix products of the encoder's attention, and the order of its sums may depend on
-//! the length to which the batch is padded. (A fixed order, as everywhere else on the CPU, took 5 %
-//! more time for single sentences and 30 % more for lines of 600 tokens.) This holds for sampling
-//! too: each draw is a function of the seed, the sentence, the number of the sample and the
-//! position of the token.
+//! the padded length of the batch. (A fixed order, as everywhere else on the CPU, took 5 % more time
+//! for single sentences and 30 % more for lines of 600 tokens.) This holds for sampling too: each
+//! draw is a function of the seed, the sentence, the number of the sample and the position of the
+//! token.
 //!
 //! | idea | item |
 //! |---|---|
 //! | beam search with GNMT's length penalty (paper §6.1) | [`search`], [`SearchSettings`], [`LengthPenalty`] |
 //! | sampling | [`Sampling`] |
-//! | what a model must do | [`StepModel`], [`Decoding`] |
+//! | the interface of a model | [`StepModel`], [`Decoding`] |
 //! | a trained model of any architecture; several models as one | [`NeuralModel`], [`Ensemble`] |
 //! | log-probabilities of given translations | [`force_score`], [`TargetScore`] |
 //! | attention of every layer and head; word alignment | [`Translator::attention`], [`Attention`], [`word_alignment`], [`Translator::links`] |
-//! | terms that a translation has to contain | [`Terms`], [`Phrase`], [`TranslateOptions::glossary`] |
-//! | only the tokens that are likely for a sentence | [`TranslateOptions::shortlist`], [`Request::shortlist`] |
-//! | the language that a code names, however it is written | [`find_language`] |
+//! | required terms | [`Terms`], [`Phrase`], [`TranslateOptions::glossary`] |
+//! | lexical shortlists | [`TranslateOptions::shortlist`], [`Request::shortlist`] |
+//! | language codes | [`find_language`] |
 //! | text in, text out | [`Translator`], [`Translation`] |
 //!
 //! # Example
@@ -73,10 +73,10 @@
 mod attention;
 mod batching;
 mod calibration;
-mod doubt;
 mod error;
 mod hypothesis;
 mod model;
+mod quality_warning;
 
 mod search;
 mod settings;
@@ -84,7 +84,7 @@ pub mod shortlist;
 mod translator;
 
 pub use attention::{
-    AlignmentOptions, Attention, AttentionWeights, HeadWeights, MOST_LINKED, Piece, pharaoh,
+    AlignmentOptions, Attention, AttentionWeights, HeadWeights, MAX_LINKED_TOKENS, Piece, pharaoh,
     word_alignment,
 };
 pub use batching::Batching;
@@ -93,10 +93,10 @@ pub use burnformer_glossary::{
 };
 pub use burnformer_text::find_language;
 pub use calibration::Calibration;
-pub use doubt::{Doubt, doubts};
 pub use error::InferError;
 pub use hypothesis::{Alternative, FinishReason, Hypothesis, Translation};
 pub use model::{Decoding, Ensemble, EnsembleError, NeuralModel, SpecialIds, StepModel};
+pub use quality_warning::{QualityWarning, quality_warnings};
 pub use search::{Cancel, Edge, Phrase, Request, SentenceError, Terms, WordEdges, search};
 pub use settings::{
     AtLimit, BeamRule, GENERATION_FILE, LengthPenalty, Sampling, SearchSettings, SettingsError,
@@ -104,7 +104,7 @@ pub use settings::{
 };
 pub use shortlist::{Shortlist, ShortlistError};
 pub use translator::{
-    LONGEST_SENTENCE, LanguageError, Languages, LongSources, TOKENIZER_FILES, TargetScore,
+    LanguageError, Languages, LongSources, MAX_SENTENCE_TOKENS, TOKENIZER_FILES, TargetScore,
     TermError, TextLink, TranslateOptions, Translator, TranslatorError, force_score, load_settings,
     load_tokenizers, perplexity, perplexity_of, save_text_files, vocabularies,
 };

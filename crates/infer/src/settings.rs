@@ -5,42 +5,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::calibration::Calibration;
 
-/// The file of a model directory that holds its default [`SearchSettings`].
+/// The file of a model directory with its default [`SearchSettings`].
 pub const GENERATION_FILE: &str = "generation.json";
 
-/// The largest number of hypotheses of a sentence. It bounds memory, because each hypothesis has a
-/// row in the model's batch and in its cache.
-pub(crate) const MOST_HYPOTHESES: usize = 1000;
-/// The largest number of tokens that a limit may add to those of the source.
-const MOST_TOKENS: usize = 1_000_000;
-/// The largest number of tokens per source token that a limit may allow.
-const MOST_FACTOR: f64 = 1000.0;
+/// The largest number of hypotheses of a sentence. It bounds memory: each hypothesis has a row in the
+/// model's batch and in its cache.
+pub(crate) const MAX_HYPOTHESES: usize = 1000;
+/// The largest `max_length_extra`.
+const MAX_TOKENS: usize = 1_000_000;
+/// The largest `max_length_factor`.
+const MAX_FACTOR: f64 = 1000.0;
 
 /// The settings of the search. The default is the paper's (§6.1): beam 4, α 0.6, at most 50 tokens
-/// more than the source.
+/// more than in the source.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct SearchSettings {
-    /// The number of live hypotheses per sentence, from 1, which is greedy search, to 1,000. More
-    /// find more probable translations and take more time; beyond 5 or so BLEU seldom rises.
+    /// The beam size: live hypotheses per sentence, from 1 (greedy search) to 1,000. A larger beam
+    /// finds more probable translations and takes more time; beyond 5 or so BLEU seldom rises.
     /// Sampling ignores it.
     pub beam_size: usize,
-    /// The correction of scores for the length of hypotheses. Without it, short translations win,
-    /// since each token lowers the probability.
+    /// The correction of scores for length. Without it, short translations win, since each token
+    /// lowers the probability.
     pub length_penalty: LengthPenalty,
-    /// The number of hypotheses returned for each sentence, best first; from 1 to `beam_size`, or
-    /// to 1,000 when sampling. A beam search returns those that the model closed before those that
-    /// the length limit cut.
+    /// The number of returned hypotheses per sentence, best first; from 1 to `beam_size`, or to
+    /// 1,000 in sampling. In a beam search, hypotheses closed by the model come before hypotheses
+    /// cut by the length limit.
     pub n_best: usize,
-    /// The smallest number of tokens of a translation, not counting the closing `</s>`; at most
-    /// `max_length`. Where the length limit of a sentence is lower, the limit holds.
+    /// The smallest number of tokens of a translation, without the closing `</s>`; at most
+    /// `max_length`. A lower length limit of a sentence wins.
     pub min_length: usize,
-    /// The largest number of tokens of a translation, counting `</s>`, whatever the length of the
-    /// source; at least 1. Without it only the two keys below limit the length.
+    /// The largest number of tokens of a translation, with `</s>`, for any source; at least 1.
+    /// Without it only the two keys below limit the length.
     pub max_length: Option<usize>,
-    /// The part of the length limit that grows with the source: a translation has at most
-    /// `max_length_factor` × source + `max_length_extra` tokens, counting `</s>` on both sides.
-    /// From 0 to 1,000.
+    /// The factor of the length limit: a translation has at most `max_length_factor` × source +
+    /// `max_length_extra` tokens, with `</s>` on both sides. From 0 to 1,000.
     pub max_length_factor: f64,
     /// The constant part of the length limit, in tokens; the paper has 50 (§6.1). At most
     /// 1,000,000.
@@ -50,48 +49,46 @@ pub struct SearchSettings {
     pub no_repeat_ngram: usize,
     /// The ids of tokens that are never generated, besides padding and `<s>`.
     pub suppress: Vec<u32>,
-    /// The rule by which a beam search closes hypotheses and stops, where systems differ.
+    /// The rule of a beam search for closing hypotheses and stopping.
     pub beam_rule: BeamRule,
     /// The treatment of hypotheses that reach the length limit.
     pub at_limit: AtLimit,
-    /// Draws translations at random by these settings instead of searching for the most probable
-    /// one; for back-translation, for example.
+    /// Samples translations with these settings instead of searching for the most probable one, for
+    /// example for back-translation.
     pub sampling: Option<Sampling>,
-    /// Translates a source all in capitals in small letters, too, and takes the most probable
-    /// translation, in capitals; not where a prefix or terms are prescribed. Models that are
-    /// trained here do: few texts have enough capitals to learn from.
+    /// Also translates a source all in capitals in small letters, and returns the most probable
+    /// translation in capitals. No effect with a prefix or terms. On in models trained here, as few
+    /// texts have enough capitals to learn from.
     pub small_letters: bool,
-    /// Searches once more for a translation that repeats a sequence of tokens again and again,
-    /// which its source does not, with no sequence of three tokens twice. It has no effect on
-    /// draws, and where `no_repeat_ngram` is set. Models that are trained here do; an imported one
-    /// does not unless it is told to, so that it translates as in its own system.
+    /// Searches again, with no sequence of three tokens twice, if a translation repeats a sequence
+    /// many times and its source does not. No effect on sampling, or with `no_repeat_ngram`. On in
+    /// models trained here, off in imported models, which translate as in their own system.
     pub second_search: bool,
-    /// Searches again for a translation that changes the value of a number, or loses a placeholder
-    /// or an address, and has them prescribed then, as terms are. Models that are trained here do;
-    /// it has no effect on draws.
+    /// Searches again if a translation changes a number or loses a placeholder or an address, with
+    /// these as constraints. No effect on sampling. On in models trained here.
     pub keep_parts: bool,
-    /// The function from the probability of a translation to the confidence in it; without it,
+    /// The function from the probability of a translation to its confidence. Without it,
     /// translations have no confidence.
     pub calibration: Option<Calibration>,
 }
 
-/// The rule by which a beam search closes hypotheses and stops, where systems differ.
+/// The rule of a beam search for closing hypotheses and stopping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BeamRule {
-    /// The rule of tensor2tensor, after Wu et al., 2016: every `</s>` among the best 2k extensions
-    /// closes a hypothesis, and the search stops when no live hypothesis could displace a closed
-    /// one even at the length limit.
+    /// The rule of tensor2tensor, after Wu et al., 2016: each `</s>` among the best 2k extensions
+    /// closes a hypothesis, and the search stops when no live hypothesis can displace a closed one,
+    /// even at the length limit.
     #[default]
     Gnmt,
-    /// The rule `gnmt`, but the search does not wait for hypotheses that are more than half as long
-    /// again as a closed one, and two tokens. It takes a quarter to a third fewer steps, and the
-    /// hypotheses that it leaves out are mostly rambling. Models that are trained here have it.
+    /// The rule `gnmt`, without waiting for hypotheses longer than 1.5 times a closed one plus two
+    /// tokens. It takes a quarter to a third fewer steps, and the omitted hypotheses mostly ramble.
+    /// The default of models trained here.
     Near,
     /// The rule of Hugging Face's transformers with `early_stopping = false`: only `</s>` among the
     /// best k extensions closes a hypothesis, and the search stops when no live hypothesis, scored
-    /// at its present length, is better than the worst of k closed ones. Hypotheses that the limit
-    /// cuts are ranked together with closed ones.
+    /// at its current length, is better than the worst of k closed ones. Hypotheses cut by the limit
+    /// are ranked together with closed ones.
     Transformers,
 }
 
@@ -102,32 +99,31 @@ pub enum AtLimit {
     /// Hypotheses at the length limit end there, without `</s>`.
     #[default]
     Cut,
-    /// The last token they may have is `</s>`, which costs nothing: transformers'
-    /// `forced_eos_token_id`.
+    /// Hypotheses at the length limit end with a free `</s>`: `forced_eos_token_id` in transformers.
     Close,
 }
 
-/// The distribution from which tokens are drawn. Scores remain those of the model's distribution.
+/// The distribution for sampling. Scores are still from the model's distribution.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Sampling {
-    /// The number by which logits are divided before the softmax; above 0. Below 1 it sharpens the
-    /// distribution, above 1 it flattens it.
+    /// The divisor of logits before the softmax; above 0. Below 1 it sharpens the distribution,
+    /// above 1 it flattens it.
     pub temperature: f64,
-    /// Draws from this many most probable tokens; 0 allows all.
+    /// The number of most probable tokens to draw from; 0 allows all.
     pub top_k: usize,
-    /// Draws from the fewest most probable tokens whose probabilities reach this sum (Holtzman et
-    /// al., 2020), after `top_k`; above 0 and at most 1, which allows all.
+    /// The probability mass of the most probable tokens to draw from (Holtzman et al., 2020), after
+    /// `top_k`; above 0 and at most 1, which allows all.
     pub top_p: f64,
-    /// The seed of every draw. A draw depends only on the seed, the source, the number of the
-    /// sample and the position of the token, not on the other sentences.
+    /// The seed of all draws. A draw depends only on the seed, the source, the number of the sample
+    /// and the position of the token.
     pub seed: u64,
 }
 
 /// A result whose error is [`SettingsError`].
 type Result<T> = std::result::Result<T, SettingsError>;
 
-/// The reasons why settings of a search cannot be used, read or written.
+/// The reasons why search settings cannot be used, read or written.
 #[derive(thiserror::Error)]
 pub enum SettingsError {
     /// A setting is out of its range.
@@ -147,7 +143,7 @@ pub enum SettingsError {
         name: &'static str,
         /// The value given.
         value: usize,
-        /// The name of the setting that limits it.
+        /// The name of the limiting setting.
         most: &'static str,
     },
     /// The file cannot be read or written.
@@ -197,7 +193,7 @@ impl SearchSettings {
         Self::beam(1, 0.0)
     }
 
-    /// Beam search with GNMT's length penalty, which returns all hypotheses of the beam.
+    /// Beam search with GNMT's length penalty. It returns all hypotheses of the beam.
     pub fn beam(beam_size: usize, alpha: f64) -> Self {
         Self {
             beam_size,
@@ -207,7 +203,7 @@ impl SearchSettings {
         }
     }
 
-    /// The number of hypotheses kept for a sentence: the beam, or the samples.
+    /// The number of hypotheses per sentence: the beam, or the samples.
     pub(crate) fn width(&self) -> usize {
         if self.sampling.is_some() {
             self.n_best
@@ -218,8 +214,7 @@ impl SearchSettings {
 
     /// The largest number of tokens, with `</s>`, for a source of `source_len` tokens with `</s>`.
     ///
-    /// `max_positions` is the number of positions of a model with learned positions. `<s>` takes
-    /// one of them, so that a translation with `<s>` and `</s>` fits.
+    /// `max_positions` is the number of learned positions, one of which is for `<s>`.
     pub fn limit(&self, source_len: usize, max_positions: Option<usize>) -> usize {
         let relative = (self.max_length_factor * source_len as f64) as usize;
         let relative = relative.saturating_add(self.max_length_extra);
@@ -234,7 +229,7 @@ impl SearchSettings {
     /// Returns a [`SettingsError`] that names the first setting out of its range.
     pub fn validate(&self) -> Result<()> {
         for (name, value) in [("beam_size", self.beam_size), ("n_best", self.n_best)] {
-            let good = (1..=MOST_HYPOTHESES).contains(&value);
+            let good = (1..=MAX_HYPOTHESES).contains(&value);
             check(good, name, &value, "between 1 and 1000 are possible")?;
         }
         within("n_best", self.n_best, "beam_size", self.width())?;
@@ -257,12 +252,12 @@ impl SearchSettings {
         )?;
         let extra = self.max_length_extra;
         check(
-            extra <= MOST_TOKENS,
+            extra <= MAX_TOKENS,
             "max_length_extra",
             &extra,
             "at most 1000000 is possible",
         )?;
-        let good = factor <= MOST_FACTOR;
+        let good = factor <= MAX_FACTOR;
         check(
             good,
             "max_length_factor",
@@ -286,18 +281,20 @@ impl SearchSettings {
         self.sampling.as_ref().map_or(Ok(()), Sampling::validate)
     }
 
-    /// Parses the content of a settings file. Error messages call the file `path`.
+    /// Parses the content of a settings file, called `path` in error messages.
     ///
     /// # Errors
     /// Returns [`SettingsError::File`] if the file has an unknown key or a value out of its range.
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self> {
-        let error = |message: String| SettingsError::File(path.into(), message);
-        let settings: Self = serde_json::from_slice(bytes).map_err(|e| error(e.to_string()))?;
-        settings.validate().map_err(|e| error(e.to_string()))?;
+        let settings: Self = serde_json::from_slice(bytes)
+            .map_err(|error| SettingsError::File(path.into(), error.to_string()))?;
+        settings
+            .validate()
+            .map_err(|error| SettingsError::File(path.into(), error.to_string()))?;
         Ok(settings)
     }
 
-    /// Writes all settings to a JSON file, which is [`GENERATION_FILE`] in a model directory.
+    /// Writes all settings to a JSON file, [`GENERATION_FILE`] in a model directory.
     ///
     /// # Errors
     /// Returns [`SettingsError::Value`] if a setting is out of its range, [`SettingsError::File`]
@@ -338,7 +335,7 @@ fn within(name: &'static str, value: usize, most: &'static str, limit: usize) ->
     }
 }
 
-/// An error that names the setting `name`, unless its `value` is `good`.
+/// An error for the setting `name`, unless its `value` is `good`.
 pub(crate) fn check(
     good: bool,
     name: &'static str,
@@ -356,11 +353,11 @@ pub(crate) fn check(
     }
 }
 
-/// The function by which the score of a hypothesis takes its length into account.
+/// The length penalty of scores.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LengthPenalty {
-    /// The log-probability log P itself, which favours short translations.
+    /// The log-probability log P, which favours short translations.
     None,
     /// log P per token.
     Average,
@@ -373,8 +370,7 @@ pub enum LengthPenalty {
 }
 
 impl LengthPenalty {
-    /// The number by which the log-probability of a hypothesis of `n` tokens, `</s>` included, is
-    /// divided.
+    /// The divisor of the log-probability of a hypothesis of `n` tokens, `</s>` included.
     pub fn divisor(self, n: usize) -> f64 {
         match self {
             Self::None => 1.0,

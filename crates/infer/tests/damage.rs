@@ -70,7 +70,8 @@ fn a_flipped_bit_at_every_hundredth_of_each_file_is_noticed() {
 
 #[test]
 fn files_of_another_model_of_the_same_shape_are_noticed() {
-    let (toy, other) = (Toy::with_seed(1), Toy::with_seed(2));
+    let toy = Toy::with_seed(1);
+    let other = Toy::with_seed(2);
     fs::copy(
         other.path().join("model.safetensors"),
         toy.path().join("model.safetensors"),

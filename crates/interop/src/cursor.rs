@@ -53,13 +53,13 @@ impl<'a> Cursor<'a> {
         Ok(number(self.bytes(width)?))
     }
 
-    /// A number of `width` bytes as a size. A number that does not fit becomes the largest size,
-    /// which is beyond the end of every file.
+    /// A number of `width` bytes as a size. A number that does not fit becomes the largest size, beyond
+    /// the end of any file.
     pub fn size(&mut self, width: usize) -> Result<usize> {
         Ok(usize::try_from(self.number(width)?).unwrap_or(usize::MAX))
     }
 
-    /// The next `len` bytes as text, without zeros at its end.
+    /// The next `len` bytes as text, without trailing zeros.
     pub fn text(&mut self, len: usize) -> Result<String> {
         Ok(text(self.bytes(len)?))
     }
@@ -73,7 +73,7 @@ pub(crate) fn number(bytes: &[u8]) -> u64 {
         .fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// `bytes` as text, without zeros at its end.
+/// `bytes` as text, without trailing zeros.
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes)
         .trim_end_matches('\0')

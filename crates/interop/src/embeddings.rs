@@ -1,9 +1,8 @@
-//! Conversions that concern the vocabularies and positions of a model.
+//! Conversions of the vocabularies and positions of a model.
 //!
-//! [`Embeddings`] are the three matrices over the vocabularies, which each system ties
-//! differently. [`recognised`] finds the layout of sines and cosines that a file stores although
-//! they can be computed. [`append_padding`] adds padding to models of systems without a padding
-//! token.
+//! [`Embeddings`] are the three matrices over the vocabularies, which each system ties differently.
+//! [`recognised`] finds the layout of stored sines and cosines. [`append_padding`] adds padding to
+//! models without a padding token.
 
 use std::ops::Range;
 
@@ -12,8 +11,7 @@ use burnformer_core::{EmbeddingSharing, OutputBias, Sinusoids};
 use crate::pretrained::Pretrained;
 use crate::tensors::{Tensor, Tensors};
 
-/// The matrices of source, target and output, `[vocab, d_model]`, as a file gives them: tied ones
-/// are equal.
+/// The matrices of source, target and output in a file, `[vocab, d_model]`. Tied matrices are equal.
 pub(crate) struct Embeddings {
     pub source: Tensor,
     pub target: Tensor,
@@ -21,7 +19,7 @@ pub(crate) struct Embeddings {
 }
 
 impl Embeddings {
-    /// Returns the sharing of embeddings, found by comparing the matrices.
+    /// Returns the sharing of embeddings, by comparison of the matrices.
     pub fn sharing(&self) -> EmbeddingSharing {
         match (self.target == self.output, self.source == self.target) {
             (true, true) => EmbeddingSharing::All,
@@ -42,7 +40,8 @@ impl Embeddings {
 
 /// The names of the matrices of source, target and output in a model directory.
 pub(crate) fn names(sharing: EmbeddingSharing) -> [&'static str; 3] {
-    let (source, target) = ("source_embedding.weight", "target_embedding.weight");
+    let source = "source_embedding.weight";
+    let target = "target_embedding.weight";
     match sharing {
         EmbeddingSharing::All => ["embedding.weight"; 3],
         EmbeddingSharing::Target => [source, target, target],
@@ -50,9 +49,9 @@ pub(crate) fn names(sharing: EmbeddingSharing) -> [&'static str; 3] {
     }
 }
 
-/// The layout of sines and cosines in `table`, `[positions, d_model]`, and its first position, one
-/// of `starts`; `None` if it holds something else. Numbers may differ by `tolerance`, since some
-/// files round them to float16.
+/// The layout of sines and cosines in `table`, `[positions, d_model]`, and its first position, one of
+/// `starts`; `None` for other values. Values may differ by `tolerance`, since some files round them to
+/// float16.
 pub(crate) fn recognised(
     table: &Tensor,
     starts: Range<usize>,
@@ -73,7 +72,7 @@ pub(crate) fn recognised(
         .into_iter()
         .flat_map(|layout| starts.clone().map(move |s| (layout, s)));
     choices.find(|&(layout, start)| {
-        // Row by row: another table is recognised at its first row.
+        // Row by row, so that another table fails at its first row.
         (0..count)
             .zip(table.values.chunks(width))
             .all(|(position, row)| {
@@ -85,21 +84,21 @@ pub(crate) fn recognised(
     })
 }
 
-/// The bias of a token that must never be predicted: its probability is zero in float32, and the
-/// loss with label smoothing stays finite.
+/// The bias of a token that must never be predicted. Its probability is zero in float32, and the loss
+/// with label smoothing stays finite.
 pub(crate) const NEVER: f32 = -1e4;
 
-/// The id of the padding that is added to vocabularies of these sizes: the first id that neither
-/// side has.
+/// The id of added padding for vocabularies of these sizes: the first id beyond both.
 pub(crate) fn padding_id([source_vocab, target_vocab]: [usize; 2]) -> u32 {
     source_vocab.max(target_vocab) as u32
 }
 
-/// Adds the configuration's `pad`, a [`padding_id`], to both vocabularies: rows of zeros, with a
-/// bias so that they are never predicted. The shorter vocabulary is filled up to that id.
+/// Adds the configuration's `pad`, a [`padding_id`], to both vocabularies: rows of zeros with a bias of
+/// [`NEVER`]. The shorter vocabulary is filled up to that id.
 pub(crate) fn append_padding(model: &mut Pretrained) {
     let config = &mut model.config;
-    let (rows, before) = (config.pad as usize + 1, config.target_vocab);
+    let rows = config.pad as usize + 1;
+    let before = config.target_vocab;
     (config.source_vocab, config.target_vocab) = (rows, rows);
     let names = [
         "embedding.weight",
@@ -120,12 +119,12 @@ pub(crate) fn append_padding(model: &mut Pretrained) {
     bias.shape[0] = rows;
 }
 
-/// The name of a token that a vocabulary leaves out.
+/// The name of an unused token.
 pub(crate) fn unused(id: usize) -> String {
     format!("<unused{id}>")
 }
 
-/// `tokens` with the tokens that [`append_padding`] adds; the last one is `<pad>`.
+/// `tokens` with the added tokens of [`append_padding`], `<pad>` last.
 pub(crate) fn filled(tokens: &[String], pad: u32) -> Vec<String> {
     let fill = (tokens.len()..pad as usize).map(unused);
     tokens

@@ -17,7 +17,7 @@ pub enum InteropError {
     #[error("{0}: {size:.1} GB are more than the free memory; free some, or take the model in int8 or \
         another machine", size = *.1 as f64 / 1e9)]
     TooLarge(PathBuf, u64),
-    /// A file that belongs to a model of this format is missing.
+    /// A file of the format is missing.
     #[error("{}: there is no {wanted}; {remedy}", path.display())]
     Missing {
         /// The searched folder.
@@ -37,19 +37,19 @@ pub enum InteropError {
         or pytorch_model.bin (Hugging Face), with model.bin (CTranslate2), with a .npz or .bin of \
         Marian, a package (.argosmodel, .zip), or name the format", .0.display())]
     UnknownFormat(PathBuf),
-    /// The path is a model directory of this program, which needs no conversion.
+    /// The path is a model directory of this program already.
     #[error("{}: is a model directory already; use it as it is, with --model", .0.display())]
     Ours(PathBuf),
     /// The content of a file does not fit its name.
     #[error("{0}: {1}; the file is damaged or incomplete, get it anew")]
     Damaged(PathBuf, String),
-    /// A pickle calls for a class, function or operation that weights do not need.
+    /// A pickle needs a class, function or operation that weights do not need.
     #[error(
         "{0}: the pickle would execute or build {1}, which is refused; load it in Python \
         where you trust it, and save the weights with safetensors"
     )]
     Pickle(PathBuf, String),
-    /// The tensor of this name, which the model needs, is not in the file.
+    /// A tensor of the model is not in the file.
     #[error("{0}: tensor {1} is missing; the weights belong to another configuration")]
     MissingTensor(PathBuf, String),
     /// A tensor in the file does not belong to the model.
@@ -62,7 +62,7 @@ pub enum InteropError {
         /// The remedy.
         remedy: &'static str,
     },
-    /// The shape of a tensor differs from the shape that the configuration requires.
+    /// The shape of a tensor differs from the configuration.
     #[error("{}: tensor {name} has shape {found:?}, the configuration says {expected:?}; weights \
         and configuration belong to different models", path.display())]
     Shape {
@@ -72,10 +72,10 @@ pub enum InteropError {
         name: String,
         /// The shape of the tensor in the file.
         found: Vec<usize>,
-        /// The shape that the configuration requires.
+        /// The shape in the configuration.
         expected: Vec<usize>,
     },
-    /// The model uses something that has no counterpart here.
+    /// The model has a feature without a counterpart here.
     #[error("{}: {what} is not supported; {remedy}", path.display())]
     Unsupported {
         /// The file.
@@ -93,12 +93,12 @@ pub enum InteropError {
     CannotExport {
         /// The format.
         format: &'static str,
-        /// The feature that the format cannot express.
+        /// The feature.
         what: String,
         /// The remedy.
         remedy: &'static str,
     },
-    /// The folder to which a model is to be written is not empty.
+    /// The output folder is not empty.
     #[error("{}: the folder exists and is not empty; give another one, or remove it", .0.display())]
     Occupied(PathBuf),
     /// A model directory cannot be read or written.
@@ -130,7 +130,8 @@ impl InteropError {
     }
 
     pub(crate) fn shape(path: &Path, name: &str, found: &[usize], expected: &[usize]) -> Self {
-        let (found, expected) = (found.into(), expected.into());
+        let found = found.into();
+        let expected = expected.into();
         Self::Shape {
             path: path.into(),
             name: name.into(),

@@ -9,8 +9,7 @@ use crate::error::{InteropError, Result};
 /// The content of a regular file. Anything else (a pipe, a device) is an error, because reading it
 /// could block or never end.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
-    let io = |error| InteropError::io(path, error);
-    let size = fs::metadata(path).map_err(io)?;
+    let size = fs::metadata(path).map_err(|error| InteropError::io(path, error))?;
     if !size.is_file() {
         let what = "something other than a file";
         return Err(InteropError::unsupported(path, what, "give a regular file"));
@@ -20,8 +19,10 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     if has_no_memory(len) || bytes.try_reserve_exact(len).is_err() {
         return Err(InteropError::TooLarge(path.into(), size.len()));
     }
-    let file = File::open(path).map_err(io)?;
-    file.take(size.len()).read_to_end(&mut bytes).map_err(io)?;
+    let file = File::open(path).map_err(|error| InteropError::io(path, error))?;
+    file.take(size.len())
+        .read_to_end(&mut bytes)
+        .map_err(|error| InteropError::io(path, error))?;
     Ok(bytes)
 }
 
@@ -48,7 +49,7 @@ pub(crate) fn read_optional(path: &Path) -> Result<Option<Vec<u8>>> {
 /// for anything else.
 pub(crate) fn start(path: &Path, len: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // A pipe would wait for a writer.
+    // Opening a pipe would block.
     if path.is_file()
         && let Ok(file) = File::open(path)
     {
@@ -64,10 +65,9 @@ pub(crate) fn names(dir: &Path) -> Result<Vec<String>> {
     } else {
         dir
     };
-    let io = |error| InteropError::io(dir, error);
     let mut names = Vec::new();
-    for entry in fs::read_dir(dir).map_err(io)? {
-        let entry = entry.map_err(io)?;
+    for entry in fs::read_dir(dir).map_err(|error| InteropError::io(dir, error))? {
+        let entry = entry.map_err(|error| InteropError::io(dir, error))?;
         if !entry.path().is_dir() {
             names.push(entry.file_name().to_string_lossy().into_owned());
         }

@@ -52,11 +52,11 @@ impl Format {
         }
     }
 
-    /// Checks that this format can express models of the shape `config`. The weights are not
-    /// needed, so that the check can come before a training.
+    /// Checks that this format can express models of the shape `config`. The check needs no weights
+    /// and can come before training.
     ///
     /// # Errors
-    /// Returns [`InteropError::CannotExport`] with the feature that the format cannot express.
+    /// Returns [`InteropError::CannotExport`] with the inexpressible feature.
     pub fn check(self, config: &TransformerConfig) -> Result<()> {
         match self {
             Self::HuggingFace => hugging_face::check(config),
@@ -82,16 +82,17 @@ impl Format {
             return Ok(Self::Marian);
         }
         let path = path.to_path_buf();
-        match path.join("manifest.json").exists() {
-            true => Err(InteropError::Ours(path)),
-            false => Err(InteropError::UnknownFormat(path)),
+        if path.join("manifest.json").exists() {
+            Err(InteropError::Ours(path))
+        } else {
+            Err(InteropError::UnknownFormat(path))
         }
     }
 
     /// Reads the model at `path`.
     ///
     /// # Errors
-    /// Returns an [`InteropError`] that names the file, the tensor or key, and a remedy.
+    /// Returns an [`InteropError`] with the file, the tensor or key, and a remedy.
     pub fn read(self, path: &Path) -> Result<Pretrained> {
         self.read_with(path, &TextFiles::default())
     }
@@ -124,7 +125,7 @@ impl Format {
             Self::Marian => Err(not_written()),
         };
         if written.is_err() && is_new {
-            // A folder that remains would make the next import fail.
+            // With a partial folder, the next export would fail.
             let _ = std::fs::remove_dir_all(path);
         }
         written
@@ -153,7 +154,8 @@ pub fn import(
 }
 
 fn not_written() -> InteropError {
-    let (what, remedy) = ("a model that it did not train", "export to CTranslate2");
+    let what = "a model that it did not train";
+    let remedy = "export to CTranslate2";
     InteropError::CannotExport {
         format: "Marian",
         what: what.into(),

@@ -1,4 +1,4 @@
-//! The layers of both stacks as lists of affine maps and norms, with their names in each format.
+//! The affine maps and norms of both stacks, with their names in each format.
 
 use burnformer_core::{NormPosition, TargetHistory, TransformerConfig};
 
@@ -17,8 +17,8 @@ pub(crate) struct Part {
 const CANDIDATE: &str = "ssru.candidate";
 
 /// The names of each part within its layer, in order: in a model directory, in `MarianMTModel`, in
-/// CTranslate2, and those of weight and bias in Marian. Parts of one name in CTranslate2 are
-/// stacked in its rows. The last one closes a stack.
+/// CTranslate2, and of weight and bias in Marian. Parts with the same name in CTranslate2 are stacked
+/// in rows. The last line is the closing norm of a stack.
 const NAMES: &str = "\
 self_attention.query self_attn.q_proj self_attention/linear_0 self_Wq self_bq
 self_attention.key self_attn.k_proj self_attention/linear_0 self_Wk self_bk
@@ -43,49 +43,30 @@ norm layer_norm layer_norm top_ln_scale top_ln_bias";
 
 /// All maps and norms of the layers of a model of `config`, in order.
 pub(crate) fn parts(config: &TransformerConfig) -> Vec<Part> {
-    let names = |line: &'static str| {
-        let mut names = line.split(' ');
-        [(); 5].map(|()| names.next().expect("five names on each line"))
-    };
-    let mut of_layer: Vec<[&str; 5]> = NAMES.lines().map(names).collect();
+    let mut of_layer: Vec<[&str; 5]> = NAMES
+        .lines()
+        .map(|line| {
+            let mut names = line.split(' ');
+            [(); 5].map(|()| names.next().expect("five names on each line"))
+        })
+        .collect();
     let closing = of_layer.pop().expect("the name of the closing norm");
-    let is_in = |stack: &str, name: &str| {
-        let is_recurrent =
-            stack == "decoder" && config.conventions.target_history == TargetHistory::Ssru;
-        let is_of_stack = stack == "decoder" || !name.starts_with("cross_attention");
-        match name.split_once('.') {
-            Some((_, "query_norm" | "key_norm")) => config.qk_norm && is_of_stack,
-            Some(("ssru", _)) => is_recurrent,
-            Some(("self_attention", _)) => !is_recurrent,
-            _ => is_of_stack,
-        }
-    };
-    let (d, mut parts) = (config.d_model, Vec::new());
+    let d = config.d_model;
+    let mut parts = Vec::new();
     for (stack, layers, of) in [
         ("encoder", config.encoder_layers, config),
         ("decoder", config.decoder_layers, &config.of_decoder()),
     ] {
-        let shape = |name: &str| match name {
-            "feed_forward.inner" => vec![of.d_ff, d],
-            "feed_forward.outer" => vec![d, of.d_ff],
-            // The queries of the cross-attention are normalised over all heads together.
-            "self_attention.query_norm"
-            | "self_attention.key_norm"
-            | "cross_attention.key_norm" => {
-                vec![of.d_k]
-            }
-            name if name.ends_with("norm") => vec![d],
-            _ => vec![d, d],
-        };
-        let names = of_layer.iter().filter(|names| is_in(stack, names[0]));
+        let names = of_layer
+            .iter()
+            .filter(|names| is_in(config, stack, names[0]));
         for layer in (0..layers).map(Some) {
-            let part = |&names: &[&'static str; 5]| Part {
+            parts.extend(names.clone().map(|&names| Part {
                 stack,
                 layer,
-                shape: shape(names[0]),
+                shape: shape(of, names[0]),
                 names,
-            };
-            parts.extend(names.clone().map(part));
+            }));
         }
         if config.norm == NormPosition::Pre {
             parts.push(Part {
@@ -97,6 +78,34 @@ pub(crate) fn parts(config: &TransformerConfig) -> Vec<Part> {
         }
     }
     parts
+}
+
+/// Returns whether the layers of `stack` have the part `name`.
+fn is_in(config: &TransformerConfig, stack: &str, name: &str) -> bool {
+    let is_recurrent =
+        stack == "decoder" && config.conventions.target_history == TargetHistory::Ssru;
+    let is_of_stack = stack == "decoder" || !name.starts_with("cross_attention");
+    match name.split_once('.') {
+        Some((_, "query_norm" | "key_norm")) => config.qk_norm && is_of_stack,
+        Some(("ssru", _)) => is_recurrent,
+        Some(("self_attention", _)) => !is_recurrent,
+        _ => is_of_stack,
+    }
+}
+
+/// The shape of the weight of the part `name`.
+fn shape(config: &TransformerConfig, name: &str) -> Vec<usize> {
+    let d = config.d_model;
+    match name {
+        "feed_forward.inner" => vec![config.d_ff, d],
+        "feed_forward.outer" => vec![d, config.d_ff],
+        // The queries of the cross-attention are normalised over all heads together.
+        "self_attention.query_norm" | "self_attention.key_norm" | "cross_attention.key_norm" => {
+            vec![config.d_k]
+        }
+        name if name.ends_with("norm") => vec![d],
+        _ => vec![d, d],
+    }
 }
 
 impl Part {
@@ -136,12 +145,10 @@ impl Part {
         )
     }
 
-    /// The kinds of parameters that the part consists of, with their shapes.
+    /// The kinds of parameters of the part, with their shapes.
     pub fn parameters(&self) -> Vec<(&'static str, Vec<usize>)> {
-        let (weight, bias) = (
-            ("weight", self.shape.clone()),
-            ("bias", vec![self.shape[0]]),
-        );
+        let weight = ("weight", self.shape.clone());
+        let bias = ("bias", vec![self.shape[0]]);
         if self.name() == CANDIDATE {
             vec![weight]
         } else {

@@ -1,4 +1,4 @@
-//! A model in memory during a conversion: the content of a model directory.
+//! A model during a conversion: the content of a model directory in memory.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,14 +13,13 @@ use crate::error::{InteropError, Result};
 use crate::files::write_file;
 use crate::tensors::{Tensor, Tensors};
 
-/// The file of a model directory with the shortlist that came with the model.
+/// The shortlist file of a model directory.
 const SHORTLIST_FILE: &str = "shortlist.safetensors";
 
 /// The contents of files, by their names.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// A Transformer model with its tokenisers and settings, independent of the format from which it
-/// was read.
+/// A Transformer model with its tokenisers and settings, independent of its original format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pretrained {
     /// The configuration of the model.
@@ -31,10 +30,9 @@ pub struct Pretrained {
     pub search: SearchSettings,
     /// The tokeniser files of a model directory, by name.
     pub texts: Files,
-    /// The lexical shortlist, if the model of the other system has one.
+    /// The lexical shortlist, if the original model has one.
     pub shortlist: Option<Shortlist>,
-    /// Settings of the other format that a model directory cannot express, in whole sentences for
-    /// the user.
+    /// Notes for the user on settings that a model directory cannot express.
     pub warnings: Vec<String>,
 }
 
@@ -68,12 +66,11 @@ impl Pretrained {
         Ok(model_dir::seal(dir)?)
     }
 
-    /// Reads the model directory `dir` and checks its hashes. A shortlist is not read, since no
-    /// format of other systems can express it.
+    /// Reads the model directory `dir` and checks its hashes. A shortlist is not read, since no other
+    /// format can express it.
     ///
     /// # Errors
-    /// Returns [`InteropError::ModelDir`] or [`InteropError::Infer`], depending on the file that
-    /// is wrong.
+    /// Returns [`InteropError::ModelDir`] or [`InteropError::Infer`], depending on the damaged file.
     pub fn load(dir: &Path) -> Result<Self> {
         model_dir::verify(dir)?;
         let (config, weights) = model_dir::load_parameters(dir)?;
@@ -90,7 +87,8 @@ impl Pretrained {
                 texts.insert(name.to_string(), bytes);
             }
         }
-        let (weights, search) = (weights.collect(), load_settings(dir)?);
+        let weights = weights.collect();
+        let search = load_settings(dir)?;
         Ok(Self {
             config,
             weights,
@@ -101,7 +99,7 @@ impl Pretrained {
         })
     }
 
-    /// The weight `name`. It exists, because the weights of the directory were counted.
+    /// The weight `name`.
     ///
     /// # Errors
     /// Returns [`InteropError::ModelDir`] if the weights belong to another configuration.
@@ -128,11 +126,11 @@ pub(crate) fn fresh_folder(dir: &Path) -> Result<()> {
     }
 }
 
-/// Returns an error for the first of `features` that the model has and `format` cannot express. A
-/// feature is whether the model has it, its name, and the remedy.
+/// Refuses the first of `features` that the model has and `format` cannot express. A feature is
+/// whether the model has it, its name, and the remedy.
 ///
 /// # Errors
-/// Returns [`InteropError::CannotExport`] with the name and the remedy of that feature.
+/// Returns [`InteropError::CannotExport`] with the name and the remedy of the feature.
 pub(crate) fn refuse(format: &'static str, features: &[(bool, &str, &'static str)]) -> Result<()> {
     match features.iter().find(|(has, ..)| *has) {
         Some(&(_, what, remedy)) => Err(InteropError::CannotExport {
@@ -144,11 +142,10 @@ pub(crate) fn refuse(format: &'static str, features: &[(bool, &str, &'static str
     }
 }
 
-/// Returns the entry of `activations`, the activation functions of `format`, for the activation
-/// function of `config`.
+/// Returns the entry of `activations` (the activation functions of `format`) for `config`.
 ///
 /// # Errors
-/// Returns [`InteropError::CannotExport`] if the format does not have this function.
+/// Returns [`InteropError::CannotExport`] if the format lacks the function.
 pub(crate) fn activation_in<T: Copy>(
     format: &'static str,
     activations: &[(T, Activation)],
@@ -166,9 +163,9 @@ pub(crate) fn activation_in<T: Copy>(
         })
 }
 
-/// Refuses features that neither MarianMTModel nor CTranslate2 has: heads of other widths,
-/// restricted self-attention, norms other than layer normalisation, embeddings of unit length, and
-/// recurrent decoders.
+/// Refuses features that MarianMTModel and CTranslate2 lack: heads of other widths, restricted
+/// self-attention, norms other than layer normalisation, embeddings of unit length, and recurrent
+/// decoders.
 ///
 /// # Errors
 /// Returns [`InteropError::CannotExport`] for the first such feature of `config`.
@@ -182,10 +179,8 @@ pub(crate) fn check_layers(config: &TransformerConfig, format: &'static str) -> 
         ..
     } = config;
     let even = d_model.is_multiple_of(*heads) && [*d_k, *d_v] == [d_model / heads; 2];
-    let (widths, window) = (
-        "train with d_k = d_v = 0",
-        "train with attention_window = 0",
-    );
+    let widths = "train with d_k = d_v = 0";
+    let window = "train with attention_window = 0";
     let kind = "train with norm_kind = \"layer\"";
     let ssru = config.conventions.target_history == TargetHistory::Ssru;
     let features = [

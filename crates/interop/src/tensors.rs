@@ -14,7 +14,7 @@ use crate::error::{InteropError, Result};
 pub struct Tensor {
     /// The size of each dimension; the last one is contiguous.
     pub shape: Vec<usize>,
-    /// The elements in row-major order; their number is the product of `shape`.
+    /// The elements in row-major order.
     pub values: Vec<f32>,
 }
 
@@ -40,8 +40,12 @@ impl Tensor {
         let &[rows, columns] = &self.shape[..] else {
             panic!("{:?} is not a matrix", self.shape)
         };
-        let value = |index: usize| self.values[index % rows * columns + index / rows];
-        Self::new([columns, rows], (0..rows * columns).map(value).collect())
+        Self::new(
+            [columns, rows],
+            (0..rows * columns)
+                .map(|index| self.values[index % rows * columns + index / rows])
+                .collect(),
+        )
     }
 
     /// The slices `from..to` along the first dimension.
@@ -96,7 +100,7 @@ impl From<&TensorData> for Tensor {
     }
 }
 
-/// The types of numbers in which weights are stored.
+/// The number types of stored weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NumberType {
     Float32,
@@ -119,15 +123,13 @@ impl NumberType {
 
     /// The number in `bytes`, little-endian, as float32.
     pub fn read(self, bytes: &[u8]) -> f32 {
-        let two = || [bytes[0], bytes[1]];
-        let four = || [bytes[0], bytes[1], bytes[2], bytes[3]];
         match self {
-            Self::Float32 => f32::from_le_bytes(four()),
-            Self::Float16 => f16::from_le_bytes(two()).to_f32(),
-            Self::BFloat16 => bf16::from_le_bytes(two()).to_f32(),
+            Self::Float32 => f32::from_le_bytes(first(bytes)),
+            Self::Float16 => f16::from_le_bytes(first(bytes)).to_f32(),
+            Self::BFloat16 => bf16::from_le_bytes(first(bytes)).to_f32(),
             Self::Int8 => f32::from(bytes[0] as i8),
-            Self::Int16 => f32::from(i16::from_le_bytes(two())),
-            Self::Int32 => i32::from_le_bytes(four()) as f32,
+            Self::Int16 => f32::from(i16::from_le_bytes(first(bytes))),
+            Self::Int32 => i32::from_le_bytes(first(bytes)) as f32,
         }
     }
 
@@ -140,6 +142,11 @@ impl NumberType {
     }
 }
 
+/// The first `N` of `bytes`.
+fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    *bytes.first_chunk().expect("a number has all of its bytes")
+}
+
 /// The number of elements of `shape`, if it fits into a `usize`.
 pub(crate) fn elements(shape: &[usize]) -> Option<usize> {
     shape
@@ -147,7 +154,7 @@ pub(crate) fn elements(shape: &[usize]) -> Option<usize> {
         .try_fold(1usize, |product, &size| product.checked_mul(size))
 }
 
-/// The tensors of a file, which are taken out one by one.
+/// The tensors of a file, to be taken out one by one.
 pub(crate) struct Weights {
     pub path: PathBuf,
     tensors: Tensors,
@@ -161,7 +168,7 @@ impl Weights {
         }
     }
 
-    /// The number of tensors that are left.
+    /// The number of tensors left.
     pub fn len(&self) -> usize {
         self.tensors.len()
     }
@@ -175,7 +182,7 @@ impl Weights {
         self.shaped(name, tensor, shape)
     }
 
-    /// Takes the tensor `name`, which may have any shape.
+    /// Takes the tensor `name` of any shape.
     pub fn take_any(&mut self, name: &str) -> Option<Tensor> {
         self.tensors.remove(name)
     }
@@ -191,17 +198,17 @@ impl Weights {
 
     /// Returns `tensor` if it has `shape`.
     pub fn shaped(&self, name: &str, tensor: Tensor, shape: &[usize]) -> Result<Tensor> {
-        match tensor.shape == shape {
-            true => Ok(tensor),
-            false => Err(InteropError::shape(&self.path, name, &tensor.shape, shape)),
+        if tensor.shape == shape {
+            Ok(tensor)
+        } else {
+            Err(InteropError::shape(&self.path, name, &tensor.shape, shape))
         }
     }
 
     /// Checks that all tensors were taken.
     ///
     /// # Errors
-    /// Returns [`InteropError::UnknownTensor`] for the first tensor that was not taken, with
-    /// `remedy`.
+    /// Returns [`InteropError::UnknownTensor`] with `remedy` for the first tensor left.
     pub fn finish(self, remedy: &'static str) -> Result<()> {
         match self.tensors.into_keys().next() {
             Some(name) => Err(InteropError::UnknownTensor {
@@ -240,7 +247,7 @@ pub(crate) fn read_safetensors(path: &Path, bytes: &[u8]) -> Result<Tensors> {
     Ok(tensors)
 }
 
-/// The content of a safetensors file with `tensors` in float32, in the form that PyTorch writes.
+/// The content of a safetensors file with `tensors` in float32, like PyTorch's.
 pub(crate) fn write_safetensors(tensors: &Tensors) -> Vec<u8> {
     let bytes = tensors.iter().map(|(name, tensor)| {
         let bytes: Vec<u8> = tensor.values.iter().flat_map(|x| x.to_le_bytes()).collect();
@@ -254,7 +261,7 @@ pub(crate) fn write_safetensors(tensors: &Tensors) -> Vec<u8> {
             view.expect("a float32 number has four bytes"),
         )
     });
-    // transformers refuses a file that does not say so.
+    // transformers refuses a file without this.
     let metadata = [("format".to_string(), "pt".to_string())].into();
     safetensors::serialize(views, Some(metadata)).expect("the views are those of the tensors")
 }

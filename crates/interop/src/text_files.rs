@@ -1,5 +1,4 @@
-//! The tokeniser files of a model. Determines which of the files beside a model belong to the
-//! source and which to the target.
+//! The tokeniser files of a model, and their sides.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,8 +10,8 @@ use crate::files::{names, read_file};
 use crate::pretrained::Files;
 use crate::vocabulary;
 
-/// Tokeniser files that a user names because the model's folder does not show which side they
-/// belong to. Empty lists are filled by a search in the folder.
+/// Tokeniser files named by the user, if the model's folder does not show their sides. Empty lists are
+/// filled from the folder.
 #[derive(Clone, Debug, Default)]
 pub struct TextFiles {
     /// Marian's vocabularies: one for the source and one for the target, or one for both.
@@ -21,30 +20,28 @@ pub struct TextFiles {
     pub sentencepiece: Vec<PathBuf>,
 }
 
-/// The names of a side in the names of files.
+/// The names of the sides in file names.
 const SIDES: [&[&str]; 2] = [&["src", "source"], &["trg", "tgt", "target"]];
 const NAME_SENTENCEPIECE: &str =
     "name them in this order: `import --sentencepiece SOURCE TARGET`, or one for both sides";
 
-/// The side that the name of `path` says, as in `source.spm`, `vocab.trg.yml` and
-/// `srcvocab.deen.spm`.
+/// The side in the name of `path`, as in `source.spm`, `vocab.trg.yml` and `srcvocab.deen.spm`.
 fn side(path: &Path) -> Option<usize> {
     let name = path.file_name()?.to_string_lossy().to_lowercase();
-    let says = |words: &[&str]| {
+    match SIDES.map(|words| {
         name.split(|c: char| !c.is_alphanumeric()).any(|part| {
             let part = part.strip_prefix("vocab").unwrap_or(part);
             words.contains(&part.strip_suffix("vocab").unwrap_or(part))
         })
-    };
-    match SIDES.map(says) {
+    }) {
         [true, false] => Some(0),
         [false, true] => Some(1),
         _ => None,
     }
 }
 
-/// The files of source and target among `paths`. A single file whose name states no side is for
-/// both. `None` if the names do not say which is which.
+/// The files of source and target among `paths`. A single file without a side in its name is for both.
+/// `None` if the names do not show the sides.
 pub(crate) fn of_sides(paths: &[PathBuf]) -> Option<[PathBuf; 2]> {
     match (
         paths,
@@ -57,7 +54,7 @@ pub(crate) fn of_sides(paths: &[PathBuf]) -> Option<[PathBuf; 2]> {
     }
 }
 
-/// The files that a user named: one for both sides, or one for each.
+/// The files named by the user: one for both sides, or one per side.
 pub(crate) fn named(paths: &[PathBuf]) -> Option<[PathBuf; 2]> {
     match paths {
         [one] => Some([one.clone(), one.clone()]),
@@ -66,7 +63,7 @@ pub(crate) fn named(paths: &[PathBuf]) -> Option<[PathBuf; 2]> {
     }
 }
 
-/// The pieces of a SentencePiece model in the order of their ids; `None` if `bytes` are not one.
+/// The pieces of a SentencePiece model in the order of their ids; `None` for other `bytes`.
 pub(crate) fn pieces(bytes: &[u8]) -> Option<Vec<String>> {
     let model = SentencePiece::from_bytes("model.spm", bytes).ok()?;
     (0..model.len() as u32)
@@ -83,12 +80,12 @@ pub(crate) fn listed(paths: &[PathBuf]) -> String {
         .join(", ")
 }
 
-/// The SentencePiece models of source and target for the vocabularies `tokens`: those that were
-/// named, or those in the first of `dirs` that has any; `None` if there are none. `source.spm`
-/// alone is for both sides of one vocabulary.
+/// The SentencePiece models of source and target for the vocabularies `tokens`: named by the user, or
+/// in the first of `dirs` with any; `None` if there are none. `source.spm` alone is for both sides of
+/// one vocabulary.
 ///
 /// # Errors
-/// Returns [`InteropError::Missing`] if the file names do not tell the sides, or
+/// Returns [`InteropError::Missing`] if the file names do not show the sides, or
 /// [`InteropError::Damaged`] if the files belong to another model.
 pub(crate) fn sentencepiece(
     dirs: &[&Path],
@@ -107,15 +104,21 @@ pub(crate) fn sentencepiece(
         ([one], _) if side(one) == Some(0) && tokens[0] == tokens[1] => named(&found),
         _ => of_sides(&found),
     };
-    let wanted = || format!("SentencePiece model for each side among {}", listed(&found));
-    let paths =
-        paths.ok_or_else(|| InteropError::missing(dirs[0], wanted(), NAME_SENTENCEPIECE))?;
-    let read = |side: usize| {
-        let bytes = read_file(&paths[side])?;
-        check(&paths[side], &bytes, tokens[side])?;
-        Ok::<_, InteropError>(bytes)
+    let Some([source, target]) = paths else {
+        let wanted = format!("SentencePiece model for each side among {}", listed(&found));
+        return Err(InteropError::missing(dirs[0], wanted, NAME_SENTENCEPIECE));
     };
-    Ok(Some([read(0)?, read(1)?]))
+    Ok(Some([
+        read_model(&source, tokens[0])?,
+        read_model(&target, tokens[1])?,
+    ]))
+}
+
+/// Reads the SentencePiece model `path` for the vocabulary `tokens`.
+fn read_model(path: &Path, tokens: &[String]) -> Result<Vec<u8>> {
+    let bytes = read_file(path)?;
+    check(path, &bytes, tokens)?;
+    Ok(bytes)
 }
 
 /// The files of `dir` that are SentencePiece models.
@@ -123,7 +126,7 @@ fn in_folder(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for name in names(dir)? {
         let path = dir.join(&name);
-        // Files of this name by other programs, such as subword-nmt, are skipped.
+        // Other programs, such as subword-nmt, also use such names.
         if name.ends_with(".spm")
             || name.ends_with(".model") && pieces(&read_file(&path)?).is_some()
         {
@@ -133,11 +136,11 @@ fn in_folder(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Refuses a SentencePiece model of whose pieces not even a quarter is among `tokens`: it is the
-/// other side's, or another model's.
+/// Refuses a SentencePiece model with less than a quarter of its pieces among `tokens`: it belongs to
+/// the other side or to another model.
 fn check(path: &Path, bytes: &[u8], tokens: &[String]) -> Result<()> {
-    let damaged = |message: String| InteropError::damaged(path, message);
-    let pieces = pieces(bytes).ok_or_else(|| damaged("it is no SentencePiece model".into()))?;
+    let pieces =
+        pieces(bytes).ok_or_else(|| InteropError::damaged(path, "it is no SentencePiece model"))?;
     let known: std::collections::HashSet<&String> = tokens.iter().collect();
     let count = pieces.iter().filter(|piece| known.contains(piece)).count();
     if 4 * count >= pieces.len() {

@@ -1,7 +1,7 @@
 //! The tokens of a model directory, indexed by id.
 //!
-//! An export also carries the tokenisers and search settings of a model directory. The programs of
-//! the other system ignore these files, and an import reads them again.
+//! An export also carries the tokenisers and search settings of a model directory. The other system
+//! ignores these files, and an import reads them again.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,43 +22,42 @@ use crate::pretrained::{Files, Pretrained};
 /// [`InteropError::Damaged`] if a vocabulary is broken or too large.
 pub(crate) fn tokens(model: &Pretrained) -> Result<[Vec<String>; 2]> {
     let config = &model.config;
-    let find = |names: &[&str]| {
-        names
-            .iter()
-            .find_map(|&name| Some((name.to_string(), model.texts.get(name)?)))
-    };
-    let source = find(&["vocab.json", "tokenizer.json", "source_tokenizer.json"]);
-    let target = find(&[
+    let source = ["vocab.json", "tokenizer.json", "source_tokenizer.json"];
+    let target = [
         "target_vocab.json",
         "vocab.json",
         "tokenizer.json",
         "target_tokenizer.json",
-    ]);
-    let side = |file: Option<(String, &Vec<u8>)>, rows: usize| {
-        let (dir, wanted) = (
-            Path::new("the model directory"),
-            "vocab.json or tokenizer.json",
-        );
-        let remedy = "copy the tokeniser that the model was trained with into it";
-        let (name, bytes) = file.ok_or_else(|| InteropError::missing(dir, wanted, remedy))?;
-        of_file(Path::new(&name), bytes, rows)
-    };
+    ];
     Ok([
-        side(source, config.source_vocab)?,
-        side(target, config.target_vocab)?,
+        of_first(model, &source, config.source_vocab)?,
+        of_first(model, &target, config.target_vocab)?,
     ])
 }
 
-/// The tokens of a `vocab.json` or `tokenizer.json`, one for each of `rows` ids. Ids that no token
-/// has are `<unusedN>`.
+/// The tokens in the first of the files `names` that `model` has, for `rows` ids.
+fn of_first(model: &Pretrained, names: &[&str], rows: usize) -> Result<Vec<String>> {
+    for name in names {
+        if let Some(bytes) = model.texts.get(*name) {
+            return of_file(Path::new(name), bytes, rows);
+        }
+    }
+    let dir = Path::new("the model directory");
+    let wanted = "vocab.json or tokenizer.json";
+    let remedy = "copy the tokeniser that the model was trained with into it";
+    Err(InteropError::missing(dir, wanted, remedy))
+}
+
+/// The tokens of a `vocab.json` or `tokenizer.json`, one for each of `rows` ids. Ids without a token
+/// are `<unusedN>`.
 ///
 /// # Errors
-/// Returns [`InteropError::Damaged`] if the file is not JSON, has no vocabulary, or has an id that
-/// is not below `rows`.
+/// Returns [`InteropError::Damaged`] if the file is not JSON, has no vocabulary, or has an id of at
+/// least `rows`.
 pub(crate) fn of_file(path: &Path, bytes: &[u8], rows: usize) -> Result<Vec<String>> {
     let json: Value = parse_json(path, bytes)?;
     let mut ids = BTreeMap::new();
-    // A vocabulary may have a token that is called "model".
+    // A vocabulary may have a token "model".
     let model = json.get("model").filter(|model| model.is_object());
     let vocabulary = model.map_or(&json, |model| &model["vocab"]);
     match vocabulary {
@@ -85,20 +84,20 @@ pub(crate) fn of_file(path: &Path, bytes: &[u8], rows: usize) -> Result<Vec<Stri
         let message = format!("token {token} has id {id}, but the model has {rows} rows");
         return Err(InteropError::damaged(path, message));
     }
-    let token = |id: usize| ids.remove(&(id as u64)).unwrap_or_else(|| unused(id));
-    Ok((0..rows).map(token).collect())
+    Ok((0..rows)
+        .map(|id| ids.remove(&(id as u64)).unwrap_or_else(|| unused(id)))
+        .collect())
 }
 
-/// The number of `tokens` without the unused ones at their end.
+/// The number of `tokens` without trailing unused ones.
 pub(crate) fn real(tokens: &[String]) -> usize {
-    let is_real = |id: &usize| tokens[*id] != unused(*id);
     (0..tokens.len())
         .rev()
-        .find(is_real)
+        .find(|id| tokens[*id] != unused(*id))
         .map_or(0, |last| last + 1)
 }
 
-/// A JSON object of tokens and their ids, in the order of the ids.
+/// A JSON object of tokens and their ids, in order.
 pub(crate) fn json(tokens: &[String]) -> Vec<u8> {
     let entries = tokens.iter().enumerate();
     let entries = entries.map(|(id, token)| format!("  {}: {id}", serde_json::json!(token)));
@@ -107,14 +106,14 @@ pub(crate) fn json(tokens: &[String]) -> Vec<u8> {
 }
 
 pub(crate) const TOKENIZER: &str = "tokenizer.json";
-/// Tokenisers of Hugging Face's format, with the side whose tokens each has.
+/// Tokenisers in Hugging Face's format, with their sides.
 const TOKENIZERS: [(&str, &[usize]); 3] = [
     (TOKENIZER, &[0, 1]),
     ("source_tokenizer.json", &[0]),
     ("target_tokenizer.json", &[1]),
 ];
 
-/// Writes the tokenisers of `model` that are not in `dir` yet, and its search settings.
+/// Writes the tokenisers of `model` that `dir` lacks, and its search settings.
 pub(crate) fn write_carried(model: &Pretrained, dir: &Path) -> Result<()> {
     for (name, bytes) in &model.texts {
         let path = dir.join(name);
@@ -125,7 +124,7 @@ pub(crate) fn write_carried(model: &Pretrained, dir: &Path) -> Result<()> {
     Ok(model.search.save(&dir.join(GENERATION_FILE))?)
 }
 
-/// The search settings in `dir`, if it has them in the form of a model directory.
+/// The search settings in `dir` in the form of a model directory, if any.
 pub(crate) fn carried_search(dir: &Path) -> Result<Option<SearchSettings>> {
     let path = dir.join(GENERATION_FILE);
     let bytes = read_optional(&path)?;
@@ -134,9 +133,8 @@ pub(crate) fn carried_search(dir: &Path) -> Result<Option<SearchSettings>> {
         .transpose()?)
 }
 
-/// The tokenisers of Hugging Face's format in `dir` that have the `tokens` of source and target:
-/// one for both sides, or one for each. A file with other tokens belongs to another program, and is
-/// left out.
+/// The tokenisers in Hugging Face's format in `dir` with the `tokens` of source and target: one for
+/// both sides, or one per side. A file with other tokens belongs to another program.
 pub(crate) fn carried_tokenizers(dir: &Path, tokens: [&[String]; 2]) -> Result<Files> {
     let mut found = BTreeMap::new();
     for (name, sides) in TOKENIZERS {
@@ -145,10 +143,9 @@ pub(crate) fn carried_tokenizers(dir: &Path, tokens: [&[String]; 2]) -> Result<F
             continue;
         };
         parse_json::<Value>(&path, &bytes)?;
-        let has = |&side: &usize| {
+        if sides.iter().all(|&side| {
             of_file(&path, &bytes, tokens[side].len()).is_ok_and(|carried| carried == tokens[side])
-        };
-        if sides.iter().all(has) {
+        }) {
             found.insert(name.to_string(), bytes);
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use burnformer_infer::{
-    Glossary, LONGEST_SENTENCE, LongSources, SearchSettings, Shortlist, TranslateOptions,
+    Glossary, LongSources, MAX_SENTENCE_TOKENS, SearchSettings, Shortlist, TranslateOptions,
     TranslationMemory, Translator,
 };
 use pyo3::exceptions::PyTypeError;
@@ -84,7 +84,7 @@ impl Options {
                 n_best: 1,
                 ..search
             },
-            longest: LONGEST_SENTENCE,
+            longest: MAX_SENTENCE_TOKENS,
             ..Self::default()
         };
         let mut known = names();

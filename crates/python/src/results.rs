@@ -2,7 +2,7 @@
 
 use burnformer_documents::Detection;
 use burnformer_infer::{
-    Alternative, Hypothesis, InferError, TargetScore, TextLink, Translator, doubts,
+    Alternative, Hypothesis, InferError, TargetScore, TextLink, Translator, quality_warnings,
 };
 use burnformer_text::character_offsets;
 use burnformer_view::{Panel, Sentence, page};
@@ -64,7 +64,7 @@ impl TranslationResult {
             hypothesis,
         } = &alternatives[0];
         let confidence = translator.confidence(source, best, hypothesis);
-        let doubts = doubts(source, best)
+        let doubts = quality_warnings(source, best)
             .into_iter()
             .map(|doubt| doubt.to_string())
             .collect();

@@ -14,7 +14,7 @@ use crate::report::MetricsFileError;
 use crate::run::{CheckpointError, RunError, StartModelError};
 use crate::update::{MemoryError, WorkersError};
 
-/// A result whose error, where no other is named, is [`TrainError`].
+/// A result with the error [`TrainError`] by default.
 pub(crate) type Result<T, E = TrainError> = std::result::Result<T, E>;
 
 /// The reasons why training cannot start or resume.
@@ -85,7 +85,7 @@ pub enum TrainError {
 burnformer_files::debug_as_message!(TrainError);
 
 impl TrainError {
-    /// Names the file of an error of the operating system.
+    /// Adds the path to an error of the operating system.
     pub(crate) fn io(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
         |cause| Self::Io {
             path: path.into(),
@@ -93,7 +93,7 @@ impl TrainError {
         }
     }
 
-    /// The error of the operating system, if that is the cause.
+    /// The kind of the operating system's error, if that is the cause.
     pub(crate) fn io_kind(&self) -> Option<ErrorKind> {
         if let Self::Io { cause, .. } = self {
             return Some(cause.kind());
@@ -117,7 +117,7 @@ pub struct SaveError {
     pub cause: Box<TrainError>,
 }
 
-/// The folder of the run whose checkpoint or model directory is `path`.
+/// The run folder of the checkpoint or model directory `path`.
 fn run_of(path: &Path) -> &Path {
     let folder = path.parent().unwrap_or(path);
     if folder.ends_with("checkpoints") {

@@ -1,23 +1,23 @@
-//! Training a translation model: from a configuration to a run directory.
+//! Training of a translation model: from a configuration to a run directory.
 //!
 //! This crate contains the training loop with its parts: the update (the loss over all real tokens
 //! of all its batches, one step of the schedule, clipping by the global norm, Adam), validation by
-//! real decoding, checkpoints, averaging, early stopping, and the files of a run. The trade-off:
-//! the loop is our own, with Burn's tensors and autodiff, rather than Burn's `Learner`. The results
-//! of a paper depend on numbers of updates and tokens, and `Learner` counts epochs and batches
-//! (`docs/decisions/training.md`). The crate names no backend: its caller passes a device, or
-//! several that share the batches of each update (`docs/decisions/devices.md`).
+//! real decoding, checkpoints, averaging, early stopping, and the files of a run. The trade-off: the
+//! loop is our own, on Burn's tensors and autodiff, because the results of a paper depend on numbers
+//! of updates and tokens, while Burn's `Learner` counts epochs and batches
+//! (`docs/decisions/training.md`). The caller passes a device, or several devices that share the
+//! batches of each update (`docs/decisions/devices.md`).
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | [`config`] | [`TrainConfig`]: preset, TOML file, `key=value` settings |
 //! | [`learner`] | [`Learner`]: the loop |
-//! | [`checkpoint`] | all that a run needs to resume |
+//! | [`checkpoint`] | the state that a run resumes from |
 //! | [`report`] | log lines, `metrics.jsonl`, the bar |
 
 // The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
-// Lines of a run go through its report, which a stream that fails does not stop.
+// A run prints through its report, which continues when a stream fails.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod advice;

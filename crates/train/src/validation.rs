@@ -14,13 +14,13 @@ use crate::error::Result;
 use crate::run::Corpora;
 use crate::update::Recipe;
 
-/// One sentence in this many may be searched again during a validation; the second search takes up
+/// At most one sentence in this many is searched twice in a validation; the second search takes up
 /// to five times as long as the first.
 const SHARE: usize = 48;
-/// The number of sentences that are always searched for again, which takes a second.
+/// This many second searches, about a second of work, are always allowed.
 const FEW: usize = 16;
 
-/// The quality of a model on text on which it was not trained.
+/// The quality of a model on text that it was not trained on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Validation {
     /// The label-smoothed loss per real target token, in nats.
@@ -29,19 +29,20 @@ pub struct Validation {
     pub nll: f64,
     /// The BLEU of the decoded text, if it was decoded.
     pub bleu: Option<f64>,
-    /// The signature, which says how that BLEU was computed.
+    /// The sacreBLEU signature of that BLEU.
     pub signature: Option<String>,
     /// The chrF of the decoded text, if it was decoded.
     pub chrf: Option<f64>,
     /// The decoded text, if it was decoded.
     pub hypotheses: Vec<String>,
-    /// The characters of the decoded text over those of its references, if it was decoded.
+    /// The ratio of characters in the decoded text to characters in its references, if it was
+    /// decoded.
     pub length_ratio: Option<f64>,
 }
 
 impl Validation {
-    /// The value of `metric`, and the loss. Without decoding, the score of translations is replaced
-    /// by the negative perplexity, so that higher is better.
+    /// The value of `metric`, and the loss. Without decoding, the value of BLEU and chrF is the
+    /// negative perplexity, so that higher is better.
     pub fn score(&self, metric: EarlyStoppingMetric) -> ValidationScore {
         let value = match metric {
             EarlyStoppingMetric::Auto | EarlyStoppingMetric::Bleu => self.bleu,
@@ -61,24 +62,24 @@ impl Validation {
     }
 }
 
-/// The model that is validated.
+/// The validated model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// The model in its present state.
+    /// The current model.
     Model,
-    /// The average of the last checkpoints, which has taken its place.
+    /// The average of the last checkpoints, in its place.
     Average,
 }
 
 /// Measures models by loss, perplexity, and the BLEU and chrF of real translations.
 pub struct Validator {
     settings: ValidationSettings,
-    /// The writing system of the target text, which decides the scores that fit it.
+    /// The writing system of the target text, which determines the suitable metrics.
     writing: WritingSystem,
     recipe: Recipe,
     tokenizers: Tokenizers,
     sampler: BatchSampler,
-    /// The largest number of tokens of a source, `</s>` included: the text has none that is longer.
+    /// The number of tokens in the longest source, `</s>` included.
     longest: usize,
     source: Vec<String>,
     references: Vec<String>,
@@ -87,8 +88,8 @@ pub struct Validator {
 }
 
 impl Validator {
-    /// Creates a validator over the validation text of `corpora`, for models with the given special
-    /// ids, which translate with `search`. Returns `None` if there is no validation text.
+    /// Creates a validator over the validation text of `corpora`, for models with the special ids
+    /// `special` and the search settings `search`. Returns `None` if there is no validation text.
     ///
     /// # Errors
     /// Returns [`TrainError::Data`](crate::TrainError::Data) if the text has no pair.
@@ -118,7 +119,7 @@ impl Validator {
         }))
     }
 
-    /// The metric that decides which model is best.
+    /// The metric that chooses the best model.
     pub fn metric(&self) -> EarlyStoppingMetric {
         self.settings.metric.resolved(self.writing)
     }
@@ -134,7 +135,8 @@ impl Validator {
             bleu, beam, alpha, ..
         } = self.settings;
         let metric = self.score();
-        let (name, signature) = (metric.name(), metric.signature(1usize.into()));
+        let name = metric.name();
+        let signature = metric.signature(1usize.into());
         let why = match self.writing {
             WritingSystem::Spaced => String::new(),
             other => format!(", as the target text is in {other} (validation.metric)"),
@@ -158,7 +160,8 @@ impl Validator {
         model: &Model,
         device: &Device,
     ) -> Result<Validation> {
-        let (model, device) = (as_saved(model), device.clone().inner());
+        let model = as_saved(model);
+        let device = device.clone().inner();
         let (loss, nll) = self.losses(&model, &device)?;
         let mut validation = Validation {
             loss,
@@ -177,7 +180,9 @@ impl Validator {
     }
 
     fn losses(&self, model: &Model, device: &Device) -> Result<(f64, f64)> {
-        let (mut loss, mut nll, mut tokens) = (0.0, 0.0, 0);
+        let mut loss = 0.0;
+        let mut nll = 0.0;
+        let mut tokens = 0;
         for rows in self.sampler.ordered()?.batches() {
             let batch = self.sampler.batch(&rows.pairs)?;
             let sums = self.recipe.loss(model, &batch, Mode::Inference, device);
@@ -200,8 +205,8 @@ impl Validator {
         let translator = Translator::new(Box::new(model), self.tokenizers.clone(), search.clone())?;
         let texts = self.quick_translations(&translator, search)?;
         let bleu = self.writing.bleu();
-        let value = |metric: &dyn Metric| self.value(metric, &texts).map(Some);
-        (validation.bleu, validation.chrf) = (value(&bleu)?, value(&Chrf::default())?);
+        validation.bleu = Some(self.value(&bleu, &texts)?);
+        validation.chrf = Some(self.value(&Chrf::default(), &texts)?);
         validation.signature = Some(bleu.signature(1usize.into()).to_string());
         validation.length_ratio = Some(characters(&texts) / characters(&self.references).max(1.0));
         validation.hypotheses = texts;
@@ -224,8 +229,8 @@ impl Validator {
         Ok((metric.name(), self.value(&*metric, &texts)?))
     }
 
-    /// Calibrates `translator` by the chrF of its translations of the validation text. Returns
-    /// `None` if chrF does not rise with the probabilities of the translations.
+    /// The calibration of `translator` by the chrF of its translations of the validation text;
+    /// `None` if chrF does not rise with their probabilities.
     ///
     /// # Errors
     /// Returns [`TrainError::Infer`](crate::TrainError::Infer) if decoding fails.
@@ -262,8 +267,8 @@ impl Validator {
         Ok(translations.into_iter().map(|t| t.text).collect())
     }
 
-    /// Translates like [`translations`](Self::translations), but searches again only where it
-    /// concerns few sentences. Early in training it concerns nearly all that have a number.
+    /// Translates like [`translations`](Self::translations), but makes second searches only if few
+    /// sentences need one. Early in training, nearly all sentences with a number do.
     fn quick_translations(
         &self,
         translator: &Translator,
@@ -279,9 +284,12 @@ impl Validator {
             .requests(&self.source, &twice)
             .map_err(InferError::from)?;
         let mut found = translator.translate_requests(requests.clone(), &once)?;
-        let best = |i: usize| &found[i].n_best[0].hypothesis;
-        let asks = |&i: &usize| translator.asks_again(&requests[i], best(i), &twice.search);
-        let again: Vec<usize> = (0..found.len()).filter(asks).collect();
+        let again: Vec<usize> = (0..found.len())
+            .filter(|&i| {
+                let best = &found[i].n_best[0].hypothesis;
+                translator.asks_again(&requests[i], best, &twice.search)
+            })
+            .collect();
         if again.len() <= FEW.max(found.len() / SHARE) {
             let requests = again.iter().map(|&i| requests[i].clone()).collect();
             for (i, better) in again
@@ -314,7 +322,7 @@ impl Validator {
     }
 }
 
-/// `model` as it will be when it is saved: it translates in float32.
+/// `model` as it is saved, in float32.
 pub(crate) fn as_saved(model: &Model) -> Model {
     let mut model = model.valid();
     model.set_precision(Precision::Float32);
@@ -328,8 +336,7 @@ fn characters(texts: &[String]) -> f64 {
         .sum::<usize>() as f64
 }
 
-/// Batches of every pair, under the `budget` of training or, where one alone exceeds that, under
-/// its own length.
+/// Batches of all pairs, within the `budget` of training; a longer pair is a batch of its own.
 fn sampler(
     corpus: &Arc<TokenizedCorpus>,
     budget: usize,
@@ -354,8 +361,8 @@ mod tests {
     use super::*;
     use crate::run::Texts;
 
-    /// Training would drop most of it: a duplicate, empty sides, sides of more tokens than it
-    /// takes, and than fit its budget.
+    /// Text that training would mostly drop: a duplicate, empty sides, and sides that are too long
+    /// for training or its budget.
     const TEXT: [(&str, &str); 7] = [
         ("1 a b", "1 c d"),
         ("1 a b", "1 c d"),
@@ -372,7 +379,7 @@ mod tests {
         ),
     ];
 
-    /// `text` as validation text of a run whose training takes little of it.
+    /// A run with `text` as validation text.
     fn prepared(folder: &std::path::Path, text: &[(&str, &str)]) -> (TrainConfig, Corpora) {
         let file = |name: &str, text: String| {
             let path = folder.join(name);
@@ -412,7 +419,8 @@ mod tests {
         let targets = tokenizers
             .target
             .encode_batch(&TEXT.map(|(_, target)| target));
-        let (mut nll, mut tokens) = (0.0, 0);
+        let mut nll = 0.0;
+        let mut tokens = 0;
         for pair in sources.into_iter().zip(targets) {
             let batch = Batch::new(vec![0], &[pair]);
             let sums = Recipe::default().loss(model, &batch, Mode::Inference, device);
@@ -474,7 +482,8 @@ mod tests {
                 .unwrap();
             let measured = validator.validate(&shape, &model, &device).unwrap();
             let search = validator.search(1, 0.0);
-            let (second_search, keep_parts) = (!asks, !asks);
+            let second_search = !asks;
+            let keep_parts = !asks;
             let search = SearchSettings {
                 second_search,
                 keep_parts,

@@ -20,7 +20,7 @@ const EOS: u32 = 2;
 const D: usize = 64;
 const HEADS: usize = 4;
 const LAYERS: u64 = 2;
-const LONGEST: usize = 6;
+const MAX_TOKENS: usize = 6;
 const UPDATES: u64 = 300;
 const JUDGED: usize = 200;
 
@@ -78,11 +78,9 @@ impl Attention {
             }
         };
         let [query, key, value, output] = &self.maps;
-        let (q, k, v) = (
-            query.forward(x.clone()),
-            key.forward(y.clone()),
-            value.forward(y),
-        );
+        let q = query.forward(x.clone());
+        let k = key.forward(y.clone());
+        let v = value.forward(y);
         let scores = heads(q).matmul(heads(k).swap_dims(2, 3)) / (d_k as f64).sqrt();
         let scores = match (mask, mistake) {
             (None, _) => scores,
@@ -117,7 +115,8 @@ struct Layer {
 
 impl Layer {
     fn new(key: RandomKey, has_cross: bool, device: &Device) -> Self {
-        let [inner, outer] = [(D, 4 * D), (4 * D, D)];
+        let inner = (D, 4 * D);
+        let outer = (4 * D, D);
         Self {
             itself: Attention::new(key.fold(0), device),
             cross: has_cross.then(|| Attention::new(key.fold(1), device)),
@@ -217,7 +216,7 @@ impl Seq2Seq for Student {
 /// Sequences with themselves backwards, a function of `key`.
 fn pairs(key: RandomKey, count: usize) -> Vec<(Vec<u32>, Vec<u32>)> {
     let pair = |key: RandomKey| {
-        let len = 1 + key.words()[0] as usize % LONGEST;
+        let len = 1 + key.words()[0] as usize % MAX_TOKENS;
         let digit = |n: u64| FIRST + key.block(n)[0] % (VOCAB as u32 - FIRST);
         let source: Vec<u32> = (0..len as u64).map(digit).collect();
         (source.clone(), source.into_iter().rev().collect())
@@ -276,7 +275,7 @@ fn written(model: &Model, pairs: &[(Vec<u32>, Vec<u32>)]) -> Vec<Vec<u32>> {
     let rows = batch.batch;
     let ids = |ids: &[u32], len| token_ids(ids, [rows, len], VOCAB, &Device::flex());
     let mut found = vec![vec![BOS]; rows];
-    for len in 1..=LONGEST + 1 {
+    for len in 1..=MAX_TOKENS + 1 {
         let source = ids(&batch.source, batch.source_len);
         let states = model.states(source, ids(&found.concat(), len), Mode::Inference);
         let logits = model.logits(states.narrow(1, len - 1, 1));

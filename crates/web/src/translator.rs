@@ -6,7 +6,7 @@ use std::sync::Arc;
 use burn::tensor::Device;
 use burnformer_core::ComputeType;
 use burnformer_core::model_dir::{self, ModelFiles};
-use burnformer_infer::{Shortlist, TranslateOptions, Translation, Translator, doubts};
+use burnformer_infer::{Shortlist, TranslateOptions, Translation, Translator, quality_warnings};
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 
@@ -142,7 +142,7 @@ impl Model {
         has_alignment: bool,
     ) -> Result<Value> {
         let Translation { text, n_best, .. } = translation;
-        let doubts = doubts(source, text);
+        let doubts = quality_warnings(source, text);
         let mut value = json!({
             "text": text, "score": translation.score, "tokens": translation.tokens,
             "finish": translation.finish.to_string(),

@@ -4,7 +4,7 @@ use anyhow::{Error, Result};
 use burnformer_data::corpus::{LinePair, Side};
 use burnformer_data::{ParallelReader, Utf8Policy, counted};
 use burnformer_infer::{
-    LONGEST_SENTENCE, LengthPenalty, TargetScore, TranslateOptions, Translator, perplexity_of,
+    LengthPenalty, MAX_SENTENCE_TOKENS, TargetScore, TranslateOptions, Translator, perplexity_of,
 };
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long)]
     alpha: Option<f64>,
     /// Longest sentence in tokens; a longer one is an error
-    #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
+    #[arg(long, value_name = "N", default_value_t = MAX_SENTENCE_TOKENS, value_parser = at_least(2))]
     longest: usize,
     /// Print one JSON object per pair: line, source, target, scores, and the log-probability of
     /// every token

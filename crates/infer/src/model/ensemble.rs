@@ -3,16 +3,16 @@ use burnformer_kernels::softmax;
 use super::{Decoding, SpecialIds, StepModel};
 use crate::attention::HeadWeights;
 
-/// Several models that decode as one: the next token's distribution is the average of theirs.
+/// Several models that decode as one: the distribution of the next token is their average.
 ///
-/// Probabilities are averaged, not log-probabilities, which is what fairseq and OpenNMT do: a token
-/// that one member rules out can still win. The members share their vocabularies and may be of
-/// different architectures.
+/// Probabilities are averaged, not log-probabilities, as in fairseq and OpenNMT: a token that one
+/// member rules out can still win. The members share their vocabularies and may have different
+/// architectures.
 pub struct Ensemble {
     members: Vec<Box<dyn StepModel>>,
 }
 
-/// The reasons why models make no ensemble.
+/// The reasons why models do not fit into an ensemble.
 #[derive(thiserror::Error)]
 pub enum EnsembleError {
     /// An ensemble has no models.
@@ -41,21 +41,19 @@ impl Ensemble {
     pub fn new(members: Vec<Box<dyn StepModel>>) -> Result<Self, EnsembleError> {
         let first = members.first().ok_or(EnsembleError::Empty)?;
         for (index, member) in members.iter().enumerate() {
-            let differs = |what| {
-                Err(EnsembleError::Differs {
-                    member: index + 1,
-                    what,
-                })
+            let what = if member.source_vocab() != first.source_vocab() {
+                "source vocabulary"
+            } else if member.target_vocab() != first.target_vocab() {
+                "target vocabulary"
+            } else if member.special() != first.special() {
+                "set of special ids"
+            } else {
+                continue;
             };
-            if member.source_vocab() != first.source_vocab() {
-                return differs("source vocabulary");
-            }
-            if member.target_vocab() != first.target_vocab() {
-                return differs("target vocabulary");
-            }
-            if member.special() != first.special() {
-                return differs("set of special ids");
-            }
+            return Err(EnsembleError::Differs {
+                member: index + 1,
+                what,
+            });
         }
         Ok(Self { members })
     }
@@ -101,7 +99,7 @@ impl StepModel for Ensemble {
         })
     }
 
-    /// The distribution of each member is that over the list.
+    /// Each member's distribution is normalised over the list.
     fn start_listed(&self, sources: &[&[u32]], lists: &[&[u32]]) -> Box<dyn Decoding + '_> {
         let members = self
             .members
@@ -120,12 +118,14 @@ impl StepModel for Ensemble {
             .iter()
             .map(|member| member.target_log_probs(sources, targets));
         let members: Vec<Vec<Vec<f32>>> = members.collect();
-        let mean = |row: usize, index: usize| {
-            log_mean_exp(members.iter().map(|scored| f64::from(scored[row][index])))
-        };
-        let rows = targets.iter().enumerate();
-        rows.map(|(row, target)| (0..target.len()).map(|index| mean(row, index)).collect())
-            .collect()
+        let mut all = Vec::new();
+        for (row, target) in targets.iter().enumerate() {
+            let means = (0..target.len()).map(|index| {
+                log_mean_exp(members.iter().map(|scored| f64::from(scored[row][index])))
+            });
+            all.push(means.collect());
+        }
+        all
     }
 
     fn cross_attention(&self, source: &[u32], target: &[u32]) -> Option<HeadWeights> {
@@ -133,8 +133,7 @@ impl StepModel for Ensemble {
     }
 }
 
-/// The logarithm of the mean of e^x, for log-probabilities whose exponentials would underflow to
-/// zero.
+/// The logarithm of the mean of e^x, without underflow.
 fn log_mean_exp(values: impl ExactSizeIterator<Item = f64> + Clone) -> f32 {
     let count = values.len() as f64;
     let top = values.clone().fold(f64::NEG_INFINITY, f64::max);

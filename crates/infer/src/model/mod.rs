@@ -1,4 +1,4 @@
-//! The traits that search needs of a model, decoding with shortlists, and the models.
+//! The interface between search and models, decoding with shortlists, and the models.
 
 mod ensemble;
 mod neural;
@@ -13,8 +13,8 @@ use crate::attention::{AttentionWeights, HeadWeights};
 
 /// A model that predicts a target one token at a time.
 ///
-/// Search, sampling and ensembles use only this trait. They therefore work with any architecture
-/// that can encode a source and continue several hypotheses for it.
+/// Search, sampling and ensembles use only this trait, and therefore work with any architecture that
+/// can encode a source and continue several hypotheses.
 pub trait StepModel: Send + Sync {
     /// The number of tokens in the source vocabulary.
     fn source_vocab(&self) -> usize;
@@ -25,15 +25,13 @@ pub trait StepModel: Send + Sync {
     /// The ids of padding, `<s>` and `</s>`.
     fn special(&self) -> SpecialIds;
 
-    /// The longest sequence that either side accepts, in tokens with `</s>`; `None` if there is no
-    /// limit.
+    /// The longest sequence of either side, in tokens with `</s>`; `None` without a limit.
     fn max_positions(&self) -> Option<usize> {
         None
     }
 
-    /// Returns the best number of parts to divide a batch into, one per thread. On a CPU, it is the
-    /// number of threads in rayon's pool. It is `None` on other devices, because only the caller's
-    /// thread submits work to them.
+    /// Returns the best number of parts of a batch, one per thread: on a CPU, the number of threads
+    /// in rayon's pool; `None` on other devices, because only the caller's thread submits work.
     fn parallelism(&self) -> Option<usize> {
         None
     }
@@ -48,8 +46,8 @@ pub trait StepModel: Send + Sync {
     /// `lists` has one list of ids per sentence, in ascending order and not empty. The logits of a
     /// row do not depend on the lists of other sentences.
     ///
-    /// This default computes all logits and picks from them. A model that can compute fewer should
-    /// do that instead.
+    /// This default computes all logits and selects from them. A model that can compute fewer should
+    /// override it.
     fn start_listed(&self, sources: &[&[u32]], lists: &[&[u32]]) -> Box<dyn Decoding + '_> {
         let columns = lists.iter().map(|list| list.to_vec()).collect();
         Box::new(ListDecoding {
@@ -66,7 +64,7 @@ pub trait StepModel: Send + Sync {
     /// - `sources`, `targets`: `[sentences][tokens]` → `[sentences][target tokens]`
     ///
     /// This default decodes the targets step by step. A model that can score all positions in one
-    /// pass should do that instead.
+    /// pass should override it.
     fn target_log_probs(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
         let SpecialIds { bos, eos, .. } = self.special();
         let mut decoding = self.start(sources);
@@ -88,15 +86,15 @@ pub trait StepModel: Send + Sync {
     }
 
     /// Computes the attention weights of every layer and head for `source` and `target` (ids, each
-    /// ending with `</s>`). Returns `None` if the model has no attention weights, or several sets
-    /// of them, as an ensemble has.
+    /// ending with `</s>`). Returns `None` for a model without attention weights and for an
+    /// ensemble.
     fn attention(&self, _source: &[u32], _target: &[u32]) -> Option<AttentionWeights> {
         None
     }
 
-    /// Computes the mean cross-attention of the last layer's heads, which links the tokens of
-    /// `target` to those of `source`. An ensemble returns the cross-attention of its first member.
-    /// Returns `None` if the model has no cross-attention.
+    /// Computes the mean cross-attention of the last layer's heads, from the tokens of `target` to
+    /// the tokens of `source`. An ensemble returns the cross-attention of its first member. Returns
+    /// `None` if the model has no cross-attention.
     fn cross_attention(&self, source: &[u32], target: &[u32]) -> Option<HeadWeights> {
         Some(HeadWeights::mean(
             self.attention(source, target)?.cross.last()?,
@@ -104,11 +102,10 @@ pub trait StepModel: Send + Sync {
     }
 }
 
-/// A batch of hypotheses that are being decoded. The rows of one sentence are adjacent, and every
-/// sentence has the same number of rows.
+/// A batch of hypotheses during decoding. The rows of a sentence are adjacent, and every sentence has
+/// the same number of rows.
 pub trait Decoding {
-    /// Appends one token of `tokens` to each row. Returns the logits of the next token, whose
-    /// softmax is its distribution.
+    /// Appends one token of `tokens` to each row. Returns the logits of the next token.
     ///
     /// # Shapes
     /// - `tokens`: `[rows]` → `[rows, target_vocab]`, row by row;
@@ -120,8 +117,8 @@ pub trait Decoding {
     /// Makes a step like [`step`](Self::step), but passes the logits to `take` a few rows at a
     /// time, in order. Each part consists of whole sentences of `width` rows each.
     ///
-    /// This default passes all rows at once. A model may compute few rows at a time, so that they
-    /// stay in the processor's caches.
+    /// This default passes all rows at once. A model may compute few rows at a time for the sake of
+    /// the processor's caches.
     fn step_in_parts(&mut self, tokens: &[u32], _width: usize, take: &mut dyn FnMut(&mut [f32])) {
         take(&mut self.step(tokens));
     }
@@ -129,25 +126,24 @@ pub trait Decoding {
     /// Replaces the rows by copies of the old rows `rows` (`[new_rows]`; a row may be repeated or
     /// left out).
     ///
-    /// `sentences` are the sentences of the old batch that stay and to which the new rows belong,
-    /// in ascending order; `None` if all stay.
+    /// `sentences` are the remaining sentences of the old batch, in ascending order, with the new
+    /// rows; `None` if all remain.
     fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>);
 }
 
-/// A decoding with shortlists: selects the logits of each sentence's list from those of an inner
-/// decoding.
+/// A decoding with shortlists: selects the logits of each sentence's list from an inner decoding.
 struct ListDecoding<'a> {
     pub inner: Box<dyn Decoding + 'a>,
     /// The number of logits of a row of `inner`.
     pub width: usize,
-    /// For each sentence, the indices of its list's logits in a row, in ascending order.
+    /// For each sentence, the columns of its list in a row, in ascending order.
     pub columns: Vec<Vec<u32>>,
 }
 
 impl Decoding for ListDecoding<'_> {
     fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
         let all = self.inner.step(tokens);
-        // The columns ascend without repetition, so a list of the full length has every column.
+        // Columns are distinct, so a list of the full length has every column.
         if self
             .columns
             .iter()
@@ -176,8 +172,7 @@ impl Decoding for ListDecoding<'_> {
     }
 }
 
-/// The tokens that are in at least one of `lists`, in ascending order, and for each list where its
-/// tokens are among them.
+/// The union of `lists`, in ascending order, and for each list the positions of its tokens in it.
 fn union(lists: &[&[u32]], vocab: usize) -> (Vec<u32>, Vec<Vec<u32>>) {
     let mut is_in = vec![false; vocab];
     lists
@@ -190,8 +185,13 @@ fn union(lists: &[&[u32]], vocab: usize) -> (Vec<u32>, Vec<Vec<u32>>) {
     for (position, &id) in (0..).zip(&all) {
         positions[id as usize] = position;
     }
-    let columns = |list: &&[u32]| list.iter().map(|&id| positions[id as usize]).collect();
-    (all, lists.iter().map(columns).collect())
+    (
+        all,
+        lists
+            .iter()
+            .map(|list| list.iter().map(|&id| positions[id as usize]).collect())
+            .collect(),
+    )
 }
 
 #[cfg(test)]

@@ -6,17 +6,16 @@ use burnformer_kernels::is_fused_on;
 use super::{Decoding, ListDecoding, SpecialIds, StepModel, union};
 use crate::attention::{AttentionWeights, HeadWeights};
 
-/// The number of target positions that are projected to the vocabulary at once in forced scoring,
-/// which bounds the memory: 37,000 float32 logits for each of 512 positions take 76 MB.
+/// The number of target positions projected to the vocabulary at once in forced scoring, which
+/// bounds memory: 37,000 float32 logits for each of 512 positions take 76 MB.
 const PROJECTED_POSITIONS: usize = 512;
 
-/// The number of rows whose logits are computed and searched together in 8-bit integers on a CPU:
-/// those of 6,000 tokens take 0.8 MB, which stays in the second-level cache. Translation takes 8 %
-/// less time than with all rows at once. In float32, where the product takes longer, it makes no
-/// difference.
+/// The number of rows of logits that are computed and searched together in 8-bit integers on a CPU:
+/// with 6,000 tokens they take 0.8 MB, which stays in the second-level cache. Translation takes 8 %
+/// less time than with all rows at once. In float32 it makes no difference.
 const PART_ROWS: usize = 32;
-/// The largest number of elements of a projection to the vocabulary that is read again for each
-/// part: 2 MB in 8-bit integers.
+/// The largest projection to the vocabulary, in elements, that is read again for each part: 2 MB in
+/// 8-bit integers.
 const SMALL_PROJECTION: usize = 2 << 20;
 
 /// A [`Model`] of any architecture as a [`StepModel`].
@@ -34,8 +33,8 @@ impl NeuralModel {
         Self::with_compute(config, model, device, ComputeType::Float32)
     }
 
-    /// Wraps `model`, built from `config` on `device`, and multiplies in `compute` if `device` has
-    /// products of that type (for 8-bit integers: the CPU), otherwise in float32.
+    /// Wraps `model`, built from `config` on `device`, with matrix products in `compute` if `device`
+    /// has them (for 8-bit integers: the CPU), otherwise in float32.
     pub fn with_compute(
         config: impl Into<ModelConfig>,
         model: impl Into<Model>,
@@ -57,7 +56,7 @@ impl NeuralModel {
         &self.config
     }
 
-    /// `rows` padded to the longest, `[rows, longest]`. Each row begins with `lead` if it is given.
+    /// `rows` padded to the longest, `[rows, longest]`. Each row begins with `lead`, if given.
     fn pad(&self, rows: &[&[u32]], lead: Option<u32>) -> Tensor<2, Int> {
         let longest = rows.iter().map(|row| row.len()).max().unwrap_or(0);
         let len = longest + usize::from(lead.is_some());
@@ -70,7 +69,7 @@ impl NeuralModel {
         Tensor::from_data(TensorData::new(ids, [rows.len(), len]), &self.device)
     }
 
-    /// The log-probabilities of the tokens `outputs` (`[positions]`), given the decoder's `states`
+    /// The log-probabilities of the tokens `outputs` (`[positions]`) for the decoder's `states`
     /// (`[positions, d_model]`).
     fn pick(&self, states: Tensor<2>, outputs: Tensor<1, Int>) -> Vec<f32> {
         let [positions, d_model] = states.dims();
@@ -119,8 +118,8 @@ impl StepModel for NeuralModel {
         })
     }
 
-    /// Multiplies by the rows of the output matrix that at least one sentence needs: one product
-    /// for the batch, which is already a small part of a step.
+    /// Multiplies by the rows of the output matrix for the union of the lists, in one product for the
+    /// batch.
     fn start_listed(&self, sources: &[&[u32]], lists: &[&[u32]]) -> Box<dyn Decoding + '_> {
         let cache = self.model.start(self.pad(sources, None));
         let (ids, columns) = union(lists, self.target_vocab());
@@ -156,11 +155,10 @@ impl StepModel for NeuralModel {
         let input = &target[..target.len() - 1];
         let input = self.pad(&[input], Some(self.config.tokens().bos));
         let maps = self.model.attention(self.pad(&[source], None), input);
-        let layers = |layers: Vec<Tensor<4>>| layers.into_iter().map(heads).collect();
         Some(AttentionWeights {
-            encoder_self: layers(maps.encoder_self),
-            decoder_self: layers(maps.decoder_self),
-            cross: layers(maps.cross),
+            encoder_self: maps.encoder_self.into_iter().map(heads).collect(),
+            decoder_self: maps.decoder_self.into_iter().map(heads).collect(),
+            cross: maps.cross.into_iter().map(heads).collect(),
         })
     }
 }
@@ -169,18 +167,20 @@ impl StepModel for NeuralModel {
 fn heads(weights: Tensor<4>) -> Vec<HeadWeights> {
     let [_, heads, queries, keys] = weights.dims();
     let values = read(weights.reshape([heads, queries * keys]));
-    let head = |values: &[f32]| HeadWeights {
-        queries,
-        keys,
-        values: values.to_vec(),
-    };
-    values.chunks_exact(queries * keys).map(head).collect()
+    values
+        .chunks_exact(queries * keys)
+        .map(|values| HeadWeights {
+            queries,
+            keys,
+            values: values.to_vec(),
+        })
+        .collect()
 }
 
 struct NeuralDecoding<'a> {
     model: &'a NeuralModel,
     cache: Box<dyn Seq2SeqCache>,
-    /// The projection to the tokens that are needed; `None` if all are.
+    /// The projection to the needed tokens; `None` if all are needed.
     outputs: Option<Linear>,
 }
 

@@ -1,4 +1,4 @@
-//! The search for several sentences whose steps the model computes together.
+//! The search for a batch of sentences.
 
 use super::beam::BeamSearch;
 use super::constraints::TokenChoices;
@@ -23,14 +23,18 @@ pub(super) fn search_batch(
     {
         return Ok(Vec::new());
     }
-    let task = |&index: &usize| Task::new(index, &requests[index], settings, model);
-    let mut active: Vec<_> = indices.iter().map(task).map(BeamSearch::new).collect();
+    let mut active: Vec<_> = indices
+        .iter()
+        .map(|&index| Task::new(index, &requests[index], settings, model))
+        .map(BeamSearch::new)
+        .collect();
     let batch: Vec<&[u32]> = indices.iter().map(|&index| &sources[index][..]).collect();
     let mut decoding = start(model, &batch, &active);
     let mut plan = Plan::first(active.len(), model.special().bos);
     let mut results = Vec::with_capacity(indices.len());
     loop {
-        let (mut waiting, mut advanced) = (active.iter_mut(), Ok(()));
+        let mut waiting = active.iter_mut();
+        let mut advanced = Ok(());
         decoding.step_in_parts(&plan.tokens, plan.width, &mut |mut logits| {
             while !logits.is_empty() && advanced.is_ok() {
                 let sentence = waiting.next().expect("a sentence for each part");
@@ -42,9 +46,10 @@ pub(super) fn search_batch(
         advanced?;
         plan.next(&active);
         for sentence in active.extract_if(.., |sentence| sentence.is_done) {
-            let (index, mut found) = (sentence.task.index, sentence.into_hypotheses());
+            let index = sentence.task.index;
+            let mut found = sentence.into_hypotheses();
             if settings.sampling.is_some() {
-                // Stable: of equals, those that the model closed come first.
+                // Stable: of equal scores, hypotheses closed by the model come first.
                 found.sort_by(|a, b| b.score.total_cmp(&a.score));
             }
             results.push((index, found));
@@ -58,7 +63,7 @@ pub(super) fn search_batch(
     }
 }
 
-/// Begins to decode `sources`, whose searches are `active`, with the lists of those that have one.
+/// Begins to decode `sources` for the searches `active`, with their shortlists.
 fn start<'a>(
     model: &'a dyn StepModel,
     sources: &[&[u32]],
@@ -78,7 +83,7 @@ fn start<'a>(
     model.start_listed(sources, &lists)
 }
 
-/// The row of the model that each row continues, and its new token.
+/// A step of the batch: for each row, its parent row and its new token.
 #[derive(Default)]
 struct Plan {
     /// The sentences in the model's batch before the next step.
@@ -104,23 +109,23 @@ impl Plan {
         }
     }
 
-    /// Plans the step that follows after all `active` sentences have advanced.
+    /// Plans the next step after all `active` sentences have advanced.
     fn next(&mut self, active: &[BeamSearch]) {
-        let lasting = || {
-            active
-                .iter()
-                .enumerate()
-                .filter(|(_, sentence)| !sentence.is_done)
-        };
-        let width = lasting()
+        let lasting = active
+            .iter()
+            .enumerate()
+            .filter(|(_, sentence)| !sentence.is_done);
+        let width = lasting
+            .clone()
             .map(|(_, sentence)| sentence.rows())
             .max()
             .unwrap_or(0);
-        (self.sentences, self.old_rows) = (active.len(), self.tokens.len());
+        self.sentences = active.len();
+        self.old_rows = self.tokens.len();
         self.rows.clear();
         self.kept.clear();
         self.tokens.clear();
-        for (index, sentence) in lasting() {
+        for (index, sentence) in lasting {
             self.kept.push(index);
             for (row, token) in (0..width).map(|slot| sentence.continuation(slot)) {
                 self.rows.push(index * self.width + row);
@@ -130,8 +135,8 @@ impl Plan {
         self.width = width;
     }
 
-    /// The reordering of the model's state: nothing (`None`), only rows (`Some(None)`), or also
-    /// sentences (those that remain).
+    /// The reordering of the model's state: none (`None`), of rows (`Some(None)`), or also of
+    /// sentences (the remaining ones).
     fn moves(&self) -> Option<Option<&[usize]>> {
         let all = self.kept.len() == self.sentences;
         let same = self.rows.iter().copied().eq(0..self.old_rows);

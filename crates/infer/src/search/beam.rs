@@ -1,10 +1,9 @@
 //! GNMT's beam search (Wu et al., 2016), as the paper uses it (§6.1).
 //!
-//! Every step takes the best extensions of the live hypotheses, twice as many as the beam is wide.
-//! Extensions with `</s>` go to the finished list, and the best of the others live on. The search
-//! stops when no live hypothesis can displace a finished one. The [`Task`] decides everything else:
-//! the tokens that are forced or forbidden, and in sampling the one extension that is drawn for
-//! each live hypothesis.
+//! Every step takes the best extensions of the live hypotheses, twice the beam size. Extensions with
+//! `</s>` go to the finished list, and the best of the others live on. The search stops when no live
+//! hypothesis can displace a finished one. The [`Task`] decides everything else: forced and forbidden
+//! tokens, and in sampling the single extension of each live hypothesis.
 
 use burnformer_kernels::Top;
 
@@ -27,18 +26,18 @@ pub(super) struct BeamSearch<'a> {
     continuations: Vec<(usize, u32)>,
     /// The hypotheses that the model ended, best first.
     finished: Vec<Hypothesis>,
-    /// The hypotheses after which no token is allowed, best first.
+    /// The hypotheses without an allowed next token, best first.
     dead_ends: Vec<Hypothesis>,
-    room: Room,
+    scratch: Scratch,
 }
 
-/// Room to work in, kept between steps.
+/// Scratch buffers.
 #[derive(Default)]
-struct Room {
-    /// The hypotheses of the step before.
+struct Scratch {
+    /// The hypotheses of the previous step.
     spare: Vec<LiveHypothesis>,
     extensions: Vec<Extension>,
-    /// The live hypotheses that have no extension.
+    /// The live hypotheses without an extension.
     stuck: Vec<usize>,
     best: Vec<Top>,
 }
@@ -50,7 +49,7 @@ struct LiveHypothesis {
     log_probs: Vec<f32>,
     /// The sum of `log_probs`, in float64.
     total: f64,
-    /// The number of the initial hypothesis that it continues; a beam search has one.
+    /// The number of its initial hypothesis; a beam search has one.
     root: usize,
 }
 
@@ -63,24 +62,35 @@ struct Extension {
     total: f64,
 }
 
+impl Extension {
+    /// The extension of the hypothesis `parent`, with the sum `before` of log-probabilities.
+    fn new(parent: usize, token: u32, log_prob: f64, before: f64) -> Self {
+        Self {
+            parent,
+            token,
+            log_prob,
+            total: before + log_prob,
+        }
+    }
+}
+
 impl<'a> BeamSearch<'a> {
     pub(super) fn new(task: Task<'a>) -> Self {
-        let live = |root| LiveHypothesis {
-            root,
-            ..LiveHypothesis::default()
-        };
-        let live = (0..task.starts()).map(live).collect();
-        let (step, is_done, room) = Default::default();
-        let (continuations, finished, dead_ends) = Default::default();
+        let live = (0..task.starts())
+            .map(|root| LiveHypothesis {
+                root,
+                ..LiveHypothesis::default()
+            })
+            .collect();
         Self {
             task,
-            step,
-            is_done,
+            step: 0,
+            is_done: false,
             live,
-            continuations,
-            finished,
-            dead_ends,
-            room,
+            continuations: Vec::new(),
+            finished: Vec::new(),
+            dead_ends: Vec::new(),
+            scratch: Scratch::default(),
         }
     }
 
@@ -89,8 +99,8 @@ impl<'a> BeamSearch<'a> {
         self.live.len()
     }
 
-    /// The row that hypothesis `slot` continues and the token with which it does. A sentence with
-    /// fewer hypotheses than others in its batch repeats its last one.
+    /// The parent row and the new token of hypothesis `slot`. A sentence with fewer hypotheses than
+    /// others in its batch repeats its last one.
     pub(super) fn continuation(&self, slot: usize) -> (usize, u32) {
         self.continuations[slot.min(self.continuations.len() - 1)]
     }
@@ -102,12 +112,12 @@ impl<'a> BeamSearch<'a> {
     /// logits of a row are −∞.
     pub(super) fn advance(&mut self, logits: &mut [f32]) -> Result<()> {
         self.extend(logits)?;
-        if self.room.extensions.is_empty() {
-            // Constraints forbid every token: what lives is all there is.
+        if self.scratch.extensions.is_empty() {
+            // Every token is forbidden: stop here.
             self.is_done = true;
             return Ok(());
         }
-        for &parent in &self.room.stuck {
+        for &parent in &self.scratch.stuck {
             let dead_end = self.hypothesis(self.live[parent].clone(), FinishReason::Limit);
             insert(&mut self.dead_ends, dead_end, self.task.settings.n_best);
         }
@@ -118,19 +128,17 @@ impl<'a> BeamSearch<'a> {
         Ok(())
     }
 
-    /// The number of extensions that a step considers: 2k, so that k live on even if k end. Greedy
-    /// search considers one.
+    /// The number of extensions of a step: 2k, so that k live on even if k end; one in greedy search.
     fn candidates(&self) -> usize {
         let k = self.task.settings.width();
         if k == 1 { 1 } else { 2 * k }
     }
 
-    /// Collects the extensions of all live hypotheses that need to be considered, and the
-    /// hypotheses that have none.
+    /// Collects the best extensions of all live hypotheses, and the hypotheses without one.
     fn extend(&mut self, logits: &mut [f32]) -> Result<()> {
         let width = self.task.choices.len();
-        self.room.extensions.clear();
-        self.room.stuck.clear();
+        self.scratch.extensions.clear();
+        self.scratch.stuck.clear();
         let mut normaliser = 0.0;
         for parent in 0..self.live.len() {
             // All hypotheses share the one row before the first token.
@@ -140,74 +148,71 @@ impl<'a> BeamSearch<'a> {
             if !shared {
                 normaliser = self.task.normaliser(logits, self.step)?;
             }
-            let before = self.room.extensions.len();
+            let before = self.scratch.extensions.len();
             self.extend_one(parent, logits, normaliser);
-            let possible = || logits.iter().any(|&logit| logit > f32::NEG_INFINITY);
-            if self.room.extensions.len() == before && !possible() {
-                self.room.stuck.push(parent);
+            if self.scratch.extensions.len() == before
+                && !logits.iter().any(|&logit| logit > f32::NEG_INFINITY)
+            {
+                self.scratch.stuck.push(parent);
             }
             self.keep_the_best();
         }
         Ok(())
     }
 
-    /// Keeps the extensions that can still be among the best ones at the end.
+    /// Keeps the extensions that can still be among the best.
     fn keep_the_best(&mut self) {
-        let (count, Self { task, room, .. }) = (self.candidates(), self);
+        let count = self.candidates();
+        let Self { task, scratch, .. } = self;
         // Stable: of equals, the better parent's and then the lower id's comes first.
-        room.extensions.sort_by(|a, b| task.order(a.total, b.total));
-        room.extensions.truncate(count);
+        scratch
+            .extensions
+            .sort_by(|a, b| task.order(a.total, b.total));
+        scratch.extensions.truncate(count);
     }
 
     fn extend_one(&mut self, parent: usize, logits: &mut [f32], normaliser: f64) {
         let count = self.candidates();
         let Self {
             task,
-            room,
+            scratch,
             live,
             step,
             ..
         } = self;
         let live = &live[parent];
-        let extension = |(token, log_prob)| {
-            let total = live.total + log_prob;
-            Extension {
-                parent,
-                token,
-                log_prob,
-                total,
-            }
-        };
-        if let Some(forced) = task.forced(logits, normaliser, *step) {
-            return room.extensions.push(extension(forced));
+        if let Some((token, log_prob)) = task.forced(logits, normaliser, *step) {
+            let forced = Extension::new(parent, token, log_prob, live.total);
+            return scratch.extensions.push(forced);
         }
         task.constrain(logits, &live.tokens);
-        // The extensions that an earlier parent leaves over are not looked at.
-        let last = room.extensions.get(count - 1);
+        // Extensions below the floor cannot displace those of earlier parents.
+        let last = scratch.extensions.get(count - 1);
         let floor = last.map_or(f64::NEG_INFINITY, |last| {
             last.total - live.total + normaliser
         });
         let floor = ((floor - ROUNDING) as f32).next_down();
-        task.select(logits, floor, count, [live.root, *step], &mut room.best);
-        let scored = room
-            .best
-            .drain(..)
-            .map(|(logit, id)| (id, f64::from(logit) - normaliser));
-        room.extensions.extend(scored.map(extension));
+        task.select(logits, floor, count, [live.root, *step], &mut scratch.best);
+        for (logit, token) in scratch.best.drain(..) {
+            let log_prob = f64::from(logit) - normaliser;
+            scratch
+                .extensions
+                .push(Extension::new(parent, token, log_prob, live.total));
+        }
     }
 
     /// Divides the extensions into finished and live hypotheses.
     fn divide(&mut self) {
-        std::mem::swap(&mut self.live, &mut self.room.spare);
+        std::mem::swap(&mut self.live, &mut self.scratch.spare);
         self.continuations.clear();
         let mut lives = 0;
-        // From this rank on, `</s>` closes no hypothesis.
+        // `</s>` at this rank or later closes no hypothesis.
         let closing = match self.task.rule() {
             BeamRule::Transformers => self.task.settings.width(),
             _ => usize::MAX,
         };
-        for rank in 0..self.room.extensions.len() {
-            let extension = self.room.extensions[rank];
+        for rank in 0..self.scratch.extensions.len() {
+            let extension = self.scratch.extensions[rank];
             if let Some(reason) = self.end_of(extension, rank) {
                 if rank < closing {
                     self.finish(extension, reason);
@@ -224,7 +229,8 @@ impl<'a> BeamSearch<'a> {
         if self.live.len() == slot {
             self.live.push(LiveHypothesis::default());
         }
-        let (old, new) = (&self.room.spare[extension.parent], &mut self.live[slot]);
+        let old = &self.scratch.spare[extension.parent];
+        let new = &mut self.live[slot];
         new.tokens.clone_from(&old.tokens);
         new.log_probs.clone_from(&old.log_probs);
         new.tokens.push(extension.token);
@@ -236,7 +242,7 @@ impl<'a> BeamSearch<'a> {
     }
 
     fn finish(&mut self, extension: Extension, reason: FinishReason) {
-        let parent = &self.room.spare[extension.parent];
+        let parent = &self.scratch.spare[extension.parent];
         let ended = LiveHypothesis {
             tokens: [&parent.tokens[..], &[extension.token]].concat(),
             log_probs: [&parent.log_probs[..], &[extension.log_prob as f32]].concat(),
@@ -247,7 +253,7 @@ impl<'a> BeamSearch<'a> {
         insert(&mut self.finished, finished, self.task.settings.width());
     }
 
-    /// Returns the reason why the extension of this `rank` ends; `None` if it does not end.
+    /// Returns the reason why the extension at `rank` ends; `None` if it does not end.
     fn end_of(&self, extension: Extension, rank: usize) -> Option<FinishReason> {
         let is_eos = extension.token == self.task.special.eos;
         let at_limit = self.task.rule() == BeamRule::Transformers && self.step >= self.task.limit;
@@ -258,7 +264,7 @@ impl<'a> BeamSearch<'a> {
         }
     }
 
-    /// `live` as a hypothesis that ends for the reason `finish`.
+    /// The finished hypothesis of `live`, with the reason `finish`.
     fn hypothesis(&self, live: LiveHypothesis, finish: FinishReason) -> Hypothesis {
         let score = live.total / self.task.settings.length_penalty.divisor(live.tokens.len());
         Hypothesis {
@@ -270,9 +276,8 @@ impl<'a> BeamSearch<'a> {
         }
     }
 
-    /// Returns whether the search can stop: no live hypothesis can displace one of the requested
-    /// finished ones, even if all its further tokens have probability 1, up to the length that the
-    /// rule of the search allows.
+    /// Returns whether the search can stop: no live hypothesis can displace a requested finished one,
+    /// even if all its further tokens have probability 1, up to the length limit of the rule.
     fn is_settled(&self) -> bool {
         let rule = self.task.rule();
         let needed = match rule {
@@ -291,8 +296,8 @@ impl<'a> BeamSearch<'a> {
         worst.score >= best
     }
 
-    /// The translations: first those that the model ended, then those that the limit cut, then
-    /// those after which no token is allowed, each group best first.
+    /// The translations in groups, each best first: ended by the model, cut by the limit, and without
+    /// an allowed next token.
     pub(super) fn into_hypotheses(mut self) -> Vec<Hypothesis> {
         let live = std::mem::take(&mut self.live).into_iter();
         let cut: Vec<_> = live
@@ -306,7 +311,7 @@ impl<'a> BeamSearch<'a> {
     }
 }
 
-/// Inserts `new` into `ranked`, after those with an equal score, and keeps the best `most`.
+/// Inserts `new` into `ranked`, after equal scores, and keeps the best `most`.
 fn insert(ranked: &mut Vec<Hypothesis>, new: Hypothesis, most: usize) {
     let position = ranked.partition_point(|kept| kept.score >= new.score);
     ranked.insert(position, new);

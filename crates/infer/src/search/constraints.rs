@@ -7,9 +7,9 @@ use super::terms::WordEdges;
 use crate::model::SpecialIds;
 use crate::settings::SearchSettings;
 
-/// Sets the logits of tokens that may not follow `tokens` to −∞. The logits are those of `choices`.
+/// Sets the logits of tokens that may not follow `tokens` to −∞. `logits` has one logit per choice.
 ///
-/// The other tokens keep their log-probabilities: they are not normalised again, as in fairseq.
+/// The log-probabilities of other tokens are not normalised again, as in fairseq.
 pub(super) fn constrain(
     logits: &mut [f32],
     tokens: &[u32],
@@ -33,7 +33,7 @@ pub(super) fn constrain(
     repeats(tokens, settings.no_repeat_ngram).for_each(ban);
 }
 
-/// Sets the logits of tokens that would continue a word to −∞.
+/// Sets the logits of word continuations to −∞.
 pub(super) fn end_word(logits: &mut [f32], edges: &WordEdges, choices: &TokenChoices, eos: u32) {
     for (position, logit) in (0..).zip(logits) {
         let id = choices.id(position);
@@ -43,7 +43,7 @@ pub(super) fn end_word(logits: &mut [f32], edges: &WordEdges, choices: &TokenCho
     }
 }
 
-/// The tokens that would complete an n-gram for the second time.
+/// The tokens that would repeat an n-gram.
 fn repeats(tokens: &[u32], n: usize) -> impl Iterator<Item = u32> {
     let seen = if n == 0 || tokens.len() < n {
         &[]
@@ -59,8 +59,8 @@ fn repeats(tokens: &[u32], n: usize) -> impl Iterator<Item = u32> {
         .map(move |gram| gram[n - 1])
 }
 
-/// The token that the request prescribes for `step`, if any: that of its prefix, and `</s>` after
-/// the prefix of an empty source, because there is nothing left to translate.
+/// The forced token of the request at `step`, if any: a token of its prefix, or `</s>` after the
+/// prefix of an empty source.
 pub(super) fn forced(request: &Request, step: usize, eos: u32) -> Option<u32> {
     let after_all = request.is_empty(eos) && step == request.prefix.len();
     request
@@ -70,8 +70,7 @@ pub(super) fn forced(request: &Request, step: usize, eos: u32) -> Option<u32> {
         .or(after_all.then_some(eos))
 }
 
-/// The tokens among which the search of a sentence chooses, in the order of their logits in a row
-/// of the model.
+/// The tokens that the search of a sentence chooses from, in the order of their logits in a row.
 #[derive(Clone, Debug)]
 pub(super) enum TokenChoices {
     /// All tokens below this number.
@@ -81,8 +80,8 @@ pub(super) enum TokenChoices {
 }
 
 impl TokenChoices {
-    /// The choices of `request`, over `vocab` tokens: its shortlist, with `</s>` and the tokens
-    /// that it asks for.
+    /// The choices of `request`, over `vocab` tokens: its shortlist, `</s>`, and the tokens of its
+    /// prefix and terms.
     pub fn of(request: &Request, special: SpecialIds, vocab: usize) -> Self {
         let Some(shortlist) = &request.shortlist else {
             return Self::All(vocab);
@@ -124,7 +123,7 @@ impl TokenChoices {
         }
     }
 
-    /// The token whose logit is at `position` in a row.
+    /// The token of the logit at `position` in a row.
     pub fn id(&self, position: u32) -> u32 {
         match self {
             Self::All(_) => position,

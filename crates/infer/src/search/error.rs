@@ -1,8 +1,7 @@
 /// The reasons why one sentence cannot be translated or scored.
 #[derive(Debug, thiserror::Error)]
 pub enum SentenceError {
-    /// A source, or a target to be scored, is too long for the options or for the model's learned
-    /// positions.
+    /// A source, or a target to be scored, is too long for the options or the learned positions.
     #[error("the {side} has {length} tokens with </s> but at most {limit} are taken; split the \
         sentence{}", if *side == "source" { ", or let it be truncated" } else { "" })]
     TooLong {
@@ -10,7 +9,7 @@ pub enum SentenceError {
         side: &'static str,
         /// The number of its tokens, `</s>` included.
         length: usize,
-        /// The largest number of tokens that is allowed.
+        /// The largest allowed number of tokens.
         limit: usize,
     },
     /// A forced prefix is longer than a translation may be.
@@ -24,20 +23,19 @@ pub enum SentenceError {
         /// The largest number of tokens of a translation.
         limit: usize,
     },
-    /// A forced prefix holds this id, which is the id of `</s>` or of padding.
+    /// A forced prefix holds this id of `</s>` or padding.
     #[error("the forced prefix holds the special id {0}; give ordinary tokens only")]
     PrefixToken(u32),
-    /// A translation cannot be made to contain the terms. The field names the problem and its
-    /// remedy.
+    /// A translation cannot contain the terms. The field is the problem and its remedy.
     #[error("{0}")]
     Terms(&'static str),
-    /// The terms that a translation has to contain do not fit into it.
+    /// The terms do not fit into a translation.
     #[error(
         "the prefix and the terms have {length} tokens with </s> but at most {limit} are \
         possible; split the sentence, or ask for fewer terms"
     )]
     TermsTooLong {
-        /// The number of tokens that are needed.
+        /// The needed number of tokens.
         length: usize,
         /// The largest number of tokens of a translation.
         limit: usize,

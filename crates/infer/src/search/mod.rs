@@ -29,25 +29,25 @@ use terms::{AfterTerm, after_term};
 /// Translates `requests` and returns the best hypotheses of each, in the order of the requests.
 ///
 /// A beam search returns up to [`n_best`](SearchSettings::n_best) different hypotheses of each
-/// sentence: first those that the model ended, best first; then, if these are too few, those that
-/// the length limit cut, best first. It returns fewer only if the constraints allow no more, and
-/// never none. Sampling returns exactly `n_best` hypotheses, best first; some may be equal.
+/// sentence, best first: hypotheses ended by the model, and if these are too few, hypotheses cut by
+/// the length limit. It returns at least one, and fewer than `n_best` only if the constraints allow
+/// no more. Sampling returns exactly `n_best` hypotheses, best first; some may be equal.
 ///
 /// Sentences of similar length are decoded together, which changes at most the last bits of scores
-/// (see [`Batching`]). A source with no tokens but `</s>` is translated by its prefix alone.
-/// Without a prefix that is the empty translation, and the model is not called.
+/// (see [`Batching`]). The translation of an empty source (no token but `</s>`) is its prefix, and
+/// the model is not called without a prefix.
 ///
-/// The hypotheses of a request with [terms](Request::terms) contain all of them, also those that
-/// the limit cuts. If the model does not generate a term by itself, the term replaces the word that
-/// attends to its source tokens most, and the search continues after it; there may be fewer than
-/// `n_best` hypotheses then. The length limit is raised by the tokens that the terms need.
+/// All hypotheses of a request with [terms](Request::terms) contain the terms. A term that the model
+/// does not generate replaces the word with the most attention to its source tokens, and the search
+/// continues after it; there may be fewer than `n_best` hypotheses then. The length limit is raised
+/// by the tokens of the terms.
 ///
-/// A request that is [cancelled](Request::cancel) leaves its batch before the next step and gets
-/// the empty translation.
+/// A [cancelled](Request::cancel) request leaves its batch before the next step with the empty
+/// translation.
 ///
 /// # Errors
-/// Before anything is computed, returns a [`SettingsError`](crate::SettingsError) if a setting is
-/// out of its range, or the [`SentenceError`] of the first bad request. Returns
+/// Returns a [`SettingsError`](crate::SettingsError) if a setting is out of its range, and the
+/// [`SentenceError`] of the first bad request, both before any computation. Returns
 /// [`SentenceError::NotFinite`] if the model's output is NaN or infinite.
 pub fn search(
     model: &dyn StepModel,
@@ -58,8 +58,7 @@ pub fn search(
     search_counting(model, requests, settings, batching, &|_| ())
 }
 
-/// Like [`search`], but calls `done` from any thread with the number of further requests whose
-/// search has ended.
+/// Like [`search`], but calls `done`, from any thread, with the number of further finished requests.
 pub(crate) fn search_counting(
     model: &dyn StepModel,
     requests: &[Request],
@@ -77,13 +76,13 @@ pub(crate) fn search_counting(
         settings,
         batching,
     };
-    let asks = |request: &Request| !request.is_empty(eos) || !request.prefix.is_empty();
     let filled = (0..requests.len())
-        .filter(|&index| asks(&requests[index]))
+        .filter(|&index| !requests[index].is_empty(eos) || !requests[index].prefix.is_empty())
         .collect();
-    let free = match requests.iter().any(|request| !request.terms.is_empty()) {
-        true => requests.iter().map(Request::without_terms).collect(),
-        false => Cow::Borrowed(requests),
+    let free = if requests.iter().any(|request| !request.terms.is_empty()) {
+        requests.iter().map(Request::without_terms).collect()
+    } else {
+        Cow::Borrowed(requests)
     };
     searcher.decode(&free, filled, done, &mut results)?;
     searcher.put_terms_in_place(requests, &mut results)?;
@@ -95,9 +94,8 @@ pub(crate) fn search_counting(
     Ok(results)
 }
 
-/// The widest search, in hypotheses per sentence, whose batches are as large as the settings allow.
-/// Each hypothesis takes a row of logits and a cache, so that the memory of wider searches is that
-/// of this one.
+/// The widest search, in hypotheses per sentence, with batches as large as the settings allow. Wider
+/// searches have smaller batches, because each hypothesis takes a row of logits and a cache.
 const FULL_ROWS: usize = 16;
 
 /// Searches with one model and one kind of settings.
@@ -125,7 +123,8 @@ impl Searcher<'_> {
         let mut fixed = vec![0; requests.len()];
         for round in 0..MOST_TERMS {
             let next = |&index: &usize| {
-                let (request, found) = (&requests[index], &results[index][0]);
+                let request = &requests[index];
+                let found = &results[index][0];
                 Some((
                     index,
                     after_term(model, request, found, fixed[index], settings)?,
@@ -134,7 +133,7 @@ impl Searcher<'_> {
             let next: Vec<(usize, AfterTerm)> = with_terms.iter().filter_map(next).collect();
             let again: Vec<Request> = next.iter().map(|(_, next)| next.request.clone()).collect();
             let mut found = vec![Vec::new(); again.len()];
-            if round < request::MOST_ROUNDS {
+            if round < request::MAX_ROUNDS {
                 self.decode(&again, (0..again.len()).collect(), &|_| (), &mut found)?;
             }
             for ((index, next), found) in next.into_iter().zip(found) {
@@ -170,33 +169,40 @@ impl Searcher<'_> {
         if let Some(threads) = threads {
             parts = divide(parts, threads);
         }
-        let work = |part: &[usize]| {
-            let found = search_batch(model, requests, &sources, part, settings);
-            found.inspect(|_| done(part.len()))
-        };
-        batching::run(&parts, threads, work, |found| {
-            for (index, hypotheses) in found {
-                results[index] = hypotheses;
-            }
-        })
+        batching::run(
+            &parts,
+            threads,
+            |part: &[usize]| {
+                let found = search_batch(model, requests, &sources, part, settings);
+                found.inspect(|_| done(part.len()))
+            },
+            |found| {
+                for (index, hypotheses) in found {
+                    results[index] = hypotheses;
+                }
+            },
+        )
     }
 
-    /// Divides `indices` into batches. Those of searches wider than [`FULL_ROWS`] have fewer
-    /// sentences.
+    /// Divides `indices` into batches, with fewer sentences for searches wider than [`FULL_ROWS`].
     fn batches(&self, indices: Vec<usize>, sources: &[Vec<u32>]) -> Vec<Vec<usize>> {
         let lengths: Vec<usize> = sources.iter().map(Vec::len).collect();
         let rows = self.settings.width();
-        let share = |most: usize| (most.saturating_mul(FULL_ROWS) / rows.max(FULL_ROWS)).max(1);
         let Batching {
             max_sentences,
             max_tokens,
         } = *self.batching;
         let batching = Batching {
-            max_sentences: share(max_sentences),
-            max_tokens: share(max_tokens),
+            max_sentences: share(max_sentences, rows),
+            max_tokens: share(max_tokens, rows),
         };
         batching.group(indices, &lengths)
     }
+}
+
+/// The limit `most` of a batch for searches of `rows` hypotheses per sentence.
+fn share(most: usize, rows: usize) -> usize {
+    (most.saturating_mul(FULL_ROWS) / rows.max(FULL_ROWS)).max(1)
 }
 
 /// The result for an empty source without a prefix: one hypothesis, or the requested number of

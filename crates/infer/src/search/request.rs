@@ -1,4 +1,4 @@
-//! Requests: the sentences to translate, as ids, and their checks before anything is computed.
+//! Requests: the sentences to translate, as ids, and their checks before any computation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,11 +12,11 @@ use crate::error::{InferError, Result};
 use crate::model::{SpecialIds, StepModel};
 use crate::settings::{self, SearchSettings};
 
-/// The largest number of terms per sentence for which the search continues after the term. Further
-/// terms replace words, and the rest of the translation stays.
-pub(super) const MOST_ROUNDS: usize = 8;
+/// The largest number of terms per sentence with a continued search. Further terms replace words, and
+/// the rest of the translation stays.
+pub(super) const MAX_ROUNDS: usize = 8;
 
-/// A flag that tells a search that a translation is no longer needed. Clones share it.
+/// A flag that cancels the search for a sentence. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
@@ -33,7 +33,7 @@ impl Cancel {
 }
 
 impl From<Arc<AtomicBool>> for Cancel {
-    /// A request that is cancelled when the flag becomes true.
+    /// Cancels when `flag` becomes true.
     fn from(flag: Arc<AtomicBool>) -> Self {
         Self(flag)
     }
@@ -44,28 +44,27 @@ impl From<Arc<AtomicBool>> for Cancel {
 pub struct Request {
     /// The ids of the source. `</s>` is added if it is missing.
     pub source: Vec<u32>,
-    /// The ids with which the translation must begin. Their log-probabilities count, except under
-    /// [`BeamRule::Transformers`](crate::BeamRule::Transformers), which takes forced tokens for
-    /// certain. Constraints apply only to the tokens after them. An empty source is translated by
-    /// its prefix and `</s>`.
+    /// The ids that the translation must begin with. Their log-probabilities count, except with
+    /// [`BeamRule::Transformers`](crate::BeamRule::Transformers), where forced tokens have
+    /// probability 1. Constraints apply only after them. The translation of an empty source is its
+    /// prefix and `</s>`.
     pub prefix: Vec<u32>,
-    /// The word boundaries of tokens, if the prefix has to end with a whole word: no token that
-    /// continues a word follows it.
+    /// The word boundaries of tokens, if the prefix must end with a whole word: no word continuation
+    /// follows it.
     pub prefix_edges: Option<Arc<WordEdges>>,
-    /// Distinguishes the samples of this sentence from those of others. `None` uses the ids of the
-    /// source, so that equal sources have equal samples wherever they are in the list.
+    /// The key of this sentence's samples. `None` uses the ids of the source, so that equal sources
+    /// have equal samples at any place in the list.
     pub key: Option<u64>,
-    /// The terms that the translation has to contain. Beam search and greedy search support terms;
-    /// sampling does not.
+    /// The required terms. Beam search and greedy search support terms; sampling does not.
     pub terms: Terms,
-    /// The target ids among which the search chooses, in any order; `None` allows all. `</s>`, the
-    /// prefix and the tokens of the terms are allowed in any case. Probabilities are those among
-    /// the allowed tokens.
+    /// The target ids that the search chooses from, in any order; `None` allows all. `</s>`, the
+    /// prefix and the tokens of the terms are always allowed. Probabilities are normalised over the
+    /// allowed tokens.
     pub shortlist: Option<Vec<u32>>,
-    /// The text of the source, from which unknown tokens are copied. If it is empty, the text of
-    /// the ids is used.
+    /// The text of the source, for copies of unknown tokens. If it is empty, the text of the ids is
+    /// used.
     pub text: String,
-    /// The translation from a translation memory; the source is empty then.
+    /// The translation from a translation memory. The source is empty then.
     pub memory: Option<String>,
     /// Ends the search early, with the empty translation.
     pub cancel: Cancel,
@@ -80,7 +79,7 @@ impl Request {
         }
     }
 
-    /// Returns the request without its terms, whose tokens the shortlist still allows.
+    /// Returns the request without its terms. The shortlist still allows their tokens.
     pub(super) fn without_terms(&self) -> Self {
         let mut request = Self {
             terms: Terms::default(),
@@ -98,13 +97,13 @@ impl Request {
         with_eos(&self.source, eos)
     }
 
-    /// Returns whether the source holds no token but `</s>`.
+    /// Returns whether the source has no token but `</s>`.
     pub(crate) fn is_empty(&self, eos: u32) -> bool {
         self.source.is_empty() || self.source == [eos]
     }
 
-    /// The largest number of tokens of the translation, with `</s>`: the limit of the settings and
-    /// the tokens that its terms need.
+    /// The largest number of tokens of the translation, with `</s>`: the limit of the settings plus
+    /// the tokens of the terms.
     pub(super) fn limit(&self, settings: &SearchSettings, model: &dyn StepModel) -> usize {
         let positions = model.max_positions();
         let limit = settings.limit(len_with_eos(&self.source, model.special().eos), positions);
@@ -117,10 +116,10 @@ impl Request {
         }
     }
 
-    /// The largest number of live hypotheses: the width of a search, times the number of searches
-    /// that the terms may need.
+    /// The largest number of live hypotheses: the width of a search, times the number of searches for
+    /// the terms.
     pub fn rows(&self, settings: &SearchSettings) -> usize {
-        settings.width() * (1 + self.terms.phrases.len().min(MOST_ROUNDS))
+        settings.width() * (1 + self.terms.phrases.len().min(MAX_ROUNDS))
     }
 
     pub(super) fn random_key(&self, seed: u64) -> RandomKey {
@@ -135,18 +134,18 @@ impl Request {
     }
 }
 
-/// `ids` ending with `</s>`, which is added if it is missing.
+/// `ids` with `</s>` at the end.
 pub(crate) fn with_eos(ids: &[u32], eos: u32) -> Vec<u32> {
     let open = ids.last() != Some(&eos);
     ids.iter().copied().chain(open.then_some(eos)).collect()
 }
 
-/// The number of tokens of `ids`, including the `</s>` that may be missing.
+/// The length of `ids` with `</s>` at the end.
 pub(crate) fn len_with_eos(ids: &[u32], eos: u32) -> usize {
     ids.len() + usize::from(ids.last() != Some(&eos))
 }
 
-/// Checks all `requests`, so that a bad one is reported before any is translated.
+/// Checks all `requests` before any is translated.
 pub(crate) fn check(
     model: &dyn StepModel,
     requests: &[Request],
@@ -157,22 +156,23 @@ pub(crate) fn check(
         let remedy = "every id must lie inside the target vocabulary";
         settings::check((*id as usize) < vocab, "suppress", id, remedy)?;
     }
-    let check = |request: &Request| {
-        check_text(
-            model,
-            "source",
-            &request.source_with_eos(model.special().eos),
-        )?;
-        check_prefix(model, request, settings)?;
-        check_terms(model, request, settings)?;
-        check_ids(
-            model,
-            "target",
-            request.shortlist.as_deref().unwrap_or_default(),
-        )
-    };
-    let mut requests = (1..).zip(requests);
-    requests.try_for_each(|(sentence, request)| check(request).map_err(|error| error.of(sentence)))
+    for (sentence, request) in (1..).zip(requests) {
+        check_request(model, request, settings).map_err(|error| error.of(sentence))?;
+    }
+    Ok(())
+}
+
+fn check_request(
+    model: &dyn StepModel,
+    request: &Request,
+    settings: &SearchSettings,
+) -> Result<(), SentenceError> {
+    let source = request.source_with_eos(model.special().eos);
+    check_text(model, "source", &source)?;
+    check_prefix(model, request, settings)?;
+    check_terms(model, request, settings)?;
+    let shortlist = request.shortlist.as_deref().unwrap_or_default();
+    check_ids(model, "target", shortlist)
 }
 
 fn check_prefix(
@@ -192,16 +192,20 @@ fn check_prefix(
     }
 }
 
-/// Returns whether no part of a translation but its end has this id.
+/// Returns whether `id` is padding or `</s>`, which cannot be inside of a translation.
 fn is_reserved(model: &dyn StepModel, id: u32) -> bool {
     let SpecialIds { pad, bos, eos } = model.special();
     [pad, bos, eos].contains(&id)
 }
 
-/// Checks the terms of a request whose prefix has been checked.
+fn refuse(what: &'static str) -> Result<(), SentenceError> {
+    Err(SentenceError::Terms(what))
+}
+
+/// Checks the terms of a request with a valid prefix.
 ///
 /// # Errors
-/// Returns [`SentenceError::Terms`] if a translation cannot be made to contain the terms,
+/// Returns [`SentenceError::Terms`] if a translation cannot contain the terms,
 /// [`SentenceError::TermsTooLong`] if they do not fit into it, and [`SentenceError::UnknownId`] if
 /// the vocabulary lacks one of their tokens.
 fn check_terms(
@@ -213,7 +217,6 @@ fn check_terms(
     if terms.is_empty() {
         return Ok(());
     }
-    let refuse = |what| Err(SentenceError::Terms(what));
     if settings.sampling.is_some() {
         return refuse("samples cannot be made to contain terms; search instead of sampling");
     }
@@ -225,8 +228,12 @@ fn check_terms(
     }
     for phrase in terms.phrases.iter().flatten() {
         check_ids(model, "target", &phrase.tokens)?;
-        let banned = |&id: &u32| is_reserved(model, id) || settings.suppress.contains(&id);
-        if phrase.tokens.is_empty() || phrase.tokens.iter().any(banned) {
+        if phrase.tokens.is_empty()
+            || phrase
+                .tokens
+                .iter()
+                .any(|&id| is_reserved(model, id) || settings.suppress.contains(&id))
+        {
             return refuse(
                 "a term has a phrase that is empty or holds a special or suppressed token; leave it out",
             );
@@ -248,20 +255,21 @@ fn check_terms(
     }
 }
 
-/// Checks that none of the texts of a `side` is longer than `limit`, `</s>` included.
+/// Checks that no text of a `side` is longer than `limit`, `</s>` included.
 ///
 /// # Errors
-/// Returns [`SentenceError::TooLong`] for the first text that is longer.
+/// Returns [`SentenceError::TooLong`] for the first longer text.
 pub(crate) fn check_lengths<T: AsRef<[u32]>>(
     side: &'static str,
     texts: impl IntoIterator<Item = T>,
     eos: u32,
     limit: usize,
 ) -> Result<()> {
-    let check = |ids: T| check_length(side, len_with_eos(ids.as_ref(), eos), limit);
-    (1..)
-        .zip(texts)
-        .try_for_each(|(sentence, ids)| check(ids).map_err(|error| error.of(sentence)))
+    for (sentence, ids) in (1..).zip(texts) {
+        let length = len_with_eos(ids.as_ref(), eos);
+        check_length(side, length, limit).map_err(|error| error.of(sentence))?;
+    }
+    Ok(())
 }
 
 fn check_length(side: &'static str, length: usize, limit: usize) -> Result<(), SentenceError> {
@@ -276,8 +284,8 @@ fn check_length(side: &'static str, length: usize, limit: usize) -> Result<(), S
     }
 }
 
-/// Checks that the numbers of sources and targets are equal, and that the model accepts each of
-/// them. All of them must end with `</s>`.
+/// Checks that the numbers of sources and targets are equal, and that the model accepts each text.
+/// All texts must end with `</s>`.
 ///
 /// # Errors
 /// Returns [`InferError::Count`] if the numbers differ, [`SentenceError::UnknownId`] if an id is
@@ -288,18 +296,20 @@ pub(crate) fn check_pairs(
     targets: &[Vec<u32>],
 ) -> Result<()> {
     if sources.len() != targets.len() {
-        let (sources, others) = (sources.len(), targets.len());
+        let sources = sources.len();
+        let others = targets.len();
         return Err(InferError::Count {
             sources,
             others,
             what: "targets",
         });
     }
-    let check = |(source, target): (&Vec<u32>, &Vec<u32>)| {
-        check_text(model, "source", source).and_then(|()| check_text(model, "target", target))
-    };
-    let mut pairs = (1..).zip(sources.iter().zip(targets));
-    pairs.try_for_each(|(sentence, pair)| check(pair).map_err(|error| error.of(sentence)))
+    for (sentence, (source, target)) in (1..).zip(sources.iter().zip(targets)) {
+        check_text(model, "source", source)
+            .and_then(|()| check_text(model, "target", target))
+            .map_err(|error| error.of(sentence))?;
+    }
+    Ok(())
 }
 
 /// Checks a text of a `side` that ends with `</s>`.
@@ -315,7 +325,7 @@ fn check_text(model: &dyn StepModel, side: &'static str, ids: &[u32]) -> Result<
 /// Checks that all ids of a `side` are in its vocabulary.
 ///
 /// # Errors
-/// Returns [`SentenceError::UnknownId`] for the first id that is outside the vocabulary.
+/// Returns [`SentenceError::UnknownId`] for the first id outside the vocabulary.
 fn check_ids(model: &dyn StepModel, side: &'static str, ids: &[u32]) -> Result<(), SentenceError> {
     let vocab = if side == "source" {
         model.source_vocab()

@@ -1,4 +1,4 @@
-//! Sampling: draws the next token of a hypothesis.
+//! Sampling of the next token of a hypothesis.
 
 use burnformer_core::RandomKey;
 use burnformer_kernels::{Top, top_k};
@@ -6,14 +6,12 @@ use rand::RngExt;
 
 use crate::settings::Sampling;
 
-/// The number of most probable tokens that are tried for top-p before the whole vocabulary is
-/// sorted.
+/// The number of most probable tokens tried for top-p before the whole vocabulary is sorted.
 const NUCLEUS_GUESS: usize = 64;
 
-/// Draws a token from `logits`, where −∞ excludes a token. `None` if all tokens are excluded.
+/// Draws a token from `logits`; −∞ excludes a token. `None` if all tokens are excluded.
 ///
-/// The draw is a function of `key` and the logits alone. `best` is a buffer that is reused between
-/// calls.
+/// The draw is a function of `key` and the logits alone. `best` is a scratch buffer.
 pub(crate) fn draw(
     logits: &[f32],
     sampling: &Sampling,
@@ -34,7 +32,7 @@ pub(crate) fn draw(
     )
 }
 
-/// Moves the tokens that may be drawn to the front of `best` and returns their number.
+/// Moves the candidates to the front of `best` and returns their number.
 fn candidates(
     logits: &[f32],
     sampling: &Sampling,
@@ -54,7 +52,7 @@ fn candidates(
     })
 }
 
-/// The number of entries of `best` that reach the share `top_p` of `mass`, if they reach it.
+/// The number of entries of `best` with the share `top_p` of `mass`, if there are enough.
 fn nucleus(best: &[Top], weight: &impl Fn(f32) -> f64, mass: f64, top_p: f64) -> Option<usize> {
     let mut sum = 0.0;
     let reached = best.iter().position(|&(logit, _)| {
@@ -64,7 +62,7 @@ fn nucleus(best: &[Top], weight: &impl Fn(f32) -> f64, mass: f64, top_p: f64) ->
     reached.map(|index| index + 1)
 }
 
-/// The token to which `point` belongs, where `point` is in `[0, 1)` of the sum of all weights.
+/// The token at `point`, in `[0, 1)` of the sum of all weights.
 fn pick(weights: impl Iterator<Item = (u32, f64)> + Clone, point: f64) -> Option<u32> {
     let target = point * weights.clone().map(|(_, weight)| weight).sum::<f64>();
     let mut sum = 0.0;

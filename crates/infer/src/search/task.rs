@@ -1,4 +1,4 @@
-//! The input of a search for one sentence, and the extensions that its hypotheses may have.
+//! The input of a search for one sentence, and the selection of extensions.
 
 use std::cmp::Ordering;
 
@@ -13,8 +13,7 @@ use crate::error::Result;
 use crate::model::{SpecialIds, StepModel};
 use crate::settings::{AtLimit, BeamRule, SearchSettings};
 
-/// The input of the search for one sentence: the request, the settings and the limits. No step
-/// changes it.
+/// The constant input of the search for one sentence: the request, the settings and the limits.
 pub(super) struct Task<'a> {
     /// The index of the sentence in the caller's list.
     pub index: usize,
@@ -23,14 +22,14 @@ pub(super) struct Task<'a> {
     pub special: SpecialIds,
     /// The largest number of tokens of the translation, with `</s>`.
     pub limit: usize,
-    /// The tokens whose logits are computed.
+    /// The tokens with computed logits.
     pub choices: TokenChoices,
-    /// The key of the random numbers with which samples are drawn.
+    /// The random key of samples.
     pub key: RandomKey,
 }
 
 impl<'a> Task<'a> {
-    /// The task of `request`, which is at `index` in the caller's list.
+    /// The task of `request`, at `index` in the caller's list.
     pub fn new(
         index: usize,
         request: &'a Request,
@@ -53,7 +52,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The number of hypotheses with which the search begins: the samples, or one.
+    /// The number of initial hypotheses: the samples, or one.
     pub fn starts(&self) -> usize {
         if self.settings.sampling.is_some() {
             self.settings.n_best
@@ -68,15 +67,13 @@ impl<'a> Task<'a> {
     /// Returns [`SentenceError::NotFinite`] if the result is NaN or infinite.
     pub fn normaliser(&self, logits: &[f32], step: usize) -> Result<f64> {
         let normaliser = log_sum_exp(logits);
-        let error = || SentenceError::NotFinite(step).of(self.index + 1);
         normaliser
             .is_finite()
             .then_some(normaliser)
-            .ok_or_else(error)
+            .ok_or_else(|| SentenceError::NotFinite(step).of(self.index + 1))
     }
 
-    /// The token that has to follow the first `step` tokens, with its log-probability, if there is
-    /// such a token.
+    /// The forced token after the first `step` tokens, if any, with its log-probability.
     pub fn forced(&self, logits: &[f32], normaliser: f64, step: usize) -> Option<(u32, f64)> {
         let eos = self.special.eos;
         if let Some(token) = forced(self.request, step, eos) {
@@ -84,7 +81,7 @@ impl<'a> Task<'a> {
                 .choices
                 .position(token)
                 .expect("a forced token is among the choices");
-            // Transformers takes forced tokens for certain.
+            // Forced tokens have probability 1 in transformers.
             let is_certain = self.rule() == BeamRule::Transformers;
             let log_prob = if is_certain {
                 0.0
@@ -107,9 +104,9 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Fills `best` with the tokens that may extend a hypothesis of `step` tokens, and with their
-    /// logits. Beam search takes the `count` highest logits above `floor`; sampling draws one
-    /// token, with a random key that depends on `step` and on `root`, the number of the sample.
+    /// Fills `best` with the possible extensions of a hypothesis of `step` tokens and their logits.
+    /// Beam search takes the `count` highest logits above `floor`; sampling draws one token, with a
+    /// random key of `step` and `root`, the number of the sample.
     pub fn select(
         &self,
         logits: &[f32],
@@ -131,7 +128,7 @@ impl<'a> Task<'a> {
             .for_each(|(_, position)| *position = self.choices.id(*position));
     }
 
-    /// The order of two extensions by their totals, the better first; samples keep their order.
+    /// The order of two extensions by their totals, the better first. Samples keep their order.
     pub fn order(&self, a: f64, b: f64) -> Ordering {
         if self.settings.sampling.is_some() {
             Ordering::Equal
@@ -140,7 +137,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The rule by which a search closes hypotheses and stops. Sampling uses the rule of GNMT.
+    /// The rule for closing hypotheses and stopping. Sampling uses the rule of GNMT.
     pub fn rule(&self) -> BeamRule {
         let SearchSettings {
             beam_rule,

@@ -213,7 +213,7 @@ impl Sums {
 
 /// The largest number of tokens on a side of a pair; longer pairs are left out, because they are
 /// seldom translations of each other sentence by sentence.
-pub const LONGEST: usize = 256;
+pub const MAX_LINE_TOKENS: usize = 256;
 
 /// A token of a sentence, and the number of its occurrences there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

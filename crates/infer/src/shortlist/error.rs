@@ -66,7 +66,7 @@ pub enum ShortlistError {
     /// There is nothing to learn from.
     #[error(
         "the text has no pair with 1 to {} tokens on each side; give parallel text in the languages of the model",
-        super::LONGEST
+        super::MAX_LINE_TOKENS
     )]
     NoPairs,
 }

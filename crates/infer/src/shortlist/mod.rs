@@ -37,7 +37,7 @@ mod file;
 mod list;
 mod train;
 
-pub use alignment::LONGEST;
+pub use alignment::MAX_LINE_TOKENS;
 pub use error::ShortlistError;
 pub use list::{Shortlist, Vocabularies};
-pub use train::{MOST_PAIRS, Settings, Trainer};
+pub use train::{MAX_PAIRS, Settings, Trainer};

@@ -1,12 +1,12 @@
-use super::alignment::{Bags, LONGEST, align};
+use super::alignment::{Bags, MAX_LINE_TOKENS, align};
 use super::error::{Result, ShortlistError};
 use super::list::{Shortlist, Vocabularies};
 
 /// The largest number of pairs that are learned from. Of a larger text every second, fourth … pair
 /// is taken, which bounds the memory: pairs of 25 tokens take about 1 GB.
-pub const MOST_PAIRS: usize = 1_000_000;
+pub const MAX_PAIRS: usize = 1_000_000;
 /// The largest number of translations of a source token, and the most frequent tokens.
-const MOST_TOKENS: usize = 100_000;
+const MAX_TOKENS: usize = 100_000;
 
 /// The settings for the length of the lists.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,10 +42,10 @@ impl Settings {
                 remedy,
             })
         };
-        if self.first > MOST_TOKENS {
+        if self.first > MAX_TOKENS {
             return error("first", &self.first, "at most 100000 is possible");
         }
-        if !(1..=MOST_TOKENS).contains(&self.best) {
+        if !(1..=MAX_TOKENS).contains(&self.best) {
             return error("best", &self.best, "between 1 and 100000 are possible");
         }
         if !(0.0..=1.0).contains(&self.threshold) {
@@ -70,7 +70,7 @@ pub struct Trainer {
 impl Trainer {
     /// A trainer for tokens of `vocabularies`.
     pub fn new(vocabularies: Vocabularies) -> Self {
-        let (source, target, most) = (Bags::new(), Bags::new(), MOST_PAIRS);
+        let (source, target, most) = (Bags::new(), Bags::new(), MAX_PAIRS);
         Self {
             vocabularies,
             source,
@@ -83,10 +83,10 @@ impl Trainer {
     }
 
     /// Adds a sentence (ids, without `</s>`) and its translation. A pair with an empty side, or
-    /// with more than [`LONGEST`] tokens on one, is left out. Of a large corpus, only every
+    /// with more than [`MAX_LINE_TOKENS`] tokens on one, is left out. Of a large corpus, only every
     /// second pair is kept, or every fourth, and so on, so that memory is bounded.
     pub fn add(&mut self, source: &[u32], target: &[u32]) {
-        let lengths = 1..=LONGEST;
+        let lengths = 1..=MAX_LINE_TOKENS;
         if !lengths.contains(&source.len()) || !lengths.contains(&target.len()) {
             return;
         }
@@ -287,7 +287,7 @@ mod tests {
         let finish = |trainer: Trainer| trainer.finish(&Settings::default()).unwrap_err();
         let mut empty = trainer();
         empty.add(&[], &[1]);
-        empty.add(&[1; LONGEST + 1], &[1]);
+        empty.add(&[1; MAX_LINE_TOKENS + 1], &[1]);
         assert!(matches!(finish(empty), ShortlistError::NoPairs));
         let mut unknown = trainer();
         unknown.add(&[1], &[6]);

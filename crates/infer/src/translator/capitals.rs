@@ -1,5 +1,4 @@
-//! Sources all in capitals, which a model seldom learned from: they are translated in small letters
-//! as well.
+//! Sources all in capitals, which are rare in training texts, are also translated in small letters.
 
 use rayon::prelude::*;
 
@@ -7,12 +6,12 @@ use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
 use super::results::Results;
 use crate::calibration::probability;
-use crate::doubt::repeats;
+use crate::quality_warning::repeats;
 use crate::search::Request;
 
 impl Translator {
-    /// Returns the number of searches for a translation of `source`. Further searches are made for
-    /// the two forms of a source in capitals, and to keep numbers and placeholders.
+    /// Returns the largest number of searches for a translation of `source`, with the two forms of a
+    /// source in capitals and the searches that keep numbers and placeholders.
     pub fn searches(&self, source: &str, options: &TranslateOptions) -> usize {
         let visible = burnformer_text::visible(source);
         let forms = if options.search.small_letters && is_in_capitals(&visible) {
@@ -23,9 +22,9 @@ impl Translator {
         forms + self.searches_for_parts(source, options) + Self::searches_for_texts(options)
     }
 
-    /// For each request whose source is all in capitals, its index with the source in small
-    /// letters, and again with a first capital, if `options` ask for them. Requests with a prefix
-    /// or terms are left out, since those must not be written in capitals.
+    /// For each request with a source all in capitals, its index with the source in small letters,
+    /// and again with a first capital, if `options` allow it. Requests with a prefix or terms are
+    /// left out: these must not be written in capitals.
     pub(super) fn in_small_letters(
         &self,
         requests: &[Request],
@@ -34,35 +33,38 @@ impl Translator {
         if !options.search.small_letters {
             return Vec::new();
         }
-        let small = |(index, request): (usize, &Request)| {
-            let is_free = request.prefix.is_empty() && request.terms.is_empty();
-            let is_free = is_free && !request.text.contains(is_small);
-            let text = is_free.then(|| self.source_text(request, 0))?;
-            let small = |text: String| {
-                let source = self.tokenizers.source.encode(&text);
-                (
-                    index,
-                    Request {
-                        source,
-                        text,
-                        ..request.clone()
-                    },
-                )
-            };
-            is_in_capitals(&text).then(|| forms(&text).map(small))
-        };
         requests
             .par_iter()
             .enumerate()
-            .filter_map(small)
+            .filter_map(|(index, request)| {
+                let forms = self.small_forms(request)?;
+                Some(forms.map(|request| (index, request)))
+            })
             .flatten_iter()
             .collect()
+    }
+
+    /// The two forms of `request` in small letters, if its source is all in capitals and it has
+    /// neither a prefix nor terms.
+    fn small_forms(&self, request: &Request) -> Option<[Request; 2]> {
+        let is_free = request.prefix.is_empty() && request.terms.is_empty();
+        if !is_free || request.text.contains(is_small) {
+            return None;
+        }
+        let text = self.source_text(request, 0);
+        is_in_capitals(&text).then(|| {
+            forms(&text).map(|text| Request {
+                source: self.tokenizers.source.encode(&text),
+                text,
+                ..request.clone()
+            })
+        })
     }
 }
 
 impl Results<'_> {
     /// Searches for the `small` requests, and takes their hypotheses if they are more probable than
-    /// those of the original request. If the search fails, nothing changes.
+    /// the original ones. If the search fails, nothing changes.
     pub(super) fn try_small_letters(&mut self, small: &[(usize, Request)]) {
         let options = self.options;
         let small = small
@@ -77,7 +79,8 @@ impl Results<'_> {
         self.translator.prepare(&mut forms, &truncated);
         let found = self.again(&forms, &options.search).all;
         for ((index, form), mut found) in indices.into_iter().zip(&forms).zip(found) {
-            let [small, given] = [&found[0], &self.all[index][0]];
+            let small = &found[0];
+            let given = &self.all[index][0];
             let is_loop = repeats(&small.tokens) && !repeats(&form.source);
             if probability(small) > probability(given) && !is_loop {
                 found
@@ -89,7 +92,7 @@ impl Results<'_> {
         self.score_uppercased();
     }
 
-    /// Gives the uppercased hypotheses the scores of their texts in capitals.
+    /// Scores the uppercased hypotheses by their texts in capitals.
     fn score_uppercased(&mut self) {
         let Self {
             translator,
@@ -122,53 +125,58 @@ impl Results<'_> {
     }
 }
 
-/// Beside numbers, a capital word needs at least this many letters to count as a word; acronyms
-/// have fewer.
+/// The smallest number of letters of a capital word beside numbers; acronyms have fewer.
 const WORD: usize = 6;
 
-/// Returns whether `text` is all in capitals: it has capital words and no small letter but ß, which
-/// has no capital, and letters of scripts without case are few beside the words. One short word
-/// beside a number is an acronym or a unit (`5 GB`).
+/// Returns whether `text` is all in capitals: it has capital words, no small letter but ß (which has
+/// no capital), and few letters of scripts without case. One short word beside a number is an acronym
+/// or a unit (`5 GB`).
 pub(super) fn is_in_capitals(text: &str) -> bool {
-    // Cherokee is commonly written in its capitals alone.
-    let is_capital = |c: &char| {
-        c.is_uppercase() && !c.to_lowercase().eq([*c]) && !matches!(c, '\u{13A0}'..='\u{13F5}')
-    };
     if text.contains(is_small) {
         return false;
     }
-    let is_caseless = |c: &char| c.is_alphabetic() && !is_capital(c) && !c.is_lowercase();
-    let caseless = text.chars().filter(is_caseless).count();
+    let caseless = text
+        .chars()
+        .filter(|&c| c.is_alphabetic() && !is_capital(c) && !c.is_lowercase())
+        .count();
     let words = text.split(|c: char| !c.is_alphanumeric());
     let lengths = words.filter(|word| !word.contains(char::is_numeric));
-    let lengths = lengths.map(|word| word.chars().filter(is_capital).count());
+    let lengths = lengths.map(|word| word.chars().filter(|&c| is_capital(c)).count());
     let lengths: Vec<usize> = lengths.filter(|&capitals| capitals > 1).collect();
-    let has_words = match text.contains(char::is_numeric) {
-        true => lengths.len() > 1 || lengths.iter().any(|&length| length >= WORD),
-        false => !lengths.is_empty(),
+    let has_words = if text.contains(char::is_numeric) {
+        lengths.len() > 1 || lengths.iter().any(|&length| length >= WORD)
+    } else {
+        !lengths.is_empty()
     };
     has_words && lengths.len() > 2 * caseless
 }
 
-/// Returns whether `c` is a small letter that has a capital.
+/// Returns whether `c` is a capital with a small form, except Cherokee, which is commonly written in
+/// capitals.
+fn is_capital(c: char) -> bool {
+    c.is_uppercase() && !c.to_lowercase().eq([c]) && !matches!(c, '\u{13A0}'..='\u{13F5}')
+}
+
+/// Returns whether `c` is a small letter with a capital.
 pub(super) fn is_small(c: char) -> bool {
     c.is_lowercase() && c != 'ß' && !c.to_uppercase().eq([c])
 }
 
-/// `text` in small letters. Letters whose small form has another number of bytes stay capital, so
-/// that all offsets stay valid.
+/// `text` in small letters with the same byte offsets: letters with a small form of another length
+/// stay capital.
 pub(super) fn small_in_place(text: &str) -> String {
-    let small = |letter: char| {
-        let mut small = letter.to_lowercase();
-        let first = small
-            .next()
-            .filter(|first| first.len_utf8() == letter.len_utf8());
-        first.filter(|_| small.next().is_none()).unwrap_or(letter)
-    };
-    text.chars().map(small).collect()
+    text.chars()
+        .map(|letter| {
+            let mut small = letter.to_lowercase();
+            let first = small
+                .next()
+                .filter(|first| first.len_utf8() == letter.len_utf8());
+            first.filter(|_| small.next().is_none()).unwrap_or(letter)
+        })
+        .collect()
 }
 
-/// `text`, which is all in capitals, in small letters, and in small letters with a first capital.
+/// `text`, all in capitals, in small letters, and in small letters with a first capital.
 fn forms(text: &str) -> [String; 2] {
     let small = text.to_lowercase();
     let first = small.find(char::is_alphabetic).unwrap_or(0);

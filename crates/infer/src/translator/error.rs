@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-/// The reasons why a model and its tokenisers make no translator.
+/// The reasons why a model and its tokenisers do not fit together.
 #[derive(Debug, thiserror::Error)]
 pub enum TranslatorError {
     /// The model directory holds no tokeniser.
@@ -8,7 +8,7 @@ pub enum TranslatorError {
         nor source.spm; make it again with its tokeniser, as by `import --sentencepiece SOURCE \
         TARGET`", .0.display())]
     NoTokenizer(PathBuf),
-    /// A tokeniser and the model know different numbers of tokens.
+    /// A tokeniser and the model have different numbers of tokens.
     #[error(
         "the {side} tokeniser has {tokenizer} tokens but the model {model}; \
          use the tokeniser that the model was trained with"
@@ -21,7 +21,7 @@ pub enum TranslatorError {
         /// The number of tokens of the model.
         model: usize,
     },
-    /// The model's special ids are not the tokeniser's.
+    /// The special ids of the model and the tokeniser differ.
     #[error(
         "the model's {token} has id {model} but the tokeniser's {tokenizer}; \
          use the tokeniser that the model was trained with"

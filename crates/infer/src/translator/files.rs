@@ -10,14 +10,14 @@ use crate::settings::{GENERATION_FILE, SearchSettings};
 /// The file with the tokeniser of both sides, in Hugging Face's format.
 const JOINT: &str = "tokenizer.json";
 /// The files of the source and of the target: a tokeniser in Hugging Face's format, or a
-/// SentencePiece model with the ids of its pieces. The source's SentencePiece model is that of both
-/// sides if there is none for the target, and so are its ids.
+/// SentencePiece model with the ids of its pieces. Without files for the target, the source's
+/// SentencePiece model and ids are for both sides.
 const SIDES: [[&str; 3]; 2] = [
     ["source_tokenizer.json", "source.spm", "vocab.json"],
     ["target_tokenizer.json", "target.spm", "target_vocab.json"],
 ];
 
-/// Every tokeniser file that a model directory may hold.
+/// All tokeniser files of a model directory.
 pub const TOKENIZER_FILES: [&str; 7] = {
     let [[json, model, ids], [target_json, target_model, target_ids]] = SIDES;
     [
@@ -31,9 +31,8 @@ pub const TOKENIZER_FILES: [&str; 7] = {
     ]
 };
 
-/// Loads the tokenisers of the model directory `source`: tokenizer.json, or one file for each side,
-/// which may be a SentencePiece model with its vocabulary. Files that the manifest does not list
-/// are ignored.
+/// Loads the tokenisers of the model directory `source`: tokenizer.json, or one file per side, which
+/// may be a SentencePiece model with its vocabulary. Files outside of the manifest are ignored.
 ///
 /// # Errors
 /// Returns [`TranslatorError::NoTokenizer`] if there is no tokeniser,
@@ -48,7 +47,8 @@ pub fn load_tokenizers<'a>(source: impl Into<Source<'a>>) -> Result<Tokenizers> 
         )?));
     }
     let [source, target] = SIDES;
-    let (of_source, of_both) = (&source[2..], [target[2], source[2]]);
+    let of_source = &source[2..];
+    let of_both = [target[2], source[2]];
     let is_sentencepiece =
         |side: &Tokenizer| matches!(side.files(), TokenizerFiles::SentencePiece { .. });
     match (
@@ -105,7 +105,7 @@ pub fn save_text_files(
     Ok(settings.save(&dir.join(GENERATION_FILE))?)
 }
 
-/// The name and the content of every file that `tokenizers` consist of.
+/// The name and the content of every file of `tokenizers`.
 fn tokenizer_files(tokenizers: &Tokenizers) -> Vec<(&'static str, Vec<u8>)> {
     let is_joint = tokenizers.is_joint();
     let sides = [&tokenizers.source, &tokenizers.target]
@@ -119,7 +119,7 @@ fn tokenizer_files(tokenizers: &Tokenizers) -> Vec<(&'static str, Vec<u8>)> {
             }
             TokenizerFiles::SentencePiece { model, vocab } => {
                 files.push((spm, model));
-                // One file has the ids of both sides where they are the same.
+                // Equal ids of both sides need one file.
                 if files.iter().all(|(_, bytes)| *bytes != vocab) {
                     files.push((ids, vocab));
                 }
@@ -129,8 +129,8 @@ fn tokenizer_files(tokenizers: &Tokenizers) -> Vec<(&'static str, Vec<u8>)> {
     files
 }
 
-/// Loads the default search settings of the model directory `source`. If its manifest lists no
-/// [`GENERATION_FILE`], they are the settings of the paper.
+/// Loads the default search settings of the model directory `source`, or the paper's settings if its
+/// manifest lists no [`GENERATION_FILE`].
 ///
 /// # Errors
 /// Returns [`SettingsError::File`](crate::SettingsError::File) if the file has an unknown key or a

@@ -1,4 +1,4 @@
-//! The languages of models that know several, by the codes that people write.
+//! The languages of multilingual models, by their codes.
 
 use burnformer_text::find_language;
 
@@ -10,16 +10,17 @@ use super::options::Languages;
 type Result<T> = std::result::Result<T, LanguageError>;
 
 impl Translator {
-    /// The tokens for a translation from the language `source` into the language `target`, whose
-    /// codes may be written as in the model's vocabulary (`fr` for M2M100, `fra_Latn` for NLLB,
-    /// `fra` for an OPUS-MT model with several target languages, `>>fra<<`) or in any other way
-    /// that [`find_language`](burnformer_text::find_language) understands.
+    /// The tokens for a translation from the language `source` into the language `target`. Codes may
+    /// be written as in the model's vocabulary (`fr` for M2M100, `fra_Latn` for NLLB, `fra` for an
+    /// OPUS-MT model with several target languages, `>>fra<<`) or in any other form that
+    /// [`find_language`](burnformer_text::find_language) accepts.
     ///
     /// # Errors
-    /// Returns an error if the vocabulary has no such token or several, if the model needs a
-    /// language that is not given, or if it has no languages to choose from.
+    /// Returns an error if the vocabulary has no such token or several, if a needed language is
+    /// missing, or if the model has no languages to choose from.
     pub fn languages(&self, source: Option<&str>, target: Option<&str>) -> Result<Languages> {
-        let (of_source, of_target) = (&self.tokenizers.source, &self.tokenizers.target);
+        let of_source = &self.tokenizers.source;
+        let of_target = &self.tokenizers.target;
         let codes = [source, target].map(|code| code.map(str::to_owned));
         let known = match (codes, &self.pair) {
             ([Some(source), Some(target)], _) => Some([source, target]),
@@ -62,51 +63,53 @@ impl Translator {
     }
 }
 
-/// The code among `known` that `asked` names. A language that is `needed` must be given where there
-/// are several.
+/// The code among `known` for the language `asked`. A `needed` language must be given if several are
+/// known.
 fn chosen(
     side: &'static str,
     asked: Option<&str>,
     known: &[String],
     needed: bool,
 ) -> Result<Option<String>> {
-    let wrong = |what: String| Err(LanguageError { side, what });
     let Some(code) = asked else {
-        return match needed && !known.is_empty() {
-            true => wrong(format!(
-                "the model knows several ({}), and none was given; name one",
-                listed(known)
-            )),
-            false => Ok(None),
-        };
+        if !needed || known.is_empty() {
+            return Ok(None);
+        }
+        let what = format!(
+            "the model knows several ({}), and none was given; name one",
+            listed(known)
+        );
+        return Err(LanguageError { side, what });
     };
     if known.is_empty() {
-        return wrong(format!(
+        let what = format!(
             "the model is not told its {side} language, but {code:?} was given; leave it out"
-        ));
+        );
+        return Err(LanguageError { side, what });
     }
-    match find_language(code, known.iter().map(String::as_str)) {
-        Ok(found) => Ok(Some(found.to_owned())),
-        Err(found) if found.is_empty() => wrong(format!(
+    let what = match find_language(code, known.iter().map(String::as_str)) {
+        Ok(found) => return Ok(Some(found.to_owned())),
+        Err(found) if found.is_empty() => format!(
             "{code:?} is none of those that the model knows ({}); name one of them",
             listed(known)
-        )),
-        Err(found) => wrong(format!(
+        ),
+        Err(found) => format!(
             "{code:?} can be each of {}; name one of them",
             found.join(", ")
-        )),
-    }
+        ),
+    };
+    Err(LanguageError { side, what })
 }
 
 /// The codes, or the first of many.
 fn listed(codes: &[String]) -> String {
-    const MOST: usize = 20;
-    match codes.get(..MOST) {
-        Some(first) if codes.len() > MOST => {
+    const MAX_NAMED: usize = 20;
+    match codes.get(..MAX_NAMED) {
+        Some(first) if codes.len() > MAX_NAMED => {
             format!(
                 "{} … and {} more in its vocabulary",
                 first.join(", "),
-                codes.len() - MOST
+                codes.len() - MAX_NAMED
             )
         }
         _ => codes.join(", "),

@@ -1,5 +1,5 @@
-//! The attention weights of a pair of texts, and links from each part of a translation to its part
-//! of the source text, in bytes of the texts.
+//! The attention weights of a pair of texts, and links from each part of a translation to the
+//! source, in bytes of the texts.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ pub use burnformer_glossary::Link as TextLink;
 
 use super::capitals::{is_in_capitals, small_in_place};
 use super::load::Translator;
-use super::options::LONGEST_SENTENCE;
-use crate::attention::{Attention, HeadWeights, MOST_LINKED, pieces, strongest};
+use super::options::MAX_SENTENCE_TOKENS;
+use crate::attention::{Attention, HeadWeights, MAX_LINKED_TOKENS, pieces, strongest};
 use crate::error::{InferError, Result};
 use crate::model::SpecialIds;
 use crate::search::{check_lengths, check_pairs, with_eos};
@@ -20,7 +20,7 @@ impl Translator {
     ///
     /// # Errors
     /// Returns [`SentenceError::TooLong`](crate::SentenceError::TooLong) if a side has more tokens
-    /// than the model has positions, or more than [`LONGEST_SENTENCE`], since the weights grow with
+    /// than the model has positions, or more than [`MAX_SENTENCE_TOKENS`], since the weights grow with
     /// the product of the lengths, and [`InferError::NoAttention`] for an ensemble.
     pub fn attention(&self, source: &str, target: &str) -> Result<Attention> {
         let Tokenizers {
@@ -33,11 +33,13 @@ impl Translator {
     /// Returns the weights of [`attention`](Self::attention) for ids, with or without `</s>`.
     pub(super) fn attention_of(&self, source: &[u32], target: &[u32]) -> Result<Attention> {
         let SpecialIds { bos, eos, .. } = self.model.special();
-        check_lengths("source", [source], eos, LONGEST_SENTENCE)?;
-        check_lengths("target", [target], eos, LONGEST_SENTENCE)?;
-        let (sources, targets) = ([with_eos(source, eos)], [with_eos(target, eos)]);
+        check_lengths("source", [source], eos, MAX_SENTENCE_TOKENS)?;
+        check_lengths("target", [target], eos, MAX_SENTENCE_TOKENS)?;
+        let sources = [with_eos(source, eos)];
+        let targets = [with_eos(target, eos)];
         check_pairs(&*self.model, &sources, &targets)?;
-        let ([source], [target]) = (sources, targets);
+        let [source] = sources;
+        let [target] = targets;
         let weights = self
             .model
             .attention(&source, &target)
@@ -60,32 +62,33 @@ impl Translator {
         })
     }
 
-    /// Links each token of `target`, a translation of `source`, to the source token that it attends
-    /// to most: by the mean of the heads of the last decoder layer, at the positions where the
-    /// model predicts the tokens.
+    /// Links each token of `target`, a translation of `source`, to its most attended source token, by
+    /// the mean of the heads of the last decoder layer at the positions that predict the tokens.
     ///
     /// Ranges are exact if the tokeniser decodes a text without change. If it normalises text (as
-    /// SentencePiece models do), they are the ranges of the normalised text, scaled to the length
-    /// of the given text. At most the first [`MOST_LINKED`] tokens of each text are linked, or
-    /// fewer if the model accepts fewer. The list is empty for a model without cross-attention, for
-    /// an ensemble, and if one of the texts is empty.
+    /// SentencePiece models do), they are ranges of the normalised text, scaled to the length of the
+    /// given text. At most the first [`MAX_LINKED_TOKENS`] tokens of each text are linked, or fewer if
+    /// the model accepts fewer. The list is empty for a model without cross-attention, for an
+    /// ensemble, and if one of the texts is empty.
     ///
     /// # Errors
     /// Returns the errors of [`attention`](Self::attention), except in these cases.
     pub fn links(&self, source: &str, target: &str) -> Result<Vec<TextLink>> {
         if self.settings.small_letters && [source, target].into_iter().all(is_in_capitals) {
-            // The model knows small letters better.
+            // Models are better with small letters.
             return self.links_of(&small_in_place(source), &small_in_place(target));
         }
         self.links_of(source, target)
     }
 
     fn links_of(&self, source: &str, target: &str) -> Result<Vec<TextLink>> {
-        let most = MOST_LINKED
+        let most = MAX_LINKED_TOKENS
             .min(self.model.max_positions().unwrap_or(usize::MAX))
             .saturating_sub(1);
-        let (reader, writer) = (&self.tokenizers.source, &self.tokenizers.target);
-        let [mut read, mut written] = [reader.encode(source), writer.encode(target)];
+        let reader = &self.tokenizers.source;
+        let writer = &self.tokenizers.target;
+        let mut read = reader.encode(source);
+        let mut written = writer.encode(target);
         [&mut read, &mut written]
             .into_iter()
             .for_each(|ids| ids.truncate(most));
@@ -105,19 +108,21 @@ impl Translator {
             .iter()
             .filter(|piece| piece.word.is_some())
             .count();
-        // `</s>` of the source does not count. Of equal weights the first wins.
-        let link = |(query, target): (usize, Range<usize>)| {
-            let source = sources
-                .get(strongest(&weights.row(query)[..words])?)?
-                .clone();
-            Some(TextLink { source, target })
-        };
-        Ok((0..weights.queries).zip(targets).filter_map(link).collect())
+        let mut links = Vec::new();
+        for (query, target) in (0..weights.queries).zip(targets) {
+            // `</s>` of the source does not count.
+            let strongest = strongest(&weights.row(query)[..words]);
+            if let Some(source) = strongest.and_then(|index| sources.get(index)) {
+                let source = source.clone();
+                links.push(TextLink { source, target });
+            }
+        }
+        Ok(links)
     }
 }
 
-/// The range of each token of `text`, up to `most` tokens, in bytes: from the end of the token
-/// before to its own end, without the white space between.
+/// The range of each token of `text` in bytes, up to `most` tokens: from the end of the previous token
+/// to its own end, without leading white space.
 fn spans(tokenizer: &Tokenizer, text: &str, most: usize) -> Vec<Range<usize>> {
     let ids = tokenizer.encode(text);
     let whole = tokenizer.decode(&ids);
@@ -126,11 +131,10 @@ fn spans(tokenizer: &Tokenizer, text: &str, most: usize) -> Vec<Range<usize>> {
     let mut begin = 0;
     (1..=ids.len().min(most))
         .map(|count| {
-            let end = match count == ids.len() {
-                true => text.len(),
-                false => {
-                    positions[position_in(&visible, &whole, tokenizer.decode(&ids[..count]).len())]
-                }
+            let end = if count == ids.len() {
+                text.len()
+            } else {
+                positions[position_in(&visible, &whole, tokenizer.decode(&ids[..count]).len())]
             };
             let end = end.max(begin);
             let blank = text[begin..end].len() - text[begin..end].trim_start().len();
@@ -141,8 +145,7 @@ fn spans(tokenizer: &Tokenizer, text: &str, most: usize) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// The byte offset in `text` of each byte of `visible`, which is `text` without some of its
-/// characters.
+/// The byte offset in `text` of each byte of `visible`, a part of its characters.
 fn positions_of(visible: &str, text: &str) -> Vec<usize> {
     let mut positions = vec![text.len(); visible.len() + 1];
     let mut chars = visible.char_indices().peekable();
@@ -155,12 +158,13 @@ fn positions_of(visible: &str, text: &str) -> Vec<usize> {
     positions
 }
 
-/// The position in `text` of byte `end` of `whole`, the decoded tokens of `text`: `end` where the
-/// two are equal, else the same share of the length; on a character's boundary.
+/// The position in `text` of byte `end` of `whole`, the decoded tokens of `text`: `end` if the two are
+/// equal, otherwise the same share of the length; on a character's boundary.
 fn position_in(text: &str, whole: &str, end: usize) -> usize {
-    let position = match text == whole || whole.is_empty() {
-        true => end,
-        false => end * text.len() / whole.len(),
+    let position = if text == whole || whole.is_empty() {
+        end
+    } else {
+        end * text.len() / whole.len()
     };
     text.floor_char_boundary(position)
 }
@@ -187,7 +191,7 @@ mod tests {
             "a",
             "  das  Meer ",
         ] {
-            let spans = spans(&tokenizer(), text, MOST_LINKED);
+            let spans = spans(&tokenizer(), text, MAX_LINKED_TOKENS);
             let covered: String = spans.iter().map(|span| &text[span.clone()]).collect();
             let letters = |text: &str| text.split_whitespace().collect::<String>();
             assert_eq!(letters(&covered), letters(text), "{spans:?}");
@@ -196,7 +200,7 @@ mod tests {
                 "{spans:?}"
             );
         }
-        assert!(spans(&tokenizer(), "", MOST_LINKED).is_empty());
+        assert!(spans(&tokenizer(), "", MAX_LINKED_TOKENS).is_empty());
     }
 
     #[test]
@@ -205,7 +209,7 @@ mod tests {
         let text: String = plain.chars().flat_map(|c| [c, '\u{AD}']).collect();
         let parts = |text: &str| {
             let visible = |span: Range<usize>| text[span].replace('\u{AD}', "").trim().to_owned();
-            spans(&tokenizer(), text, MOST_LINKED)
+            spans(&tokenizer(), text, MAX_LINKED_TOKENS)
                 .into_iter()
                 .map(visible)
                 .collect::<Vec<_>>()

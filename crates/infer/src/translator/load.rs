@@ -1,4 +1,4 @@
-//! The parts of a translator, and how it is loaded.
+//! A translator and its loading.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -13,10 +13,10 @@ use burnformer_kernels::is_fused_on;
 use super::error::TranslatorError;
 use super::files::{load_settings, load_tokenizers};
 use super::options::{Languages, TranslateOptions, pair_of};
-use crate::doubt::doubts;
 use crate::error::Result;
 use crate::hypothesis::Hypothesis;
 use crate::model::{Ensemble, EnsembleError, NeuralModel, SpecialIds, StepModel};
+use crate::quality_warning::quality_warnings;
 use crate::search::{WordEdges, len_with_eos};
 use crate::settings::SearchSettings;
 
@@ -27,9 +27,9 @@ pub struct Translator {
     pub(super) model: Box<dyn StepModel>,
     pub(super) tokenizers: Tokenizers,
     pub(super) settings: SearchSettings,
-    /// The languages by the name of the model, until others are given.
+    /// The default languages, from the name of the model.
     pub(super) pair: Option<[String; 2]>,
-    /// The target tokens that begin and end within words, once terms have been requested.
+    /// The word boundaries of target tokens, once terms are requested.
     pub(super) edges: OnceLock<Arc<WordEdges>>,
 }
 
@@ -39,15 +39,14 @@ impl Translator {
     /// # Errors
     /// Returns [`InferError::ModelDir`](crate::InferError::ModelDir),
     /// [`InferError::Tokenizer`](crate::InferError::Tokenizer) or a
-    /// [`SettingsError`](crate::SettingsError), depending on the file that is wrong, and a
+    /// [`SettingsError`](crate::SettingsError), depending on the damaged file, and a
     /// [`TranslatorError`] if there is no tokeniser or model and tokenisers do not fit together.
     pub fn load(dir: impl AsRef<Path>, device: &Device) -> Result<Self> {
         Self::load_as(&[dir], device, None)
     }
 
     /// Loads one model directory, or several as an [`Ensemble`] with the default settings of the
-    /// first, and multiplies in `compute`. With `None`, each model multiplies in the compute type
-    /// that its directory names.
+    /// first. Matrix products are in `compute`; `None` is the compute type of each directory.
     ///
     /// # Errors
     /// Returns the errors of [`load`](Self::load); an [`EnsembleError`] if `dirs` is empty or the
@@ -73,8 +72,9 @@ impl Translator {
         let mut members: Vec<Box<dyn StepModel>> = vec![model];
         for (dir, member) in others.iter().zip(2..) {
             let (model, loaded) = load_model(dir.into(), device, compute)?;
-            let hashes = |all: &Tokenizers| [all.source.hash(), all.target.hash()];
-            if hashes(&loaded) != hashes(&tokenizers) {
+            if loaded.source.hash() != tokenizers.source.hash()
+                || loaded.target.hash() != tokenizers.target.hash()
+            {
                 return Err(EnsembleError::Differs {
                     member,
                     what: "tokeniser",
@@ -89,9 +89,8 @@ impl Translator {
         })
     }
 
-    /// Loads a model directory that is a folder or in memory
-    /// ([`ModelFiles`](burnformer_core::model_dir::ModelFiles)), as [`load_as`](Self::load_as)
-    /// does.
+    /// Loads a model directory from a folder or from memory
+    /// ([`ModelFiles`](burnformer_core::model_dir::ModelFiles)), like [`load_as`](Self::load_as).
     ///
     /// # Errors
     /// Returns the errors of [`load`](Self::load), and [`TranslatorError::ComputeType`] if `device`
@@ -101,8 +100,10 @@ impl Translator {
         device: &Device,
         compute: Option<ComputeType>,
     ) -> Result<Self> {
-        let is_rounded = |compute: &ComputeType| *compute != ComputeType::Float32;
-        if let Some(compute) = compute.filter(is_rounded).filter(|_| !is_fused_on(device)) {
+        if let Some(compute) = compute
+            .filter(|compute| *compute != ComputeType::Float32)
+            .filter(|_| !is_fused_on(device))
+        {
             return Err(TranslatorError::ComputeType(compute.name()).into());
         }
         let source = source.into();
@@ -114,8 +115,7 @@ impl Translator {
         })
     }
 
-    /// Creates a translator from any model, the tokenisers with which it was trained, and default
-    /// settings.
+    /// Creates a translator from any model, its tokenisers, and default settings.
     ///
     /// # Errors
     /// Returns a [`TranslatorError`] if model and tokenisers do not fit together, and a
@@ -152,7 +152,7 @@ impl Translator {
         }
     }
 
-    /// The model that gives the probabilities of tokens.
+    /// The model.
     pub fn model(&self) -> &dyn StepModel {
         &*self.model
     }
@@ -162,33 +162,33 @@ impl Translator {
         &self.tokenizers
     }
 
-    /// Returns the confidence in `text` as a translation of `source`, between 0 and 1. It is 0 if
-    /// the translation has a [doubt](crate::Doubt), and otherwise computed by the model's
-    /// [`Calibration`](crate::Calibration). Returns `None` if the model has no calibration, or if
-    /// the translation comes from a translation memory.
+    /// Returns the confidence in `text` as a translation of `source`, between 0 and 1, by the
+    /// model's [`Calibration`](crate::Calibration); 0 if the translation has a [quality
+    /// warning](crate::QualityWarning). Returns `None` if the model has no calibration, or if the
+    /// translation comes from a translation memory.
     pub fn confidence(&self, source: &str, text: &str, hypothesis: &Hypothesis) -> Option<f64> {
         if hypothesis.memory.is_some() {
             return None;
         }
         let calibration = self.settings.calibration?;
-        Some(if doubts(source, text).is_empty() {
+        Some(if quality_warnings(source, text).is_empty() {
             calibration.confidence(hypothesis)
         } else {
             0.0
         })
     }
 
-    /// Checks that `shortlist` was made for the vocabularies of the model.
+    /// Checks that `shortlist` is for the vocabularies of the model.
     ///
     /// # Errors
-    /// Returns a [`ShortlistError`] if it was made for other vocabularies.
+    /// Returns a [`ShortlistError`] if it is for other vocabularies.
     pub fn check_shortlist(&self, shortlist: &Shortlist) -> Result<(), ShortlistError> {
         shortlist
             .vocabularies()
             .check(&vocabularies(&self.tokenizers))
     }
 
-    /// The length of the longest source that `options` and the model allow, in tokens with `</s>`.
+    /// The longest source that `options` and the model allow, in tokens with `</s>`.
     pub fn longest_source(&self, options: &TranslateOptions) -> usize {
         options
             .longest
@@ -196,8 +196,8 @@ impl Translator {
             .max(1)
     }
 
-    /// The length of the longest translation of `source` (ids, with or without their `</s>`) that
-    /// `options` and the model allow, in tokens with `</s>`. A forced prefix must not be longer.
+    /// The longest translation of `source` (ids, with or without `</s>`) that `options` and the model
+    /// allow, in tokens with `</s>`. A forced prefix must not be longer.
     pub fn longest_target(&self, source: &[u32], options: &TranslateOptions) -> usize {
         let source_len = len_with_eos(source, self.model.special().eos);
         let source_len = source_len.min(self.longest_source(options));
@@ -205,7 +205,7 @@ impl Translator {
     }
 }
 
-/// The vocabularies of a model with these tokenisers, for which a shortlist is made.
+/// The vocabularies of a model with these tokenisers, for a shortlist.
 pub fn vocabularies(Tokenizers { source, target }: &Tokenizers) -> Vocabularies {
     Vocabularies {
         sizes: [source.vocab_size(), target.vocab_size()],
@@ -220,7 +220,8 @@ fn load_model(
 ) -> Result<(NeuralModel, Tokenizers)> {
     model_dir::verify_before_load(dir)?;
     let (tokenizers, model) = rayon::join(|| load_tokenizers(dir), || model_dir::load(dir, device));
-    let (tokenizers, (config, model)) = (tokenizers?, model?);
+    let tokenizers = tokenizers?;
+    let (config, model) = model?;
     let compute = compute.map_or_else(|| model_dir::load_compute_type(dir), Ok)?;
     Ok((
         NeuralModel::with_compute(config, model, device, compute),
@@ -241,15 +242,16 @@ fn check_sizes(model: &dyn StepModel, tokenizers: &Tokenizers) -> Result<(), Tra
             model.target_vocab(),
         ),
     ];
-    let wrong = sides
-        .into_iter()
-        .find(|&(_, tokenizer, model)| tokenizer != model);
-    let error = |(side, tokenizer, model)| TranslatorError::Vocabulary {
-        side,
-        tokenizer,
-        model,
-    };
-    wrong.map_or(Ok(()), |side| Err(error(side)))
+    for (side, tokenizer, model) in sides {
+        if tokenizer != model {
+            return Err(TranslatorError::Vocabulary {
+                side,
+                tokenizer,
+                model,
+            });
+        }
+    }
+    Ok(())
 }
 
 fn check_special(ids: SpecialIds, tokenizer: &Tokenizer) -> Result<(), TranslatorError> {
@@ -259,13 +261,14 @@ fn check_special(ids: SpecialIds, tokenizer: &Tokenizer) -> Result<(), Translato
         (special::BOS_TOKEN, ids.bos, known.bos.unwrap_or(ids.bos)),
         (special::EOS_TOKEN, ids.eos, known.eos),
     ];
-    let wrong = pairs
-        .into_iter()
-        .find(|&(_, model, tokenizer)| model != tokenizer);
-    let error = |(token, model, tokenizer)| TranslatorError::SpecialId {
-        token,
-        model,
-        tokenizer,
-    };
-    wrong.map_or(Ok(()), |pair| Err(error(pair)))
+    for (token, model, tokenizer) in pairs {
+        if model != tokenizer {
+            return Err(TranslatorError::SpecialId {
+                token,
+                model,
+                tokenizer,
+            });
+        }
+    }
+    Ok(())
 }

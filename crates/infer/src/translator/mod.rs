@@ -18,5 +18,5 @@ pub use error::{LanguageError, TermError, TranslatorError};
 pub use files::{TOKENIZER_FILES, load_settings, load_tokenizers, save_text_files};
 pub use links::TextLink;
 pub use load::{Translator, vocabularies};
-pub use options::{LONGEST_SENTENCE, Languages, LongSources, TranslateOptions};
+pub use options::{Languages, LongSources, MAX_SENTENCE_TOKENS, TranslateOptions};
 pub use score::{TargetScore, force_score, perplexity, perplexity_of};

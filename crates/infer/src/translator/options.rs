@@ -9,7 +9,7 @@ use crate::search::Request;
 use crate::settings::SearchSettings;
 
 /// The default of [`TranslateOptions::longest`], in tokens with `</s>`.
-pub const LONGEST_SENTENCE: usize = 1024;
+pub const MAX_SENTENCE_TOKENS: usize = 1024;
 
 /// The policy for a source that is too long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,31 +21,30 @@ pub enum LongSources {
     Truncate,
 }
 
-/// The languages to translate from and to, as far as they are known, and the tokens that name them
-/// for a multilingual model. [`Translator::languages`](crate::Translator::languages) makes them; by
-/// default no language is chosen.
+/// The languages to translate from and to, if known, and their tokens for a multilingual model, from
+/// [`Translator::languages`](crate::Translator::languages). The default has no languages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Languages {
     /// The codes of the two languages.
     pub(super) codes: Option<[String; 2]>,
-    /// The tokens that every source begins with.
+    /// The tokens at the beginning of every source.
     pub(super) source: Vec<u32>,
-    /// The tokens that every translation is made to begin with.
+    /// The forced tokens at the beginning of every translation.
     pub(super) target: Vec<u32>,
 }
 
 impl Languages {
-    /// The codes of the languages, from which and into which, if they are known.
+    /// The codes of the source and the target language, if known.
     pub fn codes(&self) -> Option<&[String; 2]> {
         self.codes.as_ref()
     }
 
-    /// The code of the language to translate from, if it is known.
+    /// The code of the source language, if known.
     pub fn source(&self) -> Option<&str> {
         self.codes.as_ref().map(|codes| &*codes[0])
     }
 
-    /// The number formats of both languages, if the languages are known and their formats differ.
+    /// The number formats of both languages, if they are known and differ.
     pub fn writing(&self) -> Option<Writing> {
         let [from, into] = self.codes.as_ref()?;
         Writing::between(from, into)
@@ -71,25 +70,23 @@ pub struct TranslateOptions {
     pub search: SearchSettings,
     /// The number of sentences to translate together.
     pub batching: Batching,
-    /// The length of the longest sentence, in tokens with `</s>`; a model with learned positions
-    /// may allow less. Time and memory grow with the square of the length, so this bounds the cost
-    /// of a line that is not a sentence.
+    /// The longest sentence, in tokens with `</s>`; a model with learned positions may allow less. It
+    /// bounds the cost of a line that is not a sentence, as time and memory are quadratic.
     pub longest: usize,
-    /// The policy for sources that are longer than the limit.
+    /// The policy for longer sources.
     pub long_sources: LongSources,
     /// The languages to translate from and to, for a multilingual model.
     pub languages: Languages,
-    /// Prescribed translations of terms, which hold wherever sources are given as text.
+    /// Required translations of terms, for sources given as text.
     /// [`Translator::check_glossary`] checks whether the model can write them.
     ///
     /// [`Translator::check_glossary`]: crate::Translator::check_glossary
     pub glossary: Option<Arc<Glossary>>,
-    /// Translations that people made. If the memory has a translation of a source, no search is
-    /// made for that source, unless it has a prefix.
+    /// The translation memory. Exact matches are reused, unless the request has a prefix.
     pub memory: Option<Arc<TranslationMemory>>,
-    /// The likely translations of each source token. With it, each translation consists of tokens
-    /// that are likely for its sentence, and models with large vocabularies are faster.
-    /// [`Translator::check_shortlist`] checks whether it belongs to the model.
+    /// The lexical shortlist: the likely translations of each source token. Translations consist of
+    /// likely tokens only, which speeds up large vocabularies. [`Translator::check_shortlist`] checks
+    /// whether it fits the model.
     ///
     /// [`Translator::check_shortlist`]: crate::Translator::check_shortlist
     pub shortlist: Option<Arc<Shortlist>>,
@@ -100,7 +97,7 @@ impl Default for TranslateOptions {
         Self {
             search: SearchSettings::default(),
             batching: Batching::default(),
-            longest: LONGEST_SENTENCE,
+            longest: MAX_SENTENCE_TOKENS,
             long_sources: LongSources::default(),
             languages: Languages::default(),
             glossary: None,
@@ -110,22 +107,19 @@ impl Default for TranslateOptions {
     }
 }
 
-/// The two languages of a model whose folder has the name of its pair (`opus-mt-de-en`, or
-/// `de-en/best` in it).
+/// The two languages in the name of a model's folder (`opus-mt-de-en`, or `de-en/best` in it).
 pub(super) fn pair_of(folder: &Path) -> Option<[String; 2]> {
     let mut names = folder.iter().rev().filter_map(|name| name.to_str());
     let name = names.find(|name| !["best", "last", "model"].contains(name))?;
-    let is_hash = |part: &str| part.len() == 8 && part.bytes().all(|c| c.is_ascii_hexdigit());
     let name = name
         .rsplit_once('-')
-        .filter(|(_, end)| is_hash(end))
+        .filter(|(_, end)| end.len() == 8 && end.bytes().all(|c| c.is_ascii_hexdigit()))
         .map_or(name, |(name, _)| name);
     let (rest, target) = name.rsplit_once('-')?;
     let source = rest.rsplit(['-', '_', ':', '.']).next()?;
-    let is_code = |code: &str| code.len() == 2 && code.bytes().all(|c| c.is_ascii_lowercase());
     [source, target]
         .into_iter()
-        .all(is_code)
+        .all(|code| code.len() == 2 && code.bytes().all(|c| c.is_ascii_lowercase()))
         .then(|| [source.into(), target.into()])
 }
 

@@ -1,4 +1,4 @@
-//! Numbers, placeholders and addresses, which a translation has to keep.
+//! Preservation of numbers, placeholders and addresses.
 
 use std::ops::Range;
 use std::slice::from_ref;
@@ -17,18 +17,17 @@ use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::search::{Request, Terms, check};
 use crate::settings::SearchSettings;
 
-/// The largest number of parts of a sentence that the second search must contain. It bounds the
-/// cost of that search.
-const MOST_PARTS: usize = 24;
-/// The largest number of further searches for a sentence: one for each part, and one for those
-/// whose positions are unknown.
-const MOST_SEARCHES: usize = 9;
+/// The largest number of constraints in the second search, which bounds its cost.
+const MAX_PARTS: usize = 24;
+/// The largest number of further searches for a sentence: one per part, and one for parts at unknown
+/// positions.
+const MAX_SEARCHES: usize = 9;
 
 impl Results<'_> {
-    /// Searches again for the requests whose best hypothesis changes the value of a number, loses a
-    /// placeholder or an address, or invents a placeholder. The first of these searches has the
-    /// numbers as terms. The second one translates the sentence without the numbers, placeholders
-    /// and addresses, which are then put back by attention. If both fail, the hypotheses stay.
+    /// Searches again for a request if its best hypothesis changes a number, loses a placeholder or
+    /// an address, or invents a placeholder. The first of these searches has the numbers as terms.
+    /// The second translates the sentence without numbers, placeholders and addresses, and restores
+    /// them by attention. If both fail, the hypotheses stay.
     pub(super) fn keep_parts(&mut self) {
         let Self {
             translator,
@@ -49,10 +48,13 @@ impl Results<'_> {
             })
         };
         let again: Vec<Losses> = self.all.par_iter().enumerate().filter_map(again).collect();
-        let with_terms = |sentence: &Losses| {
-            translator.with_parts(&requests[sentence.index], sentence.numbers.clone())
-        };
-        let again = self.keep_by(again, with_terms, |_, text| text);
+        let again = self.keep_by(
+            again,
+            |sentence: &Losses| {
+                translator.with_parts(&requests[sentence.index], sentence.numbers.clone())
+            },
+            |_, text| text,
+        );
         let gapped = |sentence: &Losses| {
             let Request {
                 terms,
@@ -60,14 +62,14 @@ impl Results<'_> {
                 shortlist,
                 ..
             } = &requests[sentence.index];
-            // Prescribed words have their places in the whole sentence.
+            // Required words have their places in the whole sentence.
             if !terms.phrases.is_empty() || !prefix.is_empty() {
                 return None;
             }
             let text = sentence.gapped().text;
             let source = translator.tokenizers.source.encode(&text);
             let source = [&options.languages.source[..], &source].concat();
-            // The placeholders that the translation had are not to begin again.
+            // The invented placeholders must not begin again.
             let is_free = |id: &u32| {
                 let token = translator.tokenizers.target.decode(&[*id]);
                 !token.contains(|c| sentence.signs.contains(c) && !text.contains(c))
@@ -93,7 +95,7 @@ impl Results<'_> {
         });
     }
 
-    /// Rewrites the amounts in all hypotheses in the number format of the target language.
+    /// Rewrites amounts in all hypotheses in the number format of the target language.
     pub(super) fn write_amounts(&mut self) {
         let Self {
             translator,
@@ -142,8 +144,8 @@ impl Results<'_> {
             });
     }
 
-    /// Searches for the request that `ask` makes of each of `again`, makes a text of its
-    /// translation by `write`, and takes that if nothing is lost in it. Returns the others.
+    /// Searches for the request `ask` of each sentence in `again`, and takes the text `write` of its
+    /// translation if nothing is lost in it. Returns the other sentences.
     fn keep_by(
         &mut self,
         again: Vec<Losses>,
@@ -156,11 +158,17 @@ impl Results<'_> {
             options,
             ..
         } = *self;
-        let (model, settings) = (&*translator.model, &options.search);
-        let fits = |request: &Request| check(model, from_ref(request), settings).is_ok();
+        let model = &*translator.model;
+        let settings = &options.search;
         let (asked, mut rest): (Vec<_>, Vec<_>) = again
             .into_par_iter()
-            .map(|sentence| (ask(&sentence).filter(fits), sentence))
+            .map(|sentence| {
+                (
+                    ask(&sentence)
+                        .filter(|request| check(model, from_ref(request), settings).is_ok()),
+                    sentence,
+                )
+            })
             .partition(|(request, _)| request.is_some());
         let asks: Vec<Request> = asked
             .iter()
@@ -172,7 +180,7 @@ impl Results<'_> {
         for (_, sentence) in asked {
             let Some(found) = found.next() else { break };
             let request = &requests[sentence.index];
-            let whole = |hypothesis: Hypothesis| {
+            let mut kept = found.into_iter().map(|hypothesis| {
                 let first = translator.text_of(&hypothesis);
                 let text = write(&sentence, first.clone());
                 match missing_placeables(&sentence.source, &sentence.symbols, &text) {
@@ -180,13 +188,12 @@ impl Results<'_> {
                     None => translator.scored(request, &text, options),
                     Some(_) => None,
                 }
-            };
-            let mut kept = found.into_iter().map(whole);
+            });
             let Some(best) = kept.next().flatten() else {
                 rest.push((None, sentence));
                 continue;
             };
-            // The best translation is that of a list of one, too.
+            // The first translation is also the best in a longer list.
             let mut others: Vec<Hypothesis> = kept
                 .flatten()
                 .filter(|other| other.score <= best.score)
@@ -203,19 +210,20 @@ impl Results<'_> {
 }
 
 impl Translator {
-    /// The number of further searches for a translation of `source` that keeps its numbers and
-    /// placeholders.
+    /// The number of further searches to keep the numbers and placeholders of `source`.
     pub(super) fn searches_for_parts(&self, source: &str, options: &TranslateOptions) -> usize {
-        let count = |_| (1 + parts(source).len()).min(MOST_SEARCHES);
-        options.search.keep_parts.then_some(()).map_or(0, count)
+        options
+            .search
+            .keep_parts
+            .then_some(())
+            .map_or(0, |_| (1 + parts(source).len()).min(MAX_SEARCHES))
     }
 
-    /// The parts of the source of `request`, behind its first `skipped` tokens, if `best` has lost
+    /// The parts of the source of `request`, after its first `skipped` tokens, if `best` has lost
     /// some.
     fn lost_parts(&self, request: &Request, skipped: usize, best: &Hypothesis) -> Option<Losses> {
         let is_known = self.unknown_texts(request).is_empty();
         let text = self.text_of(best);
-        let is_plain = |text: &str| !text.is_empty() && !may_have_parts(text);
         if is_known && is_plain(&request.text) && is_plain(&text) {
             return None;
         }
@@ -235,15 +243,15 @@ impl Translator {
         })
     }
 
-    /// Returns whether the settings `by` ask for a further search after the hypothesis `best` for
-    /// `request`: it is a loop, or has lost a number or another part.
+    /// Returns whether the settings `by` need a further search after the hypothesis `best` for
+    /// `request`, because it is a loop or has lost a part.
     pub fn asks_again(&self, request: &Request, best: &Hypothesis, by: &SearchSettings) -> bool {
         by.second_search && is_loop(request, best)
             || by.keep_parts && self.lost_parts(request, 0, best).is_some()
     }
 
-    /// `translation` of the sentence without its parts, with these in the places that attention
-    /// tells, and with no other placeholders.
+    /// `translation` of the sentence without its parts, with the parts restored by attention and
+    /// without other placeholders.
     fn filled(&self, lost: &Losses, translation: &str) -> String {
         let gapped = lost.gapped();
         let links = self.links(&gapped.text, translation).unwrap_or_default();
@@ -278,10 +286,9 @@ impl Translator {
         })
     }
 
-    /// `request` with `wanted` behind its own terms; `None` if nothing is wanted, or it cannot be
-    /// written.
+    /// `request` with `wanted` after its own terms; `None` if nothing is wanted or can be written.
     fn with_parts(&self, request: &Request, mut wanted: Vec<Term>) -> Option<Request> {
-        wanted.truncate(MOST_PARTS);
+        wanted.truncate(MAX_PARTS);
         let Terms {
             phrases,
             spans,
@@ -303,16 +310,20 @@ impl Translator {
     }
 }
 
-/// A sentence whose translation lacks a part of the source, or has a placeholder that the source
-/// lacks.
+/// Returns whether `text` is not empty and has no parts.
+fn is_plain(text: &str) -> bool {
+    !text.is_empty() && !may_have_parts(text)
+}
+
+/// A sentence with lost parts or invented placeholders in its translation.
 pub(super) struct Losses {
     /// The index of the request.
     index: usize,
     source: String,
-    /// The symbols in `source`, if the tokeniser does not know all of them: the model cannot
-    /// replace an unknown symbol by words.
+    /// The symbols in `source`, if some are unknown to the tokeniser: the model cannot replace an
+    /// unknown symbol by words.
     symbols: Vec<Range<usize>>,
-    /// The signs with which placeholders begin that the translation has and the source lacks.
+    /// The first signs of invented placeholders.
     signs: String,
     /// The terms to search for if numbers alone are lost.
     numbers: Vec<Term>,

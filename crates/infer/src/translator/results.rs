@@ -1,34 +1,36 @@
-//! Further searches for sentences whose first search found a wrong translation.
+//! Further searches after a wrong translation.
 
 use std::collections::HashSet;
 
 use super::load::Translator;
 use super::options::TranslateOptions;
-use crate::doubt::repeats;
 use crate::hypothesis::{FinishReason, Hypothesis};
+use crate::quality_warning::repeats;
 use crate::search::{Request, search_counting};
-use crate::settings::{BeamRule, MOST_HYPOTHESES, SearchSettings};
+use crate::settings::{BeamRule, MAX_HYPOTHESES, SearchSettings};
 
-/// Sorts the hypotheses of a search: first those that the model ended, then the better ones.
+/// Sorts hypotheses: hypotheses cut by the limit last, then by score.
 pub(super) fn sort(all: &mut [Hypothesis]) {
-    let is_cut = |hypothesis: &Hypothesis| hypothesis.finish == FinishReason::Limit;
-    all.sort_by(|a, b| is_cut(a).cmp(&is_cut(b)).then(b.score.total_cmp(&a.score)));
+    all.sort_by(|a, b| {
+        let a_is_cut = a.finish == FinishReason::Limit;
+        let b_is_cut = b.finish == FinishReason::Limit;
+        a_is_cut.cmp(&b_is_cut).then(b.score.total_cmp(&a.score))
+    });
 }
 
-/// Returns whether `found` is a loop of the search for `request`: neither the source nor a forced
-/// prefix repeats a sequence.
+/// Returns whether `found` is a loop of the search: it repeats a sequence, and neither the source nor
+/// a forced prefix does.
 pub(super) fn is_loop(Request { source, prefix, .. }: &Request, found: &Hypothesis) -> bool {
     repeats(&found.tokens) && !repeats(source) && !repeats(prefix)
 }
 
-/// The second search after a loop forbids repeated n-grams of this length.
+/// The length of forbidden repeated n-grams in the second search after a loop.
 const WITHOUT_LOOPS: usize = 3;
 
-/// The widths, as multiples of the first, of the searches that fill a list in which texts were
-/// repeated.
+/// The widths, as multiples of the first, of the searches that fill a list after repeated texts.
 const WIDER: [usize; 3] = [2, 4, 8];
 
-/// The hypotheses of a search with its requests.
+/// The requests and the hypotheses of a search.
 pub(super) struct Results<'a> {
     pub translator: &'a Translator,
     pub requests: &'a [Request],
@@ -38,8 +40,7 @@ pub(super) struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// The hypotheses of a further search for `requests`; empty if it fails, so that the first ones
-    /// stay.
+    /// The hypotheses of a further search for `requests`; empty if it fails.
     pub(super) fn again<'a>(
         &'a self,
         requests: &'a [Request],
@@ -60,9 +61,9 @@ impl Results<'_> {
         }
     }
 
-    /// Leaves each text in a list once. Where hypotheses had one text, searches with twice, four
-    /// and eight times the beam find others behind the best one, until there are `n_best` texts or
-    /// no further hypotheses.
+    /// Removes repeated texts from each list. Searches with twice, four and eight times the beam fill
+    /// such a list after its best hypothesis, until it has `n_best` texts or there are no further
+    /// hypotheses.
     pub(super) fn make_distinct(&mut self) {
         let Self {
             translator,
@@ -74,24 +75,25 @@ impl Results<'_> {
         if !may_repeat(&options.search) {
             return;
         }
-        let loses = |found: &mut Vec<Hypothesis>| {
+        let mut indices: Vec<usize> = (0..requests.len()).collect();
+        indices.retain(|&i| {
+            let found = &mut self.all[i];
             let count = found.len();
             translator.remove_repeated(found);
             found.len() < count && !found[0].is_second && !found[0].is_uppercased
-        };
-        let mut indices: Vec<usize> = (0..requests.len()).collect();
-        indices.retain(|&i| loses(&mut self.all[i]));
+        });
         for factor in WIDER {
             let again: Vec<Request> = indices.iter().map(|&i| requests[i].clone()).collect();
             let mut wider = options.search.clone();
-            let widened = |count: usize| (factor * count).min(MOST_HYPOTHESES);
-            (wider.n_best, wider.beam_size) = (widened(n_best), widened(wider.beam_size));
+            wider.n_best = (factor * n_best).min(MAX_HYPOTHESES);
+            wider.beam_size = (factor * wider.beam_size).min(MAX_HYPOTHESES);
             let mut found = self.again(&again, &wider);
             translator.copy_unknown(&again, &mut found.all);
             found.write_amounts();
             let mut found = found.all.into_iter();
             indices.retain(|&i| {
-                let (list, found) = (&mut self.all[i], found.next().unwrap_or_default());
+                let list = &mut self.all[i];
+                let found = found.next().unwrap_or_default();
                 let is_full = found.len() == wider.n_best;
                 let best = list[0].score;
                 list.extend(found.into_iter().filter(|new| new.score <= best));
@@ -103,15 +105,17 @@ impl Results<'_> {
         }
     }
 
-    /// Searches again for the requests whose best hypothesis is a loop, and takes the new
-    /// hypotheses if they are not. If that fails, loops stay.
+    /// Searches again for requests with a loop as the best hypothesis, and takes the new hypotheses
+    /// if they have no loop. If that fails, loops stay.
     pub(super) fn leave_loops(&mut self) {
-        let (requests, settings) = (self.requests, &self.options.search);
+        let requests = self.requests;
+        let settings = &self.options.search;
         if !settings.second_search || settings.no_repeat_ngram > 0 || settings.sampling.is_some() {
             return;
         }
-        let is_loop = |&index: &usize| is_loop(&requests[index], &self.all[index][0]);
-        let indices: Vec<usize> = (0..requests.len()).filter(is_loop).collect();
+        let indices: Vec<usize> = (0..requests.len())
+            .filter(|&index| is_loop(&requests[index], &self.all[index][0]))
+            .collect();
         let again: Vec<Request> = indices
             .iter()
             .map(|&index| requests[index].clone())
@@ -133,7 +137,7 @@ impl Results<'_> {
 }
 
 impl Translator {
-    /// The searches, as multiples of the first, that fill a list in which texts were repeated.
+    /// The cost, as a multiple of the first search, of filling a list after repeated texts.
     pub(super) fn searches_for_texts(options: &TranslateOptions) -> usize {
         if may_repeat(&options.search) {
             WIDER.iter().sum()
@@ -149,9 +153,9 @@ impl Translator {
     }
 }
 
-/// Returns whether a search can find a text twice and has to look for others.
+/// Returns whether a search can find a text twice and must fill the list.
 fn may_repeat(search: &SearchSettings) -> bool {
-    // The list of transformers is that of its search.
+    // transformers returns the list of its search.
     let is_theirs = search.beam_rule == BeamRule::Transformers;
     search.n_best > 1 && search.sampling.is_none() && !is_theirs
 }

@@ -11,8 +11,7 @@ use crate::settings::LengthPenalty;
 
 impl Translator {
     /// Scores `targets` as translations of `sources`, in order, with the penalty and batching of
-    /// `options`. Sources are never truncated, because the score would then belong to another
-    /// sentence.
+    /// `options`. Sources are never truncated: the score would belong to another sentence.
     ///
     /// # Errors
     /// Returns the errors of [`score_ids`](Self::score_ids).
@@ -27,8 +26,7 @@ impl Translator {
         self.score_ids(&sources, &targets, options)
     }
 
-    /// Scores pairs of sentences that are given as ids, in order, with the penalty and batching of
-    /// `options`.
+    /// Scores pairs of sentences, as ids, in order, with the penalty and batching of `options`.
     ///
     /// # Errors
     /// Returns the errors of [`force_score`];
@@ -40,15 +38,16 @@ impl Translator {
         targets: &[Vec<u32>],
         options: &TranslateOptions,
     ) -> Result<Vec<TargetScore>> {
-        let (limit, eos) = (self.longest_source(options), self.model.special().eos);
+        let limit = self.longest_source(options);
+        let eos = self.model.special().eos;
         check_lengths("source", sources, eos, limit)?;
         check_lengths("target", targets, eos, limit)?;
         let penalty = options.search.length_penalty;
         force_score(&*self.model, sources, targets, penalty, &options.batching)
     }
 
-    /// Scores pairs of ids up to the first pair that cannot be scored, and returns its error. It is
-    /// meant for streams, in which no finished work must be lost.
+    /// Scores pairs of ids up to the first error, and returns it too. For streams, where finished
+    /// work must not be lost.
     pub fn score_ids_until_error(
         &self,
         sources: &[Vec<u32>],
@@ -69,7 +68,7 @@ pub struct TargetScore {
     pub log_probs: Vec<f32>,
     /// The sum of `log_probs`: log P(target | source).
     pub total: f64,
-    /// `total` divided by the [`LengthPenalty`], which can be compared with the score of a search.
+    /// `total` divided by the [`LengthPenalty`], comparable to the score of a search.
     pub score: f64,
 }
 
@@ -84,7 +83,7 @@ impl TargetScore {
         }
     }
 
-    /// The perplexity: e to the power of −log P per token, `</s>` included. 1 means certainty.
+    /// The perplexity: e to the power of −log P per token, `</s>` included; at least 1.
     pub fn perplexity(&self) -> f64 {
         perplexity(std::slice::from_ref(self))
     }
@@ -97,21 +96,21 @@ pub fn perplexity(scores: &[TargetScore]) -> f64 {
     perplexity_of(total, tokens)
 }
 
-/// The perplexity of a text whose `tokens`, `</s>` included, have the total natural log-probability
+/// The perplexity of a text of `tokens` tokens, `</s>` included, with the natural log-probability
 /// `total`; 1 if there are no tokens.
 pub fn perplexity_of(total: f64, tokens: usize) -> f64 {
     (-total / tokens.max(1) as f64).exp()
 }
 
 /// Scores `targets` as translations of `sources` by teacher forcing, in the given order. Both are
-/// ids, to which `</s>` is added if it is missing. An empty target is scored as `</s>` alone.
+/// ids; a missing `</s>` is added. An empty target is scored as `</s>` alone.
 ///
 /// # Errors
-/// Before anything is computed, returns a [`SettingsError`](crate::SettingsError) if a limit of
-/// `batching` is 0, [`InferError::Count`] if the numbers of sources and targets differ,
-/// [`SentenceError::UnknownId`] if an id is outside the vocabulary, and [`SentenceError::TooLong`]
-/// if the model has too few positions for a text. Returns [`SentenceError::NotFinite`] if the
-/// model's output is NaN or infinite.
+/// Before any computation, returns a [`SettingsError`](crate::SettingsError) if a limit of `batching`
+/// is 0, [`InferError::Count`] if the numbers of sources and targets differ,
+/// [`SentenceError::UnknownId`] if an id is outside the vocabulary, and [`SentenceError::TooLong`] if
+/// the model has too few positions for a text. Returns [`SentenceError::NotFinite`] if the model's
+/// output is NaN or infinite.
 pub fn force_score(
     model: &dyn StepModel,
     sources: &[Vec<u32>],
@@ -121,8 +120,8 @@ pub fn force_score(
 ) -> Result<Vec<TargetScore>> {
     batching.validate()?;
     let eos = model.special().eos;
-    let close = |all: &[Vec<u32>]| all.iter().map(|ids| with_eos(ids, eos)).collect::<Vec<_>>();
-    let (sources, targets) = (close(sources), close(targets));
+    let sources: Vec<_> = sources.iter().map(|ids| with_eos(ids, eos)).collect();
+    let targets: Vec<_> = targets.iter().map(|ids| with_eos(ids, eos)).collect();
     check_pairs(model, &sources, &targets)?;
     let lengths = sources
         .iter()

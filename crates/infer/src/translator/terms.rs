@@ -1,4 +1,4 @@
-//! Terms as the tokens with which a translation writes them.
+//! Terms as target tokens.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,18 +12,17 @@ use super::load::Translator;
 use super::options::TranslateOptions;
 use crate::search::{Edge, Phrase, Terms, WordEdges};
 
-/// Signs after which a word stands without a space, as in `(word)` and `half-word`.
+/// Signs before a word without a space, as in `(word)` and `half-word`.
 const SIGNS: [&str; 6] = ["(", "\"", "-", "/", "“", "„"];
 /// Signs that end a sentence.
 const ENDS: [char; 10] = ['.', '!', '?', '…', '。', '！', '？', '।', '؟', '።'];
-/// A word that others can follow.
+/// A word in front of other words.
 const WORD: &str = "a";
 
 impl Translator {
-    /// Returns the terms for a translation that has to contain, for each of `wanted`, one of its
-    /// translations as whole words. `source` holds the ids of the source, without those of
-    /// [languages](TranslateOptions::languages). If there are more than
-    /// [`MOST_TERMS`](crate::MOST_TERMS) terms, only the longest are kept.
+    /// Returns the terms for a translation with one of the targets of each wanted term, as whole
+    /// words. `source` is the ids of the source, without [languages](TranslateOptions::languages).
+    /// Of more than [`MOST_TERMS`](crate::MOST_TERMS) terms, only the longest are kept.
     ///
     /// # Errors
     /// Returns a [`TermError`] if the model's vocabulary cannot write a term.
@@ -34,24 +33,25 @@ impl Translator {
         let all = wanted.len();
         let wanted = longest(wanted.to_vec());
         let target = &self.tokenizers.target;
-        let phrases = |term: &Term| {
-            let each = term.targets.iter().map(|text| phrases(target, text));
-            each.collect::<Result<Vec<_>, _>>()
-                .map(|phrases| phrases.concat())
-        };
         let edges = self.edges.get_or_init(|| Arc::new(edges(target)));
-        let phrases = wanted.iter().map(phrases).collect::<Result<_, _>>()?;
+        let mut all_phrases = Vec::new();
+        for term in &wanted {
+            let mut of_term = Vec::new();
+            for text in &term.targets {
+                of_term.extend(phrases(target, text)?);
+            }
+            all_phrases.push(of_term);
+        }
         let spans = spans(&self.tokenizers.source, source, &wanted);
         Ok(Terms {
-            phrases,
+            phrases: all_phrases,
             spans,
             edges: Some(edges.clone()),
             left_out: all - wanted.len(),
         })
     }
 
-    /// Returns the terms that the glossary of `options` prescribes for a translation of `source`,
-    /// whose ids are `ids`.
+    /// Returns the glossary terms of `options` for a translation of `source`, with the ids `ids`.
     ///
     /// # Errors
     /// Returns the errors of [`terms`](Self::terms).
@@ -70,58 +70,64 @@ impl Translator {
     /// Checks that the model can write every term of `glossary`.
     ///
     /// # Errors
-    /// Returns a [`TermError`] that names the location of the first term that the model cannot
-    /// write.
+    /// Returns a [`TermError`] with the location of the first term that the model cannot write.
     pub fn check_glossary(&self, glossary: &Glossary) -> Result<(), TermError> {
         let entries: Vec<_> = glossary.entries().collect();
         let checks = entries.par_iter().map(|entry| {
-            let named = |error| TermError {
-                location: Some(entry.location.clone()),
-                ..error
-            };
             let wanted = Term {
                 source: String::new(),
                 targets: entry.targets.clone(),
             };
-            self.terms(&[wanted], &[]).map_err(named)
+            self.terms(&[wanted], &[]).map_err(|error| TermError {
+                location: Some(entry.location.clone()),
+                ..error
+            })
         });
         let checked: Vec<_> = checks.map(|check| check.map(drop)).collect();
         checked.into_iter().collect()
     }
 }
 
-/// For each of `wanted` the tokens of `source` that write its first occurrence as a word; empty if
-/// there is none.
+/// For each wanted term, the tokens of its first occurrence in `source` as a word; empty if there is
+/// none.
 fn spans(tokenizer: &Tokenizer, source: &[u32], wanted: &[Term]) -> Vec<Range<usize>> {
-    let (mut text, mut ends) = (String::new(), Vec::with_capacity(source.len()));
+    let mut text = String::new();
+    let mut ends = Vec::with_capacity(source.len());
     for &id in source {
         text.push_str(&text_of(tokenizer, id));
         ends.push(text.len());
     }
-    let tokens = |at: usize, term: &str| {
-        let last = ends.partition_point(|&end| end < at + term.len());
-        ends.partition_point(|&end| end <= at)..last + 1
-    };
-    let span = |term: &Term| find(&text, &term.source).map_or(0..0, |at| tokens(at, &term.source));
-    wanted.iter().map(span).collect()
+    wanted
+        .iter()
+        .map(|term| {
+            find(&text, &term.source).map_or(0..0, |at| {
+                let first = ends.partition_point(|&end| end <= at);
+                let last = ends.partition_point(|&end| end < at + term.source.len());
+                first..last + 1
+            })
+        })
+        .collect()
 }
 
 /// The first position of `term` as a whole word in `text`.
 fn find(text: &str, term: &str) -> Option<usize> {
-    let in_word = |c: Option<char>| c.is_some_and(is_in_word);
-    let is_whole = |&(at, _): &(usize, &str)| {
-        let [before, after] = [&text[..at], &text[at + term.len()..]];
-        let goes_on = in_word(term.chars().next_back()) && in_word(after.chars().next());
-        !(goes_on || in_word(before.chars().next_back()) && in_word(term.chars().next()))
-    };
     text.match_indices(term)
         .filter(|_| !term.is_empty())
-        .find(is_whole)
+        .find(|&(at, _)| {
+            let before = &text[..at];
+            let after = &text[at + term.len()..];
+            !(is_within_word(term, after) || is_within_word(before, term))
+        })
         .map(|(at, _)| at)
 }
 
-/// The sequences of tokens that write `text`: after a space or at the beginning, and directly after
-/// a sign.
+/// Returns whether a word continues from the end of `before` to the start of `after`.
+fn is_within_word(before: &str, after: &str) -> bool {
+    before.chars().next_back().is_some_and(is_in_word)
+        && after.chars().next().is_some_and(is_in_word)
+}
+
+/// The phrases of `text`: after a space or at the beginning, and directly after a sign.
 fn phrases(tokenizer: &Tokenizer, text: &str) -> Result<Vec<Phrase>, TermError> {
     let alone = tokenizer.encode(text);
     let after_word = tokenizer.encode(&format!("{WORD} {text}"));
@@ -140,51 +146,53 @@ fn phrases(tokenizer: &Tokenizer, text: &str) -> Result<Vec<Phrase>, TermError> 
             phrases.push(phrase);
         }
     }
-    match phrases.iter().any(|phrase| phrase.begin == Edge::Anywhere) {
-        true => Ok(phrases),
-        false => {
-            let written = tokenizer.decode(&alone);
-            Err(TermError {
-                location: None,
-                term: text.into(),
-                written,
-            })
-        }
+    if phrases.iter().any(|phrase| phrase.begin == Edge::Anywhere) {
+        Ok(phrases)
+    } else {
+        let written = tokenizer.decode(&alone);
+        Err(TermError {
+            location: None,
+            term: text.into(),
+            written,
+        })
     }
 }
 
-/// The rest of `ids` after the tokens of `first`, with which their text begins.
+/// The rest of `ids` after the tokens of `first`, the beginning of their text.
 fn without_first(tokenizer: &Tokenizer, first: &str, ids: &[u32]) -> Option<Vec<u32>> {
     let count = (1..ids.len()).find(|&count| tokenizer.decode(&ids[..count]) == first)?;
     Some(ids[count..].to_vec())
 }
 
-/// `tokens` as a phrase, if they decode to `text` as a separate word.
+/// `tokens` as a phrase, if they decode to the separate word `text`.
 fn phrase(tokenizer: &Tokenizer, text: &str, tokens: Vec<u32>) -> Option<Phrase> {
-    let (&first, &last) = (tokens.first()?, tokens.last()?);
-    let edge = |id: u32, c: Option<char>| {
-        let is_byte = text_of(tokenizer, id).contains(char::REPLACEMENT_CHARACTER);
-        if is_byte || c.is_some_and(is_in_word) {
-            Edge::Word
-        } else {
-            Edge::Anywhere
-        }
-    };
+    let &first = tokens.first()?;
+    let &last = tokens.last()?;
     let joined = tokenizer.decode(&[tokenizer.encode(WORD), tokens.clone()].concat());
     let begin = match joined.strip_prefix(WORD)? {
         rest if rest.strip_prefix(' ') == Some(text) => Edge::Anywhere,
-        rest if rest == text => edge(first, text.chars().next()),
+        rest if rest == text => edge(tokenizer, first, text.chars().next()),
         _ => return None,
     };
     Some(Phrase {
         tokens,
         begin,
-        end: edge(last, text.chars().next_back()),
+        end: edge(tokenizer, last, text.chars().next_back()),
     })
 }
 
-/// The tokens that begin and end within words. A byte might, and so might a token without text.
-/// Bytes are decoded together with those beside them, and a wrong one spoils the others.
+/// The edge at the token `id` with the outer character `c`.
+fn edge(tokenizer: &Tokenizer, id: u32, c: Option<char>) -> Edge {
+    let is_byte = text_of(tokenizer, id).contains(char::REPLACEMENT_CHARACTER);
+    if is_byte || c.is_some_and(is_in_word) {
+        Edge::Word
+    } else {
+        Edge::Anywhere
+    }
+}
+
+/// The word boundaries of tokens. Bytes and tokens without text may begin and end within words. Bytes
+/// are decoded together with their neighbours, and a wrong one spoils the others.
 fn edges(tokenizer: &Tokenizer) -> WordEdges {
     let texts: Vec<String> = (0..tokenizer.vocab_size() as u32)
         .map(|id| text_of(tokenizer, id))

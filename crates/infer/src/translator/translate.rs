@@ -36,17 +36,20 @@ impl Translator {
         sources: &[S],
         options: &TranslateOptions,
     ) -> Result<Vec<Request>, TermError> {
-        let request = |(source, ids): (&S, Vec<u32>)| {
-            let source = source.as_ref();
-            let terms = self.terms_for(source, &ids, options)?;
-            Ok(Request {
-                terms,
-                text: source.into(),
-                ..Request::new(ids)
-            })
-        };
         let ids = self.tokenizers.source.encode_batch(sources);
-        sources.par_iter().zip(ids).map(request).collect()
+        sources
+            .par_iter()
+            .zip(ids)
+            .map(|(source, ids)| {
+                let source = source.as_ref();
+                let terms = self.terms_for(source, &ids, options)?;
+                Ok(Request {
+                    terms,
+                    text: source.into(),
+                    ..Request::new(ids)
+                })
+            })
+            .collect()
     }
 
     /// Makes the checks of [`translate_requests`](Self::translate_requests), without any
@@ -66,7 +69,7 @@ impl Translator {
         check(&*self.model, &requests, &options.search)
     }
 
-    /// Translates sentences that are given as ids (with or without their `</s>`) to text.
+    /// Translates sentences as ids (with or without `</s>`) to text.
     ///
     /// # Errors
     /// Returns the errors of [`translate_ids`](Self::translate_ids).
@@ -81,7 +84,7 @@ impl Translator {
             .collect())
     }
 
-    /// Translates sentences that are given as ids (with or without their `</s>`) to ids.
+    /// Translates sentences as ids (with or without `</s>`) to ids.
     ///
     /// # Errors
     /// Returns the errors of [`search`](crate::search());
@@ -98,9 +101,9 @@ impl Translator {
         self.search(&requests, &small, options, &|_| ())
     }
 
-    /// Translates sentences that are given as ids, up to the first one that cannot be translated,
-    /// and returns its error. It is meant for streams, in which no finished work must be lost.
-    /// `done` is called with the number of sentences of each finished batch.
+    /// Translates sentences as ids up to the first error, and returns it too. For streams, where
+    /// finished work must not be lost. `done` is called with the number of sentences of each finished
+    /// batch.
     pub fn translate_ids_until_error(
         &self,
         mut requests: Vec<Request>,
@@ -133,15 +136,16 @@ impl Translator {
 
     /// Returns `hypotheses` together with their texts.
     pub fn alternatives(&self, hypotheses: Vec<Hypothesis>) -> Vec<Alternative> {
-        let text = |hypothesis| Alternative {
-            text: self.text_of(&hypothesis),
-            hypothesis,
-        };
-        hypotheses.into_iter().map(text).collect()
+        hypotheses
+            .into_iter()
+            .map(|hypothesis| Alternative {
+                text: self.text_of(&hypothesis),
+                hypothesis,
+            })
+            .collect()
     }
 
-    /// Gives each request its languages, cuts texts that are too long, and lists the tokens that
-    /// are likely for it.
+    /// Adds languages and shortlists to the requests, and truncates long sources.
     pub(super) fn prepare(&self, requests: &mut [Request], options: &TranslateOptions) {
         let eos = self.model.special().eos;
         requests
@@ -161,7 +165,7 @@ impl Translator {
         }
     }
 
-    /// Answers the `requests` that the memory of `options` has, without a source to search for.
+    /// Answers `requests` from the memory of `options`. Their sources become empty.
     fn remember(requests: &mut [Request], options: &TranslateOptions) {
         let Some(memory) = &options.memory else {
             return;
@@ -181,12 +185,13 @@ impl Translator {
             });
     }
 
-    /// Cuts each source to the length that is allowed, with `</s>`, if `options` say so.
+    /// Truncates each source to the allowed length, with `</s>`, if `options` say so.
     fn truncate_sources(&self, requests: &mut [Request], options: &TranslateOptions) {
         if options.long_sources == LongSources::Refuse {
             return;
         }
-        let (eos, limit) = (self.model.special().eos, self.longest_source(options));
+        let eos = self.model.special().eos;
+        let limit = self.longest_source(options);
         for Request { source, .. } in requests {
             if source.last() == Some(&eos) {
                 source.pop();
@@ -216,9 +221,9 @@ impl Translator {
             options,
             all,
         };
-        // Each step may replace hypotheses of the one before: a search is repeated before its
-        // unknown tokens are copied, parts are compared in texts with those copies, and amounts are
-        // rewritten in texts that have all of their parts. Equal texts are removed last.
+        // The order matters: searches are repeated before unknown tokens are copied, parts are
+        // compared in texts with these copies, and amounts are rewritten in texts with all parts.
+        // Equal texts are removed last.
         found.try_small_letters(small);
         found.leave_loops();
         self.copy_unknown(requests, &mut found.all);
@@ -227,7 +232,8 @@ impl Translator {
         found.make_distinct();
         for (Request { memory, .. }, found) in requests.iter().zip(&mut found.all) {
             if let Some(text) = memory {
-                let (memory, finish) = (Some(text.clone()), FinishReason::Memory);
+                let memory = Some(text.clone());
+                let finish = FinishReason::Memory;
                 *found = vec![Hypothesis {
                     memory,
                     finish,
@@ -239,7 +245,8 @@ impl Translator {
     }
 
     fn check_lengths(&self, requests: &[Request], options: &TranslateOptions) -> Result<()> {
-        let (limit, eos) = (self.longest_source(options), self.model.special().eos);
+        let limit = self.longest_source(options);
+        let eos = self.model.special().eos;
         check_lengths(
             "source",
             requests.iter().map(|request| &request.source),
@@ -249,8 +256,8 @@ impl Translator {
     }
 }
 
-/// The result of `work` for the sentences before the first one that causes an error, and that
-/// error. `work` takes the number of sentences, from the first on, of `count` in all.
+/// The result of `work` for the sentences before the first error, and that error. `work` takes a
+/// number of sentences from the start, of `count` in all.
 pub(super) fn until_error<T>(
     mut count: usize,
     mut work: impl FnMut(usize) -> Result<Vec<T>>,
@@ -260,8 +267,7 @@ pub(super) fn until_error<T>(
         match work(count) {
             Ok(done) => return (done, failure),
             Err(error) => {
-                // A model that gives NaN may do so for several, and not in the order of the
-                // sentences.
+                // A model may give NaN for several sentences in any order.
                 count = error.sentence().map_or(0, |sentence| sentence - 1);
                 failure = Some(error);
                 if count == 0 {

@@ -1,4 +1,4 @@
-//! Unknown tokens of translations, which copy the text of the source that they attend to.
+//! Copies of source text for unknown tokens of translations.
 
 use super::load::Translator;
 use crate::attention::{HeadWeights, strongest};
@@ -18,7 +18,7 @@ impl Translator {
         }
     }
 
-    /// The text that the ids of the source of `request` say, without its first `skipped` ones.
+    /// The text of the source of `request`, without its first `skipped` ids.
     pub(super) fn source_text(&self, request: &Request, skipped: usize) -> String {
         let ids = request.source.get(skipped..).unwrap_or_default();
         self.tokenizers
@@ -26,12 +26,11 @@ impl Translator {
             .decode_copying(ids, &self.unknown_texts(request))
     }
 
-    /// Gives the unknown tokens of `all`, the translations of `requests`, the texts that they stand
-    /// for.
+    /// Copies source text for the unknown tokens of `all`, the translations of `requests`.
     ///
-    /// Each copies the unknown token of the source to which it attends most, by the mean of the
-    /// heads of the last layer, or the most attended word of a source that is known. Without
-    /// attention, as in ensembles, they follow the order of the source.
+    /// Each copies its most attended unknown source token, by the mean of the heads of the last
+    /// layer, or its most attended word if the source has no unknown token. Without attention, as in
+    /// ensembles, copies follow the order of the source.
     pub(super) fn copy_unknown(&self, requests: &[Request], all: &mut [Vec<Hypothesis>]) {
         let unk = self.tokenizers.target.special_ids().unk;
         for (request, found) in requests.iter().zip(all) {
@@ -46,31 +45,31 @@ impl Translator {
 
     fn copies(&self, request: &Request, tokens: &[u32], unk: u32) -> Vec<String> {
         let eos = self.model.special().eos;
-        let (source, target) = (with_eos(&request.source, eos), with_eos(tokens, eos));
+        let source = with_eos(&request.source, eos);
+        let target = with_eos(tokens, eos);
         let weights = self.model.attention(&source, &target);
         let weights =
             weights.and_then(|weights| weights.cross.last().map(|heads| HeadWeights::mean(heads)));
         let texts = self.copied_texts(request, &source);
-        let copy = |(count, query): (usize, usize)| {
+        let mut copies = Vec::new();
+        for query in (0..tokens.len()).filter(|&query| tokens[query] == unk) {
             let index = match &weights {
                 Some(weights) => {
                     let row = weights.row(query);
                     strongest(&texts.iter().map(|&(key, _)| row[key]).collect::<Vec<_>>())
                 }
-                None => texts.len().checked_sub(1).map(|last| count.min(last)),
+                None => texts
+                    .len()
+                    .checked_sub(1)
+                    .map(|last| copies.len().min(last)),
             };
-            index
-                .map(|index| texts[index].1.clone())
-                .unwrap_or_default()
-        };
-        (0..tokens.len())
-            .filter(|&query| tokens[query] == unk)
-            .enumerate()
-            .map(copy)
-            .collect()
+            let copy = index.map(|index| texts[index].1.clone());
+            copies.push(copy.unwrap_or_default());
+        }
+        copies
     }
 
-    /// The positions of `source`, the ids of `request`, that can be copied, with their texts.
+    /// The positions in `source`, the ids of `request`, with text to copy.
     fn copied_texts(&self, request: &Request, source: &[u32]) -> Vec<(usize, String)> {
         let reader = &self.tokenizers.source;
         let unk = reader.special_ids().unk;
@@ -82,12 +81,11 @@ impl Translator {
         let known = &source[..source.len() - 1];
         let text = reader.decode(known);
         let words: Vec<&str> = text.split_whitespace().collect();
-        let word = |(key, word): (usize, usize)| Some((key, (*words.get(word)?).to_owned()));
         reader
             .words_of(known)
             .into_iter()
             .enumerate()
-            .filter_map(word)
+            .filter_map(|(key, word)| Some((key, (*words.get(word)?).to_owned())))
             .collect()
     }
 }

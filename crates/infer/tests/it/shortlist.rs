@@ -26,13 +26,15 @@ const LISTS: [&[u32]; 3] = [&[2, 3, 9, 17], &[2, 21], &[2, 4, 5, 6, 9, 10, 23]];
 fn listed_logits_have_the_bits_that_they_have_among_all() {
     for model in models() {
         let vocab = model.target_vocab();
-        let (mut all, mut listed) = (model.start(&SOURCES), model.start_listed(&SOURCES, &LISTS));
+        let mut all = model.start(&SOURCES);
+        let mut listed = model.start_listed(&SOURCES, &LISTS);
         // One row per sentence, then two rows of the first and the last sentence.
         for (tokens, sentences) in [
             (&[1; 3][..], &[0, 1, 2][..]),
             (&[9, 3, 4, 6], &[0, 0, 2, 2]),
         ] {
-            let (every, some) = (all.step(tokens), listed.step(tokens));
+            let every = all.step(tokens);
+            let some = listed.step(tokens);
             let rows = every.chunks_exact(vocab).zip(sentences);
             let expected = rows
                 .flat_map(|(row, &list)| LISTS[list].iter().map(|&id| row[id as usize].to_bits()));

@@ -8,8 +8,8 @@ use burn::tensor::Device;
 use burnformer_core::{Positions, TransformerConfig, model_dir};
 use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::{
-    AlignmentOptions, EnsembleError, FinishReason, InferError, LONGEST_SENTENCE, LongSources,
-    MOST_LINKED, Request, SearchSettings, SentenceError, SettingsError, TranslateOptions,
+    AlignmentOptions, EnsembleError, FinishReason, InferError, LongSources, MAX_LINKED_TOKENS,
+    MAX_SENTENCE_TOKENS, Request, SearchSettings, SentenceError, SettingsError, TranslateOptions,
     Translator, TranslatorError, perplexity, save_text_files, word_alignment,
 };
 
@@ -33,9 +33,10 @@ fn tokenizer(vocab_size: usize) -> Tokenizer {
 }
 
 fn config(source: usize, target: usize) -> TransformerConfig {
-    let sharing = match source == target {
-        true => burnformer_core::EmbeddingSharing::All,
-        false => burnformer_core::EmbeddingSharing::None,
+    let sharing = if source == target {
+        burnformer_core::EmbeddingSharing::All
+    } else {
+        burnformer_core::EmbeddingSharing::None
     };
     let tiny = TransformerConfig {
         d_ff: 32,
@@ -455,13 +456,13 @@ fn attention_and_links_of_any_text_have_bounded_weights() {
         let long = "dog ".repeat(count);
         for (source, target) in [(&*long, short), (short, &*long), (&*long, &*long)] {
             let links = translator.links(source, target).unwrap();
-            assert!(links.len() < MOST_LINKED, "{count}");
+            assert!(links.len() < MAX_LINKED_TOKENS, "{count}");
             let all = links
                 .iter()
                 .flat_map(|it| [(&it.source, source), (&it.target, target)]);
             all.for_each(|(range, text)| assert!(text.get(range.clone()).is_some(), "{range:?}"));
             let found = translator.attention(source, target);
-            assert!(found.is_ok() || count > LONGEST_SENTENCE / 4, "{count}");
+            assert!(found.is_ok() || count > MAX_SENTENCE_TOKENS / 4, "{count}");
             assert!(found.is_err() || count < 50_000, "{count}");
         }
     }
@@ -473,7 +474,8 @@ fn attention_has_a_row_that_sums_to_one_for_every_token() {
     let attention = translator
         .attention("the house is small", "a small dog")
         .unwrap();
-    let (source, target) = (attention.source.len(), attention.target_output.len());
+    let source = attention.source.len();
+    let target = attention.target_output.len();
     assert_eq!(attention.target_input.len(), target);
     assert_eq!(attention.source.last().unwrap().text, "</s>");
     assert_eq!(attention.target_input[0].text, "<s>");
@@ -519,7 +521,8 @@ fn every_target_word_is_aligned_to_a_word_of_the_source() {
 
 #[test]
 fn an_ensemble_has_no_attention_to_show() {
-    let (one, two) = (joint(1), joint(2));
+    let one = joint(1);
+    let two = joint(2);
     let both = Translator::load_as(&[&one, &two], &Device::default(), None).unwrap();
     let error = both.attention("the dog", "a dog").unwrap_err();
     assert!(matches!(error, InferError::NoAttention), "{error}");

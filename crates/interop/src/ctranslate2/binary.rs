@@ -1,6 +1,4 @@
-//! `model.bin`: a list of named variables (`ctranslate2/specs/model_spec.py`).
-//!
-//! The file is read and written here.
+//! Reads and writes `model.bin`: a list of named variables (`ctranslate2/specs/model_spec.py`).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,17 +8,17 @@ use crate::cursor::Cursor;
 use crate::error::{InteropError, Result};
 use crate::tensors::{NumberType, Tensor, elements};
 
-/// The version of the format that is written.
+/// The written version of the format.
 pub(super) const VERSION: u64 = 6;
-/// The first version that is read, of 2020: variables have types and other names since.
+/// The first readable version, of 2020, with types and the current names of variables.
 const FIRST_VERSION: u64 = 4;
 /// The name of the kind of model.
 pub(super) const SPEC: &str = "TransformerSpec";
-/// The revision of the names of variables that is written.
+/// The written revision of variable names.
 pub(super) const REVISION: u64 = 7;
-/// The first revision that is read.
+/// The first readable revision.
 const FIRST_REVISION: u64 = 3;
-/// The types of numbers, indexed by their number in the file.
+/// The number types, indexed by their code in the file.
 const TYPES: [NumberType; 6] = [
     NumberType::Float32,
     NumberType::Int8,
@@ -29,9 +27,9 @@ const TYPES: [NumberType; 6] = [
     NumberType::Float16,
     NumberType::BFloat16,
 ];
-/// The largest number of bytes of all variables that are read, as a multiple of the size of the
-/// file. One variable may have several names.
-const MOST_SHARED: usize = 16;
+/// The largest size of all read variables, as a multiple of the size of the file. A variable may have
+/// several names.
+const MAX_SHARING: usize = 16;
 
 struct Variable {
     shape: Vec<usize>,
@@ -50,13 +48,13 @@ pub(super) struct Binary<'a> {
     remaining: usize,
 }
 
-/// The next text, which its length precedes.
+/// The next text, after its length.
 fn read_text(cursor: &mut Cursor) -> Result<String> {
     let len = cursor.size(2)?;
     cursor.text(len)
 }
 
-/// The version that the file begins with.
+/// The version at the start of the file.
 fn read_version(cursor: &mut Cursor) -> Result<u64> {
     let convert = "convert the original model with CTranslate2 4";
     let version = cursor.number(4)?;
@@ -64,7 +62,8 @@ fn read_version(cursor: &mut Cursor) -> Result<u64> {
         let what = format!("binary version {version}");
         return Err(InteropError::unsupported(cursor.path, what, convert));
     }
-    let (spec, revision) = (read_text(cursor)?, cursor.number(4)?);
+    let spec = read_text(cursor)?;
+    let revision = cursor.number(4)?;
     if spec == SPEC && (FIRST_REVISION..=REVISION).contains(&revision) {
         return Ok(version);
     }
@@ -78,7 +77,8 @@ fn read_variable(cursor: &mut Cursor) -> Result<(String, Variable)> {
     let shape = (0..rank)
         .map(|_| cursor.size(4))
         .collect::<Result<Vec<_>>>()?;
-    let (kind, len) = (cursor.size(1)?, cursor.size(4)?);
+    let kind = cursor.size(1)?;
+    let len = cursor.size(4)?;
     let damaged = |what| InteropError::damaged(cursor.path, format!("variable {name} {what}"));
     let number = *TYPES
         .get(kind)
@@ -113,11 +113,12 @@ impl<'a> Binary<'a> {
         }
         let mut aliases = BTreeMap::new();
         for _ in 0..cursor.number(4)? {
-            let (alias, name) = (read_text(&mut cursor)?, read_text(&mut cursor)?);
+            let alias = read_text(&mut cursor)?;
+            let name = read_text(&mut cursor)?;
             aliases.insert(format!("{alias}_scale"), format!("{name}_scale"));
             aliases.insert(alias, name);
         }
-        let remaining = bytes.len().saturating_mul(MOST_SHARED) / 4;
+        let remaining = bytes.len().saturating_mul(MAX_SHARING) / 4;
         let mut file = Self {
             path,
             bytes,
@@ -141,7 +142,7 @@ impl<'a> Binary<'a> {
         Ok(file)
     }
 
-    /// Lets the variable `name` be found as `alias` too, if there is one and no other of that name.
+    /// Adds the name `alias` for the variable `name`, if that exists and `alias` is free.
     fn add_alias(&mut self, alias: String, name: String) {
         let name = self.aliases.get(&name).cloned().unwrap_or(name);
         if self.variables.contains_key(&name) && !self.has(&alias) {
@@ -149,7 +150,7 @@ impl<'a> Binary<'a> {
         }
     }
 
-    /// Returns whether the special tokens are named by variables instead of `config.json`.
+    /// Returns whether variables name the special tokens, instead of `config.json`.
     pub fn has_settings_in_variables(&self) -> bool {
         self.version < 6
     }
@@ -181,6 +182,11 @@ impl<'a> Binary<'a> {
         let variable = self.find(name)?;
         let bytes = &self.bytes[variable.range.clone()];
         Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// Returns whether the variable `name` is not zero, or `default` if it is missing.
+    pub fn flag(&self, name: &str, default: bool) -> bool {
+        self.scalar(name).map_or(default, |value| value != 0.0)
     }
 
     /// Returns whether the variable `name` is a boolean.
@@ -247,14 +253,14 @@ impl<'a> Binary<'a> {
     }
 }
 
-/// The content of a variable that is written.
+/// The content of a written variable.
 pub(crate) enum Content {
     Float(Tensor),
     Int8(Tensor),
     ByteScalar(i8),
     ShortScalar(i16),
     FloatScalar(f32),
-    /// Another name of a variable that is written.
+    /// Another name of a written variable.
     Alias(String),
 }
 
@@ -264,10 +270,9 @@ pub(super) fn write(variables: &BTreeMap<String, Content>) -> Vec<u8> {
     bytes.extend((VERSION as u32).to_le_bytes());
     text(&mut bytes, SPEC);
     bytes.extend((REVISION as u32).to_le_bytes());
-    let is_alias = |content: &Content| matches!(content, Content::Alias(_));
     let aliases = variables
         .values()
-        .filter(|written| is_alias(written))
+        .filter(|content| matches!(content, Content::Alias(_)))
         .count();
     let scales = variables
         .values()
@@ -297,28 +302,32 @@ pub(super) fn write(variables: &BTreeMap<String, Content>) -> Vec<u8> {
     bytes
 }
 
-/// Quantises each row: multiplies by 127 / its largest magnitude and rounds to the nearest integer,
-/// ties to even. The factors follow.
+/// The factor of a quantised row: 127 / its largest magnitude.
+fn scale(row: &[f32]) -> f32 {
+    let largest = row.iter().fold(0f32, |largest, x| largest.max(x.abs()));
+    let largest = if largest == 0.0 {
+        127.0
+    } else {
+        largest.max(127.0 / f32::MAX)
+    };
+    127.0 / largest
+}
+
+/// Quantises each row by its [`scale`], rounding to the nearest integer, ties to even. The factors
+/// follow.
 fn quantised(bytes: &mut Vec<u8>, name: &str, tensor: &Tensor) {
     let rows = tensor
         .values
         .chunks(tensor.values.len() / tensor.shape[0].max(1));
-    let scale = |row: &[f32]| {
-        let largest = row.iter().fold(0f32, |largest, x| largest.max(x.abs()));
-        let largest = if largest == 0.0 {
-            127.0
-        } else {
-            largest.max(127.0 / f32::MAX)
-        };
-        127.0 / largest
-    };
     let scales: Vec<f32> = rows.clone().map(scale).collect();
-    let round = |(row, scale): (&[f32], &f32)| -> Vec<u8> {
-        row.iter()
-            .map(|x| (x * scale).round_ties_even() as i8 as u8)
-            .collect()
-    };
-    let values = rows.zip(&scales).flat_map(round).collect();
+    let values = rows
+        .zip(&scales)
+        .flat_map(|(row, scale)| -> Vec<u8> {
+            row.iter()
+                .map(|x| (x * scale).round_ties_even() as i8 as u8)
+                .collect()
+        })
+        .collect();
     variable(bytes, name, &tensor.shape, 1, values);
     let scales = scales.iter().flat_map(|x| x.to_le_bytes()).collect();
     variable(

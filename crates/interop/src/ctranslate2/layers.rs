@@ -1,5 +1,4 @@
-//! The layers of both stacks. CTranslate2 stores the projections of queries, keys and values as one
-//! matrix.
+//! The layers of both stacks. CTranslate2 stores the query, key and value projections as one matrix.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +12,17 @@ use crate::tensors::{Tensor, Tensors};
 
 /// The layers of one stack in the file.
 pub(super) fn count(file: &Binary, side: &str) -> usize {
-    let has = |n: &usize| file.has(&format!("{side}/layer_{n}/self_attention/linear_0/weight"));
-    (0..).take_while(has).count()
+    (0..)
+        .take_while(|n| file.has(&format!("{side}/layer_{n}/self_attention/linear_0/weight")))
+        .count()
 }
 
 /// The names of weight and bias in a model directory and in a variable.
 fn kinds(part: &Part) -> [(&'static str, &'static str); 2] {
-    match part.is_norm() {
-        true => [("weight", "gamma"), ("bias", "beta")],
-        false => [("weight", "weight"), ("bias", "bias")],
+    if part.is_norm() {
+        [("weight", "gamma"), ("bias", "beta")]
+    } else {
+        [("weight", "weight"), ("bias", "bias")]
     }
 }
 
@@ -29,14 +30,16 @@ fn kinds(part: &Part) -> [(&'static str, &'static str); 2] {
 pub(super) fn read(file: &mut Binary, config: &TransformerConfig) -> Result<Tensors> {
     let mut weights = Tensors::new();
     for stacked in parts(config).chunk_by(|a, b| a.ctranslate2() == b.ctranslate2()) {
-        let (rows, mut shape) = (stacked[0].shape[0], stacked[0].shape.clone());
+        let rows = stacked[0].shape[0];
+        let mut shape = stacked[0].shape.clone();
         shape[0] *= stacked.len();
         for (kind, suffix) in kinds(&stacked[0]) {
             let name = format!("{}/{suffix}", stacked[0].ctranslate2());
             let shape = if kind == "bias" { &shape[..1] } else { &shape };
-            let tensor = match suffix == "bias" && !file.has(&name) {
-                true => Tensor::new(shape, vec![0.0; shape[0]]),
-                false => file.tensor(&name, shape)?,
+            let tensor = if suffix == "bias" && !file.has(&name) {
+                Tensor::new(shape, vec![0.0; shape[0]])
+            } else {
+                file.tensor(&name, shape)?
             };
             for (n, part) in stacked.iter().enumerate() {
                 let rows = tensor.rows(n * rows, (n + 1) * rows);
@@ -47,7 +50,7 @@ pub(super) fn read(file: &mut Binary, config: &TransformerConfig) -> Result<Tens
     Ok(weights)
 }
 
-/// The variables of the layers of `model`. `quantise` says how matrices are written.
+/// The variables of the layers of `model`, with matrices by `quantise`.
 pub(super) fn write(
     model: &Pretrained,
     quantise: impl Fn(Tensor) -> Content,
@@ -55,8 +58,12 @@ pub(super) fn write(
     let mut variables = BTreeMap::new();
     for stacked in parts(&model.config).chunk_by(|a, b| a.ctranslate2() == b.ctranslate2()) {
         for (kind, suffix) in kinds(&stacked[0]) {
-            let weight = |part: &Part| model.weight(&format!("{}.{kind}", part.full_name()));
-            let tensor = Tensor::stacked(&stacked.iter().map(weight).collect::<Result<Vec<_>>>()?);
+            let tensor = Tensor::stacked(
+                &stacked
+                    .iter()
+                    .map(|part| model.weight(&format!("{}.{kind}", part.full_name())))
+                    .collect::<Result<Vec<_>>>()?,
+            );
             let is_matrix = tensor.shape.len() == 2;
             let written = if is_matrix {
                 quantise(tensor)

@@ -31,18 +31,17 @@ pub(crate) use write::{check, write};
 
 /// The file that identifies a package of Argos Translate.
 const ARGOS: &str = "metadata.json";
-/// The largest difference between the positions in a file and the computed ones: the rounding of
-/// float16.
+/// The largest difference between stored and computed positions: the rounding of float16.
 const POSITION_TOLERANCE: f32 = 2e-3;
 
 /// Returns whether `dir` looks like a model of CTranslate2.
 pub(crate) fn recognizes(dir: &Path) -> bool {
     let path = folder(dir).join(WEIGHTS);
-    // A file of Marian of this name begins with a 1 of 64 bits.
+    // Marian's model.bin begins with a 64-bit 1.
     path.exists() && start(&path, 8) != 1u64.to_le_bytes()
 }
 
-/// The folder of the model itself: in a package of Argos Translate it is a part of the package.
+/// The folder of the model, a subfolder in a package of Argos Translate.
 fn folder(dir: &Path) -> PathBuf {
     let model = dir.join("model");
     if is_argos(dir) && model.is_dir() {
@@ -56,13 +55,14 @@ fn is_argos(dir: &Path) -> bool {
     dir.join(ARGOS).is_file()
 }
 
-/// Reads the model in the folder `dir`, which may be an unpacked package of Argos Translate.
-/// `files` are the tokeniser files named by the user.
+/// Reads the model in the folder `dir` or in the unpacked Argos Translate package `dir`. `files` are
+/// the tokeniser files named by the user.
 ///
 /// # Errors
-/// Returns an [`InteropError`] that names the file, the variable or key, and a remedy.
+/// Returns an [`InteropError`] with the file, the variable or key, and a remedy.
 pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Pretrained> {
-    let (package, dir) = (dir, &*folder(dir));
+    let package = dir;
+    let dir = &*folder(dir);
     let path = dir.join(WEIGHTS);
     let bytes = read_file(&path)?;
     let mut file = Binary::read(&path, &bytes)?;
@@ -136,21 +136,22 @@ fn search() -> SearchSettings {
 fn argos_search(dir: &Path) -> Result<SearchSettings> {
     let path = dir.join(ARGOS);
     let metadata: Value = parse_json(&path, &read_file(&path)?)?;
-    let refuse = |what, remedy| Err(InteropError::unsupported(&path, what, remedy));
     if metadata["target_prefix"]
         .as_str()
         .is_some_and(|prefix| !prefix.is_empty())
     {
-        return refuse(
+        return Err(InteropError::unsupported(
+            &path,
             "a target_prefix",
             "import the model that the package was made of",
-        );
+        ));
     }
     if dir.join("bpe.model").exists() && !dir.join("sentencepiece.model").exists() {
-        return refuse(
+        return Err(InteropError::unsupported(
+            &path,
             "a tokeniser of Moses and subword-nmt (bpe.model)",
             "take a package with sentencepiece.model",
-        );
+        ));
     }
     Ok(SearchSettings {
         beam_size: 4,
@@ -159,7 +160,7 @@ fn argos_search(dir: &Path) -> Result<SearchSettings> {
     })
 }
 
-/// The configuration, without what depends on the values of the weights.
+/// The configuration, as far as it does not depend on the values of weights.
 fn shape(
     file: &Binary,
     settings: &Settings,
@@ -169,7 +170,7 @@ fn shape(
     let [_, d_model] = file.shape("encoder/embeddings_0/weight")?;
     refuse_options(file)?;
     let layers = ["encoder", "decoder"].map(|side| layers::count(file, side));
-    // A layer has more variables. A missing variable is reported later.
+    // A layer has at least 8 variables. A missing variable is reported later.
     if layers[0] + layers[1] > file.len() / 8 {
         let message = format!("{layers:?} layers, but {} variables", file.len());
         return Err(InteropError::damaged(file.path, message));
@@ -195,9 +196,10 @@ fn shape(
         d_ff,
         encoder_layers: layers[0],
         decoder_layers: layers[1],
-        norm: match both_sides(file, "pre_norm", 1.0)? != 0.0 {
-            true => NormPosition::Pre,
-            false => NormPosition::Post,
+        norm: if both_sides(file, "pre_norm", 1.0)? != 0.0 {
+            NormPosition::Pre
+        } else {
+            NormPosition::Post
         },
         layer_norm_eps: settings.layer_norm_epsilon.unwrap_or(1e-5),
         qk_norm: file.has("encoder/layer_0/self_attention/q_norm/gamma"),
@@ -212,9 +214,10 @@ fn shape(
             } else {
                 DecoderStart::Embedding
             },
-            output_bias: match file.has("decoder/projection/bias") {
-                true => OutputBias::PerPiece,
-                false => OutputBias::None,
+            output_bias: if file.has("decoder/projection/bias") {
+                OutputBias::PerPiece
+            } else {
+                OutputBias::None
             },
             source_end: settings.source_end(zero_start)?,
             decoder_heads: Some(decoder_heads).filter(|&n| n != heads),
@@ -227,30 +230,28 @@ fn shape(
 
 /// The numbers of heads in encoder and decoder.
 fn heads(file: &Binary, d_model: usize) -> Result<[usize; 2]> {
-    let heads = |side| {
+    let mut heads = [1; 2];
+    for (heads, side) in heads.iter_mut().zip(["encoder", "decoder"]) {
         let name = format!("{side}/num_heads");
-        let heads = file.scalar(&name).ok_or_else(|| file.missing(&name))?;
-        Ok::<_, InteropError>(heads.max(1.0) as usize)
-    };
-    let heads = [heads("encoder")?, heads("decoder")?];
-    match heads.iter().find(|&&heads| !d_model.is_multiple_of(heads)) {
-        Some(heads) => {
-            let message = format!("{heads} heads do not divide the width {d_model}");
-            Err(InteropError::damaged(file.path, message))
-        }
-        None => Ok(heads),
+        let stored = file.scalar(&name).ok_or_else(|| file.missing(&name))?;
+        *heads = stored.max(1.0) as usize;
     }
+    if let Some(heads) = heads.iter().find(|&&heads| !d_model.is_multiple_of(heads)) {
+        let message = format!("{heads} heads do not divide the width {d_model}");
+        return Err(InteropError::damaged(file.path, message));
+    }
+    Ok(heads)
 }
 
-/// The number `name`, which must be the same in encoder and decoder. Like CTranslate2 it takes
-/// `default` for a number that is missing.
+/// The number `name`, which must be equal in encoder and decoder. A missing number is `default`, as in
+/// CTranslate2.
 fn both_sides(file: &Binary, name: &str, default: f32) -> Result<f32> {
     let [encoder, decoder] = ["encoder", "decoder"]
         .map(|side| file.scalar(&format!("{side}/{name}")).unwrap_or(default));
     if encoder == decoder {
         return Ok(encoder);
     }
-    let what = format!("{name} of which encoder and decoder differ");
+    let what = format!("different {name} in encoder and decoder");
     Err(InteropError::unsupported(
         file.path,
         what,
@@ -264,13 +265,13 @@ fn activation(file: &Binary) -> Result<Activation> {
         .into_iter()
         .find(|&(known, _)| f32::from(known) == number);
     let known = "known are ReLU, SiLU and exact GELU";
-    let what = || format!("activation {number}");
-    found
-        .map(|(_, value)| value)
-        .ok_or_else(|| InteropError::unsupported(file.path, what(), known))
+    found.map(|(_, value)| value).ok_or_else(|| {
+        let what = format!("activation {number}");
+        InteropError::unsupported(file.path, what, known)
+    })
 }
 
-/// Options of models that are not plain Transformers.
+/// Refuses the options of models other than plain Transformers.
 fn refuse_options(file: &Binary) -> Result<()> {
     let flags = "decoder/alibi decoder/scale_outputs decoder/final_logit_softcapping \
         encoder/multi_query_attention encoder/embeddings_1/weight \
@@ -279,8 +280,10 @@ fn refuse_options(file: &Binary) -> Result<()> {
         encoder/layer_0/self_attention/relative_position_keys \
         encoder/layer_0/self_attention/relative_attention_bias \
         encoder/layer_0/self_attention/rotary_dim";
-    let set = |name: &&str| file.has(name) && file.scalar(name) != Some(0.0);
-    match flags.split(' ').find(set) {
+    match flags
+        .split(' ')
+        .find(|name| file.has(name) && file.scalar(name) != Some(0.0))
+    {
         Some(name) => {
             let remedy = "only encoder-decoders like those of Marian can be read";
             Err(InteropError::unsupported(
@@ -293,7 +296,7 @@ fn refuse_options(file: &Binary) -> Result<()> {
     }
 }
 
-/// The factor of the embeddings: a number, or whether it is √d_model.
+/// The scale of the embeddings, from a number or a flag for √d_model.
 fn embedding_scale(file: &Binary, d_model: usize) -> Result<EmbeddingScale> {
     let root = (d_model as f32).sqrt();
     let scale = both_sides(file, "scale_embeddings", root)?;
@@ -334,7 +337,7 @@ fn positions(
 ) -> Result<()> {
     let names = ["encoder", "decoder"].map(|side| format!("{side}/position_encodings/encodings"));
     if !names.iter().any(|name| file.has(name)) {
-        // CTranslate2 computes them, from 1 on (`src/layers/common.cc`).
+        // CTranslate2 computes positions from 1 on (`src/layers/common.cc`).
         config.conventions.sinusoids = Sinusoids::HalvesToEnd;
         config.conventions.position_offset = 1;
         return Ok(());
@@ -350,8 +353,8 @@ fn positions(
         }
         tables.push(file.tensor(name, &[count, width])?);
     }
-    let known = |table| recognised(table, 0..3, POSITION_TOLERANCE);
-    let [source, target] = [&tables[0], &tables[1]].map(known);
+    let [source, target] =
+        [&tables[0], &tables[1]].map(|table| recognised(table, 0..3, POSITION_TOLERANCE));
     match (source, target) {
         (Some(source), Some(target)) if source == target => {
             (
@@ -370,7 +373,7 @@ fn positions(
             }
         }
         _ => {
-            let what = "positions of which encoder and decoder differ";
+            let what = "different positions in encoder and decoder";
             return Err(InteropError::unsupported(
                 file.path,
                 what,

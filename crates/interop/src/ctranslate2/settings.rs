@@ -12,14 +12,14 @@ use crate::files::{parse_json, read_optional};
 
 pub(super) const WEIGHTS: &str = "model.bin";
 pub(super) const CONFIG: &str = "config.json";
-/// The numbers of the activation functions in files (`ctranslate2/specs/common_spec.py`).
+/// The codes of activation functions (`ctranslate2/specs/common_spec.py`).
 pub(super) const ACTIVATIONS: [(u8, Activation); 3] = [
     (0, Activation::Relu),
     (2, Activation::Silu),
     (3, Activation::Gelu),
 ];
 
-/// The settings that are used, with CTranslate2's defaults.
+/// The relevant settings, with CTranslate2's defaults.
 #[derive(Deserialize)]
 #[serde(default)]
 pub(super) struct Settings {
@@ -51,7 +51,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The settings of the model `file`, whose `config.json` is `path`.
+    /// The settings of the model `file` with the `config.json` at `path`.
     pub fn read(path: &Path, file: &Binary) -> Result<Self> {
         let settings = match read_optional(path)? {
             Some(bytes) => parse_json(path, &bytes)?,
@@ -61,12 +61,13 @@ impl Settings {
                 return Err(InteropError::missing(path, CONFIG, remedy));
             }
         };
-        let settings = match file.has_settings_in_variables() {
-            true => Self {
+        let settings = if file.has_settings_in_variables() {
+            Self {
                 layer_norm_epsilon: settings.layer_norm_epsilon,
                 ..Self::of_variables(file)
-            },
-            false => settings,
+            }
+        } else {
+            settings
         };
         Ok(Self {
             path: path.into(),
@@ -75,36 +76,34 @@ impl Settings {
     }
 
     fn of_variables(file: &Binary) -> Self {
-        let token = |name, default: String| file.text(name).unwrap_or(default);
-        let flag = |name, default| file.scalar(name).map_or(default, |value| value != 0.0);
-        let Self {
-            unk_token,
-            bos_token,
-            eos_token,
-            ..
-        } = Self::default();
-        let bos_token = token("bos_token", bos_token);
-        let eos_token = token("eos_token", eos_token);
-        let start = if flag("with_target_bos", true) {
-            &bos_token
-        } else {
-            &eos_token
-        };
-        Self {
-            unk_token: token("unk_token", unk_token),
-            decoder_start_token: (!flag("user_decoder_start_tokens", false)).then(|| start.clone()),
-            add_source_bos: flag("with_source_bos", false),
-            add_source_eos: flag("with_source_eos", false),
-            bos_token,
-            eos_token,
+        let mut settings = Self {
+            add_source_bos: file.flag("with_source_bos", false),
+            add_source_eos: file.flag("with_source_eos", false),
             ..Self::default()
+        };
+        for (name, token) in [
+            ("unk_token", &mut settings.unk_token),
+            ("bos_token", &mut settings.bos_token),
+            ("eos_token", &mut settings.eos_token),
+        ] {
+            if let Some(text) = file.text(name) {
+                *token = text;
+            }
         }
+        let start = if file.flag("with_target_bos", true) {
+            &settings.bos_token
+        } else {
+            &settings.eos_token
+        };
+        let is_given = file.flag("user_decoder_start_tokens", false);
+        settings.decoder_start_token = (!is_given).then(|| start.clone());
+        settings
     }
 
-    /// The token from which the decoder starts.
+    /// The start token of the decoder.
     ///
     /// # Errors
-    /// Returns [`InteropError::Unsupported`] if the caller of CTranslate2 has to give it.
+    /// Returns [`InteropError::Unsupported`] if the caller of CTranslate2 must give it.
     pub fn start(&self) -> Result<&str> {
         self.decoder_start_token.as_deref().ok_or_else(|| {
             let what = "a decoder whose first token the caller gives (decoder_start_token = null)";
@@ -116,21 +115,21 @@ impl Settings {
         })
     }
 
-    /// Returns whether the encoder sees `</s>`. Without `add_source_eos`, the encoder sees it in
-    /// models converted from transformers, whose tokenisers append it, and does not see it in
-    /// models of OpenNMT, whose decoder starts from `<s>`.
+    /// Returns whether the encoder sees `</s>`. Without `add_source_eos` it does in models converted
+    /// from transformers, where tokenisers append it, and does not in models of OpenNMT, where the
+    /// decoder starts from `<s>`.
     ///
     /// # Errors
-    /// Returns [`InteropError::Unsupported`] if sources begin with `<s>`, or if the files do not
-    /// determine the answer.
+    /// Returns [`InteropError::Unsupported`] if sources begin with `<s>`, or if the files leave this
+    /// open.
     pub fn source_end(&self, zero_start: bool) -> Result<SourceEnd> {
-        let refuse = |what, remedy| Err(InteropError::unsupported(&self.path, what, remedy));
         let start = self.decoder_start_token.as_ref();
         if self.add_source_bos {
-            return refuse(
+            return Err(InteropError::unsupported(
+                &self.path,
                 "a source that begins with <s> (add_source_bos)",
                 "only sources without it can be read",
-            );
+            ));
         }
         if self.add_source_eos || zero_start {
             return Ok(SourceEnd::Seen);
@@ -138,9 +137,10 @@ impl Settings {
         if start == Some(&self.bos_token) && self.bos_token != self.eos_token {
             return Ok(SourceEnd::Hidden);
         }
-        refuse(
+        Err(InteropError::unsupported(
+            &self.path,
             "a source whose special tokens the caller adds (add_source_eos = false)",
             "import the original model, which names its special tokens",
-        )
+        ))
     }
 }

@@ -9,14 +9,14 @@ use crate::pretrained::Files;
 use crate::text_files::{TextFiles, sentencepiece, texts};
 use crate::vocabulary::carried_tokenizers;
 
-/// The names that systems give to padding.
+/// The names of padding.
 const PADDING: [&str; 2] = ["<pad>", "<blank>"];
 
 /// The tokens of both sides, indexed by id.
 pub(super) struct Vocabularies {
     path: std::path::PathBuf,
     source: Vec<String>,
-    /// The tokens of the target; `None` if they are those of the source.
+    /// The tokens of the target; `None` if they are equal to the source's.
     target: Option<Vec<String>>,
 }
 
@@ -30,12 +30,8 @@ impl Vocabularies {
                 target: None,
             });
         }
-        let side = |name: &str| {
-            let wanted = format!("shared_vocabulary.json or {name}_vocabulary.json");
-            let remedy = "a model of CTranslate2 has its vocabularies beside model.bin";
-            tokens(dir, name)?.ok_or_else(|| InteropError::missing(dir, wanted, remedy))
-        };
-        let (source, target) = (side("source")?, side("target")?);
+        let source = required_tokens(dir, "source")?;
+        let target = required_tokens(dir, "target")?;
         let joint = source == target;
         Ok(Self {
             path,
@@ -48,8 +44,8 @@ impl Vocabularies {
         self.target.as_ref().unwrap_or(&self.source)
     }
 
-    /// The vocabularies of a model whose embeddings have `rows` rows. As in CTranslate2, the last
-    /// row belongs to `unknown` if a file leaves that token out.
+    /// The vocabularies for embeddings of `rows` rows. As in CTranslate2, the last row belongs to
+    /// `unknown` if a file lacks that token.
     ///
     /// # Errors
     /// Returns [`InteropError::Damaged`] if the numbers of tokens and rows differ.
@@ -72,11 +68,12 @@ impl Vocabularies {
         Ok(self)
     }
 
-    /// The id of `token`, which must be the same on both sides.
+    /// The id of `token`, which must be equal on both sides.
     pub fn id(&self, token: &str) -> Result<u32> {
-        let find = |tokens: &[String]| tokens.iter().position(|candidate| candidate == token);
-        match (find(&self.source), find(self.target())) {
-            (Some(source), Some(target)) if source == target => Ok(source as u32),
+        let source = self.source.iter().position(|known| known == token);
+        let target = self.target().iter().position(|known| known == token);
+        match source {
+            Some(id) if source == target => Ok(id as u32),
             _ => {
                 let what = format!("a vocabulary without {token} at the same index on both sides");
                 Err(InteropError::unsupported(
@@ -96,10 +93,10 @@ impl Vocabularies {
         self.padding().is_some()
     }
 
-    /// Returns the tokeniser files of a model directory: the files in the format of `tokenizers` in
-    /// the first of `dirs` if they have these tokens, and otherwise the vocabularies with the
-    /// SentencePiece models in any of `dirs`. If the vocabularies have no padding token, `<pad>`
-    /// with the id `pad` is added at their end.
+    /// Returns the tokeniser files of a model directory: files in the format of `tokenizers` in the
+    /// first of `dirs` if they have these tokens, otherwise the vocabularies with the SentencePiece
+    /// models in any of `dirs`. If the vocabularies have no padding token, `<pad>` with the id `pad`
+    /// is added at their end.
     pub fn files(&self, dirs: &[&Path], pad: u32, files: &TextFiles) -> Result<Files> {
         let tokens = [&self.source[..], self.target()];
         let carried = carried_tokenizers(dirs[0], tokens)?;
@@ -107,9 +104,12 @@ impl Vocabularies {
             return Ok(carried);
         }
         let models = sentencepiece(dirs, files, tokens)?;
-        let [source, target] = tokens.map(|tokens| match self.has_padding() {
-            true => tokens.to_vec(),
-            false => filled(tokens, pad),
+        let [source, target] = tokens.map(|tokens| {
+            if self.has_padding() {
+                tokens.to_vec()
+            } else {
+                filled(tokens, pad)
+            }
         });
         Ok(texts([&source, &target], models))
     }
@@ -126,15 +126,24 @@ fn tokens(dir: &Path, side: &str) -> Result<Option<Vec<String>>> {
     };
     let text = std::str::from_utf8(&bytes).map_err(|e| InteropError::damaged(&path, e))?;
     let text = text.strip_suffix('\n').unwrap_or(text);
-    // A token may end in a carriage return. Carriage returns are line ends only if every line has
-    // one.
+    // A carriage return may be a part of a token, unless every line ends with one.
     let all = text.split('\n').all(|line| line.ends_with('\r'));
-    let token = |line: &'_ str| {
-        if all {
-            line[..line.len() - 1].to_string()
-        } else {
-            line.to_string()
-        }
-    };
-    Ok(Some(text.split('\n').map(token).collect()))
+    Ok(Some(
+        text.split('\n')
+            .map(|line| {
+                if all {
+                    line[..line.len() - 1].to_string()
+                } else {
+                    line.to_string()
+                }
+            })
+            .collect(),
+    ))
+}
+
+/// The vocabulary of the side `name` in `dir`, which must exist.
+fn required_tokens(dir: &Path, name: &str) -> Result<Vec<String>> {
+    let wanted = format!("shared_vocabulary.json or {name}_vocabulary.json");
+    let remedy = "a model of CTranslate2 has its vocabularies beside model.bin";
+    tokens(dir, name)?.ok_or_else(|| InteropError::missing(dir, wanted, remedy))
 }

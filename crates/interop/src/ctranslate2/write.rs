@@ -1,4 +1,4 @@
-//! Writes a model directory of CTranslate2, in the form that its converters write.
+//! Writes a model directory of CTranslate2, like its converters.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,8 +19,8 @@ use crate::vocabulary::{self, write_carried};
 
 /// The name of this format in error messages.
 const FORMAT: &str = "CTranslate2";
-/// The number of positions that are written for a model that computes its positions. CTranslate2
-/// accepts no longer sentence.
+/// The number of written positions for a model that computes them, the longest sentence in
+/// CTranslate2.
 const POSITIONS: usize = 2048;
 
 /// Writes `model` into the new folder `dir`.
@@ -39,7 +39,6 @@ pub(crate) fn write(model: &Pretrained, dir: &Path, quantise: fn(Tensor) -> Cont
     fresh_folder(dir)?;
     write_file(&dir.join(WEIGHTS), &binary::write(&variables))?;
     write_file(&dir.join(CONFIG), &settings(config, &target))?;
-    let list = |tokens: &[String]| serde_json::to_vec_pretty(tokens).expect("texts are plain data");
     if source == target {
         write_file(&dir.join("shared_vocabulary.json"), &list(&source))?;
     } else {
@@ -47,6 +46,11 @@ pub(crate) fn write(model: &Pretrained, dir: &Path, quantise: fn(Tensor) -> Cont
         write_file(&dir.join("target_vocabulary.json"), &list(&target))?;
     }
     write_carried(model, dir)
+}
+
+/// A vocabulary as JSON.
+fn list(tokens: &[String]) -> Vec<u8> {
+    serde_json::to_vec_pretty(tokens).expect("texts are plain data")
 }
 
 /// Returns an error if CTranslate2 cannot express a model of `config`.
@@ -69,16 +73,17 @@ fn write_embeddings(
     let names = embeddings::names(model.config.sharing);
     variables.insert(target.clone(), quantise(model.weight(names[1])?.clone()));
     for (name, ours) in [(source, names[0]), (output, names[2])] {
-        let written = match ours == names[1] {
-            true => Content::Alias(target.clone()),
-            false => quantise(model.weight(ours)?.clone()),
+        let written = if ours == names[1] {
+            Content::Alias(target.clone())
+        } else {
+            quantise(model.weight(ours)?.clone())
         };
         variables.insert(name, written);
     }
     if model.config.conventions.output_bias == OutputBias::PerPiece {
         let mut bias = model.weight("output_bias")?.clone();
         if model.config.conventions.decoder_start == DecoderStart::Zero {
-            // Search here never takes padding; CTranslate2 would.
+            // Unlike CTranslate2, search here never generates padding.
             bias.values[model.config.pad as usize] = NEVER;
         }
         variables.insert("decoder/projection/bias".into(), Content::Float(bias));
@@ -88,16 +93,14 @@ fn write_embeddings(
 
 fn positions(model: &Pretrained, variables: &mut BTreeMap<String, Content>) -> Result<()> {
     let config = &model.config;
-    let name = |side: &str| format!("{side}/position_encodings/encodings");
+    let encoder = "encoder/position_encodings/encodings".to_string();
+    let decoder = "decoder/position_encodings/encodings".to_string();
     let offset = config.conventions.position_offset;
     if config.positions == Positions::Learned {
-        for (side, ours) in [
-            ("encoder", "source_position"),
-            ("decoder", "target_position"),
-        ] {
+        for (theirs, ours) in [(encoder, "source_position"), (decoder, "target_position")] {
             let table = model.weight(&format!("{ours}.weight"))?;
             let table = table.rows(offset.min(table.shape[0]), table.shape[0]);
-            variables.insert(name(side), Content::Float(table));
+            variables.insert(theirs, Content::Float(table));
         }
         return Ok(());
     }
@@ -106,8 +109,8 @@ fn positions(model: &Pretrained, variables: &mut BTreeMap<String, Content>) -> R
         .sinusoids
         .values(offset..offset + POSITIONS, config.d_model);
     let table = Tensor::new([POSITIONS, config.d_model], values);
-    variables.insert(name("decoder"), Content::Float(table));
-    variables.insert(name("encoder"), Content::Alias(name("decoder")));
+    variables.insert(encoder, Content::Alias(decoder.clone()));
+    variables.insert(decoder, Content::Float(table));
     Ok(())
 }
 
@@ -117,7 +120,6 @@ fn flags(config: &TransformerConfig, variables: &mut BTreeMap<String, Content>) 
         EmbeddingScale::SqrtWidth => (config.d_model as f32).sqrt(),
         EmbeddingScale::One => 1.0,
     };
-    let flag = |value: bool| Content::ByteScalar(value.into());
     for (side, heads) in [
         ("encoder", config.heads),
         ("decoder", config.of_decoder().heads),
@@ -129,7 +131,7 @@ fn flags(config: &TransformerConfig, variables: &mut BTreeMap<String, Content>) 
         add("scale_embeddings", Content::FloatScalar(scale));
     }
     let mut add = |name: &str, value| variables.insert(name.to_string(), value);
-    // The rule for merging several embeddings of one side. A Transformer has one of each.
+    // The rule for several embeddings per side; a Transformer has one.
     add("encoder/embeddings_merge", Content::ByteScalar(0));
     add("encoder/multi_query_attention", flag(false));
     let zero = config.conventions.decoder_start == DecoderStart::Zero;
@@ -142,23 +144,29 @@ fn flags(config: &TransformerConfig, variables: &mut BTreeMap<String, Content>) 
     Ok(())
 }
 
+/// A boolean variable.
+fn flag(value: bool) -> Content {
+    Content::ByteScalar(value.into())
+}
+
 /// `config.json`, with the names of the special tokens.
 fn settings(config: &TransformerConfig, tokens: &[String]) -> Vec<u8> {
-    let token = |id: u32| &tokens[id as usize];
-    // Any token stands for the start from zeros.
+    let bos = &tokens[config.bos as usize];
+    let eos = &tokens[config.eos as usize];
+    // With a start from zeros, any token will do.
     let start = match config.conventions.decoder_start {
-        DecoderStart::Zero => config.eos,
-        DecoderStart::Embedding => config.bos,
+        DecoderStart::Zero => eos,
+        DecoderStart::Embedding => bos,
     };
     let unknown = if tokens.iter().any(|token| token == "<unk>") {
         "<unk>"
     } else {
-        token(config.eos)
+        eos
     };
     let json = serde_json::json!({
         "add_source_bos": false, "add_source_eos": config.conventions.source_end == SourceEnd::Seen,
-        "bos_token": token(config.bos), "decoder_start_token": token(start),
-        "eos_token": token(config.eos), "layer_norm_epsilon": config.layer_norm_eps,
+        "bos_token": bos, "decoder_start_token": start,
+        "eos_token": eos, "layer_norm_epsilon": config.layer_norm_eps,
         "multi_query_attention": false, "unk_token": unknown,
     });
     serde_json::to_vec_pretty(&json).expect("a configuration is plain data")

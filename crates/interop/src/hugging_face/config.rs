@@ -32,7 +32,7 @@ pub(super) const TOKENIZERS: [&str; 3] = [
     "target_tokenizer.json",
 ];
 
-/// The names of activation functions. If there are several for one, the first is written.
+/// The names of activation functions. Of several names, the first is written.
 pub(super) const ACTIVATIONS: [(&str, Activation); 4] = [
     ("relu", Activation::Relu),
     ("gelu", Activation::Gelu),
@@ -40,7 +40,7 @@ pub(super) const ACTIVATIONS: [(&str, Activation); 4] = [
     ("silu", Activation::Silu),
 ];
 
-/// The keys of `config.json` that are used, with the defaults of transformers' `MarianConfig`.
+/// The relevant keys of `config.json`, with the defaults of transformers' `MarianConfig`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default = "MarianConfig::of_transformers")]
 pub(super) struct MarianConfig {
@@ -95,8 +95,7 @@ impl MarianConfig {
         }
     }
 
-    /// Returns the configuration of the model. `sharing` comes from the weights, since the files do
-    /// not tell it.
+    /// Returns the configuration of the model. `sharing` comes from the weights.
     ///
     /// # Errors
     /// Returns [`InteropError::Unsupported`] for the first key without a counterpart, and
@@ -113,7 +112,7 @@ impl MarianConfig {
                 OutputBias::PerPiece,
             ),
             Family::M2m100 => {
-                // The positions before are those of padding.
+                // Earlier positions are for padding.
                 let offset = self.pad_token_id as usize + 1;
                 (
                     NormPosition::Pre,
@@ -144,9 +143,10 @@ impl MarianConfig {
             conventions: Conventions {
                 sinusoids,
                 position_offset,
-                embedding_scale: match self.scale_embedding {
-                    true => EmbeddingScale::SqrtWidth,
-                    false => EmbeddingScale::One,
+                embedding_scale: if self.scale_embedding {
+                    EmbeddingScale::SqrtWidth
+                } else {
+                    EmbeddingScale::One
                 },
                 output_bias,
                 decoder_heads: Some(self.decoder_attention_heads).filter(|&n| n != heads),
@@ -194,8 +194,9 @@ impl MarianConfig {
     fn check(&self, path: &Path, family: Family) -> Result<()> {
         let other = "MarianMTModel has none of this either: such a file is not one of its own";
         let is_marian = family == Family::Marian;
-        let divides = |heads: usize| heads > 0 && self.d_model.is_multiple_of(heads);
-        let even = divides(self.encoder_attention_heads) && divides(self.decoder_attention_heads);
+        let even = [self.encoder_attention_heads, self.decoder_attention_heads]
+            .iter()
+            .all(|&heads| heads > 0 && self.d_model.is_multiple_of(heads));
         let refused = [
             (
                 is_marian && self.normalize_before,
@@ -227,13 +228,13 @@ impl MarianConfig {
 pub(super) enum Family {
     /// `MarianMTModel`.
     Marian,
-    /// `M2M100ForConditionalGeneration`, the class of NLLB's models too: norms before sub-layers,
-    /// positions from 2 on.
+    /// `M2M100ForConditionalGeneration`, also the class of NLLB: norms before sub-layers, positions
+    /// from 2 on.
     M2m100,
 }
 
-/// The keys of `generation_config.json` that are used; those that are missing have the defaults of
-/// transformers' `GenerationConfig`. Old models have them in `config.json`.
+/// The relevant keys of `generation_config.json`, or of `config.json` in old models. Missing keys have
+/// the defaults of transformers' `GenerationConfig`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct GenerationConfig {
@@ -250,7 +251,7 @@ pub(super) struct GenerationConfig {
 }
 
 impl GenerationConfig {
-    /// Returns the search settings, and notes on settings in the file that have no counterpart.
+    /// Returns the search settings, and notes on settings without a counterpart.
     ///
     /// # Errors
     /// Returns [`InteropError::Settings`] if a value is out of range for [`SearchSettings`].
@@ -292,7 +293,7 @@ impl GenerationConfig {
         let settings = SearchSettings {
             beam_size,
             length_penalty: LengthPenalty::Power(penalty.max(0.0)),
-            // The length there counts the token that opens a target.
+            // Lengths in transformers count the start token.
             min_length: self.min_length.unwrap_or(0).saturating_sub(1).min(limit),
             max_length: Some(limit),
             max_length_factor: 0.0,

@@ -1,8 +1,6 @@
-//! The tokenisers of M2M100 and NLLB: a SentencePiece model, and a vocabulary with a token for each
-//! language.
+//! The tokenisers of M2M100 and NLLB: a SentencePiece model, and a vocabulary with language tokens.
 //!
-//! [`align`] handles separate vocabularies, in which a special token can have another id on each
-//! side.
+//! [`align`] handles separate vocabularies with different ids of special tokens.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,20 +17,18 @@ const MODEL: &str = "sentencepiece.bpe.model";
 const VOCABULARY: &str = "vocab.json";
 const SPECIAL: &str = "special_tokens_map.json";
 
-/// The languages of M2M100 in the order of their ids, as `FAIRSEQ_LANGUAGE_CODES` of transformers
-/// has them.
+/// The languages of M2M100 in the order of their ids (`FAIRSEQ_LANGUAGE_CODES` in transformers).
 const M2M100: &str = "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr \
     ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps pt ro ru \
     sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu";
 
-/// Converts the tokeniser in `dir` to the files of a model directory, with a token for each of
-/// `rows` ids.
+/// Converts the tokeniser in `dir` to the files of a model directory, with tokens for `rows` ids.
 ///
 /// # Errors
-/// Returns an [`InteropError`] that names the file.
+/// Returns an [`InteropError`] with the file.
 pub(super) fn read_texts(dir: &Path, rows: usize) -> Result<Files> {
     let Some(model) = read_optional(&dir.join(MODEL))? else {
-        // A model without a tokeniser can be imported, for ids.
+        // A model without a tokeniser can still translate ids.
         return Ok(BTreeMap::new());
     };
     let path = dir.join(VOCABULARY);
@@ -66,16 +62,15 @@ fn m2m100(dir: &Path, mut tokens: Vec<String>, rows: usize) -> Result<Vec<String
         Some(bytes) => parse_json(&path, &bytes)?,
         None => SpecialTokens::default(),
     };
-    let text = |token: &Value| {
-        token
-            .as_str()
-            .or(token["content"].as_str())
-            .map(str::to_string)
-    };
     let mut languages: Vec<String> = named
         .additional_special_tokens
         .iter()
-        .filter_map(text)
+        .filter_map(|token| {
+            token
+                .as_str()
+                .or(token["content"].as_str())
+                .map(str::to_string)
+        })
         .collect();
     if languages.is_empty() {
         languages = M2M100
@@ -93,9 +88,9 @@ fn m2m100(dir: &Path, mut tokens: Vec<String>, rows: usize) -> Result<Vec<String
     Ok(tokens)
 }
 
-/// Exchanges rows of the embeddings, so that `</s>` and `<pad>` have the ids of the configuration
-/// on both sides. `MarianTokenizer` writes those of each vocabulary, which are others where the
-/// sizes differ; a model directory has one id for both sides.
+/// Exchanges rows of the embeddings, so that `</s>` and `<pad>` have the ids of the configuration on
+/// both sides. `MarianTokenizer` may have different ids in each vocabulary; a model directory has one
+/// id for both.
 pub(super) fn align(model: &mut Pretrained) -> Result<()> {
     if !model.texts.contains_key("target_vocab.json") {
         return Ok(());
@@ -139,17 +134,14 @@ fn side(model: &mut Pretrained, name: &str, rows: usize, weights: &[&str]) -> Re
                 .for_each(|rows| rows.exchange(index, id));
         }
         if weights.contains(&"target_embedding.weight") {
-            let moved = |token: u32| match token as usize {
-                token if token == index => id as u32,
-                token if token == id => index as u32,
-                _ => token,
-            };
-            model.config.bos = moved(model.config.bos);
-            model
-                .search
-                .suppress
-                .iter_mut()
-                .for_each(|token| *token = moved(*token));
+            let bos = std::iter::once(&mut model.config.bos);
+            for token in bos.chain(&mut model.search.suppress) {
+                if *token as usize == index {
+                    *token = id as u32;
+                } else if *token as usize == id {
+                    *token = index as u32;
+                }
+            }
             model.search.suppress.sort_unstable();
         }
     }

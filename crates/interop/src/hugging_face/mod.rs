@@ -1,5 +1,4 @@
-//! Hugging Face's `MarianMTModel`, the class of OPUS-MT's models, and
-//! `M2M100ForConditionalGeneration`, the class of M2M100 and NLLB.
+//! Hugging Face's `MarianMTModel` (OPUS-MT) and `M2M100ForConditionalGeneration` (M2M100 and NLLB).
 
 mod config;
 mod languages;
@@ -25,7 +24,7 @@ use config::{
 
 pub(crate) use write::{check, write};
 
-/// The largest difference between stored positions and the computed ones: the rounding of float16.
+/// The largest difference between stored and computed positions: the rounding of float16.
 const POSITION_TOLERANCE: f32 = 1e-3;
 
 /// Returns whether `dir` looks like a model of Hugging Face.
@@ -34,22 +33,21 @@ pub(crate) fn recognizes(dir: &Path) -> bool {
 }
 
 fn weights_file(dir: &Path) -> Option<PathBuf> {
-    let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| !found.is_dir());
     [SAFETENSORS, PYTORCH]
         .map(|name| dir.join(name))
         .into_iter()
-        .find(is_there)
+        .find(|path| path.symlink_metadata().is_ok_and(|found| !found.is_dir()))
 }
 
 /// Reads the model in the folder `dir`. `files` are the tokeniser files named by the user.
 ///
 /// # Errors
-/// Returns an [`InteropError`] that names the file, the tensor or key, and a remedy.
+/// Returns an [`InteropError`] with the file, the tensor or key, and a remedy.
 pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Pretrained> {
     let path = dir.join(CONFIG);
     let bytes = read_file(&path)?;
     let marian: MarianConfig = parse_json(&path, &bytes)?;
-    // Checked before weights are read; how embeddings are shared is known only then.
+    // A first check before weights are read and the sharing is known.
     marian.transformer(&path, EmbeddingSharing::None)?;
     let mut tensors = read_weights(dir)?;
     let embeddings = embeddings(&marian, &mut tensors)?;
@@ -64,7 +62,7 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Pretrained> {
     };
     let mut weights = embeddings.into_weights();
     if bias.values.iter().all(|&x| x == 0.0) {
-        // Every MarianMTModel has one; a model without it comes back as it was.
+        // Every MarianMTModel has an output bias; models without one have zeros there.
         config.conventions.output_bias = OutputBias::None;
     } else {
         weights.insert(
@@ -80,7 +78,7 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Pretrained> {
     }
     match family {
         Family::Marian => config.conventions.sinusoids = sinusoids(marian.d_model, &mut tensors)?,
-        // Old files also store values that can be computed.
+        // Old files also store computed values.
         Family::M2m100 => ["encoder", "decoder"].into_iter().for_each(|side| {
             tensors.take_any(&format!("model.{side}.embed_positions.weights"));
         }),
@@ -92,8 +90,7 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Pretrained> {
         None => parse_json(&dir.join(CONFIG), &bytes)?,
     };
     let (search, warnings) = generation.settings(&config)?;
-    // A model that was exported by this program carries its search settings, which say more than
-    // the file of transformers can.
+    // A model exported by this program carries its search settings, which are more complete.
     let (search, warnings) = match carried_search(dir)? {
         Some(search) => (search, Vec::new()),
         None => (search, warnings),
@@ -119,15 +116,16 @@ fn read_weights(dir: &Path) -> Result<Weights> {
     let remedy = "weights in several files have to be saved in one, with max_shard_size";
     let path = weights_file(dir).ok_or_else(|| InteropError::missing(dir, wanted, remedy))?;
     let bytes = read_file(&path)?;
-    let tensors = match path.ends_with(SAFETENSORS) {
-        true => read_safetensors(&path, &bytes)?,
-        false => torch::read(&path, &bytes)?,
+    let tensors = if path.ends_with(SAFETENSORS) {
+        read_safetensors(&path, &bytes)?
+    } else {
+        torch::read(&path, &bytes)?
     };
     Ok(Weights::new(&path, tensors))
 }
 
-/// The tokenisers as files of a model directory: SentencePiece models with a vocabulary, or those
-/// of the library `tokenizers`.
+/// The tokenisers as files of a model directory: SentencePiece models with a vocabulary, or files of
+/// the library `tokenizers`.
 fn read_texts(dir: &Path, config: &TransformerConfig, files: &TextFiles) -> Result<Files> {
     let mut texts = BTreeMap::new();
     for name in VOCABULARIES {
@@ -136,18 +134,17 @@ fn read_texts(dir: &Path, config: &TransformerConfig, files: &TextFiles) -> Resu
         }
     }
     if let Some(source) = texts.get("vocab.json") {
-        let tokens = |name: &str, rows| {
-            vocabulary::of_file(&dir.join(name), texts.get(name).unwrap_or(source), rows)
-        };
-        let source = tokens("vocab.json", config.source_vocab)?;
-        let target = tokens("target_vocab.json", config.target_vocab)?;
+        let target = texts.get("target_vocab.json").unwrap_or(source);
+        let source = vocabulary::of_file(&dir.join("vocab.json"), source, config.source_vocab)?;
+        let target =
+            vocabulary::of_file(&dir.join("target_vocab.json"), target, config.target_vocab)?;
         if let Some([source, target]) = sentencepiece(&[dir], files, [&source, &target])? {
             texts.extend([("source.spm".into(), source), ("target.spm".into(), target)]);
             return Ok(texts);
         }
     }
-    // A model that was exported by this program, or whose tokeniser is one of the library
-    // `tokenizers` alone, has these files.
+    // Models exported by this program, and models with a tokeniser of the library `tokenizers` only,
+    // have these files.
     let mut tokenizers = BTreeMap::new();
     for name in TOKENIZERS {
         if let Some(bytes) = read_optional(&dir.join(name))? {
@@ -164,8 +161,7 @@ fn read_texts(dir: &Path, config: &TransformerConfig, files: &TextFiles) -> Resu
     })
 }
 
-/// Takes the matrices over the vocabularies and ties them as transformers does when it loads a
-/// model.
+/// Takes the matrices over the vocabularies and ties them like transformers.
 fn embeddings(marian: &MarianConfig, tensors: &mut Weights) -> Result<Embeddings> {
     let shapes = [marian.vocab_size, marian.target_vocab()].map(|rows| [rows, marian.d_model]);
     let shared = tensors.take_any("model.shared.weight");
@@ -191,24 +187,16 @@ fn embeddings(marian: &MarianConfig, tensors: &mut Weights) -> Result<Embeddings
     })
 }
 
-/// Returns whether the embedding of the token that opens a target is zero, as in all models that
-/// were converted from Marian.
+/// Returns whether the embedding of the start token is zero, as in all models converted from Marian.
 fn starts_from_zero(target: &Tensor, bos: u32) -> bool {
     let row = bos as usize;
     target.rows(row, row + 1).values.iter().all(|&x| x == 0.0)
 }
 
-/// The layout of the positions in the file, or the one that MarianMTModel computes if the file has
-/// no positions.
+/// The layout of the positions in the file, by default the layout of MarianMTModel.
 fn sinusoids(d_model: usize, tensors: &mut Weights) -> Result<Sinusoids> {
     let path = tensors.path.clone();
-    let refuse = |what: String| {
-        Err(InteropError::unsupported(
-            &path,
-            what,
-            "MarianMTModel computes them",
-        ))
-    };
+    let remedy = "MarianMTModel computes them";
     let names = ["encoder", "decoder"].map(|side| format!("model.{side}.embed_positions.weight"));
     let mut found = [Sinusoids::Halves; 2];
     for (name, found) in names.iter().zip(&mut found) {
@@ -218,14 +206,15 @@ fn sinusoids(d_model: usize, tensors: &mut Weights) -> Result<Sinusoids> {
         let count = stored.values.len() / d_model;
         let stored = tensors.shaped(name, stored, &[count, d_model])?;
         let Some((layout, _)) = recognised(&stored, 0..1, POSITION_TOLERANCE) else {
-            return refuse(format!(
-                "tensor {name} with positions that are not sines and cosines"
-            ));
+            let what = format!("tensor {name} with positions that are not sines and cosines");
+            return Err(InteropError::unsupported(&path, what, remedy));
         };
         *found = layout;
     }
-    match found {
-        [source, target] if source == target => Ok(source),
-        _ => refuse("positions of which encoder and decoder differ".into()),
+    let [source, target] = found;
+    if source != target {
+        let what = "different positions in encoder and decoder";
+        return Err(InteropError::unsupported(&path, what, remedy));
     }
+    Ok(source)
 }

@@ -1,4 +1,4 @@
-//! Writes a folder that transformers loads as a `MarianMTModel`.
+//! Writes a folder of a `MarianMTModel` for transformers.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::tensors::{Tensor, Tensors, write_safetensors};
 use crate::vocabulary::{self, TOKENIZER, write_carried};
 use crate::{embeddings, layers};
 
-/// The number of positions that are written. Transformers accepts no longer sentence.
+/// The number of written positions, the longest sentence in transformers.
 const POSITIONS: usize = 1024;
 const EPSILON: f64 = 1e-5;
 /// The name of this format in error messages.
@@ -48,8 +48,7 @@ pub(crate) fn write(model: &Pretrained, dir: &Path) -> Result<()> {
     write_carried(model, dir)
 }
 
-/// The `tokenizer.json` of `path` without the step that adds `</s>`, because this program adds it
-/// to the ids itself.
+/// The `tokenizer.json` of `path` without the step that adds `</s>`, as this program adds it to ids.
 pub(super) fn without_closing(path: &Path, bytes: &[u8]) -> Result<Vec<u8>> {
     let mut tokenizer: Map<String, Value> = parse_json(path, bytes)?;
     if tokenizer.get("post_processor").is_none_or(Value::is_null) {
@@ -98,8 +97,8 @@ pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
     refuse(FORMAT, &features)
 }
 
-/// The weights with their names in MarianMTModel. Positions are written too, because the layout of
-/// the paper differs from the one that MarianMTModel computes.
+/// The weights with their names in MarianMTModel. Positions are included, because the paper's layout
+/// differs from MarianMTModel's.
 fn weights(model: &Pretrained) -> Result<Tensors> {
     let config = &model.config;
     let mut tensors = Tensors::new();
@@ -122,7 +121,7 @@ fn weights(model: &Pretrained) -> Result<Tensors> {
     for (ours, theirs) in embeddings::names(config.sharing).into_iter().zip(others) {
         let mut tensor = model.weight(ours)?.clone();
         if config.conventions.decoder_start == DecoderStart::Zero && theirs == start {
-            // In transformers the decoder starts from the row of the token that opens a target.
+            // In transformers the decoder starts from the row of the start token.
             let row = config.bos as usize * config.d_model;
             tensor.values[row..row + config.d_model].fill(0.0);
         }
@@ -169,7 +168,7 @@ fn config(config: &TransformerConfig) -> Result<Value> {
         "tie_word_embeddings": config.sharing != EmbeddingSharing::None, "is_encoder_decoder": true,
         "dtype": "float32",
     });
-    // Transformers forces this token at the length limit unless it is told not to.
+    // Transformers forces this token at the length limit by default.
     json["forced_eos_token_id"] = Value::Null;
     Ok(json)
 }
@@ -178,7 +177,7 @@ fn generation(config: &TransformerConfig, search: &SearchSettings) -> Value {
     let length_penalty = match search.length_penalty {
         LengthPenalty::None => 0.0,
         LengthPenalty::Average => 1.0,
-        // GNMT's penalty has no place there; its exponent is the nearest.
+        // transformers has no GNMT penalty; the same exponent is the nearest.
         LengthPenalty::Gnmt(alpha) | LengthPenalty::Power(alpha) => alpha,
     };
     let limit = search
@@ -205,7 +204,7 @@ fn generation(config: &TransformerConfig, search: &SearchSettings) -> Value {
     json
 }
 
-/// The tokeniser files: those of Marian without change, or ours for `PreTrainedTokenizerFast`.
+/// The tokeniser files: Marian's files unchanged, or ours for `PreTrainedTokenizerFast`.
 fn texts(model: &Pretrained) -> Result<Files> {
     let texts = model
         .texts
@@ -218,16 +217,14 @@ fn texts(model: &Pretrained) -> Result<Files> {
         return Ok(texts);
     };
     let [tokens, _] = vocabulary::tokens(model)?;
-    let token = |id: u32| &tokens[id as usize];
     let mut tokenizer: Map<String, Value> = parse_json(Path::new(TOKENIZER), bytes)?;
-    let eos = token(model.config.eos);
-    let piece = |kind: &str, id: &str| json!({ kind: { "id": id, "type_id": 0 } });
-    let single = json!([piece("Sequence", "A"), piece("SpecialToken", eos)]);
-    let pair = json!([
-        piece("Sequence", "A"),
-        piece("Sequence", "B"),
-        piece("SpecialToken", eos)
-    ]);
+    let eos = &tokens[model.config.eos as usize];
+    let pad = &tokens[model.config.pad as usize];
+    let first = json!({ "Sequence": { "id": "A", "type_id": 0 } });
+    let second = json!({ "Sequence": { "id": "B", "type_id": 0 } });
+    let end = json!({ "SpecialToken": { "id": eos, "type_id": 0 } });
+    let single = json!([first, end]);
+    let pair = json!([first, second, end]);
     let special = json!({ eos: { "id": eos, "ids": [model.config.eos], "tokens": [eos] } });
     let closing = json!({
         "type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": special,
@@ -235,11 +232,15 @@ fn texts(model: &Pretrained) -> Result<Files> {
     tokenizer.insert("post_processor".into(), closing);
     let settings = json!({
         "tokenizer_class": "PreTrainedTokenizerFast", "eos_token": eos,
-        "pad_token": token(model.config.pad), "model_max_length": POSITIONS,
+        "pad_token": pad, "model_max_length": POSITIONS,
         "clean_up_tokenization_spaces": false,
     });
-    let bytes = |json: &Value| serde_json::to_vec_pretty(json).expect("a tokeniser is plain data");
-    texts.insert(TOKENIZER.into(), bytes(&Value::Object(tokenizer)));
-    texts.insert("tokenizer_config.json".into(), bytes(&settings));
+    for (name, json) in [
+        (TOKENIZER, Value::Object(tokenizer)),
+        ("tokenizer_config.json", settings),
+    ] {
+        let bytes = serde_json::to_vec_pretty(&json).expect("a tokeniser is plain data");
+        texts.insert(name.into(), bytes);
+    }
     Ok(texts)
 }

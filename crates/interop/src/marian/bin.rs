@@ -7,7 +7,7 @@ use crate::cursor::{Cursor, text};
 use crate::error::{InteropError, Result};
 use crate::tensors::{NumberType, Tensor, Tensors, elements};
 
-/// The name of the options within the file of a model.
+/// The name of the options in a model file.
 pub(super) const OPTIONS: &str = "special:model.yml";
 
 /// The content of a file.
@@ -19,10 +19,9 @@ pub(super) struct Items {
 }
 
 const VERSION: u64 = 1;
-/// The bits of a type that mark floats; the rest is the size of a number (`src/common/types.h`).
+/// The type bits of floats; the rest is the size of a number (`src/common/types.h`).
 const FLOAT: u64 = 0x400;
-/// The types of intgemm's numbers in a layout that does not depend on the processor, in Marian and
-/// in Bergamot's fork.
+/// The types of intgemm's processor-independent layout, in Marian and in Bergamot's fork.
 const INTGEMM: [u64; 2] = [0x10000, 0x4100];
 
 /// Returns whether `bytes` begin with the header of such a file.
@@ -38,7 +37,8 @@ struct Header {
 }
 
 fn header(cursor: &mut Cursor) -> Result<Header> {
-    let (name, kind) = (cursor.size(8)?, cursor.number(8)?);
+    let name = cursor.size(8)?;
+    let kind = cursor.number(8)?;
     Ok(Header {
         name,
         kind,
@@ -60,21 +60,22 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Items> {
         ));
     }
     let count = cursor.number(8)?;
-    // Not reserved: the count is the file's word.
+    // No reservation, because the count is not trusted.
     let headers = (0..count)
         .map(|_| header(&mut cursor))
         .collect::<Result<Vec<_>>>()?;
     let names = headers.iter().map(|header| cursor.text(header.name));
     let names = names.collect::<Result<Vec<String>>>()?;
-    let shape = |header: &Header| -> Result<Vec<usize>> {
+    let mut shapes = Vec::new();
+    for header in &headers {
         let sizes = cursor.bytes(header.rank.saturating_mul(4))?.chunks_exact(4);
         let sizes = sizes.map(|b| i32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-        // No tensor has a negative size.
-        Ok(sizes
+        // A negative size becomes too large for any file.
+        let shape: Vec<usize> = sizes
             .map(|size| usize::try_from(size).unwrap_or(usize::MAX))
-            .collect())
-    };
-    let shapes = headers.iter().map(shape).collect::<Result<Vec<_>>>()?;
+            .collect();
+        shapes.push(shape);
+    }
     let offset = cursor.size(8)?;
     cursor.range(offset)?;
     let mut items = Items::default();
@@ -104,13 +105,12 @@ fn tensor(path: &Path, name: &str, kind: u64, shape: Vec<usize>, data: &[u8]) ->
     };
     let len = elements(&shape).and_then(|count| count.checked_mul(number.size()));
     let len = len.filter(|&len| len <= data.len());
-    let misfit = || {
+    let len = len.ok_or_else(|| {
         InteropError::damaged(
             path,
             format!("tensor {name} is shorter than its shape {shape:?} says"),
         )
-    };
-    let len = len.ok_or_else(misfit)?;
+    })?;
     let values = number.read_all(&data[..len]);
     match number {
         NumberType::Int8 | NumberType::Int16 => quantised(path, name, shape, values, &data[len..]),
@@ -118,7 +118,7 @@ fn tensor(path: &Path, name: &str, kind: u64, shape: Vec<usize>, data: &[u8]) ->
     }
 }
 
-/// A matrix of integers, each to be multiplied by the factor that follows them. All
+/// A matrix of integers with a common factor after them. All
 /// matrices but embeddings are transposed.
 fn quantised(
     path: &Path,

@@ -1,4 +1,4 @@
-//! The files of a Marian model: its weights, its vocabularies and the options of its decoder.
+//! The files of a Marian model: weights, vocabularies and decoder options.
 
 use std::path::{Path, PathBuf};
 
@@ -14,8 +14,7 @@ use crate::files::{names, read_file, read_optional, start};
 use crate::pretrained::Files;
 use crate::text_files::{TextFiles, listed, named, of_sides, pieces, sentencepiece, texts};
 
-/// The names of Marian's special tokens, each with the one that it has at its usual id in files of
-/// Nematus.
+/// Marian's special tokens: the name, the name in files of Nematus, and the usual id.
 const CLOSING: (&str, &str, usize) = ("</s>", "eos", 0);
 const UNKNOWN: (&str, &str, usize) = ("<unk>", "UNK", 1);
 const NAME_VOCABULARIES: &str = "name them in this order: `import --vocabs SOURCE TARGET`, or in a decoder.yml with `vocabs: [SOURCE, TARGET]`";
@@ -24,7 +23,7 @@ const NAME_VOCABULARIES: &str = "name them in this order: `import --vocabs SOURC
 pub(super) struct Folder {
     /// The weights.
     pub model: PathBuf,
-    /// The decoder's options with the path of their file; empty if there is none.
+    /// The decoder options and their file; empty if there is none.
     decoder: (PathBuf, Options),
     /// The vocabularies of source and target.
     vocabularies: [PathBuf; 2],
@@ -42,16 +41,18 @@ pub(super) struct Vocabularies {
     pub unknown: u32,
 }
 
-/// Returns whether `path` is a model of Marian, or a folder that contains models.
+/// Returns whether `path` is a model of Marian, or a folder of models.
 pub(crate) fn recognizes(path: &Path) -> bool {
-    match path.is_dir() {
-        true => names(path).is_ok_and(|names| !models(path, &names).is_empty()),
-        false => is_model(path),
+    if path.is_dir() {
+        names(path).is_ok_and(|names| !models(path, &names).is_empty())
+    } else {
+        is_model(path)
     }
 }
 
 fn is_model(path: &Path) -> bool {
-    let (begins, name) = (start(path, 8), path.to_string_lossy());
+    let begins = start(path, 8);
+    let name = path.to_string_lossy();
     let is_optimizer = name.contains("optimizer");
     (name.ends_with(".npz") && begins.starts_with(b"PK") || is_bin(&begins)) && !is_optimizer
 }
@@ -64,8 +65,7 @@ fn models(dir: &Path, names: &[String]) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The file name of the path `name`. Its folders are ignored, so that nothing outside of a model's
-/// folder is read.
+/// The file name of the path `name`, without folders: only the model's folder is read.
 fn base(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
@@ -75,26 +75,29 @@ fn read_options(path: &Path) -> Result<Options> {
     Options::read(&text).map_err(|message| InteropError::damaged(path, message))
 }
 
-/// The files with options of a decoder in `dir`.
+/// The files of decoder options in `dir`.
 fn decoders(dir: &Path, names: &[String]) -> Result<Vec<(String, Options)>> {
-    let is_one = |name: &&String| {
-        let is_yaml = name.ends_with(".yml") || name.ends_with(".yaml");
-        is_yaml && (name.contains("decoder") || name.starts_with("config"))
-    };
-    let read = |name: &String| Ok((name.clone(), read_options(&dir.join(name))?));
-    names.iter().filter(is_one).map(read).collect()
+    names
+        .iter()
+        .filter(|name| {
+            let is_yaml = name.ends_with(".yml") || name.ends_with(".yaml");
+            is_yaml && (name.contains("decoder") || name.starts_with("config"))
+        })
+        .map(|name| Ok((name.clone(), read_options(&dir.join(name))?)))
+        .collect()
 }
 
-/// Finds the model file: `path` if it is a file; in a folder, the only model, or the model that the
-/// decoder file names. Among several decoder files, `decoder.*` is taken.
+/// Finds the model file: `path` if it is a file; in a folder, the only model, or the model in the
+/// decoder options. Of several option files, `decoder.*` wins.
 fn model(path: &Path, names: &[String], decoders: &[(String, Options)]) -> Result<PathBuf> {
     if !path.is_dir() {
-        return match is_model(path) {
-            true => Ok(path.into()),
-            false => Err(InteropError::damaged(
+        return if is_model(path) {
+            Ok(path.into())
+        } else {
+            Err(InteropError::damaged(
                 path,
                 "it is neither a .npz nor a .bin of Marian",
-            )),
+            ))
         };
     }
     let usual = decoders
@@ -127,29 +130,19 @@ fn model(path: &Path, names: &[String], decoders: &[(String, Options)]) -> Resul
     }
 }
 
-/// The decoder's options for `model`, in order of preference: a file with its name, `decoder.yml`,
-/// or a file whose options name it.
+/// The decoder options for `model`, in order of preference: a file with its name, `decoder.yml`, or
+/// a file that names it.
 fn decoder_of(
     dir: &Path,
     model: &str,
     names: &[String],
     mut decoders: Vec<(String, Options)>,
 ) -> Result<(PathBuf, Options)> {
-    let rank = |(name, options): &(String, Options)| {
-        let mut models = options.list("models").iter().map(|name| base(name));
-        let unusual = usize::from(!name.starts_with("decoder."));
-        match () {
-            () if *name == format!("{model}.decoder.yml") => 0,
-            () if models.clone().any(|name| name == model) => 1 + unusual,
-            () if models.any(|other| names.iter().any(|name| name == other)) => usize::MAX,
-            () => 3 + unusual,
-        }
-    };
-    decoders.retain(|decoder| rank(decoder) != usize::MAX);
-    decoders.sort_by_key(rank);
+    decoders.retain(|decoder| rank(decoder, model, names) != usize::MAX);
+    decoders.sort_by_key(|decoder| rank(decoder, model, names));
     match &decoders[..] {
         [] => Ok((dir.into(), Options::default())),
-        [first, second, ..] if rank(first) == rank(second) => {
+        [first, second, ..] if rank(first, model, names) == rank(second, model, names) => {
             let wanted = format!("single file of options, but {} and {}", first.0, second.0);
             let remedy = "leave the one that belongs to the model, as decoder.yml";
             Err(InteropError::missing(dir, wanted, remedy))
@@ -159,7 +152,7 @@ fn decoder_of(
 }
 
 impl Folder {
-    /// Finds the files of the model at `path`, which is the file of the weights or their folder.
+    /// Finds the files of the model at `path`, the file of the weights or its folder.
     pub fn find(path: &Path, files: &TextFiles) -> Result<Self> {
         let dir = if path.is_dir() {
             path
@@ -176,16 +169,17 @@ impl Folder {
             .into_owned();
         let decoder = decoder_of(dir, &name, &names, decoders)?;
         let vocabularies = vocabularies(dir, &name, &names, &decoder.1, files)?;
-        let is_lexical = |name: &&String| name.contains("lex") && name.ends_with(".bin");
         let shortlist = decoder.1.list("shortlist").first().map(|name| base(name));
-        let shortlist = shortlist.or(names.iter().find(is_lexical).map(String::as_str));
+        let shortlist = shortlist.or(names
+            .iter()
+            .find(|name| name.contains("lex") && name.ends_with(".bin"))
+            .map(String::as_str));
         let shortlist = shortlist.map(|name| dir.join(name));
-        let is_binary = |path: &PathBuf| is_shortlist(&start(path, 8));
         Ok(Self {
             model,
             decoder,
             vocabularies,
-            shortlist: shortlist.filter(is_binary),
+            shortlist: shortlist.filter(|path| is_shortlist(&start(path, 8))),
         })
     }
 
@@ -200,7 +194,8 @@ impl Folder {
         let (target_tokens, target_model) = tokens(target, config.target_vocab)?;
         let closing = [(source, &source_tokens), (target, &target_tokens)];
         let [closing, other] = closing.map(|(path, tokens)| special(path, tokens, CLOSING));
-        let (closing, other) = (closing?, other?);
+        let closing = closing?;
+        let other = other?;
         if closing != other {
             let what = format!("</s> with the ids {closing} and {other} on the two sides");
             return Err(InteropError::unsupported(source, what, NAME_VOCABULARIES));
@@ -227,16 +222,21 @@ impl Folder {
         } else {
             Sides::Separate
         };
-        let read = |path: &PathBuf| shortlist::read(path, &read_file(path)?, sizes, sides);
-        self.shortlist.as_ref().map(read).transpose()
+        self.shortlist
+            .as_ref()
+            .map(|path| shortlist::read(path, &read_file(path)?, sizes, sides))
+            .transpose()
     }
 
-    /// The search settings in the decoder's options, with Marian's defaults for those that are
-    /// missing. `unknown` is the id of the unknown token.
+    /// The search settings in the decoder options, with Marian's defaults. `unknown` is the id of the
+    /// unknown token.
     pub fn search(&self, unknown: u32) -> Result<(SearchSettings, Vec<String>)> {
         let (path, options) = &self.decoder;
-        let damaged = |message: String| InteropError::damaged(path, message);
-        let number = |key| options.number::<f64>(key).map_err(damaged);
+        let number = |key| {
+            options
+                .number::<f64>(key)
+                .map_err(|message| InteropError::damaged(path, message))
+        };
         let mut warnings = Vec::new();
         if number("word-penalty")?.unwrap_or(0.0) != 0.0 {
             warnings.push("word-penalty is unknown here and was left out".into());
@@ -254,7 +254,10 @@ impl Folder {
             );
         }
         let search = SearchSettings {
-            beam_size: options.number("beam-size").map_err(damaged)?.unwrap_or(12),
+            beam_size: options
+                .number("beam-size")
+                .map_err(|message| InteropError::damaged(path, message))?
+                .unwrap_or(12),
             length_penalty: LengthPenalty::Power(number("normalize")?.unwrap_or(0.0)),
             max_length_factor: number("max-length-factor")?.unwrap_or(3.0),
             max_length_extra: 0,
@@ -270,8 +273,8 @@ impl Folder {
     }
 }
 
-/// The vocabularies of source and target: those that were named; those in the options of the
-/// decoder, or of the training; those whose names tell.
+/// The vocabularies of source and target: named by the user, in the decoder options, in the training
+/// options, or recognised by their names.
 fn vocabularies(
     dir: &Path,
     model: &str,
@@ -280,38 +283,23 @@ fn vocabularies(
     files: &TextFiles,
 ) -> Result<[PathBuf; 2]> {
     let training = dir.join(format!("{model}.yml"));
-    let in_dir = |options: &Options| -> Vec<PathBuf> {
-        options
-            .list("vocabs")
-            .iter()
-            .map(|name| dir.join(base(name)))
-            .collect()
-    };
-    let mut listed_files = in_dir(decoder);
+    let mut listed_files = listed_vocabularies(dir, decoder);
     if listed_files.is_empty() && read_optional(&training)?.is_some() {
-        listed_files = in_dir(&read_options(&training)?);
-        // The names of the training's files are not always those of the model's.
-        listed_files = if listed_files.iter().all(|path| path.is_file()) {
-            listed_files
-        } else {
-            vec![]
-        };
+        listed_files = listed_vocabularies(dir, &read_options(&training)?);
+        // Files may have other names than in training.
+        if !listed_files.iter().all(|path| path.is_file()) {
+            listed_files.clear();
+        }
     }
-    let beside = |is_one: &dyn Fn(&str) -> bool| -> Vec<PathBuf> {
-        names
-            .iter()
-            .filter(|name| is_one(name))
-            .map(|name| dir.join(name))
-            .collect()
-    };
-    let is_text = |name: &str| {
-        [".yml", ".yaml", ".json"]
-            .iter()
-            .any(|end| name.ends_with(end))
-    };
-    let lists = beside(&|name| is_text(name) && name.contains("vocab") || name.ends_with(".vocab"));
-    let models = beside(&|name| name.ends_with(".spm"));
-    let found = if lists.is_empty() { models } else { lists };
+    let mut found: Vec<PathBuf> = names
+        .iter()
+        .filter(|name| is_yaml(name) && name.contains("vocab") || name.ends_with(".vocab"))
+        .map(|name| dir.join(name))
+        .collect();
+    if found.is_empty() {
+        let models = names.iter().filter(|name| name.ends_with(".spm"));
+        found = models.map(|name| dir.join(name)).collect();
+    }
     let of_both = match (&files.vocabularies[..], &listed_files[..]) {
         ([], []) => of_sides(&found),
         ([], listed) => named(listed),
@@ -324,11 +312,27 @@ fn vocabularies(
     };
     let wanted = || {
         format!(
-            "telling whose each vocabulary is among [{}]",
+            "telling the side of each vocabulary among [{}]",
             listed(&several)
         )
     };
     of_both.ok_or_else(|| InteropError::missing(dir, wanted(), NAME_VOCABULARIES))
+}
+
+/// The rank of a file of decoder options for `model`, the lowest first; `usize::MAX` if it belongs to
+/// another model among `names`.
+fn rank((name, options): &(String, Options), model: &str, names: &[String]) -> usize {
+    let mut models = options.list("models").iter().map(|name| base(name));
+    let unusual = usize::from(!name.starts_with("decoder."));
+    if *name == format!("{model}.decoder.yml") {
+        0
+    } else if models.clone().any(|name| name == model) {
+        1 + unusual
+    } else if models.any(|other| names.iter().any(|name| name == other)) {
+        usize::MAX
+    } else {
+        3 + unusual
+    }
 }
 
 /// The id of the special token `name` among `tokens`, by Marian's rule
@@ -338,11 +342,28 @@ fn special(
     tokens: &[String],
     (name, before, usual): (&str, &str, usize),
 ) -> Result<u32> {
-    let is_usual = |token: &&String| *token == before || **token == unused(usual);
-    let at_usual = tokens.get(usual).filter(is_usual).map(|_| usual);
+    let at_usual = tokens
+        .get(usual)
+        .filter(|token| *token == before || **token == unused(usual))
+        .map(|_| usual);
     let index = at_usual.or_else(|| tokens.iter().position(|token| token == name));
-    let missing = || InteropError::damaged(path, format!("it has no token {name}"));
-    Ok(index.ok_or_else(missing)? as u32)
+    Ok(index.ok_or_else(|| InteropError::damaged(path, format!("it has no token {name}")))? as u32)
+}
+
+/// The vocabularies in `options`, as files in `dir`.
+fn listed_vocabularies(dir: &Path, options: &Options) -> Vec<PathBuf> {
+    options
+        .list("vocabs")
+        .iter()
+        .map(|name| dir.join(base(name)))
+        .collect()
+}
+
+/// Returns whether `name` is the name of a YAML or JSON file.
+fn is_yaml(name: &str) -> bool {
+    [".yml", ".yaml", ".json"]
+        .iter()
+        .any(|end| name.ends_with(end))
 }
 
 /// The tokens of the vocabulary `path`, at most `rows`, and its content if it is a SentencePiece
@@ -356,10 +377,7 @@ fn tokens(path: &Path, rows: usize) -> Result<(Vec<String>, Option<Vec<u8>>)> {
         pieces(&bytes).ok_or_else(|| damaged("it is no SentencePiece model".into()))?
     } else {
         let text = std::str::from_utf8(&bytes).map_err(|e| InteropError::damaged(path, e))?;
-        let is_listed = [".yml", ".yaml", ".json"]
-            .iter()
-            .any(|end| name.ends_with(end));
-        let tokens = if is_listed {
+        let tokens = if is_yaml(&name) {
             yaml::vocabulary(text).map_err(damaged)?
         } else {
             text.lines().map(str::to_string).enumerate().collect()
@@ -368,14 +386,16 @@ fn tokens(path: &Path, rows: usize) -> Result<(Vec<String>, Option<Vec<u8>>)> {
         if last > 2 * tokens.len() {
             return Err(damaged(format!("id {last} of {} tokens", tokens.len())));
         }
-        let token = |id: usize| tokens.get(&id).cloned().unwrap_or_else(|| unused(id));
-        (0..=last).map(token).collect()
+        (0..=last)
+            .map(|id| tokens.get(&id).cloned().unwrap_or_else(|| unused(id)))
+            .collect()
     };
-    match tokens.len() > rows {
-        true => Err(damaged(format!(
+    if tokens.len() > rows {
+        Err(damaged(format!(
             "it has {} tokens, the model {rows}",
             tokens.len()
-        ))),
-        false => Ok((tokens, is_model.then_some(bytes))),
+        )))
+    } else {
+        Ok((tokens, is_model.then_some(bytes)))
     }
 }

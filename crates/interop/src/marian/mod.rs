@@ -1,5 +1,4 @@
-//! Marian's models, `.npz` and `.bin`: large models, and the small ones of Firefox and
-//! Bergamot.
+//! Marian's models, `.npz` and `.bin`, also of Firefox and Bergamot.
 //!
 //! Marian's matrices are `[in, out]`; the matrices of a model directory are `[out, in]`.
 
@@ -26,11 +25,11 @@ pub(crate) use files::recognizes;
 use files::{Folder, Vocabularies};
 use yaml::Options;
 
-/// Reads the model at `path`: a `.npz` or `.bin` file with its vocabularies and its decoder's
-/// options in the same folder, or that folder. `files` are the tokeniser files named by the user.
+/// Reads the model at `path`: a `.npz` or `.bin` file with its vocabularies and decoder options in
+/// the same folder, or that folder. `files` are the tokeniser files named by the user.
 ///
 /// # Errors
-/// Returns an [`InteropError`] that names the file, the tensor or option, and a remedy.
+/// Returns an [`InteropError`] with the file, the tensor or option, and a remedy.
 pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Pretrained> {
     let folder = Folder::find(path, files)?;
     let path = &folder.model;
@@ -101,22 +100,12 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Pretrained> {
     Ok(model)
 }
 
-/// Takes the matrices over the vocabularies out of a file. A side without a matrix has the
-/// shared one, and the output that of the target.
+/// Takes the matrices over the vocabularies out of a file. A side without a matrix uses the shared
+/// one, and an output without a matrix the target's.
 fn embeddings(tensors: &mut Weights) -> Result<Embeddings> {
     let shared = tensors.take_any("Wemb");
-    let mut side = |name: &str| {
-        let matrix = tensors.take_any(name).or_else(|| shared.clone());
-        let matrix = matrix.ok_or_else(|| tensors.missing(name))?;
-        match matrix.shape[..] {
-            [rows, columns] if rows > 0 && columns > 0 => Ok(matrix),
-            _ => {
-                let message = format!("tensor {name} is not a matrix");
-                Err(InteropError::damaged(&tensors.path, message))
-            }
-        }
-    };
-    let (source, target) = (side("encoder_Wemb")?, side("decoder_Wemb")?);
+    let source = embedding(tensors, "encoder_Wemb", shared.as_ref())?;
+    let target = embedding(tensors, "decoder_Wemb", shared.as_ref())?;
     let output = tensors.take_any("decoder_ff_logit_out_Wt");
     let output = match (output, tensors.take_any("decoder_ff_logit_out_W")) {
         (None, Some(output)) if output.shape.len() == 2 => Some(output.transposed()),
@@ -133,14 +122,27 @@ fn embeddings(tensors: &mut Weights) -> Result<Embeddings> {
     })
 }
 
-/// The name of the weight or bias, as `kind` says, of `part`.
+/// Takes the embedding `name`, or `shared` if there is none.
+fn embedding(tensors: &mut Weights, name: &str, shared: Option<&Tensor>) -> Result<Tensor> {
+    let matrix = tensors.take_any(name).or_else(|| shared.cloned());
+    let matrix = matrix.ok_or_else(|| tensors.missing(name))?;
+    match matrix.shape[..] {
+        [rows, columns] if rows > 0 && columns > 0 => Ok(matrix),
+        _ => {
+            let message = format!("tensor {name} is not a matrix");
+            Err(InteropError::damaged(&tensors.path, message))
+        }
+    }
+}
+
+/// The name of the weight or bias (`kind`) of `part`.
 fn name(config: &TransformerConfig, part: &Part, kind: &str) -> String {
     let pre = config.norm == NormPosition::Pre;
     let ssru = config.conventions.target_history == TargetHistory::Ssru;
     let of_ssru = ssru && part.stack == "decoder" && part.name() == "self_attention_norm";
     let names = match (of_ssru, pre) {
         (true, true) => ["rnn_ln_scale", "rnn_ln_bias"],
-        // Named by a network that is not there.
+        // Marian names this norm after a feed-forward network that it lacks.
         (true, false) => ["rnn_ffn_ln_scale", "rnn_ffn_ln_bias"],
         (false, _) => part.marian(),
     };
@@ -181,12 +183,13 @@ fn take_layers(
     Ok(weights)
 }
 
-/// A vector that is stored as a matrix of one row.
+/// A vector, stored as a matrix of one row.
 fn vector(tensors: &Weights, name: &str, tensor: Tensor, len: usize) -> Result<Tensor> {
     let flat =
         tensor.values.len() == len && tensor.shape.iter().all(|&size| size == 1 || size == len);
-    match flat {
-        true => Ok(Tensor::new([len], tensor.values)),
-        false => tensors.shaped(name, tensor, &[1, len]),
+    if flat {
+        Ok(Tensor::new([len], tensor.values))
+    } else {
+        tensors.shaped(name, tensor, &[1, len])
     }
 }

@@ -1,4 +1,4 @@
-//! NumPy's `.npz` in the form that Marian writes: a ZIP archive of arrays in NumPy's format.
+//! Marian's `.npz`: a ZIP archive of NumPy arrays.
 
 use std::path::Path;
 
@@ -10,13 +10,15 @@ use crate::zip;
 
 /// The tensors and texts in `bytes`, the content of `path`.
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Items> {
-    let damaged = |message: String| InteropError::damaged(path, message);
     let mut items = Items::default();
-    for (file, range) in zip::entries(bytes).map_err(damaged)? {
+    for (file, range) in
+        zip::entries(bytes).map_err(|message| InteropError::damaged(path, message))?
+    {
         let name = file.strip_suffix(".npy").unwrap_or(&file).to_string();
         let array = array(&bytes[range]);
-        let array =
-            array.ok_or_else(|| damaged(format!("array {name} is not a plain NumPy array")))?;
+        let array = array.ok_or_else(|| {
+            InteropError::damaged(path, format!("array {name} is not a plain NumPy array"))
+        })?;
         match array {
             Array::Text(text) => drop(items.texts.insert(name, text)),
             Array::Float(tensor) => drop(items.tensors.insert(name, tensor)),
@@ -30,8 +32,19 @@ enum Array {
     Text(String),
 }
 
+/// The value of `key` in a NumPy header.
+fn value<'a>(header: &'a str, key: &str) -> Option<&'a str> {
+    let after = header.split_once(&format!("'{key}':"))?.1.trim_start();
+    let end = if after.starts_with('(') {
+        after.find(')')?
+    } else {
+        after.find(',')?
+    };
+    Some(after[..end].trim_matches(['(', '\'', ' ']))
+}
+
 /// An array of float32, float16 or bytes; `None` for other types. Three values of the header, a
-/// Python dictionary, are used.
+/// Python dictionary, are relevant.
 fn array(bytes: &[u8]) -> Option<Array> {
     let rest = bytes.strip_prefix(b"\x93NUMPY")?;
     let (&major, rest) = rest.split_first()?;
@@ -39,19 +52,10 @@ fn array(bytes: &[u8]) -> Option<Array> {
     let len = number(rest.get(1..1 + width)?) as usize;
     let header = std::str::from_utf8(rest.get(1 + width..(1 + width).checked_add(len)?)?).ok()?;
     let data = &rest[1 + width + len..];
-    let value = |key: &str| {
-        let after = header.split_once(&format!("'{key}':"))?.1.trim_start();
-        let end = if after.starts_with('(') {
-            after.find(')')?
-        } else {
-            after.find(',')?
-        };
-        Some(after[..end].trim_matches(['(', '\'', ' ']).to_string())
-    };
-    if value("fortran_order")? != "False" {
+    if value(header, "fortran_order")? != "False" {
         return None;
     }
-    let shape = value("shape")?;
+    let shape = value(header, "shape")?;
     let sizes = shape
         .split(',')
         .map(str::trim)
@@ -59,7 +63,7 @@ fn array(bytes: &[u8]) -> Option<Array> {
     let shape = sizes
         .map(|size| size.trim_end_matches('L').parse().ok())
         .collect::<Option<Vec<usize>>>()?;
-    let number = match &value("descr")?[..] {
+    let number = match value(header, "descr")? {
         "<f4" => NumberType::Float32,
         "<f2" => NumberType::Float16,
         "|i1" | "|u1" | "<i1" | "|S1" => {

@@ -1,4 +1,4 @@
-//! The shape of a Marian model, as its options describe it.
+//! The shape of a Marian model in its options.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::yaml::Options;
 use crate::error::{InteropError, Result};
 use crate::tensors::Weights;
 
-/// The number that Marian's layer normalisation adds to the variance.
+/// The ε of Marian's layer normalisation.
 const EPSILON: f64 = 1e-6;
 /// Options that must be off or missing.
 const OFF: &str = "\
@@ -19,23 +19,14 @@ const OFF: &str = "\
     transformer-disable-position-embeddings transformer-pool transformer-rnn-projection \
     layer-normalization ulr right-left";
 
-/// The configuration of the model at `path`, without its special ids and which embeddings are
-/// shared.
+/// The configuration of the model at `path`, without special ids and the sharing of embeddings.
 pub(super) fn config(
     path: &Path,
     options: &Options,
     &[source_vocab, target_vocab, d_model]: &[usize; 3],
     tensors: &Weights,
 ) -> Result<TransformerConfig> {
-    let number = |key| {
-        let number = options.number::<usize>(key);
-        Ok::<_, InteropError>(
-            number
-                .map_err(|e| InteropError::damaged(path, e))?
-                .unwrap_or(0),
-        )
-    };
-    let heads = number("transformer-heads")?;
+    let heads = number(path, options, "transformer-heads")?;
     let width = tensors.shape("encoder_l1_ffn_W1")?;
     let &[_, d_ff] = width else {
         return Err(InteropError::damaged(
@@ -44,7 +35,8 @@ pub(super) fn config(
         ));
     };
     check(path, options)?;
-    let (encoder_layers, decoder_layers) = (number("enc-depth")?, number("dec-depth")?);
+    let encoder_layers = number(path, options, "enc-depth")?;
+    let decoder_layers = number(path, options, "dec-depth")?;
     check_depth(path, encoder_layers.saturating_add(decoder_layers), tensors)?;
     if heads == 0 || !d_model.is_multiple_of(heads) {
         let message = format!("transformer-heads {heads} do not divide dim-emb {d_model}");
@@ -70,8 +62,16 @@ pub(super) fn config(
     })
 }
 
-/// Refuses more layers than there can be tensors of. A layer has 16 or more; missing tensors are
-/// reported later by name.
+/// The number in the option `key`; 0 if it is missing.
+fn number(path: &Path, options: &Options, key: &str) -> Result<usize> {
+    let number = options.number(key);
+    Ok(number
+        .map_err(|e| InteropError::damaged(path, e))?
+        .unwrap_or(0))
+}
+
+/// Refuses more layers than tensors allow: a layer has at least 16. Missing tensors are reported later
+/// by name.
 fn check_depth(path: &Path, layers: usize, tensors: &Weights) -> Result<()> {
     let count = tensors.len();
     if layers <= count / 8 {
@@ -108,7 +108,7 @@ fn check(path: &Path, options: &Options) -> Result<()> {
         );
     }
     let usual = "models with its usual value can be read";
-    // If the decoder's depth is zero, it is the encoder's.
+    // A decoder depth of zero means the encoder's depth.
     let plain = [
         ("transformer-ffn-depth", &["2"][..], usual),
         ("transformer-decoder-ffn-depth", &["0", "2"], usual),
@@ -120,28 +120,23 @@ fn check(path: &Path, options: &Options) -> Result<()> {
             "known are \"\" and d",
         ),
     ];
-    let is_unusual = |&(key, values, _): &(&str, &[&str], _)| {
+    match plain.into_iter().find(|&(key, values, _)| {
         options
             .get(key)
             .is_some_and(|value| !values.contains(&value))
-    };
-    match plain.into_iter().find(is_unusual) {
+    }) {
         Some((key, _, known)) => refused(path, options, key, known),
         None => Ok(()),
     }
 }
 
 fn norm(path: &Path, options: &Options) -> Result<NormPosition> {
-    let get = |key: &str| {
-        options
-            .get(&format!("transformer-{key}"))
-            .unwrap_or_default()
-    };
-    match [
-        get("preprocess"),
-        get("postprocess"),
-        get("postprocess-top"),
-    ] {
+    let steps = [
+        "transformer-preprocess",
+        "transformer-postprocess",
+        "transformer-postprocess-top",
+    ];
+    match steps.map(|key| options.get(key).unwrap_or_default()) {
         ["", "dan", ""] => Ok(NormPosition::Post),
         ["n", "da", "n"] => Ok(NormPosition::Pre),
         _ => {

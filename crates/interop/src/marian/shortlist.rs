@@ -1,6 +1,5 @@
-//! The binary lexical shortlists of Bergamot and Firefox, `lex.*.s2t.bin`: a header of six numbers
-//! of 64 bits, for each source token where its translations start (64 bits), and the translations
-//! (32 bits).
+//! The binary lexical shortlists of Bergamot and Firefox, `lex.*.s2t.bin`: a header of six 64-bit
+//! numbers, the 64-bit offset of each source token's translations, and the 32-bit translations.
 
 use std::path::Path;
 
@@ -9,12 +8,12 @@ use burnformer_infer::shortlist::{Shortlist, Vocabularies};
 use crate::cursor::number;
 use crate::error::{InteropError, Result};
 
-/// The number that such a file begins with.
+/// The first number of a file.
 const MAGIC: u64 = 0xF11A_48D5_0134_17F5;
-/// The number of bytes of the header: this number, the checksum, the numbers of frequent tokens and
-/// of translations of a token, and the lengths of both tables.
+/// The length of the header in bytes: the magic number, the checksum, the numbers of frequent tokens
+/// and of translations of a token, and the lengths of both tables.
 const HEADER: usize = 6 * 8;
-/// The number of bytes that the checksum is not taken over.
+/// The number of bytes before the checked ones.
 const UNCHECKED: usize = 2 * 8;
 
 /// Returns whether `bytes` begin with the header of such a file.
@@ -22,8 +21,7 @@ pub(super) fn is_shortlist(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC.to_le_bytes())
 }
 
-/// The vocabularies of a model: one for both sides, so that a token can be its own translation, or
-/// two.
+/// The vocabularies of a model: one for both sides (a token can be its own translation), or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sides {
     Shared,
@@ -60,11 +58,14 @@ pub(super) fn read(
         .chunks_exact(4)
         .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
         .collect();
-    let list = |ends: &[u64]| {
-        let [start, end] = [ends[0], ends[1]].map(|end| usize::try_from(end).unwrap_or(usize::MAX));
-        tokens.get(start..end).map(<[u32]>::to_vec)
-    };
-    let lists: Option<Vec<Vec<u32>>> = offsets.windows(2).map(list).collect();
+    let lists: Option<Vec<Vec<u32>>> = offsets
+        .windows(2)
+        .map(|ends| {
+            let start = usize::try_from(ends[0]).unwrap_or(usize::MAX);
+            let end = usize::try_from(ends[1]).unwrap_or(usize::MAX);
+            tokens.get(start..end).map(<[u32]>::to_vec)
+        })
+        .collect();
     let mut lists = lists.ok_or_else(|| damaged("its tables do not fit together"))?;
     if sides == Sides::Shared {
         (0..).zip(&mut lists).for_each(|(id, list)| list.push(id));
@@ -75,7 +76,7 @@ pub(super) fn read(
         .map_err(|error| InteropError::damaged(path, error))
 }
 
-/// The number of bytes of a file with tables of these lengths.
+/// The size in bytes of a file with tables of these lengths.
 fn length(offsets: u64, tokens: u64) -> Option<usize> {
     let bytes = offsets
         .checked_mul(8)?
@@ -87,14 +88,13 @@ fn numbers(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.chunks_exact(8).map(number)
 }
 
-/// Marian's `hashMem`, which is that of Boost's `hash_combine`, over whole numbers of 64 bits.
+/// Marian's `hashMem`: Boost's `hash_combine` over whole 64-bit numbers.
 fn hash(bytes: &[u8]) -> u64 {
-    let combine = |seed: u64, number: u64| {
+    numbers(bytes).fold(0, |seed, number| {
         let mixed = number
             .wrapping_add(0x9e37_79b9)
             .wrapping_add(seed << 6)
             .wrapping_add(seed >> 2);
         seed ^ mixed
-    };
-    numbers(bytes).fold(0, combine)
+    })
 }

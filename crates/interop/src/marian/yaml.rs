@@ -1,12 +1,12 @@
-//! The part of YAML that Marian's files use: scalars and lists of scalars, by key, all of them as
-//! text. Tokens such as `null` and `1.0` stay text. The parser works event by event: nested values
-//! are skipped without building them, and a file that refers to itself is refused.
+//! The subset of YAML in Marian's files: scalars and lists of scalars by key, all as text. Tokens such
+//! as `null` and `1.0` stay text. The parser works event by event: nested values are skipped, and
+//! aliases are refused.
 
 use std::collections::BTreeMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
-/// The deepest nesting that is followed: the parser's memory grows with it.
+/// The deepest allowed nesting, which bounds the parser's memory.
 const DEEPEST: usize = 16;
 
 /// The value of a key.
@@ -14,11 +14,11 @@ const DEEPEST: usize = 16;
 pub(super) enum Value {
     Scalar(String),
     List(Vec<String>),
-    /// Nested values, which have no meaning here.
+    /// Nested values, which are ignored.
     Nested,
 }
 
-/// The entries of the mapping that is the document `text`, in order.
+/// The entries of the document `text`, a mapping, in order.
 ///
 /// # Errors
 /// Returns a message with the line if `text` is not such a document.
@@ -39,7 +39,7 @@ pub(super) fn entries(text: &str) -> Result<Vec<(String, Value)>, String> {
     }
 }
 
-/// The entries that were read, and the values that are still open.
+/// The entries read so far, and the open values.
 #[derive(Default)]
 struct Entries {
     found: Vec<(String, Value)>,
@@ -49,7 +49,7 @@ struct Entries {
 }
 
 impl Entries {
-    /// Adds an event, and returns whether such a file can have it.
+    /// Adds an event, and returns whether it is allowed.
     fn add(&mut self, event: Event) -> bool {
         match event {
             Event::Alias(_) => return false,
@@ -122,16 +122,17 @@ impl Options {
             .is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 
-    /// The number that `key` is set to.
+    /// The number in `key`.
     ///
     /// # Errors
     /// Returns an error if the value is not a number.
     pub fn number<T: std::str::FromStr>(&self, key: &str) -> Result<Option<T>, String> {
-        let number = |text: &str| {
-            text.parse()
-                .map_err(|_| format!("{key}: {text:?} is no number"))
-        };
-        self.get(key).map(number).transpose()
+        self.get(key)
+            .map(|text| {
+                text.parse()
+                    .map_err(|_| format!("{key}: {text:?} is no number"))
+            })
+            .transpose()
     }
 
     /// The items of the list `key`; a scalar is a list of one.
@@ -149,7 +150,7 @@ impl Options {
 /// # Errors
 /// Returns a message if `text` is not a vocabulary.
 pub(super) fn vocabulary(text: &str) -> Result<BTreeMap<usize, String>, String> {
-    // JSON escapes characters beyond 16 bits by two, which YAML does not.
+    // Unlike YAML, JSON escapes characters beyond 16 bits as surrogate pairs.
     let json = text
         .starts_with('{')
         .then(|| serde_json::from_str::<BTreeMap<String, usize>>(text));

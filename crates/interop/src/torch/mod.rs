@@ -1,5 +1,5 @@
-//! `pytorch_model.bin`: the file that `torch.save` writes for a dictionary of tensors. It is a ZIP
-//! archive (since PyTorch 1.6) or a sequence of pickles (before). No code in the file is executed.
+//! `pytorch_model.bin`: a dictionary of tensors by `torch.save`, as a ZIP archive (since PyTorch 1.6)
+//! or a sequence of pickles (before). No code in the file is executed.
 
 mod pickle;
 
@@ -13,22 +13,23 @@ use crate::tensors::{NumberType, Tensor, Tensors, elements};
 use crate::zip;
 use pickle::{Pickle, Value, View};
 
-/// The largest number of bytes of all tensors, as a multiple of the size of the file. Tensors may
-/// share numbers, as tied embeddings do.
-const MOST_SHARED: usize = 8;
-/// The first pickle in a file of PyTorch before 1.6 is this number.
+/// The largest size of all tensors, as a multiple of the size of the file. Tensors may share storages,
+/// such as tied embeddings.
+const MAX_SHARING: usize = 8;
+/// The first pickle in a file before PyTorch 1.6.
 const LEGACY_MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
 
 /// The float tensors of the dictionary in `bytes`, the content of `path`. Tensors of other types
 /// are left out.
 ///
 /// # Errors
-/// Returns [`InteropError::Damaged`] if the file is broken or holds no dictionary, and
-/// [`InteropError::Pickle`] if its pickle would build anything but tensors.
+/// Returns [`InteropError::Damaged`] if the file is damaged or is no dictionary, and
+/// [`InteropError::Pickle`] if its pickle builds anything but tensors.
 pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Tensors> {
-    let (value, pickle, ranges) = match zip::is_zip(bytes) {
-        true => archive(path, bytes)?,
-        false => legacy(path, bytes)?,
+    let (value, pickle, ranges) = if zip::is_zip(bytes) {
+        archive(path, bytes)?
+    } else {
+        legacy(path, bytes)?
     };
     let Value::Dict(dict) = value else {
         return Err(InteropError::damaged(
@@ -37,7 +38,7 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Tensors> {
         ));
     };
     let mut tensors = Tensors::new();
-    let mut left = bytes.len().saturating_mul(MOST_SHARED) / 4;
+    let mut left = bytes.len().saturating_mul(MAX_SHARING) / 4;
     for (key, value) in &pickle.dicts[dict] {
         let (Value::Text(name), Value::Tensor(view)) = (key, value) else {
             continue;
@@ -64,25 +65,23 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Tensors> {
 type Parts = (Value, Pickle, Vec<Option<Range<usize>>>);
 
 fn archive(path: &Path, bytes: &[u8]) -> Result<Parts> {
-    let damaged = |message: String| InteropError::damaged(path, message);
-    let entries = zip::entries(bytes).map_err(damaged)?;
+    let entries = zip::entries(bytes).map_err(|message| InteropError::damaged(path, message))?;
     let main = entries
         .keys()
         .find_map(|name| name.strip_suffix("data.pkl"));
-    let root = main.ok_or_else(|| damaged("the archive holds no data.pkl".into()))?;
+    let root = main.ok_or_else(|| InteropError::damaged(path, "the archive holds no data.pkl"))?;
     let range = entries[&format!("{root}data.pkl")].clone();
     let (value, pickle) = pickle::read(&mut Cursor::new(path, &bytes[range]))?;
-    let file = |key: &str| entries.get(&format!("{root}data/{key}")).cloned();
     let ranges = pickle
         .storages
         .iter()
-        .map(|storage| file(&storage.key))
+        .map(|storage| entries.get(&format!("{root}data/{}", storage.key)).cloned())
         .collect();
     Ok((value, pickle, ranges))
 }
 
-/// The pickles of a magic number, a version, the machine, the dictionary, and the keys of the
-/// storages; then for each key a count and as many numbers.
+/// Reads the pickles of a magic number, a version, the machine, the dictionary, and the keys of the
+/// storages, then for each key a count and its numbers.
 fn legacy(path: &Path, bytes: &[u8]) -> Result<Parts> {
     let mut cursor = Cursor::new(path, bytes);
     if !bytes
@@ -128,8 +127,7 @@ fn legacy(path: &Path, bytes: &[u8]) -> Result<Parts> {
     Ok((value, pickle, ranges))
 }
 
-/// The `count` numbers that `view` refers to in `storage`, row by row; `None` if it reaches beyond
-/// the end.
+/// The `count` numbers of `view` in `storage`, row by row; `None` if it reaches beyond the end.
 fn gathered(view: &View, count: usize, number: NumberType, storage: &[u8]) -> Option<Vec<f32>> {
     let size = number.size();
     if count == 0 {

@@ -1,10 +1,9 @@
-//! Reads the part of Python's pickle format that `torch.save` writes for weights, without executing
-//! anything.
+//! Reads the subset of Python's pickle format in PyTorch's weights, without executing anything.
 //!
 //! A pickle is a program for a stack machine that may call any function. This reader knows the
-//! operations that build numbers, texts, tuples, lists and dictionaries, and five names: those with
-//! which PyTorch rebuilds tensors. Everything else in a file is an error. Values are stored in
-//! lists that only grow, so that no file can create cycles or deeply nested values.
+//! operations for numbers, texts, tuples, lists and dictionaries, and the five names that rebuild
+//! tensors. Everything else is an error. Values are stored in lists that only grow, so that no file
+//! can create cycles or deeply nested values.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -16,7 +15,7 @@ use crate::tensors::NumberType;
 /// A value on the stack. A value with parts is an index into the lists of [`Pickle`].
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
-    /// A value that is not used: none, a truth value, a float, an integer beyond 64 bits.
+    /// An irrelevant value: none, a truth value, a float, an integer beyond 64 bits.
     Other,
     Int(i64),
     Text(Rc<str>),
@@ -28,7 +27,7 @@ pub(super) enum Value {
     Tensor(usize),
 }
 
-/// The names that a file may call.
+/// The allowed names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Global {
     OrderedDict,
@@ -53,7 +52,7 @@ pub(super) struct View {
     pub strides: Vec<usize>,
 }
 
-/// The objects that a pickle builds.
+/// The objects of a pickle.
 #[derive(Default)]
 pub(super) struct Pickle {
     pub sequences: Vec<Vec<Value>>,
@@ -70,11 +69,11 @@ struct Machine<'c, 'a> {
     built: Pickle,
 }
 
-/// Reads the pickle at the position of `cursor`. Returns its value and all objects that it built.
+/// Reads the pickle at `cursor`. Returns its value and all of its objects.
 ///
 /// # Errors
-/// Returns [`InteropError::Damaged`] if the pickle is broken, and [`InteropError::Pickle`] if it
-/// would call a function or build an object that weights do not need.
+/// Returns [`InteropError::Damaged`] if the pickle is damaged, and [`InteropError::Pickle`] if it
+/// needs a function or an object that weights do not need.
 pub(super) fn read(cursor: &mut Cursor) -> Result<(Value, Pickle)> {
     let (built, stack, marks, memo) = Default::default();
     let mut machine = Machine {
@@ -111,7 +110,7 @@ impl Machine<'_, '_> {
             b'c' | 0x93 => self.global(operation),
             b'Q' => self.persistent(),
             b'R' => self.reduce(),
-            // BUILD: attributes of an ordered dictionary, which hold the versions of modules. POP.
+            // BUILD (attributes of an ordered dictionary: versions of modules), POP.
             b'b' | b'0' => self.pop().map(drop),
             other => Err(self.forbidden(format!("operation 0x{other:02x}"))),
         }
@@ -253,7 +252,8 @@ impl Machine<'_, '_> {
         let (module, name) = match operation {
             b'c' => (self.line()?, self.line()?),
             _ => {
-                let (name, module) = (self.pop()?, self.pop()?);
+                let name = self.pop()?;
+                let module = self.pop()?;
                 let (Value::Text(module), Value::Text(name)) = (module, name) else {
                     return Err(self.damaged("a name in the pickle is not a text"));
                 };
@@ -308,7 +308,7 @@ impl Machine<'_, '_> {
 
     fn parts(&self, value: Value) -> Result<Vec<Value>> {
         match value {
-            Value::Tuple(index) if self.built.sequences[index].len() <= MOST_ARGUMENTS => {
+            Value::Tuple(index) if self.built.sequences[index].len() <= MAX_ARGUMENTS => {
                 Ok(self.built.sequences[index].clone())
             }
             _ => Err(self.damaged("the pickle has no tuple where one is needed")),
@@ -336,7 +336,8 @@ impl Machine<'_, '_> {
                     ..,
                 ],
             ) => {
-                let (shape, strides) = (self.sizes(shape.clone())?, self.sizes(strides.clone())?);
+                let shape = self.sizes(shape.clone())?;
+                let strides = self.sizes(strides.clone())?;
                 let offset = usize::try_from(*offset).map_err(|_| self.damaged(BAD_TENSOR))?;
                 if shape.len() != strides.len() {
                     return Err(self.damaged(BAD_TENSOR));
@@ -363,25 +364,27 @@ impl Machine<'_, '_> {
     }
 
     fn sizes(&self, value: Value) -> Result<Vec<usize>> {
-        let size = |part: Value| match part {
-            Value::Int(size) => usize::try_from(size).map_err(|_| self.damaged(BAD_TENSOR)),
-            _ => Err(self.damaged(BAD_TENSOR)),
-        };
         let parts = self.parts(value)?;
-        if parts.len() > MOST_DIMENSIONS {
+        if parts.len() > MAX_DIMENSIONS {
             return Err(self.damaged(BAD_TENSOR));
         }
-        parts.into_iter().map(size).collect()
+        parts
+            .into_iter()
+            .map(|part| match part {
+                Value::Int(size) => usize::try_from(size).map_err(|_| self.damaged(BAD_TENSOR)),
+                _ => Err(self.damaged(BAD_TENSOR)),
+            })
+            .collect()
     }
 }
 
 const BAD_TENSOR: &str = "a tensor in the pickle is described wrongly";
-/// The largest number of parts of a tuple that a function takes.
-const MOST_ARGUMENTS: usize = 16;
+/// The largest number of function arguments.
+const MAX_ARGUMENTS: usize = 16;
 /// The largest number of dimensions of a tensor.
-const MOST_DIMENSIONS: usize = 8;
+const MAX_DIMENSIONS: usize = 8;
 
-/// The type of numbers in a class of storages; `None` for types that are not used for weights.
+/// The number type of a class of storages; `None` for types other than weights.
 fn storage_type(name: &str) -> Option<NumberType> {
     match name {
         "FloatStorage" => Some(NumberType::Float32),
@@ -399,7 +402,7 @@ mod tests {
         super::read(&mut Cursor::new("a.bin".as_ref(), bytes))
     }
 
-    /// The call that is refused; empty for a pickle that is damaged.
+    /// The refused call; empty for a damaged pickle.
     fn refused(bytes: &[u8]) -> String {
         match read(bytes).map(|(value, ..)| value).unwrap_err() {
             InteropError::Pickle(_, what) => what,

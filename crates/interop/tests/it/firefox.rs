@@ -14,7 +14,8 @@ use serde_json::Value;
 fn students_of_firefox_translate_as_their_own_engine_does_in_float32_and_mostly_as_in_int8() {
     let folder = std::env::var_os("BURNFORMER_FIREFOX").expect("BURNFORMER_FIREFOX is not set");
     let folder = Path::new(&folder);
-    let (mut same, mut same_in_float32) = (0, 0);
+    let mut same = 0;
+    let mut same_in_float32 = 0;
     for pair in ["en-pt", "pt-en"] {
         let json = std::fs::read(folder.join(format!("{pair}.json"))).unwrap();
         let cases: Vec<Value> = serde_json::from_slice(&json).unwrap();

@@ -31,7 +31,8 @@ fn imported(name: &str) -> (ModelConfig, Model, SearchSettings) {
 
 #[test]
 fn logits_are_those_of_transformers() {
-    let (expected, device) = (expected(), Device::default());
+    let expected = expected();
+    let device = Device::default();
     for (name, results) in expected["models"].as_object().unwrap() {
         let (config, model, _) = imported(name);
         let pairs = ids(&expected["sources"])
@@ -105,9 +106,11 @@ fn beam_search_is_that_of_transformers_token_for_token() {
 /// are loops.
 #[test]
 fn imported_models_that_loop_translate_as_in_transformers_unless_they_are_told_to_search_again() {
-    let (expected, folder) = (expected(), tempfile::tempdir().unwrap());
+    let expected = expected();
+    let folder = tempfile::tempdir().unwrap();
     let spm = std::fs::read(fixture("m2m100/relu/sentencepiece.bpe.model")).unwrap();
-    let (mut second, mut other) = (0, 0);
+    let mut second = 0;
+    let mut other = 0;
     for (name, results) in expected["models"].as_object().unwrap() {
         let path = fixture("hugging_face").join(name);
         let mut package = Format::HuggingFace.read(&path).unwrap();
@@ -362,7 +365,8 @@ fn separate_vocabularies_have_their_special_tokens_at_the_places_of_the_configur
         };
         ids.iter().map(one).collect()
     };
-    let (source, target) = ([7, 23, 9, 0], [5, 23, 27, 11]);
+    let source = [7, 23, 9, 0];
+    let target = [5, 23, 27, 11];
     let expected = logits(
         &Pretrained {
             config: TransformerConfig {

@@ -32,7 +32,8 @@ fn translator(folder: &tempfile::TempDir) -> Translator {
 
 #[test]
 fn logits_are_those_of_transformers() {
-    let (expected, device) = (expected(), Device::default());
+    let expected = expected();
+    let device = Device::default();
     for (name, results) in expected["models"].as_object().unwrap() {
         let folder = imported(name);
         let (_, model) = model_dir::load(&folder.path().join("model"), &device).unwrap();

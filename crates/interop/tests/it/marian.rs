@@ -33,7 +33,8 @@ fn imported(name: &str) -> (ModelConfig, Model) {
 
 #[test]
 fn logits_are_those_of_marians_formulas() {
-    let (expected, device) = (expected(), Device::default());
+    let expected = expected();
+    let device = Device::default();
     for name in NAMES {
         let (config, model) = imported(name);
         let pairs = ids(&expected["sources"])

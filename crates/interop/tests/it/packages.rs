@@ -110,10 +110,8 @@ fn opus() -> Vec<(String, Vec<u8>)> {
 #[test]
 fn a_package_of_opus_mt_translates_as_it_is_from_its_folder_and_from_its_archive() {
     let folder = tempfile::tempdir().unwrap();
-    let (dir, archive) = (
-        folder.path().join("package"),
-        folder.path().join("opus.zip"),
-    );
+    let dir = folder.path().join("package");
+    let archive = folder.path().join("opus.zip");
     write_all(&dir, &opus());
     archived(&archive, &opus());
     for path in [&dir, &archive, &dir.join(OPUS)] {
@@ -414,7 +412,8 @@ fn before_config_json(bin: &[u8]) -> Vec<u8> {
         .concat()
     };
     let spec = text("TransformerSpec");
-    let (head, at) = (4 + spec.len() + 4, 4 + spec.len() + 8);
+    let head = 4 + spec.len() + 4;
+    let at = 4 + spec.len() + 8;
     let count = u32::from_le_bytes(bin[head..at].try_into().unwrap());
     let mut bytes = [
         &5u32.to_le_bytes()[..],
@@ -441,7 +440,8 @@ fn models_of_the_second_generation_of_ctranslate2_are_read() {
     )
     .unwrap();
     fs::write(dir.join("model.bin"), before_config_json(&bin)).unwrap();
-    let (actual, expected) = (read(dir).unwrap(), read(&original).unwrap());
+    let actual = read(dir).unwrap();
+    let expected = read(&original).unwrap();
     assert_eq!(
         (actual.config, actual.weights),
         (expected.config, expected.weights)

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_glossary::Writing;
 use burnformer_infer::{
-    AlignmentOptions, Alternative, Hypothesis, InferError, LengthPenalty, LongSources, MOST_LINKED,
-    Request, SentenceError, Shortlist, TranslateOptions, Translation, TranslationMemory,
-    Translator, doubts,
+    AlignmentOptions, Alternative, Hypothesis, InferError, LengthPenalty, LongSources,
+    MAX_LINKED_TOKENS, Request, SentenceError, Shortlist, TranslateOptions, Translation,
+    TranslationMemory, Translator, quality_warnings,
 };
 use burnformer_view::Sentence;
 
@@ -100,7 +100,7 @@ impl TranslatorEngine {
                 .map_err(engine_error)?,
             false => Vec::new(),
         };
-        let doubts = doubts(&work.text, &found.text)
+        let doubts = quality_warnings(&work.text, &found.text)
             .into_iter()
             .map(|doubt| doubt.to_string())
             .collect();
@@ -173,7 +173,7 @@ impl Engine for TranslatorEngine {
             (tokens + request.prefix.len() + 1) * request.rows(&options.search) * searches;
         // A pass over both texts for each translation.
         let linked = if work.links {
-            2 * tokens.min(MOST_LINKED) * options.search.n_best
+            2 * tokens.min(MAX_LINKED_TOKENS) * options.search.n_best
         } else {
             0
         };

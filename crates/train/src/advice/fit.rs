@@ -1,19 +1,17 @@
-//! Chooses the size of the model and the length of the run by the speed of the machine:
-//! `training.fit`.
+//! `training.fit`: the size of the model by the speed of the machine.
 
 use std::array::from_fn;
 
 use crate::config::TrainConfig;
 
-/// The sizes of the preset `speedrun`, the largest first, with the least number of updates in the
-/// given time for which each is taken: a table, as `docs/speedrun.md` measured them.
+/// The sizes of the preset `speedrun`, the largest first, each with the smallest number of updates
+/// for which it is chosen. `docs/speedrun.md` has the measurements.
 const SIZES: &str = include_str!("../../presets/speedrun-sizes.tsv");
 
-/// The share of the time in which updates are made; validations and checkpoints take the rest.
+/// The share of the time for updates; validations and checkpoints take the rest.
 const UPDATING: f64 = 0.97;
 
-/// The largest share of the updates in which the learning rate rises: 300 of the 5,027 of the
-/// record.
+/// The largest share of warm-up updates: 300 of 5,027 in the record run.
 const WARMUP: f64 = 0.06;
 
 /// The rows of [`SIZES`]: `d_model`, `heads`, `d_ff`, and the number of updates.
@@ -25,11 +23,12 @@ fn sizes() -> impl Iterator<Item = [usize; 4]> {
     rows.map(|mut row| from_fn(|_| row.next().expect("a row has four whole numbers")))
 }
 
-/// Returns whether the size of the model has to be chosen: `training.fit` is set, and the run is
-/// limited by minutes alone, starts from random weights and has the largest of the sizes. A run
-/// with another size, or with a limit of updates, keeps its settings.
+/// Returns whether [`fit`] chooses the size of the model: `training.fit` is set, and the run is
+/// limited by minutes alone, starts from random weights and has the largest size. Any other run
+/// keeps its settings.
 pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
-    let (training, model) = (&config.training, &config.model);
+    let training = &config.training;
+    let model = &config.model;
     training.fit
         && training.max_minutes > 0.0
         && [training.max_updates, training.max_epochs] == [0, 0]
@@ -39,8 +38,7 @@ pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
             .is_some_and(|row| row[..3] == [model.d_model, model.heads, model.d_ff])
 }
 
-/// Chooses the largest model size with which the run makes enough updates in the minutes of
-/// `config`. Returns the configuration with the chosen size and warm-up, and a sentence about the
+/// Chooses the largest model size that makes enough updates in the minutes of `config`. Returns the configuration with the chosen size and warm-up, and a sentence about the
 /// measurements and the choice. The configuration has no `training.fit`, so that it gives the same
 /// size on any machine. `seconds` measures the mean seconds per update of a configuration. A size
 /// that seems too slow is measured twice, since other programs may have used the machine, and no
@@ -56,17 +54,17 @@ pub fn fit<E>(
     mut seconds: impl FnMut(&TrainConfig) -> Result<f64, E>,
 ) -> Result<(TrainConfig, String), E> {
     let minutes = config.training.max_minutes;
-    let (mut tried, mut fastest) = (Vec::new(), f64::INFINITY);
-    let updates_in = |seconds: f64| (UPDATING * 60.0 * minutes / seconds).max(1.0) as usize;
+    let mut tried = Vec::new();
+    let mut fastest = f64::INFINITY;
     for [d_model, heads, d_ff, least] in sizes() {
         let mut config = config.clone();
         let model = &mut config.model;
         (model.d_model, model.heads, model.d_ff) = (d_model, heads, d_ff);
         fastest = fastest.min(seconds(&config)?);
-        if updates_in(fastest) < least {
+        if updates_in(minutes, fastest) < least {
             fastest = fastest.min(seconds(&config)?);
         }
-        let updates = updates_in(fastest);
+        let updates = updates_in(minutes, fastest);
         tried.push(format!("{updates} of d_model {d_model}"));
         if updates < least {
             continue;
@@ -83,6 +81,11 @@ pub fn fit<E>(
     unreachable!("the smallest size needs no updates")
 }
 
+/// The number of updates of `seconds` each in a run of `minutes`.
+fn updates_in(minutes: f64, seconds: f64) -> usize {
+    (UPDATING * 60.0 * minutes / seconds).max(1.0) as usize
+}
+
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
@@ -94,8 +97,8 @@ mod tests {
         TrainConfig::resolve(Some("speedrun"), None, &settings).unwrap()
     }
 
-    /// The choice where an update of the largest size takes `seconds`, and the others in proportion
-    /// to their width.
+    /// The choice if an update of the largest size takes `seconds`, and of others in proportion to
+    /// their width.
     fn fitted(seconds: f64) -> (TrainConfig, String) {
         let time = |config: &TrainConfig| seconds * config.model.d_model as f64 / 192.0;
         fit(&speedrun(&[]), |config| Ok::<_, Infallible>(time(config))).unwrap()

@@ -1,22 +1,21 @@
-//! Warnings with remedies: about the texts before a run begins, and about a run that does not go
-//! well.
+//! Warnings with remedies, about the texts before a run and about the measures during it.
 
 pub(crate) mod fit;
 pub(crate) mod text_check;
 
-/// The perplexity above which a model has hardly learned anything but the frequencies of tokens.
+/// Above this perplexity, a model has learned little more than token frequencies.
 const HARDLY_LEARNED: f64 = 100.0;
 
-/// The perplexity below which the lengths of translations say something.
+/// Below this perplexity, the lengths of translations are meaningful.
 const TRANSLATES: f64 = 20.0;
 
-/// The share by which a loss has to be lower, or higher, to count.
+/// The smallest relative change of a loss that counts.
 const NOTABLE: f64 = 0.01;
 
-/// The score of translations below which nothing in them counts as right.
+/// Below this score, no part of the translations is right.
 const NOTHING: f64 = 0.1;
 
-/// The number of updates in a row with a loss above that of guessing, before that is said.
+/// The number of consecutive updates with a loss above guessing before the warning.
 const GUESSING: u64 = 50;
 
 /// Advice if the validation loss does not fall.
@@ -30,37 +29,35 @@ pub(crate) struct Measures {
     pub step: u64,
     /// The negative log-likelihood per token, in nats.
     pub nll: f64,
-    /// The score of translations by which models are compared, if they are.
+    /// The score of the translations, if they are scored.
     pub score: Option<f64>,
-    /// The characters of all translations over those of their references, if the text was
+    /// The ratio of characters in translations to characters in references, if the text was
     /// translated.
     pub length_ratio: Option<f64>,
 }
 
-/// The validations of a run so far, and which warnings have been given.
+/// The validations of a run so far, and the warnings given.
 #[derive(Clone, Debug)]
-pub(crate) struct Adviser {
-    /// The update with which the warm-up ends.
+pub(crate) struct Diagnostics {
+    /// The last update of the warm-up.
     warmup: u64,
-    /// The loss of a model that guesses: all tokens of the target are equally probable.
+    /// The loss of a uniform guess over the target vocabulary, in nats.
     guessing: f64,
-    /// The loss of the first update, and the number of updates in a row, and the sum of their
-    /// losses, above `guessing`.
+    /// The loss of the first update, then the count and sum of consecutive losses above `guessing`.
     first: Option<f64>,
     above: (u64, f64),
     validations: Vec<Measures>,
     given: Vec<Problem>,
 }
 
-/// Troubles that the measures show.
+/// Problems that the measures show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Problem {
-    /// The loss on the validation text stays high, or rises. One explanation is given: two would
-    /// contradict each other.
+    /// The validation loss stays high, or rises. Only one explanation is given.
     Loss,
-    /// The loss on the training text is above that of guessing.
+    /// The training loss is above the loss of guessing.
     Guessing,
-    /// The score of translations stays 0 while the loss falls.
+    /// The score stays 0 while the loss falls.
     Score,
     /// Translations are much shorter than their references.
     Short,
@@ -68,12 +65,13 @@ enum Problem {
     Long,
 }
 
-impl Adviser {
-    /// An adviser of a run whose warm-up ends with update `warmup`, for a model with `target_vocab`
+impl Diagnostics {
+    /// Diagnostics of a run with `warmup` updates of warm-up, for a model with `target_vocab`
     /// tokens.
     pub fn new(warmup: u64, target_vocab: usize) -> Self {
         let guessing = (target_vocab as f64).ln();
-        let (validations, given) = (Vec::new(), Vec::new());
+        let validations = Vec::new();
+        let given = Vec::new();
         Self {
             warmup,
             guessing,
@@ -84,9 +82,8 @@ impl Adviser {
         }
     }
 
-    /// Returns a warning, once in a run, if the loss has been above that of guessing for
-    /// [`GUESSING`] updates in a row. `nll` is the negative log-likelihood per token in update
-    /// `step`.
+    /// Returns a warning, once a run, if [`GUESSING`] consecutive losses are above guessing. `nll`
+    /// is the negative log-likelihood per token in update `step`.
     pub fn after_update(&mut self, step: u64, nll: f64) -> Option<String> {
         let first = *self.first.get_or_insert(nll);
         let (count, sum) = self.above;
@@ -96,8 +93,7 @@ impl Adviser {
             (0, 0.0)
         };
         let (count, sum) = self.above;
-        // Random weights are a little worse than guessing, until the warm-up has brought them
-        // below.
+        // Until the warm-up is over, random weights are a little worse than guessing.
         let has_begun = step > self.warmup || sum > first * (1.0 + NOTABLE) * count as f64;
         if count < GUESSING || !has_begun || self.given.contains(&Problem::Guessing) {
             return None;
@@ -111,7 +107,7 @@ impl Adviser {
         ))
     }
 
-    /// The warnings after a validation. Each is given once.
+    /// The warnings after a validation, each once a run.
     pub fn after(&mut self, measured: Measures) -> Vec<String> {
         self.validations.push(measured);
         let loss = self.stalled().or_else(|| self.turned());
@@ -127,8 +123,8 @@ impl Adviser {
             .collect()
     }
 
-    /// The last `count` validations, oldest first; `None` if the first of these was made in the
-    /// warm-up, or if there are fewer.
+    /// The last `count` validations, oldest first; `None` if there are fewer, or if the first is in
+    /// the warm-up.
     fn last(&self, count: usize) -> Option<&[Measures]> {
         let begin = self.validations.len().checked_sub(count)?;
         let last = &self.validations[begin..];
@@ -161,7 +157,7 @@ impl Adviser {
              heart. More model.dropout or a smaller model help, or fewer updates",
             best.step, best.nll, last[2].nll
         );
-        // A model that has not begun to learn knows nothing by heart.
+        // A model that has learned nothing cannot overfit.
         let has_learned = best.nll.exp() < HARDLY_LEARNED;
         let turned = has_learned && last.iter().all(|one| one.nll > best.nll * (1.0 + NOTABLE));
         turned.then_some((Problem::Loss, text))
@@ -169,7 +165,6 @@ impl Adviser {
 
     fn nothing_right(&self) -> Option<(Problem, String)> {
         let last = self.last(3)?;
-        let is_nothing = |one: &Measures| one.score.is_some_and(|score| score < NOTHING);
         let [first, .., newest] = last else {
             return None;
         };
@@ -182,7 +177,10 @@ impl Adviser {
             first.nll.exp(),
             newest.nll.exp()
         );
-        (has_learned && falls && last.iter().all(is_nothing)).then_some((Problem::Score, text))
+        let scores_nothing = last
+            .iter()
+            .all(|one| one.score.is_some_and(|score| score < NOTHING));
+        (has_learned && falls && scores_nothing).then_some((Problem::Score, text))
     }
 
     fn short(&self) -> Option<(Problem, String)> {
@@ -197,8 +195,8 @@ impl Adviser {
         Some((Problem::Long, self.lengths(|ratio| ratio > 1.3, remedy)?))
     }
 
-    /// A warning with `remedy` if the last two ratios of lengths are `wrong` and the model
-    /// translates already.
+    /// A warning with `remedy` if the last two length ratios are `wrong` and the model already
+    /// translates.
     fn lengths(&self, wrong: impl Fn(f64) -> bool, remedy: &str) -> Option<String> {
         let last = self.last(2)?;
         let is_wrong =
@@ -214,9 +212,9 @@ impl Adviser {
 mod tests {
     use super::*;
 
-    /// The warnings after each of the validations, which are 100 updates apart.
+    /// The warnings after each validation, one every 100 updates.
     fn warnings(validations: &[(f64, f64)]) -> Vec<Vec<String>> {
-        let mut adviser = Adviser::new(50, 300);
+        let mut diagnostics = Diagnostics::new(50, 300);
         let measured = |(index, &(nll, ratio)): (usize, &(f64, f64))| Measures {
             step: 100 * (index as u64 + 1),
             nll,
@@ -227,7 +225,7 @@ mod tests {
             .iter()
             .enumerate()
             .map(measured)
-            .map(|one| adviser.after(one))
+            .map(|one| diagnostics.after(one))
             .collect()
     }
 
@@ -281,7 +279,7 @@ mod tests {
         let rose: Vec<_> = [7.0, 6.5, 6.7, 7.0, 7.3, 7.5].iter().map(high).collect();
         one(&warnings(&rose), 3, "sides of neither are swapped");
         // It falls, from far above what it was in the warm-up.
-        let mut adviser = Adviser::new(150, 300);
+        let mut diagnostics = Diagnostics::new(150, 300);
         for (step, nll) in [(100, 6.5), (200, 9.5), (300, 9.0), (400, 8.0)] {
             let measured = Measures {
                 step,
@@ -289,7 +287,7 @@ mod tests {
                 score: None,
                 length_ratio: None,
             };
-            assert_eq!(adviser.after(measured), Vec::<String>::new());
+            assert_eq!(diagnostics.after(measured), Vec::<String>::new());
         }
         // One explanation only, whichever came first.
         let stood: Vec<_> = [6.0, 5.99, 5.98, 2.0, 2.2, 2.3, 2.4]
@@ -320,25 +318,26 @@ mod tests {
 
     #[test]
     fn nothing_is_said_of_the_warm_up() {
-        let mut adviser = Adviser::new(10_000, 300);
+        let mut diagnostics = Diagnostics::new(10_000, 300);
         for step in [100, 200, 300, 400] {
-            let (score, length_ratio) = (Some(0.0), Some(9.0));
+            let score = Some(0.0);
+            let length_ratio = Some(9.0);
             let measured = Measures {
                 step,
                 nll: 8.0,
                 score,
                 length_ratio,
             };
-            assert_eq!(adviser.after(measured), Vec::<String>::new());
+            assert_eq!(diagnostics.after(measured), Vec::<String>::new());
         }
     }
 
     /// The updates after which a warning comes, of 200 updates with these losses, 4,000 of warm-up
     /// and 300 tokens.
     fn guesses(warmup: u64, nll: impl Fn(u64) -> f64) -> Vec<u64> {
-        let mut adviser = Adviser::new(warmup, 300);
+        let mut diagnostics = Diagnostics::new(warmup, 300);
         (1..=200)
-            .filter(|&step| adviser.after_update(step, nll(step)).is_some())
+            .filter(|&step| diagnostics.after_update(step, nll(step)).is_some())
             .collect()
     }
 
@@ -364,7 +363,7 @@ mod tests {
     #[test]
     fn a_score_that_stays_0_while_the_loss_falls_is_told() {
         let told = |losses: &[f64], score: f64| {
-            let mut adviser = Adviser::new(50, 300);
+            let mut diagnostics = Diagnostics::new(50, 300);
             let measured = |(index, &nll): (usize, &f64)| Measures {
                 step: 100 * (index as u64 + 1),
                 nll,
@@ -372,7 +371,7 @@ mod tests {
                 length_ratio: None,
             };
             let all = losses.iter().enumerate().map(measured);
-            all.flat_map(|one| adviser.after(one))
+            all.flat_map(|one| diagnostics.after(one))
                 .filter(|text| text.contains("stays 0"))
                 .count()
         };

@@ -1,5 +1,5 @@
-//! Checks of the texts before a run begins: swapped sides, lines that do not belong together,
-//! validation or test text that is also training text, and unknown tokens.
+//! Checks of the texts before a run: swapped sides, shifted lines, validation or test text that is
+//! also training text, and unknown tokens.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -17,36 +17,35 @@ use crate::run::Texts;
 use crate::update::Recipe;
 use crate::validation::as_saved;
 
-/// The largest number of pairs of a text that are checked.
-const MOST_PAIRS: usize = 100_000;
-/// The number of lines from which the language of a side is detected.
+/// The largest number of checked pairs of a text.
+const MAX_PAIRS: usize = 100_000;
+/// The number of lines for language detection.
 const LANGUAGE_LINES: usize = 200;
-/// The number of pairs whose alignment is judged together: a text may be shifted from some line on.
+/// The number of pairs in a block. Alignment is tested per block, as a shift may begin at any line.
 const BLOCK: usize = 500;
-/// The smallest number of pairs whose alignment is judged.
-const FEWEST_PAIRS: usize = 100;
-/// The lines of a shifted text belong to lines at most this far away.
+/// The smallest block.
+const MIN_PAIRS: usize = 100;
+/// The largest shift that is tested, in lines.
 const FARTHEST: isize = 2;
 /// The correlation above which lines belong together. (Measured per block of four texts: 0.69 to
 /// 0.97.)
 const TOGETHER: f64 = 0.35;
-/// Lines of the same number do not belong together if their correlation is below this share of the
-/// best one.
+/// Lines are shifted if their correlation is below this share of the best one.
 const APART: f64 = 0.5;
-/// The smallest number of lines with a mark, and without, for its correlation to count.
-const FEWEST_MARKS: usize = 10;
-/// The number of pairs on which a model is tried in both orders.
+/// The smallest number of lines with a mark, and without it, for a valid correlation.
+const MIN_MARKS: usize = 10;
+/// The number of pairs that test the direction of a model.
 const TRIED: usize = 64;
 /// The largest number of tokens per side of such a pair.
-const LONGEST_TRIED: usize = 100;
-/// The factor by which the other order has to be better before the user is warned.
+const MAX_TRIED_TOKENS: usize = 100;
+/// The other direction must be better by this factor for a warning.
 const BETTER: f64 = 1.2;
 
 /// The share of a text's pairs that may also be in the training text, as short sentences often are.
 const SHARED: f64 = 0.2;
-/// From this share of unknown tokens on, the message is a warning.
+/// The smallest share of unknown tokens for a warning.
 const MANY_UNKNOWN: f64 = 0.01;
-/// The largest number of unknown characters that are shown.
+/// The largest number of unknown characters in the message.
 const SHOWN: usize = 12;
 
 /// Source and target.
@@ -68,7 +67,7 @@ pub(crate) fn warnings(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
     found
 }
 
-/// Warnings about validation and test texts with many pairs that are in the training text, too.
+/// Warnings about validation and test texts that share many pairs with the training text.
 fn learned(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
     let measured = [("data.valid", &texts.valid), ("data.test", &texts.test)];
     let mut measured = measured.map(|(key, paths)| {
@@ -93,7 +92,7 @@ fn learned(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
         (share > SHARED).then(|| {
             format!(
                 "warning: {:.0} % of the pairs of {key} are in the training text, too. Its scores then tell how well the model has \
-                 learned them by heart, not how well it translates. Name a text that is not trained on, or take these pairs out of \
+                 memorised them, not how well it translates. Name a text that is not trained on, or take these pairs out of \
                  data.train",
                 100.0 * share
             )
@@ -114,8 +113,9 @@ pub(crate) fn unknown(
     utf8: Utf8Policy,
 ) -> Result<Option<String>, DataError> {
     let unk = [source, target].map(|side| side.special_ids().unk);
-    let (mut all, mut unknown) = ([0, 0], [0, 0]);
-    for i in (0..corpus.len()).step_by(corpus.len().div_ceil(MOST_PAIRS).max(1)) {
+    let mut all = [0, 0];
+    let mut unknown = [0, 0];
+    for i in (0..corpus.len()).step_by(corpus.len().div_ceil(MAX_PAIRS).max(1)) {
         let (source, target) = corpus.pair(i)?;
         for (side, ids) in [source, target].iter().enumerate() {
             all[side] += ids.len();
@@ -127,21 +127,11 @@ pub(crate) fn unknown(
     }
     let [of_source, of_target] = [0, 1].map(|side| unknown[side] as f64 / all[side].max(1) as f64);
     let text = read(&texts.train, utf8);
-    let characters = |side: fn(&Pair) -> &str| text.iter().flat_map(move |pair| side(pair).chars());
-    let characters = [characters(|pair| &pair.0), characters(|pair| &pair.1)];
-    let lacks = |tokenizer: &Tokenizer, c: &char| {
-        tokenizer
-            .encode(&c.to_string())
-            .contains(&tokenizer.special_ids().unk)
-    };
-    let sides = [source, target].into_iter().zip(characters);
-    let shown: BTreeSet<char> = sides
-        .flat_map(|(side, all)| {
-            all.collect::<BTreeSet<_>>()
-                .into_iter()
-                .filter(|c| lacks(side, c))
-        })
-        .collect();
+    let mut shown = unknown_characters(source, text.iter().map(|pair| pair.0.as_str()));
+    shown.extend(unknown_characters(
+        target,
+        text.iter().map(|pair| pair.1.as_str()),
+    ));
     let shown: String = shown
         .into_iter()
         .take(SHOWN)
@@ -160,13 +150,24 @@ pub(crate) fn unknown(
     )))
 }
 
-/// The first pairs of a text.
-fn read(paths: &[PathBuf], utf8: Utf8Policy) -> Vec<Pair> {
-    pairs(paths, utf8).take(MOST_PAIRS).collect()
+/// The characters of `lines` that `tokenizer` encodes as unknown.
+fn unknown_characters<'a>(
+    tokenizer: &Tokenizer,
+    lines: impl Iterator<Item = &'a str>,
+) -> BTreeSet<char> {
+    let unk = tokenizer.special_ids().unk;
+    let mut characters: BTreeSet<char> = lines.flat_map(str::chars).collect();
+    characters.retain(|c| tokenizer.encode(&c.to_string()).contains(&unk));
+    characters
 }
 
-/// The pairs of a text, without invisible characters. Reading stops at an error, which preparing
-/// the corpus reports.
+/// The first pairs of a text.
+fn read(paths: &[PathBuf], utf8: Utf8Policy) -> Vec<Pair> {
+    pairs(paths, utf8).take(MAX_PAIRS).collect()
+}
+
+/// The pairs of a text, without invisible characters. Reading stops at an error; preparing the
+/// corpus reports it.
 fn pairs(paths: &[PathBuf], utf8: Utf8Policy) -> impl Iterator<Item = Pair> {
     let corpus = corpus_paths("data", paths).ok();
     let pairs = corpus.and_then(|corpus| ParallelReader::open(&corpus, utf8).ok());
@@ -182,20 +183,26 @@ fn spread<T>(all: &[T], count: usize) -> impl Iterator<Item = &T> {
     all.iter().step_by(all.len().div_ceil(count).max(1))
 }
 
-/// The languages of source and target; `None` where the lines leave doubt.
+/// The languages of source and target; `None` if detection is not reliable.
 fn languages(text: &[Pair]) -> [Option<Lang>; 2] {
-    let of = |side: fn(&Pair) -> &str| {
-        let lines = spread(text, LANGUAGE_LINES)
-            .map(side)
-            .collect::<Vec<_>>()
-            .join("\n");
-        detect(&lines)
-            .filter(|found| found.is_reliable())
-            .map(|found| found.lang())
-    };
-    [of(|pair| &pair.0), of(|pair| &pair.1)]
+    [
+        language(text, |pair| &pair.0),
+        language(text, |pair| &pair.1),
+    ]
 }
 
+/// The language of one side; `None` if detection is not reliable.
+fn language(text: &[Pair], side: fn(&Pair) -> &str) -> Option<Lang> {
+    let lines = spread(text, LANGUAGE_LINES)
+        .map(side)
+        .collect::<Vec<_>>()
+        .join("\n");
+    detect(&lines)
+        .filter(|found| found.is_reliable())
+        .map(|found| found.lang())
+}
+
+/// A warning if the languages of `text` are the training languages in the other order.
 fn swapped(key: &str, text: &[Pair], train: [Option<Lang>; 2]) -> Option<String> {
     let ([Some(from), Some(into)], [Some(source), Some(target)]) = (train, languages(text)) else {
         return None;
@@ -209,15 +216,14 @@ fn swapped(key: &str, text: &[Pair], train: [Option<Lang>; 2]) -> Option<String>
     })
 }
 
-/// A warning about the first block of `text` whose lines seem to be shifted.
+/// A warning about the first block of `text` that looks shifted.
 fn misaligned(key: &str, text: &[Pair]) -> Option<String> {
-    let blocks = text
-        .chunks(BLOCK)
-        .filter(|block| block.len() >= FEWEST_PAIRS);
+    let blocks = text.chunks(BLOCK).filter(|block| block.len() >= MIN_PAIRS);
     let (block_index, lag) = blocks
         .enumerate()
         .find_map(|(block_index, block)| Some((block_index, shift(block)?)))?;
-    let (line, lines) = (block_index * BLOCK + 1, lag.abs());
+    let line = block_index * BLOCK + 1;
+    let lines = lag.abs();
     let way = if lag > 0 { "down" } else { "up" };
     Some(format!(
         "warning: the sides of {key} look shifted: from about line {line} on, a source line seems to belong to the target \
@@ -228,63 +234,77 @@ fn misaligned(key: &str, text: &[Pair]) -> Option<String> {
 /// The number of lines by which targets are shifted down; `None` if they are not.
 fn shift(block: &[Pair]) -> Option<isize> {
     signals(block).into_iter().find_map(|[source, target]| {
-        let at = |lag| (correlation(&source, &target, lag), lag);
-        let best = (-FARTHEST..=FARTHEST)
-            .map(at)
+        let (best, lag) = (-FARTHEST..=FARTHEST)
+            .map(|lag| (correlation(&source, &target, lag), lag))
             .max_by(|a, b| a.0.total_cmp(&b.0))?;
-        (best.1 != 0 && best.0 > TOGETHER && at(0).0 < APART * best.0).then_some(best.1)
+        let unshifted = correlation(&source, &target, 0);
+        (lag != 0 && best > TOGETHER && unshifted < APART * best).then_some(lag)
     })
 }
 
 /// Features that lines share with their translations, for each line of source and target: the
-/// difference between its length and the length of the line before it (in a sorted text, neighbours
-/// have similar lengths), whether it is a question, and whether it has a number.
+/// difference in length to the line before (in a sorted text, neighbours have similar lengths),
+/// whether it is a question, and whether it has a number.
 fn signals(block: &[Pair]) -> Vec<[Vec<f64>; 2]> {
-    let both = |signal: fn(&str) -> f64| {
-        let sides: (Vec<_>, Vec<_>) = block.iter().map(|(a, b)| (signal(a), signal(b))).unzip();
-        [sides.0, sides.1]
-    };
-    let lengths = both(|line| ((1 + line.chars().count()) as f64).ln());
+    let lengths = on_both_sides(block, |line| ((1 + line.chars().count()) as f64).ln());
     let growth = lengths.map(|side| side.windows(2).map(|pair| pair[1] - pair[0]).collect());
-    let asks = both(|line| f64::from(line.trim_end().ends_with(['?', '？', '؟'])));
-    let counts = both(|line| f64::from(line.contains(|c: char| c.is_ascii_digit())));
-    let is_telling = |side: &Vec<f64>| {
-        let marked = side.iter().filter(|&&mark| mark > 0.0).count();
-        marked.min(side.len() - marked) >= FEWEST_MARKS
-    };
+    let asks = on_both_sides(block, |line| {
+        f64::from(line.trim_end().ends_with(['?', '？', '؟']))
+    });
+    let counts = on_both_sides(block, |line| {
+        f64::from(line.contains(|c: char| c.is_ascii_digit()))
+    });
     let marks = [asks, counts]
         .into_iter()
-        .filter(|sides| sides.iter().all(is_telling));
+        .filter(|sides| sides.iter().all(|side| has_enough_marks(side)));
     std::iter::once(growth).chain(marks).collect()
 }
 
-/// The correlation of each value of `source` with the value of `target` that stands `lag` further
-/// on; 0 if either side does not vary.
+/// The `signal` of each line, for source and target.
+fn on_both_sides(block: &[Pair], signal: fn(&str) -> f64) -> [Vec<f64>; 2] {
+    let source = block.iter().map(|pair| signal(&pair.0)).collect();
+    let target = block.iter().map(|pair| signal(&pair.1)).collect();
+    [source, target]
+}
+
+/// Returns whether enough lines have the mark, and enough have not.
+fn has_enough_marks(side: &[f64]) -> bool {
+    let marked = side.iter().filter(|&&mark| mark > 0.0).count();
+    marked.min(side.len() - marked) >= MIN_MARKS
+}
+
+/// The correlation of each value of `source` with the value of `target` at the distance `lag`; 0 if
+/// either side does not vary.
 fn correlation(source: &[f64], target: &[f64], lag: isize) -> f64 {
-    let (before, after) = ((-lag).max(0) as usize, lag.max(0) as usize);
+    let before = (-lag).max(0) as usize;
+    let after = lag.max(0) as usize;
     let count = source.len() - lag.unsigned_abs();
-    let (source, target) = (
-        &source[before..before + count],
-        &target[after..after + count],
-    );
-    let mean = |side: &[f64]| side.iter().sum::<f64>() / count as f64;
-    let (a, b) = (mean(source), mean(target));
-    let product = |x: &[f64], x_mean: f64, y: &[f64], y_mean: f64| {
-        x.iter()
-            .zip(y)
-            .map(|(x, y)| (x - x_mean) * (y - y_mean))
-            .sum::<f64>()
-    };
-    let variances = product(source, a, source, a) * product(target, b, target, b);
+    let source = &source[before..before + count];
+    let target = &target[after..after + count];
+    let variances = covariance(source, source) * covariance(target, target);
     if variances > 0.0 {
-        product(source, a, target, b) / variances.sqrt()
+        covariance(source, target) / variances.sqrt()
     } else {
         0.0
     }
 }
 
-/// A warning if `model`, from which the run starts, predicts the source of the training text from
-/// its target much better than the target from the source.
+/// The sum of the products of the deviations from both means.
+fn covariance(x: &[f64], y: &[f64]) -> f64 {
+    let x_mean = mean(x);
+    let y_mean = mean(y);
+    x.iter()
+        .zip(y)
+        .map(|(x, y)| (x - x_mean) * (y - y_mean))
+        .sum()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// A warning if the start model predicts the source of the training text from its target much
+/// better than the target from the source.
 pub(crate) fn other_direction(
     model: &Model,
     texts: &Texts,
@@ -294,30 +314,23 @@ pub(crate) fn other_direction(
     device: &Device,
 ) -> Option<String> {
     let text = read(&texts.train, utf8);
-    let (model, device) = (as_saved(model), device.clone().inner());
-    let ids = |source: &str, target: &str| {
-        [
-            tokenizers.source.encode(source),
-            tokenizers.target.encode(target),
-        ]
-    };
-    let is_short = |[a, b]: &[Vec<u32>; 2]| a.len().max(b.len()) <= LONGEST_TRIED;
-    let both = spread(&text, TRIED).map(|(a, b)| [ids(a, b), ids(b, a)]);
-    let both: Vec<_> = both.filter(|orders| orders.iter().all(is_short)).collect();
-    let nats = |order: usize| {
-        let rows: Vec<_> = both
-            .iter()
-            .map(|orders| (orders[order][0].clone(), orders[order][1].clone()))
-            .collect();
-        let numbers = (0..rows.len() as u32).collect();
-        let batch = Batch::with_special_ids(numbers, &rows, 1, special);
-        let sums = Recipe::default().loss(&model, &batch, Mode::Inference, &device);
-        f64::from(sums.nll.into_scalar::<f32>()) / rows.len() as f64
-    };
-    if both.is_empty() {
+    let model = as_saved(model);
+    let device = device.clone().inner();
+    let mut forward = Vec::new();
+    let mut backward = Vec::new();
+    for (a, b) in spread(&text, TRIED) {
+        let given = encoded(tokenizers, a, b);
+        let swapped = encoded(tokenizers, b, a);
+        if is_short(&given) && is_short(&swapped) {
+            forward.push(given);
+            backward.push(swapped);
+        }
+    }
+    if forward.is_empty() {
         return None;
     }
-    let [given, other] = [nats(0), nats(1)];
+    let given = mean_nll(&model, &forward, special, &device);
+    let other = mean_nll(&model, &backward, special, &device);
     (given > BETTER * other).then(|| {
         format!(
             "warning: the model that the run starts from (training.from) seems to translate in the other direction: it \
@@ -325,6 +338,31 @@ pub(crate) fn other_direction(
              {other:.0}. Start from a model of the other direction, or name the files of each text in the other order"
         )
     })
+}
+
+/// The ids of source and target.
+fn encoded(tokenizers: &Tokenizers, source: &str, target: &str) -> (Vec<u32>, Vec<u32>) {
+    (
+        tokenizers.source.encode(source),
+        tokenizers.target.encode(target),
+    )
+}
+
+fn is_short((source, target): &(Vec<u32>, Vec<u32>)) -> bool {
+    source.len().max(target.len()) <= MAX_TRIED_TOKENS
+}
+
+/// The mean negative log-likelihood of a target, in nats.
+fn mean_nll(
+    model: &Model,
+    rows: &[(Vec<u32>, Vec<u32>)],
+    special: SpecialIds,
+    device: &Device,
+) -> f64 {
+    let numbers = (0..rows.len() as u32).collect();
+    let batch = Batch::with_special_ids(numbers, rows, 1, special);
+    let sums = Recipe::default().loss(model, &batch, Mode::Inference, device);
+    f64::from(sums.nll.into_scalar::<f32>()) / rows.len() as f64
 }
 
 #[cfg(test)]
@@ -349,10 +387,11 @@ mod tests {
         "Sie werden ihre Großeltern auf dem Land besuchen",
     ];
 
-    /// Sentences of parts of those above, whose lengths and marks differ in no order.
+    /// Pairs made of the sentences above, with lengths and marks in no order.
     fn text(pairs: usize) -> Vec<Pair> {
         let pair = |i: usize| {
-            let (a, b) = (i * i % 6, (7 * i * i + i / 3) % 6);
+            let a = i * i % 6;
+            let b = (7 * i * i + i / 3) % 6;
             let mark = if i * i % 7 == 1 { "?" } else { "." };
             let side = |lines: [&str; 6]| match (i * i * i) % 5 {
                 0 | 3 => format!("{}, {}{mark}", lines[a], lines[b]),
@@ -364,7 +403,7 @@ mod tests {
         (0..pairs).map(pair).collect()
     }
 
-    /// `text` with the target `lag` lines further down from line `from` on.
+    /// `text` with targets moved down by `lag` lines from line `from` on.
     fn shifted(text: &[Pair], from: usize, lag: usize) -> Vec<Pair> {
         let target = |i: usize| {
             if i < from {
@@ -379,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_whose_lines_belong_together_is_left_alone_sorted_or_not() {
+    fn an_aligned_text_has_no_warning_sorted_or_not() {
         let mut text = text(1200);
         assert_eq!(misaligned("data.train", &text), None);
         text.sort_by_key(|pair| pair.0.len());
@@ -394,7 +433,8 @@ mod tests {
             std::fs::write(folder.join(name), lines).unwrap();
             vec![folder.join(name)]
         };
-        let (train, valid) = (file("train.tsv", train), file("valid.tsv", valid));
+        let train = file("train.tsv", train);
+        let valid = file("valid.tsv", valid);
         Texts::files(&DataSettings {
             train,
             valid,
@@ -403,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_validation_text_of_which_more_than_a_fifth_is_trained_on_is_told_with_the_share() {
+    fn a_validation_text_with_over_a_fifth_of_training_pairs_is_a_warning() {
         let folder = tempfile::tempdir().unwrap();
         let pair = |i: usize| (format!("Quelle {i}"), format!("source {i}"));
         let train: Vec<Pair> = (0..300).map(pair).collect();
@@ -421,7 +461,7 @@ mod tests {
                 "{said:?}"
             );
         }
-        // A source with another translation is not a pair that was learned.
+        // The same source with another translation is another pair.
         let valid: Vec<Pair> = train
             .iter()
             .map(|(a, b)| (a.clone(), format!("{b}!")))
@@ -430,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shift_is_told_with_its_line_and_size() {
+    fn a_shift_is_reported_with_its_line_and_size() {
         let text = text(1700);
         for (from, lag, line) in [(0, 1, 1), (0, 2, 1), (1000, 1, 1001)] {
             let said = misaligned("data.valid", &shifted(&text, from, lag)).unwrap();
@@ -454,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn sides_in_the_other_order_than_those_of_the_training_text_are_told_by_their_languages() {
+    fn swapped_sides_are_detected_by_language() {
         let text = text(300);
         let train = languages(&text);
         assert_eq!(train, [Some(Lang::Deu), Some(Lang::Eng)]);

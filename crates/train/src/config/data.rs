@@ -1,4 +1,4 @@
-//! The section `[data]`: the text from which a model learns, and which of its pairs.
+//! The section `[data]`: the texts of a run, and the cleaning of its training text.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{ConfigFileError, Result};
 
-/// The corpora, and which of their sentence pairs are kept.
+/// The corpora, and the sentence pairs of them that are kept.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct DataSettings {
@@ -134,7 +134,7 @@ impl DataSettings {
     }
 }
 
-/// Makes a corpus of one path (TSV) or two paths (source and target).
+/// A corpus of one path (TSV) or two paths (source, target).
 ///
 /// # Errors
 /// Returns [`ConfigFileError::Paths`] for any other number of paths.
@@ -145,7 +145,8 @@ pub fn corpus_paths(key: &'static str, paths: &[PathBuf]) -> Result<CorpusPaths>
         more => {
             let join = match more {
                 [first, .., last] => {
-                    let (first, last) = (first.display(), last.display());
+                    let first = first.display();
+                    let last = last.display();
                     format!(", of several parts joined first: `cat {first} … {last} > all.tsv`")
                 }
                 _ => String::new(),

@@ -7,16 +7,16 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_path_to_error::Segment;
-use toml::de::{DeString, DeTable, DeValue, Deserializer, Error};
-use toml::{Spanned, Table, Value};
+use toml::de::{DeTable, DeValue, Deserializer, Error};
+use toml::{Table, Value};
 
 use super::error::{ConfigFileError, Result};
 use super::peers::hint;
 use super::reference::schema;
 use super::train_config::TrainConfig;
 
-/// The largest size of a configuration file in bytes. All keys together take a few thousand.
-const LONGEST_FILE: u64 = 1 << 20;
+/// The largest size of a configuration file, in bytes. All keys together take a few thousand.
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The content of a configuration file.
 #[derive(Default)]
@@ -27,20 +27,22 @@ pub(super) struct Document {
     pub table: Table,
 }
 
-/// Reads the file at `path`, but no more than the largest size of a configuration.
+/// Reads the file at `path`, of at most [`MAX_FILE_BYTES`].
 pub(super) fn read(path: &Path) -> Result<Document> {
-    let unreadable = |source| ConfigFileError::Unreadable {
+    let file = File::open(path).map_err(|source| ConfigFileError::Unreadable {
         path: path.into(),
         source,
-    };
-    let file = File::open(path).map_err(unreadable)?;
+    })?;
     let mut bytes = Vec::new();
-    file.take(LONGEST_FILE + 1)
+    file.take(MAX_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
+        .map_err(|source| ConfigFileError::Unreadable {
+            path: path.into(),
+            source,
+        })?;
     let location = path.display().to_string();
-    if bytes.len() as u64 > LONGEST_FILE {
-        let message = format!("longer than {LONGEST_FILE} bytes; is this a configuration file?");
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        let message = format!("longer than {MAX_FILE_BYTES} bytes; is this a configuration file?");
         return Err(ConfigFileError::Syntax { location, message });
     }
     match std::str::from_utf8(&bytes) {
@@ -57,10 +59,10 @@ pub(super) fn read(path: &Path) -> Result<Document> {
     }
 }
 
-/// A text that has a configuration, and its name in errors.
+/// The text of a configuration, and its name in errors.
 pub(super) struct Source<'a> {
     pub name: &'a str,
-    /// Empty where values have no position.
+    /// The text; empty if values have no position.
     pub text: &'a str,
 }
 
@@ -90,17 +92,21 @@ pub(super) fn parse(location: &str, text: &str) -> Result<Document> {
         name: location,
         text,
     };
-    let syntax = |error: Error| ConfigFileError::Syntax {
+    let mut parsed = DeTable::parse(text).map_err(|error| ConfigFileError::Syntax {
         location: source.at(error.span()),
         message: error.message().to_string(),
-    };
-    let mut parsed = DeTable::parse(text).map_err(syntax)?;
+    })?;
     let preset = preset(parsed.get_mut(), &source)?;
     if let Some((key, span)) = first_unknown("", parsed.get_ref(), &known_keys()) {
         check_key(&source.at(Some(span)), &key)?;
     }
     typed(Deserializer::from(parsed.clone()), &source)?;
-    let table = Table::deserialize(Deserializer::from(parsed)).map_err(syntax)?;
+    let table = Table::deserialize(Deserializer::from(parsed)).map_err(|error| {
+        ConfigFileError::Syntax {
+            location: source.at(error.span()),
+            message: error.message().to_string(),
+        }
+    })?;
     Ok(Document { preset, table })
 }
 
@@ -127,18 +133,20 @@ fn first_unknown(
     table: &DeTable,
     known: &[String],
 ) -> Option<(String, Range<usize>)> {
-    let unknown = |(key, value): (&Spanned<DeString>, &Spanned<DeValue>)| {
+    let mut first: Option<(String, Range<usize>)> = None;
+    for (key, value) in table {
         let path = joined(prefix, key.get_ref());
-        match value.get_ref() {
+        let found = match value.get_ref() {
             _ if !known.contains(&path) => Some((path, key.span())),
             DeValue::Table(inner) => first_unknown(&path, inner, known),
             _ => None,
-        }
-    };
-    table
-        .iter()
-        .filter_map(unknown)
-        .min_by_key(|(_, span)| span.start)
+        };
+        first = first
+            .into_iter()
+            .chain(found)
+            .min_by_key(|(_, span)| span.start);
+    }
+    first
 }
 
 fn joined(prefix: &str, key: &str) -> String {
@@ -155,20 +163,20 @@ pub(super) fn known_keys() -> Vec<String> {
     entries("", &all).into_iter().map(|(key, _)| key).collect()
 }
 
-/// The values of `table` and of the tables in it, each with the path of keys that leads to it.
+/// The values of `table` and of its tables, each with its dotted key.
 pub(crate) fn entries<'a>(prefix: &str, table: &'a Table) -> Vec<(String, &'a Value)> {
-    let of_entry = |(key, value): (&String, &'a Value)| {
+    let mut all = Vec::new();
+    for (key, value) in table {
         let path = joined(prefix, key);
-        let mut all = value
-            .as_table()
-            .map_or(vec![], |inner| entries(&path, inner));
+        if let Some(inner) = value.as_table() {
+            all.extend(entries(&path, inner));
+        }
         all.push((path, value));
-        all
-    };
-    table.iter().flat_map(of_entry).collect()
+    }
+    all
 }
 
-/// Checks that `key` exists, which was given at `location`.
+/// Checks that the key `key`, given at `location`, exists.
 pub(super) fn check_key(location: &str, key: &str) -> Result<()> {
     let known = known_keys();
     if known.iter().any(|name| name == key) {
@@ -191,13 +199,14 @@ fn line_at(text: &[u8], at: usize) -> usize {
         .count()
 }
 
-/// The configuration that `values` are, which come from `source`.
+/// The configuration in `values`, from `source`.
 pub(super) fn typed<'de>(
     values: impl serde::Deserializer<'de, Error = Error>,
     source: &Source,
 ) -> Result<TrainConfig> {
     serde_path_to_error::deserialize(values).map_err(|error| {
-        let (key, number) = (error.path().to_string(), number_at(error.path()));
+        let key = error.path().to_string();
+        let number = number_at(error.path());
         let error = error.into_inner();
         let message = match (number, source.excerpt(error.span())) {
             (Some(number), Some(value)) => format!("{key} is {value}; it must be {number}"),
@@ -213,8 +222,7 @@ pub(super) fn typed<'de>(
     })
 }
 
-/// The numbers that the key at `path` takes, which serde calls by Rust's types; `None` if it takes
-/// no number.
+/// The kind of number that the key at `path` takes, in words; `None` if it takes no number.
 fn number_at(path: &serde_path_to_error::Path) -> Option<&'static str> {
     let root = schema::of::<TrainConfig>();
     let key = path

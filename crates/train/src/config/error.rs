@@ -6,7 +6,7 @@ use burnformer_data::DataError;
 
 use super::presets::preset_names;
 
-/// A result whose error, where no other is named, is [`ConfigFileError`].
+/// A result with the error [`ConfigFileError`] by default.
 pub(crate) type Result<T, E = ConfigFileError> = std::result::Result<T, E>;
 
 /// A configuration that cannot be used.
@@ -17,7 +17,7 @@ pub enum ConfigFileError {
     UnknownPreset {
         /// The name given.
         name: String,
-        /// The nearest name, if one is near.
+        /// The nearest name, if one is similar.
         nearest: Option<String>,
     },
     /// The file cannot be read.
@@ -43,7 +43,7 @@ pub enum ConfigFileError {
         location: String,
         /// The key given, dotted.
         key: String,
-        /// The end of the message, which names the key that may be meant.
+        /// The end of the message: the key that may be meant.
         hint: String,
     },
     /// A value of the wrong type.
@@ -111,7 +111,7 @@ pub enum ConfigFileError {
     Freeze {
         /// The pattern.
         pattern: String,
-        /// The nearest name, or beginning of one, if one is near.
+        /// The nearest name or prefix of a name, if one is similar.
         nearest: Option<String>,
     },
     /// A corpus or a tokeniser setting that names neither one nor two files.
@@ -135,20 +135,25 @@ fn suggestion(nearest: &Option<String>) -> String {
         .unwrap_or_default()
 }
 
-/// The name most like `name`: a right last part in the wrong section counts as near.
+/// The name most similar to `name`. The right last part in another section counts as similar.
 pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    // Nothing that long is a misspelt key, and the comparison takes time with its square.
+    // The comparison takes quadratic time, and no misspelt key is that long.
     if name.len() > 100 {
         return None;
     }
-    let last = |s: &str| s.rsplit('.').next().unwrap_or_default().to_string();
-    let likeness = |known: &str| {
-        let whole = strsim::jaro_winkler(name, known);
-        let part = strsim::jaro_winkler(&last(name), &last(known));
-        whole.max(part)
-    };
-    let best = names
-        .map(|known| (likeness(known), known))
+    let (similarity, best) = names
+        .map(|known| (similarity(name, known), known))
         .max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (best.0 > 0.75).then(|| best.1.to_string())
+    (similarity > 0.75).then(|| best.to_string())
+}
+
+/// The similarity of two dotted names, or of their last parts if that is higher; 0 to 1.
+fn similarity(a: &str, b: &str) -> f64 {
+    let whole = strsim::jaro_winkler(a, b);
+    let last = strsim::jaro_winkler(last_part(a), last_part(b));
+    whole.max(last)
+}
+
+fn last_part(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or_default()
 }

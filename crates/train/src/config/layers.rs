@@ -1,5 +1,4 @@
-//! A configuration from its layers: a preset, the changes of the user's file, and the changes of
-//! `--set`.
+//! A configuration from its layers: a preset, the user's file, and `--set`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +11,10 @@ use super::model::ModelSettings;
 use super::presets::{DEFAULT_PRESET, PRESETS, preset_names};
 use super::train_config::TrainConfig;
 
-/// The folder of a run with a copy of the model that the run started from.
+/// The folder of the start model's copy in a run.
 pub(crate) const START: &str = "start";
 
-/// The copy of the model that the run in the folder `run` started from, if there is one.
+/// The copy of the start model in the folder `run`, if there is one.
 pub(crate) fn start_model_in(run: &Path) -> Option<PathBuf> {
     let start = run.join(START);
     (start.is_dir() && run.join("config.toml").exists()).then_some(start)
@@ -111,13 +110,14 @@ fn preset_table(name: &str) -> Result<Table> {
 
 /// `a.b=c` as the table `{a = {b = c}}`; a value that is not valid TOML is taken as text.
 fn setting_table(setting: &str) -> Result<Table> {
-    let wrong = || ConfigFileError::Setting(setting.into());
-    let (key, text) = setting.split_once('=').ok_or_else(wrong)?;
+    let (key, text) = setting
+        .split_once('=')
+        .ok_or_else(|| ConfigFileError::Setting(setting.into()))?;
     let key = key.split('.').map(str::trim).collect::<Vec<_>>().join(".");
     if key.is_empty() {
-        return Err(wrong());
+        return Err(ConfigFileError::Setting(setting.into()));
     }
-    // Checked before it is taken apart: a key of thousands of dots nests no tables.
+    // Checked first: a key with thousands of dots must not nest tables.
     check_key(&format!("--set {setting}"), &key)?;
     let value = format!("v = {text}")
         .parse::<Table>()
@@ -129,7 +129,7 @@ fn setting_table(setting: &str) -> Result<Table> {
     });
     match nested {
         Value::Table(table) => Ok(table),
-        _ => Err(wrong()),
+        _ => Err(ConfigFileError::Setting(setting.into())),
     }
 }
 

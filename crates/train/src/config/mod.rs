@@ -1,5 +1,4 @@
-//! A training run as a TOML file: a preset, the changes of the user's file, and the changes of
-//! `--set`.
+//! The configuration of a training run: a preset, the user's TOML file, and `--set`.
 
 mod data;
 mod document;

@@ -315,19 +315,21 @@ impl ModelSettings {
     /// The first key whose value is not the default although the architecture ignores it, as a
     /// dotted path, and that value.
     pub(super) fn without_effect(&self) -> Option<(String, String)> {
-        let (table, default) = (table(self), table(&Self::default()));
-        let idle = |key: &str| match self.architecture {
+        let default = table(&Self::default());
+        table(self)
+            .iter()
+            .find(|(key, value)| self.ignores(key) && default[*key] != **value)
+            .map(|(key, value)| (format!("model.{key}"), value.to_string()))
+    }
+
+    /// Returns whether the architecture ignores `key`.
+    fn ignores(&self, key: &str) -> bool {
+        match self.architecture {
             Architecture::Transformer => key == RNN,
             Architecture::Rnn => {
                 ![RNN, ARCHITECTURE].contains(&key) && !SHARED_WITH_RNN.contains(&key)
             }
-        };
-        let mut found = table
-            .iter()
-            .filter(|(key, value)| idle(key) && default[*key] != **value);
-        found
-            .next()
-            .map(|(key, value)| (format!("model.{key}"), value.to_string()))
+        }
     }
 }
 

@@ -1,12 +1,12 @@
-//! Names that fairseq, OpenNMT, JoeyNMT, Marian and Hugging Face have for settings.
+//! The names of settings in fairseq, OpenNMT, JoeyNMT, Marian and Hugging Face.
 
 use super::error::nearest;
 
-/// A line for each of our keys: the key, the names of others, and what differs.
+/// A line per key: the key, its names elsewhere, and the differences.
 const TABLE: &str = include_str!("peers.tsv");
 
-/// The end of a sentence that names the key among `known` which `name` may stand for: the key of
-/// that meaning if another toolkit has a setting of this name, otherwise the most similar one.
+/// The end of an error message: the key among `known` that `name` may mean. This is the key with the
+/// meaning of `name` in another toolkit, otherwise the most similar key.
 pub(super) fn hint(name: &str, known: &[&str]) -> String {
     match (peer(name, known), nearest(name, known.iter().copied())) {
         (Some(("-", remark)), _) => format!("; {remark}"),
@@ -17,8 +17,8 @@ pub(super) fn hint(name: &str, known: &[&str]) -> String {
     }
 }
 
-/// The line of the table for `name`, in any section and with or without leading dashes, if its key
-/// is among `known`: the key, and what differs.
+/// The key for `name` in another toolkit and the differences, if the key is among `known`. `name` may
+/// be in any section and have leading dashes.
 pub(super) fn peer(name: &str, known: &[&str]) -> Option<(&'static str, &'static str)> {
     let last = name
         .rsplit('.')

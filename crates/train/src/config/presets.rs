@@ -1,7 +1,6 @@
 //! The presets.
 
-/// The presets by name. Each lists only what differs from the defaults, which are those of the
-/// paper.
+/// The presets by name. Each lists only the differences from the defaults, the paper's values.
 pub(super) const PRESETS: [(&str, &str); 7] = [
     ("speedrun", include_str!("../../presets/speedrun.toml")),
     ("tiny", include_str!("../../presets/tiny.toml")),
@@ -11,7 +10,7 @@ pub(super) const PRESETS: [(&str, &str); 7] = [
     ("multi30k", include_str!("../../presets/multi30k.toml")),
     ("rnn", include_str!("../../presets/rnn.toml")),
 ];
-/// The preset of a run if neither the command line nor the configuration file names one.
+/// The preset if neither the command line nor the configuration file names one.
 pub const DEFAULT_PRESET: &str = "speedrun";
 
 /// The names of the presets.
@@ -19,8 +18,8 @@ pub fn preset_names() -> Vec<&'static str> {
     PRESETS.iter().map(|(name, _)| *name).collect()
 }
 
-/// Describes the use of the preset `name`, with the first paragraph of the comment at the top of
-/// its file. Returns an empty text if there is no such preset.
+/// Describes the preset `name`: the first paragraph of the comment at the top of its file. Empty if
+/// there is no such preset.
 pub fn preset_description(name: &str) -> String {
     let text = PRESETS
         .iter()

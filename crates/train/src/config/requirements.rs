@@ -1,4 +1,4 @@
-//! Requirements of a configuration, checked before anything is read or computed.
+//! Checks of a configuration before anything is read or computed.
 
 use burnformer_core::{EmbeddingSharing, Positions};
 use burnformer_data::SpecialIds;
@@ -9,19 +9,18 @@ use super::error::{ConfigFileError, Result};
 use super::model::ModelSettings;
 use super::train_config::TrainConfig;
 
-/// The ranges of numbers: for each key, the interval and its words in a message. `0|` adds 0 to an
-/// interval.
+/// The range of each numeric key: the interval and its description. `0|` adds 0 to an interval.
 const RANGES: &str = include_str!("ranges.tsv");
 
 type Check = Result<()>;
 
 /// An error unless `good`.
 fn check(good: bool, key: &'static str, value: impl ToString, remedy: impl ToString) -> Check {
-    let error = || {
-        let (value, remedy) = (value.to_string(), remedy.to_string());
+    good.then_some(()).ok_or_else(|| {
+        let value = value.to_string();
+        let remedy = remedy.to_string();
         ConfigFileError::Value { key, value, remedy }
-    };
-    good.then_some(()).ok_or_else(error)
+    })
 }
 
 /// The numbers at the dotted `path` in `value`, in all entries of lists.
@@ -36,7 +35,7 @@ fn numbers(value: &Value, path: &str) -> Vec<f64> {
     }
 }
 
-/// Returns whether `x` is in an interval such as `[0,1)`, or `0|[1,inf)`, which contains 0, too.
+/// Returns whether `x` is in an interval such as `[0,1)`, or `0|[1,inf)`, which also contains 0.
 fn is_in(interval: &str, x: f64) -> bool {
     let bounds = interval.trim_start_matches("0|");
     let limits = bounds[1..bounds.len() - 1].split(',').map(str::parse);
@@ -55,7 +54,7 @@ fn is_in(interval: &str, x: f64) -> bool {
 }
 
 impl TrainConfig {
-    /// Checks the range of every value, and values that must fit each other.
+    /// Checks the range of every value and the consistency of values.
     ///
     /// # Errors
     /// Returns a [`ConfigFileError`] that names the key and a remedy.
@@ -68,7 +67,8 @@ impl TrainConfig {
 
     fn validate_numbers(&self) -> Check {
         let all = Value::try_from(self).map_err(|error| {
-            let (location, message) = ("the configuration".into(), error.to_string());
+            let location = "the configuration".into();
+            let message = error.to_string();
             ConfigFileError::Type { location, message }
         })?;
         for row in RANGES.lines() {
@@ -89,7 +89,8 @@ impl TrainConfig {
     }
 
     fn validate_tokenizer(&self) -> Check {
-        let (key, files) = ("tokenizer.files", self.tokenizer.files.len());
+        let key = "tokenizer.files";
+        let files = self.tokenizer.files.len();
         if files > 2 {
             let remedy = "give one for both sides, or two (source, target)".into();
             return Err(ConfigFileError::Paths {

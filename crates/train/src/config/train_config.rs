@@ -1,4 +1,4 @@
-//! The configuration of a run, and the settings that are fixed once it has begun.
+//! The configuration of a run, and the settings that a resumed run must keep.
 
 use std::path::PathBuf;
 
@@ -14,17 +14,17 @@ use crate::optimizer::settings::{OptimizerSettings, ScheduleSettings};
 
 /// The configuration of a training run.
 ///
-/// The doc comments of these structs are the configuration reference that users read, in the guide
-/// and from `burnformer config`: see [`reference`](mod@super::reference).
+/// The doc comments of these structs are the reference in the guide and in `burnformer config`: see
+/// [`reference`](mod@super::reference).
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct TrainConfig {
-    /// The corpora, and which of their sentence pairs are kept. A corpus is two files, source and
-    /// target, whose lines are translations of each other, or one TSV file of `source<TAB>target`
-    /// lines; each may be plain text, `.gz` or `.zst`.
+    /// The corpora, and the sentence pairs of them that are kept. A corpus is two aligned files
+    /// (source, target), or one TSV file of `source<TAB>target` lines; each may be plain text, `.gz`
+    /// or `.zst`.
     pub data: DataSettings,
-    /// The tokeniser, which cuts text into subword tokens: trained on the corpus, or loaded from
-    /// files.
+    /// The tokeniser, which cuts text into subword tokens. It is trained on the corpus or loaded
+    /// from files.
     pub tokenizer: TokenizerSection,
     /// The model's architecture and its sizes (paper §3 and Table 3).
     pub model: ModelSettings,
@@ -34,39 +34,36 @@ pub struct TrainConfig {
     pub schedule: ScheduleSettings,
     /// The optimiser: the paper has Adam (§5.3).
     pub optimizer: OptimizerSettings,
-    /// The answer of the run to a loss or a gradient that is not a finite number.
+    /// Recovery from a NaN or infinite loss or gradient.
     pub recovery: RecoverySettings,
-    /// The measurement of the model on text that it does not learn from.
+    /// Validation: the measurement of the model on text that it is not trained on.
     pub validation: ValidationSettings,
-    /// The states of the run that are kept on disk, and the number of them that are averaged at the
-    /// end.
+    /// The checkpoints on disk, and their average at the end.
     pub checkpoints: CheckpointSettings,
 }
 
-/// The tokeniser: trained on the corpus, or loaded from files.
+/// The tokeniser, trained on the corpus or loaded from files.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct TokenizerSection {
-    /// Existing `tokenizer.json` files to use instead of training one: one file for both sides, or
-    /// two (source, target). With an empty list a tokeniser is trained by the settings of
-    /// `tokenizer.train`.
+    /// Existing `tokenizer.json` files: one for both sides, or two (source, target). An empty list
+    /// trains a tokeniser with the settings of `tokenizer.train`.
     pub files: Vec<PathBuf>,
-    /// The training of a tokeniser; without effect where `tokenizer.files` names some.
+    /// The training of a tokeniser. No effect with `tokenizer.files`.
     pub train: TokenizerSettings,
 }
 
-/// The answer of a run to a loss or a gradient that is not finite.
+/// Recovery from a NaN or infinite loss or gradient.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct RecoverySettings {
-    /// An update whose loss or gradient is not finite is skipped; after this many skipped updates
-    /// in a row the run goes back to its last checkpoint. 0 and 1 go back at once.
+    /// An update with a NaN or infinite loss or gradient is skipped. After this many consecutive
+    /// skips, the run goes back to its last checkpoint. 0 and 1 go back at once.
     pub skips: u64,
-    /// The number of times that the run goes back before it stops with an error; 0 stops it the
-    /// first time.
+    /// The number of rollbacks before the run stops with an error; 0 stops it at the first
+    /// divergence.
     pub rollbacks: u64,
-    /// The factor by which the learning rate is multiplied each time the run goes back; above 0 and
-    /// at most 1.
+    /// The factor on the learning rate at each rollback; above 0 and at most 1.
     pub rate: f64,
 }
 
@@ -80,21 +77,17 @@ impl Default for RecoverySettings {
     }
 }
 
-/// The states of the run that are kept on disk, and the number of them that are averaged at the
-/// end.
+/// The checkpoints on disk, and their average at the end.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct CheckpointSettings {
-    /// The number of updates between two checkpoints, from which a run can be resumed and averaged;
-    /// 0 writes only the last one. A checkpoint holds the weights, and two numbers of the optimiser
-    /// for each weight.
+    /// The number of updates between two checkpoints; 0 writes only the last one. A checkpoint holds
+    /// the weights, and two optimiser values per weight.
     pub every: u64,
-    /// The number of newest checkpoints that are kept on disk, but at least as many as
-    /// `checkpoints.average` takes; 0 keeps all of them.
+    /// The number of newest checkpoints on disk, at least `checkpoints.average`; 0 keeps all.
     pub keep: usize,
-    /// The number of newest checkpoints whose weights are averaged after training (paper §6.1: 5
-    /// for the base model, 20 for the big one); 0 or 1 for no averaging. Averaging costs nothing
-    /// when translating.
+    /// The number of newest checkpoints to average after training (paper §6.1: 5 for the base model,
+    /// 20 for the big one); 0 or 1 for no averaging. Averaging does not slow translation down.
     pub average: usize,
 }
 
@@ -126,15 +119,14 @@ impl TrainConfig {
     }
 }
 
-/// Settings, or whole sections, that a resumed run must keep. With other values, the position in
-/// the corpus, the random state or the best validation in the state of the run would be
-/// meaningless.
+/// Settings and sections that a resumed run must keep. Other values would invalidate the position in
+/// the corpus, the random state or the best validation in the state of the run.
 pub(crate) const FIXED: &str = "\
     model. training.from training.freeze training.seed training.budget \
     training.multiple training.accumulate optimizer.algorithm validation.metric validation.bleu \
     validation.max_sentences validation.beam validation.alpha";
 
-/// Returns whether a resumed run must have the value of `key` with which it began.
+/// Returns whether a resumed run must keep the value of `key`.
 pub(crate) fn is_fixed(key: &str) -> bool {
     FIXED.split(' ').any(|start| key.starts_with(start))
 }

@@ -1,4 +1,4 @@
-//! The section `[validation]`: how often a model is measured, and how.
+//! The section `[validation]`.
 
 use burnformer_metrics::{Chrf, Metric, WritingSystem};
 use schemars::JsonSchema;
@@ -10,12 +10,12 @@ use crate::float_text;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EarlyStoppingMetric {
-    /// `bleu`, or `chrf` where the target text is Korean or has no spaces between words, as in
-    /// Japanese and Thai: BLEU counts words. The log says so.
+    /// `bleu`, or `chrf` if the target text is Korean or has no spaces between words, as in Japanese
+    /// and Thai, because BLEU counts words. The log names the metric.
     #[default]
     Auto,
-    /// BLEU of the translated validation text, on Chinese with sacreBLEU's tokeniser `zh`, on other
-    /// scripts without spaces with `char`; higher is better.
+    /// BLEU of the translated validation text, with sacreBLEU's tokeniser `zh` for Chinese and
+    /// `char` for other scripts without spaces; higher is better.
     Bleu,
     /// chrF of the translated validation text, which counts characters; higher is better.
     Chrf,
@@ -59,14 +59,13 @@ impl EarlyStoppingMetric {
     }
 }
 
-/// The result of a validation for a model: the value of the metric, and the loss, which decides
-/// among equal values.
+/// The score of a model: the value of the metric, and the loss for equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ValidationScore {
     /// The metric's value.
     #[serde(with = "float_text")]
     pub value: f64,
-    /// The negative log-likelihood per token, in nats; NaN where it was not recorded.
+    /// The negative log-likelihood per token, in nats; NaN if it was not recorded.
     #[serde(with = "float_text", default = "nan")]
     pub nll: f64,
 }
@@ -75,42 +74,38 @@ fn nan() -> f64 {
     f64::NAN
 }
 
-/// The measurement of the model on text that it does not learn from.
+/// Validation: the measurement of the model on text that it is not trained on.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct ValidationSettings {
     /// The number of updates between two validations; 0 validates only at the end of the run.
     pub every: u64,
-    /// If true, a validation translates its text and scores it by BLEU and chrF, besides measuring
-    /// the loss. Switch it off to validate faster, and choose another `validation.metric` with it.
+    /// If true, a validation also translates its text and scores the translations by BLEU and chrF.
+    /// Switch it off to validate faster, with another `validation.metric`.
     pub bleu: bool,
-    /// The number of sentences, from the start of the validation text, that are translated; 0 takes
-    /// all. The loss is always that of the whole text.
+    /// The number of translated sentences, from the start of the validation text; 0 is all. The loss
+    /// is always measured on the whole text.
     pub max_sentences: usize,
-    /// The number of hypotheses of the beam search that translates the validation text, from 1,
-    /// which is greedy search and fastest, to 1,000.
+    /// The beam size for the validation text, from 1 (greedy search, fastest) to 1,000.
     pub beam: usize,
-    /// The length penalty α of that search (paper §6.1); 0 or more. Larger values favour longer
-    /// translations.
+    /// The length penalty α for the validation text (paper §6.1); 0 or more. Larger values favour
+    /// longer translations.
     pub alpha: f64,
-    /// The number that decides which model becomes `best/` and when `validation.patience` is used
-    /// up.
+    /// The metric that chooses the model in `best/` and that `validation.patience` watches.
     pub metric: EarlyStoppingMetric,
     /// The run ends after this many validations in a row without a better one; 0 never ends it.
     pub patience: u64,
-    /// The number of hypotheses of the beam search with which the run's models translate, the test
-    /// text too, from 1 to 1,000; the paper has 4 (§6.1). It is written into their
-    /// `generation.json`. A run from another model (`training.from`) keeps that model's, unless
-    /// `test_alphas` choose.
+    /// The beam size in `generation.json` of the run's models, also for the test text; from 1 to
+    /// 1,000. The paper has 4 (§6.1). A run with `training.from` keeps the beam size of its start
+    /// model, unless `test_alphas` is set.
     pub test_beam: usize,
-    /// The length penalty α of that search, likewise; 0 or more. The paper has 0.6 (§6.1).
+    /// The length penalty α in `generation.json`, likewise; 0 or more. The paper has 0.6 (§6.1).
     pub test_alpha: f64,
-    /// Length penalties α to choose from when the run ends, each 0 or more: the model in `best/`
-    /// translates the validation text (`max_sentences` of it) with a beam of `test_beam` under each
-    /// of them, and the one with the highest BLEU or chrF is written into its `generation.json` and
-    /// takes the place of `test_alpha`. If that is the first or last of the list, further ones are
-    /// tried. An empty list chooses nothing. Short runs give models that end their sentences early,
-    /// which a larger α mends.
+    /// Length penalties α to try at the end of the run, each 0 or more. The model in `best/`
+    /// translates the validation text (`max_sentences` of it) with each α and a beam of `test_beam`.
+    /// The α with the highest BLEU or chrF replaces `test_alpha` in its `generation.json`. If it is
+    /// the first or last of the list, further values are tried. An empty list tries none. Models of
+    /// short runs end their sentences early and need a larger α.
     pub test_alphas: Vec<f64>,
 }
 

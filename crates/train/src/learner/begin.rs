@@ -9,8 +9,8 @@ use super::Learner;
 use super::message::Message;
 use super::pending::{Clock, PendingUpdates};
 use super::setup::{Setup, check_precision};
-use super::validate::look_after;
-use crate::advice::{Adviser, text_check};
+use super::validate::early_validation_after;
+use crate::advice::{Diagnostics, text_check};
 use crate::config::{CheckpointSettings, EarlyStoppingMetric, START, TrainConfig};
 use crate::error::Result;
 use crate::report::{Pace, Reporter, Verbosity};
@@ -20,19 +20,17 @@ use crate::validation::Validator;
 
 impl Learner {
     /// Starts a run in `folder`, or resumes the run there from its newest undamaged checkpoint. The
-    /// run computes on the devices of this process and of the processes that
-    /// [`follow`](crate::follow) it: each device takes a share of the batches of an update. The
-    /// first device holds the weights, and validates. A new run rounds `training.accumulate` up to
-    /// a multiple of the devices. A resumed run keeps its value, because its result depends on it.
-    /// The batch that needs the most memory is tried before anything is written. The model may be
-    /// of any architecture ([`Corpora::model`]).
+    /// batches of an update are shared by the devices of this process and of the processes that
+    /// [`follow`](crate::follow) it. The first device holds the weights and validates. A new run
+    /// rounds `training.accumulate` up to a multiple of the devices; a resumed run keeps it, because
+    /// its result depends on it. The batch with the largest memory use is tried before anything is
+    /// written. The model may be of any architecture ([`Corpora::model`]).
     ///
     /// # Errors
     /// Returns an error if a device does not compute in `training.precision`, the folder is in use,
-    /// the configuration is invalid, the data cannot be batched, or the memory does not suffice.
-    /// When resuming, it also returns one if the folder is empty, if its run belongs to another
-    /// corpus, tokeniser or configuration or has ended, or if an update has fewer batches than
-    /// there are devices.
+    /// the configuration is invalid, the data cannot be batched, or the memory does not suffice. A
+    /// resumed run also fails if the folder is empty, if its run has ended or has another corpus,
+    /// tokeniser or configuration, or if an update has fewer batches than devices.
     ///
     /// # Panics
     /// Panics if there is no device.
@@ -104,9 +102,12 @@ impl Learner {
                 state.loss_scale,
                 replicas.first(),
             ),
-            adviser: Adviser::new(config.schedule.warmup, first.config.tokens().target_vocab),
+            diagnostics: Diagnostics::new(
+                config.schedule.warmup,
+                first.config.tokens().target_vocab,
+            ),
             best_on_disk: best_on_disk(setup.metric(), run, &state),
-            look_after: look_after(config, run),
+            early_validation_after: early_validation_after(config, run),
             clock: Clock::new(state.seconds),
             pending: PendingUpdates::default(),
             model: Some(model),
@@ -117,8 +118,10 @@ impl Learner {
     }
 
     fn announce(&mut self, notes: Vec<String>) -> Result<()> {
-        let (sampler, at) = (&self.setup.sampler, self.state.sampler);
-        let (pairs, over) = (sampler.corpus().len(), sampler.over_budget());
+        let sampler = &self.setup.sampler;
+        let at = self.state.sampler;
+        let pairs = sampler.corpus().len();
+        let over = sampler.over_budget();
         let batches = sampler.batches_in(at.seed, at.epoch)?;
         let padding = sampler.window(at.seed, at.epoch, 0)?.padding_share();
         self.reporter.note(&format!(
@@ -130,7 +133,7 @@ impl Learner {
         ))?;
         if self.setup.first.start.is_some() {
             self.reporter.note(&format!(
-                "weights and tokenisers: those of {}, kept in start/",
+                "weights and tokenisers: from {}, kept in start/",
                 self.setup.config.training.from.display()
             ))?;
         }
@@ -180,8 +183,9 @@ impl Learner {
 
 /// Warnings about the texts of a new run.
 fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Result<Vec<String>> {
-    let (texts, utf8) = (&corpora.texts, setup.config.data.utf8);
-    // The estimate of the run has looked at them already.
+    let texts = &corpora.texts;
+    let utf8 = setup.config.data.utf8;
+    // An estimate of the run may have checked the texts already.
     let found = corpora
         .warnings
         .get_or_init(|| text_check::warnings(texts, utf8));
@@ -193,10 +197,8 @@ fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Result<Vec<
         utf8,
     )?);
     if setup.first.start.is_some() {
-        let (special, device) = (
-            special_ids(setup.first.config.as_ref()),
-            setup.replicas.first(),
-        );
+        let special = special_ids(setup.first.config.as_ref());
+        let device = setup.replicas.first();
         let tokenizers = &corpora.tokenizers;
         found.extend(text_check::other_direction(
             model, texts, utf8, tokenizers, special, device,
@@ -205,8 +207,8 @@ fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Result<Vec<
     Ok(found)
 }
 
-/// The record of the model in `best/`. A run that starts again from its beginning may be another by
-/// its configuration: its best model replaces the one that is there.
+/// The record of the model in `best/`; `None` for a run at its beginning, which always replaces
+/// it.
 fn best_on_disk(metric: EarlyStoppingMetric, run: &RunDir, state: &RunState) -> Option<BestModel> {
     let goes_on = state.step > 0;
     goes_on
@@ -214,12 +216,12 @@ fn best_on_disk(metric: EarlyStoppingMetric, run: &RunDir, state: &RunState) -> 
         .flatten()
 }
 
-/// Returns a note on the precision that would make updates shorter than `precision`, if `device` is
-/// a CPU and there is one.
+/// A note if another precision than `precision` is faster on `device`, a CPU.
 fn faster_precision(precision: Precision, device: &Device) -> Option<String> {
-    let fastest = match is_bfloat16_fast_on(device) {
-        true => Precision::BFloat16,
-        false => Precision::Float32,
+    let fastest = if is_bfloat16_fast_on(device) {
+        Precision::BFloat16
+    } else {
+        Precision::Float32
     };
     (is_fused_on(device) && fastest != precision).then(|| {
         format!(
@@ -229,9 +231,9 @@ fn faster_precision(precision: Precision, device: &Device) -> Option<String> {
     })
 }
 
-/// Divides the `accumulate` batches of an update among `devices` devices, and returns a note on it
-/// for several devices. A new run rounds the number of batches up to a multiple of the devices. A
-/// resumed run keeps it, because its result depends on it.
+/// Divides the `accumulate` batches of an update among `devices` devices, and returns a note if
+/// there are several. A new run rounds the batches up to a multiple of the devices; a resumed run
+/// keeps their number, because its result depends on it.
 fn share_out(accumulate: &mut usize, devices: usize, mode: RunMode) -> Result<Option<String>> {
     let given = *accumulate;
     if mode == RunMode::Resume && devices > given {
@@ -244,36 +246,36 @@ fn share_out(accumulate: &mut usize, devices: usize, mode: RunMode) -> Result<Op
     if mode == RunMode::New {
         *accumulate = given.next_multiple_of(devices.max(1));
     }
-    let instead = match *accumulate {
-        now if now == given => String::new(),
-        _ => format!(" instead of {given}, so that each device has as many"),
+    let instead = if *accumulate == given {
+        String::new()
+    } else {
+        format!(" instead of {given}, so that each device has as many")
     };
     let note = format!("{devices} devices: an update is {accumulate} batches{instead}");
     Ok((devices > 1).then_some(note))
 }
 
-/// Returns a note if the average needs more checkpoints than `checkpoints.keep` asks for.
+/// A note if the average needs more checkpoints than `checkpoints.keep`.
 fn kept_for_the_average(settings: &CheckpointSettings) -> Option<String> {
-    let (keep, kept) = (settings.keep, settings.kept());
-    let note = || {
+    let keep = settings.keep;
+    let kept = settings.kept();
+    (kept > keep).then(|| {
         format!(
             "checkpoints.keep is {keep}, but checkpoints.average takes the last {kept} at the end: {kept} are kept"
         )
-    };
-    (kept > keep).then(note)
+    })
 }
 
-/// Returns a note if the model cannot be measured on all of the validation text.
+/// A note if some of the validation text is too long for the model.
 fn left_out_of_validation(corpora: &Corpora) -> Option<String> {
     let report = corpora.valid.as_ref()?.report();
     let longest = corpora.longest_validated;
-    let note = || {
+    (report.dropped() > 0).then(|| {
         format!(
             "validation text: {report}; pairs of more than {longest} tokens per side are left out of loss, perplexity \
              and BLEU alike"
         )
-    };
-    (report.dropped() > 0).then(note)
+    })
 }
 
 fn reporter(
@@ -282,7 +284,8 @@ fn reporter(
     verbosity: Verbosity,
     resumed: Option<&Start>,
 ) -> Result<Reporter> {
-    let (updates, minutes) = (config.training.max_updates, config.training.max_minutes);
+    let updates = config.training.max_updates;
+    let minutes = config.training.max_minutes;
     let max_seconds = (minutes > 0.0).then_some(60.0 * minutes);
     let pace = Pace::new(Some(updates).filter(|&most| most > 0), max_seconds);
     let resume = resumed.map(|start| start.state.reported());
@@ -294,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_run_has_as_many_batches_for_each_device_and_a_resumed_one_what_it_had() {
+    fn a_new_run_rounds_batches_up_to_the_devices_and_a_resumed_run_keeps_them() {
         for (given, devices, mode, expected) in [
             (1, 1, RunMode::New, 1),
             (1, 4, RunMode::New, 4),
@@ -312,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn more_checkpoints_than_asked_for_are_kept_only_where_the_average_needs_them_and_said() {
+    fn a_note_says_that_the_average_needs_more_checkpoints() {
         let note = |keep, average| {
             kept_for_the_average(&CheckpointSettings {
                 every: 10,
@@ -332,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resumed_run_refuses_more_devices_than_batches_and_says_what_to_do() {
+    fn a_resumed_run_refuses_more_devices_than_batches() {
         let error = share_out(&mut 2, 3, RunMode::Resume)
             .unwrap_err()
             .to_string();

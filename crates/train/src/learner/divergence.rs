@@ -1,4 +1,4 @@
-//! Divergence: how it is found, and how a run goes back.
+//! Divergence and rollback.
 
 use burnformer_core::{Mode, Model, Parameters};
 
@@ -12,12 +12,11 @@ use crate::run::{CheckpointKind, Recovery, RunState};
 use crate::validation::as_saved;
 
 impl Learner {
-    /// Goes back to the last checkpoint that was scheduled or that an earlier end of the run left,
-    /// and from which something finite followed, with a lower learning rate. Newer ones are set
-    /// aside. The best model so far stays the best.
+    /// Rolls back to the newest scheduled or final checkpoint with a finite loss after it, with a
+    /// lower learning rate. Newer checkpoints are set aside. The best model stays.
     ///
     /// # Errors
-    /// Returns a [`DivergenceError`] if the run has already gone back as often as allowed.
+    /// Returns a [`DivergenceError`] if no rollback is left.
     pub(super) fn go_back(&mut self, divergence: Divergence) -> Result<()> {
         let step = self.state.step;
         let Some(recovery) = self.state.recovery.go_back(&self.setup.config.recovery) else {
@@ -39,10 +38,11 @@ impl Learner {
             };
             return Err(error.into());
         };
-        // A loss that is finite was computed with the weights before its update.
+        // The loss of an update depends on the weights before it.
         let last_finite = step - self.state.recovery.skipped.min(step);
-        let wanted = |at| at < last_finite && self.setup.kind_of(at) != CheckpointKind::Interrupted;
-        let start = self.setup.newest(wanted)?;
+        let start = self.setup.newest(|at| {
+            at < last_finite && self.setup.kind_of(at) != CheckpointKind::Interrupted
+        })?;
         start
             .notes
             .iter()
@@ -63,8 +63,7 @@ impl Learner {
         self.reporter.go_back(self.state.reported())
     }
 
-    /// Sets the checkpoints after update `step` aside, which the run writes anew when it comes
-    /// there again.
+    /// Sets aside the checkpoints after update `step`; the run will write them again.
     fn set_aside_after(&mut self, step: u64) -> Result<()> {
         for newer in self
             .setup
@@ -83,7 +82,7 @@ impl Learner {
         Ok(())
     }
 
-    /// Reports divergence to log and metrics, once per record.
+    /// Reports divergence to log and metrics.
     pub(super) fn report_divergence(
         &mut self,
         answer: Answer,
@@ -96,7 +95,8 @@ impl Learner {
             rate_scale,
             ..
         } = self.state.recovery;
-        let (step, (loss, gnorm)) = (self.state.step, divergence.loss_and_norm());
+        let step = self.state.step;
+        let (loss, gnorm) = divergence.loss_and_norm();
         let point = DivergenceRecord {
             number,
             step,
@@ -109,14 +109,14 @@ impl Learner {
         self.reporter.divergence(&point)
     }
 
-    /// Returns whether the model may be kept: its weights and moments are finite, and so is its
-    /// loss on the batch that needs the most memory. The loss of an update is computed before its
-    /// weights change, so that it does not show whether the new weights are sound.
+    /// Returns whether the model is sound: its weights and moments are finite, and so is its loss on
+    /// the worst batch. (The loss of an update says nothing about its new weights.)
     pub(super) fn is_sound(&self) -> bool {
         has_finite_weights(self.model()) && self.updater.optimizer.moments.are_finite() && {
             let model = as_saved(self.model());
             let device = self.device().clone().inner();
-            let (worst, recipe) = (&self.setup.worst_batch, self.updater.recipe);
+            let worst = &self.setup.worst_batch;
+            let recipe = self.updater.recipe;
             let sums = recipe.loss(&model, worst, Mode::Inference, &device);
             sums.smoothed.into_scalar::<f32>().is_finite()
         }

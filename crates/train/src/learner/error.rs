@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-/// The loss, the gradient or the model was no longer finite, and going back did not help.
+/// The loss, the gradient or the model was not finite, and no rollback is left.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "update {step}: loss {loss}, gradient norm {norm}: the run diverged again after going back {rollbacks} times, \
@@ -17,8 +17,8 @@ pub struct DivergenceError {
     pub loss: f64,
     /// The norm of the gradient of the update.
     pub norm: f64,
-    /// The number of times that the run went back.
+    /// The number of rollbacks.
     pub rollbacks: u64,
-    /// The factor by which the schedule's learning rate was multiplied.
+    /// The factor on the schedule's learning rate.
     pub rate_scale: f64,
 }

@@ -1,12 +1,12 @@
-//! An estimate of the time of a run, from some updates that are not kept.
+//! An estimate of a run's time, from some discarded updates.
 
 use std::time::{Duration, Instant};
 
 use super::Learner;
 use crate::error::Result;
 
-/// The largest number of updates that are measured.
-const MOST: u32 = 20;
+/// The largest number of measured updates.
+const MAX_UPDATES: u32 = 20;
 
 /// An estimate of a whole run, from its first updates.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +16,7 @@ pub struct RunEstimate {
     /// The memory of the process after the worst batch and these updates, in bytes, if the system
     /// reports it.
     pub memory: Option<u64>,
-    /// The number of updates that were measured; at least 1.
+    /// The number of measured updates; at least 1.
     pub measured: u32,
     /// The mean seconds of an update.
     pub seconds: f64,
@@ -25,8 +25,8 @@ pub struct RunEstimate {
 }
 
 impl Learner {
-    /// Makes updates for about `time`, but at least two, and discards them. The first update is
-    /// slower and is not measured.
+    /// Makes at least two updates for about `time` and discards them. The first, slower update is
+    /// not measured.
     ///
     /// # Errors
     /// Returns [`TrainError::Data`](crate::TrainError::Data) if the text can no longer be read.
@@ -34,8 +34,9 @@ impl Learner {
         let mut batches = self.setup.updates(self.state.sampler)?;
         self.update(&mut batches)?;
         let _ = self.read()?;
-        let (started, mut measured) = (Instant::now(), 0);
-        while measured == 0 || (measured < MOST && started.elapsed() < time) {
+        let started = Instant::now();
+        let mut measured = 0;
+        while measured == 0 || (measured < MAX_UPDATES && started.elapsed() < time) {
             self.update(&mut batches)?;
             let _ = self.read()?;
             measured += 1;
@@ -50,7 +51,7 @@ impl Learner {
         })
     }
 
-    /// The number of updates until the first limit, where each takes `seconds`.
+    /// The number of updates until the first limit, at `seconds` per update.
     fn updates_in_all(&self, seconds: f64) -> f64 {
         let training = &self.setup.config.training;
         let epoch = self.setup.batches_per_epoch as f64 / training.accumulate as f64;

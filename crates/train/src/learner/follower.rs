@@ -1,5 +1,4 @@
-//! A process that makes the updates of a run together with others, and leaves everything else to
-//! process 0.
+//! A follower: a process that shares the updates of a run and leaves everything else to process 0.
 
 use std::rc::Rc;
 
@@ -16,7 +15,7 @@ use crate::run::{Corpora, Origin, RunMode, Start};
 use crate::update::{LossScale, Ranks, Recipe, Updater, Workers, WorkersError};
 
 impl Learner {
-    /// Tells all other processes what to do, if there are any.
+    /// Sends `message` to all other processes.
     pub(super) fn send(&self, message: &Message) {
         let Some(ranks) = self.setup.replicas.ranks() else {
             return;
@@ -27,7 +26,7 @@ impl Learner {
         }
     }
 
-    /// Gives all other processes the weights and moments.
+    /// Sends the weights and moments to all other processes.
     pub(super) fn send_state(&self) {
         let Some(ranks) = self.setup.replicas.ranks() else {
             return;
@@ -48,32 +47,33 @@ impl Learner {
     }
 }
 
-/// `values` with the numbers of process 0 in their place.
+/// `values`, replaced by the values of process 0.
 fn received(ranks: &dyn Ranks, values: StateDict) -> StateDict {
     let mut bytes = Vec::new();
     ranks.broadcast(&mut bytes);
     let mut rest = &bytes[..];
-    let refilled = |(name, value): (String, TensorData)| {
-        let (bytes, others) = rest.split_at(value.bytes().len());
-        rest = others;
-        (
-            name,
-            TensorData::from_bytes_vec(bytes.to_vec(), value.shape().clone(), value.dtype()),
-        )
-    };
-    values.into_iter().map(refilled).collect()
+    values
+        .into_iter()
+        .map(|(name, value)| {
+            let (bytes, others) = rest.split_at(value.bytes().len());
+            rest = others;
+            let data =
+                TensorData::from_bytes_vec(bytes.to_vec(), value.shape().clone(), value.dtype());
+            (name, data)
+        })
+        .collect()
 }
 
-/// Takes part in the updates of the run of process 0 until that run ends. `corpora` must come from
-/// the same texts as those of process 0. The configuration is received from process 0.
+/// Shares the updates of the run of process 0 until it ends. `corpora` must come from the same texts
+/// as in process 0. The configuration is received from process 0.
 ///
 /// # Errors
-/// Returns [`WorkersError::OtherTexts`] if the texts differ from those of process 0,
-/// [`WorkersError::OtherProgram`] if its messages are those of another version, and the errors of
+/// Returns [`WorkersError::OtherTexts`] if the texts differ from process 0,
+/// [`WorkersError::OtherProgram`] if process 0 runs another version, and the errors of
 /// [`Learner::new`] for devices and configurations.
 ///
 /// # Panics
-/// Panics if process 0 sends messages in an order that the protocol does not have.
+/// Panics if the messages of process 0 are out of order.
 pub fn follow(ranks: Rc<dyn Ranks>, corpora: &Corpora, devices: &[Device]) -> Result<()> {
     let Message::Begin { config, origin } = Message::receive(&*ranks)? else {
         panic!("the first message begins the run")
@@ -81,8 +81,8 @@ pub fn follow(ranks: Rc<dyn Ranks>, corpora: &Corpora, devices: &[Device]) -> Re
     if Origin::of(corpora) != origin {
         return Err(WorkersError::OtherTexts(ranks.rank().number).into());
     }
-    let other = |_| WorkersError::OtherProgram(ranks.rank().number);
-    let config = toml::from_str(&config).map_err(other)?;
+    let config =
+        toml::from_str(&config).map_err(|_| WorkersError::OtherProgram(ranks.rank().number))?;
     let mut follower = Follower::new(config, Rc::clone(&ranks), corpora, devices)?;
     loop {
         match Message::receive(&*ranks)? {
@@ -103,18 +103,18 @@ pub fn follow(ranks: Rc<dyn Ranks>, corpora: &Corpora, devices: &[Device]) -> Re
     Ok(())
 }
 
-/// A process that follows process 0.
+/// A process that shares the updates of process 0.
 struct Follower {
     setup: Setup,
     updater: Updater,
     /// The model; `None` only during an update, which changes it in place.
     model: Option<Model>,
-    /// The coming batches, and the position of the next of them.
+    /// The coming batches, and the position of the next batch.
     batches: Option<(UpdateStream, SamplerState)>,
 }
 
 impl Follower {
-    /// Prepares a run in a folder that is removed again, in which nothing is written.
+    /// Prepares a run in a temporary folder.
     fn new(
         config: TrainConfig,
         ranks: Rc<dyn Ranks>,
@@ -131,7 +131,7 @@ impl Follower {
             ranks: Some(ranks),
         };
         let mut setup = Setup::new(config, corpora, folder.path(), RunMode::New, workers)?;
-        // The folder was made only because a `Setup` needs one.
+        // Only `Setup` needs the folder.
         drop(folder);
         let Start {
             model,
@@ -140,7 +140,8 @@ impl Follower {
             ..
         } = setup.fresh()?;
         setup.try_worst_batch(&model)?;
-        let (recipe, device) = (Recipe::new(&setup.config), setup.replicas.first());
+        let recipe = Recipe::new(&setup.config);
+        let device = setup.replicas.first();
         let updater = Updater::new(optimizer, recipe, state.loss_scale, device);
         Ok(Self {
             setup,
@@ -157,7 +158,8 @@ impl Follower {
             .expect("the model is away only during an update");
         let weights = received(ranks, named_parameters(&model));
         let model = with_parameters(model, weights).expect("all processes have the same model");
-        let (optimizer, device) = (&self.updater.optimizer, self.setup.replicas.first());
+        let optimizer = &self.updater.optimizer;
+        let device = self.setup.replicas.first();
         let moments = received(ranks, optimizer.named_moments());
         let restored = optimizer.clone().restore(optimizer_steps, moments, device);
         self.updater.optimizer = restored.expect("all processes have the same optimiser");

@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 use crate::run::Origin;
 use crate::update::{LossScale, Ranks, WorkersError};
 
-/// A message of process 0 to the others, which it sends before it does the same.
+/// A message of process 0 to the others.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Message {
-    /// Prepare for the run with this configuration, which learns from texts of these hashes.
+    /// Prepare for the run with this configuration and the texts of these hashes.
     Begin { config: String, origin: Origin },
     /// Take the weights and moments that follow.
     Load {
         optimizer_steps: u64,
         loss_scale: Option<LossScale>,
     },
-    /// Make update `step` over the batches after `from`, with the learning rate of these bits.
+    /// Make update `step` over the batches after `from`. `rate` holds the bits of the learning rate.
     Update {
         step: u64,
         from: SamplerState,
@@ -30,11 +30,10 @@ impl Message {
     /// Waits for the next message of process 0.
     ///
     /// # Errors
-    /// Returns [`WorkersError::OtherProgram`] for a message that this version does not know.
+    /// Returns [`WorkersError::OtherProgram`] for an unknown message.
     pub fn receive(ranks: &dyn Ranks) -> Result<Self, WorkersError> {
         let mut bytes = Vec::new();
         ranks.broadcast(&mut bytes);
-        let other = |_| WorkersError::OtherProgram(ranks.rank().number);
-        serde_json::from_slice(&bytes).map_err(other)
+        serde_json::from_slice(&bytes).map_err(|_| WorkersError::OtherProgram(ranks.rank().number))
     }
 }

@@ -1,9 +1,9 @@
-//! The training loop: updates, and the actions that follow when their statistics are read.
+//! The training loop: updates, and the actions after their statistics are read.
 //!
-//! On the CPU they are read at once. A device that computes asynchronously is asked only when the
-//! run needs an answer (before a log line, a validation, a checkpoint, and at the end), for all
-//! updates since the last time together. Until then the state of the run does not change, so that
-//! nothing is saved or reported about updates that were not checked.
+//! On the CPU, statistics are read after each update. An asynchronous device is read only before a
+//! log line, a validation, a checkpoint, and at the end, for all updates since the last read. The
+//! state of the run does not change until then, so that unchecked updates are neither saved nor
+//! reported.
 
 mod begin;
 mod divergence;
@@ -15,6 +15,8 @@ mod outcome;
 mod pending;
 mod save;
 mod setup;
+#[cfg(test)]
+mod tests;
 mod validate;
 
 use std::ops::ControlFlow;
@@ -33,7 +35,7 @@ use self::outcome::{Divergence, Exit, limit_reached, progress};
 pub use self::outcome::{Outcome, StopReason};
 use self::pending::{Clock, PendingUpdate, PendingUpdates};
 use self::setup::Setup;
-use crate::advice::Adviser;
+use crate::advice::Diagnostics;
 use crate::error::Result;
 use crate::report::{Answer, Reporter};
 use crate::run::{BestModel, CheckpointKind, RunState};
@@ -46,39 +48,38 @@ pub struct Learner {
     /// The model; `None` only during an update, which changes it in place.
     model: Option<Model>,
     updater: Updater,
-    /// The state of the run after the last update that was checked.
+    /// The state of the run after the last checked update.
     state: RunState,
-    /// The updates that were made after that and are not checked yet.
+    /// The updates after it, not checked yet.
     pending: PendingUpdates,
     clock: Clock,
     reporter: Reporter,
-    /// Warns when validations show that the run does not go well.
-    adviser: Adviser,
+    /// Warns about problems that losses and validations show.
+    diagnostics: Diagnostics,
     /// The model in `best/`. It may be newer than the checkpoint from which this process resumed.
     best_on_disk: Option<BestModel>,
-    /// The number of seconds after which the first provisional validation is due; `None` after it
-    /// was made, or if there is none.
-    look_after: Option<f64>,
+    /// The seconds of training before early validation; `None` once it is done, or if there is none.
+    early_validation_after: Option<f64>,
 }
 
-/// The actions after an update, each of which needs the statistics of the update.
+/// The actions after an update, which need its statistics.
 struct Due {
     log: bool,
     validation: bool,
-    first_look: bool,
+    early_validation: bool,
     checkpoint: bool,
     stop: Option<StopReason>,
 }
 
 impl Learner {
-    /// The model in its present state.
+    /// The current model.
     pub fn model(&self) -> &Model {
         self.model
             .as_ref()
             .expect("the model is away only during an update")
     }
 
-    /// The device that holds the weights, decodes and validates; with autodiff.
+    /// The device of the weights, with autodiff. It also decodes and validates.
     fn device(&self) -> &Device {
         self.setup.replicas.first()
     }
@@ -89,19 +90,19 @@ impl Learner {
     }
 
     /// Trains until a limit is reached, then writes `last`, `average` and `best`. If `interrupted`
-    /// is set before that, the run finishes the current update and writes a checkpoint.
+    /// becomes true before that, the run finishes the current update and writes a checkpoint.
     ///
     /// # Errors
-    /// Returns a [`DivergenceError`] if the loss or the gradient stays infinite
-    /// or NaN, and the errors of data, decoding and the file system.
+    /// Returns a [`DivergenceError`] if the loss or the gradient stays NaN or infinite, and the
+    /// errors of data, decoding and the file system.
     pub fn train(self, interrupted: &AtomicBool) -> Result<Outcome> {
         self.train_killable(interrupted, |_| ())
     }
 
-    /// Trains like [`train`](Self::train), and calls `killable` with true once the checkpoint of
-    /// the last update has been written. From then on the process may be killed at any moment: a
-    /// resumed run completes the final steps with the same outcome. `killable` is called with false
-    /// if further updates follow after all.
+    /// Trains like [`train`](Self::train), and calls `killable` with true after the checkpoint of
+    /// the last update. From then on the process may be killed at any time: a resumed run completes
+    /// the final steps with the same outcome. `killable` is called with false if more updates
+    /// follow.
     ///
     /// # Errors
     /// Returns the errors of [`train`](Self::train).
@@ -130,7 +131,7 @@ impl Learner {
                 _ => CheckpointKind::Final,
             })?;
             killable(true);
-            // An earlier interrupt also stops the run here: no second signal will come.
+            // An earlier interrupt also stops the run here, as no second signal will come.
             if reason == StopReason::Interrupted || interrupted.load(Ordering::SeqCst) {
                 break StopReason::Interrupted;
             }
@@ -148,7 +149,7 @@ impl Learner {
         })
     }
 
-    /// The learning rate of the schedule, lowered each time the run went back.
+    /// The learning rate of the schedule, lowered by each rollback.
     fn rate(&self, step: u64) -> f64 {
         let ahead = self.ahead();
         let SamplerState {
@@ -166,8 +167,8 @@ impl Learner {
             * config.schedule.rate(step, first.config.d_model(), progress)
     }
 
-    /// Makes updates until something ends the run. Each time the run goes back, the batches start
-    /// again from there.
+    /// Makes updates until the run ends. After a rollback, the batches start again from the
+    /// checkpoint.
     fn make_updates(&mut self, interrupted: &AtomicBool) -> Result<StopReason> {
         loop {
             let mut batches = self.setup.updates(self.state.sampler)?;
@@ -178,7 +179,7 @@ impl Learner {
         }
     }
 
-    /// Makes updates over `batches`; logs, validates and saves when it is time.
+    /// Makes updates over `batches`; logs, validates and saves when due.
     fn train_on(&mut self, batches: &mut UpdateStream, interrupted: &AtomicBool) -> Result<Exit> {
         loop {
             self.update(batches)?;
@@ -204,13 +205,13 @@ impl Learner {
             }
             // A validation takes time, and it may exhaust the patience.
             let Due {
-                first_look,
+                early_validation,
                 checkpoint,
                 stop,
                 ..
             } = self.due(&self.state, interrupted);
-            if first_look {
-                self.first_look()?;
+            if early_validation {
+                self.early_validation()?;
             }
             // While updates are being skipped, it is not known whether the model is good.
             let settled = self.state.recovery.skipped == 0;
@@ -231,8 +232,7 @@ impl Learner {
         }
     }
 
-    /// Stops the run before the system would kill it for its memory, with a checkpoint if the model
-    /// may be saved.
+    /// Stops the run at its memory limit, with a checkpoint if the model is sound.
     fn check_memory(&mut self) -> Result<()> {
         let checked = self.setup.memory.check_process();
         if checked.is_err() && self.state.recovery.skipped == 0 && self.is_sound() {
@@ -274,45 +274,42 @@ impl Learner {
         Ok(())
     }
 
-    /// The state of the run if the updates that were not read yet are good.
+    /// The state of the run if all pending updates are finite.
     fn ahead(&self) -> RunState {
         self.pending.after(&self.state, self.clock.seconds())
     }
 
-    /// The actions that follow when the run is in `state`.
+    /// The actions that are due in `state`.
     fn due(&self, state: &RunState, interrupted: &AtomicBool) -> Due {
         let config = &self.setup.config;
-        let every = |n: u64| n > 0 && state.step.is_multiple_of(n);
-        let asked = || {
-            interrupted
-                .load(Ordering::Relaxed)
-                .then_some(StopReason::Interrupted)
-        };
         Due {
-            log: every(config.training.log_every),
-            validation: every(config.validation.every),
-            first_look: self.look_is_due(),
+            log: is_every(config.training.log_every, state.step),
+            validation: is_every(config.validation.every, state.step),
+            early_validation: self.early_validation_is_due(),
             checkpoint: self.setup.is_scheduled(state.step),
-            stop: limit_reached(config, state).or_else(asked),
+            stop: limit_reached(config, state).or_else(|| {
+                interrupted
+                    .load(Ordering::Relaxed)
+                    .then_some(StopReason::Interrupted)
+            }),
         }
     }
 
-    /// Returns whether the statistics of the updates are needed now: for a log line, or because the
-    /// model is measured or saved next.
+    /// Returns whether the next action needs the statistics of the updates.
     fn reads_now(&self, interrupted: &AtomicBool) -> bool {
         let Due {
             log,
             validation,
-            first_look,
+            early_validation,
             checkpoint,
             stop,
         } = self.due(&self.ahead(), interrupted);
-        let is_due = log || validation || first_look || checkpoint || stop.is_some();
+        let is_due = log || validation || early_validation || checkpoint || stop.is_some();
         is_due || self.updater.synchronous || self.pending.is_full()
     }
 
-    /// Reads the statistics of the pending updates and advances the state update by update. Returns
-    /// the gradient norm of the last update, or the exit if an update forces the run to go back.
+    /// Reads the statistics of the pending updates and advances the state. Returns the gradient norm
+    /// of the last update, or the exit if an update forces a rollback.
     fn read(&mut self) -> Result<ControlFlow<Exit, f64>> {
         let updates = std::mem::take(&mut self.pending.updates);
         let pending: Vec<_> = updates
@@ -343,7 +340,7 @@ impl Learner {
         }
     }
 
-    /// Reports an update that was skipped. Returns whether the run has to go back.
+    /// Reports a skipped update. Returns the exit if the run must roll back.
     fn check_divergence(&mut self, statistics: &UpdateStatistics) -> Result<Option<Exit>> {
         if statistics.overflowed {
             return self.note_overflow().map(|()| None);
@@ -362,22 +359,24 @@ impl Learner {
             self.report_divergence(Answer::Skip, divergence, None)?;
         }
         let nll = statistics.nll / statistics.tokens as f64;
-        if let Some(warning) = self.adviser.after_update(self.state.step, nll) {
+        if let Some(warning) = self.diagnostics.after_update(self.state.step, nll) {
             self.reporter.note(&warning)?;
         }
         Ok(back.then_some(Exit::Diverged(divergence)))
     }
 
-    /// An update that is skipped while the loss scale adapts says nothing about the model: it is
-    /// not divergence.
+    /// Notes that an update was skipped while the loss scale adapts, which is not divergence.
     fn note_overflow(&mut self) -> Result<()> {
-        let (step, factor) = (
-            self.state.step,
-            self.state.loss_scale.map_or(1.0, LossScale::factor),
-        );
+        let step = self.state.step;
+        let factor = self.state.loss_scale.map_or(1.0, LossScale::factor);
         let note = format!(
             "update {step} skipped: a gradient left float16's range; the loss is now multiplied by {factor}"
         );
         self.reporter.note(&note)
     }
+}
+
+/// Returns whether `step` is a multiple of `interval`; never for 0.
+fn is_every(interval: u64, step: u64) -> bool {
+    interval > 0 && step.is_multiple_of(interval)
 }

@@ -1,4 +1,4 @@
-//! The end of a run: its reasons, and the limits that lead to it.
+//! The end of a run: its reasons and limits.
 
 use derive_more::Display;
 
@@ -39,12 +39,12 @@ pub(super) enum Divergence {
     /// The loss per token or the gradient norm of an update.
     Update { loss: f64, norm: f64 },
     /// The weights, the moments or the output of the model, with the gradient norm of the last
-    /// update if an update was made.
+    /// update, if any.
     Model { last_norm: Option<f64> },
 }
 
 impl Divergence {
-    /// The loss and the gradient norm; NaN if they are not known.
+    /// The loss and the gradient norm; NaN if unknown.
     pub fn loss_and_norm(self) -> (f64, f64) {
         match self {
             Self::Update { loss, norm } => (loss, norm),
@@ -62,19 +62,24 @@ pub struct Outcome {
     pub reason: StopReason,
 }
 
-/// The share of the run that is over after `updates`, `seconds` and `epochs`, by the limit that
-/// comes first; 0 if there is no limit.
+/// The share of the run that is done after `updates`, `seconds` and `epochs`, by the nearest limit;
+/// 0 without a limit.
 pub(super) fn progress(config: &TrainConfig, updates: u64, seconds: f64, epochs: f64) -> f64 {
     let t = &config.training;
-    let share = |done: f64, limit: f64| if limit > 0.0 { done / limit } else { 0.0 };
     share(updates as f64, t.max_updates as f64)
         .max(share(seconds, 60.0 * t.max_minutes))
         .max(share(epochs, t.max_epochs as f64))
 }
 
+/// The share `done` of `limit`; 0 without a limit.
+fn share(done: f64, limit: f64) -> f64 {
+    if limit > 0.0 { done / limit } else { 0.0 }
+}
+
 /// The limit of `config` that a run in `state` has reached.
 pub(super) fn limit_reached(config: &TrainConfig, state: &RunState) -> Option<StopReason> {
-    let (t, patience) = (&config.training, config.validation.patience);
+    let t = &config.training;
+    let patience = config.validation.patience;
     // Patience comes last: the final validation can exhaust it, and a repeated end must report the
     // first reason.
     let reached = [

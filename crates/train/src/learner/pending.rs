@@ -1,4 +1,4 @@
-//! Updates whose statistics have not been read, and the time of a run.
+//! Updates with unread statistics, and the clock of a run.
 
 use std::time::{Duration, Instant};
 
@@ -7,34 +7,33 @@ use burnformer_data::SamplerState;
 use crate::run::RunState;
 use crate::update::{PendingStatistics, UpdateSize};
 
-/// The largest number of updates between two readings. It bounds how long a run continues after it
-/// has diverged.
-const MOST_PENDING: usize = 100;
+/// The largest number of updates between two reads, which bounds the updates after a divergence.
+const MAX_PENDING: usize = 100;
 
-/// An update that was made but not checked yet.
+/// An update that is not checked yet.
 pub(super) struct PendingUpdate {
     pub statistics: PendingStatistics,
     pub size: UpdateSize,
-    /// The position of the batches after it.
+    /// The position in the batches after it.
     pub sampler: SamplerState,
 }
 
-/// The updates after the last one that was checked, whose statistics have not been read.
+/// The updates after the last checked one.
 #[derive(Default)]
 pub(super) struct PendingUpdates {
     pub updates: Vec<PendingUpdate>,
-    /// The learning rate of the last of them, for the log.
+    /// The learning rate of the last update, for the log.
     pub last_rate: f64,
 }
 
 impl PendingUpdates {
-    /// Returns whether the statistics have to be read before another update is made.
+    /// Returns whether the statistics must be read before the next update.
     pub fn is_full(&self) -> bool {
-        self.updates.len() >= MOST_PENDING
+        self.updates.len() >= MAX_PENDING
     }
 
-    /// The state of a run that was in `state` before these updates, if all of them are finite.
-    /// `seconds` is the run's new time.
+    /// The state after these updates, if all are finite. `state` is the state before them, and
+    /// `seconds` the new time.
     pub fn after(&self, state: &RunState, seconds: f64) -> RunState {
         let step = state.step + self.updates.len() as u64;
         let sampler = self
@@ -50,13 +49,13 @@ impl PendingUpdates {
     }
 }
 
-/// The time of a run.
+/// The clock of a run.
 pub(super) struct Clock {
-    /// The time at which this process began to train.
+    /// The start of training in this process.
     started: Instant,
     /// The seconds of training before.
     earlier: f64,
-    /// The time for which this process has waited for data since the last log line.
+    /// The time spent waiting for data since the last log line.
     pub waited: Duration,
 }
 
@@ -70,7 +69,7 @@ impl Clock {
         }
     }
 
-    /// Sets the time of this process back to 0, after preparations that do not count as training.
+    /// Resets the time of this process, after preparations that do not count as training.
     pub fn start(&mut self) {
         self.started = Instant::now();
     }

@@ -26,21 +26,23 @@ impl Learner {
     }
 
     /// Writes the checkpoint of this update unless it exists, and `last`, then removes old
-    /// checkpoints. If the configuration asks for a checkpoint here, it is a scheduled one;
-    /// otherwise it is of the kind `otherwise`.
+    /// checkpoints. A checkpoint that is not scheduled here is of the kind `otherwise`.
     pub(super) fn save_checkpoint(&mut self, otherwise: CheckpointKind) -> Result<()> {
-        // The weights are further than the state otherwise.
+        // With pending updates, the weights are newer than the state.
         let pending = self.pending.updates.len();
         assert_eq!(pending, 0, "{pending} updates pending at a checkpoint");
         let path = self.setup.run.checkpoint(self.state.step);
         if !path.exists() {
             // The metrics reach the disk first: no update of a checkpoint may lack its line.
             self.reporter.sync()?;
-            let kind = match self.setup.is_scheduled(self.state.step) {
-                true => CheckpointKind::Scheduled,
-                false => otherwise,
+            let kind = if self.setup.is_scheduled(self.state.step) {
+                CheckpointKind::Scheduled
+            } else {
+                otherwise
             };
-            let (state, config, origin) = (&self.state, &self.setup.config, &self.setup.origin);
+            let state = &self.state;
+            let config = &self.setup.config;
+            let origin = &self.setup.origin;
             let trainer = TrainerState {
                 kind,
                 optimizer: &self.updater.optimizer,
@@ -58,9 +60,9 @@ impl Learner {
             })
     }
 
-    /// The end of a run after its last checkpoint: writes the average, and `best` if that or the
-    /// last model is better. If it is killed, the end is made again from that checkpoint, with the
-    /// same outcome. Returns false if the output of the last model is not finite.
+    /// Ends a run after its last checkpoint: writes the average, and `best` if the average or the
+    /// last model is better. If it is killed, a resumed run repeats the end with the same outcome.
+    /// Returns false if the output of the last model is not finite.
     pub(super) fn finish(&mut self, reason: StopReason) -> Result<bool> {
         let step = self.state.step;
         if self.state.validation.validated != step && !self.validate(Subject::Model)? {
@@ -113,13 +115,14 @@ impl Learner {
         self.validate(Subject::Average).map(drop)
     }
 
-    /// Finds the length penalty with which the model in `best/` translates the validation text
-    /// best, and writes it into its `generation.json` whenever a better one is found: the process
-    /// may be ended before the last.
+    /// Finds the best length penalty for the model in `best/` on the validation text. Each better
+    /// one is written into its `generation.json` at once, as the process may be killed.
     fn choose_alpha(&mut self) -> Result<()> {
         let settings = &self.setup.config.validation;
-        let (beam, mut coming) = (settings.test_beam, settings.test_alphas.clone());
-        let (best, grows) = (self.setup.run.model("best"), coming.len() > 1);
+        let beam = settings.test_beam;
+        let mut coming = settings.test_alphas.clone();
+        let best = self.setup.run.model("best");
+        let grows = coming.len() > 1;
         let Some(validator) = self.setup.validator.as_ref().filter(|_| !coming.is_empty()) else {
             return Ok(());
         };
@@ -134,7 +137,8 @@ impl Learner {
         };
         coming.sort_by(|a, b| b.total_cmp(a));
         coming.dedup();
-        let (most, mut scores) = (coming.len() + MOST_BEYOND, Vec::new());
+        let most = coming.len() + MAX_EXTRA_ALPHAS;
+        let mut scores = Vec::new();
         while let Some(alpha) = coming.pop() {
             let (name, score) = validator.score_with(&translator, beam, alpha)?;
             self.reporter
@@ -178,17 +182,22 @@ impl Learner {
     }
 }
 
-/// The largest number of length penalties that are tried beyond those of the list.
-const MOST_BEYOND: usize = 8;
+/// The largest number of length penalties tried beyond the list.
+const MAX_EXTRA_ALPHAS: usize = 8;
 
-/// The α with the highest score of `scores`; the first one of several.
+/// The α with the highest score; the first of several.
 fn highest(scores: &[(f64, f64)]) -> f64 {
-    let better = |best: (f64, f64), next: &(f64, f64)| if next.1 > best.1 { *next } else { best };
-    scores.iter().fold((0.0, f64::NEG_INFINITY), better).0
+    let mut best = (0.0, f64::NEG_INFINITY);
+    for next in scores {
+        if next.1 > best.1 {
+            best = *next;
+        }
+    }
+    best.0
 }
 
-/// The next α to try. If the best α of `scores` is the smallest or the largest, and no other is as
-/// good, this is the α beyond it, at the distance of its neighbour; otherwise it is `None`.
+/// The next α to try: if the single best α is the smallest or the largest, the α beyond it at the
+/// distance of its neighbour; otherwise `None`.
 fn beyond(scores: &[(f64, f64)]) -> Option<f64> {
     let mut alphas: Vec<f64> = scores.iter().map(|it| it.0).collect();
     alphas.sort_by(f64::total_cmp);
@@ -200,20 +209,24 @@ fn beyond(scores: &[(f64, f64)]) -> Option<f64> {
     if scores.iter().filter(|it| it.1 == highest).count() > 1 {
         return None;
     }
-    let step = |a: f64, b: f64| (1e6 * (2.0 * a - b)).round().max(0.0) / 1e6;
     let next = match alphas[..] {
-        [first, second, ..] if best == first => step(first, second),
-        [.., second, last] if best == last => step(last, second),
+        [first, second, ..] if best == first => extrapolated(second, first),
+        [.., second, last] if best == last => extrapolated(second, last),
         _ => return None,
     };
     (!alphas.contains(&next)).then_some(next)
+}
+
+/// The value after `from` and `to` at the same distance, at least 0 and rounded to 6 decimals.
+fn extrapolated(from: f64, to: f64) -> f64 {
+    (1e6 * (2.0 * to - from)).round().max(0.0) / 1e6
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The values of α that are tried, beginning with `list`. `score` gives the score of each.
+    /// The α that are tried, beginning with `list`, if `score` is the score of each.
     fn tried(list: &[f64], score: impl Fn(f64) -> f64) -> Vec<f64> {
         let mut scores: Vec<_> = list.iter().map(|&alpha| (alpha, score(alpha))).collect();
         while let Some(next) = beyond(&scores) {

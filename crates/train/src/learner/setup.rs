@@ -1,4 +1,4 @@
-//! The parts of a run besides the model from which it starts, checked before anything is written.
+//! The parts of a run besides its model, checked before anything is written.
 
 use std::io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof};
 use std::path::Path;
@@ -25,21 +25,20 @@ use crate::update::{
 };
 use crate::validation::Validator;
 
-/// The parts of a run besides its model and optimiser. Updates do not change them.
+/// The constant parts of a run: everything besides its model and optimiser.
 pub(super) struct Setup {
     pub config: TrainConfig,
     pub first: FirstModel,
     pub replicas: Replicas,
     pub tokenizers: Tokenizers,
     pub sampler: BatchSampler,
-    /// The number of batches in the first epoch, for schedules that end with a number of epochs.
+    /// The number of batches in the first epoch, for schedules with a limit in epochs.
     pub batches_per_epoch: usize,
     pub validator: Option<Validator>,
     pub origin: Origin,
     pub run: RunDir,
     pub memory: MemoryLimit,
-    /// The batch that needs the most memory. A model is kept only if its loss on this batch is
-    /// finite.
+    /// The batch that needs the most memory. A model is saved only if its loss on it is finite.
     pub worst_batch: Batch,
     /// Rows, source tokens and target tokens of the worst batch.
     pub worst_shape: [usize; 3],
@@ -60,11 +59,12 @@ impl Setup {
         let sampler = sampler(&config, corpora, special)?;
         let (worst_batch, worst_shape) = worst_of(&config, &first.config, &sampler)?;
         let validator = Validator::new(&config, corpora, special, first.search.clone())?;
-        let (replicas, origin) = (Replicas::new(workers.devices), Origin::of(corpora));
+        let replicas = Replicas::new(workers.devices);
+        let origin = Origin::of(corpora);
         let replicas = replicas.among(workers.ranks, config.training.exchange);
         let run = RunDir::open(folder, mode)?;
         let mut memory = MemoryLimit::new(&config.training, &first.config, worst_shape);
-        // The free memory of a GPU is not known; there the trial batch decides.
+        // The free memory of a GPU is unknown; the trial batch decides there.
         if is_fused_on(replicas.first()) || config.training.max_memory > 0.0 {
             memory.check_estimate()?;
         }
@@ -86,9 +86,9 @@ impl Setup {
         })
     }
 
-    /// Computes the gradients of the batch that needs the most memory once on each device, all at
-    /// the same time, and drops them: this needs the memory of an update without making one. Then
-    /// checks the memory of the process. Model and random state do not change.
+    /// Computes and drops the gradients of the worst batch on all devices at once, which takes the
+    /// memory of an update. Then checks the memory of the process. Model and random state do not
+    /// change.
     pub fn try_worst_batch(&mut self, model: &Model) -> Result<()> {
         let batches = vec![self.worst_batch.clone(); self.replicas.count()];
         let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
@@ -100,24 +100,25 @@ impl Setup {
             loss_scale: 1.0,
         };
         let sums = self.replicas.own_sums(model, &batches, objective);
-        // Read, so that it has been computed when the memory is looked at.
+        // Waits for the computation before memory is measured.
         sums.gradients.global_norm();
         Ok(self.memory.check_process()?)
     }
 
     /// The updates from `state` on.
     pub fn updates(&self, state: SamplerState) -> Result<UpdateStream> {
-        let (size, rank) = (self.config.training.accumulate, self.replicas.rank());
+        let size = self.config.training.accumulate;
+        let rank = self.replicas.rank();
         Ok(self.sampler.updates(state, size, rank)?)
     }
 
-    /// Returns whether the configuration asks for a checkpoint after update `step`.
+    /// Returns whether a checkpoint is scheduled after update `step`.
     pub fn is_scheduled(&self, step: u64) -> bool {
         let every = self.config.checkpoints.every;
         every > 0 && step.is_multiple_of(every)
     }
 
-    /// The metric that decides which model is best.
+    /// The metric that chooses the best model.
     pub fn metric(&self) -> EarlyStoppingMetric {
         self.validator
             .as_ref()
@@ -129,25 +130,26 @@ impl Setup {
         checkpoint::kind(&self.run.checkpoint(step))
     }
 
-    /// The state from which the run starts.
+    /// The state that the run starts from.
     ///
     /// # Errors
     /// Returns [`TrainError::NothingToDo`] if the run has already ended with this state. Nothing is
-    /// written in this case, so that the reports of the finished run stay as they are.
+    /// written then, and the reports of the finished run stay.
     pub fn start(&self, mode: RunMode) -> Result<Start> {
         let start = match mode {
             RunMode::New => self.fresh()?,
             RunMode::Resume => self.newest(|_| true)?,
         };
         let step = start.state.step;
-        let is_over = |_: &_| self.run.finished(step).is_some();
-        match limit_reached(&self.config, &start.state).filter(is_over) {
-            Some(limit) => Err(TrainError::NothingToDo {
+        if let Some(limit) = limit_reached(&self.config, &start.state)
+            && self.run.finished(step).is_some()
+        {
+            return Err(TrainError::NothingToDo {
                 step,
                 limit: limit.to_string(),
-            }),
-            None => Ok(start),
+            });
         }
+        Ok(start)
     }
 
     /// The initial state of a new run.
@@ -175,9 +177,9 @@ impl Setup {
         .in_precision(self))
     }
 
-    /// The newest undamaged checkpoint of an update that `wanted` accepts; the start of the run if
-    /// there is none yet. Damaged ones that are newer are named and set aside. A checkpoint
-    /// at which the run ended includes the results of that end.
+    /// The newest undamaged checkpoint of a `wanted` update, or the start of the run if there is
+    /// none. Newer damaged checkpoints are reported and set aside. The checkpoint of a finished run
+    /// includes the results of its end.
     pub fn newest(&self, wanted: impl Fn(u64) -> bool) -> Result<Start> {
         let Self {
             config,
@@ -217,7 +219,7 @@ impl Setup {
         Ok(start)
     }
 
-    /// The start at the checkpoint that was `loaded`, after the `damaged` ones were set aside.
+    /// Sets the `damaged` checkpoints aside and starts at `start`.
     fn at(&self, start: Start, damaged: &[(u64, TrainError)]) -> Result<Start> {
         let mut notes = Vec::new();
         for (step, error) in damaged {
@@ -261,8 +263,8 @@ fn sampler(config: &TrainConfig, corpora: &Corpora, special: SpecialIds) -> Resu
     Ok(BatchSampler::new(corpora.train.clone(), settings)?)
 }
 
-/// The batch that needs the most memory, and its shape. For a corpus of several windows it is a
-/// made-up one, of the most tokens that any epoch can give a batch.
+/// The batch that needs the most memory, and its shape. A corpus of several windows has an
+/// artificial one, of the largest shape that any epoch allows.
 fn worst_of(
     config: &TrainConfig,
     shape: &ModelConfig,
@@ -273,7 +275,7 @@ fn worst_of(
         let worst = worst_shape(shape, sampler, sampler.most_columns(), precision);
         return Ok((full_batch(sampler, worst), worst));
     }
-    // An epoch of a mixture need not have the longest pairs.
+    // An epoch of a mixture may lack the longest pairs.
     let plan = match sampler.corpus().parts() {
         [] => sampler.window(config.training.seed, 0, 0)?,
         _ => Arc::new(sampler.ordered()?),
@@ -283,7 +285,7 @@ fn worst_of(
     Ok((sampler.batch(pairs)?, worst))
 }
 
-/// A batch without padding, of one token.
+/// A batch of `</s>` without padding.
 fn full_batch(sampler: &BatchSampler, [rows, source, target]: [usize; 3]) -> Batch {
     let special = sampler.settings().special;
     let row = (vec![special.eos; source - 1], vec![special.eos; target - 1]);
@@ -302,9 +304,8 @@ impl Start {
     }
 }
 
-/// Returns whether an older checkpoint may be used instead: not if this one is undamaged but
-/// belongs to something else or to a newer version of the program, or cannot be read now by this
-/// process.
+/// Returns whether the checkpoint is damaged, so that an older one may replace it. A checkpoint of
+/// another run, of a newer version, or without read permission is not damaged.
 fn is_damage(error: &TrainError) -> bool {
     match error {
         TrainError::Checkpoint(CheckpointError::Damaged { .. }) => true,
@@ -330,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checkpoint_that_cannot_be_read_now_or_is_of_a_newer_version_is_not_damaged() {
+    fn an_unreadable_or_newer_checkpoint_is_not_damaged() {
         let path = std::path::PathBuf::from("step-000010/config.json");
         let io = |cause| TrainError::from(ModelDirProblem::Io(cause).at(&path));
         // EACCES, EIO, ENFILE, EMFILE.

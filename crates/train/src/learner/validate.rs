@@ -1,9 +1,8 @@
-//! Validations: the regular ones, which decide the model in `best/`, and a provisional one early in
-//! a run, so that a model is on disk before the first regular validation or checkpoint.
+//! Validation: the regular one, which decides the model in `best/`, and an early one, which puts a
+//! model on disk before the first regular validation or checkpoint.
 //!
-//! The time of the provisional one depends on the clock. It therefore changes neither the state of
-//! the run nor `metrics.jsonl`, and the first regular validation replaces its model even if that
-//! model is better.
+//! The time of the early validation depends on the clock. It therefore changes neither the state of
+//! the run nor `metrics.jsonl`, and the first regular validation always replaces its model.
 
 use std::fs;
 
@@ -19,8 +18,8 @@ use crate::run::{RunDir, checkpoint};
 use crate::validation::{Subject, Validation};
 
 impl Learner {
-    /// Measures `subject`, which is the present model, and keeps it as `best` if it is the best of
-    /// all. Returns false if its weights or its output are not finite. An average does not count
+    /// Validates the current model, which is `subject`, and saves it as `best` if no validation was
+    /// better. Returns false if its weights or its output are not finite. An average does not count
     /// for early stopping.
     pub(super) fn validate(&mut self, subject: Subject) -> Result<bool> {
         let Some(validator) = &self.setup.validator else {
@@ -40,7 +39,8 @@ impl Learner {
         if !(validation.loss.is_finite() && validation.nll.is_finite()) {
             return Ok(false);
         }
-        let (metric, step) = (self.setup.metric(), self.state.step);
+        let metric = self.setup.metric();
+        let step = self.state.step;
         let score = validation.score(metric);
         let averaged = subject == Subject::Average;
         let best = self.state.validation.record(metric, score, step, averaged);
@@ -51,9 +51,8 @@ impl Learner {
         Ok(true)
     }
 
-    /// Puts the model into `best/`, unless the one there is better. That one may be better: it may
-    /// have been found after the checkpoint from which the run was resumed, with other settings or
-    /// on another device, and will not necessarily be found again.
+    /// Saves the model as `best/`, unless the model there is better. That model may be newer than
+    /// the checkpoint that the run resumed from, and the resumed run need not find it again.
     fn save_best(&mut self) -> Result<()> {
         let metric = self.setup.metric();
         let best = self
@@ -80,7 +79,8 @@ impl Learner {
         subject: Subject,
     ) -> Result<()> {
         self.state.seconds = self.clock.seconds();
-        let (metric, step) = (self.setup.metric(), self.state.step);
+        let metric = self.setup.metric();
+        let step = self.state.step;
         self.reporter.valid(&ValidRecord {
             step,
             seconds: self.state.seconds,
@@ -106,7 +106,7 @@ impl Learner {
             } else {
                 bleu
             };
-            for warning in self.adviser.after(Measures {
+            for warning in self.diagnostics.after(Measures {
                 step,
                 nll,
                 score,
@@ -123,21 +123,19 @@ impl Learner {
         fs::write(&path, text).map_err(TrainError::io(&path))
     }
 
-    /// Returns whether the first look is due.
-    pub(super) fn look_is_due(&self) -> bool {
-        self.look_after
+    /// Returns whether early validation is due.
+    pub(super) fn early_validation_is_due(&self) -> bool {
+        self.early_validation_after
             .is_some_and(|after| self.clock.seconds() >= after)
     }
 
-    /// Measures the loss on the validation text and writes the model to `best/`, or without such a
-    /// text to `last/`. It does nothing if the run will write its first model before the number of
-    /// updates has doubled, or if the last update was skipped or the model is not sound.
-    pub(super) fn first_look(&mut self) -> Result<()> {
-        self.look_after = None;
-        let (step, next) = (
-            self.state.step,
-            first_model(&self.setup.config, self.setup.validator.is_some()),
-        );
+    /// Measures the validation loss and writes the model to `best/`, or to `last/` if there is no
+    /// validation text. Does nothing if the run will write its first model before the number of
+    /// updates has doubled, if the last update was skipped, or if the model is not sound.
+    pub(super) fn early_validation(&mut self) -> Result<()> {
+        self.early_validation_after = None;
+        let step = self.state.step;
+        let next = first_model(&self.setup.config, self.setup.validator.is_some());
         if next <= 2 * step || self.state.recovery.skipped > 0 || !self.is_sound() {
             return Ok(());
         }
@@ -157,16 +155,16 @@ impl Learner {
         };
         checkpoint::save_model(&self.setup.run.model(name), &self.saved())?;
         self.reporter.note(&format!(
-            "first look after update {step}: {found}{name}/ holds this model until the run saves its next"
+            "early validation after update {step}: {found}{name}/ holds this model until the run saves its next"
         ))
     }
 }
 
-/// The number of seconds of training after which the first look comes.
-const AFTER: f64 = 60.0;
+/// The seconds of training before early validation.
+const EARLY_VALIDATION_AFTER: f64 = 60.0;
 
-/// The number of updates after which a run would write its first model otherwise: the validation
-/// that writes `best/`, or the checkpoint that writes `last/`.
+/// The number of updates before the first model without early validation: the model of the first
+/// validation or, without a validation text, of the first checkpoint.
 fn first_model(config: &TrainConfig, validates: bool) -> u64 {
     if validates {
         config.validation.every
@@ -175,10 +173,10 @@ fn first_model(config: &TrainConfig, validates: bool) -> u64 {
     }
 }
 
-/// The number of seconds after which the run in `run` measures its loss on the validation text and
-/// writes a first model; `None` if it has a model already.
-pub(super) fn look_after(config: &TrainConfig, run: &RunDir) -> Option<f64> {
+/// The seconds of training before early validation of the run in `run`; `None` if the run has a
+/// model already or writes none.
+pub(super) fn early_validation_after(config: &TrainConfig, run: &RunDir) -> Option<f64> {
     let has_model = ["best", "last"].iter().any(|name| run.model(name).exists());
     let asks_for_one = first_model(config, !config.data.valid.is_empty()) > 0;
-    (asks_for_one && !has_model).then_some(AFTER)
+    (asks_for_one && !has_model).then_some(EARLY_VALIDATION_AFTER)
 }

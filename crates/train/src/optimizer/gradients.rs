@@ -2,14 +2,13 @@ use burn::tensor::{Device, Gradients, Tensor};
 use burnformer_core::Parameters;
 use burnformer_kernels::{global_norm, sum_of_squares};
 
-/// The gradients of a module's trained parameters, flat, in the order in which the module is
-/// visited.
+/// The gradients of a module's trained parameters, flat, in the order of the module.
 #[derive(Clone, Debug)]
 pub struct FlatGradients(pub Vec<Tensor<1>>);
 
 impl FlatGradients {
-    /// Takes the gradient of every trained parameter out of `gradients`. A parameter that took no
-    /// part in the loss has a gradient of zeros.
+    /// Takes the gradient of every trained parameter out of `gradients`. A parameter without
+    /// influence on the loss has a gradient of zeros.
     pub fn take(module: &impl Parameters, gradients: &mut Gradients) -> Self {
         let mut taken = Vec::new();
         module.each_parameter(&mut |_, param| {
@@ -21,7 +20,7 @@ impl FlatGradients {
         Self(taken)
     }
 
-    /// The sum of two lists of gradients, element by element: gradient accumulation.
+    /// The element-wise sum, for gradient accumulation.
     pub fn plus(self, other: Self) -> Self {
         Self(
             self.0
@@ -32,15 +31,14 @@ impl FlatGradients {
         )
     }
 
-    /// Returns the norm of all gradients as one vector, summed in a fixed order. As on a device, it
-    /// is infinite if float32 cannot hold its square, because Adam squares the gradients in
-    /// float32.
+    /// Returns the norm of all gradients as one vector, summed in a fixed order. It is infinite if
+    /// its square overflows float32, because Adam squares the gradients in float32.
     pub fn global_norm(&self) -> f64 {
         norm_of(self.0.iter().map(|g| sum_of_squares(g.clone())).sum())
     }
 
     /// Computes the [`global_norm`](Self::global_norm) as a tensor `[1]` on the device of the
-    /// gradients, without making the host wait.
+    /// gradients. The host does not wait.
     pub fn norm_on_device(&self) -> Tensor<1> {
         global_norm(&self.0)
     }
@@ -66,8 +64,8 @@ fn norm_of(squares: f64) -> f64 {
     }
 }
 
-/// Returns the factor that scales gradients of norm `norm` down to the norm `limit`. It is 1 if
-/// `norm` is at most `limit`, or if `limit` is 0.
+/// Returns the factor that scales gradients from norm `norm` down to norm `limit`. It is 1 if `norm`
+/// is at most `limit`, or if `limit` is 0.
 pub fn clip_factor(norm: f64, limit: f64) -> f64 {
     if limit > 0.0 {
         (limit / (norm + 1e-6)).min(1.0)
@@ -108,8 +106,8 @@ mod tests {
 
     #[test]
     fn a_norm_whose_square_float32_cannot_hold_is_infinite_everywhere() {
-        // 1.8446744e19 is the root of float32's largest number; the last exceeds it in three parts
-        // only together.
+        // 1.8446744e19 is the root of float32's largest number. The last case exceeds it only with
+        // all three parts.
         let too_long: [&[&[f32]]; 3] = [
             &[&[2e19]],
             &[&[1.0, 2.0], &[-3e30]],

@@ -15,8 +15,8 @@ pub(crate) use self::moments::is_finite;
 use self::muon::{MOMENTUM, Matrix};
 pub use self::settings::{Algorithm, OptimizerSettings};
 
-/// The optimiser of the trained parameters of one module, with their moments. Frozen parameters
-/// have none.
+/// The optimiser of the trained parameters of one module, with their moments. Frozen parameters have
+/// no moments.
 #[derive(Clone, Debug)]
 pub struct Optimizer {
     settings: OptimizerSettings,
@@ -24,8 +24,7 @@ pub struct Optimizer {
     precision: Precision,
     pub(crate) moments: Moments,
     step: u64,
-    /// 1 − βᵗ of both moments of Adam, each `[1]`, if the device decides about steps, so that only
-    /// the device knows t.
+    /// Adam's bias corrections 1 − βᵗ, each `[1]`, if only the device knows t.
     bias: Option<[Tensor<1>; 2]>,
 }
 
@@ -46,20 +45,20 @@ impl Optimizer {
         }
     }
 
-    /// Sets the number type of Muon's matrix products to `precision`: bfloat16 is used on a CPU
-    /// that is faster with it, float32 otherwise.
+    /// Sets the number type of Muon's matrix products: bfloat16 on a CPU where it is faster, float32
+    /// otherwise.
     pub fn in_precision(self, precision: Precision) -> Self {
         Self { precision, ..self }
     }
 
-    /// The number of steps made. Steps that the device decides about count once the host has read
-    /// their result ([`settle`](Self::settle)).
+    /// The number of steps made. Steps of [`step_where`](Self::step_where) count after
+    /// [`settle`](Self::settle).
     pub fn steps(&self) -> u64 {
         self.step
     }
 
-    /// Makes one step along `gradients` times `scale` (see [`clip_factor`](crate::clip_factor))
-    /// with the learning rate `rate`, in place if nothing else shares the module's parameters.
+    /// Makes one step along `gradients` times `scale` (see [`clip_factor`](crate::clip_factor)) with
+    /// the learning rate `rate`, in place if the module's parameters are not shared.
     pub fn step<M: Parameters>(
         &mut self,
         module: M,
@@ -85,11 +84,14 @@ impl Optimizer {
             gradient_scale: scale,
         };
         let precision = self.precision;
-        let adam = |moving, gradient| adam_step(moving, gradient, step);
-        let muon = |matrix: Matrix, gradient: Tensor<1>| {
-            matrix.step(gradient * scale, MOMENTUM, rate * muon_factor, precision)
-        };
-        self.moments.map(module, gradients, adam, muon)
+        self.moments.map(
+            module,
+            gradients,
+            |moving, gradient| adam_step(moving, gradient, step),
+            |matrix: Matrix, gradient: Tensor<1>| {
+                matrix.step(gradient * scale, MOMENTUM, rate * muon_factor, precision)
+            },
+        )
     }
 
     /// The moments by name, flat: `first.NAME` and `second.NAME` of Adam, `momentum.NAME` of Muon.
@@ -106,7 +108,7 @@ impl Optimizer {
     }
 
     /// Makes a [`step`](Self::step) if `finite` (`[1]`) is true; otherwise parameters and moments
-    /// stay unchanged. `scale` is `[1]` too. The host does not know whether the step was made. Call
+    /// stay unchanged. `scale` is `[1]` too. The host does not learn whether the step was made; call
     /// [`settle`](Self::settle) with the number of steps before the moments are saved.
     pub fn step_where<M: Parameters>(
         &mut self,
@@ -158,7 +160,7 @@ impl Optimizer {
         self.moments.map(module, gradients, adam, muon)
     }
 
-    /// Records that the device has made `steps` steps since the last call.
+    /// Records `steps` steps of the device since the last call.
     pub fn settle(&mut self, steps: u64) {
         self.step += steps;
     }
@@ -167,34 +169,36 @@ impl Optimizer {
         [self.settings.beta1, self.settings.beta2]
     }
 
-    /// 1 − βᵗ of both moments after the steps that the host knows of, each `[1]`. It is summed as
-    /// the device does it, so that a resumed run continues with the same bits.
+    /// Adam's bias corrections 1 − βᵗ after the known steps, each `[1]`. They are summed like on the
+    /// device, so that a resumed run continues with the same bits.
     fn bias(&self, device: &Device) -> [Tensor<1>; 2] {
         self.betas().map(|beta| {
-            let next = |bias: f32, _| bias * beta as f32 + (1.0 - beta) as f32;
-            Tensor::from_floats([(0..self.step).fold(0.0, next)], device)
+            let mut bias = 0.0;
+            for _ in 0..self.step {
+                bias = bias * beta as f32 + (1.0 - beta) as f32;
+            }
+            Tensor::from_floats([bias], device)
         })
     }
 }
 
 /// 1 − βᵗ after one more step, if it is made: the moving average of ones, 1 − βᵗ⁺¹ = β(1 − βᵗ) + (1
-/// − β). Unlike a power, it loses nothing to rounding while t is small; later at most 1.5e-6 for β
-/// = 0.98.
+/// − β). For small t it is exact, unlike a power; later its error is at most 1.5e-6 for β = 0.98.
 fn next_bias(
     before: [Tensor<1>; 2],
     [beta1, beta2]: [f64; 2],
     finite: &Tensor<1, Bool>,
 ) -> [Tensor<1>; 2] {
     let [before1, before2] = before;
-    let next = |before: Tensor<1>, beta: f64| {
-        before
-            .clone()
-            .mask_where(finite.clone(), before * beta + (1.0 - beta))
-    };
-    [next(before1, beta1), next(before2, beta2)]
+    let after1 = before1.clone() * beta1 + (1.0 - beta1);
+    let after2 = before2.clone() * beta2 + (1.0 - beta2);
+    [
+        before1.mask_where(finite.clone(), after1),
+        before2.mask_where(finite.clone(), after2),
+    ]
 }
 
-/// `new` where `finite`, else `old`: tensors of one size.
+/// `new` if `finite`, else `old`. All tensors have the same size.
 fn choose<const N: usize>(
     finite: &Tensor<1, Bool>,
     new: [Tensor<1>; N],
@@ -213,7 +217,7 @@ mod tests {
 
     use super::*;
 
-    /// A matrix that Muon moves, and one that it leaves to Adam.
+    /// A matrix for Muon, and one for Adam.
     #[derive(Module, Debug)]
     struct Stack {
         encoder: Linear,
@@ -310,7 +314,7 @@ mod tests {
         assert!(muon.restore(1, adam.named_moments(), &device()).is_none());
     }
 
-    /// A step that is taken, or one along a gradient of NaN, which is not.
+    /// A step, or a skipped step along a gradient of NaN.
     fn step_where(optimizer: &mut Optimizer, stack: Stack, finite: bool) -> Stack {
         let gradients = gradients(&stack);
         let plain = Device::default();
@@ -335,7 +339,8 @@ mod tests {
             let mut by_host = Optimizer::new(settings, &host);
             let mut by_device = by_host.clone();
             for finite in [false, true, true, false, false, true] {
-                let (before, moments) = (named_parameters(&device), by_device.named_moments());
+                let before = named_parameters(&device);
+                let moments = by_device.named_moments();
                 device = step_where(&mut by_device, device, finite);
                 if finite {
                     let gradients = gradients(&host);

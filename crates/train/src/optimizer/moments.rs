@@ -1,4 +1,4 @@
-//! The moments of every trained parameter, in the order in which a module is visited.
+//! The moments of every trained parameter, in the order of the module.
 
 use burn::tensor::{Device, Tensor};
 use burnformer_core::{Parameters, StateDict, data_now};
@@ -11,13 +11,12 @@ use super::settings::Algorithm;
 
 const EXPECTED: &str = "a gradient and moments for each trained parameter";
 
-/// The names of what Adam keeps of a parameter between two steps: the running means of its gradient
-/// and of its square.
+/// Adam's moments of a parameter: the running means of its gradient and of the square.
 const ADAM: &[&str] = &["first", "second"];
-/// The name of what Muon keeps: the running sum of the gradients.
+/// Muon's moment: the running sum of the gradients.
 const MUON: &[&str] = &["momentum"];
 
-/// The moments of one parameter between two steps, flat.
+/// The moments of one parameter, flat.
 #[derive(Clone, Debug)]
 struct Moment {
     kinds: &'static [&'static str],
@@ -34,25 +33,24 @@ pub(crate) struct Moments {
 impl Moments {
     /// Moments of zeros for parameters of these names and shapes.
     pub fn new(shapes: Vec<(String, Vec<usize>)>, algorithm: Algorithm, device: &Device) -> Self {
-        let moment = |(name, shape): &(String, Vec<usize>)| {
+        let mut names = Vec::new();
+        let mut moments = Vec::new();
+        for (name, shape) in shapes {
             let zeros = Tensor::<1>::zeros([shape.iter().product::<usize>()], device).inner();
-            let by_muon = algorithm == Algorithm::Muon && is_matrix_of_a_stack(name, shape);
+            let by_muon = algorithm == Algorithm::Muon && is_matrix_of_a_stack(&name, &shape);
             let kinds = if by_muon { MUON } else { ADAM };
-            Moment {
+            moments.push(Moment {
                 kinds,
                 tensors: vec![zeros; kinds.len()],
-            }
-        };
-        let moments = shapes.iter().map(moment).collect();
-        Self {
-            names: shapes.into_iter().map(|(name, _)| name).collect(),
-            moments,
+            });
+            names.push(name);
         }
+        Self { names, moments }
     }
 
-    /// Changes each trained parameter of `module` and its moments by `adam` or by `muon`, in the
-    /// order in which the module has them. On a CPU the steps of Muon are made side by side: each
-    /// is a chain of products too small for several cores.
+    /// Changes each trained parameter of `module` and its moments by `adam` or `muon`, in the order
+    /// of the module. On a CPU, steps of Muon run in parallel: each is a chain of products too small
+    /// for several cores.
     pub(super) fn map<M: Parameters>(
         &mut self,
         module: M,
@@ -60,7 +58,8 @@ impl Moments {
         mut adam: impl FnMut(Moving<1>, Tensor<1>) -> Moving<1>,
         muon: impl Fn(Matrix, Tensor<1>) -> Matrix + Sync,
     ) -> M {
-        let (mut gradients, mut matrices) = (gradients.0.into_iter(), Vec::new());
+        let mut gradients = gradients.0.into_iter();
+        let mut matrices = Vec::new();
         let mut moments = self.moments.iter_mut();
         let module = module.map_parameters(&mut |_, param| {
             if !param.is_trained() {
@@ -82,7 +81,8 @@ impl Moments {
                     moved.parameter
                 })),
                 Err(mut tensors) => {
-                    let (parameter, momentum) = (param.flat(), tensors.remove(0));
+                    let parameter = param.flat();
+                    let momentum = tensors.remove(0);
                     let shape = param.shape().try_into().expect("Muon moves matrices");
                     matrices.push((
                         Matrix {
@@ -100,16 +100,18 @@ impl Moments {
         }
         let on_cpu = is_fused_on(&matrices[0].1.device());
         let step = |(matrix, gradient)| muon(matrix, gradient);
-        let moved = match on_cpu {
-            true => matrices.into_par_iter().map(step).collect(),
-            false => matrices.into_iter().map(step).collect(),
+        let moved = if on_cpu {
+            matrices.into_par_iter().map(step).collect()
+        } else {
+            matrices.into_iter().map(step).collect()
         };
         self.with_matrices(module, moved)
     }
 
-    /// Replaces the matrices of `module` that Muon moves, and their moments, by `moved`.
+    /// Replaces Muon's matrices in `module` and their moments by `moved`.
     fn with_matrices<M: Parameters>(&mut self, module: M, moved: Vec<Matrix>) -> M {
-        let (mut moments, mut moved) = (self.moments.iter_mut(), moved.into_iter());
+        let mut moments = self.moments.iter_mut();
+        let mut moved = moved.into_iter();
         module.map_parameters(&mut |_, param| {
             if !param.is_trained() {
                 return;
@@ -146,15 +148,14 @@ impl Moments {
 
     /// The moments by name, flat.
     pub fn named(&self) -> StateDict {
-        let named = |(name, Moment { kinds, tensors }): (&String, &Moment)| {
-            let all = kinds.iter().zip(tensors.clone());
-            all.map(|(kind, moment)| (format!("{kind}.{name}"), data_now(moment)))
-                .collect::<Vec<_>>()
-        };
         self.names
             .iter()
             .zip(&self.moments)
-            .flat_map(named)
+            .flat_map(|(name, Moment { kinds, tensors })| {
+                let all = kinds.iter().zip(tensors.clone());
+                all.map(|(kind, moment)| (format!("{kind}.{name}"), data_now(moment)))
+                    .collect::<Vec<_>>()
+            })
             .collect()
     }
 
@@ -176,8 +177,8 @@ pub(crate) fn is_finite<const D: usize>(x: Tensor<D>) -> bool {
     x.is_finite().all().into_scalar::<bool>()
 }
 
-/// Returns whether a parameter is a matrix of the encoder or the decoder. The rows of embeddings,
-/// of positions and of the output layer belong to single tokens; these matrices do not count.
+/// Returns whether a parameter is a matrix of the encoder or the decoder. Embeddings, positions and
+/// the output layer do not count: their rows belong to single tokens.
 fn is_matrix_of_a_stack(name: &str, shape: &[usize]) -> bool {
     shape.len() == 2 && (name.starts_with("encoder.") || name.starts_with("decoder."))
 }

@@ -6,23 +6,21 @@ use burn::tensor::Tensor;
 use burnformer_core::Precision;
 use burnformer_kernels::{Epilogue, is_bfloat16_fast_on, linear, linear_with};
 
-/// The coefficients of one Newton–Schulz iteration X ← aX + b(XXᵀ)X + c(XXᵀ)²X, as Jordan et al.
-/// chose them: singular values from 0 to 1 come near 1 (between 0.7 and 1.2) as fast as five
-/// iterations can bring them.
+/// The coefficients of one Newton–Schulz iteration X ← aX + b(XXᵀ)X + c(XXᵀ)²X by Jordan et al. Five
+/// iterations bring singular values from 0 to 1 between 0.7 and 1.2.
 const COEFFICIENTS: [f64; 3] = [3.4445, -4.7750, 2.0315];
 
-/// The decay rate of the running sum of the gradients, as Jordan et al. have it.
+/// The decay rate of the running sum of the gradients (Jordan et al.).
 pub(super) const MOMENTUM: f64 = 0.95;
 
 /// The number of Newton–Schulz iterations.
 const ITERATIONS: usize = 5;
 
-/// Matrices whose largest entry lies in this range have squares and sums of squares that float32
-/// can hold.
+/// The largest entry of a matrix for which squares and their sums stay within float32.
 const USUAL: Range<f32> = 1e-12..1e12;
 
-/// The root mean square of an entry in Adam's steps. Muon's steps are scaled to it (Liu et al.,
-/// 2025), so that both use the same learning rates.
+/// The root mean square of Adam's steps. Muon's steps are scaled to it (Liu et al., 2025), so that
+/// both use the same learning rates.
 const ADAM_RMS: f64 = 0.2;
 
 /// A matrix and its momentum, both flattened to one dimension.
@@ -38,8 +36,8 @@ pub(super) struct Matrix {
 
 impl Matrix {
     /// The matrix after a step along `gradient`: M ← μM + G, W ← W − rate · 0.2·√max(rows, columns)
-    /// · orthogonal(G + μM), with μ = `momentum` (Nesterov's form, as Jordan et al. have it). The
-    /// products in it are computed in `precision`.
+    /// · orthogonal(G + μM), with μ = `momentum` (Nesterov's form, as in Jordan et al.). The products
+    /// are computed in `precision`.
     pub fn step(self, gradient: Tensor<1>, momentum: f64, rate: f64, precision: Precision) -> Self {
         let Self {
             parameter,
@@ -59,8 +57,8 @@ impl Matrix {
     }
 }
 
-/// About the orthogonal matrix nearest to `x`: its singular vectors with singular values between
-/// 0.7 and 1.2. A matrix of zeros stays unchanged.
+/// Approximates the orthogonal matrix nearest to `x`: its singular vectors with singular values
+/// between 0.7 and 1.2. A matrix of zeros stays unchanged.
 fn orthogonal(x: Tensor<2>, precision: Precision) -> Tensor<2> {
     let in_half = precision == Precision::BFloat16 && is_bfloat16_fast_on(&x.device());
     let [rows, columns] = x.dims();
@@ -71,8 +69,8 @@ fn orthogonal(x: Tensor<2>, precision: Precision) -> Tensor<2> {
     }
 }
 
-/// Divides `x` by its largest magnitude if squares would vanish or overflow. Other matrices keep
-/// their bits.
+/// Divides `x` by its largest magnitude if its squares would underflow or overflow. Other matrices
+/// keep their bits.
 fn scaled(x: Tensor<2>) -> Tensor<2> {
     let largest = x.clone().abs().max();
     let usual = largest.clone().greater_equal_elem(USUAL.start);
@@ -84,21 +82,25 @@ fn scaled(x: Tensor<2>) -> Tensor<2> {
 fn iterate(x: Tensor<2>, in_half: bool) -> Tensor<2> {
     let [a, b, c] = COEFFICIENTS;
     let x = scaled(x);
-    // A·Bᵀ. Jordan et al. iterate in bfloat16 as well: its rounding error is below the distance
-    // from an orthogonal matrix that the iterations leave.
-    let product = |a: Tensor<2>, b: Tensor<2>| match in_half {
-        true => linear_with(a, b, None, Epilogue::None, Precision::BFloat16),
-        false => linear(a, b, None),
-    };
     let norm = x.clone().square().sum().sqrt().add_scalar(1e-30);
     let mut x = x / norm.unsqueeze();
     for _ in 0..ITERATIONS {
         // `gram` is symmetric, so that gram·gramᵀ is its square.
-        let gram = product(x.clone(), x.clone());
-        let polynomial = gram.clone() * b + product(gram.clone(), gram) * c;
-        x = x.clone() * a + product(polynomial, x.transpose());
+        let gram = product(x.clone(), x.clone(), in_half);
+        let polynomial = gram.clone() * b + product(gram.clone(), gram, in_half) * c;
+        x = x.clone() * a + product(polynomial, x.transpose(), in_half);
     }
     x
+}
+
+/// A·Bᵀ, in bfloat16 if `in_half`, as in Jordan et al.: the rounding error is smaller than the
+/// remaining distance from an orthogonal matrix.
+fn product(a: Tensor<2>, b: Tensor<2>, in_half: bool) -> Tensor<2> {
+    if in_half {
+        linear_with(a, b, None, Epilogue::None, Precision::BFloat16)
+    } else {
+        linear(a, b, None)
+    }
 }
 
 #[cfg(test)]
@@ -113,20 +115,19 @@ mod tests {
         Tensor::from_data(TensorData::new(values, shape), &Device::default())
     }
 
-    /// The product of the smaller side's vectors with one another: the identity, if they are
-    /// orthonormal.
+    /// The Gram matrix of the smaller side's vectors: the identity if they are orthonormal.
     fn gram(x: Tensor<2>) -> Tensor<2> {
         let [rows, columns] = x.dims();
-        match rows > columns {
-            true => x.clone().transpose().matmul(x),
-            false => x.clone().matmul(x.transpose()),
+        if rows > columns {
+            x.clone().transpose().matmul(x)
+        } else {
+            x.clone().matmul(x.transpose())
         }
     }
 
     #[test]
     fn an_orthogonalised_matrix_has_singular_values_near_one_whatever_its_size_and_scale() {
-        // The scales go from the smallest normal numbers of float32, whose squares are 0, to those
-        // whose squares are infinite.
+        // At the smallest scales of float32, squares are 0; at the largest, infinite.
         let scales = [1e-36, 1e-30, 1e-20, 1e-6, 1.0, 1e6, 1e20, 1e36];
         let shapes = [[8, 8], [5, 16], [16, 5], [1, 16]];
         let precisions = [Precision::Float32, Precision::BFloat16];
@@ -149,7 +150,7 @@ mod tests {
     #[test]
     fn directions_in_bfloat16_are_those_of_float32_but_for_its_rounding() {
         let x = normal(7, [24, 40]);
-        // Whatever `is_bfloat16_fast_on` says of this processor.
+        // Independent of `is_bfloat16_fast_on`.
         let [exact, rounded] = [false, true].map(|in_half| iterate(x.clone(), in_half));
         let apart = (exact.clone() - rounded.clone())
             .abs()
@@ -219,8 +220,7 @@ mod tests {
             momentum: gradient,
             shape,
         };
-        // No gradient comes any more, and the momentum falls through all of float32, to a few times
-        // its smallest number.
+        // With gradients of 0, the momentum falls to a few times the smallest float32.
         let moved = (0..1000).fold(matrix, |matrix, _| {
             let moved = matrix.step(zeros.clone(), 0.9, 0.01, Precision::Float32);
             assert!(

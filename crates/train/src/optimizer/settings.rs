@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The rule that moves the parameters.
+/// The update rule of the parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Algorithm {
@@ -15,31 +15,30 @@ pub enum Algorithm {
     Muon,
 }
 
-/// The constants of the optimiser. Those of Adam have the paper's values (§5.3).
+/// The constants of the optimiser. Adam has the paper's values (§5.3).
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct OptimizerSettings {
-    /// The rule that moves the parameters: `adam` for all of them, as in the paper, or `muon` for
-    /// the matrices of the encoder and the decoder and Adam for the rest. Muon steps along the
-    /// orthogonal matrix nearest to the running sum of the gradients, which makes all directions of
-    /// a matrix learn at the same speed. In short runs of small models it reaches the loss of Adam
-    /// in about two thirds of the updates; an update takes little longer.
+    /// The update rule: `adam` for all parameters, as in the paper, or `muon` for the matrices of
+    /// the encoder and the decoder and Adam for the rest. Muon steps along the orthogonal matrix
+    /// nearest to the running sum of the gradients, so that all directions of a matrix learn at the
+    /// same speed. In short runs of small models it reaches Adam's loss in about two thirds of the
+    /// updates, which take little longer.
     pub algorithm: Algorithm,
     /// The decay rate of Adam's first moment, the running mean of the gradients; from 0 to below 1.
     pub beta1: f64,
     /// The decay rate of Adam's second moment, the running mean of the squared gradients; from 0 to
-    /// below 1. The paper has 0.98, where most libraries have 0.999: shorter memory suits its
+    /// below 1. The paper has 0.98, most libraries 0.999. The shorter memory suits the paper's
     /// rising learning rate.
     pub beta2: f64,
-    /// The number added to the root of the second moment, so that it is never divided by zero;
-    /// above 0. The paper has 1e-9, where most libraries have 1e-8.
+    /// The number added to the root of the second moment against division by zero; above 0. The
+    /// paper has 1e-9, most libraries 1e-8.
     pub epsilon: f64,
-    /// The factor by which the learning rate is multiplied for the matrices that Muon moves; above
-    /// 0. With 1 their entries move about as far as Adam would move them.
+    /// The factor on the learning rate of Muon's matrices; above 0. With 1 their entries move about
+    /// as far as with Adam.
     pub muon_factor: f64,
-    /// The largest norm of the gradient over all parameters together; a gradient with a larger norm
-    /// is scaled down to it. 0 clips nothing, as in the paper. Set it to about 1 if the loss jumps;
-    /// recurrent models need it.
+    /// The largest global norm of the gradient; a larger gradient is scaled down to it. 0 clips
+    /// nothing, as in the paper. Set it to about 1 if the loss jumps; recurrent models need it.
     pub clip_norm: f64,
 }
 
@@ -56,12 +55,11 @@ impl Default for OptimizerSettings {
     }
 }
 
-/// The course of the learning rate once it has risen to its peak.
+/// The learning rate after the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScheduleShape {
-    /// The learning rate falls with the inverse square root of the update's number, as in the paper
-    /// (§5.3).
+    /// The learning rate falls with the inverse square root of the step, as in the paper (§5.3).
     #[default]
     InverseSqrt,
     /// The learning rate stays at its peak until `cooldown` lowers it.
@@ -73,26 +71,23 @@ pub enum ScheduleShape {
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct ScheduleSettings {
-    /// The highest learning rate of the run, such as 1e-4 to fine-tune a model; 0 takes the
-    /// paper's, which is `factor` · d_model^−½ · warmup^−½. Where it is set, `factor` has no
-    /// effect.
+    /// The highest learning rate of the run, such as 1e-4 for fine-tuning; 0 is the paper's,
+    /// `factor` · d_model^−½ · warmup^−½. If it is set, `factor` has no effect.
     pub peak: f64,
-    /// The factor by which the whole curve d_model^−½ · min(t^−½, t · warmup^−3/2) is multiplied;
-    /// above 0. The paper has 1. Lower it when training diverges, raise it for small models in
-    /// short runs.
+    /// The factor on the curve d_model^−½ · min(t^−½, t · warmup^−3/2); above 0. The paper has 1.
+    /// Lower it if training diverges; raise it for small models in short runs.
     pub factor: f64,
-    /// The number of updates over which the learning rate rises linearly to its peak; at least 1,
-    /// which means no warm-up. The paper has 4,000; short runs need fewer, about a tenth of their
-    /// updates.
+    /// The number of warm-up updates with a linearly rising learning rate; at least 1 (no warm-up).
+    /// The paper has 4,000; short runs need about a tenth of their updates.
     pub warmup: u64,
-    /// The course of the learning rate after the warm-up.
+    /// The learning rate after the warm-up.
     pub shape: ScheduleShape,
-    /// The last part of the run, as a share from 0 to 1 of its updates, minutes or epochs
-    /// (whichever of `training.max_updates`, `max_minutes` and `max_epochs` ends it first; without
-    /// one, no effect), over which the learning rate is lowered linearly to 0. The paper has 0. A
-    /// short run gains from 1 (Bergsma et al., 2025): the noise of large steps is gone from the
-    /// last model, which then needs no averaging of checkpoints. Since the rate depends on the end,
-    /// continuing such a run beyond it raises the rate again.
+    /// The share of the run, from 0 to 1, over which the learning rate falls linearly to 0 at the
+    /// end. The run is measured in updates, minutes or epochs, by the limit that ends it first
+    /// (`training.max_updates`, `max_minutes`, `max_epochs`; no effect without one). The paper has
+    /// 0. Short runs gain from 1 (Bergsma et al., 2025): the last model loses the noise of large
+    /// steps and needs no averaging of checkpoints. If such a run is continued beyond its end, the
+    /// rate rises again.
     pub cooldown: f64,
 }
 
@@ -109,27 +104,24 @@ impl Default for ScheduleSettings {
 }
 
 impl ScheduleSettings {
-    /// The rate of update `step`, counted from 1, for a model of width `d_model`. `progress` is the
-    /// share of the run that was made before it, from 0 to 1; it counts only where there is a
-    /// cooldown.
+    /// The rate of update `step`, from 1, for a model of width `d_model`. `progress` is the share of
+    /// the run before it, from 0 to 1; only the cooldown depends on it.
     pub fn rate(&self, step: u64, d_model: usize, progress: f64) -> f64 {
         let step = match self.shape {
             ScheduleShape::InverseSqrt => step,
             ScheduleShape::Constant => step.min(self.warmup),
         };
-        let curve = match self.peak > 0.0 {
-            true => {
-                self.peak * noam(step, d_model, self.warmup)
-                    / noam(self.warmup, d_model, self.warmup)
-            }
-            false => self.factor * noam(step, d_model, self.warmup),
+        let curve = if self.peak > 0.0 {
+            self.peak * noam(step, d_model, self.warmup) / noam(self.warmup, d_model, self.warmup)
+        } else {
+            self.factor * noam(step, d_model, self.warmup)
         };
         curve * cooldown(progress, self.cooldown)
     }
 }
 
-/// The factor of the rate after the share `progress` of a run whose last share `length` is its
-/// cooldown: 1 before, then linearly to 0 at the end.
+/// The factor on the rate after the share `progress` of a run with a cooldown of the share `length`:
+/// 1 before the cooldown, then linearly to 0.
 fn cooldown(progress: f64, length: f64) -> f64 {
     if length == 0.0 {
         1.0
@@ -140,7 +132,8 @@ fn cooldown(progress: f64, length: f64) -> f64 {
 
 /// d_model^−½ · min(step^−½, step · warmup^−3/2), equation 3 of the paper; `step` from 1.
 pub fn noam(step: u64, d_model: usize, warmup: u64) -> f64 {
-    let (step, warmup) = (step.max(1) as f64, warmup.max(1) as f64);
+    let step = step.max(1) as f64;
+    let warmup = warmup.max(1) as f64;
     (d_model as f64).powf(-0.5) * step.powf(-0.5).min(step * warmup.powf(-1.5))
 }
 

@@ -1,5 +1,5 @@
-//! A file of a report that only grows: lines of a killed run stay. The lines of `train.log` have
-//! the time in UTC before them, so that logs of different machines can be compared.
+//! A file that only grows: the lines of a killed run stay. The lines of `train.log` begin with the
+//! UTC time, so that logs of different machines can be compared.
 
 use std::fs::File;
 use std::io::Write;
@@ -29,8 +29,7 @@ impl AppendFile {
         })
     }
 
-    /// Appends whole lines in one write, so that programs that read the file during the run
-    /// see complete lines.
+    /// Appends whole lines in one write, so that readers of a growing file see complete lines.
     pub(super) fn write(&mut self, lines: &[u8]) -> Result<()> {
         self.file
             .write_all(lines)
@@ -43,7 +42,7 @@ impl AppendFile {
     }
 }
 
-/// The lines of `text`, each with the time before it.
+/// The lines of `text`, each after the time.
 pub(super) fn stamped(text: &str) -> String {
     let stamp = time_stamp();
     text.lines()

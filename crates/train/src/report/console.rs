@@ -1,5 +1,4 @@
-//! The lines of a run on standard error, for a person who watches it, with its progress and the
-//! time that it still takes.
+//! The lines of a run on standard error, with its progress and remaining time.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -7,15 +6,15 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::record::{TrainRecord, bar_line};
 
-/// The number of steps of the bar itself, finer than any terminal shows.
+/// The number of steps of the bar, finer than any terminal.
 const RESOLUTION: u64 = 1000;
-/// The bar of a run with a limit. It takes the space that the numbers leave, about ten of eighty
+/// The bar of a run with a limit. It fills the space beside the numbers, about ten of eighty
 /// columns.
 const WITH_END: &str = "[{wide_bar}] {msg}";
-/// The spinner of a run without a limit. The message is cut at the end of the terminal.
+/// The spinner of a run without a limit. The message is cut at the width of the terminal.
 const ENDLESS: &str = "{spinner} {wide_msg}";
 
-/// The amount that a run prints on standard error.
+/// The output of a run on standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verbosity {
     /// Every line of its log and, on a terminal, a bar.
@@ -32,7 +31,7 @@ pub(super) enum Console {
     Quiet,
     /// Lines go to standard error one by one: a file, a pipe, or the log of a job.
     Plain,
-    /// Lines appear above a bar on a terminal.
+    /// Lines go above a bar on a terminal.
     Bar(Bar),
 }
 
@@ -46,7 +45,7 @@ impl Console {
             return Self::Plain;
         }
         let bar = Bar::new(pace);
-        // A terminal that cannot move its cursor gets no bar from indicatif.
+        // indicatif shows no bar on a terminal without cursor movement.
         if bar.bar.is_hidden() {
             Self::Plain
         } else {
@@ -58,7 +57,7 @@ impl Console {
     pub(super) fn print(&self, text: &str) {
         match self {
             Self::Quiet => {}
-            // A terminal that went away must not end a run of days; train.log has the line.
+            // A closed terminal must not end a long run; train.log has the line.
             Self::Plain => drop(writeln!(io::stderr(), "{text}")),
             Self::Bar(bar) => bar.bar.println(text),
         }
@@ -79,7 +78,7 @@ impl Console {
     }
 }
 
-/// The bar and the pace it shows.
+/// The bar and its pace.
 #[derive(Debug)]
 pub(super) struct Bar {
     bar: ProgressBar,
@@ -113,19 +112,19 @@ fn style(pace: &Pace) -> ProgressStyle {
         .progress_chars("=> ")
 }
 
-/// The limits of a run and its pace so far. The first limit that is reached ends the run.
+/// The limits of a run and its pace so far. The nearest limit ends the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pace {
-    /// The number of updates after which the run ends.
+    /// The limit in updates.
     pub(super) max_steps: Option<u64>,
-    /// The number of seconds of training after which it ends.
+    /// The limit in seconds of training.
     pub(super) max_seconds: Option<f64>,
-    /// The step and the seconds that this process saw first. A resumed run does not start at 0.
+    /// The first step and seconds of this process; not 0 in a resumed run.
     first: Option<(u64, f64)>,
 }
 
 impl Pace {
-    /// The pace of a run that has not started.
+    /// The pace before the start of a run.
     pub fn new(max_steps: Option<u64>, max_seconds: Option<f64>) -> Self {
         Self {
             max_steps,
@@ -190,7 +189,7 @@ mod tests {
     fn a_resumed_run_is_timed_from_where_it_resumed() {
         let mut pace = Pace::new(Some(1000), None);
         assert_eq!(pace.eta(500, 9000.0), None);
-        // 100 steps in 50 s: the 400 left take 200 s, whatever the first 500 took.
+        // 100 steps in 50 s: the remaining 400 take 200 s, independent of the first 500.
         assert_eq!(pace.eta(600, 9050.0), Some(200.0));
         assert_eq!(pace.eta(1200, 9350.0), Some(0.0));
     }

@@ -11,29 +11,29 @@ use crate::error::{Result, TrainError};
 /// The name of the metrics file in a run directory.
 pub const METRICS_FILE: &str = "metrics.jsonl";
 
-/// The state of the report when the checkpoint from which a run continues was written.
+/// The state of the report at the checkpoint that a run resumes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResumePoint {
     /// The number of updates made.
     pub step: u64,
     /// The update of the last validation; 0 before the first.
     pub validated: u64,
-    /// The update at whose end the average was last validated; 0 before the first time.
+    /// The last update with a validated average; 0 before the first.
     pub averaged: u64,
-    /// The validation of the model in `best/`: its update, and whether an average was validated.
-    /// Its record stays even if the run went back to an earlier update.
+    /// The validation of the model in `best/`: its update, and whether it is of an average. Its
+    /// record stays even if the run rolls back to an earlier update.
     pub best: Option<(u64, bool)>,
     /// The number of records of divergence.
     pub divergences: u64,
 }
 
 impl ResumePoint {
-    /// Returns whether `record` had been written by then. Any other record will be written again.
+    /// Returns whether `record` was written before this point. Later records will be written again.
     fn includes(&self, record: &Record) -> bool {
         match record {
             Record::Train(point) => point.step <= self.step,
-            // The average is measured at the end of a run, after its last checkpoint: an end that
-            // was interrupted is made again.
+            // The average is validated at the end of a run, after its last checkpoint. An
+            // interrupted end is repeated.
             Record::Valid(point) if point.averaged => {
                 point.step < self.step || point.step <= self.averaged
             }
@@ -43,8 +43,8 @@ impl ResumePoint {
     }
 
     /// Returns whether `record` is the validation of the model in `best/`. Call it for the records
-    /// of a file in their order: only the first match counts, because a later match belongs to a
-    /// model that the resumed run will make again.
+    /// in the order of the file: only the first match counts, as the resumed run will repeat a later
+    /// one.
     fn takes_best(&mut self, record: &Record) -> bool {
         match record {
             Record::Valid(point)
@@ -57,8 +57,7 @@ impl ResumePoint {
     }
 }
 
-/// Reads the records of the metrics file at `path` in the order of the file. A last line that is
-/// still being written is left out.
+/// Reads the records of the metrics file at `path`, in order, without an incomplete last line.
 ///
 /// # Errors
 /// Returns [`TrainError::Io`] if the file cannot be read, and [`MetricsFileError::Line`] for a
@@ -72,17 +71,18 @@ pub fn read_metrics(path: impl AsRef<Path>) -> Result<Vec<Record>> {
         .collect())
 }
 
-/// The records of a file, each with its bytes, which are kept without change when a file is cut.
+/// The records of a file, each with its original bytes.
 fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(Record, &'a [u8])>, MetricsFileError> {
     let mut records = Vec::new();
     for (index, whole) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
         let line = whole.trim_ascii();
         match serde_json::from_slice(line) {
             Ok(record) => records.push((record, line)),
-            // Blank, or cut short when its process was killed: only the last line lacks its end.
+            // A blank line, or an incomplete last line of a killed process.
             Err(_) if line.is_empty() || !whole.ends_with(b"\n") => {}
             Err(error) => {
-                let (line, message) = (index + 1, error.to_string());
+                let line = index + 1;
+                let message = error.to_string();
                 return Err(MetricsFileError::Line {
                     path: path.into(),
                     line,
@@ -113,7 +113,7 @@ pub(super) fn line_of(record: &Record) -> Vec<u8> {
     line
 }
 
-/// Removes what a run wrote after `point`: those updates will be made, and reported, again.
+/// Removes the records after `point`, which the run will write again.
 fn cut(path: &Path, mut point: ResumePoint) -> Result<()> {
     let bytes = fs::read(path).map_err(TrainError::io(path))?;
     let mut kept = Vec::with_capacity(bytes.len());
@@ -146,7 +146,7 @@ mod tests {
         })
     }
 
-    /// Update `step`, validated there, nothing diverged.
+    /// The state at update `step`, which was validated, without divergence.
     fn at(step: u64) -> Option<ResumePoint> {
         Some(ResumePoint {
             step,
@@ -245,7 +245,9 @@ mod tests {
     fn resuming_keeps_what_the_checkpoint_knew_and_nothing_else() {
         let skip = |number, step| {
             let answer = Answer::Skip;
-            let (loss, gnorm, rate_scale) = (1.0, 1.0, 1.0);
+            let loss = 1.0;
+            let gnorm = 1.0;
+            let rate_scale = 1.0;
             let back_to = None;
             Record::Divergence(DivergenceRecord {
                 number,
@@ -309,7 +311,7 @@ mod tests {
             }),
             other => other,
         };
-        // The first of two records that could be it is: the second is about to be made again.
+        // Of two matching records, the first counts: the run will repeat the second.
         let (dir, path) = killed_run(&[valid(200), best(3.0), valid(220), best(2.0)], b"");
         let point = ResumePoint {
             best: Some((240, false)),
@@ -321,7 +323,7 @@ mod tests {
 
     #[test]
     fn resuming_leaves_the_kept_lines_byte_for_byte() {
-        // A field of a later version, which re-encoding would lose.
+        // Re-encoding would lose the field of a later version.
         let later = br#"{"kind":"valid","step":7,"seconds":1,"loss":1,"nll":1,"ppl":1,"best":true,"ter":3}"#;
         let (dir, path) = killed_run(&[], later);
         fs::write(&path, [&later[..], b"\n{\"ki"].concat()).unwrap();

@@ -1,15 +1,15 @@
-//! The report of a training run, and the files in which the run directory keeps it.
+//! The report of a training run and its files in the run directory.
 //!
 //! | file | for | written |
 //! |---|---|---|
 //! | `metrics.jsonl` | scripts and plots: one JSON object per line, see [`Record`] | appended, one complete line at a time |
-//! | `train.log` | people: every line that was printed, with its UTC time | appended, across resumes |
+//! | `train.log` | people: every printed line, with its UTC time | appended, across resumes |
 //!
-//! On a terminal, a bar shows the progress and the lines scroll above it; otherwise the lines go to
-//! standard error without change. Standard output is for results and is never written here.
+//! On a terminal, lines scroll above a progress bar; otherwise they go to standard error. Standard
+//! output is only for results.
 //!
-//! A [`Reporter`] only formats and stores. It measures nothing and reads the clock only for time
-//! stamps, so that every number that it shows was passed in by its caller.
+//! A [`Reporter`] only formats and stores numbers from its caller. It reads the clock only for time
+//! stamps.
 
 mod append_file;
 mod console;

@@ -1,5 +1,4 @@
-//! The records of a run (training numbers, validations and divergence), and the log lines in which
-//! people read them.
+//! The records of a run (training numbers, validations and divergence), and their log lines.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -11,13 +10,13 @@ pub enum Record {
     Train(TrainRecord),
     /// A validation.
     Valid(ValidRecord),
-    /// The answer to a divergence.
+    /// A divergence.
     Divergence(DivergenceRecord),
 }
 
 /// The training numbers of several consecutive updates up to `step`.
 ///
-/// JSON knows no infinity and no NaN: such a value (a diverged loss) is written as `null` and read
+/// JSON has no infinity and no NaN: such a value (a diverged loss) is written as `null` and read
 /// back as NaN.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrainRecord {
@@ -46,7 +45,7 @@ pub struct TrainRecord {
     /// The share of padding in the computed tokens, 0 to 1.
     #[serde(deserialize_with = "nan_if_null")]
     pub padding: f64,
-    /// The share of the elapsed time that was spent waiting for data, 0 to 1.
+    /// The share of the time spent waiting for data, 0 to 1.
     #[serde(deserialize_with = "nan_if_null")]
     pub data_wait: f64,
     /// The seconds of training since the first start, including those before a resume.
@@ -58,8 +57,7 @@ pub struct TrainRecord {
     pub pairs: u64,
 }
 
-/// The result of one validation. Floats that are not finite are written in the way of
-/// [`TrainRecord`].
+/// The result of one validation. NaN and infinity are written as in [`TrainRecord`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ValidRecord {
     /// The number of updates done.
@@ -81,35 +79,35 @@ pub struct ValidRecord {
     /// The corpus chrF of the decoded validation text, 0 to 100; `None` if nothing was decoded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chrf: Option<f64>,
-    /// The signature, which says how `bleu` was computed.
+    /// The sacreBLEU signature of `bleu`.
     pub signature: Option<String>,
     /// If true, this is the best validation so far.
     pub best: bool,
-    /// If true, the average of the last checkpoints was measured, rather than the model itself.
+    /// If true, the validated model is the average of the last checkpoints.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub averaged: bool,
 }
 
-/// The answer to a loss or gradient that is not finite, or to a model whose output is not finite.
+/// The recovery from a NaN or infinite loss, gradient or output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// The update was not made.
+    /// The update was skipped.
     Skip,
-    /// The run went back to a checkpoint.
+    /// The run rolled back to a checkpoint.
     RollBack,
     /// The run stopped.
     Stop,
 }
 
-/// A record of divergence. Floats that are not finite are written as in [`TrainRecord`].
+/// A divergence. NaN and infinity are written as in [`TrainRecord`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DivergenceRecord {
-    /// The number of this record among those of its kind, from 1.
+    /// The number of the divergence, from 1.
     pub number: u64,
     /// The update that diverged.
     pub step: u64,
-    /// The answer of the run to it.
+    /// The recovery.
     pub answer: Answer,
     /// The label-smoothed loss of the update in nats per target token.
     #[serde(deserialize_with = "nan_if_null")]
@@ -117,10 +115,10 @@ pub struct DivergenceRecord {
     /// The global norm of its gradient.
     #[serde(deserialize_with = "nan_if_null")]
     pub gnorm: f64,
-    /// The update to which the run went back.
+    /// The update that the run rolled back to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_to: Option<u64>,
-    /// The factor by which the schedule's learning rate is multiplied from now on.
+    /// The factor on the schedule's learning rate from now on.
     #[serde(deserialize_with = "nan_if_null")]
     pub rate_scale: f64,
 }
@@ -141,7 +139,8 @@ pub(super) fn train_line(point: &TrainRecord) -> String {
         gnorm,
         ..
     } = point;
-    let (ppl, speed) = (perplexity(point.ppl), thousands(point.tokens_per_second));
+    let ppl = perplexity(point.ppl);
+    let speed = thousands(point.tokens_per_second);
     let padding = 100.0 * point.padding;
     format!(
         "epoch {epoch} | step {step} | loss {loss:.3} | nll {nll:.3} | ppl {ppl} | lr {lr:.2e} \
@@ -157,7 +156,8 @@ pub(super) fn valid_line(point: &ValidRecord) -> String {
     let scores = scores
         .into_iter()
         .filter_map(|(name, score)| Some(format!(" | {name} {:.2}", score?)));
-    let (scores, ppl) = (scores.collect::<String>(), perplexity(point.ppl));
+    let scores = scores.collect::<String>();
+    let ppl = perplexity(point.ppl);
     let &ValidRecord {
         step, loss, nll, ..
     } = point;
@@ -221,7 +221,7 @@ fn thousands(value: f64) -> String {
 
 /// Formats a duration: `42s`, `3m05s`, `3h05m`, `2d03h`.
 fn duration(seconds: f64) -> String {
-    // `as` saturates and takes NaN to 0: a wild estimate is shown, never a panic.
+    // `as` saturates and maps NaN to 0, so that no estimate panics.
     let s = seconds.round() as u64;
     match s {
         0..60 => format!("{s}s"),

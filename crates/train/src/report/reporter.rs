@@ -1,4 +1,4 @@
-//! The type through which a run reports everything.
+//! The reports of a run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,7 @@ use crate::error::{Result, TrainError};
 
 /// The reports of a run: the files in its directory and the terminal.
 ///
-/// Every method that takes numbers writes them before it returns, so that a killed run has reported
-/// all its results.
+/// Every method writes its numbers before it returns, so that a killed run has reported all results.
 #[derive(Debug)]
 pub struct Reporter {
     dir: PathBuf,
@@ -22,12 +21,12 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// Opens the reports in the run directory `dir`, which is created if necessary. Records of a
-    /// killed run after `resume` are removed from `metrics.jsonl`; `train.log` keeps them.
+    /// Opens the reports in the run directory `dir`, which is created if necessary. Records after
+    /// `resume` are removed from `metrics.jsonl`; `train.log` keeps them.
     ///
     /// # Errors
-    /// Returns a [`MetricsFileError`](super::MetricsFileError) if a new run would add to the metrics
-    /// of another, or if the metrics to resume are damaged, and [`TrainError::Io`] if a file cannot
+    /// Returns a [`MetricsFileError`](super::MetricsFileError) if a new run finds the metrics of
+    /// another run, or if the metrics to resume are damaged, and [`TrainError::Io`] if a file cannot
     /// be read or written.
     pub fn create(
         dir: &Path,
@@ -66,7 +65,7 @@ impl Reporter {
         self.note(&record::valid_line(point))
     }
 
-    /// Reports the answer to a divergence: a log line and a record.
+    /// Reports a divergence: a log line and a record.
     ///
     /// # Errors
     /// Returns [`TrainError::Io`] if a file cannot be written.
@@ -76,7 +75,7 @@ impl Reporter {
         self.note(&record::divergence_line(point))
     }
 
-    /// Removes the records after `point`, to which the run goes back.
+    /// Removes the records after `point`, for a rollback.
     ///
     /// # Errors
     /// Returns the errors of [`Reporter::create`].
@@ -93,7 +92,7 @@ impl Reporter {
         self.metrics.sync()
     }
 
-    /// Reports a message in words, on the terminal and in `train.log`.
+    /// Reports a message on the terminal and in `train.log`.
     ///
     /// # Errors
     /// Returns [`TrainError::Io`] if a file cannot be written.
@@ -134,7 +133,7 @@ mod tests {
         }
     }
 
-    /// The lines of `train.log` without their stamps, whose form is checked.
+    /// The lines of `train.log` without their time stamps, after a check of these.
     fn logged(dir: &Path) -> Vec<String> {
         let text = fs::read_to_string(dir.join("train.log")).unwrap();
         let unstamp = |line: &str| {

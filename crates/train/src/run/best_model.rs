@@ -1,5 +1,5 @@
-//! The model in `best/`, its value in validation, and early stopping: a run ends when validations
-//! no longer improve.
+//! The model in `best/` with its score, and early stopping: a run ends when validations no longer
+//! improve.
 
 use std::fs;
 use std::path::Path;
@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 use crate::config::{EarlyStoppingMetric, ValidationScore};
 use crate::error::{Result, TrainError};
 
-/// The file of `best/` with the value of its model.
+/// The file of `best/` with the score of its model.
 const FILE: &str = "validation.json";
 
-/// The validation that made a model the best of its run: a model of the run itself, or an average
-/// of checkpoints.
+/// The validation of the best model of a run, which may be an average of checkpoints.
 #[derive(Clone, Copy, Debug, derive_more::Display, PartialEq, Serialize, Deserialize)]
-#[display("{} {step} ({:.4})", match averaged {
-    false => "the model of update",
-    true => "the average of the checkpoints up to update",
+#[display("{} {step} ({:.4})", if *averaged {
+    "the average of the checkpoints up to update"
+} else {
+    "the model of update"
 }, score.value)]
 pub struct BestModel {
     /// The number of updates made.
@@ -38,7 +38,7 @@ struct File {
 }
 
 impl BestModel {
-    /// Writes the value of the model, measured by `metric`, to the model directory `folder`.
+    /// Writes the score of the model by `metric` to the model directory `folder`.
     pub(crate) fn write(self, folder: &Path, metric: EarlyStoppingMetric) -> Result<()> {
         let path = folder.join(FILE);
         let json = serde_json::to_vec_pretty(&File { metric, best: self });
@@ -46,24 +46,24 @@ impl BestModel {
         fs::write(&path, json).map_err(TrainError::io(&path))
     }
 
-    /// The value of the model in `folder`, measured by `metric`; `None` if it is not known.
+    /// The score of the model in `folder` by `metric`; `None` if unknown.
     pub(crate) fn read(folder: &Path, metric: EarlyStoppingMetric) -> Option<Self> {
         let file: File = serde_json::from_slice(&fs::read(folder.join(FILE)).ok()?).ok()?;
         (file.metric == metric).then_some(file.best)
     }
 }
 
-/// The best validation of a run's models so far, and the number of validations since then. Averages
-/// of checkpoints are not counted: they are better than the models that they average, so that a run
-/// that is continued after its end would seem to have stopped improving.
+/// The best validation of a run's models so far, and the number of validations since. Averages do
+/// not count: they are better than their checkpoints, and a run continued after its end would seem
+/// to have stopped improving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EarlyStopping {
     /// The best value of the metric, with its loss.
     #[serde(flatten)]
     pub best: Option<ValidationScore>,
-    /// The update at which `best` was reached.
+    /// The update of `best`.
     pub step: u64,
-    /// The number of validations since `step`; none was better.
+    /// The number of validations since `step`, none better.
     pub waited: u64,
 }
 
@@ -87,8 +87,8 @@ impl EarlyStopping {
         patience > 0 && self.waited >= patience
     }
 
-    /// The state after the run has gone back to where it was at `then`. The best validation stays;
-    /// of the validations that were not better, only those before that point count.
+    /// The state after a rollback to `then`. The best validation stays; later validations do not
+    /// count.
     pub(crate) fn back_at(self, then: Self) -> Self {
         let since_then = self.step != then.step;
         Self {

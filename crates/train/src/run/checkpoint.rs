@@ -1,11 +1,11 @@
 //! Checkpoints: everything that a run needs to resume, in one folder.
 //!
 //! A checkpoint is a model directory, ready to translate, with three more files:
-//! `optimizer.safetensors` has the moments of the optimiser, `state.json` a [`RunState`] with the
-//! hashes of the data ([`Origin`]) and the reason why the checkpoint was written
-//! ([`CheckpointKind`]), and `config.toml` the resolved configuration. The random state of
-//! shuffling and dropout is the seed, the update and the sampler's position. A checkpoint exists
-//! completely or not at all: see `folder.rs`.
+//! `optimizer.safetensors` with the moments of the optimiser, `state.json` with a [`RunState`], the
+//! hashes of the data ([`Origin`]) and the kind of the checkpoint ([`CheckpointKind`]), and
+//! `config.toml` with the resolved configuration. The random state of shuffling and dropout is the
+//! seed, the update and the sampler's position. A checkpoint exists completely or not at all: see
+//! `folder.rs`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -61,7 +61,7 @@ pub struct Saved<'a> {
 
 /// The parts of a checkpoint besides its model: everything that training needs to resume.
 pub struct TrainerState<'a> {
-    /// The reason why the checkpoint is written.
+    /// The kind of the checkpoint.
     pub kind: CheckpointKind,
     /// The optimiser.
     pub optimizer: &'a Optimizer,
@@ -69,7 +69,7 @@ pub struct TrainerState<'a> {
     pub state: &'a RunState,
     /// The resolved configuration.
     pub config: &'a TrainConfig,
-    /// The hashes of the data and tokenisers from which the run learns.
+    /// The hashes of the run's data and tokenisers.
     pub origin: &'a Origin,
 }
 
@@ -82,8 +82,8 @@ pub fn save_model(path: &Path, saved: &Saved) -> Result<()> {
     save_folder(path, |folder| write_model(folder, saved))
 }
 
-/// Writes a model directory to `path`, replacing what is there, with a file that holds the value of
-/// its model, measured by `metric`.
+/// Writes a model directory to `path`, replacing an old one, with a file of the model's score by
+/// `metric`.
 ///
 /// # Errors
 /// Returns the errors of [`save_model`].
@@ -93,11 +93,10 @@ pub(crate) fn save_best_model(
     best: BestModel,
     metric: EarlyStoppingMetric,
 ) -> Result<()> {
-    let fill = |folder: &Path| {
+    save_folder(path, |folder| {
         write_model(folder, saved)?;
         best.write(folder, metric)
-    };
-    save_folder(path, fill)
+    })
 }
 
 /// Writes a checkpoint to `path`.
@@ -106,10 +105,11 @@ pub(crate) fn save_best_model(
 /// Returns a [`SaveError`](crate::SaveError) if a file cannot be written; earlier checkpoints are
 /// left unchanged.
 pub fn save(path: &Path, saved: &Saved, trainer: &TrainerState) -> Result<()> {
-    let fill = |folder: &Path| {
+    save_folder(path, |folder| {
         write_model(folder, saved)?;
         write_tensors(&folder.join(OPTIMIZER), &trainer.optimizer.named_moments())?;
-        let (state, origin) = (*trainer.state, trainer.origin.clone());
+        let state = *trainer.state;
+        let origin = trainer.origin.clone();
         let file = StateFile {
             version: VERSION,
             kind: trainer.kind,
@@ -119,8 +119,7 @@ pub fn save(path: &Path, saved: &Saved, trainer: &TrainerState) -> Result<()> {
         let json = serde_json::to_vec_pretty(&file).expect("a state is plain data");
         write(&folder.join(STATE), &json)?;
         write(&folder.join(CONFIG), trainer.config.to_toml().as_bytes())
-    };
-    save_folder(path, fill)
+    })
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -132,8 +131,8 @@ fn write_model(folder: &Path, saved: &Saved) -> Result<()> {
     Ok(save_text_files(folder, saved.tokenizers, saved.search)?)
 }
 
-/// Copies the model of the checkpoint `from` to the model directory `to`, without the files that
-/// only training needs.
+/// Copies the model of the checkpoint `from` to the model directory `to`, without the training
+/// files.
 ///
 /// # Errors
 /// Returns a [`SaveError`](crate::SaveError) if a file cannot be copied.
@@ -143,8 +142,8 @@ pub fn publish(from: &Path, to: &Path) -> Result<()> {
     })
 }
 
-/// Sets the search settings of the model directory `dir` to `search`, and keeps its other files;
-/// folders in it are lost.
+/// Sets the search settings of the model directory `dir`. Its other files stay; folders in it are
+/// lost.
 ///
 /// # Errors
 /// Returns an error if `dir` cannot be replaced, or if a file cannot be copied or written. `dir` is
@@ -155,7 +154,7 @@ pub fn set_search(dir: &Path, search: &SearchSettings) -> Result<()> {
     })
 }
 
-/// The initial state of a run, or the checkpoint from which it resumes.
+/// The initial state of a run, or the checkpoint that it resumes from.
 pub struct Start {
     /// The model.
     pub model: Model,
@@ -163,13 +162,13 @@ pub struct Start {
     pub optimizer: Optimizer,
     /// The state of the run.
     pub state: RunState,
-    /// Messages for the user, such as settings that have changed since a checkpoint was written.
+    /// Messages for the user, such as changes of settings since the checkpoint.
     pub notes: Vec<String>,
 }
 
-/// Loads the checkpoint at `path` onto `device`, to resume under `config` with the texts and
+/// Loads the checkpoint at `path` onto `device`, to resume with `config` and the texts and
 /// tokenisers of `origin`. `shape` is the configuration of the model. Every file is checked against
-/// its hash before any of it is used.
+/// its hash before it is used.
 ///
 /// # Errors
 /// Returns [`CheckpointError::Damaged`] and [`TrainError::ModelDir`] for a damaged checkpoint;
@@ -226,33 +225,33 @@ pub fn last_state(run: &Path) -> Result<RunState> {
     }
 }
 
-/// The reason why the checkpoint at `path` was written. A checkpoint that cannot be read counts as
-/// scheduled: it is kept as long as one, and loading it reports the error.
+/// The kind of the checkpoint at `path`. An unreadable checkpoint counts as scheduled, and loading
+/// it reports the error.
 pub(crate) fn kind(path: &Path) -> CheckpointKind {
     read_state(path).map_or(CheckpointKind::Scheduled, |file| file.kind)
 }
 
 fn read_state(path: &Path) -> Result<StateFile> {
     let json = listed(path, STATE)?;
-    let wrong = |error: serde_json::Error| wrong(path, STATE, &error);
-    // The version first: the rest may have another form in a newer one.
-    let Versioned { version } = serde_json::from_slice(&json).map_err(wrong)?;
+    // The version first, because newer versions may have other fields.
+    let Versioned { version } =
+        serde_json::from_slice(&json).map_err(|error| wrong(path, STATE, &error))?;
     if version != VERSION {
         return Err(ModelDirProblem::Version(version.into())
             .at(path.join(STATE))
             .into());
     }
-    serde_json::from_slice(&json).map_err(wrong)
+    serde_json::from_slice(&json).map_err(|error| wrong(path, STATE, &error))
 }
 
-/// The configuration with which the checkpoint was written.
+/// The configuration in the checkpoint.
 fn read_config(path: &Path) -> Result<Table> {
     let text = listed(path, CONFIG)?;
     let text = String::from_utf8(text).map_err(|e| wrong(path, CONFIG, &e))?;
     text.parse().map_err(|e| wrong(path, CONFIG, &e))
 }
 
-/// A file of the checkpoint, which its manifest must list.
+/// A file of the checkpoint that its manifest must list.
 fn listed(path: &Path, name: &str) -> Result<Vec<u8>> {
     model_dir::read(path, name)?.ok_or_else(|| wrong(path, name, &"not listed in manifest.json"))
 }
@@ -276,10 +275,12 @@ pub fn average_models<P: AsRef<Path>>(dirs: &[P], device: &Device) -> Result<(Mo
         return Err(CheckpointError::Average("no model directory given".into()).into());
     };
     let config = model_dir::load_config(first.as_ref())?;
-    let other =
-        |dir: &&P| model_dir::load_config(dir.as_ref()).is_ok_and(|found| *found != *config);
-    if let Some(dir) = dirs.iter().find(other) {
-        let (a, b) = (first.as_ref().display(), dir.as_ref().display());
+    let other = dirs
+        .iter()
+        .find(|dir| model_dir::load_config(dir.as_ref()).is_ok_and(|found| *found != *config));
+    if let Some(dir) = other {
+        let a = first.as_ref().display();
+        let b = dir.as_ref().display();
         let message = format!("{a} and {b} have different configurations");
         return Err(CheckpointError::Average(message).into());
     }
@@ -287,8 +288,8 @@ pub fn average_models<P: AsRef<Path>>(dirs: &[P], device: &Device) -> Result<(Mo
     Ok((config, model))
 }
 
-/// The average, as [`average_models`] takes it, of models of the configuration `config`, which may
-/// be of any architecture.
+/// The average, as in [`average_models`], of models with the configuration `config` of any
+/// architecture.
 pub(crate) fn average_as<P: AsRef<Path>>(
     dirs: &[P],
     config: &ModelConfig,
@@ -304,11 +305,13 @@ pub(crate) fn average_as<P: AsRef<Path>>(
         add(&mut sums, &other?);
     }
     let count = dirs.len() as f64;
-    let mean = |(name, (shape, sum)): (String, (Vec<usize>, Vec<f64>))| {
-        let values: Vec<f32> = sum.into_iter().map(|x| (x / count) as f32).collect();
-        (name, TensorData::new(values, shape))
-    };
-    let values = sums.into_iter().map(mean).collect();
+    let values = sums
+        .into_iter()
+        .map(|(name, (shape, sum))| {
+            let values: Vec<f32> = sum.into_iter().map(|x| (x / count) as f32).collect();
+            (name, TensorData::new(values, shape))
+        })
+        .collect();
     Ok(with_parameters(model, values).expect("the values are of this model"))
 }
 
@@ -318,9 +321,11 @@ type Sums = BTreeMap<String, (Vec<usize>, Vec<f64>)>;
 fn add(sums: &mut Sums, model: &Model) {
     for (name, data) in named_parameters(model) {
         let shape = data.shape().to_vec();
-        // The sum of nothing is -0, which changes no value.
-        let zeros = || (shape.clone(), vec![-0.0; shape.iter().product()]);
-        let (_, sum) = sums.entry(name).or_insert_with(zeros);
+        // The neutral element of addition is -0.
+        let (_, sum) = sums.entry(name).or_insert_with(|| {
+            let zeros = vec![-0.0; shape.iter().product()];
+            (shape, zeros)
+        });
         sum.iter_mut()
             .zip(data.iter::<f64>())
             .for_each(|(sum, x)| *sum += x);
@@ -347,12 +352,15 @@ mod tests {
     #[test]
     fn the_average_is_the_mean_of_each_parameter() {
         let device = Device::default();
-        let (a, b) = (saved(1, 20), saved(2, 20));
+        let a = saved(1, 20);
+        let b = saved(2, 20);
         let (_, mean) = average_models(&[a.path(), b.path()], &device).unwrap();
         let load = |f: &tempfile::TempDir| {
             named_parameters(&model_dir::load(f.path(), &device).unwrap().1)
         };
-        let (a, b, mean) = (load(&a), load(&b), named_parameters(&mean));
+        let a = load(&a);
+        let b = load(&b);
+        let mean = named_parameters(&mean);
         for (name, value) in mean {
             let expected = a[&name]
                 .iter::<f32>()
@@ -376,7 +384,8 @@ mod tests {
             average_models(&none, &device),
             Err(TrainError::Checkpoint(CheckpointError::Average(_)))
         ));
-        let (a, b) = (saved(1, 20), saved(2, 21));
+        let a = saved(1, 20);
+        let b = saved(2, 21);
         let mixed = average_models(&[a.path(), b.path()], &device);
         assert!(matches!(
             mixed,

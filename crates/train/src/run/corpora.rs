@@ -5,9 +5,9 @@ use burnformer_core::{ModelConfig, Tokens};
 use burnformer_data::corpus::read_pairs;
 use burnformer_data::{
     CleaningReport, CleaningSettings, DataError, PrepareSettings, Progress, SpecialIds,
-    TokenizedCorpus, Tokenizer, TokenizerSource, Tokenizers, prepare,
+    TokenizedCorpus, TokenizerSource, Tokenizers, prepare,
 };
-use burnformer_infer::LONGEST_SENTENCE;
+use burnformer_infer::MAX_SENTENCE_TOKENS;
 
 use crate::config::{MIX, TrainConfig, corpus_paths};
 use crate::error::Result;
@@ -21,10 +21,10 @@ pub struct Corpora {
     pub train: Arc<TokenizedCorpus>,
     /// The numbers of training pairs that cleaning dropped.
     pub report: CleaningReport,
-    /// If true, tokenisers and tokens were found in the cache.
+    /// If true, tokenisers and tokens come from the cache.
     pub reused: bool,
-    /// The tokenised validation pairs, without pairs in which a side has more than
-    /// `longest_validated` tokens and without those that `data.utf8` skips.
+    /// The tokenised validation pairs, without pairs of more than `longest_validated` tokens on a
+    /// side and without pairs that `data.utf8` skips.
     pub valid: Option<Arc<TokenizedCorpus>>,
     /// The text of the same validation pairs: source and target lines.
     pub valid_text: Option<(Vec<String>, Vec<String>)>,
@@ -32,12 +32,12 @@ pub struct Corpora {
     pub longest_validated: usize,
     /// The texts of the run.
     pub texts: Texts,
-    /// The model that the run starts from, if it does not start from random weights.
+    /// The start model; `None` for random weights.
     pub start: Option<StartModel>,
-    /// The configuration of the model, of any architecture, which replaces the section `[model]`. A
+    /// The configuration of the model, of any architecture, instead of the section `[model]`. A
     /// resumed run needs the same configuration. Its vocabularies are [`tokens`](Self::tokens).
     pub model: Option<ModelConfig>,
-    /// Warnings about the texts, once these have been checked.
+    /// Warnings about the texts, once they are checked.
     pub(crate) warnings: OnceLock<Vec<String>>,
 }
 
@@ -45,8 +45,7 @@ impl Corpora {
     /// The vocabularies and the special tokens, for the configuration of a model.
     ///
     /// # Errors
-    /// Returns [`Data`](crate::TrainError::Data) if the tokenisers do not agree on their special
-    /// ids.
+    /// Returns [`Data`](crate::TrainError::Data) if the special ids of the tokenisers differ.
     pub fn tokens(&self) -> Result<Tokens> {
         let Tokenizers { source, target } = &self.tokenizers;
         let SpecialIds { pad, bos, eos } = self.tokenizers.special_ids()?;
@@ -60,11 +59,10 @@ impl Corpora {
         })
     }
 
-    /// Reads, cleans and tokenises the corpora of `config`, which `texts` locates, or finds them in
-    /// the cache.
+    /// Reads, cleans and tokenises the corpora of `config` in `texts`, or finds them in the cache.
     ///
     /// # Errors
-    /// Returns a [`TrainError`](crate::TrainError) that names the file and the line.
+    /// Returns a [`TrainError`](crate::TrainError) with the file and the line.
     pub fn prepare(
         config: &TrainConfig,
         texts: Texts,
@@ -73,9 +71,8 @@ impl Corpora {
         Self::prepare_for(config, StartModel::of_run(config, None)?, texts, progress)
     }
 
-    /// Prepares the corpora like [`prepare`](Self::prepare), for a run that starts from `start` and
-    /// keeps its tokenisers. `start` replaces `training.from`, because a resumed run has a copy of
-    /// that model.
+    /// Prepares the corpora like [`prepare`](Self::prepare), with the tokenisers of the start model
+    /// `start`. It replaces `training.from`, because a resumed run has a copy of that model.
     ///
     /// # Errors
     /// Returns the errors of [`prepare`](Self::prepare).
@@ -126,8 +123,8 @@ impl Corpora {
         Ok(corpora)
     }
 
-    /// Prepares the validation text. Pairs that training would drop are kept, because loss,
-    /// perplexity and BLEU are measured on the same whole text.
+    /// Prepares the validation text without the cleaning of training text, because loss, perplexity
+    /// and BLEU are measured on the same whole text.
     fn prepare_valid(
         &mut self,
         config: &TrainConfig,
@@ -161,25 +158,20 @@ impl Corpora {
 
     /// The pairs in which no side is longer than `longest_validated`.
     fn measurable(&self, source: Vec<String>, target: Vec<String>) -> (Vec<String>, Vec<String>) {
-        let lengths = |tokenizer: &Tokenizer, text: &[String]| {
-            let ids = tokenizer.encode_batch(text);
-            ids.into_iter().map(|ids| ids.len()).collect::<Vec<_>>()
-        };
-        let source_lengths = lengths(&self.tokenizers.source, &source);
-        let target_lengths = lengths(&self.tokenizers.target, &target);
-        let longest = source_lengths
+        let source_ids = self.tokenizers.source.encode_batch(&source);
+        let target_ids = self.tokenizers.target.encode_batch(&target);
+        let ids = source_ids.into_iter().zip(target_ids);
+        source
             .into_iter()
-            .zip(target_lengths)
-            .map(|(a, b)| a.max(b));
-        let pairs = source.into_iter().zip(target).zip(longest);
-        pairs
-            .filter(|(_, longest)| *longest <= self.longest_validated)
+            .zip(target)
+            .zip(ids)
+            .filter(|(_, (a, b))| a.len().max(b.len()) <= self.longest_validated)
             .map(|(pair, _)| pair)
             .unzip()
     }
 }
 
-/// The source of the tokenisers: the model that the run starts from, files, or training.
+/// The source of the tokenisers: the start model, files, or training.
 fn tokenizer_source(config: &TrainConfig, start: Option<&StartModel>) -> TokenizerSource {
     if let Some(start) = start {
         return TokenizerSource::Given(start.tokenizers.clone());
@@ -202,38 +194,41 @@ fn mixture(mut parts: Vec<(TokenizedCorpus, f64)>) -> TokenizedCorpus {
     }
 }
 
-/// Most tokens, without `</s>`, of a side of a pair to validate on: what `translate` takes, or what
-/// training takes if that is more, as far as learned positions reach.
+/// The largest number of tokens, without `</s>`, per side of a validation pair: the limit of
+/// `translate`, or of training if that is higher, within the learned positions.
 fn longest_validated(config: &TrainConfig) -> usize {
     let data = &config.data;
     let longest = data
         .max_source_len
         .max(data.max_target_len)
-        .max(LONGEST_SENTENCE - 1);
+        .max(MAX_SENTENCE_TOKENS - 1);
     config
         .model
         .positions_known()
         .map_or(longest, |positions| longest.min(positions - 1))
 }
 
-/// Returns the folder `data.cache`, or a folder in the user's cache if that is not set.
+/// Returns the folder `data.cache`, or by default a folder in the user's cache.
 pub fn cache_folder(config: &TrainConfig) -> PathBuf {
-    match config.data.cache.as_os_str().is_empty() {
-        true => user_cache(),
-        false => config.data.cache.clone(),
+    if config.data.cache.as_os_str().is_empty() {
+        user_cache()
+    } else {
+        config.data.cache.clone()
     }
 }
 
 /// The user's cache folder for this program.
 pub fn user_cache() -> PathBuf {
-    let folder = |name: &str| {
-        std::env::var_os(name)
-            .filter(|v| !v.is_empty())
-            .map(PathBuf::from)
-    };
-    let base = folder("XDG_CACHE_HOME")
-        .or_else(|| folder("HOME").map(|home| home.join(".cache")))
-        .or_else(|| folder("LOCALAPPDATA"))
+    let base = folder_variable("XDG_CACHE_HOME")
+        .or_else(|| folder_variable("HOME").map(|home| home.join(".cache")))
+        .or_else(|| folder_variable("LOCALAPPDATA"))
         .unwrap_or_else(std::env::temp_dir);
     base.join("burnformer")
+}
+
+/// The folder in the environment variable `name`, if it is set and not empty.
+fn folder_variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
 }

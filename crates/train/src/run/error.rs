@@ -3,11 +3,11 @@ use std::path::PathBuf;
 /// The reasons why a run cannot begin or resume in its folder.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// A new run was to begin in a directory that holds a run.
+    /// The directory of a new run holds a run.
     #[error("{}: holds a run already; continue it with --out {} --resume, or choose another --out",
         .0.display(), .0.display())]
     Exists(PathBuf),
-    /// A folder holds no run, but something that a run would overwrite.
+    /// The folder holds something else that a run would overwrite.
     #[error("{}: holds no run, but {}, which training would overwrite; choose another --out, or \
         move it away", path.display(), found.strip_prefix(path).unwrap_or(found).display())]
     FolderTaken {
@@ -22,7 +22,7 @@ pub enum RunError {
     InUse {
         /// The run directory.
         path: PathBuf,
-        /// The id of the other process, if it is known.
+        /// The id of the other process, if known.
         holder: String,
     },
     /// There is nothing to resume.
@@ -71,13 +71,12 @@ pub enum CheckpointError {
 /// The reasons why a run cannot start from a model.
 #[derive(Debug, thiserror::Error)]
 pub enum StartModelError {
-    /// The model is multilingual: its texts begin with language tokens, which training does not
-    /// write.
+    /// The model is multilingual. Training does not write the language tokens of its texts.
     #[error("{}: the texts of this model begin with tokens that name their language (M2M100, \
         NLLB), which training does not write; fine-tune a model of one pair of languages",
         .0.display())]
     LanguageTokens(PathBuf),
-    /// A model directory whose vocabularies are not those of its tokenisers.
+    /// The vocabularies of a model and its tokenisers differ.
     #[error("{}: the {side} tokeniser has {tokens} tokens, but the model has {rows}; choose the \
         model's own tokenisers", dir.display())]
     Vocabulary {
@@ -87,7 +86,7 @@ pub enum StartModelError {
         side: &'static str,
         /// Tokens of the tokeniser.
         tokens: usize,
-        /// Tokens that the model knows.
+        /// Tokens of the model.
         rows: usize,
     },
 }

@@ -1,8 +1,8 @@
-//! Folders that exist completely or not at all, at whatever moment the machine stops.
+//! Folders that exist completely or not at all, even after a crash.
 //!
-//! A folder is first written beside its final place, under a hidden name, so that patterns such as
-//! `step-*` do not match it: every file is flushed to the disk, and the manifest is written last.
-//! Then it is renamed to its place (or exchanged with the old one, in one step if the system can),
+//! A folder is first written beside its final place, under a hidden name that patterns such as
+//! `step-*` do not match. Every file is flushed to the disk, and the manifest is written last. Then
+//! the folder is renamed to its place (or exchanged with the old one, atomically if the system can),
 //! and the parent folder is flushed too. [`recover`] repairs the leftovers of a killed process.
 
 use std::ffi::OsString;
@@ -17,11 +17,10 @@ use crate::error::{Result, SaveError, TrainError};
 
 /// The suffix of a folder that is being written.
 pub(crate) const PARTIAL: &str = "partial";
-/// The suffix of a folder that is being replaced, if the system cannot exchange two folders in one
-/// step.
+/// The suffix of a folder that is being replaced, on systems without an atomic exchange.
 pub(crate) const OLD: &str = "old";
 
-/// Returns the path of the leftover of `path` with this suffix, such as `.step-000100.partial`.
+/// Returns the leftover of `path` with `suffix`, such as `.step-000100.partial`.
 pub(crate) fn leftover(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(
@@ -46,25 +45,19 @@ fn write_sealed(
         .and_then(|()| Ok(seal(&partial)?))
         .and_then(|()| put_in_place(&partial, path).map_err(TrainError::io(path)));
     if written.is_err() {
-        // On a full disk, the half-written folder would take the space that everything else needs.
+        // On a full disk, others need the space of the incomplete folder.
         let _ = remove(&partial);
     }
     written
 }
 
-/// Makes a file of each of `sizes` in bytes for the folder `path`, and removes them: a disk or a
-/// limit that is too small is noticed before anything is computed for it.
+/// Tries to create files of `sizes` bytes in the folder `path`, and removes them, so that a full
+/// disk or a quota is noticed before any computation.
 ///
 /// # Errors
-/// Returns a [`SaveError`] if a file cannot be made or removed.
+/// Returns a [`SaveError`] if a file cannot be created or removed.
 pub(crate) fn try_sizes(path: &Path, sizes: [u64; 2]) -> Result<()> {
     let partial = leftover(path, PARTIAL);
-    let make = |(name, size): (&str, u64)| {
-        let path = partial.join(name);
-        File::create(&path)
-            .and_then(|file| reserve(&file, size))
-            .map_err(TrainError::io(&path))
-    };
     let made = remove(&partial)
         .and_then(|()| fs::create_dir(&partial))
         .map_err(TrainError::io(&partial));
@@ -72,20 +65,26 @@ pub(crate) fn try_sizes(path: &Path, sizes: [u64; 2]) -> Result<()> {
         ["weights", "moments"]
             .into_iter()
             .zip(sizes)
-            .try_for_each(make)
+            .try_for_each(|(name, size)| {
+                let path = partial.join(name);
+                File::create(&path)
+                    .and_then(|file| reserve(&file, size))
+                    .map_err(TrainError::io(&path))
+            })
     });
-    let not_saved = |cause| {
-        SaveError {
-            path: path.into(),
-            cause: Box::new(cause),
-        }
-        .into()
-    };
     made.and(remove(&partial).map_err(TrainError::io(&partial)))
-        .map_err(not_saved)
+        .map_err(|cause| not_saved(path, cause))
 }
 
-/// Reserves `size` bytes for `file`, where the file system can do so.
+fn not_saved(path: &Path, cause: TrainError) -> TrainError {
+    SaveError {
+        path: path.into(),
+        cause: Box::new(cause),
+    }
+    .into()
+}
+
+/// Reserves `size` bytes for `file`, if the file system can.
 fn reserve(file: &File, size: u64) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
     {
@@ -100,41 +99,37 @@ fn reserve(file: &File, size: u64) -> io::Result<()> {
 }
 
 /// Writes a folder beside `path`, seals it with a manifest, flushes it, and moves it to `path`,
-/// replacing what is there. The error names a remedy.
+/// replacing an old folder.
 ///
 /// # Errors
-/// Returns a [`SaveError`]; what was there is left unchanged.
+/// Returns a [`SaveError`] with a remedy. An old folder is left unchanged.
 pub(crate) fn save_folder(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    let not_saved = |cause| {
-        SaveError {
-            path: path.into(),
-            cause: Box::new(cause),
-        }
-        .into()
-    };
-    write_sealed(path, fill, model_dir::seal).map_err(not_saved)
+    write_sealed(path, fill, model_dir::seal).map_err(|cause| not_saved(path, cause))
 }
 
-/// Replaces the file `name` of the model directory `path` as `write` does, and keeps its other
-/// files; folders in it are lost.
+/// Replaces the file `name` of the model directory `path` by the file that `write` writes. Other
+/// files stay; folders are lost.
 ///
 /// # Errors
-/// Returns an error if `path` is not a folder that can be replaced, or a file cannot be copied or
-/// written; what was there is left unchanged.
+/// Returns an error if `path` cannot be replaced, or a file cannot be copied or written. `path` is
+/// left unchanged then.
 pub(crate) fn replace_file(
     path: &Path,
     name: &str,
     write: impl FnOnce(&Path) -> Result<()>,
 ) -> Result<()> {
     let path = fs::canonicalize(path).map_err(TrainError::io(path))?;
-    let fill = |folder: &Path| {
-        copy_files(&path, folder, &[])?;
-        write(&folder.join(name))
-    };
-    write_sealed(&path, fill, |folder| model_dir::seal_again(folder, name))
+    write_sealed(
+        &path,
+        |folder| {
+            copy_files(&path, folder, &[])?;
+            write(&folder.join(name))
+        },
+        |folder| model_dir::seal_again(folder, name),
+    )
 }
 
-/// Copies the files in `from` to the folder `to`, except those named in `but`.
+/// Copies the files in `from` to the folder `to`, except the names in `but`.
 ///
 /// # Errors
 /// Returns [`TrainError::Io`] if a file cannot be copied.
@@ -149,35 +144,31 @@ pub fn copy_files(from: &Path, to: &Path, but: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Replaces the file at `path`. Whoever opens it, even after a crash, finds either the old or the
-/// new file, complete.
+/// Replaces the file at `path` atomically, even in a crash.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     burnformer_files::write(path, bytes).map_err(TrainError::io(path))
 }
 
-/// Repairs what a killed process left of the folder `path`: removes incomplete folders, and
-/// restores a folder that was moved aside but not yet replaced.
+/// Repairs the folder `path` after a killed process: removes incomplete folders, and restores a
+/// folder that was moved aside but not replaced.
 pub(crate) fn recover(path: &Path) -> io::Result<()> {
     remove(&leftover(path, PARTIAL))?;
     let old = leftover(path, OLD);
-    let put_back = || with_retries(|| fs::rename(&old, path));
     if old.exists() && !path.exists() {
-        put_back()
+        with_retries(|| fs::rename(&old, path))
     } else {
         remove(&old)
     }
 }
 
-/// Returns the folder that a leftover such as `.step-000100.partial` belongs to, or `None` for any
-/// other name.
+/// Returns the folder of a leftover such as `.step-000100.partial`, or `None` for another name.
 pub(crate) fn belongs_to(leftover: &Path) -> Option<PathBuf> {
     let kind = leftover.extension()?;
     let name = leftover.file_stem()?.to_str()?.strip_prefix('.')?;
     (kind == PARTIAL || kind == OLD).then(|| leftover.with_file_name(name))
 }
 
-/// Removes the folder at `path`. It is renamed first, so that `path` never has only a part of the
-/// files.
+/// Removes the folder at `path`. It is renamed first, so that `path` is never incomplete.
 pub(crate) fn discard(path: &Path) -> io::Result<()> {
     let partial = leftover(path, PARTIAL);
     with_retries(|| fs::rename(path, &partial))?;
@@ -194,7 +185,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
 
 fn sync_files(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
-        // Windows flushes only what was opened to be written.
+        // Windows flushes only files opened for writing.
         File::options()
             .append(true)
             .open(entry?.path())?
@@ -203,7 +194,7 @@ fn sync_files(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Moves the folder `new` to `path` and removes what was there.
+/// Moves the folder `new` to `path` and removes the old one.
 fn put_in_place(new: &Path, path: &Path) -> io::Result<()> {
     if path.exists() {
         exchange(new, path)?
@@ -214,7 +205,7 @@ fn put_in_place(new: &Path, path: &Path) -> io::Result<()> {
     remove(new)
 }
 
-/// Exchanges two folders, in one step where the system can.
+/// Exchanges two folders, atomically if the system can.
 fn exchange(new: &Path, path: &Path) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
     {
@@ -228,7 +219,7 @@ fn exchange(new: &Path, path: &Path) -> io::Result<()> {
     exchange_in_steps(new, path)
 }
 
-/// Replaces a folder in two steps. If the second one never happens, [`recover`] undoes the first.
+/// Replaces a folder in two steps. After a crash between them, [`recover`] undoes the first.
 fn exchange_in_steps(new: &Path, path: &Path) -> io::Result<()> {
     let old = leftover(path, OLD);
     remove(&old)?;
@@ -258,7 +249,7 @@ mod tests {
         let path = home.path().join("best.v2");
         for round in ["one", "two", "three"] {
             save_folder(&path, |folder| {
-                // A shell's `*` does not name it.
+                // A shell's `*` does not match it.
                 assert!(
                     folder
                         .file_name()

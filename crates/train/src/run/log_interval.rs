@@ -4,8 +4,8 @@ use crate::float_text;
 use crate::report::TrainRecord;
 use crate::update::{UpdateSize, UpdateStatistics};
 
-/// The sums over the updates since the last log line. They are a part of the run's state, so that a
-/// line whose updates were interrupted by a kill shows the same numbers as without the kill.
+/// The sums over the updates since the last log line. They belong to the run's state, so that a log
+/// line shows the same numbers after a kill and a resume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LogInterval {
     updates: u64,
@@ -18,7 +18,7 @@ pub struct LogInterval {
     nll: f64,
     #[serde(with = "float_text")]
     norm: f64,
-    /// The number of seconds that the run had trained when the interval began.
+    /// The seconds of training at the start of the interval.
     #[serde(with = "float_text")]
     since: f64,
 }
@@ -35,7 +35,7 @@ impl LogInterval {
         self.norm += statistics.norm;
     }
 
-    /// An interval that begins after `since` seconds of training.
+    /// An empty interval after `since` seconds of training.
     pub(super) fn since(since: f64) -> Self {
         Self {
             since,
@@ -43,8 +43,8 @@ impl LogInterval {
         }
     }
 
-    /// The means over the interval until `now` seconds of training; NaN if every update was
-    /// skipped. `waited` is the number of seconds of the interval that were spent waiting for data.
+    /// The means over the interval until `now` seconds of training; NaN if every update was skipped.
+    /// `waited` is the seconds of the interval spent waiting for data.
     pub(super) fn means(self, now: f64, waited: f64) -> TrainRecord {
         let tokens = self.tokens as f64;
         let nll = self.nll / tokens;

@@ -1,12 +1,12 @@
-//! The folder of a run: its input, its output, and the state from which it resumes.
+//! The folder of a run: its input, its output, and the state that it resumes from.
 //!
 //! | files | hold |
 //! |---|---|
 //! | `texts`, `corpora`, `start_model` | the input of the run |
-//! | `dir`, `folder` | the folder, its lock, and how files and folders in it are replaced |
-//! | `state`, `log_interval` | the state of the run that a checkpoint contains |
+//! | `dir`, `folder` | the folder, its lock, and the replacement of files and folders |
+//! | `state`, `log_interval` | the state of the run in a checkpoint |
 //! | `checkpoint`, `origin`, `best_model` | saved models and checkpoints, and their origin |
-//! | `error` | the reasons why a run cannot begin, resume or start from a model |
+//! | `error` | the errors of runs, checkpoints and start models |
 
 mod best_model;
 pub mod checkpoint;

@@ -1,5 +1,4 @@
-//! The data and the settings with which a checkpoint was made, and whether a run may continue from
-//! it with others.
+//! The data and the settings of a checkpoint, and the changes that a resumed run may make.
 
 use serde::{Deserialize, Serialize};
 use toml::Table;
@@ -7,7 +6,7 @@ use toml::Table;
 use crate::config::{EarlyStoppingMetric, TrainConfig, entries, is_fixed, within};
 use crate::run::Corpora;
 
-/// SHA-256 hashes, in hexadecimal digits, of the data from which a run learns.
+/// SHA-256 hashes of a run's data, in hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The hash of the tokenised training text.
@@ -30,12 +29,12 @@ impl Origin {
     }
 }
 
-/// The setting that determines the loss, which is fixed if the loss decides which model is best.
+/// The setting that must stay if the loss chooses the best model.
 const LABEL_SMOOTHING: &str = "training.label_smoothing";
-/// Sections that are compared by the hashes of the files that they name: a corpus may be moved.
+/// Sections that are compared by the hashes of their files, as a corpus may be moved.
 const HASHED: [&str; 2] = ["data.", "tokenizer."];
 
-/// A setting that has changed.
+/// A changed setting.
 #[derive(derive_more::Display)]
 #[display("{key} was {was} and is {now}")]
 struct Change {
@@ -44,21 +43,21 @@ struct Change {
     now: String,
 }
 
-/// Compares the `origin` and the configuration of a run with those of its checkpoint, `was`.
-/// Returns the changes that a run may make, each in words.
+/// Compares the origin and the configuration of a run, `now`, with its checkpoint, `was`. Returns
+/// the allowed changes in words.
 ///
 /// # Errors
-/// Returns the changes that prevent the run from continuing, in words.
+/// Returns the changes that prevent the run from resuming, in words.
 pub(crate) fn compare(
     was: (&Origin, &Table),
     now: (&Origin, &TrainConfig),
 ) -> Result<Vec<String>, String> {
     let changes = changes(was.1, now.1);
-    let fixed = |change: &&Change| {
-        let measured = now.1.validation.metric == EarlyStoppingMetric::Loss;
-        is_fixed(&change.key) || (measured && change.key == LABEL_SMOOTHING)
-    };
-    let fixed: Vec<_> = changes.iter().filter(fixed).collect();
+    let measured = now.1.validation.metric == EarlyStoppingMetric::Loss;
+    let fixed: Vec<_> = changes
+        .iter()
+        .filter(|change| is_fixed(&change.key) || (measured && change.key == LABEL_SMOOTHING))
+        .collect();
     if !fixed.is_empty() {
         return Err(join(&fixed));
     }
@@ -68,9 +67,10 @@ pub(crate) fn compare(
             .iter()
             .filter(|change| within(&change.key, &HASHED))
             .collect();
-        let cause = match causes.is_empty() {
-            true => "the files changed, not the settings".to_string(),
-            false => join(&causes),
+        let cause = if causes.is_empty() {
+            "the files changed, not the settings".to_string()
+        } else {
+            join(&causes)
         };
         return Err(format!("{} changed ({cause})", different.join(" and ")));
     }
@@ -101,11 +101,11 @@ fn different(was: &Origin, now: &Origin) -> Vec<&'static str> {
         .collect()
 }
 
-/// Settings whose values differ. A setting that the checkpoint does not know is new in this
-/// version.
+/// Settings with different values. A setting that the checkpoint lacks is new in this version.
 fn changes(was: &Table, now: &TrainConfig) -> Vec<Change> {
     let now = Table::try_from(now).expect("a configuration is plain data");
-    let (old, new) = (entries("", was), entries("", &now));
+    let old = entries("", was);
+    let new = entries("", &now);
     let changed = new
         .into_iter()
         .filter(|(_, now)| !now.is_table())

@@ -1,5 +1,4 @@
-//! The model directory from which a run starts, if it does not start from random weights, and the
-//! parameters that the run does not train.
+//! The start model of a run, and its frozen parameters.
 
 use std::path::{Path, PathBuf};
 
@@ -17,8 +16,8 @@ use crate::config::{ConfigFileError, ModelSettings, TrainConfig, nearest, start_
 use crate::error::Result;
 use crate::run::{copy_files, save_folder};
 
-/// The model directory from which a run starts (`training.from`): its configuration, tokenisers and
-/// search settings. The weights are read when they are needed.
+/// The model directory that a run starts from (`training.from`): its configuration, tokenisers and
+/// search settings. The weights are read when needed.
 #[derive(Clone, Debug)]
 pub struct StartModel {
     dir: PathBuf,
@@ -32,12 +31,13 @@ impl StartModel {
     ///
     /// # Errors
     /// Returns [`TrainError::ModelDir`](crate::TrainError::ModelDir) or
-    /// [`TrainError::Infer`](crate::TrainError::Infer), depending on the file that is wrong, and a
+    /// [`TrainError::Infer`](crate::TrainError::Infer), depending on the damaged file, and a
     /// [`StartModelError`] if a run cannot start from the model.
     pub fn open(dir: &Path) -> Result<Self> {
         model_dir::verify(dir)?;
         let config = model_dir::load_config(dir)?;
-        let (tokenizers, search) = (load_tokenizers(dir)?, load_settings(dir)?);
+        let tokenizers = load_tokenizers(dir)?;
+        let search = load_settings(dir)?;
         let Tokenizers { source, target } = &tokenizers;
         let sides = [
             ("source", source.vocab_size(), config.tokens().source_vocab),
@@ -66,9 +66,8 @@ impl StartModel {
         }
     }
 
-    /// The model from which a run with `config` starts: the model in `training.from` for a new run,
-    /// or the run's copy if it is resumed in the folder `run`. `None` if it starts from random
-    /// weights.
+    /// The start model of a run with `config`: the model in `training.from` for a new run, or the
+    /// copy in the folder `run` of a resumed run. `None` for random weights.
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open).
@@ -81,13 +80,13 @@ impl StartModel {
         Self::open(kept.as_ref().unwrap_or(from)).map(Some)
     }
 
-    /// The configuration of the model, with the rates of dropout of `settings`.
+    /// The configuration of the model, with the dropout rates of `settings`.
     pub fn shape(&self, settings: &ModelSettings) -> ModelConfig {
         settings.with_rates(&self.config)
     }
 
-    /// Copies the directory to `folder`, unless it is already there, and reads the weights from
-    /// there from now on.
+    /// Copies the directory to `folder`, unless it is already there. The weights are read from the
+    /// copy.
     ///
     /// # Errors
     /// Returns a [`SaveError`](crate::SaveError) if a file cannot be copied.
@@ -105,20 +104,19 @@ impl StartModel {
 pub(crate) struct FirstModel {
     /// The configuration of the model.
     pub config: ModelConfig,
-    /// The model whose weights it has; `None` for random weights.
+    /// The start model; `None` for random weights.
     pub start: Option<StartModel>,
-    /// The search settings of saved models by default.
+    /// The default search settings of saved models.
     pub search: SearchSettings,
 }
 
 impl FirstModel {
-    /// The first model of a run with `config`. Its configuration is `given`, or else that of
-    /// `start`, or else the one in `config` over the vocabularies of `tokens`.
+    /// The first model of a run with `config`. Its configuration is `given`, otherwise from `start`,
+    /// otherwise from `config` with the vocabularies of `tokens`.
     ///
     /// # Errors
-    /// Returns [`TrainError::Model`](crate::TrainError::Model) if the configuration describes no
-    /// valid model, and [`TrainError::Data`](crate::TrainError::Data) if the tokenisers do not
-    /// agree on their special ids.
+    /// Returns [`TrainError::Model`](crate::TrainError::Model) if the configuration is invalid, and
+    /// [`TrainError::Data`](crate::TrainError::Data) if the special ids of the tokenisers differ.
     pub fn new(
         config: &TrainConfig,
         start: Option<StartModel>,
@@ -152,7 +150,7 @@ impl FirstModel {
             ..SearchSettings::default()
         };
         let search = start.as_ref().map_or(search, |start| SearchSettings {
-            // Training changes the calibration; a validation fits it anew.
+            // Training invalidates the calibration; a validation fits it again.
             calibration: None,
             ..start.search.clone()
         });
@@ -185,15 +183,15 @@ pub(crate) fn special_ids(shape: &dyn Seq2SeqConfig) -> SpecialIds {
     SpecialIds { pad, bos, eos }
 }
 
-/// Stops training of the parameters of `module` that `patterns` name (`training.freeze`): they get
-/// no gradient, and the optimiser passes them by.
+/// Freezes the parameters of `module` that match `patterns` (`training.freeze`): they have no
+/// gradient, and the optimiser skips them.
 ///
-/// A pattern is the name of a parameter or the first parts of one, `decoder.layers.0`; a part `*`
-/// stands for any.
+/// A pattern is the name of a parameter or its first parts, such as `decoder.layers.0`. The part `*`
+/// matches any part.
 ///
 /// # Errors
-/// Returns [`ConfigFileError::Freeze`] for a pattern that names no parameter,
-/// [`ConfigFileError::Value`] if nothing is left to train.
+/// Returns [`ConfigFileError::Freeze`] for a pattern without a match, and
+/// [`ConfigFileError::Value`] if all parameters are frozen.
 pub(crate) fn freeze<M: Parameters>(module: M, patterns: &[String]) -> Result<M, ConfigFileError> {
     if patterns.is_empty() {
         return Ok(module);
@@ -204,7 +202,7 @@ pub(crate) fn freeze<M: Parameters>(module: M, patterns: &[String]) -> Result<M,
         .collect();
     if let Some(pattern) = patterns
         .iter()
-        .find(|p| !names.iter().any(|name| names_it(p, name)))
+        .find(|p| !names.iter().any(|name| matches_pattern(name, p)))
     {
         let known = known(&names);
         let nearest = nearest(pattern, known.iter().map(String::as_str));
@@ -213,8 +211,7 @@ pub(crate) fn freeze<M: Parameters>(module: M, patterns: &[String]) -> Result<M,
             nearest,
         });
     }
-    let is_frozen = |name: &str| patterns.iter().any(|pattern| names_it(pattern, name));
-    if names.iter().all(|name| is_frozen(name)) {
+    if names.iter().all(|name| matches_any(name, patterns)) {
         let remedy = "a list that leaves something to train".into();
         let value = patterns.join(", ");
         return Err(ConfigFileError::Value {
@@ -223,11 +220,19 @@ pub(crate) fn freeze<M: Parameters>(module: M, patterns: &[String]) -> Result<M,
             remedy,
         });
     }
-    Ok(freeze_parameters(module, is_frozen))
+    Ok(freeze_parameters(module, |name: &str| {
+        matches_any(name, patterns)
+    }))
 }
 
-/// Returns whether the parts of `pattern` are the first parts of `name`.
-fn names_it(pattern: &str, name: &str) -> bool {
+fn matches_any(name: &str, patterns: &[String]) -> bool {
+    patterns
+        .iter()
+        .any(|pattern| matches_pattern(name, pattern))
+}
+
+/// Returns whether the parts of `pattern` match the first parts of `name`.
+fn matches_pattern(name: &str, pattern: &str) -> bool {
     let mut parts = name.split('.');
     pattern.split('.').all(|wanted| {
         parts
@@ -236,7 +241,7 @@ fn names_it(pattern: &str, name: &str) -> bool {
     })
 }
 
-/// Every name and every beginning of one.
+/// Every name and every prefix of a name.
 fn known(names: &[String]) -> Vec<String> {
     let beginnings = names.iter().flat_map(|name| {
         let dots = name

@@ -1,5 +1,5 @@
-//! The state of a run: everything that a checkpoint contains besides the model and the optimiser,
-//! and the answer of a run to numbers that are not finite.
+//! The state of a run in a checkpoint, besides the model and the optimiser, and the recovery from
+//! NaN and infinity.
 
 use burnformer_data::SamplerState;
 use serde::{Deserialize, Serialize};
@@ -15,39 +15,39 @@ use crate::update::LossScale;
 pub struct RunState {
     /// The number of updates made, including skipped ones.
     pub step: u64,
-    /// The number of steps that the optimiser made.
+    /// The number of optimiser steps.
     pub optimizer_steps: u64,
-    /// The next batch. An update takes whole batches, so that no batch is half accumulated.
+    /// The position of the next batch.
     pub sampler: SamplerState,
     /// The number of seconds trained, including those before a resume.
     #[serde(with = "float_text")]
     pub seconds: f64,
-    /// The number of real target tokens learned from.
+    /// The number of real target tokens trained on.
     pub tokens: u64,
-    /// The number of sentence pairs learned from.
+    /// The number of sentence pairs trained on.
     pub pairs: u64,
     /// The results of validations.
     #[serde(flatten)]
     pub validation: ValidationState,
     /// The updates since the last log line.
     pub interval: LogInterval,
-    /// The answers to divergence.
+    /// The recovery from divergence.
     pub recovery: Recovery,
     /// The factor of the loss in float16.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_scale: Option<LossScale>,
 }
 
-/// The reason why a checkpoint was written, which decides how long it is kept.
+/// The kind of a checkpoint, which determines how long it is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckpointKind {
-    /// It was due by `checkpoints.every`. It is kept until there are enough newer ones.
+    /// A checkpoint of `checkpoints.every`, kept until there are enough newer ones.
     Scheduled,
-    /// The run ended here, between two scheduled checkpoints. If the run continues, this checkpoint
-    /// is kept only if all checkpoints are kept.
+    /// The checkpoint at the end of the run, between two scheduled ones. If the run continues, it is
+    /// kept only if all checkpoints are kept.
     Final,
-    /// The run was interrupted here. It is removed as soon as there is a newer one.
+    /// The checkpoint of an interruption, removed as soon as there is a newer one.
     Interrupted,
 }
 
@@ -56,17 +56,17 @@ pub enum CheckpointKind {
 pub struct ValidationState {
     /// The update of the last validation of the run's own model; 0 before the first.
     pub validated: u64,
-    /// The update at whose end the average was last validated; 0 before the first time.
+    /// The last update with a validated average; 0 before the first.
     pub averaged: u64,
-    /// The best validation of the run's own models, and how many have passed since.
+    /// The best validation of the run's own models, and the number of validations since.
     pub early_stopping: EarlyStopping,
-    /// The best of all validations, whose model is in `best/`.
+    /// The best of all validations. Its model is in `best/`.
     pub best_model: Option<BestModel>,
 }
 
 impl ValidationState {
-    /// Notes the score of the model at `step`, or of the average of the checkpoints up to there.
-    /// Returns true if it is the best of all.
+    /// Records the score of the model at `step` or, if `averaged`, of the average of the checkpoints
+    /// up to it. Returns true if it is the best of all.
     pub(crate) fn record(
         &mut self,
         metric: EarlyStoppingMetric,
@@ -91,8 +91,7 @@ impl ValidationState {
         best
     }
 
-    /// The results after the run has gone back to the state that it had at `then`: the best model
-    /// stays the best.
+    /// The results after a rollback to `then`. The best model stays.
     pub(crate) fn back_at(self, then: Self) -> Self {
         let early_stopping = self.early_stopping.back_at(then.early_stopping);
         Self {
@@ -121,8 +120,8 @@ impl RunState {
         }
     }
 
-    /// The means over the interval that ends here; the next one begins. `lr` is the last learning
-    /// rate, and `waited` the number of seconds of the interval that were spent waiting for data.
+    /// Ends the interval, begins the next, and returns its means. `lr` is the last learning rate,
+    /// and `waited` the seconds of the interval spent waiting for data.
     pub(crate) fn log_point(&mut self, lr: f64, waited: f64) -> TrainRecord {
         let done = std::mem::replace(&mut self.interval, LogInterval::since(self.seconds));
         TrainRecord {
@@ -137,15 +136,15 @@ impl RunState {
     }
 }
 
-/// The answers of a run to divergence so far. They are a part of the run's state, so that a resumed
-/// run behaves in the same way as one that was not killed.
+/// The recovery of a run from divergence so far. It belongs to the run's state, so that a resumed
+/// run continues in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recovery {
-    /// The number of consecutive updates skipped until now.
+    /// The number of consecutive skipped updates.
     pub skipped: u64,
-    /// The number of times that the run went back.
+    /// The number of rollbacks.
     pub rollbacks: u64,
-    /// The factor by which the schedule's learning rate is multiplied.
+    /// The factor on the schedule's learning rate.
     #[serde(with = "float_text")]
     pub rate_scale: f64,
     /// The number of records of divergence in `metrics.jsonl`.
@@ -164,14 +163,13 @@ impl Default for Recovery {
 }
 
 impl Recovery {
-    /// Notes whether an update was finite. Returns true if the run has to go back now.
+    /// Records whether an update was finite. Returns true if the run must roll back.
     pub(crate) fn record(&mut self, settings: &RecoverySettings, finite: bool) -> bool {
         self.skipped = if finite { 0 } else { self.skipped + 1 };
         self.skipped > 0 && self.skipped >= settings.skips
     }
 
-    /// The state after going back, with the rate lowered; `None` if the run has already gone back
-    /// as often as allowed.
+    /// The state after a rollback, with a lower rate; `None` if no rollback is left.
     pub(crate) fn go_back(&self, settings: &RecoverySettings) -> Option<Self> {
         (self.rollbacks < settings.rollbacks).then_some(Self {
             skipped: 0,
@@ -192,7 +190,9 @@ mod tests {
         let add = |state: &mut RunState, from: u32, to: u32| {
             for i in from..to {
                 let x = 1.0 / f64::from(i);
-                let (loss, nll, norm) = (x, x * x, x / 3.0);
+                let loss = x;
+                let nll = x * x;
+                let norm = x / 3.0;
                 let statistics = UpdateStatistics {
                     loss,
                     nll,

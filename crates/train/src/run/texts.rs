@@ -1,14 +1,14 @@
-//! The texts of a run, and the copies that its folder keeps of some of them.
+//! The texts of a run, and their copies in its folder.
 //!
 //! `data.train`, `data.valid`, `data.test` and `data.mix` name texts in one of three ways:
 //!
 //! | name | text |
 //! |---|---|
-//! | `embedded:tatoeba-de-en/train.de` | inside the program, which decides what texts there are |
-//! | `run:corpus/train.tsv` | in the folder that the configuration file lies in: text that came through a pipe and that the run keeps |
-//! | any other | a file (a file whose name begins so is written `./run:…`) |
+//! | `embedded:tatoeba-de-en/train.de` | inside the program |
+//! | `run:corpus/train.tsv` | in the folder of the configuration file: a copy of text from a pipe |
+//! | any other | a file (write `./run:…` for a file with such a name) |
 //!
-//! The first two mean the same on any machine, also if the run's folder is moved.
+//! The first two are independent of the machine and of the place of the run's folder.
 
 use std::fs::{self, File};
 use std::io;
@@ -21,12 +21,12 @@ use crate::run::{RunError, RunMode};
 const EMBEDDED: &str = "embedded:";
 const OF_RUN: &str = "run:";
 
-/// A text as a configuration names it.
+/// The name of a text in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextName {
     /// A text inside the program: `tatoeba-de-en/train.de`.
     Embedded(String),
-    /// A text that belongs to a run: its path in the run's folder.
+    /// A text of a run: its path in the run's folder.
     OfRun(PathBuf),
     /// A file.
     File(PathBuf),
@@ -45,8 +45,10 @@ impl TextName {
         let Some(path) = text.strip_prefix(OF_RUN).map(Path::new) else {
             return Ok(Self::File(name.into()));
         };
-        let is_within = |part| matches!(part, Component::Normal(_));
-        if path.as_os_str().is_empty() || !path.components().all(is_within) {
+        let is_within = path
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+        if path.as_os_str().is_empty() || !is_within {
             let remedy = "a path within the run's folder, such as run:corpus/train.tsv".into();
             return Err(ConfigFileError::Value {
                 key,
@@ -57,7 +59,7 @@ impl TextName {
         Ok(Self::OfRun(path.into()))
     }
 
-    /// The entry of a configuration that names this text.
+    /// The entry of this text in a configuration.
     pub fn to_entry(&self) -> PathBuf {
         match self {
             Self::Embedded(name) => format!("{EMBEDDED}{name}").into(),
@@ -67,7 +69,7 @@ impl TextName {
     }
 }
 
-/// The files in which the texts of a run are read.
+/// The files of a run's texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Texts {
     /// The training text.
@@ -78,7 +80,7 @@ pub struct Texts {
     pub test: Vec<PathBuf>,
     /// The further training texts of `data.mix`.
     pub mix: Vec<Vec<PathBuf>>,
-    /// The texts that belong to the run: where each is read, and its path in the run's folder.
+    /// The texts that the run keeps: the file of each, and its path in the run's folder.
     kept: Vec<(PathBuf, PathBuf)>,
 }
 
@@ -91,7 +93,8 @@ impl Texts {
         data: &DataSettings,
         mut find: impl FnMut(&'static str, &TextName) -> Result<PathBuf, E>,
     ) -> Result<Self, E> {
-        let (mut data, mut kept) = (data.clone(), Vec::new());
+        let mut data = data.clone();
+        let mut kept = Vec::new();
         for (key, entries) in data.texts_mut() {
             for entry in entries {
                 let name = TextName::parse(key, entry)?;
@@ -107,7 +110,7 @@ impl Texts {
         })
     }
 
-    /// Returns the texts of `data`, all of which must be names of files.
+    /// Returns the texts of `data`, which must all be files.
     pub fn files(data: &DataSettings) -> Self {
         let DataSettings {
             train,
@@ -126,28 +129,26 @@ impl Texts {
         }
     }
 
-    /// Checks that a new run in the folder `run` would not overwrite anything with the texts that
-    /// it keeps.
+    /// Checks that the copies of texts in a new run in the folder `run` overwrite no file.
     ///
     /// # Errors
     /// Returns [`RunError::FolderTaken`] if a file would be overwritten.
     pub fn check(&self, run: &Path, mode: RunMode) -> Result<()> {
-        let in_the_way = |(from, name_in_run): &(PathBuf, PathBuf)| {
+        for (from, name_in_run) in &self.kept {
             let to = run.join(name_in_run);
-            (to.symlink_metadata().is_ok() && !is_same(from, &to)).then_some(to)
-        };
-        match self.kept.iter().find_map(in_the_way) {
-            Some(found) if mode == RunMode::New => Err(RunError::FolderTaken {
-                path: run.into(),
-                found,
+            let is_taken = to.symlink_metadata().is_ok() && !is_same(from, &to);
+            if is_taken && mode == RunMode::New {
+                return Err(RunError::FolderTaken {
+                    path: run.into(),
+                    found: to,
+                }
+                .into());
             }
-            .into()),
-            _ => Ok(()),
         }
+        Ok(())
     }
 
-    /// Copies the texts that belong to the run into its folder `run`, each completely or not at
-    /// all.
+    /// Copies the texts that the run keeps into its folder `run`, each completely or not at all.
     ///
     /// # Errors
     /// Returns the errors of [`check`](Self::check), and [`TrainError::Io`] if a text cannot be
@@ -162,13 +163,12 @@ impl Texts {
     }
 }
 
-/// Returns whether both paths lead to the same file.
+/// Returns whether both paths are the same file.
 fn is_same(a: &Path, b: &Path) -> bool {
     matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Copies the file `from` to `to`, with the permissions of a new file, unless both are the same
-/// file.
+/// Copies the file `from` to `to` with the permissions of a new file, unless they are the same file.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if is_same(from, to) {
         return Ok(());
@@ -249,7 +249,7 @@ mod tests {
             "text"
         );
         assert_eq!(fs::read_dir(path("run/corpus")).unwrap().count(), 1);
-        // A resumed run reads what it keeps, and leaves it alone.
+        // A resumed run reads its copies and does not change them.
         let found = |_: &str, _: &TextName| Ok::<_, ConfigFileError>(path("run/corpus/train.tsv"));
         Texts::locate(&data, found)
             .unwrap()
@@ -259,7 +259,7 @@ mod tests {
             fs::read_to_string(path("run/corpus/train.tsv")).unwrap(),
             "text"
         );
-        // A new run overwrites no text of the user's, a resumed one may be given its own again.
+        // A new run overwrites no text of the user; a resumed run may get its own copy.
         fs::write(path("piped"), "new").unwrap();
         let refused = texts.keep(&path("run"), RunMode::New);
         assert!(

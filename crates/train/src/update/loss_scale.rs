@@ -4,15 +4,15 @@ use crate::float_text;
 
 /// The factor of the first update of a run.
 pub(super) const START: f64 = 65_536.0;
-/// The number of consecutive updates with a finite gradient after which the factor is doubled.
+/// The number of consecutive finite gradients before the factor is doubled.
 const GROWTH_INTERVAL: u64 = 2_000;
 
-/// The factor by which the loss is multiplied so that its gradients are in the range of float16.
-/// The gradients are divided by it again in float32 (Micikevicius et al., 2018, §3.2).
+/// The factor on the loss that brings its gradients into the range of float16. The gradients are
+/// divided by it again in float32 (Micikevicius et al., 2018, §3.2).
 ///
-/// The factor adapts by itself, with the constants of `torch.amp.GradScaler`: it is halved when a
-/// gradient leaves the range, and doubled after 2,000 updates in which none does. It is a power of
-/// two and changes no bit of a gradient that is in the range.
+/// The factor adapts with the constants of `torch.amp.GradScaler`: it is halved when a gradient
+/// overflows, and doubled after 2,000 updates without overflow. It is a power of two and changes no
+/// bit of a gradient in the range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LossScale {
     #[serde(with = "float_text")]
@@ -31,13 +31,13 @@ impl Default for LossScale {
 }
 
 impl LossScale {
-    /// The present factor, a power of two.
+    /// The current factor, a power of two.
     pub fn factor(self) -> f64 {
         self.factor
     }
 
-    /// Notes whether the gradient of an update was finite. Returns false if it was not although the
-    /// factor cannot be lowered: then the gradient itself is not finite.
+    /// Records whether the gradient of an update was finite. Returns false if it was not and the
+    /// factor cannot be lowered: the gradient itself is not finite then.
     pub(crate) fn answers(&mut self, finite: bool) -> bool {
         self.good = if finite { self.good + 1 } else { 0 };
         if !finite && self.factor <= 1.0 {

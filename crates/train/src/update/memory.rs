@@ -1,4 +1,4 @@
-//! The memory that a run needs, and the available memory.
+//! The memory of a run, and the available memory.
 
 use burnformer_core::{ModelConfig, Precision};
 use burnformer_data::{BatchSampler, EpochPlan, PlannedRows, SamplerSettings};
@@ -10,13 +10,13 @@ use crate::config::TrainingSettings;
 type Shape = [usize; 3];
 
 /// Estimates the memory, in bytes, of an update over batches of `rows` sentences of `source` and
-/// `target` tokens: weights, gradients, two moments, and the values of one batch that are kept for
-/// the backward pass.
+/// `target` tokens: weights, gradients, two moments, and the activations of one batch for the
+/// backward pass.
 ///
-/// The float32 values of [`Cost`](burnformer_core::cost::Cost) are kept for each position, with the
-/// logits and their gradient. (Measured: 0.77 GB, estimated 0.85, `small` on Multi30k.) In a
-/// `precision` of 16 bits, rounded weights are kept too. (Measured at d 256, 2,048 tokens per side:
-/// 0.42 GB, estimated 0.43, for sentences of 32 tokens; 1.17 GB, estimated 1.31, for 1,024.)
+/// Activations are the float32 values of [`Cost`](burnformer_core::cost::Cost) at each position,
+/// the logits and their gradient. (Measured: 0.77 GB, estimated 0.85, `small` on Multi30k.) A
+/// `precision` of 16 bits adds rounded weights. (Measured at d 256, 2,048 tokens per side: 0.42 GB,
+/// estimated 0.43, for sentences of 32 tokens; 1.17 GB, estimated 1.31, for 1,024.)
 pub fn update_bytes(
     config: &ModelConfig,
     [rows, source, target]: Shape,
@@ -31,8 +31,8 @@ pub fn update_bytes(
     parameter_bytes(config, accumulate, precision) + batch
 }
 
-/// Weights, gradients and two moments. Accumulation adds gradients besides those of a batch, and a
-/// precision of 16 bits also keeps a copy of the weights.
+/// Weights, gradients and two moments, in bytes. Accumulation adds the sum of gradients, and a
+/// precision of 16 bits a copy of the weights.
 fn parameter_bytes(config: &ModelConfig, accumulate: usize, precision: Precision) -> u64 {
     let sum = if accumulate > 1 { 4 } else { 0 };
     let rounded = if precision == Precision::Float32 {
@@ -43,7 +43,7 @@ fn parameter_bytes(config: &ModelConfig, accumulate: usize, precision: Precision
     (16 + sum + rounded) * config.parameter_count() as u64
 }
 
-/// The batch of `plan` that needs the most memory, and its shape; `None` for an empty plan.
+/// The batch of `plan` with the largest memory, and its shape; `None` for an empty plan.
 pub(crate) fn worst_batch<'a>(
     config: &ModelConfig,
     plan: &'a EpochPlan,
@@ -58,8 +58,8 @@ pub(crate) fn worst_batch<'a>(
     shapes.max_by_key(|(_, shape)| update_bytes(config, *shape, 1, precision))
 }
 
-/// The batch of at most `columns` source and target columns that needs the most memory under the
-/// limits of `sampler`.
+/// The shape with the largest memory within the limits of `sampler` and of at most `columns` source
+/// and target columns.
 pub(crate) fn worst_shape(
     config: &ModelConfig,
     sampler: &BatchSampler,
@@ -70,21 +70,22 @@ pub(crate) fn worst_shape(
         budget, multiple, ..
     } = *sampler.settings();
     let longest = columns[0].max(columns[1]);
-    // The worst batch has as many sentences of the full length as the budget holds, or one sentence
-    // more, all a little shorter. A batch of more and shorter sentences needs less.
+    // The worst batch has as many sentences of the full length as the budget holds, or one more
+    // sentence with all a little shorter. More and shorter sentences need less.
     let rows = [budget / longest, budget.div_ceil(longest)];
-    let shape = |rows: usize| {
+    let shapes = rows.map(|rows| {
         let rows = rows.max(1);
         let [source, target] =
             columns.map(|most| most.min(budget / rows / multiple * multiple).max(1));
         [rows, source, target]
-    };
-    let shapes = rows.map(shape);
-    let bytes = |shape: &Shape| update_bytes(config, *shape, 1, precision);
-    shapes.into_iter().max_by_key(bytes).expect("two shapes")
+    });
+    shapes
+        .into_iter()
+        .max_by_key(|shape| update_bytes(config, *shape, 1, precision))
+        .expect("two shapes")
 }
 
-/// The memory of this process, the limit set to it, and the worst batch.
+/// The memory of this process, its limit, and the worst batch.
 pub(crate) struct MemoryLimit {
     system: System,
     process: Option<Pid>,
@@ -95,17 +96,17 @@ pub(crate) struct MemoryLimit {
     worst: Shape,
 }
 
-/// The memory that the process uses, or is about to use, is above the limit.
+/// The memory of the process, used or estimated, is above the limit.
 #[derive(Debug, thiserror::Error)]
 #[error("{what} {:.2} GB, above {limit_name} {:.2} GB; {advice}", *bytes as f64 / 1e9, *limit as f64 / 1e9)]
 pub struct MemoryError {
-    /// The part that needs the memory.
+    /// The use of the memory.
     pub what: &'static str,
-    /// The memory that it needs.
+    /// The memory, in bytes.
     pub bytes: u64,
     /// The name of the limit.
     pub limit_name: &'static str,
-    /// The limit.
+    /// The limit, in bytes.
     pub limit: u64,
     /// The setting to lower.
     pub advice: String,
@@ -118,8 +119,10 @@ impl MemoryLimit {
     pub(crate) fn new(training: &TrainingSettings, model: &ModelConfig, worst: Shape) -> Self {
         let limit = (training.max_memory * 1e9) as u64;
         let limit = (limit > 0).then_some(limit);
-        let (system, process) = (System::new(), sysinfo::get_current_pid().ok());
-        let (model, training) = (model.clone(), training.clone());
+        let system = System::new();
+        let process = sysinfo::get_current_pid().ok();
+        let model = model.clone();
+        let training = training.clone();
         Self {
             system,
             process,
@@ -133,7 +136,7 @@ impl MemoryLimit {
     /// Checks the estimate of the worst batch before any of it is allocated.
     ///
     /// # Errors
-    /// Returns a [`MemoryError`] if it is above the limit, or above what the machine has free.
+    /// Returns a [`MemoryError`] if it is above the limit, or without one above the free memory.
     pub(crate) fn check_estimate(&mut self) -> Result<(), MemoryError> {
         let (limit_name, limit) = match self.limit {
             Some(limit) => (LIMIT, limit),
@@ -143,10 +146,8 @@ impl MemoryLimit {
         if bytes <= limit {
             return Ok(());
         }
-        let (what, advice) = (
-            "an update of the worst batch needs about",
-            self.advice(limit),
-        );
+        let what = "an update of the worst batch needs about";
+        let advice = self.advice(limit);
         Err(MemoryError {
             what,
             bytes,
@@ -156,10 +157,10 @@ impl MemoryLimit {
         })
     }
 
-    /// Checks what the process holds now against `training.max_memory`.
+    /// Checks the memory of the process against `training.max_memory`.
     ///
     /// # Errors
-    /// Returns a [`MemoryError`] if it holds more.
+    /// Returns a [`MemoryError`] if it is above the limit.
     pub(crate) fn check_process(&mut self) -> Result<(), MemoryError> {
         let Some(limit) = self.limit else {
             return Ok(());
@@ -167,13 +168,10 @@ impl MemoryLimit {
         let Some(bytes) = self.resident().filter(|&bytes| bytes > limit) else {
             return Ok(());
         };
-        // The parts that the estimate leaves out (the text, buffers of the device) take from the
-        // limit.
+        // The limit also covers memory outside of the estimate (the text, buffers of the device).
         let beside = bytes.saturating_sub(self.estimate());
-        let (what, advice) = (
-            "the process holds",
-            self.advice(limit.saturating_sub(beside)),
-        );
+        let what = "the process holds";
+        let advice = self.advice(limit.saturating_sub(beside));
         Err(MemoryError {
             what,
             bytes,
@@ -192,21 +190,21 @@ impl MemoryLimit {
         self.system.process(process).map(|process| process.memory())
     }
 
-    /// The number of bytes that the machine, or the container, can still give; no limit if the
-    /// system does not report it.
+    /// The free memory of the machine or the container, in bytes; unlimited if the system does not
+    /// report it.
     fn available(&mut self) -> u64 {
         self.system.refresh_memory();
         let machine = match self.system.available_memory() {
             0 => u64::MAX,
             bytes => bytes,
         };
-        // A container can give back memory that holds files, but not the memory of its processes.
+        // A container can free its file cache, but not the memory of its processes.
         let container = self.system.cgroup_limits();
         let container = container.map(|limits| limits.total_memory.saturating_sub(limits.rss));
         machine.min(container.unwrap_or(u64::MAX))
     }
 
-    /// The bytes of an update of the worst batch.
+    /// The estimated bytes of an update of the worst batch.
     fn estimate(&self) -> u64 {
         let TrainingSettings {
             accumulate,
@@ -216,7 +214,7 @@ impl MemoryLimit {
         update_bytes(&self.model, self.worst, accumulate, precision.number_type())
     }
 
-    /// The setting to lower so that an update fits into `limit` bytes, and its value then.
+    /// The setting to lower for an update within `limit` bytes, and its new value.
     fn advice(&self, limit: u64) -> String {
         let TrainingSettings {
             budget: now,
@@ -235,18 +233,19 @@ impl MemoryLimit {
         }
         let activations = self.estimate() - parameters;
         let share = ((limit - parameters) as f64 / activations.max(1) as f64).min(1.0);
-        // One sentence alone may need as much: then only shorter ones help.
+        // If a single sentence needs as much, only shorter sentences help.
         let budget = (0.9 * share * now as f64) as usize;
         let longest = self.worst[1].max(self.worst[2]);
-        match budget >= longest {
-            true => format!(
+        if budget >= longest {
+            format!(
                 "lower training.budget, now {now}: about {budget} fits, and training.accumulate={} keeps the size of an update",
                 accumulate * now.div_ceil(budget.max(1)),
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "the longest sentences have {longest} tokens: lower data.max_source_len and data.max_target_len, then \
                  training.budget, now {now}"
-            ),
+            )
         }
     }
 }

@@ -23,18 +23,18 @@ pub(crate) use recipe::{GradientSums, Objective};
 pub use replicas::{Ranks, Replicas, Workers, WorkersError};
 pub use statistics::{PendingStatistics, UpdateSize, UpdateStatistics};
 
-/// Makes updates: forward pass, backward pass, and one optimiser step over one or more batches.
+/// Makes updates: forward and backward passes over one or more batches, and one optimiser step.
 pub struct Updater {
     /// The optimiser with its moments.
     pub optimizer: Optimizer,
-    /// The settings on which the loss and the step depend.
+    /// The settings of the loss and the step.
     pub recipe: Recipe,
-    /// The factor of the loss of a float16 model. The host has to decide about updates then,
-    /// because it sets the next factor.
+    /// The loss scale of a float16 model. It needs `synchronous`, because the host sets the next
+    /// factor.
     pub loss_scale: Option<LossScale>,
-    /// If true, the host checks loss and gradient of an update before its optimiser step. This
-    /// costs nothing on the CPU. A GPU would make the host wait at each update, so there the device
-    /// decides, and the host reads the result from time to time.
+    /// If true, the host checks loss and gradient of an update before its optimiser step. This is
+    /// free on the CPU. On a GPU the host would wait at each update: the device checks instead, and
+    /// the host reads the results from time to time.
     pub synchronous: bool,
 }
 
@@ -46,7 +46,7 @@ impl Updater {
         loss_scale: Option<LossScale>,
         device: &Device,
     ) -> Self {
-        // Read together, several overflows would halve the factor once each.
+        // If several overflows were read together, each would halve the factor.
         let synchronous = is_fused_on(device) || loss_scale.is_some();
         Self {
             optimizer,
@@ -56,14 +56,14 @@ impl Updater {
         }
     }
 
-    /// Makes update number `step` (from 1) over `batches`: the gradient of the loss, averaged over
-    /// the real target tokens of all of them, as if they were one batch. If loss or gradient is not
-    /// finite, model and optimiser stay unchanged. Also returns the amount of text in the update.
-    /// If [several processes](crate::Ranks) train together, `batches` are the batches of this
-    /// process, and each process makes the same update over the batches of all processes.
+    /// Makes update number `step` (from 1) over `batches`. The loss is averaged over the real target
+    /// tokens of all batches, as if they were one batch. If loss or gradient is not finite, model
+    /// and optimiser stay unchanged. Also returns the amount of text in the update. If [several
+    /// processes](crate::Ranks) train together, `batches` are the batches of this process, and each
+    /// process makes the same update over the batches of all processes.
     ///
     /// # Panics
-    /// Panics if there is no batch, or if there is a loss scale and the host does not decide.
+    /// Panics if there is no batch, or if there is a loss scale and `synchronous` is false.
     pub fn update(
         &mut self,
         model: Model,
@@ -74,7 +74,8 @@ impl Updater {
     ) -> (Model, PendingStatistics, UpdateSize) {
         let size = replicas.total(UpdateSize::of(batches));
         let tokens = size.target as usize;
-        let (recipe, loss_scale) = (self.recipe, self.loss_factor());
+        let recipe = self.recipe;
+        let loss_scale = self.loss_factor();
         let objective = Objective {
             recipe,
             step,
@@ -82,15 +83,16 @@ impl Updater {
             loss_scale,
         };
         let sums = replicas.sums(&model, batches, objective);
-        let (model, pending) = match self.synchronous {
-            true => in_thread_pool(replicas.first(), || self.step(model, sums, tokens, rate)),
-            false => self.step_on_device(model, sums, tokens, rate),
+        let (model, pending) = if self.synchronous {
+            in_thread_pool(replicas.first(), || self.step(model, sums, tokens, rate))
+        } else {
+            self.step_on_device(model, sums, tokens, rate)
         };
         (model, pending, size)
     }
 
-    /// The statistics of the updates `pending`, in their order. These must be all updates since the
-    /// last call.
+    /// The statistics of the updates `pending`, in order. These must be all updates since the last
+    /// call.
     ///
     /// # Panics
     /// Panics if the device is lost.
@@ -98,8 +100,8 @@ impl Updater {
         pollster::block_on(self.read_async(pending)).expect("a device that answers")
     }
 
-    /// Reads the statistics like [`read`](Self::read), for a thread that must not block, such as
-    /// that of a web page.
+    /// Reads the statistics like [`read`](Self::read), for a thread that must not block, such as on a
+    /// web page.
     ///
     /// # Errors
     /// Returns an error if the device is lost.
@@ -121,9 +123,9 @@ impl Updater {
         tokens: usize,
         rate: f64,
     ) -> (Model, PendingStatistics) {
-        let read = |value: Tensor<1>| f64::from(value.into_scalar::<f32>());
         let loss_scale = self.loss_factor();
-        let (loss, nll) = (read(sums.loss), read(sums.nll));
+        let loss = f64::from(sums.loss.into_scalar::<f32>());
+        let nll = f64::from(sums.nll.into_scalar::<f32>());
         let norm = sums.gradients.global_norm() / loss_scale;
         let mut statistics = UpdateStatistics {
             loss,
@@ -175,8 +177,8 @@ impl Updater {
         self.loss_scale.map_or(1.0, LossScale::factor)
     }
 
-    /// Returns whether the gradient left the range of float16 and the loss scale was lowered for
-    /// that. A loss that is itself not finite is no reason to lower the scale.
+    /// Lowers the loss scale if the gradient overflowed float16, and returns whether it did. A NaN
+    /// or infinite loss does not lower the scale.
     fn overflowed(&mut self, statistics: &UpdateStatistics) -> bool {
         let Some(loss_scale) = self
             .loss_scale

@@ -1,26 +1,25 @@
-//! The forward and backward pass over the batches of an update: the sums of their gradients and
-//! losses.
+//! The forward and backward pass over the batches of an update.
 
-use burn::tensor::{Device, Int, Tensor};
+use burn::tensor::{Device, Tensor};
 use burnformer_core::{LossSums, Mode, Model, label_smoothed_cross_entropy, token_ids};
 use burnformer_data::Batch;
 
 use crate::config::{TrainConfig, TrainingSettings};
 use crate::optimizer::gradients::FlatGradients;
 
-/// The settings of a run on which its loss and its updates depend.
+/// The settings of a run that determine its loss and its updates.
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
     /// The seed of all random choices of the run.
     pub seed: u64,
     /// ε of label smoothing (paper §5.4).
     pub label_smoothing: f64,
-    /// The largest norm of the gradient; 0 does not limit it.
+    /// The largest norm of the gradient; 0 is no limit.
     pub clip_norm: f64,
 }
 
 impl Recipe {
-    /// The recipe that `config` describes.
+    /// The recipe of `config`.
     pub fn new(config: &TrainConfig) -> Self {
         let TrainingSettings {
             seed,
@@ -42,13 +41,13 @@ impl Recipe {
         mode: Mode,
         device: &Device,
     ) -> LossSums {
-        let (rows, [source_vocab, target_vocab]) = (batch.batch, model.vocabularies());
-        let tokens = |ids: &[u32], len: usize, vocab: usize| -> Tensor<2, Int> {
-            token_ids(ids, [rows, len], vocab, device)
-        };
-        let source = tokens(&batch.source, batch.source_len, source_vocab);
-        let input = tokens(&batch.target_input, batch.target_len, target_vocab);
-        let output = tokens(&batch.target_output, batch.target_len, target_vocab);
+        let rows = batch.batch;
+        let [source_vocab, target_vocab] = model.vocabularies();
+        let source_shape = [rows, batch.source_len];
+        let target_shape = [rows, batch.target_len];
+        let source = token_ids(&batch.source, source_shape, source_vocab, device);
+        let input = token_ids(&batch.target_input, target_shape, target_vocab, device);
+        let output = token_ids(&batch.target_output, target_shape, target_vocab, device);
         let logits = model.forward(source, input, mode);
         label_smoothed_cross_entropy(logits, output, batch.special.pad, self.label_smoothing)
     }
@@ -67,16 +66,16 @@ pub(crate) struct Objective {
     pub recipe: Recipe,
     /// The number of the update, from 1.
     pub step: u64,
-    /// The number of real target tokens of the whole update, over which its loss is averaged.
+    /// The number of real target tokens of the whole update, the divisor of its loss.
     pub tokens: usize,
-    /// The factor of the loss before its gradient is computed, a power of two; 1 has no effect.
+    /// The factor on the loss before the backward pass, a power of two; 1 has no effect.
     pub loss_scale: f64,
 }
 
-/// The sums of gradients and losses over batches of one update, on one device.
+/// The sums of gradients and losses over batches of an update, on one device.
 #[derive(Clone, Debug)]
 pub(crate) struct GradientSums {
-    /// The gradient of the batches' share in the mean loss of the update, times the loss scale.
+    /// The batches' share of the gradient of the mean loss, times the loss scale.
     pub gradients: FlatGradients,
     /// The sum of the label-smoothed loss over real target tokens, `[1]`, without the loss scale.
     pub loss: Tensor<1>,
@@ -85,16 +84,17 @@ pub(crate) struct GradientSums {
 }
 
 impl GradientSums {
-    /// The sums over `batches`, added in their order. Each batch comes with its number in the
-    /// update, on which its dropout depends. `None` if there is no batch.
+    /// The sums over `batches`, added in order. Each batch comes with its number in the update,
+    /// which determines its dropout. `None` if there is no batch.
     pub fn over<'a>(
         model: &Model,
         batches: impl Iterator<Item = (usize, &'a Batch)>,
         objective: Objective,
         device: &Device,
     ) -> Option<Self> {
-        let of = |(index, batch)| Self::of(model, index, batch, objective, device);
-        batches.map(of).reduce(Self::plus)
+        batches
+            .map(|(index, batch)| Self::of(model, index, batch, objective, device))
+            .reduce(Self::plus)
     }
 
     fn of(
@@ -112,7 +112,8 @@ impl GradientSums {
         } = objective;
         let mode = Mode::training(recipe.seed, step).fold(index as u64);
         let LossSums { smoothed, nll } = recipe.loss(model, batch, mode, device);
-        let (loss, nll) = (smoothed.clone().inner(), nll.inner());
+        let loss = smoothed.clone().inner();
+        let nll = nll.inner();
         let mut gradients = (smoothed / (tokens as f64 / loss_scale)).backward();
         Self {
             gradients: FlatGradients::take(model, &mut gradients),

@@ -1,15 +1,14 @@
 //! Data parallelism: the batches of an update divided among devices and processes.
 //!
-//! Whole batches are divided among the devices. A batch has the same number in the update on every
-//! device, so that its dropout, and with it the result, does not depend on the number of devices
-//! (except for the order in which gradients are added).
+//! Whole batches are divided among the devices. The number of a batch in the update determines its
+//! dropout, so that the result does not depend on the number of devices (except for the order of
+//! sums).
 //! `docs/decisions/devices.md` explains why Burn's own data parallelism is not used.
 //!
-//! Several processes can train one model, on one machine or on many. Process 0, the leader, trains
-//! like a single process: only it has the run's folder, validates and logs. The others, the
-//! followers, hold the same weights and optimiser, and make the same updates. The sums of an update
-//! are added in the order of the processes, so that the same number of processes gives the same
-//! bits.
+//! Several processes can train one model, on one machine or on many. Process 0, the leader, owns the
+//! run's folder, validates and logs. The others, the followers, hold the same weights and optimiser,
+//! and make the same updates. Sums are added in the order of the processes, so that the same number
+//! of processes gives the same bits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
@@ -25,13 +24,13 @@ use crate::config::ExchangePrecision;
 use crate::optimizer::gradients::FlatGradients;
 use crate::update::{GradientSums, Objective, UpdateSize};
 
-/// The devices of a run. The first one of each process holds the weights and the moments of the
-/// optimiser. The others receive a copy of the weights at each update and compute their share of
-/// the gradient.
+/// The devices of a run. The first device of each process holds the weights and the moments of the
+/// optimiser. The others receive a copy of the weights at each update and compute their share of the
+/// gradient.
 pub struct Replicas {
     first: Device,
     others: Vec<Replica>,
-    /// The processes that train together, and the number type in which they exchange gradients.
+    /// The processes that train together, and the number type of exchanged gradients.
     ranks: Option<(Rc<dyn Ranks>, ExchangePrecision)>,
 }
 
@@ -54,8 +53,8 @@ impl Replicas {
         }
     }
 
-    /// Makes these the devices of one of the processes `ranks`, which exchange gradients in the
-    /// number type `exchange`.
+    /// Makes these the devices of one of the processes `ranks`. `exchange` is the number type of
+    /// exchanged gradients.
     #[must_use]
     pub fn among(mut self, ranks: Option<Rc<dyn Ranks>>, exchange: ExchangePrecision) -> Self {
         self.ranks = ranks.map(|ranks| (ranks, exchange));
@@ -72,8 +71,8 @@ impl Replicas {
         self.ranks().map_or(Rank::ALONE, Ranks::rank)
     }
 
-    /// The size of an update over all processes, given that of this one. Each number travels as two
-    /// halves of 16 bits, whose sums float32 holds exactly for up to 256 processes.
+    /// The size of an update over all processes, given its size in this process. Each number is sent
+    /// as two halves of 16 bits; float32 holds their sums exactly for up to 256 processes.
     pub(crate) fn total(&self, size: UpdateSize) -> UpdateSize {
         let Some(ranks) = self.ranks() else {
             return size;
@@ -88,8 +87,8 @@ impl Replicas {
             [pairs, positions, real, target].map(|n| [(n >> 16) as f32, (n & 0xffff) as f32]);
         let mut halves = halves.concat();
         ranks.sum(&mut halves, ExchangePrecision::Float32);
-        let whole = |i: usize| ((halves[2 * i] as u64) << 16) + halves[2 * i + 1] as u64;
-        let [pairs, positions, real, target] = [0, 1, 2, 3].map(whole);
+        let [pairs, positions, real, target] =
+            [0, 1, 2, 3].map(|i| ((halves[2 * i] as u64) << 16) + halves[2 * i + 1] as u64);
         UpdateSize {
             pairs,
             positions,
@@ -125,9 +124,9 @@ impl Replicas {
         }
     }
 
-    /// The sums over `batches`, on the first device. Device i of N computes those of the batches i,
-    /// i + N, …, all devices at the same time, and the results are added in the order of the
-    /// devices. Devices without a batch do nothing.
+    /// The sums over `batches`, on the first device. Device i of N computes the batches i, i + N, …
+    /// in parallel with the others, and the results are added in the order of the devices. Devices
+    /// without a batch do nothing.
     ///
     /// # Panics
     /// Panics if there is no batch. A panic in the thread of a device is passed on.
@@ -137,26 +136,23 @@ impl Replicas {
         batches: &[Batch],
         objective: Objective,
     ) -> GradientSums {
-        let (
-            count,
-            Rank {
-                number,
-                count: ranks,
-            },
-        ) = (self.count(), self.rank());
-        let placed = |(i, batch)| (number + i * ranks, batch);
-        let share_of = |device: usize| {
-            batches
-                .iter()
-                .enumerate()
-                .map(placed)
-                .skip(device)
-                .step_by(count)
-        };
+        let count = self.count();
+        let Rank {
+            number,
+            count: ranks,
+        } = self.rank();
+        let numbered: Vec<(usize, &Batch)> = batches
+            .iter()
+            .enumerate()
+            .map(|(i, batch)| (number + i * ranks, batch))
+            .collect();
         let busy = &self.others[..self.others.len().min(batches.len().saturating_sub(1))];
         for (replica, device) in busy.iter().zip(1..) {
-            let batches = share_of(device)
-                .map(|(index, batch)| (index, batch.clone()))
+            let batches = numbered
+                .iter()
+                .skip(device)
+                .step_by(count)
+                .map(|&(index, batch)| (index, batch.clone()))
                 .collect();
             replica.ask(Job {
                 model: model.clone(),
@@ -165,8 +161,10 @@ impl Replicas {
             });
         }
         let device = &self.first;
-        let over = || GradientSums::over(model, share_of(0), objective, device);
-        let first = in_thread_pool(device, over);
+        let first = in_thread_pool(device, || {
+            let share = numbered.iter().copied().step_by(count);
+            GradientSums::over(model, share, objective, device)
+        });
         let first = first.expect("an update has at least one batch");
         busy.iter()
             .map(Replica::answer)
@@ -183,8 +181,8 @@ struct Job {
     objective: Objective,
 }
 
-/// A device with its own thread, which lives as long as the run: on a GPU, each thread has its own
-/// stream with its own memory.
+/// A device with its own thread for the whole run: on a GPU, each thread has its own stream with its
+/// own memory.
 struct Replica {
     jobs: Sender<Job>,
     sums: Receiver<thread::Result<GradientSums>>,
@@ -193,10 +191,12 @@ struct Replica {
 impl Replica {
     /// Starts replica number `index` (from 1) of a run on `device`. Its sums go to `first`.
     fn start(index: usize, device: &Device, first: &Device) -> Self {
-        let (device, first) = (device.clone().autodiff(), first.clone().inner());
+        let device = device.clone().autodiff();
+        let first = first.clone().inner();
         let (jobs, asked) = channel::<Job>();
         let (answers, sums) = channel();
-        let serve = move || {
+        let thread = Builder::new().name(format!("device {index}"));
+        let spawned = thread.spawn(move || {
             // The thread ends when the run drops its end of either channel.
             for job in asked {
                 let sums = catch_unwind(AssertUnwindSafe(|| job.sums(&device, &first)));
@@ -204,8 +204,8 @@ impl Replica {
                     break;
                 }
             }
-        };
-        if let Err(error) = Builder::new().name(format!("device {index}")).spawn(serve) {
+        });
+        if let Err(error) = spawned {
             panic!("no thread for device {index}: {error}");
         }
         Self { jobs, sums }
@@ -229,8 +229,8 @@ impl Replica {
 impl Job {
     /// The sums over these batches, computed on `device` and moved to `first`.
     fn sums(self, device: &Device, first: &Device) -> GradientSums {
-        // A separate graph even where the weights are shared: Burn's autodiff would join two graphs
-        // that share a leaf, and put both under one lock.
+        // A separate graph even for shared weights: Burn's autodiff would join two graphs with a
+        // shared leaf under one lock.
         let model = self.model.fork(device);
         let batches = self.batches.iter().map(|(index, batch)| (*index, batch));
         let sums = GradientSums::over(&model, batches, self.objective, device);
@@ -239,9 +239,9 @@ impl Job {
     }
 }
 
-/// Runs `work`, on a CPU inside rayon's thread pool. An update is a chain of hundreds of
-/// operations, each of which takes a fraction of a millisecond. A thread outside of the pool would
-/// hand each operation to the pool, sleep, and be woken again.
+/// Runs `work`, on a CPU inside rayon's thread pool. An update is a chain of hundreds of operations
+/// of a fraction of a millisecond. A thread outside of the pool would sleep and wake up for each
+/// operation.
 pub(crate) fn in_thread_pool<R: Send>(device: &Device, work: impl FnOnce() -> R + Send) -> R {
     if is_fused_on(device) {
         rayon::scope(|_| work())
@@ -250,8 +250,8 @@ pub(crate) fn in_thread_pool<R: Send>(device: &Device, work: impl FnOnce() -> R 
     }
 }
 
-/// The processes that train one model, and how they exchange numbers. All processes call the same
-/// methods in the same order. If a process can no longer be reached, all processes end.
+/// The processes that train one model, and their communication. All processes call the same methods
+/// in the same order. If a process can no longer be reached, all processes end.
 pub trait Ranks {
     /// Returns the index of this process and the number of processes.
     fn rank(&self) -> Rank;
@@ -259,8 +259,8 @@ pub trait Ranks {
     /// Replaces `bytes` by the bytes of process 0.
     fn broadcast(&self, bytes: &mut Vec<u8>);
 
-    /// Replaces `values` by their sums over all processes, element by element, added in the order
-    /// of the processes.
+    /// Replaces `values` by their element-wise sums over all processes, added in the order of the
+    /// processes.
     fn sum(&self, values: &mut [f32], precision: ExchangePrecision);
 
     /// Ends the exchange: the run has ended in all processes.
@@ -279,7 +279,7 @@ pub struct Workers<'a> {
 /// The reasons why devices or processes cannot train together.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkersError {
-    /// A device does not compute in the configured number type.
+    /// A device does not support the configured number type.
     #[error(
         "training.precision is \"{precision}\", in which {device} does not compute; set it to \"float32\", or \
          choose another --device"
@@ -287,10 +287,10 @@ pub enum WorkersError {
     Precision {
         /// The type.
         precision: Precision,
-        /// The device, by the name that its backend gives it.
+        /// The name of the device in its backend.
         device: String,
     },
-    /// All processes together have more devices than an update of the resumed run has batches.
+    /// All processes together have more devices than a resumed run's updates have batches.
     #[error(
         "{devices} devices, but an update of this run is {batches} of its batches (training.accumulate), which its \
          result depends on; name at most {batches} with --device (over MPI: start at most {batches} processes), or start \
@@ -302,14 +302,13 @@ pub enum WorkersError {
         /// The number of batches per update.
         batches: usize,
     },
-    /// Several processes train together, and one has other texts or tokenisers than process 0.
+    /// A process has other texts or tokenisers than process 0.
     #[error(
         "process {0}: its texts or tokenisers are not those of process 0; give all processes the same command and the \
          same files"
     )]
     OtherTexts(usize),
-    /// Several processes train together, and one runs another version of the program than process
-    /// 0.
+    /// A process runs another version of the program than process 0.
     #[error(
         "process {0}: its program is another version than that of process 0; install the same version on all hosts"
     )]
@@ -353,12 +352,13 @@ fn sum_over(ranks: &dyn Ranks, sums: GradientSums, precision: ExchangePrecision)
     let mut losses = [loss, nll].map(|sum| sum.into_scalar::<f32>());
     ranks.sum(&mut losses, ExchangePrecision::Float32);
     let mut rest = &values[..];
-    let take = |length: usize| {
+    let mut gradients = Vec::new();
+    for length in lengths {
         let (first, others) = rest.split_at(length);
         rest = others;
-        Tensor::<1>::from_floats(first, &device)
-    };
-    let gradients = FlatGradients(lengths.into_iter().map(take).collect());
+        gradients.push(Tensor::<1>::from_floats(first, &device));
+    }
+    let gradients = FlatGradients(gradients);
     let [loss, nll] = losses.map(|sum| Tensor::from_floats([sum], &device));
     GradientSums {
         gradients,
@@ -394,7 +394,7 @@ mod tests {
             .into()
     }
 
-    /// Gradients and losses of update 3 over the pairs cut into batches of these sizes.
+    /// Gradients and losses of update 3 over the pairs in batches of these sizes.
     fn sums(model: &Model, devices: usize, sizes: &[usize]) -> (Vec<TensorData>, f32, f32) {
         let mut start = 0;
         let cut = |&size: &usize| {
@@ -440,7 +440,7 @@ mod tests {
         assert!((loss - parts_loss).abs() < 1e-4 && (nll - parts_nll).abs() < 1e-4);
         let difference = largest_difference(&whole, &parts);
         assert!(difference < 1e-6, "{difference}");
-        // The test could tell: a mean of the batches' means is another gradient.
+        // The mean of the batches' means is another gradient.
         assert!(largest_difference(&whole, &sums(&model, 1, &[1]).0) > 1e-2);
     }
 
@@ -457,14 +457,15 @@ mod tests {
             let difference = largest_difference(&one, &several);
             assert!(difference < 1e-6, "{devices} devices: {difference}");
         }
-        // With one batch per device, the order of the sums is the same too.
+        // With one batch per device, the order of sums is the same too.
         assert_eq!(one, sums(&model, 5, &[1, 1, 1, 1, 1]).0);
     }
 
     #[test]
     #[should_panic(expected = "is not below vocab")]
     fn a_panic_in_the_thread_of_a_device_reaches_the_caller() {
-        let (model, good) = (model(0.0), Batch::new(vec![0], &PAIRS[..1]));
+        let model = model(0.0);
+        let good = Batch::new(vec![0], &PAIRS[..1]);
         let unknown = Batch::new(vec![0], &[([1_000_000], [4])]);
         let recipe = Recipe::default();
         let objective = Objective {

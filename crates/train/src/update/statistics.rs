@@ -1,4 +1,4 @@
-//! The statistics of an update. On a GPU, the host reads them only from time to time.
+//! The statistics of an update, which the host reads only from time to time on a GPU.
 
 use burn::tensor::{ExecutionError, Tensor};
 use burnformer_data::Batch;
@@ -14,25 +14,25 @@ pub struct UpdateStatistics {
     pub norm: f64,
     /// The number of real target tokens.
     pub tokens: usize,
-    /// If true, the update was skipped because the scaled gradient left the range of float16. The
-    /// scale has been lowered. Never true if the device decides about updates.
+    /// If true, the scaled gradient overflowed float16: the update was skipped and the scale
+    /// lowered. Never true if the device checks updates.
     pub overflowed: bool,
 }
 
 impl UpdateStatistics {
-    /// Returns whether loss and gradient are finite. If not, the update was skipped.
+    /// Returns whether loss and gradient are finite; otherwise the update was skipped.
     pub fn is_finite(&self) -> bool {
         self.loss.is_finite() && self.norm.is_finite()
     }
 }
 
-/// The statistics of an update that was made, or at least sent to the device.
+/// The statistics of an update, on the host or on the device.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is one per update")]
 pub enum PendingStatistics {
     /// The statistics are on the host.
     Known(UpdateStatistics),
-    /// The statistics are on the device. Reading them waits until the device has made the update.
+    /// The statistics are on the device. Reading them waits for the update.
     OnDevice {
         /// The sum of the label-smoothed loss, the sum of the negative log-likelihood, and the norm
         /// of the gradient: `[3]`.
@@ -48,41 +48,44 @@ impl PendingStatistics {
         matches!(self, Self::OnDevice { .. })
     }
 
-    /// The statistics of each of `pending`. Those on the device are read in one transfer.
+    /// The statistics of `pending`, read from the device in one transfer.
     pub(super) async fn read(pending: &[Self]) -> Result<Vec<UpdateStatistics>, ExecutionError> {
         let there = pending.iter().filter_map(|pending| match pending {
             Self::Known(_) => None,
             Self::OnDevice { numbers, .. } => Some(numbers.clone()),
         });
         let there: Vec<_> = there.collect();
-        let numbers = match there.is_empty() {
-            true => Vec::new(),
-            false => Tensor::cat(there, 0)
+        let numbers = if there.is_empty() {
+            Vec::new()
+        } else {
+            Tensor::cat(there, 0)
                 .into_data_async()
                 .await?
                 .iter::<f64>()
-                .collect(),
+                .collect()
         };
         let mut numbers = numbers.chunks_exact(3);
-        let statistics = |pending: &Self| match *pending {
-            Self::Known(statistics) => statistics,
-            Self::OnDevice { tokens, .. } => {
-                let numbers = numbers.next().expect("three numbers per update");
-                let (loss, nll, norm) = (numbers[0], numbers[1], numbers[2]);
-                UpdateStatistics {
-                    loss,
-                    nll,
-                    norm,
-                    tokens,
-                    overflowed: false,
+        let mut all = Vec::new();
+        for pending in pending {
+            all.push(match *pending {
+                Self::Known(statistics) => statistics,
+                Self::OnDevice { tokens, .. } => {
+                    let numbers = numbers.next().expect("three numbers per update");
+                    UpdateStatistics {
+                        loss: numbers[0],
+                        nll: numbers[1],
+                        norm: numbers[2],
+                        tokens,
+                        overflowed: false,
+                    }
                 }
-            }
-        };
-        Ok(pending.iter().map(statistics).collect())
+            });
+        }
+        Ok(all)
     }
 }
 
-/// The amount of text from which an update learns.
+/// The amount of text in an update.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UpdateSize {
     /// The number of sentence pairs.
@@ -91,7 +94,7 @@ pub struct UpdateSize {
     pub positions: u64,
     /// The number of real tokens of both sides.
     pub real: u64,
-    /// The number of real tokens of the target, over which the loss is averaged.
+    /// The number of real target tokens, the divisor of the loss.
     pub target: u64,
 }
 

@@ -77,7 +77,8 @@ fn accumulated_batches_equal_one_large_batch() {
     assert!((a.norm - b.norm).abs() < 1e-4);
     assert_eq!(a.tokens, b.tokens);
     // Adam's first step is ±rate wherever a gradient is not noise; compare where it is clear.
-    let (one, two) = (named_parameters(&one), named_parameters(&two));
+    let one = named_parameters(&one);
+    let two = named_parameters(&two);
     let mut unequal = 0;
     for (name, value) in &one {
         let pairs = value.iter::<f32>().zip(two[name].iter::<f32>());
@@ -113,7 +114,8 @@ fn an_update_without_a_finite_loss_leaves_model_and_moments_as_they_are() {
         // One step as wide as this leaves parameters whose forward pass overflows.
         let (model, first) = updater.one(model, &batch, 1, 1e30);
         assert!(first.is_finite());
-        let (before, moments) = (named_parameters(&model), updater.optimizer.named_moments());
+        let before = named_parameters(&model);
+        let moments = updater.optimizer.named_moments();
         let (model, second) = updater.one(model, &batch, 2, 1e-3);
         assert!(!second.is_finite(), "{second:?}");
         assert_eq!(updater.optimizer.steps(), 1);
@@ -155,10 +157,12 @@ fn an_update_along_a_gradient_that_float32_cannot_square_is_skipped_on_every_pat
             .map(|g| g.abs().max().into_scalar::<f32>())
             .fold(0.0, f32::max);
         assert!((2e19..1e30).contains(&largest), "{largest}");
-        let (before, moments) = (named_parameters(&model), updater.optimizer.named_moments());
-        let (model, pending) = match synchronous {
-            true => updater.step(model, sums, tokens, 1e-3),
-            false => updater.step_on_device(model, sums, tokens, 1e-3),
+        let before = named_parameters(&model);
+        let moments = updater.optimizer.named_moments();
+        let (model, pending) = if synchronous {
+            updater.step(model, sums, tokens, 1e-3)
+        } else {
+            updater.step_on_device(model, sums, tokens, 1e-3)
         };
         let statistics = updater.read(&[pending])[0];
         assert!(
@@ -182,7 +186,8 @@ fn twenty(synchronous: bool, together: usize) -> Vec<UpdateStatistics> {
         Batch::new(vec![0], &pairs()[..1]),
         Batch::new(vec![1, 2, 3], &pairs()[1..]),
     ];
-    let (mut unread, mut read) = (Vec::new(), Vec::new());
+    let mut unread = Vec::new();
+    let mut read = Vec::new();
     for step in 1..=20 {
         let (next, pending, _) = updater.update(model, &batches, step, 1e-3, &replicas());
         model = next;
@@ -204,7 +209,8 @@ fn updates_decided_on_the_device_are_those_decided_by_the_host() {
     );
     for device in [twenty(false, 1), twenty(false, 10)] {
         for (a, b) in host.iter().zip(&device) {
-            let (a, b) = (a.loss / a.tokens as f64, b.loss / b.tokens as f64);
+            let a = a.loss / a.tokens as f64;
+            let b = b.loss / b.tokens as f64;
             assert!((a - b).abs() < 1e-5, "{a} {b}");
         }
     }

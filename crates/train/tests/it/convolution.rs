@@ -38,7 +38,8 @@ fn a_resumed_run_has_the_weights_of_one_that_was_not_interrupted() {
 fn its_folder_is_loaded_with_its_configuration_alone() {
     let folder = tempfile::tempdir().unwrap();
     let config = learn(folder.path(), RunMode::New, 2).unwrap();
-    let (dir, device) = (folder.path().join("run/last"), Device::default());
+    let dir = folder.path().join("run/last");
+    let device = Device::default();
     load(&dir, config.clone()).unwrap();
     let unknown = model_dir::load(&dir, &device).unwrap_err();
     assert!(

@@ -91,13 +91,12 @@ impl Run {
 
     /// A copy of the run's configuration and checkpoints.
     fn copy(&self) -> PathBuf {
-        let (from, to) = (self.path("run"), self.path("copy"));
+        let from = self.path("run");
+        let to = self.path("copy");
         let _ = fs::remove_dir_all(&to);
         for step in ["step-000010", "step-000020"] {
-            let (from, to) = (
-                from.join("checkpoints").join(step),
-                to.join("checkpoints").join(step),
-            );
+            let from = from.join("checkpoints").join(step);
+            let to = to.join("checkpoints").join(step);
             fs::create_dir_all(&to).unwrap();
             for entry in fs::read_dir(&from).unwrap() {
                 let path = entry.unwrap().path();

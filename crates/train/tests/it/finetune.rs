@@ -185,7 +185,8 @@ fn a_run_goes_on_learning_from_the_weights_tokenisers_and_shape_of_a_directory()
     assert_eq!(shape("tuned/last").1, shape("base/last").1);
     assert_eq!(shape("tuned/last").0, 0.3);
     // Ten small steps away, where random weights would be far.
-    let (before, after) = (fixture.weights("base/last"), fixture.weights("tuned/last"));
+    let before = fixture.weights("base/last");
+    let after = fixture.weights("tuned/last");
     for (name, value) in &before {
         let moved = value
             .iter::<f32>()
@@ -466,10 +467,8 @@ fn a_model_with_other_special_ids_and_another_start_learns_what_search_reads() {
             .unwrap();
         // Training's loss and the scores of the saved model are of the same ids, masks and first
         // input.
-        let (in_training, score) = (
-            fixture.valid_nll(&run),
-            nll_by_score(&fixture, &format!("{run}/last"), "special.tsv"),
-        );
+        let in_training = fixture.valid_nll(&run);
+        let score = nll_by_score(&fixture, &format!("{run}/last"), "special.tsv");
         assert!(
             (in_training - score).abs() < 1e-4,
             "{dir}: {in_training} in training, {score} by score"

@@ -91,7 +91,8 @@ impl Toy {
     fn set_loss_scale(&self, out: &str, step: u64, factor: f64) {
         let config = self.config("float16", step);
         let corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| {}).unwrap();
-        let (origin, tokenizers) = (Origin::of(&corpora), &corpora.tokenizers);
+        let origin = Origin::of(&corpora);
+        let tokenizers = &corpora.tokenizers;
         let path = self.path(out).join(format!("checkpoints/step-{step:06}"));
         let device = Device::default().autodiff();
         let vocab = tokenizers.target.vocab_size();
@@ -157,7 +158,8 @@ fn a_run_in_16_bits_reaches_the_loss_of_float32_and_keeps_weights_and_moments_in
         toy.train(name, name, 150, RunMode::New);
     }
     let [exact, brain, half] = names.map(|name| toy.losses(name));
-    let (first, last) = (exact[0], exact[exact.len() - 1]);
+    let first = exact[0];
+    let last = exact[exact.len() - 1];
     assert!(last < 0.6 * first, "the run learned something: {exact:?}");
     for losses in [brain, half] {
         assert_ne!(losses, exact, "it was not computed in float32");
@@ -249,9 +251,10 @@ fn the_number_type_that_auto_chose_is_in_the_folder_of_the_run() {
     let toy = Toy::new();
     toy.train("auto", "auto", 2, RunMode::New);
     let written = fs::read_to_string(toy.path("auto/config.toml")).unwrap();
-    let chosen = match burnformer_kernels::is_bfloat16_fast_on(&Device::default()) {
-        true => "bfloat16",
-        false => "float32",
+    let chosen = if burnformer_kernels::is_bfloat16_fast_on(&Device::default()) {
+        "bfloat16"
+    } else {
+        "float32"
     };
     assert!(
         written.contains(&format!("precision = \"{chosen}\"")),
@@ -285,9 +288,10 @@ fn a_device_that_lacks_the_type_is_named_with_the_remedy() {
 #[test]
 fn a_run_on_a_cpu_says_in_which_precision_it_would_be_faster() {
     let toy = Toy::new();
-    let fastest = match burnformer_kernels::is_bfloat16_fast_on(&Device::default()) {
-        true => "bfloat16",
-        false => "float32",
+    let fastest = if burnformer_kernels::is_bfloat16_fast_on(&Device::default()) {
+        "bfloat16"
+    } else {
+        "float32"
     };
     let mut silent = Vec::new();
     for precision in ["float32", "bfloat16", "float16"] {

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use burnformer_data::counted;
 use burnformer_infer::{
-    Batching, FinishReason, Hypothesis, LONGEST_SENTENCE, LongSources, Request, TranslateOptions,
-    Translator,
+    Batching, FinishReason, Hypothesis, LongSources, MAX_SENTENCE_TOKENS, Request,
+    TranslateOptions, Translator,
 };
 use burnformer_metrics::{References, WritingSystem};
 use rayon::prelude::*;
@@ -52,7 +52,7 @@ pub struct Args {
     #[command(flatten)]
     searching: Searching,
     /// Longest source sentence in tokens; a pair with a longer one is left out
-    #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
+    #[arg(long, value_name = "N", default_value_t = MAX_SENTENCE_TOKENS, value_parser = at_least(2))]
     longest: usize,
     /// Largest number of sentences that are translated together
     #[arg(long, default_value_t = 64, value_parser = at_least(1))]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use burnformer_data::corpus::{Side, check_line_counts, is_tsv};
 use burnformer_data::{LineReader, TextError, Utf8Policy};
-use burnformer_infer::{Hypothesis, LONGEST_SENTENCE, LongSources};
+use burnformer_infer::{Hypothesis, LongSources, MAX_SENTENCE_TOKENS};
 use burnformer_metrics::{
     Bleu, BleuTokenizer, Bootstrap, Chrf, Metric, References, Score, Smoothing, Ter, WritingSystem,
     as_strs,
@@ -94,7 +94,7 @@ pub struct Args {
     shortlist: Option<PathBuf>,
     /// Longest source sentence in tokens; a longer one is cut to this length and translated, with a
     /// warning
-    #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
+    #[arg(long, value_name = "N", default_value_t = MAX_SENTENCE_TOKENS, value_parser = at_least(2))]
     longest: usize,
     /// Write the translations to this file
     #[arg(long)]

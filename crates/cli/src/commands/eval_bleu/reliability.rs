@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use burnformer_data::counted;
-use burnformer_infer::{Calibration, Hypothesis, SearchSettings, doubts, load_settings};
+use burnformer_infer::{Calibration, Hypothesis, SearchSettings, load_settings, quality_warnings};
 use burnformer_metrics::{Chrf, Metric as _, References};
 use burnformer_train::checkpoint::set_search;
 
@@ -35,7 +35,7 @@ impl RatedTranslations {
         };
         let pairs = sources.iter().zip(texts);
         for ((hypothesis, chrf), (source, text)) in found.into_iter().zip(quality).zip(pairs) {
-            match doubts(source, text)[..] {
+            match quality_warnings(source, text)[..] {
                 [] => rated.good.push((hypothesis, chrf / 100.0)),
                 _ => rated.doubted.push(chrf / 100.0),
             }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use burnformer_data::corpus::is_standard_input;
 use burnformer_documents::Format;
-use burnformer_infer::LONGEST_SENTENCE;
+use burnformer_infer::MAX_SENTENCE_TOKENS;
 
 use crate::commands::{Computing, Searching, at_least, between, model};
 use crate::output::{check_name, wrong_usage};
@@ -99,7 +99,7 @@ pub struct Args {
     pub(super) shortlist: Option<PathBuf>,
     /// Longest source sentence in tokens; a longer one is cut to this length and translated, with a
     /// warning
-    #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
+    #[arg(long, value_name = "N", default_value_t = MAX_SENTENCE_TOKENS, value_parser = at_least(2))]
     pub(super) longest: usize,
     /// Largest number of sentences that are translated together
     #[arg(long, default_value_t = 64, value_parser = at_least(1))]

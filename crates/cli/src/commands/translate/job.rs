@@ -5,7 +5,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use burnformer_infer::{
-    Alternative, Doubt, Hypothesis, Request, TranslateOptions, Translator, doubts,
+    Alternative, Hypothesis, QualityWarning, Request, TranslateOptions, Translator,
+    quality_warnings,
 };
 use serde_json::{Value, json};
 
@@ -68,7 +69,7 @@ impl Job<'_> {
         output: &mut Output,
         (number, source): (usize, &str),
         hypotheses: Vec<Hypothesis>,
-    ) -> Result<Vec<Doubt>> {
+    ) -> Result<Vec<QualityWarning>> {
         // A program that counts lines stays in step where the search found fewer than `--nbest`.
         let mut all = self.translator.alternatives(hypotheses);
         let last = all
@@ -77,7 +78,7 @@ impl Job<'_> {
             .clone();
         all.resize(self.args.nbest.unwrap_or(1), last);
         let Alternative { text, hypothesis } = &all[0];
-        let doubts = doubts(source, text);
+        let doubts = quality_warnings(source, text);
         if self.args.json {
             let mut value = to_json(&all[0]);
             value["line"] = (number + 1).into();

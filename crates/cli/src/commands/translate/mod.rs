@@ -118,7 +118,7 @@ impl Job<'_> {
             let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
             for ((number, hypotheses), source) in (done..).zip(all).zip(&chunk.lines) {
                 let doubts = self.write(&mut output, (number, source), hypotheses)?;
-                input.warnings.doubts(number as u64 + 1, &doubts);
+                input.warnings.quality_warnings(number as u64 + 1, &doubts);
             }
             output.flush()?;
             let broken = broken.map(|error| {

@@ -1,9 +1,8 @@
-//! Terms that a translation has to contain.
+//! Required terms of a translation.
 //!
-//! If the search without terms finds a translation that has them, that translation is kept: most
-//! translations have most terms by themselves. Otherwise each missing term is put in place of the
-//! word that it replaces ([`after_term()`]), and the search continues after it. The search itself
-//! knows nothing of terms.
+//! A translation that has its terms without any constraint is kept, as most do. Otherwise each
+//! missing term replaces a word ([`after_term()`]), and the search continues after it. The search
+//! itself is independent of terms.
 
 mod after_term;
 
@@ -12,61 +11,57 @@ use std::sync::Arc;
 
 pub(super) use after_term::{AfterTerm, after_term};
 
-/// The terms that a translation has to contain.
+/// The required terms of a translation.
 ///
-/// The default has no terms. Each term needs at least one phrase that can follow any token: a
-/// phrase that may begin [anywhere](Edge::Anywhere), and whose first token does not continue a
-/// word.
+/// The default has no terms. Each term needs at least one phrase that can follow any token: it may
+/// begin [anywhere](Edge::Anywhere), and its first token does not continue a word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
     /// For each term, its accepted phrases.
     pub phrases: Vec<Vec<Phrase>>,
-    /// For each term, the range of source tokens that it translates; empty if it is not known. The
-    /// list may be empty, too.
+    /// For each term, the range of its source tokens; empty if unknown. The list may be empty, too.
     pub spans: Vec<Range<usize>>,
-    /// The tokens that begin and end within words. If it is `None`, each token is a whole word.
+    /// The word boundaries of tokens. If it is `None`, each token is a whole word.
     pub edges: Option<Arc<WordEdges>>,
-    /// The number of terms that were left out because there are [`MOST_TERMS`](crate::MOST_TERMS)
-    /// longer ones.
+    /// The number of terms beyond [`MOST_TERMS`](crate::MOST_TERMS), which were left out.
     pub left_out: usize,
 }
 
-/// A sequence of tokens, and the positions at which it counts as one or more whole words.
+/// A sequence of tokens, and the positions where it is one or more whole words.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Phrase {
     /// The ids.
     pub tokens: Vec<u32>,
-    /// The positions at which it may begin.
+    /// The positions where it may begin.
     pub begin: Edge,
-    /// The positions at which it may end.
+    /// The positions where it may end.
     pub end: Edge,
 }
 
-/// The positions at which a phrase may begin or end.
+/// The positions where a phrase may begin or end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Edge {
     /// At any token.
     #[default]
     Anywhere,
-    /// Only beside a token that does not continue a word, or at the end of the translation.
+    /// Only at a word boundary or at the end of the translation.
     Word,
 }
 
-/// The tokens of a vocabulary that begin and end within words.
+/// The word boundaries of a vocabulary's tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WordEdges {
     /// For each id, whether the token continues the word before it.
     pub continues: Vec<bool>,
     /// For each id, whether the token ends within a word that the next token can continue.
     pub is_open: Vec<bool>,
-    /// The ids of the tokens that end a sentence, such as a full stop. A term whose position is not
-    /// known is written before them.
+    /// The ids of the tokens that end a sentence, such as a full stop. A term at an unknown position
+    /// goes before them.
     pub closing: Vec<u32>,
 }
 
 impl WordEdges {
-    /// Returns whether the token `id` continues the word before it. An id outside of the list is
-    /// assumed to.
+    /// Returns whether the token `id` continues the word before it; true if it is not listed.
     pub(super) fn continues(&self, id: u32) -> bool {
         self.continues.get(id as usize).copied().unwrap_or(true)
     }
@@ -87,21 +82,22 @@ impl Terms {
         self.edges.as_ref().is_some_and(|edges| edges.continues(id))
     }
 
-    /// Returns whether a phrase that needs the edge `begin` can begin after `tokens`.
+    /// Returns whether a phrase with the edge `begin` can follow `tokens`.
     fn can_begin(&self, begin: Edge, tokens: &[u32]) -> bool {
-        let open = |&id: &u32| self.edges.as_ref().is_some_and(|edges| edges.is_open(id));
-        begin == Edge::Anywhere || !tokens.last().is_some_and(open)
+        begin == Edge::Anywhere
+            || !tokens
+                .last()
+                .is_some_and(|&id| self.edges.as_ref().is_some_and(|edges| edges.is_open(id)))
     }
 
-    /// The number of tokens of the shortest of `phrases` that can follow any token.
+    /// The length of the shortest phrase that can follow any token.
     pub(super) fn cost(&self, phrases: &[Phrase]) -> Option<usize> {
-        let free = |phrase: &&Phrase| {
-            let first = phrase.tokens.first();
-            phrase.begin == Edge::Anywhere && first.is_some_and(|&id| !self.continues(id))
-        };
         phrases
             .iter()
-            .filter(free)
+            .filter(|phrase| {
+                let first = phrase.tokens.first();
+                phrase.begin == Edge::Anywhere && first.is_some_and(|&id| !self.continues(id))
+            })
             .map(|phrase| phrase.tokens.len())
             .min()
     }
@@ -114,20 +110,24 @@ impl Terms {
             .sum()
     }
 
-    /// The indices of the terms that a translation of `tokens`, without `</s>`, does not have.
+    /// The indices of the terms missing from the translation `tokens`, without `</s>`.
     pub(super) fn missing(&self, tokens: &[u32]) -> Vec<usize> {
-        let is_in = |phrase: &Phrase| {
+        (0..self.phrases.len())
+            .filter(|&term| !self.has(term, tokens))
+            .collect()
+    }
+
+    /// Returns whether `tokens` have the term `term`.
+    fn has(&self, term: usize, tokens: &[u32]) -> bool {
+        self.phrases[term].iter().any(|phrase| {
             let starts = 0..(tokens.len() + 1).saturating_sub(phrase.tokens.len());
             starts
                 .into_iter()
                 .any(|start| self.is_at(start, phrase, tokens))
-        };
-        let has = |term: &usize| self.phrases[*term].iter().any(is_in);
-        (0..self.phrases.len()).filter(|term| !has(term)).collect()
+        })
     }
 
-    /// Returns whether `tokens` have `phrase` at `start`, as a word or words where it has to be
-    /// one.
+    /// Returns whether `tokens` have `phrase` at `start`, with its edges.
     fn is_at(&self, start: usize, phrase: &Phrase, tokens: &[u32]) -> bool {
         let (before, rest) = tokens.split_at(start);
         rest.strip_prefix(&phrase.tokens[..]).is_some_and(|after| {

@@ -36,7 +36,8 @@ fn a_beam_as_wide_as_the_tree_finds_every_translation_in_order() {
 /// GNMT's beam search without its stopping rule: every `</s>` among the best 2k extensions closes a
 /// hypothesis, until the limit.
 fn to_the_limit(model: &TableModel, settings: &SearchSettings, limit: usize) -> Vec<Vec<u32>> {
-    let (mut live, mut closed) = (vec![(Vec::new(), 0.0)], Vec::new());
+    let mut live = vec![(Vec::new(), 0.0)];
+    let mut closed = Vec::new();
     for n in 1..=limit {
         let mut all: Vec<(Vec<u32>, f64)> = Vec::new();
         for (tokens, total) in &live {
@@ -129,7 +130,8 @@ fn the_near_rule_saves_steps_and_finds_all_that_is_not_far_longer() {
         });
         if found.tokens != exact.tokens {
             assert!(exact.score > found.score, "seed {seed}");
-            let (exact, found) = (exact.tokens.len(), found.tokens.len());
+            let exact = exact.tokens.len();
+            let found = found.tokens.len();
             assert!(
                 exact > found + found / 2 + 2,
                 "seed {seed}: {exact} tokens, not {found}"

@@ -6,7 +6,8 @@ use super::*;
 #[test]
 fn batches_shrink_with_the_beam() {
     let sizes = |beam| {
-        let (settings, batching) = (beam_of(beam), Batching::default());
+        let settings = beam_of(beam);
+        let batching = Batching::default();
         let model = TableModel::new(9, 1);
         let searcher = Searcher {
             model: &model,

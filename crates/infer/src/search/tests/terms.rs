@@ -285,7 +285,8 @@ impl StepModel for Diagonal {
     }
 
     fn attention(&self, source: &[u32], target: &[u32]) -> Option<AttentionWeights> {
-        let (queries, keys) = (target.len(), source.len());
+        let queries = target.len();
+        let keys = source.len();
         let weight = |index: usize| f32::from(index / keys == index % keys);
         let values = (0..queries * keys).map(weight).collect();
         let cross = vec![vec![HeadWeights {
@@ -331,7 +332,8 @@ fn a_missing_term_takes_the_place_of_the_word_that_attends_to_it() {
         if has_pair(&free, 7).or(has_pair(&free, 8)).is_some() || free.last() != Some(&2) {
             continue;
         }
-        let (phrases, spans) = (vec![phrase(8), phrase(7)], vec![3..4, 1..2]);
+        let phrases = vec![phrase(8), phrase(7)];
+        let spans = vec![3..4, 1..2];
         for found in find(&Terms {
             phrases,
             spans,

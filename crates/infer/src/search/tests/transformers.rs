@@ -4,7 +4,8 @@ use super::*;
 
 /// Beam search of transformers 5.23 (`GenerationMixin._beam_search`), written down step by step.
 fn as_transformers(model: &TableModel, k: usize, alpha: f64, limit: usize) -> Vec<(Vec<u32>, f64)> {
-    let (mut running, mut finished) = (vec![(Vec::new(), 0.0)], Vec::new());
+    let mut running = vec![(Vec::new(), 0.0)];
+    let mut finished = Vec::new();
     for n in 1..=limit {
         let log_prob = |tokens: &Vec<u32>, id: u32| {
             *model
@@ -49,11 +50,9 @@ fn as_transformers(model: &TableModel, k: usize, alpha: f64, limit: usize) -> Ve
 #[test]
 fn the_rule_of_transformers_closes_and_stops_as_transformers_does() {
     for seed in 0..60 {
-        let (model, alpha, k) = (
-            TableModel::new(7, seed),
-            f64::from(seed as u32 % 3) / 2.0,
-            3,
-        );
+        let model = TableModel::new(7, seed);
+        let alpha = f64::from(seed as u32 % 3) / 2.0;
+        let k = 3;
         let settings = SearchSettings {
             length_penalty: LengthPenalty::Power(alpha),
             beam_rule: BeamRule::Transformers,

@@ -60,7 +60,8 @@ impl StepModel for Backwards {
     }
 
     fn attention(&self, source: &[u32], target: &[u32]) -> Option<AttentionWeights> {
-        let (queries, keys) = (target.len(), source.len());
+        let queries = target.len();
+        let keys = source.len();
         let weight = |at: usize| f32::from(u8::from(at / keys + at % keys + 2 == keys));
         let values = (0..queries * keys).map(weight).collect();
         let cross = vec![vec![HeadWeights {
@@ -292,7 +293,8 @@ fn an_n_best_list_has_no_text_twice() {
         .collect();
     let all = 0..tokenizer.vocab_size() as u32;
     let suppress: Vec<u32> = all.filter(|id| !kept.contains(id)).collect();
-    let (mut had_twice, mut full) = (0, 0);
+    let mut had_twice = 0;
+    let mut full = 0;
     for seed in 0..40 {
         let model = TableModel::new(tokenizer.vocab_size(), seed);
         let translator = translator(Box::new(model), tokenizer.clone());
@@ -319,7 +321,8 @@ fn an_n_best_list_has_no_text_twice() {
             |texts: &[String]| texts.iter().collect::<std::collections::HashSet<_>>().len();
         let raw = &raw.unwrap()[0];
         let found = &translator.translate_ids(requests, &options).unwrap()[0];
-        let (before, after) = (texts(raw), texts(found));
+        let before = texts(raw);
+        let after = texts(found);
         assert_eq!(before.len(), after.len());
         assert!(
             distinct(&after) >= distinct(&before),

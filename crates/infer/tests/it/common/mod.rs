@@ -75,9 +75,10 @@ impl Reference {
             } else {
                 NormPosition::Post
             },
-            norm_kind: match is("norm_kind", "scale") {
-                true => NormKind::Scale,
-                false => NormKind::Layer,
+            norm_kind: if is("norm_kind", "scale") {
+                NormKind::Scale
+            } else {
+                NormKind::Layer
             },
             fix_norm: self.json["fix_norm"].as_bool().unwrap_or(false),
             qk_norm: self.json["qk_norm"].as_bool().unwrap_or(false),
@@ -87,15 +88,17 @@ impl Reference {
             } else {
                 Activation::Relu
             },
-            positions: match is("position", "learned") {
-                true => Positions::Learned,
-                false => Positions::Sinusoidal,
+            positions: if is("position", "learned") {
+                Positions::Learned
+            } else {
+                Positions::Sinusoidal
             },
             max_positions: 32,
             attention_window: self.json["attention_window"].as_u64().map(|r| r as usize),
-            sharing: match self.json["tied"].as_bool().unwrap() {
-                true => EmbeddingSharing::All,
-                false => EmbeddingSharing::None,
+            sharing: if self.json["tied"].as_bool().unwrap() {
+                EmbeddingSharing::All
+            } else {
+                EmbeddingSharing::None
             },
             ..TransformerConfig::base(size("vocab_size"))
         }

@@ -27,9 +27,9 @@ pub struct Measurement {
 }
 
 /// Smallest number of measured passes.
-const FEWEST: usize = 3;
+const MIN_RUNS: usize = 3;
 /// Largest number of measured passes.
-const MOST: usize = 100;
+const MAX_RUNS: usize = 100;
 
 /// Measures one layer on one sequence of `n` positions, for about `patience`. `memory` is the
 /// allocator of the program.
@@ -57,7 +57,7 @@ pub fn measure(
     let bytes = memory.peak_usage().saturating_sub(before);
     let mut times = Vec::new();
     let start = Instant::now();
-    while times.len() < FEWEST || (times.len() < MOST && start.elapsed() < patience) {
+    while times.len() < MIN_RUNS || (times.len() < MAX_RUNS && start.elapsed() < patience) {
         let begun = Instant::now();
         pass();
         times.push(begun.elapsed().as_secs_f64());

@@ -1,9 +1,9 @@
-//! The meaning of each key of a configuration: its type, default, values and presets, read from the
-//! doc comments and serde attributes of the structs that hold it.
+//! The reference of the configuration: the type, default, values and presets of each key, from the
+//! doc comments and serde attributes of its struct.
 //!
-//! There is one source, the struct: [`SettingsFile::sections`] walks its JSON schema, which
-//! `schemars` derives, and [`SettingsFile::find`] shows what it finds. A test writes
-//! `docs/configuration.md` from it, and fails where they differ, or where a key has no description.
+//! The struct is the only source: [`SettingsFile::sections`] walks the JSON schema that `schemars`
+//! derives, and [`SettingsFile::find`] searches it. A test writes `docs/configuration.md` from it,
+//! and fails if they differ or if a key has no description.
 
 pub(super) mod schema;
 mod settings_file;

@@ -31,7 +31,7 @@ pub struct Key {
     pub choices: Vec<Choice>,
     /// The presets whose value differs from the default, with their values.
     pub presets: Vec<(&'static str, Value)>,
-    /// If true, a run that is resumed must have the value with which it began.
+    /// If true, a resumed run must keep the value.
     pub fixed: bool,
 }
 
@@ -99,7 +99,7 @@ fn collect(path: &str, schema: &Value, sections: &mut Vec<Section>) {
     }
 }
 
-/// The schema of the table that `schema` is, and whether it may be null instead.
+/// The table schema in `schema`, and whether null is allowed instead.
 fn table(schema: &Value) -> Option<(&Value, bool)> {
     if properties(schema).is_some() {
         let nullable = schema["type"]
@@ -136,7 +136,7 @@ fn key(path: &str, schema: &Value, kind: String) -> Key {
     }
 }
 
-/// A doc comment as paragraphs: lines are joined, blank lines stay.
+/// A doc comment as paragraphs.
 fn description(schema: &Value) -> String {
     let text = schema["description"].as_str().unwrap_or_default();
     let paragraphs = text.split("\n\n");
@@ -148,18 +148,24 @@ fn description(schema: &Value) -> String {
 
 /// A type in words.
 fn kind(schema: &Value) -> String {
-    let named = |name: &str| match name {
+    match &schema["type"] {
+        Value::String(name) => type_in_words(name, schema),
+        Value::Array(names) => names
+            .iter()
+            .filter_map(Value::as_str)
+            .map(|name| type_in_words(name, schema))
+            .collect::<Vec<_>>()
+            .join(" or "),
+        _ => "one of the values below".into(),
+    }
+}
+
+/// The type `name` of `schema` in words.
+fn type_in_words(name: &str, schema: &Value) -> String {
+    match name {
         "array" => format!("list of {}s", kind(&schema["items"])),
         "object" => "table".into(),
         name => name.to_string(),
-    };
-    match &schema["type"] {
-        Value::String(name) => named(name),
-        Value::Array(names) => {
-            let names = names.iter().filter_map(Value::as_str);
-            names.map(named).collect::<Vec<_>>().join(" or ")
-        }
-        _ => "one of the values below".into(),
     }
 }
 

@@ -39,8 +39,8 @@ impl SettingsFile {
         }
     }
 
-    /// Finds the tables and keys to which `name` refers: a key or a table by its path, or every key
-    /// whose last part is `name`.
+    /// Finds the tables and keys named `name`: a key or a table by its path, or every key with the
+    /// last part `name`.
     ///
     /// # Errors
     /// Returns a hint that completes an error message. The hint is empty if no key has a similar
@@ -71,8 +71,8 @@ impl SettingsFile {
     }
 }
 
-/// Wraps `text` into lines of at most `width` columns, each of which begins with `prefix`. No line
-/// begins with a word that Markdown would take for the mark of a list or a heading.
+/// Wraps `text` into lines of at most `width` columns that begin with `prefix`. No line begins with
+/// a word that is a list marker or a heading in Markdown.
 pub fn wrapped(text: &str, prefix: &str, width: usize) -> String {
     let mut words = Vec::<String>::new();
     for word in text.split_whitespace() {
@@ -100,7 +100,7 @@ pub fn wrapped(text: &str, prefix: &str, width: usize) -> String {
         .join("\n")
 }
 
-/// `sections` with only the keys whose path is `wanted`.
+/// `sections` with only the `wanted` keys.
 fn keys(sections: &[Section], wanted: impl Fn(&str) -> bool) -> Vec<Section> {
     let only = sections.iter().cloned().map(|mut section| {
         section.keys.retain(|key| wanted(&key.path));
@@ -115,10 +115,12 @@ fn last(path: &str) -> &str {
 
 /// Every preset by name, resolved.
 pub(super) fn presets() -> Vec<(&'static str, Value)> {
-    let resolved = |name| TrainConfig::resolve(Some(name), None, &[]).expect("presets are valid");
     preset_names()
         .into_iter()
-        .map(|name| (name, json(&resolved(name))))
+        .map(|name| {
+            let config = TrainConfig::resolve(Some(name), None, &[]).expect("presets are valid");
+            (name, json(&config))
+        })
         .collect()
 }
 

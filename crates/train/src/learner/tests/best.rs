@@ -7,8 +7,11 @@ use crate::learner::outcome::Divergence;
 /// Two sentences of the training text's kind.
 const VALID: &str = "1 a b c d e\t1 f a b c d a b c d \n7 a b e\t7 f a b c\n";
 /// Validates by the loss, which is quick, every five updates.
-const BY_LOSS: [&str; 3] =
-    ["validation.every=5", "validation.metric=loss", "validation.bleu=false"];
+const BY_LOSS: [&str; 3] = [
+    "validation.every=5",
+    "validation.metric=loss",
+    "validation.bleu=false",
+];
 
 fn by_loss(settings: &[&str]) -> Toy {
     Toy::with_validation(&[&BY_LOSS[..], settings].concat(), VALID)
@@ -16,12 +19,22 @@ fn by_loss(settings: &[&str]) -> Toy {
 
 #[test]
 fn the_average_finds_the_checkpoints_that_it_takes_whatever_keep_says() {
-    let toy = Toy::new(&["checkpoints.every=5", "checkpoints.keep=1", "checkpoints.average=3"]);
+    let toy = Toy::new(&[
+        "checkpoints.every=5",
+        "checkpoints.keep=1",
+        "checkpoints.average=3",
+    ]);
     train(toy.start("run", 1));
     assert_eq!(toy.checkpoints("run"), [10, 15, 20]);
     let log = toy.log("run");
-    assert!(log.contains("averaged the checkpoints of updates [10, 15, 20]"), "{log}");
-    assert!(log.contains("checkpoints.keep is 1") && log.contains("3 are kept"), "{log}");
+    assert!(
+        log.contains("averaged the checkpoints of updates [10, 15, 20]"),
+        "{log}"
+    );
+    assert!(
+        log.contains("checkpoints.keep is 1") && log.contains("3 are kept"),
+        "{log}"
+    );
 }
 
 #[test]
@@ -29,15 +42,24 @@ fn a_run_that_goes_on_after_its_end_keeps_a_better_average_in_best() {
     // At this rate and seed the loss jumps about, and the mean of three models has a better one
     // than any.
     let seed = "training.seed=7";
-    let rough = ["schedule.factor=2", "checkpoints.every=5", "checkpoints.average=3", seed];
+    let rough = [
+        "schedule.factor=2",
+        "checkpoints.every=5",
+        "checkpoints.average=3",
+        seed,
+    ];
     let toy = by_loss(&rough);
     train(toy.start("run", 1));
     let ended = toy.validations("run");
     let average = ended.last().unwrap();
     assert!(average.averaged && average.best, "{ended:?}");
-    let (best, last) = (toy.best("run"), &ended[ended.len() - 2]);
+    let best = toy.best("run");
+    let last = &ended[ended.len() - 2];
     // Hardly a step further: better than the last model, worse than the average.
-    train(toy.resumed("run", &["training.max_updates=25", "schedule.factor=0.01"]).unwrap());
+    train(
+        toy.resumed("run", &["training.max_updates=25", "schedule.factor=0.01"])
+            .unwrap(),
+    );
     let all = toy.validations("run");
     assert_eq!(all[..ended.len()], ended, "no record is lost");
     let next = &all[ended.len()];
@@ -48,20 +70,35 @@ fn a_run_that_goes_on_after_its_end_keeps_a_better_average_in_best() {
     assert!(newest.averaged && newest.step == 25);
     assert_eq!(toy.best("run") == best, newest.loss >= average.loss);
     // Early stopping looks at the models alone: this one was better than those before.
-    let state = toy.resumed("run", &["training.max_updates=30"]).unwrap().state;
+    let state = toy
+        .resumed("run", &["training.max_updates=30"])
+        .unwrap()
+        .state;
     assert_eq!(
-        (state.validation.early_stopping.step, state.validation.early_stopping.waited),
+        (
+            state.validation.early_stopping.step,
+            state.validation.early_stopping.waited
+        ),
         (25, 0)
     );
 }
 
 #[test]
 fn an_end_that_was_killed_is_made_again_and_one_that_was_not_is_remembered() {
-    let rough = ["schedule.factor=2", "checkpoints.every=10", "checkpoints.average=2"];
+    let rough = [
+        "schedule.factor=2",
+        "checkpoints.every=10",
+        "checkpoints.average=2",
+    ];
     let toy = by_loss(&rough);
     train(toy.learner("run", RunMode::New, 1, 17).unwrap());
-    let (ended, best) = (toy.validations("run"), toy.best("run"));
-    assert_eq!(ended.iter().filter(|point| point.step == 17).count(), 2, "{ended:?}");
+    let ended = toy.validations("run");
+    let best = toy.best("run");
+    assert_eq!(
+        ended.iter().filter(|point| point.step == 17).count(),
+        2,
+        "{ended:?}"
+    );
     let folder = toy.folder.path().join("run");
     let finished = fs::read(folder.join("finished.json")).unwrap();
     fs::remove_file(folder.join("finished.json")).unwrap();
@@ -72,20 +109,33 @@ fn an_end_that_was_killed_is_made_again_and_one_that_was_not_is_remembered() {
 
 #[test]
 fn going_back_keeps_a_better_best_model_and_its_record() {
-    let toy = by_loss(&["validation.every=6", "checkpoints.every=5", "validation.patience=9"]);
+    let toy = by_loss(&[
+        "validation.every=6",
+        "checkpoints.every=5",
+        "validation.patience=9",
+    ]);
     let mut learner = toy.learner("run", RunMode::New, 1, 12).unwrap();
     learner.make_updates(&AtomicBool::new(false)).unwrap();
-    let (best, known) = (toy.best("run"), learner.state.validation.best_model.unwrap());
+    let best = toy.best("run");
+    let known = learner.state.validation.best_model.unwrap();
     assert_eq!(known.step, 12, "{:?}", toy.validations("run"));
-    learner.go_back(Divergence::Model { last_norm: None }).unwrap();
-    assert_eq!((learner.state.step, learner.state.validation.validated), (10, 6));
+    learner
+        .go_back(Divergence::Model { last_norm: None })
+        .unwrap();
+    assert_eq!(
+        (learner.state.step, learner.state.validation.validated),
+        (10, 6)
+    );
     assert_eq!(learner.state.validation.best_model, Some(known));
     assert_eq!(learner.state.validation.early_stopping.waited, 0);
     // The model that it went back to is better than the one of update 6, and worse than that of 12.
     assert!(learner.validate(Subject::Model).unwrap());
     assert!(toy.best("run") == best, "a better model was overwritten");
-    let steps: Vec<_> =
-        toy.validations("run").iter().map(|point| (point.step, point.best)).collect();
+    let steps: Vec<_> = toy
+        .validations("run")
+        .iter()
+        .map(|point| (point.step, point.best))
+        .collect();
     assert_eq!(steps, [(6, true), (12, true), (10, false)]);
 }
 
@@ -93,7 +143,8 @@ fn going_back_keeps_a_better_best_model_and_its_record() {
 fn a_best_model_of_an_abandoned_continuation_is_replaced_by_a_better_one_alone() {
     let toy = by_loss(&["checkpoints.every=10"]);
     train(toy.learner("run", RunMode::New, 1, 15).unwrap());
-    let (best, all) = (toy.best("run"), toy.validations("run"));
+    let best = toy.best("run");
+    let all = toy.validations("run");
     // The folder looks like that of a run that was killed between this validation and the next
     // checkpoint.
     let run = toy.folder.path().join("run");
@@ -103,14 +154,23 @@ fn a_best_model_of_an_abandoned_continuation_is_replaced_by_a_better_one_alone()
     };
     killed();
     train(toy.resumed("run", &[]).unwrap());
-    assert!(toy.best("run") == best && toy.validations("run") == all, "the same again");
+    assert!(
+        toy.best("run") == best && toy.validations("run") == all,
+        "the same again"
+    );
     killed();
     train(toy.resumed("run", &["schedule.factor=0.001"]).unwrap());
     let again = toy.validations("run");
-    assert!(again[2].loss > all[2].loss && again[2].loss < all[1].loss, "{again:?}");
+    assert!(
+        again[2].loss > all[2].loss && again[2].loss < all[1].loss,
+        "{again:?}"
+    );
     assert!(toy.best("run") == best, "a better model was overwritten");
     let log = toy.log("run");
-    assert!(log.contains("best/ stays as it is: it holds the model of update 15 ("), "{log}");
+    assert!(
+        log.contains("best/ stays as it is: it holds the model of update 15 ("),
+        "{log}"
+    );
 }
 
 #[test]
@@ -121,7 +181,10 @@ fn another_interval_of_checkpoints_leaves_those_that_are_there() {
     let wider = ["checkpoints.every=15", "training.max_updates=35"];
     train(toy.resumed("run", &wider).unwrap());
     assert_eq!(toy.checkpoints("run"), [5, 10, 15, 20, 30, 35]);
-    train(toy.resumed("run", &["training.max_updates=45", "checkpoints.keep=3"]).unwrap());
+    train(
+        toy.resumed("run", &["training.max_updates=45", "checkpoints.keep=3"])
+            .unwrap(),
+    );
     assert_eq!(toy.checkpoints("run"), [20, 30, 45]);
 }
 
@@ -132,19 +195,33 @@ fn a_run_with_another_interval_goes_back_to_the_checkpoint_before() {
     let wider = ["checkpoints.every=100", "training.max_updates=25"];
     let mut learner = toy.resumed("run", &wider).unwrap();
     learner.make_updates(&AtomicBool::new(false)).unwrap();
-    learner.go_back(Divergence::Model { last_norm: None }).unwrap();
+    learner
+        .go_back(Divergence::Model { last_norm: None })
+        .unwrap();
     assert_eq!(learner.state.step, 20);
 }
 
 #[test]
 fn an_end_made_again_has_the_reason_of_the_first() {
     let toy = by_loss(&["validation.patience=1"]);
-    let mut state = RunState { step: 20, ..RunState::default() };
-    assert_eq!(limit_reached(&toy.config, &state), Some(StopReason::MaxUpdates));
+    let mut state = RunState {
+        step: 20,
+        ..RunState::default()
+    };
+    assert_eq!(
+        limit_reached(&toy.config, &state),
+        Some(StopReason::MaxUpdates)
+    );
     state.validation.early_stopping.waited = 1;
-    assert_eq!(limit_reached(&toy.config, &state), Some(StopReason::MaxUpdates));
+    assert_eq!(
+        limit_reached(&toy.config, &state),
+        Some(StopReason::MaxUpdates)
+    );
     state.step = 19;
-    assert_eq!(limit_reached(&toy.config, &state), Some(StopReason::Patience));
+    assert_eq!(
+        limit_reached(&toy.config, &state),
+        Some(StopReason::Patience)
+    );
 }
 
 #[test]
@@ -156,7 +233,10 @@ fn a_text_that_the_model_cannot_be_measured_on_as_a_whole_is_told_with_a_count()
         "data.max_source_len=32",
         "data.max_target_len=32",
     ];
-    let toy = Toy::with_validation(&[&BY_LOSS[..], &settings].concat(), &format!("{VALID}{long}"));
+    let toy = Toy::with_validation(
+        &[&BY_LOSS[..], &settings].concat(),
+        &format!("{VALID}{long}"),
+    );
     drop(toy.start("run", 1));
     let log = toy.log("run");
     assert!(
@@ -165,5 +245,12 @@ fn a_text_that_the_model_cannot_be_measured_on_as_a_whole_is_told_with_a_count()
     );
     assert!(log.contains("more than 32 tokens"), "{log}");
     let (source, target) = toy.corpora.valid_text.as_ref().unwrap();
-    assert_eq!((source.len(), target.len(), toy.corpora.valid.as_ref().unwrap().len()), (2, 2, 2));
+    assert_eq!(
+        (
+            source.len(),
+            target.len(),
+            toy.corpora.valid.as_ref().unwrap().len()
+        ),
+        (2, 2, 2)
+    );
 }

@@ -24,7 +24,9 @@ fn with_weights(mut learner: Learner, value: f32) -> Learner {
 
 fn finite(folder: &std::path::Path) -> bool {
     let (_, model) = model_dir::load(folder, &Device::default()).unwrap();
-    named_parameters(&model).values().all(|value| value.iter::<f32>().all(f32::is_finite))
+    named_parameters(&model)
+        .values()
+        .all(|value| value.iter::<f32>().all(f32::is_finite))
 }
 
 /// The answers of the run to divergence, and the updates to which it went back.
@@ -41,25 +43,44 @@ fn a_last_update_that_breaks_the_model_leaves_a_good_best_and_last() {
     for valid in ["", VALID] {
         let toy = Toy::with_validation(&[&BY_LOSS[..], &["checkpoints.every=5"]].concat(), valid);
         train(toy.start("run", 1));
-        let (best, last) = (toy.best("run"), toy.model("run", "last"));
-        let learner = toy.resumed("run", &["training.max_updates=21", TOO_FAR]).unwrap();
+        let best = toy.best("run");
+        let last = toy.model("run", "last");
+        let learner = toy
+            .resumed("run", &["training.max_updates=21", TOO_FAR])
+            .unwrap();
         let error = learner.train(&AtomicBool::new(false)).unwrap_err();
-        assert!(matches!(error, TrainError::Diverged(DivergenceError { step: 21, rollbacks: 3, .. })), "{error}");
+        assert!(
+            matches!(
+                error,
+                TrainError::Diverged(DivergenceError {
+                    step: 21,
+                    rollbacks: 3,
+                    ..
+                })
+            ),
+            "{error}"
+        );
         assert!(toy.best("run") == best && toy.model("run", "last") == last);
         assert_eq!(toy.checkpoints("run"), [5, 10, 15, 20]);
         // The same run with the old rate comes to its end.
-        train(toy.resumed("run", &["training.max_updates=21", "schedule.factor=0.05"]).unwrap());
+        train(
+            toy.resumed("run", &["training.max_updates=21", "schedule.factor=0.05"])
+                .unwrap(),
+        );
         assert_eq!(toy.checkpoints("run").last(), Some(&21));
     }
 }
 
 #[test]
 fn a_scheduled_checkpoint_of_a_broken_model_is_not_written() {
-    for settings in
-        [["checkpoints.every=7", "recovery.skips=5"], ["checkpoints.every=1", "recovery.skips=0"]]
-    {
+    for settings in [
+        ["checkpoints.every=7", "recovery.skips=5"],
+        ["checkpoints.every=1", "recovery.skips=0"],
+    ] {
         let toy = Toy::new(&[&settings[..], &["recovery.rollbacks=0", TOO_FAR]].concat());
-        toy.start("run", 1).train(&AtomicBool::new(false)).unwrap_err();
+        toy.start("run", 1)
+            .train(&AtomicBool::new(false))
+            .unwrap_err();
         assert_eq!(toy.checkpoints("run"), [0; 0]);
         assert!(!toy.folder.path().join("run/last").exists());
     }
@@ -71,8 +92,10 @@ fn a_checkpoint_from_which_nothing_finite_follows_is_passed_over() {
     train(toy.start("run", 1));
     // Such checkpoints were written by a version that did not look at the weights.
     for step in [15, 20] {
-        let mut broken =
-            with_weights(toy.resumed("run", &["training.max_updates=99"]).unwrap(), 1e30);
+        let mut broken = with_weights(
+            toy.resumed("run", &["training.max_updates=99"]).unwrap(),
+            1e30,
+        );
         broken.state.step = step;
         let path = broken.setup.run.checkpoint(step);
         fs::remove_dir_all(&path).unwrap();
@@ -85,13 +108,24 @@ fn a_checkpoint_from_which_nothing_finite_follows_is_passed_over() {
     assert_eq!((ended.state.step, ended.state.recovery.rollbacks), (25, 2));
     let back = [(Answer::RollBack, Some(15)), (Answer::RollBack, Some(10))];
     let all = answers(&toy, "run");
-    let returns: Vec<_> = all.iter().filter(|it| it.0 == Answer::RollBack).copied().collect();
+    let returns: Vec<_> = all
+        .iter()
+        .filter(|it| it.0 == Answer::RollBack)
+        .copied()
+        .collect();
     assert_eq!(returns, back, "{all:?}");
     assert_eq!(toy.checkpoints("run"), [5, 10, 15, 20, 25]);
     let run = RunDir::at(&toy.folder.path().join("run"));
-    assert!([15, 20, 25].iter().all(|&step| finite(&run.checkpoint(step))));
+    assert!(
+        [15, 20, 25]
+            .iter()
+            .all(|&step| finite(&run.checkpoint(step)))
+    );
     let log = toy.log("run");
-    assert!(log.contains("nothing good followed from the checkpoint of update 20"), "{log}");
+    assert!(
+        log.contains("nothing good followed from the checkpoint of update 20"),
+        "{log}"
+    );
 }
 
 #[test]
@@ -99,8 +133,12 @@ fn an_end_that_is_made_again_does_not_publish_a_broken_model() {
     let toy = Toy::new(&[]);
     train(toy.start("run", 1));
     let run = toy.folder.path().join("run");
-    let (best, last) = (toy.best("run"), toy.model("run", "last"));
-    let mut broken = with_weights(toy.resumed("run", &["training.max_updates=99"]).unwrap(), 1e30);
+    let best = toy.best("run");
+    let last = toy.model("run", "last");
+    let mut broken = with_weights(
+        toy.resumed("run", &["training.max_updates=99"]).unwrap(),
+        1e30,
+    );
     fs::remove_dir_all(run.join("checkpoints/step-000020")).unwrap();
     broken.save_checkpoint(CheckpointKind::Scheduled).unwrap();
     drop(broken);
@@ -135,7 +173,9 @@ fn a_moment_that_is_not_finite_is_seen_before_it_is_kept() {
     let one = moments.values_mut().next().unwrap();
     let count = one.num_elements();
     *one = TensorData::new(vec![f32::INFINITY; count], [count]);
-    let spoilt = optimizer.restore(0, moments, &Device::default().autodiff()).unwrap();
+    let spoilt = optimizer
+        .restore(0, moments, &Device::default().autodiff())
+        .unwrap();
     learner.updater.optimizer = spoilt;
     assert!(has_finite_weights(learner.model()) && !learner.is_sound());
 }
@@ -147,10 +187,21 @@ fn a_checkpoint_of_a_newer_version_is_left_where_it_is() {
     let newest = toy.folder.path().join("run/checkpoints/step-000020");
     let state = newest.join("state.json");
     let text = fs::read_to_string(&state).unwrap();
-    fs::write(&state, text.replace("\"version\": 1", "\"version\": 2, \"more\": []")).unwrap();
+    fs::write(
+        &state,
+        text.replace("\"version\": 1", "\"version\": 2, \"more\": []"),
+    )
+    .unwrap();
     model_dir::seal(&newest).unwrap();
-    let refused = toy.resumed("run", &["training.max_updates=30"]).err().unwrap().to_string();
-    assert!(refused.contains("format version 2, this program reads version 1"), "{refused}");
+    let refused = toy
+        .resumed("run", &["training.max_updates=30"])
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        refused.contains("format version 2, this program reads version 1"),
+        "{refused}"
+    );
     assert_eq!(toy.checkpoints("run"), [10, 20]);
 }
 
@@ -160,6 +211,9 @@ fn another_optimiser_is_refused_by_its_name_and_no_checkpoint_is_set_aside() {
     train(toy.start("run", 1));
     let more = ["optimizer.algorithm=muon", "training.max_updates=30"];
     let refused = toy.resumed("run", &more).err().unwrap().to_string();
-    assert!(refused.contains("optimizer.algorithm was \"adam\" and is \"muon\""), "{refused}");
+    assert!(
+        refused.contains("optimizer.algorithm was \"adam\" and is \"muon\""),
+        "{refused}"
+    );
     assert_eq!(toy.checkpoints("run"), [10, 20]);
 }

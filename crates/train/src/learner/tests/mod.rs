@@ -3,7 +3,7 @@
 mod best;
 mod broken;
 mod devices;
-mod first_look;
+mod early_validation;
 
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -54,24 +54,36 @@ impl Toy {
     fn with_validation(settings: &[&str], valid: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let words = |i: usize| "a b c d ".repeat(i % 5);
-        let text: String =
-            (0..200).map(|i| format!("{i} {}e\t{i} f {}\n", words(i), words(i + 2))).collect();
+        let text: String = (0..200)
+            .map(|i| format!("{i} {}e\t{i} f {}\n", words(i), words(i + 2)))
+            .collect();
         let corpus = folder.path().join("corpus.tsv");
         fs::write(&corpus, text).unwrap();
         let mut paths = vec![
             format!("data.train=[{:?}]", corpus.display().to_string()),
-            format!("data.cache={:?}", folder.path().join("cache").display().to_string()),
+            format!(
+                "data.cache={:?}",
+                folder.path().join("cache").display().to_string()
+            ),
         ];
         if !valid.is_empty() {
             let path = folder.path().join("valid.tsv");
             fs::write(&path, valid).unwrap();
             paths.push(format!("data.valid=[{:?}]", path.display().to_string()));
         }
-        let settings = SETTINGS.iter().chain(settings).map(ToString::to_string).chain(paths);
+        let settings = SETTINGS
+            .iter()
+            .chain(settings)
+            .map(ToString::to_string)
+            .chain(paths);
         let config =
             TrainConfig::resolve(Some("tiny"), None, &settings.collect::<Vec<_>>()).unwrap();
         let corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| {}).unwrap();
-        Self { folder, config, corpora }
+        Self {
+            folder,
+            config,
+            corpora,
+        }
     }
 
     fn start(&self, run: &str, devices: usize) -> Learner {
@@ -90,7 +102,14 @@ impl Toy {
         config.training.max_updates = updates;
         let devices = vec![Device::default(); devices];
         let folder = self.folder.path().join(run);
-        Learner::new(config, &self.corpora, &folder, mode, Verbosity::Quiet, &devices)
+        Learner::new(
+            config,
+            &self.corpora,
+            &folder,
+            mode,
+            Verbosity::Quiet,
+            &devices,
+        )
     }
 
     /// The learner that resumes `run` under further settings.
@@ -100,12 +119,21 @@ impl Toy {
         let config_file = folder.join("config.toml");
         let config = TrainConfig::resolve(None, Some(&config_file), &settings).unwrap();
         let devices = [Device::default()];
-        Learner::new(config, &self.corpora, &folder, RunMode::Resume, Verbosity::Quiet, &devices)
+        Learner::new(
+            config,
+            &self.corpora,
+            &folder,
+            RunMode::Resume,
+            Verbosity::Quiet,
+            &devices,
+        )
     }
 
     fn records(&self, run: &str) -> Vec<Record> {
         let text = fs::read_to_string(self.folder.path().join(run).join("metrics.jsonl")).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 
     /// Update and loss of each log line.
@@ -120,7 +148,10 @@ impl Toy {
     /// The validations recorded in `metrics.jsonl`, in its order.
     fn validations(&self, run: &str) -> Vec<ValidRecord> {
         let valid = |record| match record {
-            Record::Valid(point) => Some(ValidRecord { seconds: 0.0, ..point }),
+            Record::Valid(point) => Some(ValidRecord {
+                seconds: 0.0,
+                ..point
+            }),
             _ => None,
         };
         self.records(run).into_iter().filter_map(valid).collect()
@@ -128,7 +159,9 @@ impl Toy {
 
     /// The updates of the checkpoints that are there.
     fn checkpoints(&self, run: &str) -> Vec<u64> {
-        RunDir::at(&self.folder.path().join(run)).checkpoint_steps().unwrap()
+        RunDir::at(&self.folder.path().join(run))
+            .checkpoint_steps()
+            .unwrap()
     }
 
     fn log(&self, run: &str) -> String {
@@ -142,7 +175,14 @@ impl Toy {
 
     /// The parameters of a model directory of a run.
     fn model(&self, run: &str, name: &str) -> Vec<u8> {
-        fs::read(self.folder.path().join(run).join(name).join("model.safetensors")).unwrap()
+        fs::read(
+            self.folder
+                .path()
+                .join(run)
+                .join(name)
+                .join("model.safetensors"),
+        )
+        .unwrap()
     }
 
     /// The parameters and moments of a checkpoint.
@@ -157,7 +197,10 @@ impl Toy {
         assert_eq!(one.len(), other.len());
         for ((step, a), (other_step, b)) in one.iter().zip(&other) {
             assert_eq!(step, other_step);
-            assert!((a - b).abs() < tolerance, "{runs:?}, update {step}: {a} {b}");
+            assert!(
+                (a - b).abs() < tolerance,
+                "{runs:?}, update {step}: {a} {b}"
+            );
         }
     }
 }

@@ -16,43 +16,41 @@ use crate::run::{CheckpointKind, RunError, ValidationState};
 const MODELS: [&str; 4] = ["best", "last", "average", START];
 const FINISHED: &str = "finished.json";
 
-/// The file with the score of the test text in the folder of a run, once that has been scored after
-/// the run's end.
+/// The file with the score of the test text, written after the end of a run.
 pub const TEST_SCORE_FILE: &str = "test-score.txt";
 
-/// The folder of a run, held by one process at a time.
+/// The folder of a run, locked by one process at a time.
 ///
 /// | entry | holds |
 /// |---|---|
 /// | `config.toml` | the resolved configuration, reusable with `--config` |
 /// | `corpus/` | text that came through a pipe |
-/// | `checkpoints/step-000100/` | all that a run needs to resume |
+/// | `checkpoints/step-000100/` | the state that a run resumes from |
 /// | `best/`, `last/`, `average/` | model directories |
-/// | `start/` | a copy of the model directory that the run started from, if it did (`training.from`) |
-/// | `metrics.jsonl`, `train.log` | what happened |
-/// | `valid/step-000100.hyp` | decoded validation text; `…-average.hyp` is the average's |
-/// | `finished.json` | where and why the run ended, once it has |
-/// | `test-score.txt` | the score of the test text, once it has been translated after the end |
-/// | `run.lock` | locked by the process that trains here, which it names |
+/// | `start/` | a copy of the start model (`training.from`) |
+/// | `metrics.jsonl`, `train.log` | the report |
+/// | `valid/step-000100.hyp` | decoded validation text; `…-average.hyp` by the average |
+/// | `finished.json` | the update and the reason of the run's end |
+/// | `test-score.txt` | the score of the test text after the end |
+/// | `run.lock` | the lock, with the id of the training process |
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
-    /// The system unlocks it when the process ends, however it ends.
+    /// The lock, which the system releases at the end of the process.
     _lock: Option<File>,
 }
 
-/// The purpose for which a run's folder is opened.
+/// The purpose of opening a run's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunMode {
-    /// To begin a new run. The folder must not hold one yet.
+    /// To begin a new run. The folder must not hold a run.
     New,
-    /// To continue the run that the folder holds.
+    /// To resume the run in the folder.
     Resume,
 }
 
 impl RunDir {
-    /// Checks whether [`open`](Self::open) would succeed now. Leaves no trace if the folder does
-    /// not exist yet.
+    /// Checks whether [`open`](Self::open) would succeed. Does not leave a folder behind.
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open).
@@ -60,8 +58,10 @@ impl RunDir {
         if path.exists() || mode == RunMode::Resume {
             return Self::claim(path, mode).map(drop);
         }
-        let is_missing = |it: &&Path| !it.as_os_str().is_empty() && !it.exists();
-        let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
+        let missing: Vec<&Path> = path
+            .ancestors()
+            .take_while(|it| !it.as_os_str().is_empty() && !it.exists())
+            .collect();
         fs::create_dir_all(path).map_err(TrainError::io(path))?;
         missing
             .iter()
@@ -69,15 +69,14 @@ impl RunDir {
             .map_err(TrainError::io(path))
     }
 
-    /// Opens the folder `path`, which is created if necessary, locks it against other processes and
-    /// removes incomplete files of a killed process.
+    /// Opens the folder `path`, which is created if necessary, locks it and removes incomplete files
+    /// of a killed process.
     ///
     /// # Errors
-    /// Returns [`TrainError::Io`] if the folder cannot be used, [`RunError::InUse`] while
-    /// another process trains there, [`RunError::Exists`] if the folder holds a run and `mode`
-    /// is [`RunMode::New`], [`RunError::FolderTaken`] if it holds something else that a run would
-    /// overwrite, and [`RunError::NothingToResume`] if `mode` is [`RunMode::Resume`] and it holds
-    /// no run.
+    /// Returns [`TrainError::Io`] if the folder cannot be used, [`RunError::InUse`] while another
+    /// process trains there, [`RunError::Exists`] if a new run finds a run,
+    /// [`RunError::FolderTaken`] if it would overwrite something else, and
+    /// [`RunError::NothingToResume`] if there is no run to resume.
     pub fn open(path: &Path, mode: RunMode) -> Result<Self> {
         if mode == RunMode::Resume && !path.exists() {
             return Err(RunError::NothingToResume(path.into()).into());
@@ -91,7 +90,7 @@ impl RunDir {
         Ok(run)
     }
 
-    /// Opens the folder `path` only for reading, without a lock.
+    /// Opens the folder `path` for reading, without a lock.
     pub(crate) fn at(path: &Path) -> Self {
         Self {
             path: path.into(),
@@ -124,16 +123,18 @@ impl RunDir {
         Ok(run)
     }
 
-    /// Returns whether a run began here. The first file that a run writes is its configuration.
+    /// Returns whether the folder holds a run. The first file of a run is its configuration.
     fn holds_a_run(&self) -> bool {
         self.config().exists() || self.checkpoint_steps().is_ok_and(|steps| !steps.is_empty())
     }
 
-    /// The first entry of a folder without a run that a run would overwrite or extend. The empty
-    /// folders that remain of a refused start do not count.
+    /// The first entry of a folder without a run that a run would overwrite or extend. Empty folders
+    /// of a refused start do not count.
     fn in_the_way(&self) -> Result<Option<PathBuf>> {
-        let names = |path: PathBuf| [leftover(&path, PARTIAL), leftover(&path, OLD), path];
-        let models = MODELS.into_iter().flat_map(|name| names(self.model(name)));
+        let models = MODELS.into_iter().flat_map(|name| {
+            let path = self.model(name);
+            [leftover(&path, PARTIAL), leftover(&path, OLD), path]
+        });
         let files =
             [METRICS_FILE, LOG_FILE, FINISHED, TEST_SCORE_FILE].map(|name| self.path.join(name));
         if let Some(found) = models
@@ -147,15 +148,10 @@ impl RunDir {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 entries => entries.map_err(TrainError::io(&folder))?,
             };
-            let ours = |entry: &fs::DirEntry| {
-                entry
-                    .file_name()
-                    .to_string_lossy()
-                    .trim_start_matches('.')
-                    .starts_with("step-")
-            };
-            if let Some(found) = entries.flatten().find(ours) {
-                return Ok(Some(found.path()));
+            for entry in entries.flatten() {
+                if is_named_step(&entry) {
+                    return Ok(Some(entry.path()));
+                }
             }
         }
         Ok(None)
@@ -202,8 +198,8 @@ impl RunDir {
         self.path.join("valid")
     }
 
-    /// The path of the validation text decoded by the model after update `step`, or by the average
-    /// of the checkpoints up to it.
+    /// The path of the decoded validation text after update `step`, by the model or, if `averaged`,
+    /// by the average of the checkpoints up to it.
     pub fn hypotheses(&self, step: u64, averaged: bool) -> PathBuf {
         let end = if averaged { "-average" } else { "" };
         self.hypotheses_folder()
@@ -224,14 +220,14 @@ impl RunDir {
         Ok(steps)
     }
 
-    /// Removes all checkpoints but the newest `keep`. If `keep` is 0, only checkpoints that
-    /// interruptions left are removed.
+    /// Removes all checkpoints but the newest `keep`. If `keep` is 0, only checkpoints of
+    /// interruptions are removed.
     ///
-    /// `kind` returns the reason why the checkpoint of an update was written. A checkpoint of an
-    /// interruption is removed as soon as there is a newer checkpoint, and never displaces the
-    /// newest scheduled one, so that a run that was interrupted ends with the same checkpoints as
-    /// one that was not. The same holds for the checkpoint of an earlier end of the run, unless all
-    /// are kept. Call it right after a checkpoint was written: the newest one is good, and is kept.
+    /// `kind` returns the kind of an update's checkpoint. A checkpoint of an interruption is removed
+    /// as soon as there is a newer checkpoint, and never displaces the newest scheduled one, so that
+    /// an interrupted run ends with the same checkpoints as an uninterrupted one. The same holds for
+    /// the checkpoint of an earlier end of the run, unless all are kept. Call it right after a
+    /// checkpoint was written: the newest one is good, and is kept.
     ///
     /// # Errors
     /// Returns [`TrainError::Io`] if a folder cannot be removed.
@@ -240,13 +236,13 @@ impl RunDir {
         let Some((&newest, older)) = steps.split_last() else {
             return Ok(());
         };
-        let stays = |step: &u64| match kind(*step) {
-            CheckpointKind::Scheduled => true,
-            CheckpointKind::Final => keep == 0,
-            CheckpointKind::Interrupted => false,
-        };
-        let (staying, going): (Vec<u64>, Vec<u64>) = older.iter().partition(|step| stays(step));
-        // The newest counts as one; if it is not scheduled, at least one scheduled stays beside it.
+        let (staying, going): (Vec<u64>, Vec<u64>) =
+            older.iter().partition(|&&step| match kind(step) {
+                CheckpointKind::Scheduled => true,
+                CheckpointKind::Final => keep == 0,
+                CheckpointKind::Interrupted => false,
+            });
+        // The newest counts. If it is not scheduled, at least one scheduled checkpoint stays.
         let beside = usize::from(kind(newest) != CheckpointKind::Scheduled);
         let stay = if keep == 0 {
             usize::MAX
@@ -283,16 +279,16 @@ impl RunDir {
         write_file(&self.path.join(FINISHED), &json)
     }
 
-    /// Returns the record of the run's end if the run ended after update `step`, or `None` if it
-    /// was killed before its end.
+    /// Returns the record of the run's end after update `step`, or `None` if the run was killed
+    /// before its end.
     pub fn finished(&self, step: u64) -> Option<RunEnd> {
         let json = fs::read(self.path.join(FINISHED)).ok()?;
         let finished: RunEnd = serde_json::from_slice(&json).ok()?;
         (finished.step == step).then_some(finished)
     }
 
-    /// Removes the record of the run's end, unless the run ended after update `step`, from which it
-    /// continues. A run that continues from an earlier update has to repeat its final steps.
+    /// Removes the record of the run's end, unless the run ended after update `step`. A run that
+    /// resumes from an earlier update must repeat its final steps.
     ///
     /// # Errors
     /// Returns [`TrainError::Io`] if the file cannot be removed.
@@ -312,6 +308,15 @@ impl RunDir {
     }
 }
 
+/// Returns whether the name of `entry` begins with `step-`, after leading dots.
+fn is_named_step(entry: &fs::DirEntry) -> bool {
+    entry
+        .file_name()
+        .to_string_lossy()
+        .trim_start_matches('.')
+        .starts_with("step-")
+}
+
 /// The update in the name of a checkpoint's folder.
 fn step_of(path: &Path) -> Option<u64> {
     path.file_name()?
@@ -321,12 +326,10 @@ fn step_of(path: &Path) -> Option<u64> {
         .ok()
 }
 
-/// Locks `run.lock` in `folder`, which allows one process at a time. Returns `None` if the file
-/// system has no locks.
+/// Locks `run.lock` in `folder`. Returns `None` if the file system has no locks.
 fn lock(folder: &Path) -> Result<Option<File>> {
     let path = folder.join("run.lock");
-    let io = |e| TrainError::io(&path)(e);
-    let mut file = burnformer_files::open_or_create(&path).map_err(io)?;
+    let mut file = burnformer_files::open_or_create(&path).map_err(TrainError::io(&path))?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -339,9 +342,9 @@ fn lock(folder: &Path) -> Result<Option<File>> {
             .into());
         }
         Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => return Ok(None),
-        Err(TryLockError::Error(e)) => return Err(io(e)),
+        Err(TryLockError::Error(e)) => return Err(TrainError::io(&path)(e)),
     }
-    sign(&mut file).map_err(io)?;
+    sign(&mut file).map_err(TrainError::io(&path))?;
     Ok(Some(file))
 }
 
@@ -359,8 +362,8 @@ pub struct RunEnd {
     pub step: u64,
     /// The reason why the run ended.
     pub reason: String,
-    /// The results of the validations, including those at the end: the checkpoint of this update
-    /// was written before them.
+    /// The results of all validations. The checkpoint of this update lacks the last ones, as it was
+    /// written before them.
     pub validation: ValidationState,
 }
 

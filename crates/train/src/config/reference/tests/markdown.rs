@@ -51,9 +51,12 @@ fn presets_table(sections: &[Section]) -> String {
     for key in keys.filter(|key| !key.presets.is_empty()) {
         let link = format!("[`{}`](#{})", key.path, anchor(&key.path));
         let values = presets.iter().map(|(_, whole)| at(whole, &key.path));
-        let bold = |value: &Value| match Some(value) == key.default.as_ref() {
-            true => value.to_string(),
-            false => format!("**{value}**"),
+        let bold = |value: &Value| {
+            if Some(value) == key.default.as_ref() {
+                value.to_string()
+            } else {
+                format!("**{value}**")
+            }
         };
         let first = [link, key.default_text()];
         table += &row(first.into_iter().chain(values.map(bold)).collect());
@@ -68,7 +71,8 @@ fn entry(key: &Key) -> String {
     } else {
         ""
     };
-    let (anchor, default) = (anchor(&key.path), key.default_text());
+    let anchor = anchor(&key.path);
+    let default = key.default_text();
     let text = format!(
         "<a id=\"{anchor}\"></a>**`{}`** ({}, default `{default}`{fixed}): {}",
         key.path, key.kind, key.description

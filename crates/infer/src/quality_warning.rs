@@ -1,10 +1,10 @@
-//! Signs that a translation is wrong, for a reader who does not know the right one.
+//! Signs that a translation is wrong, found without a reference.
 
 use derive_more::Display;
 
-/// The largest number of parts in a sequence that is looked for as a repeated one.
-const LONGEST_UNIT: usize = 12;
-/// The number of times in a row that a sequence has to occur.
+/// The largest number of parts in a repeated sequence.
+const MAX_UNIT: usize = 12;
+/// The number of times in a row that a sequence must occur.
 const TIMES: usize = 4;
 /// A translation that equals its source counts as a copy from this number of words on: names and
 /// numbers are shorter.
@@ -17,7 +17,7 @@ const SLACK: usize = 40;
 /// A sign that a translation is wrong.
 #[derive(Clone, Copy, Debug, Display, PartialEq, Eq, Hash)]
 #[display(rename_all = "lowercase")]
-pub enum Doubt {
+pub enum QualityWarning {
     /// A sequence of words or characters is repeated several times in a row, and nothing in the
     /// source is.
     Loop,
@@ -29,24 +29,30 @@ pub enum Doubt {
 
 /// Returns the signs that `text` is a wrong translation of `source`. Invisible characters do not
 /// count.
-pub fn doubts(source: &str, text: &str) -> Vec<Doubt> {
+pub fn quality_warnings(source: &str, text: &str) -> Vec<QualityWarning> {
     let [source, text] = [source, text].map(burnformer_text::visible);
-    let [source, text] = [&*source, &*text];
+    let source = &*source;
+    let text = &*text;
     let is_loop = text_repeats(text) && !text_repeats(source);
     let is_copy = source.split_whitespace().count() >= WORDS && folded(source) == folded(text);
     let [source, target] = [source, text].map(|text| text.trim().chars().count());
-    let is_far = |a: usize, b: usize| a > LONGER * b + SLACK;
-    let is_length = is_far(source, target) || is_far(target, source);
+    let is_length = is_far_longer(source, target) || is_far_longer(target, source);
     [
-        (is_loop, Doubt::Loop),
-        (is_copy, Doubt::Copy),
-        (is_length, Doubt::Length),
+        (is_loop, QualityWarning::Loop),
+        (is_copy, QualityWarning::Copy),
+        (is_length, QualityWarning::Length),
     ]
     .into_iter()
-    .filter_map(|(is, doubt)| is.then_some(doubt))
+    .filter_map(|(applies, warning)| applies.then_some(warning))
     .collect()
 }
 
+/// Returns whether a length of `a` characters is suspicious beside one of `b`.
+fn is_far_longer(a: usize, b: usize) -> bool {
+    a > LONGER * b + SLACK
+}
+
+/// The text in lower case, without spaces.
 fn folded(text: &str) -> String {
     text.split_whitespace().map(str::to_lowercase).collect()
 }
@@ -54,28 +60,27 @@ fn folded(text: &str) -> String {
 /// Returns whether some words, or some letters of one long word or of a script without spaces, are
 /// repeated in a row.
 fn text_repeats(text: &str) -> bool {
-    let word = |word: &str| {
-        let word = word
-            .trim_matches(|c: char| !c.is_alphanumeric())
-            .to_lowercase();
-        Some(word).filter(|word| !word.is_empty())
-    };
-    let words: Vec<String> = text.split_whitespace().filter_map(word).collect();
-    let letters = |word: &String| {
-        repeats(
-            &word
-                .chars()
-                .filter(|letter| letter.is_alphabetic())
-                .collect::<Vec<_>>(),
-        )
-    };
-    repeats(&words) || words.iter().any(letters)
+    let words: Vec<String> = text
+        .split_whitespace()
+        .map(|word| {
+            word.trim_matches(|c: char| !c.is_alphanumeric())
+                .to_lowercase()
+        })
+        .filter(|word| !word.is_empty())
+        .collect();
+    repeats(&words) || words.iter().any(|word| letters_repeat(word))
 }
 
-/// Returns whether a sequence of at most [`LONGEST_UNIT`] parts occurs [`TIMES`] times in a row;
+/// Returns whether some letters of `word` are repeated in a row.
+fn letters_repeat(word: &str) -> bool {
+    let letters: Vec<char> = word.chars().filter(|c| c.is_alphabetic()).collect();
+    repeats(&letters)
+}
+
+/// Returns whether a sequence of at most [`MAX_UNIT`] parts occurs [`TIMES`] times in a row;
 /// one of a single part twice as often.
 pub(crate) fn repeats<T: PartialEq>(parts: &[T]) -> bool {
-    (1..=LONGEST_UNIT).any(|unit| {
+    (1..=MAX_UNIT).any(|unit| {
         let needed = unit * (TIMES - 1) + if unit == 1 { TIMES } else { 0 };
         let mut equal = 0;
         parts.iter().zip(parts.iter().skip(unit)).any(|(a, b)| {
@@ -92,38 +97,44 @@ mod tests {
     #[test]
     fn a_sequence_four_times_in_a_row_is_a_loop_unless_the_source_has_one() {
         assert_eq!(
-            doubts(
+            quality_warnings(
                 "Ich gehe nach Hause.",
                 "I go home and home and home and home and."
             ),
-            [Doubt::Loop]
+            [QualityWarning::Loop]
         );
         assert_eq!(
-            doubts(
+            quality_warnings(
                 "Er kommt.",
                 "He comes comes comes comes comes comes comes comes."
             ),
-            [Doubt::Loop]
+            [QualityWarning::Loop]
         );
-        assert_eq!(doubts("Haus", "hohohohohoho"), [Doubt::Loop]);
-        assert!(
-            doubts("ha ha ha ha ha ha ha ha", "ha ha ha ha ha ha ha ha")
-                .iter()
-                .all(|&d| d == Doubt::Copy)
-        );
-        assert_eq!(doubts("Nein, nein, nein!", "No, no, no!"), []);
         assert_eq!(
-            doubts(
+            quality_warnings("Haus", "hohohohohoho"),
+            [QualityWarning::Loop]
+        );
+        assert!(
+            quality_warnings("ha ha ha ha ha ha ha ha", "ha ha ha ha ha ha ha ha")
+                .iter()
+                .all(|&d| d == QualityWarning::Copy)
+        );
+        assert_eq!(quality_warnings("Nein, nein, nein!", "No, no, no!"), []);
+        assert_eq!(
+            quality_warnings(
                 "Die Zahl ist 1000000000000.",
                 "The number is 1000000000000."
             ),
             []
         );
-        assert_eq!(doubts("Der Hund, der Hund!", "The dog, the dog!"), []);
+        assert_eq!(
+            quality_warnings("Der Hund, der Hund!", "The dog, the dog!"),
+            []
+        );
     }
 
     #[test]
-    fn invisible_characters_are_no_signs_and_hide_none() {
+    fn invisible_characters_change_no_warning() {
         let pairs = [
             ("Das ist ein Haus.", "Das ist ein Haus."),
             ("Haus", "hohohohohoho"),
@@ -148,30 +159,44 @@ mod tests {
                     .collect::<String>()
             };
             for (source, text) in pairs {
-                let expected = doubts(source, text);
-                assert_eq!(doubts(&spread(source), text), expected, "{source} {c:?}");
-                assert_eq!(doubts(source, &spread(text)), expected, "{text} {c:?}");
+                let expected = quality_warnings(source, text);
+                assert_eq!(
+                    quality_warnings(&spread(source), text),
+                    expected,
+                    "{source} {c:?}"
+                );
+                assert_eq!(
+                    quality_warnings(source, &spread(text)),
+                    expected,
+                    "{text} {c:?}"
+                );
             }
         }
     }
 
     #[test]
-    fn a_translation_that_is_its_source_is_a_copy_unless_it_is_short() {
+    fn a_copied_source_is_a_warning_unless_it_is_short() {
         assert_eq!(
-            doubts("Das ist ein Haus.", "das ist  ein Haus."),
-            [Doubt::Copy]
+            quality_warnings("Das ist ein Haus.", "das ist  ein Haus."),
+            [QualityWarning::Copy]
         );
-        assert_eq!(doubts("Tom Smith, Berlin", "Tom Smith, Berlin"), []);
+        assert_eq!(
+            quality_warnings("Tom Smith, Berlin", "Tom Smith, Berlin"),
+            []
+        );
     }
 
     #[test]
-    fn a_translation_is_doubted_for_its_length_when_it_is_far_from_that_of_its_source() {
+    fn a_length_far_from_the_sources_is_a_warning() {
         let long = "Er sagte, dass er am nächsten Tag nicht kommen könne, weil seine Mutter krank sei und niemand sonst da war.";
-        assert_eq!(doubts(long, "No."), [Doubt::Length]);
+        assert_eq!(quality_warnings(long, "No."), [QualityWarning::Length]);
         assert_eq!(
-            doubts("Nein.", &format!("No, {long} and more")),
-            [Doubt::Length]
+            quality_warnings("Nein.", &format!("No, {long} and more")),
+            [QualityWarning::Length]
         );
-        assert_eq!(doubts("Nein.", "No, that is not what I meant."), []);
+        assert_eq!(
+            quality_warnings("Nein.", "No, that is not what I meant."),
+            []
+        );
     }
 }
