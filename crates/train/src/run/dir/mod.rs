@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::folder::{OLD, PARTIAL, belongs_to, discard, leftover, recover, remove, write_file};
 use crate::config::START;
 use crate::error::{Result, TrainError};
-use crate::report::{LOG_FILE, METRICS_FILE};
+use crate::report::{LOG_FILE, METRICS_FILE, is_event_file};
 use crate::run::{CheckpointKind, RunError, ValidationState};
 
 /// The model directories of a run.
@@ -30,6 +30,7 @@ pub const TEST_SCORE_FILE: &str = "test-score.txt";
 /// | `best/`, `last/`, `average/` | model directories |
 /// | `start/` | a copy of the model directory that the run started from, if it did (`training.from`) |
 /// | `metrics.jsonl`, `train.log` | what happened |
+/// | `events.out.tfevents.…` | the numbers of `metrics.jsonl` for TensorBoard |
 /// | `valid/step-000100.hyp` | decoded validation text; `…-average.hyp` is the average's |
 /// | `finished.json` | where and why the run ended, once it has |
 /// | `test-score.txt` | the score of the test text, once it has been translated after the end |
@@ -142,17 +143,23 @@ impl RunDir {
         {
             return Ok(Some(found));
         }
-        for folder in [self.checkpoints(), self.hypotheses_folder()] {
+        for folder in [
+            self.path.clone(),
+            self.checkpoints(),
+            self.hypotheses_folder(),
+        ] {
             let entries = match fs::read_dir(&folder) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 entries => entries.map_err(TrainError::io(&folder))?,
             };
             let ours = |entry: &fs::DirEntry| {
-                entry
-                    .file_name()
-                    .to_string_lossy()
-                    .trim_start_matches('.')
-                    .starts_with("step-")
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                if folder == self.path {
+                    is_event_file(&name)
+                } else {
+                    name.trim_start_matches('.').starts_with("step-")
+                }
             };
             if let Some(found) = entries.flatten().find(ours) {
                 return Ok(Some(found.path()));
