@@ -184,7 +184,7 @@ fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Result<Vec<
     // The estimate of the run has looked at them already.
     let found = corpora
         .warnings
-        .get_or_init(|| text_check::warnings(texts, utf8));
+        .get_or_init(|| text_check::warnings(texts, &corpora.samples, utf8));
     let mut found = found.clone();
     found.extend(text_check::unknown(
         &corpora.train,
