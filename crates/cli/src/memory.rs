@@ -11,7 +11,11 @@ use std::io::{Cursor, Write};
 use mimalloc::MiMalloc as System;
 
 /// The system's allocator. If memory runs out, it prints one sentence and ends the program with
-/// exit code 1. Rust's default is to abort, which looks like a defect of the program.
+/// exit code 1. Rust's default is to abort, which looks like a defect of the program; replacing
+/// that default needs a nightly compiler.
+///
+/// Only [`burnformer_files::try_reserve`] may be refused: its callers report the file that does not
+/// fit.
 pub struct Allocator;
 
 // SAFETY: every call goes to `System` as it is, and what that returns is returned unless the
@@ -38,9 +42,9 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// `memory`, unless the system did not grant it.
+/// `memory`, which is null only if the caller handles that.
 fn granted(memory: *mut u8, bytes: usize) -> *mut u8 {
-    if memory.is_null() {
+    if memory.is_null() && !burnformer_files::is_refusable() {
         end(bytes);
     }
     memory

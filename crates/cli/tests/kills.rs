@@ -201,6 +201,7 @@ fn bytes(run: &Path) -> BTreeMap<String, Vec<u8>> {
                 "run.lock",
                 "state.json",
                 "manifest.json",
+                ".burnformer",
             ];
             if path.is_dir() {
                 folders.push(path);

@@ -37,6 +37,7 @@ mod cleaning_report;
 pub mod corpus;
 mod error;
 mod hash;
+mod pair_sample;
 pub mod prepare;
 pub mod sampler;
 pub mod special;
@@ -48,6 +49,7 @@ pub use clean::CleaningSettings;
 pub use cleaning_report::{CleaningReport, counted};
 pub use corpus::{CorpusPaths, LineReader, ParallelReader, TextError, Utf8Policy};
 pub use error::{DataError, Result};
+pub use pair_sample::PairSample;
 pub use prepare::{PrepareSettings, Prepared, Progress, Stage, TokenizerSource, prepare};
 pub use sampler::{
     BatchSampler, EpochPlan, PlannedRows, PlannedUpdate, Rank, SamplerError, SamplerSettings,

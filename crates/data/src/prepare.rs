@@ -10,6 +10,7 @@ use crate::cleaning_report::CleaningReport;
 use crate::corpus::{CorpusPaths, LinePair, ParallelReader, TextError, is_pipe};
 use crate::error::Result;
 use crate::hash::{Key, file_key, hex, key_of};
+use crate::pair_sample::PairSample;
 use crate::tokenizer::{Tokenizer, TokenizerSettings, TokenizerTrainer, Tokenizers};
 
 /// Version of training and tokenising. It is raised whenever their result changes. Old caches are
@@ -78,6 +79,8 @@ pub struct Prepared {
     pub tokenizers: Tokenizers,
     /// The tokenised corpus.
     pub corpus: TokenizedCorpus,
+    /// A sample of the pairs of the text, before cleaning.
+    pub pairs: PairSample,
     /// The numbers of dropped pairs by reason.
     pub report: CleaningReport,
     /// If true, the tokenisers existed already: loaded, given or cached.
@@ -103,11 +106,12 @@ pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -
     let text = text_key(&settings.corpus)?;
     let (tokenizers, tokenizer_reused) = tokenizers(settings, &text, progress)?;
     tokenizers.special_ids()?;
-    let (corpus, corpus_reused) = tokenized(settings, &text, &tokenizers, progress)?;
+    let (corpus, pairs, corpus_reused) = tokenized(settings, &text, &tokenizers, progress)?;
     let report = corpus.report().clone();
     Ok(Prepared {
         tokenizers,
         corpus,
+        pairs,
         report,
         tokenizer_reused,
         corpus_reused,
@@ -262,7 +266,7 @@ fn tokenized(
     text: &Key,
     tokenizers: &Tokenizers,
     progress: &mut dyn FnMut(Progress),
-) -> Result<(TokenizedCorpus, bool)> {
+) -> Result<(TokenizedCorpus, PairSample, bool)> {
     let hashes = [tokenizers.source.hash(), tokenizers.target.hash()].concat();
     let key = key_of(&[
         b"tokens",
@@ -273,22 +277,53 @@ fn tokenized(
     let path = settings
         .cache_dir
         .join(format!("corpus-{}.tokens", &hex(&key)[..16]));
+    let sample = settings
+        .cache_dir
+        .join(format!("pairs-{}.sample", &hex(text)[..16]));
     if let Ok(corpus) = TokenizedCorpus::open(&path, &key) {
-        return Ok((corpus, true));
+        return Ok((corpus, sampled(settings, &sample)?, true));
     }
     let reader = ParallelReader::open(&settings.corpus, settings.cleaning.utf8)?;
+    let mut pairs = PairSample::default();
+    let mut lines_done = |lines| {
+        progress(Progress {
+            stage: Stage::Tokenize,
+            lines,
+        })
+    };
     build(
         &path,
         &key,
         reader,
         tokenizers,
         &settings.cleaning,
-        &mut |lines| {
-            progress(Progress {
-                stage: Stage::Tokenize,
-                lines,
-            })
-        },
+        &mut |pair| add(&mut pairs, pair),
+        &mut lines_done,
     )?;
-    Ok((TokenizedCorpus::open(&path, &key)?, false))
+    pairs.finish();
+    write_atomically(&sample, &pairs.to_bytes())?;
+    Ok((TokenizedCorpus::open(&path, &key)?, pairs, false))
+}
+
+/// The sample of the pairs of the text, from the file `path`. A missing or damaged file is made
+/// again from the text.
+fn sampled(settings: &PrepareSettings, path: &Path) -> Result<PairSample> {
+    let known = std::fs::read(path).ok();
+    if let Some(known) = known.and_then(|bytes| PairSample::from_bytes(&bytes)) {
+        return Ok(known);
+    }
+    let mut pairs = PairSample::default();
+    for pair in ParallelReader::open(&settings.corpus, settings.cleaning.utf8)? {
+        add(&mut pairs, &pair?);
+    }
+    pairs.finish();
+    // Without the file, the text is read again next time.
+    let _ = write_atomically(path, &pairs.to_bytes());
+    Ok(pairs)
+}
+
+fn add(pairs: &mut PairSample, pair: &LinePair) {
+    if pair.valid {
+        pairs.add(&pair.source, &pair.target);
+    }
 }

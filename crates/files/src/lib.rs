@@ -13,12 +13,15 @@
 //! - [`Temporary::new`] is for folders with files of many names, such as a cache. The next process
 //!   that is alone in the folder [removes](remove_leftovers) the files that killed processes left.
 //!
+//! [`try_reserve`] reserves the memory for a large file.
+//!
 //! Windows cannot flush a folder. There, and on file systems that refuse it, that step is left out.
 
 #![forbid(unsafe_code)]
 // The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
+mod memory;
 mod temporary;
 
 use std::fs::File;
@@ -27,6 +30,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+pub use memory::{is_refusable, try_reserve};
 pub use temporary::{Readers, Temporary, remove_leftovers, write, write_with};
 
 /// Gives an error its message as `Debug` form: a program whose `main` returns the error prints that

@@ -14,8 +14,10 @@ pub enum InteropError {
     #[error("{0}: {1}; check the path, its permissions and the free space")]
     Io(PathBuf, #[source] std::io::Error),
     /// The size of the file, in bytes, exceeds the free memory.
-    #[error("{0}: {size:.1} GB are more than the free memory; free some, or take the model in int8 or \
-        another machine", size = *.1 as f64 / 1e9)]
+    #[error(
+        "{0}: {1} bytes do not fit into the free memory; free some, or take the model in int8 or \
+        another machine"
+    )]
     TooLarge(PathBuf, u64),
     /// A file of the format is missing.
     #[error("{}: there is no {wanted}; {remedy}", path.display())]

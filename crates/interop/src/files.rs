@@ -16,7 +16,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     }
     let mut bytes = Vec::new();
     let len = usize::try_from(size.len()).unwrap_or(usize::MAX);
-    if has_no_memory(len) || bytes.try_reserve_exact(len).is_err() {
+    if has_no_memory(len) || burnformer_files::try_reserve(&mut bytes, len).is_err() {
         return Err(InteropError::TooLarge(path.into(), size.len()));
     }
     let file = File::open(path).map_err(|error| InteropError::io(path, error))?;
@@ -26,8 +26,8 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns whether this machine says that it has less than `len` bytes of memory: asking for more
-/// can end the process.
+/// Returns whether this machine says that it has less than `len` bytes of memory. Linux grants more
+/// than that, and ends the process once it is used.
 fn has_no_memory(len: usize) -> bool {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text

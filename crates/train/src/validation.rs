@@ -144,7 +144,7 @@ impl Validator {
         bleu.then(|| {
             format!(
                 "translations are scored by {name}|{signature}{why}; validations search with a beam of {beam} and α {alpha}, \
-                 and as with --second-search false where more than {FEW} sentences and one in {SHARE} would be searched for again"
+                 and as with --second-search false --keep-parts false where more than {FEW} sentences and one in {SHARE} would be searched for again"
             )
         })
     }

@@ -119,10 +119,14 @@ struct Searching {
     /// model's]
     #[arg(long)]
     alpha: Option<f64>,
-    /// Search once more for a translation that is a loop, or that loses a number or a placeholder
-    /// [default: the model's; false of imported ones]
+    /// Search once more for a translation that repeats itself again and again [default: the
+    /// model's; false of imported ones]
     #[arg(long, value_name = "BOOL")]
     second_search: Option<bool>,
+    /// Search again for a translation that changes a number, or loses a placeholder or an address
+    /// [default: the model's; false of imported ones]
+    #[arg(long, value_name = "BOOL")]
+    keep_parts: Option<bool>,
     /// The language to translate from, for a model of several languages: `en`, `eng`, `en-GB` or as
     /// its vocabulary writes it (eng_Latn)
     #[arg(long, value_name = "CODE")]
@@ -159,7 +163,7 @@ impl Searching {
         let search = &mut options.search;
         search.n_best = n_best;
         search.second_search = self.second_search.unwrap_or(search.second_search);
-        search.keep_parts &= self.second_search != Some(false);
+        search.keep_parts = self.keep_parts.unwrap_or(search.keep_parts);
         search.beam_size = self.beam.unwrap_or(search.beam_size.max(n_best));
         if let Some(alpha) = self.alpha {
             search.length_penalty = LengthPenalty::Gnmt(alpha);

@@ -1,3 +1,4 @@
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::config::ConfigError;
@@ -24,7 +25,12 @@ pub struct ModelDirError {
 pub enum ModelDirProblem {
     /// The operating system reported an error on a file or folder.
     #[error("{0}; check the path, its permissions and the free space")]
-    Io(#[source] std::io::Error),
+    Io(#[source] io::Error),
+    /// The content of a file does not fit into the free memory.
+    #[error(
+        "does not fit into the free memory; free some, or take the model in int8 or another machine"
+    )]
+    Memory,
     /// The folder does not exist.
     #[error("no such folder; give a model directory, such as runs/NAME/best")]
     NoDirectory,
@@ -110,8 +116,13 @@ impl ModelDirProblem {
 }
 
 impl ModelDirError {
-    pub(crate) fn io(path: &Path, cause: std::io::Error) -> Self {
-        ModelDirProblem::Io(cause).at(path)
+    pub(crate) fn io(path: &Path, cause: io::Error) -> Self {
+        let problem = if cause.kind() == io::ErrorKind::OutOfMemory {
+            ModelDirProblem::Memory
+        } else {
+            ModelDirProblem::Io(cause)
+        };
+        problem.at(path)
     }
 
     pub(crate) fn damaged(path: &Path, error: impl ToString) -> Self {

@@ -134,7 +134,7 @@ pub(super) fn read_tensors_checked(source: Source, name: &str) -> Result<StateDi
         }
     });
     if let Err(ModelDirError {
-        problem: ModelDirProblem::Io(_),
+        problem: ModelDirProblem::Io(_) | ModelDirProblem::Memory,
         ..
     }) = tensors
     {
@@ -177,12 +177,10 @@ fn open_checked<'a>(
 /// Reads `file`, but at most `size` bytes.
 fn read_up_to(path: &Path, file: impl Read, size: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let reserved = usize::try_from(size).is_ok_and(|size| bytes.try_reserve_exact(size).is_ok());
-    if !reserved {
-        let error = io::Error::from(io::ErrorKind::OutOfMemory);
-        return Err(ModelDirError::io(path, error));
-    }
-    file.take(size)
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    burnformer_files::try_reserve(&mut bytes, size)
+        .map_err(|_| ModelDirProblem::Memory.at(path))?;
+    file.take(size as u64)
         .read_to_end(&mut bytes)
         .map_err(|e| ModelDirError::io(path, e))?;
     Ok(bytes)

@@ -147,7 +147,8 @@ impl Stored {
 /// Reads `count` elements in chunks, so that the zeroed memory is still in the cache when it is
 /// overwritten.
 fn read_elements<T: Pod>(file: &mut impl Read, count: usize) -> std::io::Result<Vec<T>> {
-    let mut elements = Vec::with_capacity(count);
+    let mut elements = Vec::new();
+    burnformer_files::try_reserve(&mut elements, count)?;
     while elements.len() < count {
         let start = elements.len();
         elements.resize((start + CHUNK / size_of::<T>()).min(count), T::zeroed());

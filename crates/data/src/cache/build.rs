@@ -21,8 +21,8 @@ const CHUNK_PAIRS: usize = 8192;
 /// Bytes of text that are tokenised at a time.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// Reads, tokenises and cleans `corpus` into a cache file at `path`. `progress` is called with the
-/// number of lines done.
+/// Reads, tokenises and cleans `corpus` into a cache file at `path`. `each` is called with every
+/// pair of the text, and `progress` with the number of lines done.
 ///
 /// # Errors
 /// Returns an error for the first bad line, [`DataError::NothingLeft`] if no pair is kept, and
@@ -33,6 +33,7 @@ pub(crate) fn build(
     mut corpus: ParallelReader,
     tokenizers: &Tokenizers,
     cleaning: &CleaningSettings,
+    each: &mut dyn FnMut(&LinePair),
     progress: &mut dyn FnMut(u64),
 ) -> Result<()> {
     let largest = tokenizers
@@ -47,6 +48,7 @@ pub(crate) fn build(
         if chunk.is_empty() {
             break;
         }
+        chunk.iter().for_each(&mut *each);
         append(&mut writer, &mut cleaner, tokenizers, &chunk).map_err(unwritable(path))?;
         progress(cleaner.report.read);
     }

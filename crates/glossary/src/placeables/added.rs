@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::blank;
 use super::parts::verbatim;
-use super::words::{PERCENT, has_unit};
+use super::words::has_percent;
 use crate::words::{Mark, Span, is_letter, mark, overlaps};
 
 /// The signs with which placeholders begin. Addresses, paths, code in backticks and characters of
@@ -80,7 +80,7 @@ fn is_amount(part: &str, source: &str) -> bool {
     let (sign, rest) = part.split_at(1);
     let is_number = rest.bytes().all(|byte| byte.is_ascii_digit());
     let is_code = rest.len() < 4 && rest.bytes().all(|byte| byte.is_ascii_uppercase());
-    sign == "%" && is_number && has_unit(source, &source.to_lowercase(), PERCENT)
+    sign == "%" && is_number && has_percent(source, &source.to_lowercase())
         || sign == "$" && (is_number && source.contains(rest) || is_code)
 }
 

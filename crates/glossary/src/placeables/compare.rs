@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::number::{Kind, Number, numbers};
-use super::words::{NumberWords, PERCENT, has_month, has_unit};
+use super::words::{NumberWords, Unit, has_month, has_percent, has_unit};
 
 /// Returns whether the numbers in `translation` and `source` have the same values, each equally
 /// often.
@@ -53,12 +53,14 @@ fn stay(sides: [Vec<Number>; 2], texts: [&str; 2]) -> bool {
 
 /// Returns whether the translation has the units and the months beside the numbers of the source.
 fn signs_stay(sides: &[Vec<Number>; 2], [source, translation]: [&str; 2]) -> bool {
-    let mut units: BTreeSet<usize> = sides[0]
+    let units: BTreeSet<Unit> = sides[0]
         .iter()
         .flat_map(|number| number.units.iter().copied())
         .collect();
-    units.extend(has_unit(source, &source.to_lowercase(), PERCENT).then_some(PERCENT));
     let lower = translation.to_lowercase();
+    if has_percent(source, &source.to_lowercase()) && !has_percent(translation, &lower) {
+        return false;
+    }
     let months = sides[0]
         .iter()
         .filter_map(|number| Some(number.month.as_ref()?.0));

@@ -3,7 +3,7 @@
 use super::scan::{Group, runs};
 use unicode_normalization::UnicodeNormalization;
 
-use super::words::{Sign, clock, month_beside, scale_word, sign, with_units};
+use super::words::{Sign, Unit, clock, month_beside, scale_word, sign, with_units};
 use crate::words::{Span, is_in_word};
 
 /// The largest number of letters beside a number that are looked at.
@@ -24,8 +24,8 @@ pub(super) struct Number {
     pub values: Vec<String>,
     /// The values of its parts, if it has several; the denominator of a fraction.
     pub parts: Vec<String>,
-    /// The units beside it, by their indices.
-    pub units: Vec<usize>,
+    /// The units beside it.
+    pub units: Vec<Unit>,
     pub kind: Kind,
     /// The month beside a day or a year, with the bytes of its name.
     pub month: Option<(usize, Span)>,

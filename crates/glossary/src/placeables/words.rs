@@ -2,8 +2,8 @@
 
 use crate::words::{Span, is_unspaced};
 
-/// Signs and abbreviations beside a number, a tab, and the beginnings of the words that can stand
-/// for them, in which `_` is a space; a unit on each line, percentages first.
+/// A unit on each line, in three columns: its [`UnitKind`]; its signs and abbreviations, which stand
+/// beside a number; the beginnings of the words that can stand for them, in which `_` is a space.
 const UNITS: &str = include_str!("units.tsv");
 /// The names of a month on each line, first in [`LANGUAGES`].
 const MONTHS: &str = include_str!("months.txt");
@@ -27,28 +27,62 @@ const SCALES: &str = include_str!("multipliers.txt");
 /// The entries of [`SCALES`] after which a full stop belongs to the word.
 const ABBREVIATED: [&str; 8] = ["tsd", "тыс", "mio", "mln", "млн", "mrd", "mld", "млрд"];
 
-/// The index of percentages in [`UNITS`].
-pub(super) const PERCENT: usize = 0;
-/// The indices of currencies, which may stand before their numbers.
-const CURRENCIES: Span = 2..24;
+/// What a unit measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum UnitKind {
+    Percent,
+    /// Money: the sign may stand before the number.
+    Currency,
+    /// Any other unit.
+    Measure,
+}
 
-/// The entry of [`UNITS`] whose sign or abbreviation begins `text` as a whole word, and its bytes.
-fn unit_at(text: &str) -> Option<(usize, usize)> {
+/// A line of [`UNITS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Unit {
+    kind: UnitKind,
+    /// Signs and abbreviations, separated by spaces.
+    signs: &'static str,
+    /// The beginnings of words, separated by spaces.
+    stems: &'static str,
+}
+
+impl Unit {
+    /// The unit on `line` of [`UNITS`].
+    fn parse(line: &'static str) -> Option<Self> {
+        let mut columns = line.splitn(3, '\t');
+        let kind = match columns.next()? {
+            "percent" => UnitKind::Percent,
+            "currency" => UnitKind::Currency,
+            "measure" => UnitKind::Measure,
+            _ => return None,
+        };
+        let signs = columns.next()?;
+        let stems = columns.next()?;
+        Some(Self { kind, signs, stems })
+    }
+}
+
+fn units() -> impl Iterator<Item = Unit> {
+    UNITS.lines().filter_map(Unit::parse)
+}
+
+/// The unit whose sign or abbreviation begins `text` as a whole word, and its bytes.
+fn unit_at(text: &str) -> Option<(Unit, usize)> {
     let is_whole = |unit: &str| {
         let goes_on = |c: char| c.is_alphanumeric() && !is_unspaced(c) || "²³/".contains(c);
         text.starts_with(unit)
             && !(unit.ends_with(char::is_alphanumeric) && text[unit.len()..].starts_with(goes_on))
     };
-    let all = (0..).zip(UNITS.lines().filter_map(|line| line.split_once('\t')));
-    let all = all.flat_map(|(index, (units, _))| units.split(' ').map(move |unit| (index, unit)));
-    let fitting = all.filter(|(_, unit)| is_whole(unit));
+    let all = units().flat_map(|unit| unit.signs.split(' ').map(move |sign| (unit, sign)));
+    let fitting = all.filter(|(_, sign)| is_whole(sign));
     fitting
-        .map(|(index, unit)| (index, unit.len()))
+        .map(|(unit, sign)| (unit, sign.len()))
         .max_by_key(|&(_, length)| length)
 }
 
-/// `number`, a range of `text`, with the unit or currency beside it, and the indices of these.
-pub(super) fn with_units(text: &str, number: Span) -> (Span, Vec<usize>) {
+/// `number`, a range of `text`, with the unit or currency beside it, and these units.
+pub(super) fn with_units(text: &str, number: Span) -> (Span, Vec<Unit>) {
     let blanks = [' ', '\u{a0}', '\u{202f}'];
     let (mut range, mut units) = (number, Vec::new());
     let after = text[range.end..].trim_start_matches(blanks);
@@ -60,8 +94,8 @@ pub(super) fn with_units(text: &str, number: Span) -> (Span, Vec<usize>) {
     let begin = before.trim_end_matches(|c: char| {
         c.is_ascii_uppercase() || !c.is_ascii() && !c.is_alphanumeric() || c == '$'
     });
-    let is_currency = |&(unit, length): &(usize, usize)| {
-        CURRENCIES.contains(&unit) && length == before.len() - begin.len()
+    let is_currency = |&(unit, length): &(Unit, usize)| {
+        unit.kind == UnitKind::Currency && length == before.len() - begin.len()
     };
     if let Some((unit, _)) = unit_at(&before[begin.len()..]).filter(is_currency) {
         range.start = begin.len();
@@ -70,15 +104,16 @@ pub(super) fn with_units(text: &str, number: Span) -> (Span, Vec<usize>) {
     (range, units)
 }
 
-/// Returns whether `text`, in small letters, has the unit with this index, or a word for it.
-pub(super) fn has_unit(text: &str, lower: &str, unit: usize) -> bool {
-    let line = UNITS
-        .lines()
-        .nth(unit)
-        .and_then(|line| line.split_once('\t'));
-    let (signs, stems) = line.unwrap_or_default();
+/// Returns whether `text` has percentages; `lower` is `text` in small letters.
+pub(super) fn has_percent(text: &str, lower: &str) -> bool {
+    let mut percents = units().filter(|unit| unit.kind == UnitKind::Percent);
+    percents.any(|unit| has_unit(text, lower, unit))
+}
+
+/// Returns whether `text` has `unit`, or a word for it; `lower` is `text` in small letters.
+pub(super) fn has_unit(text: &str, lower: &str, unit: Unit) -> bool {
     let is_in_word = |c: char| c.is_alphanumeric() && !is_unspaced(c);
-    signs
+    unit.signs
         .split(' ')
         .any(|sign| match sign.starts_with(char::is_alphabetic) {
             true => text.match_indices(sign).any(|(at, _)| {
@@ -87,7 +122,7 @@ pub(super) fn has_unit(text: &str, lower: &str, unit: usize) -> bool {
             }),
             false => text.contains(sign),
         })
-        || has_stem(lower, stems)
+        || has_stem(lower, unit.stems)
 }
 
 /// Returns whether one of `stems` begins a word of `lower`; each is found anywhere in scripts
@@ -392,4 +427,40 @@ fn is_mark(c: char) -> bool {
 fn begins(word: &str, stem: &str, short: usize) -> bool {
     word == stem.trim_end_matches('$')
         || (stem.len() > short || !stem.is_ascii()) && word.starts_with(stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns whether `sign` is written as a code of ISO 4217.
+    fn is_code(sign: &str) -> bool {
+        sign.len() == 3 && sign.chars().all(|c| c.is_ascii_uppercase())
+    }
+
+    #[test]
+    fn every_line_is_a_unit_and_the_currencies_are_those_with_a_code() {
+        assert_eq!(units().count(), UNITS.lines().count());
+        for unit in units() {
+            let has_code = unit.signs.split(' ').any(is_code);
+            assert_eq!(unit.kind == UnitKind::Currency, has_code, "{unit:?}");
+        }
+    }
+
+    #[test]
+    fn signs_and_codes_of_currencies_alone_stand_before_their_numbers() {
+        for unit in units() {
+            let is_sign = |sign: &str| !sign.contains(char::is_alphanumeric);
+            for sign in unit
+                .signs
+                .split(' ')
+                .filter(|it| is_code(it) || is_sign(it))
+            {
+                let text = format!("{sign} 12");
+                let number = text.len() - 2..text.len();
+                let (_, found) = with_units(&text, number);
+                assert_eq!(!found.is_empty(), unit.kind == UnitKind::Currency, "{text}");
+            }
+        }
+    }
 }

@@ -131,6 +131,9 @@ impl Searcher<'_> {
                 ))
             };
             let next: Vec<(usize, AfterTerm)> = with_terms.iter().filter_map(next).collect();
+            if next.is_empty() {
+                break;
+            }
             let again: Vec<Request> = next.iter().map(|(_, next)| next.request.clone()).collect();
             let mut found = vec![Vec::new(); again.len()];
             if round < request::MAX_ROUNDS {

@@ -1,14 +1,14 @@
 //! Checks of the texts before a run: swapped sides, shifted lines, validation or test text that is
 //! also training text, and unknown tokens.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use burn::tensor::Device;
 use burnformer_core::{Mode, Model};
 use burnformer_data::{
-    Batch, DataError, ParallelReader, SpecialIds, TokenizedCorpus, Tokenizer, Tokenizers,
-    Utf8Policy,
+    Batch, DataError, PairSample, ParallelReader, SpecialIds, TokenizedCorpus, Tokenizer,
+    Tokenizers, Utf8Policy,
 };
 use whatlang::{Lang, detect};
 
@@ -43,6 +43,8 @@ const BETTER: f64 = 1.2;
 
 /// The share of a text's pairs that may also be in the training text, as short sentences often are.
 const SHARED: f64 = 0.2;
+/// The smallest number of pairs from which the share is estimated.
+const MIN_TOLD: usize = 30;
 /// The smallest share of unknown tokens for a warning.
 const MANY_UNKNOWN: f64 = 0.01;
 /// The largest number of unknown characters in the message.
@@ -51,8 +53,8 @@ const SHOWN: usize = 12;
 /// Source and target.
 type Pair = (String, String);
 
-/// Warnings about `texts`. They may be wrong.
-pub(crate) fn warnings(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
+/// Warnings about `texts`, of which `trained` are samples of the training texts. They may be wrong.
+pub(crate) fn warnings(texts: &Texts, trained: &[PairSample], utf8: Utf8Policy) -> Vec<String> {
     let train = read(&texts.train, utf8);
     let languages = languages(&train);
     let others = [("data.valid", &texts.valid), ("data.test", &texts.test)];
@@ -62,43 +64,37 @@ pub(crate) fn warnings(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
         let text = read(paths, utf8);
         found.extend(misaligned(key, &text));
         found.extend(swapped(key, &text, languages));
+        if key != MIX {
+            found.extend(learned(key, &text, trained));
+        }
     }
-    found.extend(learned(texts, utf8));
     found
 }
 
-/// Warnings about validation and test texts that share many pairs with the training text.
-fn learned(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
-    let measured = [("data.valid", &texts.valid), ("data.test", &texts.test)];
-    let mut measured = measured.map(|(key, paths)| {
-        let text = read(paths, utf8);
-        let unseen: HashSet<Pair> = text.iter().cloned().collect();
-        (key, text, unseen)
-    });
-    let trained = [&texts.train]
-        .into_iter()
-        .chain(&texts.mix)
-        .flat_map(|paths| pairs(paths, utf8));
-    if measured.iter().any(|(_, text, _)| !text.is_empty()) {
-        trained.for_each(|pair| {
-            measured
-                .iter_mut()
-                .for_each(|(.., unseen)| _ = unseen.remove(&pair))
-        });
-    }
-    let warning = |(key, text, unseen): &(&str, Vec<Pair>, HashSet<Pair>)| {
-        let seen = text.iter().filter(|pair| !unseen.contains(pair)).count();
-        let share = seen as f64 / text.len().max(1) as f64;
-        (share > SHARED).then(|| {
-            format!(
-                "warning: {:.0} % of the pairs of {key} are in the training text, too. Its scores then tell how well the model has \
-                 memorised them, not how well it translates. Name a text that is not trained on, or take these pairs out of \
-                 data.train",
-                100.0 * share
-            )
-        })
-    };
-    measured.iter().filter_map(warning).collect()
+/// A warning about a validation or test text with many pairs that are in the training text, too.
+fn learned(key: &str, text: &[Pair], trained: &[PairSample]) -> Option<String> {
+    let told: Vec<&Pair> = text.iter().filter(|pair| is_told(pair, trained)).collect();
+    let seen = told.iter().filter(|pair| is_in(pair, trained)).count();
+    let share = seen as f64 / told.len().max(1) as f64;
+    // A few pairs of a large text tell nothing about the others.
+    let is_enough = told.len() == text.len() || told.len() >= MIN_TOLD;
+    (is_enough && share > SHARED).then(|| {
+        format!(
+            "warning: {:.0} % of the pairs of {key} are in the training text, too. Its scores then tell how well the model has \
+             memorised them, not how well it translates. Name a text that is not trained on, or take these pairs out of \
+             data.train",
+            100.0 * share
+        )
+    })
+}
+
+/// Returns whether the samples tell if training has `pair`.
+fn is_told((source, target): &Pair, trained: &[PairSample]) -> bool {
+    trained.iter().all(|sample| sample.covers(source, target))
+}
+
+fn is_in((source, target): &Pair, trained: &[PairSample]) -> bool {
+    trained.iter().any(|sample| sample.contains(source, target))
 }
 
 /// A message with the shares of unknown tokens in the training text and some of the unknown
@@ -367,8 +363,11 @@ fn mean_nll(
 
 #[cfg(test)]
 mod tests {
+    use burnformer_data::{
+        CleaningSettings, PrepareSettings, TokenizerSettings, TokenizerSource, prepare,
+    };
+
     use super::*;
-    use crate::config::DataSettings;
 
     const ENGLISH: [&str; 6] = [
         "The committee will meet again on Thursday to discuss the budget",
@@ -426,27 +425,32 @@ mod tests {
         assert_eq!(misaligned("data.train", &[]), None);
     }
 
-    /// Files of these pairs, for training and validation.
-    fn files(folder: &std::path::Path, train: &[Pair], valid: &[Pair]) -> Texts {
-        let file = |name: &str, pairs: &[Pair]| {
-            let lines: String = pairs.iter().map(|(a, b)| format!("{a}\t{b}\n")).collect();
-            std::fs::write(folder.join(name), lines).unwrap();
-            vec![folder.join(name)]
+    /// A sample of the pairs that training reads from a file of `pairs`.
+    fn sample(pairs: &[Pair]) -> PairSample {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("train.tsv");
+        let lines: String = pairs.iter().map(|(a, b)| format!("{a}\t{b}\n")).collect();
+        std::fs::write(&path, lines).unwrap();
+        let settings = PrepareSettings {
+            corpus: corpus_paths("data.train", &[path]).unwrap(),
+            tokenizer: TokenizerSource::Train(TokenizerSettings {
+                vocab_size: 300,
+                allow_smaller: true,
+                ..TokenizerSettings::default()
+            }),
+            cleaning: CleaningSettings::default(),
+            cache_dir: folder.path().join("cache"),
         };
-        let train = file("train.tsv", train);
-        let valid = file("valid.tsv", valid);
-        Texts::files(&DataSettings {
-            train,
-            valid,
-            ..DataSettings::default()
-        })
+        let [first, again] = [(); 2].map(|()| prepare(&settings, &mut |_| {}).unwrap().pairs);
+        assert_eq!(first, again);
+        first
     }
 
     #[test]
-    fn a_validation_text_with_over_a_fifth_of_training_pairs_is_a_warning() {
-        let folder = tempfile::tempdir().unwrap();
+    fn a_validation_text_of_which_more_than_a_fifth_is_trained_on_is_told_with_the_share() {
         let pair = |i: usize| (format!("Quelle {i}"), format!("source {i}"));
         let train: Vec<Pair> = (0..300).map(pair).collect();
+        let trained = [sample(&train[..150]), sample(&train[150..])];
         for (shared, share) in [
             (100, Some("100 %")),
             (21, Some("21 %")),
@@ -454,19 +458,16 @@ mod tests {
             (0, None),
         ] {
             let valid: Vec<Pair> = (300 - shared..400 - shared).map(pair).collect();
-            let said = learned(&files(folder.path(), &train, &valid), Utf8Policy::Error);
-            assert_eq!(said.len(), usize::from(share.is_some()), "{shared}");
-            assert!(
-                said.iter().all(|said| said.contains(share.unwrap())),
-                "{said:?}"
-            );
+            let said = learned("data.valid", &valid, &trained);
+            assert_eq!(said.is_some(), share.is_some(), "{shared}");
+            assert!(said.is_none_or(|said| said.contains(share.unwrap())));
         }
         // The same source with another translation is another pair.
         let valid: Vec<Pair> = train
             .iter()
             .map(|(a, b)| (a.clone(), format!("{b}!")))
             .collect();
-        assert!(learned(&files(folder.path(), &train, &valid), Utf8Policy::Error).is_empty());
+        assert_eq!(learned("data.valid", &valid, &trained), None);
     }
 
     #[test]

@@ -188,7 +188,7 @@ fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Result<Vec<
     // An estimate of the run may have checked the texts already.
     let found = corpora
         .warnings
-        .get_or_init(|| text_check::warnings(texts, utf8));
+        .get_or_init(|| text_check::warnings(texts, &corpora.samples, utf8));
     let mut found = found.clone();
     found.extend(text_check::unknown(
         &corpora.train,

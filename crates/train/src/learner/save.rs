@@ -71,11 +71,9 @@ impl Learner {
         if self.setup.config.checkpoints.average > 1 {
             self.average()?;
         }
-        if self.setup.validator.is_none() && self.setup.config.checkpoints.average <= 1 {
-            checkpoint::publish(
-                &self.setup.run.checkpoint(step),
-                &self.setup.run.model("best"),
-            )?;
+        if self.setup.validator.is_none() {
+            // The average, or the last model if the average is left out.
+            checkpoint::save_model(&self.setup.run.model("best"), &self.saved())?;
         }
         self.choose_alpha()?;
         // The checkpoint has no score of the average; a resumed run reads it from here.
@@ -88,6 +86,8 @@ impl Learner {
         Ok(true)
     }
 
+    /// Writes `average`, and `best` if a validation finds that the average is better. The model is
+    /// the average then.
     fn average(&mut self) -> Result<()> {
         let steps = self.whole_checkpoints()?;
         if steps.is_empty() {
@@ -109,10 +109,10 @@ impl Learner {
         checkpoint::save_model(&self.setup.run.model("average"), &self.saved())?;
         self.reporter
             .note(&format!("averaged the checkpoints of updates {steps:?}"))?;
-        if self.setup.validator.is_none() {
-            return checkpoint::save_model(&self.setup.run.model("best"), &self.saved());
+        if self.setup.validator.is_some() {
+            self.validate(Subject::Average)?;
         }
-        self.validate(Subject::Average).map(drop)
+        Ok(())
     }
 
     /// Finds the best length penalty for the model in `best/` on the validation text. Each better

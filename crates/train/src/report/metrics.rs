@@ -1,5 +1,6 @@
 //! `metrics.jsonl`: the numbers of a run, one JSON object per line.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -104,6 +105,20 @@ pub(super) fn open(dir: &Path, resume: Option<ResumePoint>) -> Result<AppendFile
         _ => {}
     }
     AppendFile::open(path)
+}
+
+/// The records of the metrics in `dir` that a run which continues at `point` does not write again.
+/// Of several with the same kind and step, these are the last.
+pub(super) fn kept(dir: &Path, point: ResumePoint) -> Result<Vec<Record>> {
+    let path = dir.join(METRICS_FILE);
+    let mut kept = read_metrics(&path)?;
+    kept.retain(|record| point.includes(record));
+    // A validation that stayed because its model is in `best/` may have been made again later.
+    let mut later = HashSet::new();
+    kept.reverse();
+    kept.retain(|record| later.insert(record.place()));
+    kept.reverse();
+    Ok(kept)
 }
 
 /// The line of `record` in the file.

@@ -3,6 +3,7 @@
 //! | file | for | written |
 //! |---|---|---|
 //! | `metrics.jsonl` | scripts and plots: one JSON object per line, see [`Record`] | appended, one complete line at a time |
+//! | `events.out.tfevents.…` | TensorBoard: the same numbers as scalars | appended; written anew by a resume |
 //! | `train.log` | people: every printed line, with its UTC time | appended, across resumes |
 //!
 //! On a terminal, lines scroll above a progress bar; otherwise they go to standard error. Standard
@@ -14,6 +15,7 @@
 mod append_file;
 mod console;
 mod error;
+mod events;
 mod metrics;
 mod record;
 mod reporter;
@@ -21,6 +23,7 @@ mod reporter;
 pub use append_file::LOG_FILE;
 pub use console::{Pace, Verbosity};
 pub use error::MetricsFileError;
+pub(crate) use events::is_event_file;
 pub use metrics::{METRICS_FILE, ResumePoint, read_metrics};
 pub use record::{Answer, DivergenceRecord, Record, TrainRecord, ValidRecord};
 pub use reporter::Reporter;

@@ -14,6 +14,18 @@ pub enum Record {
     Divergence(DivergenceRecord),
 }
 
+impl Record {
+    /// The kind and the number by which records of this kind differ.
+    pub(super) fn place(&self) -> (&'static str, u64) {
+        match self {
+            Self::Train(point) => ("train", point.step),
+            Self::Valid(point) if point.averaged => ("average", point.step),
+            Self::Valid(point) => ("valid", point.step),
+            Self::Divergence(point) => ("divergence", point.number),
+        }
+    }
+}
+
 /// The training numbers of several consecutive updates up to `step`.
 ///
 /// JSON has no infinity and no NaN: such a value (a diverged loss) is written as `null` and read

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::append_file::{AppendFile, LOG_FILE, stamped};
 use super::console::{Console, Pace, Verbosity};
+use super::events::EventFile;
 use super::metrics::{self, ResumePoint};
 use super::record::{self, DivergenceRecord, Record, TrainRecord, ValidRecord};
 use crate::error::{Result, TrainError};
@@ -16,13 +17,15 @@ use crate::error::{Result, TrainError};
 pub struct Reporter {
     dir: PathBuf,
     metrics: AppendFile,
+    events: EventFile,
     log: AppendFile,
     console: Console,
 }
 
 impl Reporter {
-    /// Opens the reports in the run directory `dir`, which is created if necessary. Records after
-    /// `resume` are removed from `metrics.jsonl`; `train.log` keeps them.
+    /// Opens the reports in the run directory `dir`, which is created if necessary. Records of a
+    /// killed run after `resume` are removed from `metrics.jsonl` and from TensorBoard's file;
+    /// `train.log` keeps them.
     ///
     /// # Errors
     /// Returns a [`MetricsFileError`](super::MetricsFileError) if a new run finds the metrics of
@@ -35,9 +38,12 @@ impl Reporter {
         resume: Option<ResumePoint>,
     ) -> Result<Self> {
         fs::create_dir_all(dir).map_err(TrainError::io(dir))?;
+        let metrics = metrics::open(dir, resume)?;
+        let events = events_at(dir, resume)?;
         Ok(Self {
             dir: dir.to_path_buf(),
-            metrics: metrics::open(dir, resume)?,
+            metrics,
+            events,
             log: AppendFile::open(dir.join(LOG_FILE))?,
             console: Console::new(verbosity, pace),
         })
@@ -48,8 +54,7 @@ impl Reporter {
     /// # Errors
     /// Returns [`TrainError::Io`] if a file cannot be written.
     pub fn train(&mut self, point: &TrainRecord) -> Result<()> {
-        self.metrics
-            .write(&metrics::line_of(&Record::Train(point.clone())))?;
+        self.write(&Record::Train(point.clone()))?;
         self.note(&record::train_line(point))?;
         self.console.progress(point);
         Ok(())
@@ -60,8 +65,7 @@ impl Reporter {
     /// # Errors
     /// Returns [`TrainError::Io`] if a file cannot be written.
     pub fn valid(&mut self, point: &ValidRecord) -> Result<()> {
-        self.metrics
-            .write(&metrics::line_of(&Record::Valid(point.clone())))?;
+        self.write(&Record::Valid(point.clone()))?;
         self.note(&record::valid_line(point))
     }
 
@@ -70,9 +74,13 @@ impl Reporter {
     /// # Errors
     /// Returns [`TrainError::Io`] if a file cannot be written.
     pub fn divergence(&mut self, point: &DivergenceRecord) -> Result<()> {
-        self.metrics
-            .write(&metrics::line_of(&Record::Divergence(point.clone())))?;
+        self.write(&Record::Divergence(point.clone()))?;
         self.note(&record::divergence_line(point))
+    }
+
+    fn write(&mut self, record: &Record) -> Result<()> {
+        self.metrics.write(&metrics::line_of(record))?;
+        self.events.write(record)
     }
 
     /// Removes the records after `point`, for a rollback.
@@ -81,6 +89,7 @@ impl Reporter {
     /// Returns the errors of [`Reporter::create`].
     pub fn go_back(&mut self, point: ResumePoint) -> Result<()> {
         self.metrics = metrics::open(&self.dir, Some(point))?;
+        self.events = events_at(&self.dir, Some(point))?;
         Ok(())
     }
 
@@ -111,8 +120,19 @@ impl Reporter {
     }
 }
 
+/// TensorBoard's file of a new run, or of one that continues at `resume`, after its metrics were
+/// opened.
+fn events_at(dir: &Path, resume: Option<ResumePoint>) -> Result<EventFile> {
+    let records = match resume {
+        Some(point) => metrics::kept(dir, point)?,
+        None => Vec::new(),
+    };
+    EventFile::create(dir, &records)
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::events::tests::{path_in, scalars_in};
     use super::super::{METRICS_FILE, read_metrics};
     use super::*;
 
@@ -160,7 +180,7 @@ mod tests {
         assert!(
             log[0].starts_with("epoch 1 | step 100 | ") && log[1].starts_with("valid | step 0")
         );
-        assert_eq!(fs::read_dir(&run).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(&run).unwrap().count(), 3);
     }
 
     #[test]
@@ -180,6 +200,99 @@ mod tests {
         );
         let log = logged(dir.path());
         assert_eq!((log.len(), log[2].as_str()), (3, "resumed from step 100"));
+    }
+
+    /// A validation in which no two steps have the same BLEU.
+    fn valid(step: u64, best: bool) -> ValidRecord {
+        ValidRecord {
+            step,
+            bleu: Some(step as f64 / 8.0),
+            best,
+            ..ValidRecord::default()
+        }
+    }
+
+    /// The steps of `tag` in TensorBoard's file.
+    fn steps(dir: &Path, tag: &str) -> Vec<u64> {
+        let all = scalars_in(dir).into_iter();
+        all.filter(|(name, ..)| name == tag)
+            .map(|(_, step, _)| step)
+            .collect()
+    }
+
+    #[test]
+    fn tensorboard_gets_the_numbers_of_every_record() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut reporter = quiet(dir.path(), None).unwrap();
+        let point = TrainRecord {
+            loss: 4.5,
+            nll: f64::NAN,
+            ..train(100)
+        };
+        reporter.train(&point).unwrap();
+        reporter.valid(&valid(100, true)).unwrap();
+        let average = ValidRecord {
+            averaged: true,
+            ..valid(104, false)
+        };
+        reporter.valid(&average).unwrap();
+        let found = scalars_in(dir.path());
+        let value = |tag: &str, step: u64| {
+            let mut same = found.iter().filter(|it| it.0 == tag && it.1 == step);
+            same.next().unwrap().2
+        };
+        assert_eq!(value("train/loss", 100), 4.5);
+        assert!(value("train/nll", 100).is_nan());
+        assert_eq!(value("valid/bleu", 100), 12.5);
+        assert_eq!(value("average/bleu", 104), 13.0);
+        assert_eq!(found.len(), 11 + 4 + 4);
+    }
+
+    #[test]
+    fn tensorboard_has_each_step_once_however_often_the_run_is_killed_and_goes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut reporter = quiet(dir.path(), None).unwrap();
+        let mut begin = 0;
+        for resume in [100, 200, 200, 300] {
+            for step in [begin + 50, begin + 100, begin + 150, begin + 200] {
+                reporter.train(&train(step)).unwrap();
+                reporter.valid(&valid(step, true)).unwrap();
+            }
+            begin = resume;
+            drop(reporter);
+            // A kill in the middle of a write.
+            let path = path_in(dir.path());
+            let bytes = fs::read(&path).unwrap();
+            fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
+            // The best model is a later one, and its record stays in the metrics.
+            let point = ResumePoint {
+                step: resume,
+                validated: resume,
+                best: Some((resume + 50, false)),
+                ..ResumePoint::default()
+            };
+            reporter = Reporter::create(dir.path(), Verbosity::Quiet, Pace::default(), Some(point))
+                .unwrap();
+            reporter.go_back(point).unwrap();
+        }
+        reporter.train(&train(350)).unwrap();
+        let kept = [50, 100, 150, 200, 250, 300];
+        assert_eq!(steps(dir.path(), "valid/bleu"), kept);
+        assert_eq!(
+            steps(dir.path(), "train/loss"),
+            [&kept[..], &[350]].concat()
+        );
+    }
+
+    #[test]
+    fn event_files_of_other_programs_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let other = dir.path().join("events.out.tfevents.1764374400.host.7.0");
+        fs::write(&other, "theirs").unwrap();
+        drop(quiet(dir.path(), None).unwrap());
+        drop(quiet(dir.path(), Some(0)).unwrap());
+        assert_eq!(fs::read_to_string(&other).unwrap(), "theirs");
+        assert_eq!(steps(dir.path(), "train/loss"), [0; 0]);
     }
 
     #[test]

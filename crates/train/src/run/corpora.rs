@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 use burnformer_core::{ModelConfig, Tokens};
 use burnformer_data::corpus::read_pairs;
 use burnformer_data::{
-    CleaningReport, CleaningSettings, DataError, PrepareSettings, Progress, SpecialIds,
-    TokenizedCorpus, TokenizerSource, Tokenizers, prepare,
+    CleaningReport, CleaningSettings, DataError, PairSample, PrepareSettings, Progress, SpecialIds,
+    TokenizedCorpus, Tokenizer, TokenizerSource, Tokenizers, prepare,
 };
 use burnformer_infer::MAX_SENTENCE_TOKENS;
 
@@ -19,6 +19,8 @@ pub struct Corpora {
     pub tokenizers: Tokenizers,
     /// The training pairs.
     pub train: Arc<TokenizedCorpus>,
+    /// Samples of the pairs of each training text.
+    pub samples: Vec<PairSample>,
     /// The numbers of training pairs that cleaning dropped.
     pub report: CleaningReport,
     /// If true, tokenisers and tokens come from the cache.
@@ -91,6 +93,7 @@ impl Corpora {
         let train = prepare(&settings, progress)?;
         let mut reused = train.tokenizer_reused && train.corpus_reused;
         let mut parts = vec![(train.corpus, 1.0)];
+        let mut samples = vec![train.pairs];
         for (mixed, paths) in config.data.mix.iter().zip(&texts.mix) {
             let corpus = corpus_paths(MIX, paths)?;
             let tokenizer = TokenizerSource::Given(train.tokenizers.clone());
@@ -104,12 +107,14 @@ impl Corpora {
             )?;
             reused &= mixed_in.corpus_reused;
             parts.push((mixed_in.corpus, mixed.weight));
+            samples.push(mixed_in.pairs);
         }
         let corpus = mixture(parts);
         let mut corpora = Self {
             tokenizers: train.tokenizers,
             report: corpus.report().clone(),
             train: Arc::new(corpus),
+            samples,
             reused,
             valid: None,
             valid_text: None,

@@ -1,6 +1,7 @@
 //! Translations that have to contain terms.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 
@@ -102,6 +103,62 @@ fn any_settings() -> impl Strategy<Value = SearchSettings> {
             ..beam_of(beam)
         },
     )
+}
+
+/// Counts how often sentences are divided into batches: once for each round.
+struct Rounds {
+    model: TableModel,
+    count: AtomicUsize,
+}
+
+impl StepModel for Rounds {
+    fn source_vocab(&self) -> usize {
+        self.model.source_vocab()
+    }
+
+    fn target_vocab(&self) -> usize {
+        self.model.target_vocab()
+    }
+
+    fn special(&self) -> SpecialIds {
+        self.model.special()
+    }
+
+    fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
+        self.model.start(sources)
+    }
+
+    fn parallelism(&self) -> Option<usize> {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.model.parallelism()
+    }
+}
+
+#[test]
+fn a_search_has_one_round_and_one_for_each_missing_term() {
+    for terms in 0..6 {
+        let model = Rounds {
+            model: TableModel::new(VOCAB, 3),
+            count: AtomicUsize::new(0),
+        };
+        let phrases: Vec<_> = (0..terms)
+            .map(|index| term(&[&[3 + index, 3 + index]], Edge::Word))
+            .collect();
+        let free = search(
+            &model,
+            &[Request::new(vec![3, 4, 5, 6])],
+            &beam_of(2),
+            &Batching::default(),
+        );
+        let tokens = &free.unwrap()[0][0].tokens;
+        model.count.store(0, Ordering::Relaxed);
+        let request = request(vec![3, 4, 5, 6], phrases);
+        let missing = request.terms.missing(tokens).len();
+        search(&model, &[request], &beam_of(2), &Batching::default()).unwrap();
+        let rounds = model.count.load(Ordering::Relaxed);
+        assert!((1..=1 + missing).contains(&rounds), "{rounds} {missing}");
+        assert_eq!(rounds > 1, missing > 0);
+    }
 }
 
 proptest! {

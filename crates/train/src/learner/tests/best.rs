@@ -38,6 +38,28 @@ fn the_average_finds_the_checkpoints_that_it_takes_whatever_keep_says() {
 }
 
 #[test]
+fn without_validation_the_last_model_is_the_best_if_the_average_is_left_out() {
+    let toy = Toy::new(&["checkpoints.every=10", "checkpoints.average=2"]);
+    train(toy.start("run", 1));
+    let run = toy.folder.path().join("run");
+    assert!(toy.best("run") == toy.model("run", "average"));
+    // The end is made again, with damaged checkpoints.
+    let learner = toy.resumed("run", &[]).unwrap();
+    for name in ["best", "average"] {
+        fs::remove_dir_all(run.join(name)).unwrap();
+    }
+    fs::remove_file(run.join("finished.json")).unwrap();
+    for step in ["step-000010", "step-000020"] {
+        fs::remove_file(run.join("checkpoints").join(step).join("config.json")).unwrap();
+    }
+    train(learner);
+    let log = toy.log("run");
+    assert!(log.contains("the average is left out"), "{log}");
+    assert!(toy.best("run") == toy.model("run", "last"));
+    model_dir::load(&run.join("best"), &Device::default()).unwrap();
+}
+
+#[test]
 fn a_run_that_goes_on_after_its_end_keeps_a_better_average_in_best() {
     // At this rate and seed the loss jumps about, and the mean of three models has a better one
     // than any.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::folder::{OLD, PARTIAL, belongs_to, discard, leftover, recover, remove, write_file};
 use crate::config::START;
 use crate::error::{Result, TrainError};
-use crate::report::{LOG_FILE, METRICS_FILE};
+use crate::report::{LOG_FILE, METRICS_FILE, is_event_file};
 use crate::run::{CheckpointKind, RunError, ValidationState};
 
 /// The model directories of a run.
@@ -29,6 +29,7 @@ pub const TEST_SCORE_FILE: &str = "test-score.txt";
 /// | `best/`, `last/`, `average/` | model directories |
 /// | `start/` | a copy of the start model (`training.from`) |
 /// | `metrics.jsonl`, `train.log` | the report |
+/// | `events.out.tfevents.…` | the numbers of `metrics.jsonl` for TensorBoard |
 /// | `valid/step-000100.hyp` | decoded validation text; `…-average.hyp` by the average |
 /// | `finished.json` | the update and the reason of the run's end |
 /// | `test-score.txt` | the score of the test text after the end |
@@ -143,18 +144,29 @@ impl RunDir {
         {
             return Ok(Some(found));
         }
-        for folder in [self.checkpoints(), self.hypotheses_folder()] {
+        for folder in [
+            self.path.clone(),
+            self.checkpoints(),
+            self.hypotheses_folder(),
+        ] {
             let entries = match fs::read_dir(&folder) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 entries => entries.map_err(TrainError::io(&folder))?,
             };
-            for entry in entries.flatten() {
-                if is_named_step(&entry) {
-                    return Ok(Some(entry.path()));
-                }
+            if let Some(found) = entries.flatten().find(|entry| self.is_ours(entry, &folder)) {
+                return Ok(Some(found.path()));
             }
         }
         Ok(None)
+    }
+
+    /// Returns whether a run wrote `entry` into `folder`: a step, or TensorBoard's events.
+    fn is_ours(&self, entry: &fs::DirEntry, folder: &Path) -> bool {
+        if folder == self.path {
+            is_event_file(&entry.file_name().to_string_lossy())
+        } else {
+            is_named_step(entry)
+        }
     }
 
     fn recover(&self) -> Result<()> {

@@ -140,6 +140,7 @@ fn a_folder_of_something_else_is_refused_and_left_as_it_is() {
         ".last.old/model.safetensors",
         ".average.partial/notes.txt",
         "metrics.jsonl",
+        "events.out.tfevents.1764374400.000001.burnformer",
         "train.log",
         "finished.json",
         "valid/step-000100.hyp",
