@@ -1,8 +1,6 @@
 //! The guard: compares the scores before and after the adaptation, on held-out pairs of the memory
 //! and on a general text.
 
-use std::fmt;
-
 use anyhow::{Result, ensure};
 use burnformer_infer::{LongSources, TranslateOptions, Translator};
 use burnformer_metrics::{
@@ -98,17 +96,21 @@ impl Comparison {
     }
 }
 
-impl fmt::Display for Comparison {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<9}", self.name)?;
-        self.results.iter().try_for_each(|(metric, result)| {
-            let PairedResult {
-                baseline, system, ..
-            } = result;
-            let interval = Self::interval(result);
-            write!(f, "  {metric} {baseline:.1} ± {interval:.1} → {system:.1}")
-        })
+/// A line for each of the `comparisons`, which are of the form of [`Comparison::to_json`].
+pub(super) fn table(comparisons: &Value) -> String {
+    let lines = comparisons.as_array().into_iter().flatten().map(line);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn line(comparison: &Value) -> String {
+    let mut line = format!("{:<9}", comparison["text"].as_str().unwrap_or_default());
+    for score in comparison["scores"].as_array().into_iter().flatten() {
+        let metric = score["metric"].as_str().unwrap_or_default();
+        let [before, interval, after] =
+            ["before", "interval", "after"].map(|key| score[key].as_f64().unwrap_or_default());
+        line += &format!("  {metric} {before:.1} ± {interval:.1} → {after:.1}");
     }
+    line
 }
 
 /// The origin of the translations of a general text.
