@@ -12,7 +12,8 @@ use burnformer_infer::{
 };
 use burnformer_interop::{Format, InteropError, Pretrained, TextFiles};
 
-use crate::output::{note, unwritable};
+use crate::new_model::{recover, write_new};
+use crate::output::note;
 
 /// Converts the model at `path` into the new model directory `out`. The format is detected if
 /// `format` is `None`. The directory appears only after it has been loaded and has translated a
@@ -28,9 +29,8 @@ pub fn convert(
     files: &TextFiles,
     bare: bool,
 ) -> Result<(Format, Pretrained)> {
-    if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(InteropError::Occupied(out.into()).into());
-    }
+    recover(out)?;
+    check_empty(out)?;
     let (format, model) = burnformer_interop::import(path, format, files)?;
     let name = path.display();
     if !bare && !model.has_tokenizers() {
@@ -40,21 +40,26 @@ pub fn convert(
              --no-tokenizer to inspect and export it"
         );
     }
-    let beside = burnformer_files::folder_of(out);
-    let cannot = || unwritable(out.display());
-    fs::create_dir_all(beside).with_context(cannot)?;
-    let made = tempfile::tempdir_in(beside).with_context(cannot)?;
-    let dir = made.path().join("model");
-    model.save(&dir)?;
-    try_out(&dir, &model).with_context(|| format!("{name}: was read and cannot be used"))?;
-    // Windows renames onto no folder, not even an empty one.
-    let _ = fs::remove_dir(out);
-    fs::rename(&dir, out).with_context(cannot)?;
+    write_new(out, |folder| {
+        model.save(folder)?;
+        try_out(folder, &model).with_context(|| format!("{name}: was read and cannot be used"))
+    })?;
     model
         .warnings
         .iter()
         .for_each(|warning| note(format_args!("note: {warning}")));
     Ok((format, model))
+}
+
+/// Refuses the folder `out` if there is something in it.
+///
+/// # Errors
+/// Returns [`InteropError::Occupied`] if the folder is not empty.
+pub fn check_empty(out: &Path) -> Result<()> {
+    if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(InteropError::Occupied(out.into()).into());
+    }
+    Ok(())
 }
 
 /// Loads the model directory `dir` and translates a few words with the settings `search`.

@@ -35,6 +35,7 @@ cfg_if::cfg_if! {
         pub mod memory;
         pub mod mpi;
         pub mod named;
+        mod new_model;
         pub mod output;
         mod program;
         mod progress;

@@ -1,17 +1,20 @@
 //! Models by name: fetched, and converted once into the user's cache.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use burnformer_files::FolderLock;
 use burnformer_interop::TextFiles;
 use burnformer_interop::hub::{Download, ModelName, Progress, Settings};
 use burnformer_train::{copy_files, user_cache};
 use serde::{Deserialize, Serialize};
 
 use crate::conversion;
-use crate::output::{note, unwritable};
+use crate::new_model::{self, not_written};
+use crate::output::note;
 
 /// The origin of a converted model, stored in a file beside the model directory.
 #[derive(Debug, Deserialize, Serialize)]
@@ -53,30 +56,27 @@ pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
     if folder.join(ORIGIN).exists() {
         return Ok(folder.join("model"));
     }
-    let beside = burnformer_files::folder_of(&folder).to_owned();
-    let cannot = || unwritable(beside.display());
-    fs::create_dir_all(&beside).with_context(cannot)?;
-    // Another process may convert the same model: the first to end gives the folder its name.
-    let made = tempfile::tempdir_in(&beside).with_context(cannot)?;
-    convert(&fetched.folder, &made.path().join("model"))?;
-    let Download {
-        revision, licence, ..
-    } = fetched;
-    let origin = Origin {
-        name: name.to_string(),
-        revision,
-        licence,
-    };
-    fs::write(
-        made.path().join(ORIGIN),
-        serde_json::to_vec_pretty(&origin)?,
-    )
-    .with_context(cannot)?;
-    if fs::rename(made.path(), &folder).is_err() && !folder.join(ORIGIN).exists() {
-        fs::remove_dir_all(&folder).with_context(cannot)?;
-        fs::rename(made.path(), &folder).with_context(cannot)?;
+    let cannot = |cause: io::Error| not_written(&folder, &cause);
+    fs::create_dir_all(burnformer_files::folder_of(&folder)).map_err(cannot)?;
+    // Another process may convert the same model.
+    let lock = FolderLock::wait(&folder).map_err(cannot)?;
+    if !folder.join(ORIGIN).exists() {
+        new_model::replace(&lock, &folder, |made| write(made, name, fetched))?;
     }
     Ok(folder.join("model"))
+}
+
+/// Writes the model `name`, which was fetched, and its origin to `folder`.
+fn write(folder: &Path, name: &ModelName, fetched: Download) -> Result<()> {
+    convert(&fetched.folder, &folder.join("model"))?;
+    let origin = Origin {
+        name: name.to_string(),
+        revision: fetched.revision,
+        licence: fetched.licence,
+    };
+    let path = folder.join(ORIGIN);
+    fs::write(&path, serde_json::to_vec_pretty(&origin)?)
+        .with_context(|| path.display().to_string())
 }
 
 /// Fetches the files of the model `name`, and prints the progress every few seconds. The download

@@ -12,6 +12,8 @@
 //!   process that replaces the same path removes the file that a killed process left.
 //! - [`Temporary::new`] is for folders with files of many names, such as a cache. The next process
 //!   that is alone in the folder [removes](remove_leftovers) the files that killed processes left.
+//! - [`FolderLock`] does the same for a folder with all its files, which a [`NewFolder`] replaces in
+//!   one step.
 //!
 //! [`try_reserve`] reserves the memory for a large file.
 //!
@@ -21,6 +23,7 @@
 // The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
+mod folder;
 mod memory;
 mod temporary;
 
@@ -30,6 +33,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+pub use folder::{FolderLock, NewFolder, leftovers, owner_of, remove_folder};
 pub use memory::{is_refusable, try_reserve};
 pub use temporary::{Readers, Temporary, remove_leftovers, write, write_with};
 
@@ -81,7 +85,12 @@ pub fn with_retries(mut attempt: impl FnMut() -> io::Result<()>) -> io::Result<(
 /// # Errors
 /// Errors of the operating system. A file system that cannot flush folders is no error.
 pub fn sync_folder_of(path: &Path) -> io::Result<()> {
-    match File::open(folder_of(path)).and_then(|folder| folder.sync_all()) {
+    sync_folder(folder_of(path))
+}
+
+/// Flushes the names of the files in `folder`.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
         // Some file systems, and all of Windows, cannot flush a folder.
         Err(error) if cfg!(windows) || error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         done => done,

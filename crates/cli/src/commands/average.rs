@@ -1,14 +1,14 @@
-use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use burn::tensor::Device;
 use burnformer_core::model_dir;
 use burnformer_data::counted;
 use burnformer_infer::{GENERATION_FILE, TOKENIZER_FILES, load_tokenizers};
-use burnformer_train::average_models;
+use burnformer_train::{average_models, copy_file};
 
 use super::model;
+use crate::new_model::{recover, write_new};
 use crate::output::{check_new, note};
 
 /// Arguments of `average`.
@@ -25,18 +25,20 @@ pub struct Args {
 
 /// Writes the mean of `models` to `out`, with the tokenisers and search settings of the first one.
 pub fn run(args: Args) -> Result<()> {
+    recover(&args.out)?;
     check_new(&args.out)?;
     check_one_run(&args.models)?;
     let (config, model) = average_models(&args.models, &Device::flex())?;
-    model_dir::save(&args.out, config.as_ref(), &model)?;
-    for name in TOKENIZER_FILES.into_iter().chain([GENERATION_FILE]) {
-        let from = args.models[0].join(name);
-        if from.exists() {
-            let to = args.out.join(name);
-            fs::copy(&from, &to).with_context(|| format!("{}", to.display()))?;
+    write_new(&args.out, |folder| {
+        model_dir::save(folder, config.as_ref(), &model)?;
+        for name in TOKENIZER_FILES.into_iter().chain([GENERATION_FILE]) {
+            let from = args.models[0].join(name);
+            if from.exists() {
+                copy_file(&from, &folder.join(name))?;
+            }
         }
-    }
-    model_dir::seal(&args.out)?;
+        Ok(model_dir::seal(folder)?)
+    })?;
     let models = counted(args.models.len(), "model");
     note(format_args!(
         "averaged {models} into {}",

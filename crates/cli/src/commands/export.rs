@@ -4,6 +4,8 @@ use anyhow::Result;
 use burnformer_interop::{Format, Pretrained};
 
 use super::model;
+use crate::conversion::check_empty;
+use crate::new_model::{recover, write_new};
 use crate::output::note;
 use crate::values::one_of;
 
@@ -24,8 +26,10 @@ pub struct Args {
 
 /// Converts a model directory into a model of another system.
 pub fn run(args: Args) -> Result<()> {
+    recover(&args.out)?;
+    check_empty(&args.out)?;
     let model = Pretrained::load(&args.model)?;
-    args.format.write(&model, &args.out)?;
+    write_new(&args.out, |folder| Ok(args.format.write(&model, folder)?))?;
     let (from, to) = (args.model.display(), args.out.display());
     note(format_args!("{}: {from} written to {to}", args.format));
     Ok(())

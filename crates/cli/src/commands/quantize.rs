@@ -7,6 +7,7 @@ use burnformer_core::{ComputeType, model_dir, named_parameters};
 use burnformer_train::copy_files;
 
 use super::model;
+use crate::new_model::{recover, write_new};
 use crate::output::{check_new, note};
 
 /// Arguments of `quantize`.
@@ -27,6 +28,7 @@ const WRITTEN: [&str; 3] = ["config.json", "model.safetensors", "manifest.json"]
 /// Writes the model with its matrices in 8-bit integers to `--out`. It has a quarter of the size,
 /// and programs that decode with it multiply in 8 bits.
 pub fn run(args: Args) -> Result<()> {
+    recover(&args.out)?;
     check_new(&args.out)?;
     model_dir::verify(&args.model)?;
     if model_dir::load_compute_type(&args.model)? == ComputeType::Int8 {
@@ -36,14 +38,16 @@ pub fn run(args: Args) -> Result<()> {
         );
     }
     let (config, model) = model_dir::load(&args.model, &Device::flex())?;
-    model_dir::save_parameters(
-        &args.out,
-        config.as_ref(),
-        &named_parameters(&model),
-        ComputeType::Int8,
-    )?;
-    copy_files(&args.model, &args.out, &WRITTEN)?;
-    model_dir::seal(&args.out)?;
+    write_new(&args.out, |folder| {
+        model_dir::save_parameters(
+            folder,
+            config.as_ref(),
+            &named_parameters(&model),
+            ComputeType::Int8,
+        )?;
+        copy_files(&args.model, folder, &WRITTEN)?;
+        Ok(model_dir::seal(folder)?)
+    })?;
     let [before, after] = [&args.model, &args.out].map(|dir| weights_size(dir));
     note(format_args!(
         "{}: weights of {:.1} MB instead of {:.1} MB",

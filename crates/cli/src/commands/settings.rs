@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::OneModel;
 use crate::conversion::try_search;
+use crate::new_model::at_final_place;
 use crate::output::{note, print, wrong_usage};
 use crate::{embedded, named};
 
@@ -43,7 +44,7 @@ pub fn run(args: Args) -> Result<()> {
         let name = dir.display();
         try_search(dir, settings.clone())
             .with_context(|| format!("{name}: cannot translate so, and stays as it is"))?;
-        set_search(dir, &settings)?;
+        set_search(dir, &settings).map_err(|error| at_final_place(error.into(), dir))?;
         note(format_args!("{name}: changed"));
     }
     let all = json!(settings);
@@ -118,12 +119,20 @@ pub fn changeable(models: &[PathBuf]) -> Result<&Path> {
         "{name}: is a model inside the program, or a fetched one, which all commands share; change a copy, \
          `cp -r {name} my-model`, and name my-model"
     );
+    check_no_folders(model)?;
+    Ok(model)
+}
+
+/// Refuses a model directory that is to be replaced if there are folders in it, which would be
+/// lost.
+pub fn check_no_folders(model: &Path) -> Result<()> {
+    let name = model.display();
     let entries = fs::read_dir(model).with_context(|| name.to_string())?;
     ensure!(
         !entries.flatten().any(|entry| entry.path().is_dir()),
         "{name}: would be replaced as a whole, and it holds folders beside the model; name a copy of its files"
     );
-    Ok(model)
+    Ok(())
 }
 
 #[cfg(test)]

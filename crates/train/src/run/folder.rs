@@ -1,90 +1,61 @@
-//! Folders that exist completely or not at all, even after a crash.
-//!
-//! A folder is first written beside its final place, under a hidden name that patterns such as
-//! `step-*` do not match. Every file is flushed to the disk, and the manifest is written last. Then
-//! the folder is renamed to its place (or exchanged with the old one, atomically if the system can),
-//! and the parent folder is flushed too. [`recover`] repairs the leftovers of a killed process.
+//! The folders of a run: each is replaced completely or not at all ([`FolderLock`]), after a
+//! manifest was written into it.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::io::{self, Read, Write};
+use std::path::Path;
 
 use burnformer_core::model_dir::{self, ModelDirError};
-use burnformer_files::{sync_folder_of, with_retries};
+use burnformer_files::FolderLock;
 
 use crate::error::{Result, SaveError, TrainError};
 
-/// The suffix of a folder that is being written.
-pub(crate) const PARTIAL: &str = "partial";
-/// The suffix of a folder that is being replaced, on systems without an atomic exchange.
-pub(crate) const OLD: &str = "old";
+/// The number of bytes that are copied at a time.
+const PIECE: usize = 1 << 18;
 
-/// Returns the leftover of `path` with `suffix`, such as `.step-000100.partial`.
-pub(crate) fn leftover(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(".");
-    name.push(
-        path.with_added_extension(suffix)
-            .file_name()
-            .unwrap_or_default(),
-    );
-    path.with_file_name(name)
-}
-
+/// Writes the folder `path` by `fill`, and then its manifest by `seal`. Another process that
+/// replaces the same folder is waited for.
 fn write_sealed(
     path: &Path,
     fill: impl FnOnce(&Path) -> Result<()>,
     seal: impl FnOnce(&Path) -> Result<(), ModelDirError>,
 ) -> Result<()> {
-    let partial = leftover(path, PARTIAL);
-    let written = remove(&partial)
-        .and_then(|()| fs::create_dir(&partial))
-        .map_err(TrainError::io(&partial))
-        .and_then(|()| fill(&partial))
-        .and_then(|()| sync_files(&partial).map_err(TrainError::io(&partial)))
-        .and_then(|()| Ok(seal(&partial)?))
-        .and_then(|()| put_in_place(&partial, path).map_err(TrainError::io(path)));
-    if written.is_err() {
-        // On a full disk, others need the space of the incomplete folder.
-        let _ = remove(&partial);
-    }
-    written
+    let lock = FolderLock::wait(path).map_err(TrainError::io(path))?;
+    let new = lock.new_folder().map_err(TrainError::io(path))?;
+    fill(new.path())?;
+    seal(new.path())?;
+    new.replace().map_err(TrainError::io(path))
 }
 
-/// Tries to create files of `sizes` bytes in the folder `path`, and removes them, so that a full
-/// disk or a quota is noticed before any computation.
+/// Makes a file of each of `sizes` in bytes for the folder `path`, and removes them: a disk or a
+/// limit that is too small is noticed before anything is computed for it.
 ///
 /// # Errors
-/// Returns a [`SaveError`] if a file cannot be created or removed.
+/// Returns a [`SaveError`] if a file cannot be made or removed.
 pub(crate) fn try_sizes(path: &Path, sizes: [u64; 2]) -> Result<()> {
-    let partial = leftover(path, PARTIAL);
-    let made = remove(&partial)
-        .and_then(|()| fs::create_dir(&partial))
-        .map_err(TrainError::io(&partial));
-    let made = made.and_then(|()| {
-        ["weights", "moments"]
-            .into_iter()
-            .zip(sizes)
-            .try_for_each(|(name, size)| {
-                let path = partial.join(name);
-                File::create(&path)
-                    .and_then(|file| reserve(&file, size))
-                    .map_err(TrainError::io(&path))
-            })
-    });
-    made.and(remove(&partial).map_err(TrainError::io(&partial)))
-        .map_err(|cause| not_saved(path, cause))
+    make_sizes(path, sizes).map_err(|cause| not_saved(path, cause))
 }
 
-fn not_saved(path: &Path, cause: TrainError) -> TrainError {
-    SaveError {
-        path: path.into(),
-        cause: Box::new(cause),
+fn make_sizes(path: &Path, sizes: [u64; 2]) -> Result<()> {
+    let lock = FolderLock::wait(path).map_err(TrainError::io(path))?;
+    let new = lock.new_folder().map_err(TrainError::io(path))?;
+    for (name, size) in ["weights", "moments"].into_iter().zip(sizes) {
+        let path = new.path().join(name);
+        File::create(&path)
+            .and_then(|file| reserve(&file, size))
+            .map_err(TrainError::io(&path))?;
     }
-    .into()
+    Ok(())
 }
 
-/// Reserves `size` bytes for `file`, if the file system can.
+/// The error that the folder `path` could not be saved.
+fn not_saved(path: &Path, cause: TrainError) -> TrainError {
+    let path = path.into();
+    let cause = Box::new(cause);
+    SaveError { path, cause }.into()
+}
+
+/// Reserves `size` bytes for `file`, where the file system can do so.
 fn reserve(file: &File, size: u64) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
     {
@@ -99,134 +70,71 @@ fn reserve(file: &File, size: u64) -> io::Result<()> {
 }
 
 /// Writes a folder beside `path`, seals it with a manifest, flushes it, and moves it to `path`,
-/// replacing an old folder.
+/// replacing what is there. The error names a remedy.
 ///
 /// # Errors
-/// Returns a [`SaveError`] with a remedy. An old folder is left unchanged.
+/// Returns a [`SaveError`]; what was there is left unchanged.
 pub(crate) fn save_folder(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     write_sealed(path, fill, model_dir::seal).map_err(|cause| not_saved(path, cause))
 }
 
-/// Replaces the file `name` of the model directory `path` by the file that `write` writes. Other
-/// files stay; folders are lost.
+/// Replaces the file `name` of the model directory `path` as `write` does, and keeps its other
+/// files; folders in it are lost.
 ///
 /// # Errors
-/// Returns an error if `path` cannot be replaced, or a file cannot be copied or written. `path` is
-/// left unchanged then.
+/// Returns an error if `path` is not a folder that can be replaced, or a file cannot be copied or
+/// written; what was there is left unchanged.
 pub(crate) fn replace_file(
     path: &Path,
     name: &str,
     write: impl FnOnce(&Path) -> Result<()>,
 ) -> Result<()> {
     let path = fs::canonicalize(path).map_err(TrainError::io(path))?;
-    write_sealed(
-        &path,
-        |folder| {
-            copy_files(&path, folder, &[])?;
-            write(&folder.join(name))
-        },
-        |folder| model_dir::seal_again(folder, name),
-    )
+    let fill = |folder: &Path| {
+        copy_files(&path, folder, &[])?;
+        write(&folder.join(name))
+    };
+    write_sealed(&path, fill, |folder| model_dir::seal_again(folder, name))
 }
 
-/// Copies the files in `from` to the folder `to`, except the names in `but`.
+/// Copies the files in `from` to the folder `to`, except those named in `but`.
 ///
 /// # Errors
-/// Returns [`TrainError::Io`] if a file cannot be copied.
+/// Returns [`TrainError::Io`] if a file cannot be read or written. It names the file that is at
+/// fault, the source or the copy.
 pub fn copy_files(from: &Path, to: &Path, but: &[&str]) -> Result<()> {
     for entry in fs::read_dir(from).map_err(TrainError::io(from))? {
         let path = entry.map_err(TrainError::io(from))?.path();
         let name = path.file_name().unwrap_or_default();
         if path.is_file() && !but.iter().any(|kept| name == *kept) {
-            fs::copy(&path, to.join(name)).map_err(TrainError::io(&path))?;
+            copy_file(&path, &to.join(name))?;
         }
     }
     Ok(())
 }
 
-/// Replaces the file at `path` atomically, even in a crash.
+/// Copies the file `from` to `to`. `fs::copy` does not tell which of the two an error belongs to.
+///
+/// # Errors
+/// Returns [`TrainError::Io`] with the file that cannot be read or written.
+pub fn copy_file(from: &Path, to: &Path) -> Result<()> {
+    let mut source = File::open(from).map_err(TrainError::io(from))?;
+    let mut copy = File::create(to).map_err(TrainError::io(to))?;
+    let mut piece = vec![0; PIECE];
+    loop {
+        let count = source.read(&mut piece).map_err(TrainError::io(from))?;
+        if count == 0 {
+            return Ok(());
+        }
+        copy.write_all(&piece[..count])
+            .map_err(TrainError::io(to))?;
+    }
+}
+
+/// Replaces the file at `path`. Whoever opens it, even after a crash, finds either the old or the
+/// new file, complete.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     burnformer_files::write(path, bytes).map_err(TrainError::io(path))
-}
-
-/// Repairs the folder `path` after a killed process: removes incomplete folders, and restores a
-/// folder that was moved aside but not replaced.
-pub(crate) fn recover(path: &Path) -> io::Result<()> {
-    remove(&leftover(path, PARTIAL))?;
-    let old = leftover(path, OLD);
-    if old.exists() && !path.exists() {
-        with_retries(|| fs::rename(&old, path))
-    } else {
-        remove(&old)
-    }
-}
-
-/// Returns the folder of a leftover such as `.step-000100.partial`, or `None` for another name.
-pub(crate) fn belongs_to(leftover: &Path) -> Option<PathBuf> {
-    let kind = leftover.extension()?;
-    let name = leftover.file_stem()?.to_str()?.strip_prefix('.')?;
-    (kind == PARTIAL || kind == OLD).then(|| leftover.with_file_name(name))
-}
-
-/// Removes the folder at `path`. It is renamed first, so that `path` is never incomplete.
-pub(crate) fn discard(path: &Path) -> io::Result<()> {
-    let partial = leftover(path, PARTIAL);
-    with_retries(|| fs::rename(path, &partial))?;
-    remove(&partial)
-}
-
-/// Removes the folder at `path` if there is one.
-pub(crate) fn remove(path: &Path) -> io::Result<()> {
-    match with_retries(|| fs::remove_dir_all(path)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        done => done,
-    }
-}
-
-fn sync_files(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        // Windows flushes only files opened for writing.
-        File::options()
-            .append(true)
-            .open(entry?.path())?
-            .sync_all()?;
-    }
-    Ok(())
-}
-
-/// Moves the folder `new` to `path` and removes the old one.
-fn put_in_place(new: &Path, path: &Path) -> io::Result<()> {
-    if path.exists() {
-        exchange(new, path)?
-    } else {
-        with_retries(|| fs::rename(new, path))?
-    }
-    sync_folder_of(path)?;
-    remove(new)
-}
-
-/// Exchanges two folders, atomically if the system can.
-fn exchange(new: &Path, path: &Path) -> io::Result<()> {
-    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-    {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        use rustix::io::Errno;
-        match renameat_with(CWD, new, CWD, path, RenameFlags::EXCHANGE) {
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
-            done => return Ok(done?),
-        }
-    }
-    exchange_in_steps(new, path)
-}
-
-/// Replaces a folder in two steps. After a crash between them, [`recover`] undoes the first.
-fn exchange_in_steps(new: &Path, path: &Path) -> io::Result<()> {
-    let old = leftover(path, OLD);
-    remove(&old)?;
-    for (from, to) in [(path, &*old), (new, path), (&old, new)] {
-        with_retries(|| fs::rename(from, to))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -249,7 +157,7 @@ mod tests {
         let path = home.path().join("best.v2");
         for round in ["one", "two", "three"] {
             save_folder(&path, |folder| {
-                // A shell's `*` does not match it.
+                // A shell's `*` does not name it.
                 assert!(
                     folder
                         .file_name()
@@ -308,40 +216,11 @@ mod tests {
     }
 
     #[test]
-    fn exchanging_in_steps_ends_the_same_and_can_stop_after_any_of_them() {
-        let home = tempfile::tempdir().expect("a temporary folder");
-        let path = home.path().join("best");
-        let [new, old] = [PARTIAL, OLD].map(|suffix| leftover(&path, suffix));
-        let fresh = || {
-            let _ = (remove(&path), remove(&new), remove(&old));
-            write(&path, "one").expect("writes");
-            fs::create_dir(&new).expect("makes");
-            fs::write(new.join("text"), "two").expect("writes");
-        };
-        fresh();
-        exchange_in_steps(&new, &path).expect("exchanges");
-        assert_eq!((text(&path), text(&new)), ("two".into(), "one".into()));
-        for (steps, expected) in [(0, "one"), (1, "one"), (2, "two"), (3, "two")] {
-            fresh();
-            let renames = [(&path, &old), (&new, &path), (&old, &new)];
-            renames[..steps]
-                .iter()
-                .for_each(|(a, b)| fs::rename(a, b).expect("renames"));
-            recover(&path).expect("recovers");
-            assert_eq!(text(&path), expected, "after {steps} steps");
-            assert_eq!(
-                fs::read_dir(home.path()).expect("reads").count(),
-                1,
-                "after {steps} steps"
-            );
-        }
-    }
-
-    #[test]
     fn sizes_are_tried_and_leave_nothing() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let path = home.path().join("step-1");
-        fs::create_dir(leftover(&path, PARTIAL)).expect("a leftover");
+        let [partial, _] = burnformer_files::leftovers(&path);
+        fs::create_dir(partial).expect("a leftover");
         try_sizes(&path, [1 << 20, 0]).expect("there is room");
         // No file system holds an exabyte.
         let error = try_sizes(&path, [1, 1 << 60])

@@ -26,7 +26,7 @@ pub use checkpoint::{Saved, Start, TrainerState, average_models};
 pub use corpora::{Corpora, cache_folder, user_cache};
 pub use dir::{RunDir, RunEnd, RunMode, TEST_SCORE_FILE};
 pub use error::{CheckpointError, RunError, StartModelError};
-pub use folder::copy_files;
+pub use folder::{copy_file, copy_files};
 pub(crate) use folder::{replace_file, save_folder, try_sizes, write_file};
 pub use log_interval::LogInterval;
 pub use origin::Origin;

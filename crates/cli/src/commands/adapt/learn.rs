@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::args::Args;
 use super::general::General;
 use super::memory::{Memory, write};
-use super::start::Start;
+use super::start::{Folders, Start};
 use crate::commands::train;
 
 /// `train` as a command line.
@@ -21,8 +21,14 @@ struct Training {
 }
 
 /// Trains, or resumes training, in the working folder.
-pub(super) fn learn(args: &Args, start: &Start, memory: &Memory, general: &General) -> Result<()> {
-    let (text, run) = (start.work.join("memory.tsv"), start.work.join("run"));
+pub(super) fn learn(
+    args: &Args,
+    folders: &Folders,
+    start: &Start,
+    memory: &Memory,
+    general: &General,
+) -> Result<()> {
+    let (text, run) = (folders.work.join("memory.tsv"), folders.work.join("run"));
     write(&text, &memory.train)?;
     let mut line: Vec<OsString> = vec!["train".into(), "--from".into(), (&start.model).into()];
     line.extend(["--train".into(), text.into(), "--mix".into()]);

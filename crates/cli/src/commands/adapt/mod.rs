@@ -8,25 +8,34 @@ mod learn;
 mod memory;
 mod start;
 
-use std::fs;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use burn::tensor::Device;
 use burnformer_infer::Translator;
 
 pub use self::args::Args;
 use self::general::General;
-use self::guard::{Comparison, Reference, check, check_direction, sources, translations};
+use self::guard::{Comparison, Reference, check, check_direction, sources, table, translations};
 use self::learn::learn;
 use self::memory::Memory;
-use self::start::Start;
+use self::start::{Folders, Start, finished};
+use crate::new_model::in_work;
 use crate::output::{note, print, say};
 use crate::translation_memory::Pair;
 
 /// Reads the memory, scores the model, trains it, scores it again, and writes the new model if it
 /// passes the checks.
 pub fn run(args: Args) -> Result<()> {
-    let start = Start::of(&args)?;
+    // Nothing of an adaptation is read or removed while another process works on it.
+    let folders = Folders::lock(&args.out)?;
+    adapt(&args, &folders).map_err(|error| in_work(error, &folders.work))
+}
+
+fn adapt(args: &Args, folders: &Folders) -> Result<()> {
+    if let Some(card) = finished(args, folders)? {
+        print(table(&card["scores"]))?;
+        return folders.remove_work();
+    }
+    let start = Start::of(args, folders)?;
     let old = Translator::load(&start.model, &Device::flex())?;
     let named = old.languages(None, None)?;
     let given = <[String; 2]>::try_from(args.languages.clone()).ok();
@@ -37,16 +46,16 @@ pub fn run(args: Args) -> Result<()> {
     note(&memory);
     let before = translations(&old, &sources(&memory.held))?;
     check_direction(&old, &memory.held, &before)?;
-    let card = start.begin(&args, &memory)?;
+    let card = start.begin(args, &memory)?;
     let base = match start.card {
         Some(_) => Translator::load(&start.base, &Device::flex())?,
         None => old,
     };
-    let general = General::new(&args.general, &memory, &base, languages, &start.work)?;
+    let general = General::new(&args.general, &memory, &base, languages, &folders.work)?;
     let general_before = translations(&base, &sources(&general.held))?;
     drop(base);
-    learn(&args, &start, &memory, &general)?;
-    let new = Translator::load(start.work.join("run/last"), &Device::flex())?;
+    learn(args, folders, &start, &memory, &general)?;
+    let new = Translator::load(folders.work.join("run/last"), &Device::flex())?;
     let compare = |name, text: &[Pair], before| {
         Comparison::new(name, text, [before, translations(&new, &sources(text))?])
     };
@@ -56,11 +65,10 @@ pub fn run(args: Args) -> Result<()> {
         compare("memory", &memory.held, before)?,
         compare(name, &general.held, general_before)?,
     ];
-    let table = format!("{}\n{}", scores[0], scores[1]);
+    let shown = table(&scores.iter().map(Comparison::to_json).collect());
     if let Err(reason) = check(&scores, general.reference) {
-        say(table);
-        let work = &start.work;
-        fs::remove_dir_all(work).with_context(|| work.display().to_string())?;
+        say(shown);
+        folders.remove_work()?;
         let state = if start.card.is_some() {
             "stays as it was"
         } else {
@@ -68,6 +76,6 @@ pub fn run(args: Args) -> Result<()> {
         };
         return Err(reason.context(format!("{}: {state}", args.out.display())));
     }
-    print(table)?;
-    start.finish(&args, &memory, card, &scores)
+    print(shown)?;
+    start.finish(args, &memory, card, &scores)
 }

@@ -5,28 +5,99 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use burnformer_core::model_dir;
+use burnformer_files::FolderLock;
 use burnformer_train::copy_files;
 use serde_json::{Value, json};
 
 use super::args::Args;
 use super::guard::Comparison;
 use super::memory::{Memory, Role, write};
+use crate::commands::settings::check_no_folders;
+use crate::new_model::{self, at_final_place, not_written};
 use crate::output::{check_new, note};
 use crate::shards::digest_of_file;
 
 /// The card of an adapted model, in its directory.
 const CARD: &str = "adaptation.json";
+const MANIFEST: &str = "manifest.json";
 
 /// The models that an adaptation begins with, and its folder.
-pub(super) struct Start {
+pub(super) struct Start<'a> {
     /// The model whose general text must not become worse.
     pub(super) base: PathBuf,
     /// The model that learns: the base, or what was made of it before.
     pub(super) model: PathBuf,
     /// The card of the model that learns, if it was adapted before.
     pub(super) card: Option<Value>,
+    folders: &'a Folders,
+}
+
+/// The folders of an adaptation, which no other process changes meanwhile.
+pub(super) struct Folders {
     /// The folder of what is done so far.
     pub(super) work: PathBuf,
+    out_lock: FolderLock,
+    work_lock: FolderLock,
+}
+
+impl Folders {
+    /// Locks the model directory `out` and its working folder.
+    ///
+    /// # Errors
+    /// Returns an error if another process has one of them, or they cannot be written.
+    pub(super) fn lock(out: &Path) -> Result<Self> {
+        let work = out.with_added_extension("work");
+        Ok(Self {
+            out_lock: new_model::lock(out)?,
+            work_lock: new_model::lock(&work)?,
+            work,
+        })
+    }
+
+    /// Removes the working folder.
+    pub(super) fn remove_work(&self) -> Result<()> {
+        let removed = self.work_lock.remove();
+        removed.with_context(|| self.work.display().to_string())
+    }
+}
+
+/// The file with the terms of the memory, in the directory of an adapted model.
+const TERMS: &str = "terms.tsv";
+
+/// Returns the card of the model `--out` if a process that was killed had finished the model and
+/// not yet removed its working folder.
+pub(super) fn finished(args: &Args, folders: &Folders) -> Result<Option<Value>> {
+    let work = read_json(&folders.work.join(CARD));
+    let (Some(card), Some(work)) = (read_json(&args.out.join(CARD)), work) else {
+        return Ok(None);
+    };
+    let is_same = |key: &str| card[key] == work[key];
+    let is_finished = ["base", "model", "memory", "general", "updates"]
+        .into_iter()
+        .all(is_same)
+        && card["memory"] == hashes(&args.memory)?
+        && card["general"] == hashes(&args.general)?;
+    Ok(is_finished.then_some(card))
+}
+
+fn write_card(folder: &Path, card: &Value) -> Result<()> {
+    let path = folder.join(CARD);
+    fs::write(&path, serde_json::to_string_pretty(card)?)
+        .with_context(|| path.display().to_string())
+}
+
+/// Copies the files of the model directory `from` that its manifest does not list, such as notes of
+/// the user, to the folder `to`.
+fn copy_unlisted(from: &Path, to: &Path) -> Result<()> {
+    let manifest = read_json(&from.join(MANIFEST)).unwrap_or_default();
+    let listed = manifest["files"].as_object();
+    let mut ours: Vec<&str> = listed
+        .into_iter()
+        .flat_map(|files| files.keys())
+        .map(String::as_str)
+        .collect();
+    ours.push(MANIFEST);
+    Ok(copy_files(from, to, &ours)?)
 }
 
 /// The JSON of the file `path`, if it is there and whole.
@@ -44,28 +115,25 @@ fn hashes(paths: &[PathBuf]) -> Result<Value> {
 
 /// The hash of a model's manifest, which contains the hashes of the model's files.
 fn hash(model: &Path) -> Result<String> {
-    digest_of_file(&model.join("manifest.json"))
+    digest_of_file(&model.join(MANIFEST))
 }
 
-impl Start {
+impl<'a> Start<'a> {
     /// Returns the start of the adaptation that `args` ask for.
     ///
     /// # Errors
     /// Returns an error if `--out` exists and is not an adaptation of the model, or is an
     /// adaptation to the same memory.
-    pub(super) fn of(args: &Args) -> Result<Self> {
-        let (out, work) = (&args.out, args.out.with_added_extension("work"));
-        let (base, old) = (args.model.clone(), work.join("old"));
-        if !out.exists() && old.exists() {
-            fs::rename(&old, out).with_context(|| old.display().to_string())?;
-        }
+    pub(super) fn of(args: &Args, folders: &'a Folders) -> Result<Self> {
+        let out = &args.out;
+        let base = args.model.clone();
         let Some(card) = read_json(&out.join(CARD)) else {
             check_new(out)?;
             return Ok(Self {
                 model: base.clone(),
                 base,
                 card: None,
-                work,
+                folders,
             });
         };
         let name = out.display();
@@ -77,12 +145,13 @@ impl Start {
             card["memory"] != hashes(&args.memory)?,
             "{name}: exists already, and learned from this memory; name a longer one, or choose another --out"
         );
+        check_no_folders(out)?;
         note(format_args!("{name}: is adapted further"));
         Ok(Self {
             model: out.clone(),
             base,
             card: Some(card),
-            work,
+            folders,
         })
     }
 
@@ -125,7 +194,9 @@ impl Start {
     /// Creates the working folder, or keeps it if it belongs to the same command, and returns the
     /// card of the model so far.
     pub(super) fn begin(&self, args: &Args, memory: &Memory) -> Result<Value> {
-        let work = &self.work;
+        let Folders {
+            work, work_lock, ..
+        } = self.folders;
         let held = memory
             .held_files
             .iter()
@@ -139,13 +210,11 @@ impl Start {
         });
         let path = work.join(CARD);
         if read_json(&path).as_ref() != Some(&card) {
-            if path.exists() {
-                fs::remove_dir_all(work).with_context(|| work.display().to_string())?;
+            let is_empty = fs::read_dir(work).is_ok_and(|mut entries| entries.next().is_none());
+            if !path.exists() && !is_empty {
+                check_new(work)?;
             }
-            check_new(work)?;
-            fs::create_dir_all(work).with_context(|| work.display().to_string())?;
-            fs::write(&path, serde_json::to_string_pretty(&card)?)
-                .with_context(|| path.display().to_string())?;
+            new_model::replace(work_lock, work, |folder| write_card(folder, &card))?;
         }
         Ok(card)
     }
@@ -158,31 +227,35 @@ impl Start {
         mut card: Value,
         scores: &[Comparison],
     ) -> Result<()> {
-        let (out, done) = (&args.out, self.work.join("model"));
-        let name = |path: &Path| path.display().to_string();
-        fs::create_dir_all(&done).with_context(|| name(&done))?;
-        copy_files(&self.work.join("run/last"), &done, &["manifest.json"])?;
+        let out = &args.out;
         card["scores"] = scores.iter().map(Comparison::to_json).collect();
         card["before"] = self.card.clone().unwrap_or_default();
-        fs::write(done.join(CARD), serde_json::to_string_pretty(&card)?)
-            .with_context(|| name(&done))?;
+        let new = new_model::filled(&self.folders.out_lock, out, |folder| {
+            copy_files(&self.folders.work.join("run/last"), folder, &[MANIFEST])?;
+            write_card(folder, &card)?;
+            if !memory.terms.is_empty() {
+                write(&folder.join(TERMS), &memory.terms)?;
+            }
+            Ok(model_dir::seal(folder)?)
+        })?;
+        let published = if self.card.is_some() {
+            copy_unlisted(out, new.path()).map_err(|error| at_final_place(error, out))?;
+            new.replace()
+        } else {
+            new.publish_new()
+        };
+        published.map_err(|cause| not_written(out, &cause))?;
         if !memory.terms.is_empty() {
-            write(&done.join("terms.tsv"), &memory.terms)?;
             note(format_args!(
                 "{}: {} terms that the memory always translates alike; `translate --glossary` takes them",
-                name(&out.join("terms.tsv")),
+                out.join(TERMS).display(),
                 memory.terms.len()
             ));
         }
-        model_dir::seal(&done)?;
-        if self.card.is_some() {
-            fs::rename(out, self.work.join("old")).with_context(|| name(out))?;
-        }
-        fs::rename(&done, out).with_context(|| name(out))?;
-        fs::remove_dir_all(&self.work).with_context(|| name(&self.work))?;
+        self.folders.remove_work()?;
         note(format_args!(
             "to go on: burnformer translate --model {} --input FILE",
-            name(out)
+            out.display()
         ));
         Ok(())
     }

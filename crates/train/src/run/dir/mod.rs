@@ -4,9 +4,10 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use burnformer_files::{FolderLock, leftovers, owner_of, remove_folder};
 use serde::{Deserialize, Serialize};
 
-use super::folder::{OLD, PARTIAL, belongs_to, discard, leftover, recover, remove, write_file};
+use super::folder::write_file;
 use crate::config::START;
 use crate::error::{Result, TrainError};
 use crate::report::{LOG_FILE, METRICS_FILE, is_event_file};
@@ -132,13 +133,13 @@ impl RunDir {
     /// The first entry of a folder without a run that a run would overwrite or extend. Empty folders
     /// of a refused start do not count.
     fn in_the_way(&self) -> Result<Option<PathBuf>> {
-        let models = MODELS.into_iter().flat_map(|name| {
-            let path = self.model(name);
-            [leftover(&path, PARTIAL), leftover(&path, OLD), path]
-        });
+        let models = MODELS.map(|name| self.model(name));
+        let parts: Vec<PathBuf> = models.iter().flat_map(|path| leftovers(path)).collect();
         let files =
             [METRICS_FILE, LOG_FILE, FINISHED, TEST_SCORE_FILE].map(|name| self.path.join(name));
         if let Some(found) = models
+            .into_iter()
+            .chain(parts)
             .chain(files)
             .find(|path| path.symlink_metadata().is_ok())
         {
@@ -172,11 +173,11 @@ impl RunDir {
     fn recover(&self) -> Result<()> {
         let folder = self.checkpoints();
         let entries = fs::read_dir(&folder).map_err(TrainError::io(&folder))?;
-        let leftovers = entries.filter_map(|entry| belongs_to(&entry.ok()?.path()));
-        let checkpoints = leftovers.filter(|path| step_of(path).is_some());
+        let owners = entries.filter_map(|entry| owner_of(&entry.ok()?.path()));
+        let checkpoints = owners.filter(|path| step_of(path).is_some());
         let models = MODELS.map(|name| self.model(name));
         for path in checkpoints.chain(models) {
-            recover(&path).map_err(TrainError::io(&path))?;
+            FolderLock::wait(&path).map_err(TrainError::io(&path))?;
         }
         Ok(())
     }
@@ -264,7 +265,9 @@ impl RunDir {
         let surplus = staying.len().saturating_sub(stay);
         for &step in staying[..surplus].iter().chain(&going) {
             let path = self.checkpoint(step);
-            discard(&path).map_err(TrainError::io(&path))?;
+            FolderLock::wait(&path)
+                .and_then(|lock| lock.remove())
+                .map_err(TrainError::io(&path))?;
         }
         Ok(())
     }
@@ -276,7 +279,7 @@ impl RunDir {
     pub fn set_aside(&self, step: u64) -> Result<PathBuf> {
         let path = self.checkpoint(step);
         let aside = path.with_added_extension("damaged");
-        remove(&aside)
+        remove_folder(&aside)
             .and_then(|()| fs::rename(&path, &aside))
             .map_err(TrainError::io(&path))?;
         Ok(aside)
