@@ -13,12 +13,17 @@
 //! - [`Temporary::new`] is for folders with files of many names, such as a cache. The next process
 //!   that is alone in the folder [removes](remove_leftovers) the files that killed processes left.
 //!
+//! It also reads files of users: [`read_whole`] never reads more than a limit, and [`FileId`] tells
+//! whether two names are those of one file.
+//!
 //! Windows cannot flush a folder. There, and on file systems that refuse it, that step is left out.
 
 #![forbid(unsafe_code)]
 // The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
+mod identity;
+mod read;
 mod temporary;
 
 use std::fs::File;
@@ -27,6 +32,8 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+pub use identity::FileId;
+pub use read::{FileKind, ReadError, ReadProblem, read_to_end, read_whole};
 pub use temporary::{Readers, Temporary, remove_leftovers, write, write_with};
 
 /// Gives an error its message as `Debug` form: a program whose `main` returns the error prints that
