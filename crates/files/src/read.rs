@@ -14,6 +14,8 @@ pub struct FileKind {
     pub name: &'static str,
     /// The largest number of bytes that is read.
     pub limit: u64,
+    /// What the user can do about a longer file.
+    pub remedy: &'static str,
 }
 
 impl FileKind {
@@ -25,19 +27,28 @@ impl FileKind {
     pub const NOTES: Self = Self::new("a file of notes", 16);
     /// A glossary: at most 256 MiB, some millions of terms.
     pub const GLOSSARY: Self = Self::new("a glossary", 256);
-    /// A tokeniser: at most 256 MiB. The largest common ones take 35.
+    /// A tokeniser: at most 256 MiB. One for 250,000 tokens takes about 35.
     pub const TOKENIZER: Self = Self::new("a tokeniser", 256);
+    /// A shortlist: at most 256 MiB. One for 250,000 tokens takes about 100.
+    pub const SHORTLIST: Self = Self::new("a shortlist", 256);
     /// A document, a catalogue or a table that is not read line by line: at most 256 MiB.
-    pub const DOCUMENT: Self = Self::new("a document", 256);
-    /// The metrics of a run: at most 1 GiB, some millions of updates.
-    pub const METRICS: Self = Self::new("a file of metrics", 1024);
-    /// A shortlist: at most 1 GiB. One for 250,000 tokens takes some 100 MiB.
-    pub const SHORTLIST: Self = Self::new("a shortlist", 1024);
+    pub const DOCUMENT: Self = Self::divisible("a document", 256);
+    /// The metrics of a run: at most 256 MiB, about a million lines.
+    pub const METRICS: Self = Self::new("a file of metrics", 256);
 
     const fn new(name: &'static str, mebibytes: u64) -> Self {
         Self {
             name,
             limit: mebibytes << 20,
+            remedy: "name another file",
+        }
+    }
+
+    /// A kind that can be given in several files.
+    const fn divisible(name: &'static str, mebibytes: u64) -> Self {
+        Self {
+            remedy: "name another file, or divide this one",
+            ..Self::new(name, mebibytes)
         }
     }
 }
@@ -60,19 +71,29 @@ pub enum ReadProblem {
     Unreadable(io::Error),
     /// It has more bytes than a file of this kind may have, or never ends.
     #[error(
-        "has more than {} MiB, the limit for {}; name another file, or divide this one",
+        "has more than {} MiB, the limit for {}; {}",
         .0.limit >> 20,
-        .0.name
+        .0.name,
+        .0.remedy
     )]
     TooLong(FileKind),
 }
 
-impl From<ReadProblem> for io::Error {
-    fn from(problem: ReadProblem) -> Self {
-        match problem {
-            ReadProblem::Unreadable(cause) => cause,
-            ReadProblem::TooLong(_) => Self::new(io::ErrorKind::FileTooLarge, problem.to_string()),
+impl ReadProblem {
+    /// The problem as an error of the operating system, for error types that hold one and name the
+    /// path themselves.
+    pub fn into_io(self) -> io::Error {
+        match self {
+            Self::Unreadable(cause) => cause,
+            Self::TooLong(_) => io::Error::new(io::ErrorKind::FileTooLarge, self.to_string()),
         }
+    }
+}
+
+impl ReadError {
+    /// [`ReadProblem::into_io`] of the problem.
+    pub fn into_io(self) -> io::Error {
+        self.problem.into_io()
     }
 }
 
@@ -128,7 +149,7 @@ mod tests {
         assert_eq!(
             refused.to_string(),
             format!(
-                "{}: has more than 1 MiB, the limit for a small file; name another file, or divide this one",
+                "{}: has more than 1 MiB, the limit for a small file; name another file",
                 path.display()
             )
         );
@@ -146,7 +167,7 @@ mod tests {
     fn a_missing_file_keeps_the_error_of_the_system() {
         let path = Path::new("no/such/file");
         let error = read_whole(path, SMALL).unwrap_err();
-        let problem = io::Error::from(error.problem);
-        assert_eq!(problem.kind(), io::ErrorKind::NotFound);
+        let error = error.into_io();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use burnformer_files::{FileKind, read_whole};
 use serde::Deserialize;
 use serde_json::Value;
 use tokenizers::AddedToken;
@@ -25,7 +26,8 @@ impl Tokenizer {
     /// for something that the `tokenizers` library cannot run without a panic, an endless loop or
     /// unbounded memory.
     pub fn load(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|cause| open_error(path, cause))?;
+        let bytes = read_whole(path, FileKind::TOKENIZER)
+            .map_err(|error| open_error(path, error.into_io()))?;
         if path
             .extension()
             .is_some_and(|extension| extension == "spm" || extension == "model")

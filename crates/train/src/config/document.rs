@@ -1,10 +1,9 @@
 //! A TOML text that is checked key by key and type by type, so that errors can name the line.
 
-use std::fs::File;
-use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
+use burnformer_files::{FileKind, read_whole};
 use serde::Deserialize;
 use serde_path_to_error::Segment;
 use toml::de::{DeString, DeTable, DeValue, Deserializer, Error};
@@ -14,9 +13,6 @@ use super::error::{ConfigFileError, Result};
 use super::peers::hint;
 use super::reference::schema;
 use super::train_config::TrainConfig;
-
-/// The largest size of a configuration file in bytes. All keys together take a few thousand.
-const LONGEST_FILE: u64 = 1 << 20;
 
 /// The content of a configuration file.
 #[derive(Default)]
@@ -33,16 +29,9 @@ pub(super) fn read(path: &Path) -> Result<Document> {
         path: path.into(),
         source,
     };
-    let file = File::open(path).map_err(unreadable)?;
-    let mut bytes = Vec::new();
-    file.take(LONGEST_FILE + 1)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
+    let bytes =
+        read_whole(path, FileKind::SETTINGS).map_err(|error| unreadable(error.into_io()))?;
     let location = path.display().to_string();
-    if bytes.len() as u64 > LONGEST_FILE {
-        let message = format!("longer than {LONGEST_FILE} bytes; is this a configuration file?");
-        return Err(ConfigFileError::Syntax { location, message });
-    }
     match std::str::from_utf8(&bytes) {
         Ok(text) => parse(&location, text),
         Err(error) => {
