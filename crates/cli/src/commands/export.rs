@@ -4,6 +4,7 @@ use anyhow::Result;
 use burnformer_interop::{Format, Pretrained};
 
 use super::model;
+use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::output::note;
 use crate::values::one_of;
 
@@ -20,6 +21,12 @@ pub struct Args {
     /// The new folder for the converted model
     #[arg(long, short)]
     out: PathBuf,
+}
+
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        Ok(FilesInUse::default().reads_models([&self.model]))
+    }
 }
 
 /// Converts a model directory into a model of another system.

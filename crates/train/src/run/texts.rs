@@ -107,6 +107,13 @@ impl Texts {
         })
     }
 
+    /// The paths of all texts.
+    pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        let further = self.mix.iter().flatten();
+        let all = [&self.train, &self.valid, &self.test];
+        all.into_iter().flatten().chain(further)
+    }
+
     /// Returns the texts of `data`, all of which must be names of files.
     pub fn files(data: &DataSettings) -> Self {
         let DataSettings {

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::{resolve, set_texts};
 use crate::device::DeviceName;
 use crate::embedded;
+use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::output::{self, csv, note};
 use crate::signals::Signals;
 use crate::texts::{self, ReadTexts};
@@ -101,6 +102,19 @@ struct Extrapolation {
     /// The study's folder; rows that are finished there are not trained again
     #[arg(long, short, default_value = "studies/extrapolation")]
     out: PathBuf,
+}
+
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        let common = match &self.what {
+            StudyCommand::Table3(Table3 { common, .. }) => common,
+            StudyCommand::Extrapolation(Extrapolation { common, .. }) => common,
+        };
+        Ok(FilesInUse::default()
+            .reads(&common.config)
+            .reads(&common.train)
+            .reads(&common.valid))
+    }
 }
 
 /// The columns of `--csv`.

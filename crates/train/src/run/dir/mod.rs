@@ -4,6 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use burnformer_files::{FileKind, read_whole};
 use serde::{Deserialize, Serialize};
 
 use super::folder::{OLD, PARTIAL, belongs_to, discard, leftover, recover, remove, write_file};
@@ -89,6 +90,24 @@ impl RunDir {
         }
         run.recover()?;
         Ok(run)
+    }
+
+    /// Returns the paths of the files that a run in the folder `path` writes again or extends.
+    /// Models and checkpoints are not among them, because they are replaced as whole folders.
+    pub fn written_files(path: &Path) -> Vec<PathBuf> {
+        let run = Self::at(path);
+        let names = [METRICS_FILE, LOG_FILE, FINISHED, TEST_SCORE_FILE];
+        let hypotheses = fs::read_dir(run.hypotheses_folder());
+        let mut files = vec![run.config()];
+        files.extend(names.map(|name| path.join(name)));
+        files.extend(
+            hypotheses
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|entry| entry.path()),
+        );
+        files
     }
 
     /// Opens the folder `path` only for reading, without a lock.
@@ -286,7 +305,7 @@ impl RunDir {
     /// Returns the record of the run's end if the run ended after update `step`, or `None` if it
     /// was killed before its end.
     pub fn finished(&self, step: u64) -> Option<RunEnd> {
-        let json = fs::read(self.path.join(FINISHED)).ok()?;
+        let json = read_whole(&self.path.join(FINISHED), FileKind::NOTES).ok()?;
         let finished: RunEnd = serde_json::from_slice(&json).ok()?;
         (finished.step == step).then_some(finished)
     }
