@@ -31,6 +31,7 @@ cfg_if::cfg_if! {
         mod conversion;
         pub mod device;
         pub mod embedded;
+        pub mod files_in_use;
         mod line_warnings;
         pub mod memory;
         pub mod mpi;

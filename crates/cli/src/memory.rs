@@ -4,6 +4,7 @@
 use std::alloc::System;
 use std::alloc::{GlobalAlloc, Layout};
 use std::io::{Cursor, Write};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 // musl's own allocator asks the system for each large tensor anew, which takes half as much
 // processor time again.
@@ -50,14 +51,48 @@ fn granted(memory: *mut u8, bytes: usize) -> *mut u8 {
     memory
 }
 
+/// What the user can make smaller when the memory is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Remedy {
+    /// Nothing that an option could change.
+    Nothing,
+    /// The batches of `--batch`.
+    Batch,
+    /// The batches of `train`.
+    Budget,
+}
+
+/// The present [`Remedy`] as a number. The allocator can ask no lock.
+static REMEDY: AtomicU8 = AtomicU8::new(Remedy::Nothing as u8);
+
+/// Runs `work`, most of the memory of which is taken by what `remedy` names.
+pub fn with_remedy<T>(remedy: Remedy, work: impl FnOnce() -> T) -> T {
+    let before = REMEDY.swap(remedy as u8, Ordering::Relaxed);
+    let done = work();
+    REMEDY.store(before, Ordering::Relaxed);
+    done
+}
+
+/// The present remedy in words.
+fn advice() -> &'static str {
+    const BATCH: u8 = Remedy::Batch as u8;
+    const BUDGET: u8 = Remedy::Budget as u8;
+    match REMEDY.load(Ordering::Relaxed) {
+        BATCH => "free some, or take a smaller --batch",
+        BUDGET => "free some, or lower training.budget (--set training.budget=N)",
+        _ => "free some, or run the command on a machine with more",
+    }
+}
+
 /// Says that `bytes` could not be allocated and ends the process, without allocating.
 #[cold]
 fn end(bytes: usize) -> ! {
     let mut text = Cursor::new([0; 200]);
     let _ = writeln!(
         text,
-        "error: the memory is full: {bytes} bytes more could not be had; free some, or take a smaller batch \
-         (training.budget in `train`, --batch in `translate` and `serve`)"
+        "error: the memory is full: {bytes} bytes more could not be had; {}",
+        advice()
     );
     // SAFETY: the pointer and the length are those of what was written; neither call allocates or
     // runs anything at exit. The message is short, and Windows counts in 32 bits; standard error is

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use burnformer_files::FolderLock;
+use burnformer_files::{FileKind, FolderLock, read_whole};
 use burnformer_interop::TextFiles;
 use burnformer_interop::hub::{Download, ModelName, Progress, Settings};
 use burnformer_train::{copy_files, user_cache};
@@ -118,7 +118,9 @@ fn convert(from: &Path, to: &Path) -> Result<()> {
 pub fn all() -> Vec<(PathBuf, Origin)> {
     let entries = fs::read_dir(folder()).into_iter().flatten().flatten();
     let read = |folder: PathBuf| {
-        let origin = serde_json::from_slice(&fs::read(folder.join(ORIGIN)).ok()?).ok()?;
+        let origin =
+            serde_json::from_slice(&read_whole(&folder.join(ORIGIN), FileKind::NOTES).ok()?)
+                .ok()?;
         Some((folder, origin))
     };
     let mut all: Vec<_> = entries.filter_map(|entry| read(entry.path())).collect();

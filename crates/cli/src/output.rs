@@ -2,14 +2,14 @@
 
 use std::error::Error as _;
 use std::fmt::Display;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, ensure};
 use burnformer_data::corpus::is_standard_input;
-use burnformer_files::Temporary;
+use burnformer_files::{Temporary, folder_of};
 use burnformer_train::config::reference::SettingsFile;
 use burnformer_train::report::Verbosity;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -42,68 +42,126 @@ pub struct NoModel {
 }
 
 /// A file or standard output, to which results are written.
+///
+/// A regular file is written beside its path and replaces what is there when it is
+/// [finished](Self::finish), so that a killed process leaves the old file. Pipes and devices are
+/// written directly.
 pub struct Output {
     name: String,
     writer: Box<dyn Write + Send>,
-    /// The file in which a result waits that appears whole or not at all.
-    unfinished: Option<Temporary>,
+    unfinished: Option<Unfinished>,
+}
+
+/// A file that waits beside its path.
+struct Unfinished {
+    file: Temporary,
+    path: PathBuf,
+    on_failure: OnFailure,
+}
+
+/// What becomes of the results before a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// They are kept, as an error in line 100 leaves the translations of the first 99 lines.
+    Keep,
+    /// The file appears whole or not at all.
+    Discard,
 }
 
 impl Output {
-    /// Opens a new file, or standard output for `None`.
+    /// Opens standard output.
+    pub fn standard() -> Self {
+        Self {
+            name: "standard output".into(),
+            writer: Box::new(BufWriter::new(io::stdout())),
+            unfinished: None,
+        }
+    }
+
+    /// Opens the output at `path`, or standard output for `None`. A symbolic link stays, and the
+    /// file to which it leads is replaced. A file keeps its permissions. Its other names (hard
+    /// links) keep the old content.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be created, or is one of `inputs`: then it would be
-    /// emptied before it is read.
-    pub fn create(path: Option<&Path>, inputs: &[&Path]) -> Result<Self> {
+    /// Returns an error if the file cannot be created.
+    pub fn create(path: Option<&Path>, on_failure: OnFailure) -> Result<Self> {
         let Some(path) = path else {
-            let writer = Box::new(BufWriter::new(io::stdout()));
-            return Ok(Self {
-                name: "standard output".into(),
-                writer,
-                unfinished: None,
-            });
+            return Ok(Self::standard());
         };
-        check_name(path, inputs)?;
-        let name = path.display().to_string();
-        let file = File::create(path).with_context(|| unwritable(&name))?;
+        check_name(path)?;
+        Self::open(path, on_failure).with_context(|| unwritable(path.display()))
+    }
+
+    fn open(path: &Path, on_failure: OnFailure) -> io::Result<Self> {
+        if is_written_directly(path) {
+            return Self::directly(path);
+        }
+        let real = behind_links(path);
+        if real.exists() {
+            // A file that must not be changed is not replaced either.
+            File::options().append(true).open(&real)?;
+        }
+        let file = match Temporary::beside(&real) {
+            // The user may write the file, and nothing else in its folder.
+            Err(cause) if real.exists() && is_of_folder(&cause) => return Self::directly(&real),
+            file => file?,
+        };
+        if let Ok(old) = fs::metadata(&real) {
+            fs::set_permissions(file.path(), old.permissions())?;
+        }
         Ok(Self {
-            name,
-            writer: Box::new(BufWriter::new(file)),
+            name: path.display().to_string(),
+            writer: Box::new(BufWriter::new(file.handle()?)),
+            unfinished: Some(Unfinished {
+                file,
+                path: real,
+                on_failure,
+            }),
+        })
+    }
+
+    fn directly(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            name: path.display().to_string(),
+            writer: Box::new(BufWriter::new(File::create(path)?)),
             unfinished: None,
         })
     }
 
-    /// Opens a file that appears at `path` when it is [published](Self::take_unfinished).
-    ///
-    /// # Errors
-    /// Returns the errors of [`create`](Self::create).
-    pub fn create_whole(path: &Path, inputs: &[&Path]) -> Result<Self> {
-        check_name(path, inputs)?;
-        let name = path.display().to_string();
-        let file = Temporary::beside(path).and_then(|file| Ok((file.handle()?, file)));
-        let (handle, file) = file.with_context(|| unwritable(&name))?;
-        Ok(Self {
-            name,
-            writer: Box::new(BufWriter::new(handle)),
-            unfinished: Some(file),
-        })
-    }
-
-    /// Flushes and returns the finished file of [`create_whole`](Self::create_whole), which the
-    /// caller publishes.
+    /// Flushes the output, and gives the file its name.
     ///
     /// # Errors
     /// Returns the errors of [`flush`](Self::flush).
-    pub fn take_unfinished(&mut self) -> Result<Option<Temporary>> {
+    pub fn finish(&mut self) -> Result<()> {
         self.flush()?;
-        Ok(self.unfinished.take())
+        let Some(Unfinished { file, path, .. }) = self.unfinished.take() else {
+            return Ok(());
+        };
+        publish(file, &path).with_context(|| unwritable(&self.name))
     }
 
-    /// Removes the file of [`create_whole`](Self::create_whole), for a process that ends before it
-    /// is finished.
-    pub fn discard(&mut self) {
-        self.unfinished = None;
+    /// The path at which the unfinished file can be read.
+    pub fn temporary_path(&self) -> Option<&Path> {
+        self.unfinished.as_ref().map(|it| it.file.path())
+    }
+
+    /// Ends the output after a failure or a signal: results before it are kept or discarded, as the
+    /// output was opened. A file that could not be written, or that would be empty, is discarded.
+    pub fn give_up(&mut self) {
+        let is_flushed = self.flush().is_ok();
+        let Some(Unfinished {
+            file,
+            path,
+            on_failure,
+        }) = self.unfinished.take()
+        else {
+            return;
+        };
+        let has_results = fs::metadata(file.path()).is_ok_and(|it| it.len() > 0);
+        if is_flushed && has_results && on_failure == OnFailure::Keep {
+            // The failure itself is reported.
+            let _ = publish(file, &path);
+        }
     }
 
     /// Writes one line.
@@ -140,18 +198,67 @@ impl Output {
     }
 }
 
-/// Refuses an output that is one of `inputs`, or whose name promises a compressed file.
+impl Drop for Output {
+    fn drop(&mut self) {
+        self.give_up();
+    }
+}
+
+/// Writes the whole content of the file at `path`.
+///
+/// # Errors
+/// Returns the errors of [`Output::create`] and [`Output::finish`].
+pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
+    let mut output = Output::create(Some(path), OnFailure::Discard)?;
+    output.text(content)?;
+    output.finish()
+}
+
+/// The path of the file that is made or replaced when `path` is written.
+fn behind_links(path: &Path) -> PathBuf {
+    let target = || Some(folder_of(path).join(fs::read_link(path).ok()?));
+    let real = fs::canonicalize(path).ok();
+    real.or_else(target).unwrap_or_else(|| path.into())
+}
+
+/// Returns whether `path` is a pipe, a device, or an open file of this process. None of them can be
+/// replaced.
+fn is_written_directly(path: &Path) -> bool {
+    let is_special = fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
+    let streams = ["/dev/stdout", "/dev/stderr"];
+    let folders = ["/dev/fd", "/proc/self/fd"];
+    is_special
+        || streams.iter().any(|name| path == Path::new(name))
+        || folders
+            .iter()
+            .any(|folder| path.parent() == Some(Path::new(folder)))
+}
+
+/// Returns whether no file can be made in a folder because of `cause`.
+fn is_of_folder(cause: &io::Error) -> bool {
+    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    matches!(cause.kind(), PermissionDenied | ReadOnlyFilesystem)
+}
+
+/// Gives `file` its name, or copies it where nothing can be renamed onto `path`, as onto a file
+/// that is mounted in a container.
+fn publish(file: Temporary, path: &Path) -> io::Result<()> {
+    let mut content = File::open(file.path())?;
+    file.publish(path).or_else(|cause| {
+        let mut old = File::options()
+            .write(true)
+            .truncate(true)
+            .open(path)
+            .map_err(|_| cause)?;
+        io::copy(&mut content, &mut old).map(drop)
+    })
+}
+
+/// Refuses an output whose name promises a compressed file.
 ///
 /// # Errors
 /// Returns an error of usage, which ends the program with exit code 2.
-pub fn check_name(path: &Path, inputs: &[&Path]) -> Result<()> {
-    let same = |input: &&&Path| matches!((real(input), real(path)), (Some(a), Some(b)) if a == b);
-    if let Some(input) = inputs.iter().find(same) {
-        return Err(wrong_usage(format_args!(
-            "{}: is both input and output, and would be emptied before it is read; name another output",
-            input.display()
-        )));
-    }
+pub fn check_name(path: &Path) -> Result<()> {
     if path
         .extension()
         .is_some_and(|end| end == "gz" || end == "zst")
@@ -169,8 +276,8 @@ pub fn check_name(path: &Path, inputs: &[&Path]) -> Result<()> {
 ///
 /// # Errors
 /// Returns the errors of [`check_name`], and of the system.
-pub fn check_writable(path: &Path, inputs: &[&Path]) -> Result<()> {
-    check_name(path, inputs)?;
+pub fn check_writable(path: &Path) -> Result<()> {
+    check_name(path)?;
     let opened = match path.exists() {
         // A pipe has a reader, which must not see its end.
         true if !path.is_file() => Ok(()),
@@ -193,12 +300,6 @@ pub fn check_new(out: &Path) -> Result<()> {
     Ok(())
 }
 
-fn real(path: &Path) -> Option<PathBuf> {
-    std::fs::canonicalize(path)
-        .ok()
-        .filter(|path| path.is_file())
-}
-
 /// Returns the message that the file or folder `name` cannot be written, to which the caller adds
 /// the cause.
 pub fn unwritable(name: impl Display) -> String {
@@ -211,7 +312,7 @@ pub fn unwritable(name: impl Display) -> String {
 /// Returns [`Closed`] if nobody reads standard output any more, otherwise the error of the system
 /// (`println!` would panic).
 pub fn print(text: impl Display) -> Result<()> {
-    let mut output = Output::create(None, &[])?;
+    let mut output = Output::standard();
     output.line(text)?;
     output.flush()
 }
@@ -282,7 +383,7 @@ pub fn print_usage(usage: clap::Error) -> Result<()> {
     if usage.use_stderr() {
         return Err(usage.into());
     }
-    let output = Output::create(None, &[])?;
+    let output = Output::standard();
     usage
         .print()
         .and_then(|()| io::stdout().flush())

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::files_in_use::UsesFiles;
 use crate::output::exit_code;
 use crate::{commands, device, output};
 
@@ -110,28 +111,35 @@ enum Command {
     Completions(commands::completions::Args),
 }
 
+/// Runs a command, unless it would write a file that it reads. Commands that read no file of the
+/// user run without this.
+fn run_with<A: UsesFiles>(args: A, run: fn(A) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    args.files_in_use()?.check()?;
+    run(args)
+}
+
 fn run_command(command: Command) -> anyhow::Result<()> {
     match command {
-        Command::Train(args) => commands::train::run(args),
-        Command::Adapt(args) => commands::adapt::run(args),
-        Command::Translate(args) => commands::translate::run(args),
-        Command::Gather(args) => commands::gather::run(args),
-        Command::EvalBleu(args) => commands::eval_bleu::run(args),
-        Command::Score(args) => commands::score::run(args),
+        Command::Train(args) => run_with(args, commands::train::run),
+        Command::Adapt(args) => run_with(args, commands::adapt::run),
+        Command::Translate(args) => run_with(args, commands::translate::run),
+        Command::Gather(args) => run_with(args, commands::gather::run),
+        Command::EvalBleu(args) => run_with(args, commands::eval_bleu::run),
+        Command::Score(args) => run_with(args, commands::score::run),
         Command::Config(args) => commands::config::run(args),
-        Command::Average(args) => commands::average::run(args),
-        Command::Distill(args) => commands::distill::run(args),
-        Command::Import(args) => commands::import::run(args),
+        Command::Average(args) => run_with(args, commands::average::run),
+        Command::Distill(args) => run_with(args, commands::distill::run),
+        Command::Import(args) => run_with(args, commands::import::run),
         Command::Models(args) => commands::models::run(args),
-        Command::Export(args) => commands::export::run(args),
-        Command::Quantize(args) => commands::quantize::run(args),
-        Command::Shortlist(args) => commands::shortlist::run(args),
-        Command::Settings(args) => commands::settings::run(args),
-        Command::Inspect(args) => commands::inspect::run(args),
-        Command::Attention(args) => commands::attention::run(args),
-        Command::Plot(args) => commands::plot::run(args),
+        Command::Export(args) => run_with(args, commands::export::run),
+        Command::Quantize(args) => run_with(args, commands::quantize::run),
+        Command::Shortlist(args) => run_with(args, commands::shortlist::run),
+        Command::Settings(args) => run_with(args, commands::settings::run),
+        Command::Inspect(args) => run_with(args, commands::inspect::run),
+        Command::Attention(args) => run_with(args, commands::attention::run),
+        Command::Plot(args) => run_with(args, commands::plot::run),
         #[cfg(feature = "serve")]
-        Command::Serve(args) => commands::serve::run(args),
+        Command::Serve(args) => run_with(args, commands::serve::run),
         Command::Devices(args) => commands::devices::run(args),
         Command::Completions(args) => commands::completions::run(args, Cli::command()),
     }

@@ -91,8 +91,7 @@ pub fn flush_and_exit(output: &Shared) -> io::Result<()> {
         let output = output.clone();
         thread::spawn(move || {
             let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
-            let _ = output.flush();
-            output.discard();
+            output.give_up();
             exit(128 + signal);
         });
     })

@@ -212,7 +212,6 @@ fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
                 let bytes = &buffer[..count];
                 let is_compressed = || COMPRESSED.iter().any(|magic| bytes.starts_with(magic));
                 if *has_lines.get_or_insert_with(|| !is_compressed()) {
-                    #[cfg(unix)]
                     check_ends(from)?;
                     let last = bytes.iter().rposition(|byte| b"\r\n".contains(byte));
                     length = last.map_or(length + count, |last| count - last - 1);
@@ -233,8 +232,11 @@ fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
 
 /// Refuses a device such as `/dev/urandom`, which never ends and would fill the disk. A terminal
 /// ends.
+///
+/// # Errors
+/// Returns an error for such a device.
 #[cfg(unix)]
-fn check_ends(from: &Path) -> Result<()> {
+pub fn check_ends(from: &Path) -> Result<()> {
     use std::io::IsTerminal;
     use std::os::unix::fs::FileTypeExt;
     let path = if is_standard_input(from) {
@@ -249,6 +251,15 @@ fn check_ends(from: &Path) -> Result<()> {
         "{}: it is a device, which never ends; name a file or a pipe with text",
         shown(from)
     );
+    Ok(())
+}
+
+/// Other systems have no such devices among their files.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub fn check_ends(_: &Path) -> Result<()> {
     Ok(())
 }
 

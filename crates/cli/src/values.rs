@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use burnformer_core::{ComputeType, Precision};
+use burnformer_files::{FileKind, read_whole};
 use burnformer_interop::Format;
 use burnformer_interop::hub::ModelName;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
@@ -84,8 +85,8 @@ pub fn model_dir(name: &Path) -> Result<PathBuf> {
 /// Returns whether the `config.json` of `dir` has the key by which Hugging Face recognises a model.
 /// Model directories of this toolkit do not have it, not even damaged ones.
 fn names_a_type(dir: &Path) -> bool {
-    let text = std::fs::read_to_string(dir.join("config.json")).unwrap_or_default();
-    text.contains("\"model_type\"")
+    let text = read_whole(&dir.join("config.json"), FileKind::SETTINGS).unwrap_or_default();
+    String::from_utf8_lossy(&text).contains("\"model_type\"")
 }
 
 /// The model of a run if `folder` is a run directory: `best/`, or `last/` before there is a best

@@ -1,11 +1,11 @@
 //! Documents, translated by a model.
 
-use std::io::Read;
 use std::path::Path;
 
 use anyhow::Context;
 use burnformer_data::corpus::open_bytes;
 use burnformer_documents::{Document, MessageState, PendingSentence, Translated, WholeFile};
+use burnformer_files::{FileKind, read_to_end};
 use burnformer_infer::{Cancel, InferError, TranslateOptions, Translation, Translator};
 
 use crate::output::say;
@@ -15,10 +15,9 @@ use crate::output::say;
 /// # Errors
 /// Returns an error if the file cannot be read or is broken.
 pub fn read(path: &Path, kind: &str) -> anyhow::Result<WholeFile> {
-    let (name, mut bytes) = (path.display(), Vec::new());
-    open_bytes(path)?
-        .read_to_end(&mut bytes)
-        .with_context(|| name.to_string())?;
+    let name = path.display();
+    let bytes =
+        read_to_end(open_bytes(path)?, FileKind::DOCUMENT).with_context(|| name.to_string())?;
     let file = WholeFile::read(bytes, kind).with_context(|| name.to_string())?;
     if let Some(encoding) = file.encoding() {
         say(format_args!("{name}: is not UTF-8 but {encoding}"));

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use burnformer_files::{FileKind, read_whole};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::{TokenizedCorpus, build, make_folder, write_atomically};
@@ -189,9 +190,10 @@ fn sides(base: &Path, joint: bool) -> Vec<PathBuf> {
 /// The cached tokenisers, if they exist and are not damaged.
 fn cached_tokenizers(base: &Path, joint: bool) -> Option<Tokenizers> {
     let mut found = sides(base, joint).into_iter().map(|path| {
-        let bytes = std::fs::read(&path).ok()?;
-        let expected = std::fs::read_to_string(path.with_extension("sha256")).ok()?;
-        (hex(&key_of(&[&bytes])) == expected).then(|| Tokenizer::from_bytes(&path, &bytes).ok())?
+        let bytes = read_whole(&path, FileKind::TOKENIZER).ok()?;
+        let expected = read_whole(&path.with_extension("sha256"), FileKind::NOTES).ok()?;
+        (hex(&key_of(&[&bytes])).as_bytes() == expected)
+            .then(|| Tokenizer::from_bytes(&path, &bytes).ok())?
     });
     let source = found.next()??;
     match found.next() {

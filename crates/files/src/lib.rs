@@ -17,6 +17,9 @@
 //!
 //! [`try_reserve`] reserves the memory for a large file.
 //!
+//! It also reads files of users: [`read_whole`] never reads more than a limit, and [`FileId`] tells
+//! whether two names are those of one file.
+//!
 //! Windows cannot flush a folder. There, and on file systems that refuse it, that step is left out.
 
 #![forbid(unsafe_code)]
@@ -24,7 +27,9 @@
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod folder;
+mod identity;
 mod memory;
+mod read;
 mod temporary;
 
 use std::fs::File;
@@ -34,7 +39,9 @@ use std::thread;
 use std::time::Duration;
 
 pub use folder::{FolderLock, NewFolder, leftovers, owner_of, remove_folder};
+pub use identity::FileId;
 pub use memory::{is_refusable, try_reserve};
+pub use read::{FileKind, ReadError, ReadProblem, read_to_end, read_whole};
 pub use temporary::{Readers, Temporary, remove_leftovers, write, write_with};
 
 /// Gives an error its message as `Debug` form: a program whose `main` returns the error prints that

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use burnformer_files::{FileKind, read_whole};
+
 use crate::entry::Entry;
 use crate::error::{EntryProblem, GlossaryError};
 use crate::glossary::Glossary;
@@ -13,10 +15,11 @@ impl Glossary {
     /// # Errors
     /// Returns a [`GlossaryError`] that names the file and the line.
     pub fn load(path: &Path) -> Result<Self, GlossaryError> {
-        let bytes = std::fs::read(path).map_err(|cause| GlossaryError::Unreadable {
-            path: path.into(),
-            cause,
-        })?;
+        let bytes =
+            read_whole(path, FileKind::GLOSSARY).map_err(|error| GlossaryError::Unreadable {
+                path: path.into(),
+                cause: error.into_io(),
+            })?;
         Self::parse(path, &bytes)
     }
 

@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 use burnformer::configuration::{resolve, set_texts};
 use burnformer::device::DeviceName;
 use burnformer::embedded;
+use burnformer::files_in_use::{FilesInUse, UsesFiles};
 use burnformer::output::{self, csv, note};
 use burnformer::signals::Signals;
 use burnformer::texts::{self, ReadTexts};
@@ -102,12 +103,26 @@ struct Extrapolation {
     out: PathBuf,
 }
 
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        let common = match &self.what {
+            StudyCommand::Table3(Table3 { common, .. }) => common,
+            StudyCommand::Extrapolation(Extrapolation { common, .. }) => common,
+        };
+        Ok(FilesInUse::default()
+            .reads(&common.config)
+            .reads(&common.train)
+            .reads(&common.valid))
+    }
+}
+
 /// The columns of `--csv`.
 const COLUMNS: &str =
     "name,change,parameters,updates,seconds,longest,sentences,perplexity,bleu,interval";
 
 /// Trains the rows that are not finished yet, then prints the table.
 pub fn run(args: Args) -> Result<()> {
+    args.files_in_use()?.check()?;
     burnformer_core::allocator::share_freed_memory();
     match args.what {
         StudyCommand::Table3(Table3 {

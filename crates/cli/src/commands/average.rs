@@ -8,6 +8,7 @@ use burnformer_infer::{GENERATION_FILE, TOKENIZER_FILES, load_tokenizers};
 use burnformer_train::{average_models, copy_file};
 
 use super::model;
+use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::new_model::{recover, write_new};
 use crate::output::{check_new, note};
 
@@ -21,6 +22,12 @@ pub struct Args {
     /// The new model directory
     #[arg(long, short)]
     out: PathBuf,
+}
+
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        Ok(FilesInUse::default().reads_models(&self.models))
+    }
 }
 
 /// Writes the mean of `models` to `out`, with the tokenisers and search settings of the first one.

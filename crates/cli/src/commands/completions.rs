@@ -32,7 +32,7 @@ pub fn run(args: Args, mut program: clap::Command) -> Result<()> {
     let mut script = Vec::new();
     let shell = args.shell.context("no shell")?;
     clap_complete::generate(shell, &mut program, "burnformer", &mut script);
-    let mut output = Output::create(None, &[])?;
+    let mut output = Output::standard();
     output.text(script)?;
     output.flush()
 }

@@ -5,6 +5,7 @@ use burnformer_interop::{Format, Pretrained};
 
 use super::model;
 use crate::conversion::check_empty;
+use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::new_model::{recover, write_new};
 use crate::output::note;
 use crate::values::one_of;
@@ -22,6 +23,12 @@ pub struct Args {
     /// The new folder for the converted model
     #[arg(long, short)]
     out: PathBuf,
+}
+
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        Ok(FilesInUse::default().reads_models([&self.model]))
+    }
 }
 
 /// Converts a model directory into a model of another system.

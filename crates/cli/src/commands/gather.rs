@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use burnformer_data::counted;
 
+use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::output::{check_name, note, unwritable};
 use crate::shards;
 
@@ -20,9 +21,17 @@ pub struct Args {
     shards: u64,
 }
 
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        Ok(FilesInUse::default()
+            .reads(shards::paths(&self.out, self.shards))
+            .writes([&self.out]))
+    }
+}
+
 /// Joins the outputs of all shards. The file appears whole or not at all.
 pub fn run(args: Args) -> Result<()> {
-    check_name(&args.out, &[])?;
+    check_name(&args.out)?;
     let paths = shards::outputs(&args.out, args.shards)?;
     let joined = burnformer_files::write_with(&args.out, |file| {
         paths

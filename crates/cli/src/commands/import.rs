@@ -5,6 +5,7 @@ use burnformer_interop::hub::ModelName;
 use burnformer_interop::{Format, TextFiles};
 
 use crate::conversion::convert;
+use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::named;
 use crate::output::{note, wrong_usage};
 use crate::values::one_of;
@@ -36,6 +37,15 @@ pub struct Args {
     /// text
     #[arg(long)]
     no_tokenizer: bool,
+}
+
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        Ok(FilesInUse::default()
+            .reads_files_of(&self.path)
+            .reads(&self.vocabs)
+            .reads(&self.sentencepiece))
+    }
 }
 
 /// Converts a model of another system into a model directory.

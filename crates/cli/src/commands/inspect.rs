@@ -5,6 +5,7 @@ use burnformer_core::model_dir;
 use serde_json::json;
 
 use super::OneModel;
+use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::output::{Output, print};
 
 /// Arguments of `inspect`.
@@ -19,6 +20,12 @@ pub struct Args {
     /// List every parameter with its shape
     #[arg(long)]
     parameters: bool,
+}
+
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        Ok(FilesInUse::default().reads_models([self.model.dir()?]))
+    }
 }
 
 /// Describes a model directory after checking its hashes.
@@ -43,7 +50,7 @@ pub fn run(args: Args) -> Result<()> {
         });
         return print(serde_json::to_string_pretty(&value)?);
     }
-    let mut output = Output::create(None, &[])?;
+    let mut output = Output::standard();
     output.line(format_args!("model       {}", dir.display()))?;
     output.line(format_args!("architecture {}", config.architecture()))?;
     output.line(format_args!("parameters  {}", config.parameter_count()))?;

@@ -7,6 +7,7 @@ use burnformer_core::{ComputeType, model_dir, named_parameters};
 use burnformer_train::copy_files;
 
 use super::model;
+use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::new_model::{recover, write_new};
 use crate::output::{check_new, note};
 
@@ -20,6 +21,12 @@ pub struct Args {
     /// The new model directory
     #[arg(long, short)]
     out: PathBuf,
+}
+
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        Ok(FilesInUse::default().reads_models([&self.model]))
+    }
 }
 
 /// The files that are written anew; every other file of a model directory is copied.

@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use super::{Computing, at_least, model, of_options};
 use crate::configuration::corpus;
+use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::output::{Output, note, note_terminal};
-use crate::shards::{Part, ShardArgs, length};
+use crate::shards::{Part, ShardArgs, length, written};
 use crate::texts::next_chunk;
 
 /// The number of pairs that are scored and written together. Pairs of similar length among them
@@ -51,6 +52,17 @@ pub struct Args {
     computing: Computing,
 }
 
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        let written = self.output.iter().flat_map(|out| written(&self.shard, out));
+        Ok(FilesInUse::default()
+            .reads([&self.input])
+            .reads(&self.target)
+            .reads_models(&self.model)
+            .writes(written))
+    }
+}
+
 /// Prints a line `log-probability TAB score TAB perplexity` for each pair, and the perplexity of
 /// the whole text to standard error. If something fails, the pairs before it are scored and written
 /// first.
@@ -78,7 +90,7 @@ pub fn run(args: Args) -> Result<()> {
     if !args.json {
         note("columns: log-probability, score (with the length penalty), perplexity");
     }
-    let mut output = part.create_output(&texts.map(|(path, _)| path))?;
+    let mut output = part.create_output()?;
     let mut done = usize::try_from(part.lines.start)?;
     let (mut tokens, mut total) = (0, 0.0);
     loop {

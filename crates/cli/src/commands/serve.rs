@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use burn::tensor::Device;
 use burnformer_core::model_dir;
+use burnformer_files::{FileKind, read_whole};
 use burnformer_infer::{Glossary, InferError, Shortlist, Translator};
 use burnformer_server::{
     Engine, IpNet, LOOPBACK, LanguagePair, Limits, ModelSource, QueueSettings, Server,
@@ -17,6 +18,7 @@ use burnformer_server::{
 
 use super::{Computing, at_least};
 use crate::embedded;
+use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::output::{is_quiet, print, wrong_usage};
 use crate::signals::on_signal;
 use crate::{translation_memory, values};
@@ -99,6 +101,18 @@ pub struct Args {
     log: Log,
     #[command(flatten)]
     computing: Computing,
+}
+
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        let of_pairs = [&self.glossary, &self.shortlist, &self.memory];
+        let files = of_pairs.into_iter().flatten().map(|(_, file)| file);
+        let models = self.model.iter().map(|(_, folder)| folder);
+        Ok(FilesInUse::default()
+            .reads(files)
+            .reads(&self.api_keys)
+            .reads_models(models))
+    }
 }
 
 /// The form of the log.
@@ -298,10 +312,15 @@ fn model_source(
 
 /// The keys of a file.
 fn read_keys(path: &Path) -> Result<Vec<String>> {
-    let text = std::fs::read_to_string(path).with_context(|| {
-        let name = path.display();
-        format!("--api-keys {name}: write one key per line in UTF-8, such as that of `openssl rand -hex 16`")
-    })?;
+    let name = path.display();
+    let advice = || {
+        format!(
+            "--api-keys {name}: write one key per line in UTF-8, such as that of `openssl rand -hex 16`"
+        )
+    };
+    let bytes = read_whole(path, FileKind::KEYS);
+    let bytes = bytes.map_err(|error| error.problem).with_context(advice)?;
+    let text = String::from_utf8(bytes).with_context(advice)?;
     let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     let keys = lines
         .filter(|line| !line.is_empty() && !line.starts_with('#'))

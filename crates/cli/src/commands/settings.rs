@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::OneModel;
 use crate::conversion::try_search;
+use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::new_model::at_final_place;
 use crate::output::{note, print, wrong_usage};
 use crate::{embedded, named};
@@ -28,6 +29,12 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        Ok(FilesInUse::default().reads_models([self.model.dir()?]))
+    }
 }
 
 /// Changes the settings given by `--set`, then prints all settings.

@@ -8,7 +8,8 @@ use burnformer_infer::{load_tokenizers, vocabularies};
 use super::{model, text};
 use crate::configuration::corpus;
 use crate::embedded;
-use crate::output::{note, note_terminal, wrong_usage};
+use crate::files_in_use::{FilesInUse, UsesFiles};
+use crate::output::{check_writable, note, note_terminal, write_whole, wrong_usage};
 
 /// Arguments of `shortlist`.
 #[derive(clap::Args)]
@@ -44,6 +45,15 @@ const CHUNK: usize = 16_384;
 /// The number of pairs, from the first on, on which the shortlist is tried.
 const TRIED: usize = 2000;
 
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        Ok(FilesInUse::default()
+            .reads(&self.train)
+            .reads_models(&self.model)
+            .writes([&self.out]))
+    }
+}
+
 /// Learns which target tokens translate which source tokens, and writes the likely ones to `--out`.
 pub fn run(args: Args) -> Result<()> {
     let settings = Settings {
@@ -56,6 +66,8 @@ pub fn run(args: Args) -> Result<()> {
     note_terminal(args.train.iter().map(PathBuf::as_path));
     let dir = args.model.map_or_else(embedded::default_model, Ok)?;
     let tokenizers = load_tokenizers(&dir)?;
+    // Before the work, so that a name that cannot be written costs none.
+    check_writable(&args.out)?;
     let mut reader = ParallelReader::open(&corpus, Utf8Policy::Error)?.fuse();
     let mut trainer = Trainer::new(vocabularies(&tokenizers));
     let mut tried = Vec::new();
@@ -79,7 +91,7 @@ pub fn run(args: Args) -> Result<()> {
         counted(trainer.pairs(), "pair")
     ));
     let shortlist = trainer.finish(&settings)?;
-    shortlist.save(&args.out)?;
+    write_whole(&args.out, shortlist.to_bytes())?;
     let (tokens, covered) = tried_on(&shortlist, &tried);
     note(format_args!(
         "{}: {tokens:.0} of {} target tokens for a sentence of this text on average; they have {:.2} % of the tokens of its \

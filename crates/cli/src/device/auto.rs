@@ -8,6 +8,7 @@ use std::time::UNIX_EPOCH;
 use anyhow::{Result, ensure};
 use burn::tensor::Device;
 use burnformer_data::counted;
+use burnformer_files::{FileKind, read_whole};
 use sha2::{Digest, Sha256};
 
 use super::backend::Backend;
@@ -77,7 +78,9 @@ fn gpus_of(backend: Backend) -> Vec<Found> {
 /// failure is reported.
 fn tested(gpu: &Found) -> Option<Verdict> {
     let memo = memo(gpu);
-    let known = memo.as_ref().and_then(|path| std::fs::read(path).ok());
+    let known = memo
+        .as_ref()
+        .and_then(|path| read_whole(path, FileKind::NOTES).ok());
     if let Some(verdict) = known.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
         return Some(verdict);
     }

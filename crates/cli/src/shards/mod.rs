@@ -21,12 +21,12 @@ use burnformer_data::{LineReader, Utf8Policy, counted};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::output::{Output, check_name, note, unwritable, wrong_usage};
+use crate::output::{OnFailure, Output, check_name, note, unwritable, wrong_usage};
 use crate::texts::shown;
 use shard::Shard;
 pub use shard::ShardArgs;
 pub use stamp::digest_of_file;
-use stamp::{TEXT, trusted, what_differs, write_stamp};
+use stamp::{TEXT, stamp_of, trusted, what_differs, write_stamp};
 
 /// The part of the text that a process translates: all of it, or a shard.
 pub struct Part {
@@ -61,7 +61,7 @@ impl Part {
             }));
         };
         let paths: Vec<&Path> = texts.iter().map(|&(path, _)| path).collect();
-        check_name(out, &paths)?;
+        check_name(out)?;
         let path = shard.path(out);
         if let Some(folder) = [out, &path].into_iter().find(|path| path.is_dir()) {
             bail!("{}: is a folder; name a file", folder.display());
@@ -108,31 +108,29 @@ impl Part {
     ///
     /// # Errors
     /// Returns the errors of [`Output::create`].
-    pub fn create_output(&self, inputs: &[&Path]) -> Result<Output> {
-        match (&self.output, &self.made_from) {
-            (Some(path), Some(_)) => Output::create_whole(path, inputs),
-            (path, _) => Output::create(path.as_deref(), inputs),
-        }
+    pub fn create_output(&self) -> Result<Output> {
+        let on_failure = match self.made_from {
+            Some(_) => OnFailure::Discard,
+            None => OnFailure::Keep,
+        };
+        Output::create(self.output.as_deref(), on_failure)
     }
 
     /// Completes the `output`, which has a result for every line before line `end`. The output of a
-    /// shard is renamed to its final name, and then gets a stamp that describes its inputs.
+    /// shard gets a stamp that describes its inputs.
     ///
     /// # Errors
     /// Returns the errors of [`complete`](Self::complete), and an error if the output cannot be
     /// written.
     pub fn finish(&self, output: &mut Output, end: u64) -> Result<()> {
         output.flush()?;
-        self.made_from.as_ref().map_or(Ok(()), |_| {
-            self.complete(end, |path| {
-                let Some(file) = output.take_unfinished()? else {
-                    return Ok(None);
-                };
-                let digest = digest_of_file(file.path())?;
-                file.publish(path)
-                    .with_context(|| unwritable(path.display()))?;
-                Ok(Some(digest))
-            })
+        if self.made_from.is_none() {
+            return output.finish();
+        }
+        self.complete(end, |_| {
+            let digest = output.temporary_path().map(digest_of_file).transpose()?;
+            output.finish()?;
+            Ok(digest)
         })
     }
 
@@ -166,20 +164,34 @@ impl Part {
     }
 }
 
+/// Returns the files that a command with `args` writes for the output `out`.
+pub fn written(args: &ShardArgs, out: &Path) -> Vec<PathBuf> {
+    let mut written = vec![out.to_owned()];
+    if let Some(shard) = args.shard {
+        let path = shard.path(out);
+        written.push(stamp_of(&path));
+        written.push(path);
+    }
+    written
+}
+
 /// Returns the number of lines in the range `lines`.
 pub fn length(lines: &Range<u64>) -> usize {
     usize::try_from(lines.end - lines.start).unwrap_or(usize::MAX)
 }
 
-/// Returns the paths of the outputs of the `count` shards of `out`, in order.
+/// The paths of the outputs of the `count` shards of `out`, in order.
+pub fn paths(out: &Path, count: u64) -> impl Iterator<Item = PathBuf> {
+    (1..=count).map(move |number| Shard { number, count }.path(out))
+}
+
+/// Returns the existing outputs of the `count` shards of `out`, in order.
 ///
 /// # Errors
 /// Returns an error if an output is missing or does not match its stamp, or if the outputs are not
 /// the parts of one text, made with the same model and options.
 pub fn outputs(out: &Path, count: u64) -> Result<Vec<PathBuf>> {
-    let paths: Vec<PathBuf> = (1..=count)
-        .map(|number| Shard { number, count }.path(out))
-        .collect();
+    let paths: Vec<PathBuf> = paths(out, count).collect();
     let missing: Vec<_> = paths
         .iter()
         .filter(|it| !it.is_file())

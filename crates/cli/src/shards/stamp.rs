@@ -1,13 +1,16 @@
 //! The stamp of a shard: a description of the inputs of its output, in a hidden file beside it.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use burnformer_files::{FileKind, read_whole};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+
+use crate::texts::check_ends;
 
 /// The key of the description of the whole text. If only this differs, a shard of the same lines
 /// need not be done again.
@@ -15,7 +18,7 @@ pub(super) const TEXT: &str = "whole text";
 
 /// The path of the stamp of the output at `path`. The file is hidden, so that `OUT.*` matches
 /// outputs only.
-fn stamp_of(path: &Path) -> PathBuf {
+pub(super) fn stamp_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(".stamp");
@@ -29,8 +32,8 @@ pub(super) fn what_differs(path: &Path, made_from: &Value) -> Result<Option<Stri
     if !path.exists() {
         return Ok(None);
     }
-    let stamp = fs::read_to_string(stamp_of(path)).unwrap_or_default();
-    let Ok(stamp) = serde_json::from_str::<Value>(&stamp) else {
+    let stamp = read_whole(&stamp_of(path), FileKind::NOTES).unwrap_or_default();
+    let Ok(stamp) = serde_json::from_slice::<Value>(&stamp) else {
         return Ok(Some(
             "the file that says what it was made from is missing or damaged".into(),
         ));
@@ -58,8 +61,8 @@ pub(super) fn what_differs(path: &Path, made_from: &Value) -> Result<Option<Stri
 
 /// The inputs from which the shard at `path` was made.
 pub(super) fn trusted(path: &Path) -> Result<Value> {
-    let stamp = fs::read_to_string(stamp_of(path)).unwrap_or_default();
-    let stamp: Value = serde_json::from_str(&stamp).unwrap_or_default();
+    let stamp = read_whole(&stamp_of(path), FileKind::NOTES).unwrap_or_default();
+    let stamp: Value = serde_json::from_slice(&stamp).unwrap_or_default();
     if stamp["output"] != digest_of_file(path)? {
         bail!(
             "{}: is not as its process left it, or the hidden file beside it is missing; start this shard again",
@@ -78,8 +81,10 @@ pub(super) fn write_stamp(path: &Path, digest: &str, made_from: &Value) -> io::R
 /// SHA-256 of the file at `path`.
 ///
 /// # Errors
-/// Returns errors of the operating system, with the path.
+/// Returns errors of the operating system, with the path, and an error for a device, which never
+/// ends.
 pub fn digest_of_file(path: &Path) -> Result<String> {
+    check_ends(path)?;
     let mut digest = Sha256::new();
     let copied = File::open(path).and_then(|mut file| io::copy(&mut file, &mut digest));
     copied.with_context(|| path.display().to_string())?;

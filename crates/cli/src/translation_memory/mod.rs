@@ -40,6 +40,10 @@ pub type Pair = [String; 2];
 /// The separators of the columns of a table of values.
 const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 
+/// The largest number of bytes of all segments and translations. They are kept in memory, whole and
+/// as sentences, and a pipe may never end.
+const MAX_TEXT_BYTES: usize = 512 << 20;
+
 /// The length in bytes of the text from which the direction of a file is detected, and the least
 /// confidence.
 const MOST_BYTES: usize = 4_000;
@@ -101,6 +105,7 @@ pub fn read(
     let mut reader = Reader {
         languages,
         file: 0,
+        bytes: 0,
         words,
         counts,
         take,
@@ -108,6 +113,7 @@ pub fn read(
     let mut rest = files;
     while let [file, after @ ..] = rest {
         rest = reader.file(file, after)?;
+        reader.check_size(file)?;
         reader.check_direction(file)?;
         reader.file += 1;
     }
@@ -119,6 +125,8 @@ struct Reader<'a> {
     languages: [Option<&'a str>; 2],
     /// The index of the file.
     file: usize,
+    /// The number of bytes of all segments and translations so far.
+    bytes: usize,
     /// The first segments of the file, and their translations.
     words: [String; 2],
     counts: Counts,
@@ -154,9 +162,9 @@ impl Reader<'_> {
         } else if extension.eq_ignore_ascii_case("csv") || is_tsv(file) && is_wide(file)? {
             self.csv(file)?;
         } else if is_tsv(file) {
-            self.lines(&CorpusPaths::tsv(file))?;
+            self.lines(file, &CorpusPaths::tsv(file))?;
         } else if let [target, rest @ ..] = rest {
-            self.lines(&CorpusPaths::pair(file, target))?;
+            self.lines(file, &CorpusPaths::pair(file, target))?;
             return Ok(rest);
         } else {
             bail!(
@@ -166,6 +174,17 @@ impl Reader<'_> {
             );
         }
         Ok(rest)
+    }
+
+    /// Refuses `file` if it makes the memory too large.
+    fn check_size(&self, file: &Path) -> Result<()> {
+        ensure!(
+            self.bytes <= MAX_TEXT_BYTES,
+            "{}: the memory has more than {} MiB of text; name fewer files, or divide this one",
+            file.display(),
+            MAX_TEXT_BYTES >> 20
+        );
+        Ok(())
     }
 
     /// Checks that the segments of `file` are not in the target language, and their translations in
@@ -210,10 +229,11 @@ impl Reader<'_> {
         self.counts.add(reason, 1);
     }
 
-    fn lines(&mut self, paths: &CorpusPaths) -> Result<()> {
+    fn lines(&mut self, file: &Path, paths: &CorpusPaths) -> Result<()> {
         for pair in ParallelReader::open(paths, Utf8Policy::Error)? {
             let pair = pair?;
             self.add([pair.source, pair.target], String::new());
+            self.check_size(file)?;
         }
         Ok(())
     }
@@ -247,6 +267,10 @@ impl Reader<'_> {
     /// one pair.
     fn add(&mut self, whole: Pair, time: String) {
         self.counts.add("messages read", 1);
+        self.bytes += whole[0].len() + whole[1].len();
+        if self.bytes > MAX_TEXT_BYTES {
+            return;
+        }
         let words = self
             .words
             .iter_mut()

@@ -57,7 +57,10 @@ fn a_file_is_named_with_the_line_of_its_mistake() {
     );
     file(
         &b"# no configuration\n".repeat(100_000),
-        &["run.toml", "is this a configuration file?"],
+        &[
+            "run.toml",
+            "more than 1 MiB, the limit for a file of settings",
+        ],
     );
     file(
         "[".repeat(100_000).as_bytes(),

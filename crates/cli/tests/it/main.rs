@@ -12,6 +12,7 @@ mod common;
 mod devices;
 mod distill;
 mod embedded_models;
+mod endless;
 mod examples;
 mod faults;
 mod files;
@@ -25,6 +26,7 @@ mod named;
 mod pipeline;
 mod quantize;
 mod runs;
+mod same_file;
 mod scores;
 #[cfg(feature = "serve")]
 mod serve;

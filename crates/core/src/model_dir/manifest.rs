@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -67,6 +67,16 @@ fn seal_files(dir: &Path, is_listed: impl Fn(&str) -> bool) -> Result<()> {
     }
     let json = serde_json::to_vec_pretty(&Manifest { files }).expect("a manifest is plain data");
     write(&dir.join(MANIFEST), &json)
+}
+
+/// Returns the paths of the manifest of `dir` and of the files that it lists.
+///
+/// # Errors
+/// A [`ModelDirError`] if the manifest cannot be read.
+pub fn files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let listed = read_manifest(dir.into())?.files.into_keys();
+    let names = [MANIFEST.to_owned()].into_iter().chain(listed);
+    Ok(names.map(|name| dir.join(name)).collect())
 }
 
 /// Checks size and hash of every file that the manifest of `source` lists.

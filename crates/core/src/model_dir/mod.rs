@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 pub use error::{ModelDirError, ModelDirProblem};
-pub use manifest::{read, seal, seal_again, verify, verify_before_load};
+pub use manifest::{files, read, seal, seal_again, verify, verify_before_load};
 pub use source::{ModelFiles, Source};
 pub use tensors::{read_tensors, write_quantized, write_tensors};
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use burnformer_files::{FileKind, read_whole};
 use serde::Deserialize;
 use serde_json::Value;
 use tokenizers::AddedToken;
@@ -24,7 +25,8 @@ impl Tokenizer {
     /// special tokens are missing or have other ids than in [`special`], or if the `tokenizers`
     /// library cannot run a part without a panic, an endless loop or unbounded memory.
     pub fn load(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|cause| open_error(path, cause))?;
+        let bytes = read_whole(path, FileKind::TOKENIZER)
+            .map_err(|error| open_error(path, error.into_io()))?;
         if path
             .extension()
             .is_some_and(|extension| extension == "spm" || extension == "model")

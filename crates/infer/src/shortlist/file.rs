@@ -14,6 +14,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use burnformer_files::{FileKind, read_whole};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -46,8 +47,8 @@ impl Shortlist {
     /// Returns [`ShortlistError::Unreadable`] if the file cannot be read, and the errors of
     /// [`from_bytes`](Self::from_bytes).
     pub fn load(path: &Path) -> Result<Self> {
-        let bytes =
-            std::fs::read(path).map_err(|cause| ShortlistError::Unreadable(path.into(), cause))?;
+        let bytes = read_whole(path, FileKind::SHORTLIST)
+            .map_err(|error| ShortlistError::Unreadable(path.into(), error.into_io()))?;
         Self::from_bytes(path, &bytes)
     }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
+use burnformer_files::{FileKind, read_whole};
 use serde::de::DeserializeOwned;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -62,7 +63,8 @@ impl Client {
             .timeout_recv_response(Some(SILENCE))
             .timeout_per_read(Some(SILENCE));
         if let Some(path) = &settings.certificates {
-            let text = fs::read(path).map_err(|cause| HubError::io(path, cause))?;
+            let text = read_whole(path, FileKind::KEYS)
+                .map_err(|error| HubError::io(path, error.into_io()))?;
             let certificates = parse_pem(&text).filter_map(|item| match item {
                 Ok(PemItem::Certificate(certificate)) => Some(certificate),
                 _ => None,

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use burnformer_files::{FileKind, read_whole};
 use serde::Deserialize;
 
 use super::client::{Client, Hash, Remote};
@@ -98,10 +99,7 @@ pub fn fetch(
     }
     if revision != info.sha {
         let path = folder.join("refs").join(revision);
-        if fs::read_to_string(&path)
-            .ok()
-            .is_none_or(|commit| commit.trim() != info.sha)
-        {
+        if commit_in(&path).is_none_or(|commit| commit != info.sha) {
             fs::create_dir_all(burnformer_files::folder_of(&path))
                 .and_then(|()| burnformer_files::write(&path, info.sha.as_bytes()))
                 .map_err(|cause| HubError::io(&path, cause))?;
@@ -120,14 +118,17 @@ pub fn fetch(
     })
 }
 
+/// The commit that the file `path` names.
+fn commit_in(path: &Path) -> Option<String> {
+    let bytes = read_whole(path, FileKind::NOTES).ok()?;
+    Some(String::from_utf8(bytes).ok()?.trim().to_owned())
+}
+
 /// The files of a revision in the cache.
 fn cached(folder: &Path, revision: &str) -> Option<Download> {
     let commit = match is_hash(revision, 40) {
         true => revision.to_owned(),
-        false => fs::read_to_string(folder.join("refs").join(revision))
-            .ok()?
-            .trim()
-            .to_owned(),
+        false => commit_in(&folder.join("refs").join(revision))?,
     };
     let snapshot = folder.join("snapshots").join(&commit);
     let is_there = is_hash(&commit, 40) && snapshot.is_dir();

@@ -1,6 +1,7 @@
 use std::env;
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use burnformer_files::{FileKind, read_whole};
 
 /// The servers from which models come, and the cache to which they go.
 #[derive(Clone, Debug)]
@@ -19,6 +20,11 @@ pub struct Settings {
     pub certificates: Option<PathBuf>,
 }
 
+/// The token in the file `path`, if there is one.
+fn read_text(path: &Path) -> Option<String> {
+    String::from_utf8(read_whole(path, FileKind::KEYS).ok()?).ok()
+}
+
 impl Settings {
     /// The settings in the environment, by the variables of the hub's library for Python;
     /// `FIREFOX_SETTINGS_ENDPOINT` names another server of Firefox's list.
@@ -29,7 +35,7 @@ impl Settings {
         let home = path("HF_HOME");
         let home = home.unwrap_or_else(|| caches.unwrap_or_else(env::temp_dir).join("huggingface"));
         let kept = path("HF_TOKEN_PATH").unwrap_or_else(|| home.join("token"));
-        let token = text("HF_TOKEN").or_else(|| fs::read_to_string(kept).ok());
+        let token = text("HF_TOKEN").or_else(|| read_text(&kept));
         let is_set = |value: String| ["1", "ON", "YES", "TRUE"].contains(&&*value.to_uppercase());
         let address = |name, default: &str| {
             text(name)

@@ -1,6 +1,6 @@
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use burnformer_files::{FileKind, read_whole};
 use burnformer_infer::{TranslateOptions, Translator, perplexity};
 use burnformer_metrics::{Bleu, Bootstrap, Metric as _, References, as_strs};
 use burnformer_train::{Corpora, TrainConfig, TrainError};
@@ -81,9 +81,9 @@ impl Row {
         if !path.exists() {
             return Ok(None);
         }
-        let bytes = fs::read(&path).map_err(|cause| StudyError::Io {
+        let bytes = read_whole(&path, FileKind::NOTES).map_err(|error| StudyError::Io {
             path: path.clone(),
-            cause,
+            cause: error.into_io(),
         })?;
         let wrong = |what: String| StudyError::File {
             path: path.clone(),

@@ -1,10 +1,9 @@
 //! A TOML text that is checked key by key and type by type, so that errors can name the line.
 
-use std::fs::File;
-use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
+use burnformer_files::{FileKind, read_whole};
 use serde::Deserialize;
 use serde_path_to_error::Segment;
 use toml::de::{DeTable, DeValue, Deserializer, Error};
@@ -15,9 +14,6 @@ use super::peers::hint;
 use super::reference::schema;
 use super::train_config::TrainConfig;
 
-/// The largest size of a configuration file, in bytes. All keys together take a few thousand.
-const MAX_FILE_BYTES: u64 = 1 << 20;
-
 /// The content of a configuration file.
 #[derive(Default)]
 pub(super) struct Document {
@@ -27,24 +23,14 @@ pub(super) struct Document {
     pub table: Table,
 }
 
-/// Reads the file at `path`, of at most [`MAX_FILE_BYTES`].
+/// Reads the file at `path`.
 pub(super) fn read(path: &Path) -> Result<Document> {
-    let file = File::open(path).map_err(|source| ConfigFileError::Unreadable {
-        path: path.into(),
-        source,
-    })?;
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|source| ConfigFileError::Unreadable {
+    let bytes =
+        read_whole(path, FileKind::SETTINGS).map_err(|error| ConfigFileError::Unreadable {
             path: path.into(),
-            source,
+            source: error.into_io(),
         })?;
     let location = path.display().to_string();
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        let message = format!("longer than {MAX_FILE_BYTES} bytes; is this a configuration file?");
-        return Err(ConfigFileError::Syntax { location, message });
-    }
     match std::str::from_utf8(&bytes) {
         Ok(text) => parse(&location, text),
         Err(error) => {

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
+use burnformer_files::{FileKind, read_whole};
+
 use super::append_file::AppendFile;
 use super::error::MetricsFileError;
 use super::record::Record;
@@ -65,11 +67,15 @@ impl ResumePoint {
 /// complete line that is not a [`Record`].
 pub fn read_metrics(path: impl AsRef<Path>) -> Result<Vec<Record>> {
     let path = path.as_ref();
-    let bytes = fs::read(path).map_err(TrainError::io(path))?;
+    let bytes = read_bytes(path)?;
     Ok(parse(path, &bytes)?
         .into_iter()
         .map(|(record, _)| record)
         .collect())
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+    read_whole(path, FileKind::METRICS).map_err(|error| TrainError::io(path)(error.into_io()))
 }
 
 /// The records of a file, each with its original bytes.
@@ -130,7 +136,7 @@ pub(super) fn line_of(record: &Record) -> Vec<u8> {
 
 /// Removes the records after `point`, which the run will write again.
 fn cut(path: &Path, mut point: ResumePoint) -> Result<()> {
-    let bytes = fs::read(path).map_err(TrainError::io(path))?;
+    let bytes = read_bytes(path)?;
     let mut kept = Vec::with_capacity(bytes.len());
     for (record, line) in parse(path, &bytes)? {
         if point.takes_best(&record) || point.includes(&record) {

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use burnformer_files::{FileKind, read_whole};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{EarlyStoppingMetric, ValidationScore};
@@ -48,7 +49,8 @@ impl BestModel {
 
     /// The score of the model in `folder` by `metric`; `None` if unknown.
     pub(crate) fn read(folder: &Path, metric: EarlyStoppingMetric) -> Option<Self> {
-        let file: File = serde_json::from_slice(&fs::read(folder.join(FILE)).ok()?).ok()?;
+        let file: File =
+            serde_json::from_slice(&read_whole(&folder.join(FILE), FileKind::NOTES).ok()?).ok()?;
         (file.metric == metric).then_some(file.best)
     }
 }

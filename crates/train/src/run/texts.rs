@@ -110,6 +110,13 @@ impl Texts {
         })
     }
 
+    /// The paths of all texts.
+    pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        let further = self.mix.iter().flatten();
+        let all = [&self.train, &self.valid, &self.test];
+        all.into_iter().flatten().chain(further)
+    }
+
     /// Returns the texts of `data`, which must all be files.
     pub fn files(data: &DataSettings) -> Self {
         let DataSettings {

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use anyhow::Result;
 use clap::builder::TypedValueParser;
 
 use crate::commands::{at_least, model};
+use crate::files_in_use::{FilesInUse, UsesFiles};
 
 /// Arguments of `adapt`.
 #[derive(clap::Args)]
@@ -41,6 +43,17 @@ pub struct Args {
     /// those in the name of the model]
     #[arg(long, num_args = 2, value_name = "LANGUAGE")]
     pub(super) languages: Vec<String>,
+}
+
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        Ok(FilesInUse::default()
+            .reads(&self.memory)
+            .reads(&self.general)
+            .reads_models([&self.model])
+            .replaces_folder(&self.out)
+            .replaces_folder(self.out.with_added_extension("work")))
+    }
 }
 
 /// Parses a number above 0 that is not infinite.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use burnformer_core::model_dir;
-use burnformer_files::FolderLock;
+use burnformer_files::{FileKind, FolderLock, read_whole};
 use burnformer_train::copy_files;
 use serde_json::{Value, json};
 
@@ -102,7 +102,7 @@ fn copy_unlisted(from: &Path, to: &Path) -> Result<()> {
 
 /// The JSON of the file `path`, if it is there and whole.
 fn read_json(path: &Path) -> Option<Value> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    serde_json::from_slice(&read_whole(path, FileKind::NOTES).ok()?).ok()
 }
 
 /// The names and the hashes of the files `paths` as JSON.

@@ -11,14 +11,26 @@ use burnformer_view::{HeadHabits, HeadRole, Sentence, blocks, heads_table, page}
 
 use crate::configuration::corpus;
 use crate::embedded::DEFAULT_MODEL;
-use crate::output::{Output, note};
+use crate::files_in_use::{FilesInUse, UsesFiles};
+use crate::output::{Output, check_writable, note, write_whole};
 pub use args::Args;
+
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        let models = self.model.iter().map(|(_, folder)| folder);
+        Ok(FilesInUse::default()
+            .reads(&self.input)
+            .reads_models(models)
+            .writes(&self.html))
+    }
+}
 
 /// Prints or writes the attention of a model.
 pub fn run(args: Args) -> Result<()> {
     let model = args.model.as_ref().map(|(_, folder)| folder.clone());
     let translator = args.computing.load(model.as_slice())?;
-    let mut output = Output::create(None, &[])?;
+    args.html.as_deref().map_or(Ok(()), check_writable)?;
+    let mut output = Output::standard();
     let (mut kept, mut habits) = (Vec::new(), HeadHabits::default());
     // Text goes out sentence by sentence; only a page needs all of them at once.
     each(&args, &translator, |sentence| {
@@ -40,7 +52,7 @@ pub fn run(args: Args) -> Result<()> {
             .as_ref()
             .map_or(Path::new(DEFAULT_MODEL), |(name, _)| name);
         let title = format!("Attention of {}", name.display());
-        std::fs::write(path, page(&title, &kept)).with_context(|| format!("{}", path.display()))?;
+        write_whole(path, page(&title, &kept))?;
         note(format_args!("wrote {}", path.display()));
     }
     Ok(())

@@ -17,9 +17,11 @@ use serde_json::{Value, json};
 
 use self::journal::{Input, Journal, Sentence};
 use super::{Computing, Searching, at_least, between, model, of_sides, text};
+use crate::files_in_use::{FilesInUse, UsesFiles};
+use crate::memory::{Remedy, with_remedy};
 use crate::output::{check_new, note, note_terminal};
 use crate::progress::Progress;
-use crate::shards::{Part, ShardArgs, digest_of_file};
+use crate::shards::{Part, ShardArgs, digest_of_file, written};
 use crate::texts::next_chunk;
 
 /// The number of lines that are translated and written together unless another is given.
@@ -66,6 +68,22 @@ pub struct Args {
     computing: Computing,
 }
 
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        let written = written(&self.shard, &self.out);
+        let journals = written
+            .iter()
+            .map(|out| journal::path_for(out))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(FilesInUse::default()
+            .reads([&self.input])
+            .reads(&self.reference)
+            .reads_models(&self.model)
+            .writes(written)
+            .writes(journals))
+    }
+}
+
 /// Writes a pair for each sentence that has a whole translation. A process that is killed loses at
 /// most a chunk of work: the next one continues after the sentences in `FILE.work`.
 pub fn run(args: Args) -> Result<()> {
@@ -100,7 +118,10 @@ pub fn run(args: Args) -> Result<()> {
         options: &options,
         progress,
     };
-    while teacher.add_chunk(&mut input, &mut journal)? {}
+    with_remedy(Remedy::Batch, || -> Result<()> {
+        while teacher.add_chunk(&mut input, &mut journal)? {}
+        Ok(())
+    })?;
     drop(teacher);
     let (lines, mut kept) = (journal.lines, 0);
     part.complete(part.lines.start + lines, |out| {

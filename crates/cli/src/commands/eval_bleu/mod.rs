@@ -3,7 +3,7 @@ mod reliability;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use burnformer_data::corpus::{Side, check_line_counts, is_tsv};
 use burnformer_data::{LineReader, TextError, Utf8Policy};
 use burnformer_infer::{Hypothesis, LongSources, MAX_SENTENCE_TOKENS};
@@ -17,10 +17,11 @@ use self::paired::{Test, print_json, print_text};
 use self::reliability::RatedTranslations;
 use super::settings::changeable;
 use super::{Computing, Searching, at_least, between, model, shortlist};
+use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::line_warnings::LineWarnings;
-use crate::output::{Output, note, note_terminal, print as put, wrong_usage};
+use crate::output::{OnFailure, Output, note, note_terminal, print as put, wrong_usage};
 use crate::progress::Progress;
-use crate::texts::check_pipes;
+use crate::texts::{check_pipes, shown};
 
 /// Arguments of `eval-bleu`.
 #[derive(clap::Args)]
@@ -119,6 +120,19 @@ enum MetricName {
     #[value(name = "chrf++")]
     ChrfPlusPlus,
     Ter,
+}
+
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        Ok(FilesInUse::default()
+            .reads(&self.hypothesis)
+            .reads(&self.reference)
+            .reads(&self.baseline)
+            .reads(&self.input)
+            .reads(&self.shortlist)
+            .reads_models(&self.model)
+            .writes(&self.output))
+    }
 }
 
 /// Translates if a model is given, then scores.
@@ -341,14 +355,26 @@ fn references(args: &Args) -> Result<Vec<PathBuf>> {
     }
 }
 
+/// The largest number of bytes that the lines of a text take in memory. A pipe may never end.
+const MAX_TEXT_BYTES: usize = 512 << 20;
+
 /// Every line of a file, of TSV the column of `side`. Invalid UTF-8 is an error, because replacing
 /// it would change the score.
 fn lines(path: &Path, side: Side) -> Result<Vec<String>> {
     let mut reader = LineReader::open_side(path, side, Utf8Policy::Error)?;
-    let lines = reader
-        .by_ref()
-        .map(|line| Ok(line?.text))
-        .collect::<Result<Vec<_>>>()?;
+    let mut lines = Vec::new();
+    let mut bytes = 0;
+    for line in reader.by_ref() {
+        let text = line?.text;
+        bytes += text.len() + size_of::<String>();
+        ensure!(
+            bytes <= MAX_TEXT_BYTES,
+            "{}: has more than {} MiB of text; score it in parts",
+            shown(path),
+            MAX_TEXT_BYTES >> 20
+        );
+        lines.push(text);
+    }
     if lines.is_empty() {
         return Err(TextError::Empty(reader.path().into()).into());
     }
@@ -365,16 +391,10 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<(Vec<String>,
         options.shortlist = shortlist;
     })?;
     // Before the work, so that a name that cannot be written costs none.
-    let read: Vec<&Path> = args
-        .reference
-        .iter()
-        .map(PathBuf::as_path)
-        .chain([path])
-        .collect();
     let output = args
         .output
         .as_deref()
-        .map(|path| Output::create(Some(path), &read))
+        .map(|path| Output::create(Some(path), OnFailure::Discard))
         .transpose()?;
     let requests = translator.requests(lines, &options)?;
     let mut warnings = LineWarnings::new(path);
@@ -399,7 +419,7 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<(Vec<String>,
         .collect();
     if let Some(mut output) = output {
         texts.iter().try_for_each(|text| output.line(text))?;
-        output.flush()?;
+        output.finish()?;
     }
     Ok((texts, best))
 }

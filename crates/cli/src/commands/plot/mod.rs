@@ -3,13 +3,14 @@ mod pen;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use burnformer_data::counted;
 use burnformer_train::report::{METRICS_FILE, Record, read_metrics};
 use serde_json::json;
 
 use self::chart::{Axis, Chart, Figure, Series};
-use crate::output::{csv, note, unwritable, wrong_usage};
+use crate::files_in_use::{FilesInUse, UsesFiles};
+use crate::output::{csv, note, write_whole, wrong_usage};
 
 /// Arguments of `plot`.
 #[derive(clap::Args)]
@@ -62,6 +63,14 @@ struct Run {
     records: Vec<Record>,
 }
 
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        Ok(FilesInUse::default()
+            .reads(self.run.iter().map(|path| metrics_file(path)))
+            .writes(&self.output))
+    }
+}
+
 /// Draws the curves, or writes their numbers.
 pub fn run(args: Args) -> Result<()> {
     let runs = args
@@ -91,7 +100,7 @@ pub fn run(args: Args) -> Result<()> {
             true => numbers(&figure.0) + "\n",
             false => figure.to_svg()?,
         };
-        std::fs::write(&path, text).with_context(|| unwritable(path.display()))?;
+        write_whole(&path, text)?;
         note(format_args!("wrote {}", path.display()));
     }
     Ok(())
@@ -110,12 +119,17 @@ fn numbers(charts: &[Chart]) -> String {
     csv("chart,series,x,y", rows)
 }
 
-fn read(path: &Path, all: &[PathBuf]) -> Result<Run> {
-    let file = if path.is_dir() {
+/// The file with the metrics of the run at `path`.
+fn metrics_file(path: &Path) -> PathBuf {
+    if path.is_dir() {
         path.join(METRICS_FILE)
     } else {
         path.to_path_buf()
-    };
+    }
+}
+
+fn read(path: &Path, all: &[PathBuf]) -> Result<Run> {
+    let file = metrics_file(path);
     if !file.exists() || path.extension().is_none_or(|end| end != "jsonl") && path.is_file() {
         return Err(wrong_usage(format_args!(
             "{}: {}",

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Result;
 use burnformer_train::RunMode;
 
 use crate::commands::model;
 use crate::device::DeviceNames;
+use crate::files_in_use::{FilesInUse, UsesFiles};
 
 /// Arguments of `train`.
 #[derive(clap::Args)]
@@ -65,6 +67,18 @@ pub struct Args {
     /// parameters, the memory, the time of the run and when its first score comes, and stop
     #[arg(long)]
     pub(super) dry_run: bool,
+}
+
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        Ok(FilesInUse::default()
+            .reads(&self.config)
+            .reads(&self.train)
+            .reads(&self.mix)
+            .reads(&self.valid)
+            .reads(&self.test)
+            .reads_models(&self.from))
+    }
 }
 
 impl Args {

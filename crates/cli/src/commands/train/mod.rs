@@ -19,6 +19,8 @@ use self::progress::progress;
 use crate::configuration::{resolve, set_texts};
 use crate::device::guarded;
 use crate::embedded;
+use crate::files_in_use::FilesInUse;
+use crate::memory::{Remedy, with_remedy};
 use crate::mpi;
 use crate::output::{note, note_terminal, say, verbosity, wrong_usage};
 use crate::signals::Signals;
@@ -81,6 +83,10 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     let read = unnamed.read(&cache)?;
     let beside = file.as_deref().and_then(Path::parent).unwrap_or(&folder);
     let texts = read.locate(&config.data, beside, &cache)?;
+    FilesInUse::default()
+        .reads(texts.paths())
+        .writes(RunDir::written_files(&folder))
+        .check()?;
     if let Some(ranks) = follows {
         let corpora = Corpora::prepare_for(&config, start, texts, &mut |_| ())?;
         let follow = || Ok(follow(Rc::clone(ranks), &corpora, &devices)?);
@@ -112,7 +118,9 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     }
     // The run has its own copy of what was read once it has started.
     let started = || drop(read);
-    let learned = train(&config, &corpora, &folder, mode, workers, &signals, started);
+    let learned = with_remedy(Remedy::Budget, || {
+        train(&config, &corpora, &folder, mode, workers, &signals, started)
+    });
     if test.is_empty() || (learned.is_err() && !test::is_missing(&learned, &folder)) {
         learned?;
     } else {

@@ -10,8 +10,9 @@ use burnformer_documents::Format;
 use burnformer_infer::MAX_SENTENCE_TOKENS;
 
 use crate::commands::{Computing, Searching, at_least, between, model};
+use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::output::{check_name, wrong_usage};
-use crate::shards::ShardArgs;
+use crate::shards::{ShardArgs, written};
 use crate::values::one_of;
 
 /// Arguments of `translate`.
@@ -118,6 +119,21 @@ pub struct Args {
     pub(super) computing: Computing,
 }
 
+impl UsesFiles for Args {
+    fn files_in_use(&self) -> Result<FilesInUse> {
+        let outputs = files(self)?.into_iter().filter_map(|(_, output)| output);
+        let outputs = outputs.flat_map(|output| written(&self.shard, &output));
+        Ok(FilesInUse::default()
+            .reads(&self.inputs)
+            .reads(&self.prefix)
+            .reads(&self.glossary)
+            .reads(&self.memory)
+            .reads(&self.shortlist)
+            .reads_models(&self.model)
+            .writes(outputs))
+    }
+}
+
 /// Returns each input with its output: the path given by `--out`, or a file in the folder at that
 /// path.
 ///
@@ -147,7 +163,6 @@ pub(super) fn files(args: &Args) -> Result<Vec<(PathBuf, Option<PathBuf>)>> {
             "--prefix belongs to one input; translate the files one by one",
         ));
     }
-    let read: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
     let mut files: Vec<(PathBuf, Option<PathBuf>)> = Vec::new();
     for input in inputs {
         let output = Some(folder.join(own_name(input)?));
@@ -157,9 +172,7 @@ pub(super) fn files(args: &Args) -> Result<Vec<(PathBuf, Option<PathBuf>)>> {
                 "{one} and {two} would have one output in {folder}; translate them into two folders"
             )));
         }
-        output
-            .iter()
-            .try_for_each(|output| check_name(output, &read))?;
+        output.iter().try_for_each(|output| check_name(output))?;
         files.push((input.clone(), output));
     }
     Ok(files)

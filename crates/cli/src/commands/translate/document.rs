@@ -5,7 +5,8 @@ use burnformer_documents::{Catalogue, Format, Message, MessageState};
 use burnformer_infer::Cancel;
 
 use super::job::Job;
-use crate::output::{Output, check_writable, note};
+use crate::memory::{Remedy, with_remedy};
+use crate::output::{OnFailure, Output, check_writable, note};
 use crate::whole_documents::{read, translate};
 
 impl Job<'_> {
@@ -38,19 +39,21 @@ impl Job<'_> {
                 name()
             ));
         }
-        output.map_or(Ok(()), |path| check_writable(path, &[input]))?;
+        output.map_or(Ok(()), check_writable)?;
         let language = args.language.as_deref().or(options.languages.source());
-        let translated = translate(
-            translator,
-            &file,
-            language,
-            more,
-            options,
-            &Cancel::default(),
-        );
+        let translated = with_remedy(Remedy::Batch, || {
+            translate(
+                translator,
+                &file,
+                language,
+                more,
+                options,
+                &Cancel::default(),
+            )
+        });
         let translated = translated.with_context(name)?;
-        let mut output = Output::create(output, &[input])?;
+        let mut output = Output::create(output, OnFailure::Discard)?;
         output.text(translated)?;
-        output.flush()
+        output.finish()
     }
 }

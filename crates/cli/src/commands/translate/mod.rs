@@ -15,6 +15,7 @@ use self::args::files;
 use self::input::Input;
 use self::job::Job;
 use super::{of_sides, shortlist};
+use crate::memory::{Remedy, with_remedy};
 use crate::output::{note, note_terminal, say, wrong_usage};
 use crate::progress::Progress;
 use crate::shards::{Part, digest_of_file};
@@ -59,7 +60,7 @@ pub fn run(args: Args) -> Result<()> {
         let extension = job.input.extension().and_then(|name| name.to_str());
         let office = extension.filter(|name| OfficeKind::from_extension(name).is_some());
         match (office, args.format) {
-            (None, None) => job.lines(&mut shared)?,
+            (None, None) => with_remedy(Remedy::Batch, || job.lines(&mut shared))?,
             (office, format) => job.document(format.unwrap_or_default(), office)?,
         }
     }
@@ -77,8 +78,7 @@ impl Job<'_> {
         };
         let input = Input::open(self.input, prefix, &part.lines)?;
         let progress = (!input.lines.is_dialogue).then(|| Progress::new(0, part.count()));
-        let read: Vec<&Path> = texts.iter().map(|(path, _)| *path).collect();
-        let output = part.create_output(&read)?;
+        let output = part.create_output()?;
         let shared = match shared {
             Some(shared) => {
                 *shared.lock().unwrap_or_else(PoisonError::into_inner) = output;
@@ -95,7 +95,7 @@ impl Job<'_> {
         let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
         let finished = end.and_then(|end| part.finish(&mut output, end as u64));
         // The handler of signals keeps the output for as long as the process lives.
-        finished.inspect_err(|_| output.discard())
+        finished.inspect_err(|_| output.give_up())
     }
 
     /// Translates all lines of `input`, from number `done` on, and returns the number after the

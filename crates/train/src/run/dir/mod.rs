@@ -4,7 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use burnformer_files::{FolderLock, leftovers, owner_of, remove_folder};
+use burnformer_files::{FileKind, FolderLock, leftovers, owner_of, read_whole, remove_folder};
 use serde::{Deserialize, Serialize};
 
 use super::folder::write_file;
@@ -90,6 +90,25 @@ impl RunDir {
         }
         run.recover()?;
         Ok(run)
+    }
+
+    /// Returns the paths of the files that a run in the folder `path` writes again or extends.
+    /// Models and checkpoints are not among them, because they are replaced as whole folders.
+    pub fn written_files(path: &Path) -> Vec<PathBuf> {
+        let run = Self::at(path);
+        let names = [METRICS_FILE, LOG_FILE, FINISHED, TEST_SCORE_FILE];
+        let mut files = vec![run.config()];
+        files.extend(names.map(|name| path.join(name)));
+        let events = fs::read_dir(path).into_iter().flatten().flatten();
+        files.extend(
+            events
+                .filter(|entry| is_event_file(&entry.file_name().to_string_lossy()))
+                .map(|entry| entry.path()),
+        );
+        let hypotheses = fs::read_dir(run.hypotheses_folder());
+        let hypotheses = hypotheses.into_iter().flatten().flatten();
+        files.extend(hypotheses.map(|entry| entry.path()));
+        files
     }
 
     /// Opens the folder `path` for reading, without a lock.
@@ -297,7 +316,7 @@ impl RunDir {
     /// Returns the record of the run's end after update `step`, or `None` if the run was killed
     /// before its end.
     pub fn finished(&self, step: u64) -> Option<RunEnd> {
-        let json = fs::read(self.path.join(FINISHED)).ok()?;
+        let json = read_whole(&self.path.join(FINISHED), FileKind::NOTES).ok()?;
         let finished: RunEnd = serde_json::from_slice(&json).ok()?;
         (finished.step == step).then_some(finished)
     }
