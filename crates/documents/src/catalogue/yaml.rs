@@ -105,9 +105,12 @@ impl File<'_> {
         let properties = PROPERTIES.find(&self.text[start..end]).filter(|_| is_named);
         let start = start + properties.map_or(0, |found| found.len());
         let source = self.text[start..end].trim_end_matches([' ', '\t', '\r', '\n']);
-        let column = start - self.text[..start].rfind('\n').map_or(0, |at| at + 1);
         let newline = self.newline;
-        let indent = || format!("{newline}{}", " ".repeat(column));
+        // Only blocks of lines have an indentation. Other texts may share one long line.
+        let indent = || {
+            let line = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
+            format!("{newline}{}", " ".repeat(start - line))
+        };
         let range = start..start + source.len();
         Some(match style {
             // The span may go on to the end of a comment.
