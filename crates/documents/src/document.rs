@@ -129,7 +129,7 @@ impl Document {
         {
             let [(slot, message)] = group else { continue };
             let source = message.source.as_str();
-            if slot.is_markup() || !message.attributes.is_empty() {
+            if slot.has_tags() || !message.attributes.is_empty() {
                 continue;
             }
             if let Some(text) = translation(source) {

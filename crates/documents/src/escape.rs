@@ -10,6 +10,7 @@ pub(crate) enum Escape {
     Html(Entities),
     Markdown(Markdown),
     Srt,
+    Ass,
     /// The alternative text of an image in Markdown.
     Alternative,
     /// A text with messages of ICU, or an arm of one, in which `#` is a number. An apostrophe
@@ -107,6 +108,7 @@ impl Escape {
         match self {
             Self::Plain | Self::Message { .. } => &[],
             Self::Srt => &['<', '{'],
+            Self::Ass => &['{', '\\'],
             _ => &['<', '[', '*', '\\', '|', '_'],
         }
     }
@@ -119,6 +121,13 @@ impl Escape {
             Self::Srt => out.push(match (c, after) {
                 ('<', Some(next)) if next.is_ascii_alphabetic() || next == '/' => '‹',
                 ('{', Some('\\')) => '(',
+                _ => c,
+            }),
+            // Nor has SSA: text that would become a tag or a line break has other characters.
+            Self::Ass => out.push(match (c, after) {
+                ('{', _) => '(',
+                ('}', _) => ')',
+                ('\\', Some('N' | 'n' | 'h')) => '⧵',
                 _ => c,
             }),
             Self::Alternative => match c {

@@ -161,7 +161,7 @@ pub(crate) fn clean(mut translated: Translated) -> Translated {
         '\u{85}' => '\u{a0}',
         '\u{2028}' | '\u{2029}' => '\u{2003}',
         '\t' => '\t',
-        ATTRIBUTE => '\u{fffd}',
+        ATTRIBUTE | '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
         c if c.is_control() && c.len_utf8() == 1 => ' ',
         c if c.is_control() => '\u{a0}',
         c => c,

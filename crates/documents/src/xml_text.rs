@@ -6,8 +6,36 @@ use quick_xml::escape::{partial_escape, unescape};
 use regex::{Captures, Regex};
 
 use crate::words::regex;
+use crate::xml::elements;
 
 static SECTION: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)<!\[CDATA\[(.*?)\]\]>"));
+
+/// `text` as text of XML.
+pub(crate) fn escaped(text: &str) -> String {
+    readable(&partial_escape(text))
+}
+
+/// `xml`, escaped text of XML, as each reader takes it. A character that its readers change is
+/// written by its number. One that XML cannot contain becomes U+FFFD.
+pub(crate) fn readable(xml: &str) -> String {
+    let mut out = String::with_capacity(xml.len());
+    for c in xml.replace("]]>", "]]&gt;").chars() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            '\r' | '\u{7f}'..='\u{9f}' | '\u{2028}' => out += &format!("&#{};", u32::from(c)),
+            '\u{fffe}' | '\u{ffff}' => out.push(char::REPLACEMENT_CHARACTER),
+            c if c.is_control() => out.push(char::REPLACEMENT_CHARACTER),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Returns whether `xml` is well-formed as the inside of an element.
+pub(crate) fn is_well_formed(xml: &str) -> bool {
+    let file = format!("<x>{xml}</x>");
+    elements(&file).is_ok_and(|all| all.first().is_some_and(|it| it.outer == (0..file.len())))
+}
 
 /// The decoded text of `raw`, the inside of an element; `None` if it has elements or unknown
 /// entities.

@@ -16,13 +16,16 @@
 mod common;
 #[path = "growth/pieces.rs"]
 mod pieces;
+#[path = "growth/valid_files.rs"]
+mod valid_files;
 
-use burnformer_documents::{Document, Format, PendingSentence, Translated};
-use common::{Model, reverse};
+use burnformer_documents::{Catalogue, Document, Format, PendingSentence, Translated};
+use common::{Model, reverse, upper};
 use pieces::{PIECES, STARTS, SUBTITLE};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use valid_files::{Filling, VALID_FILES, ValidFile};
 
 /// Functions that the compiler calls at each branch, and once before. In Rust, such a function
 /// would call itself at its own branches.
@@ -182,4 +185,44 @@ fn no_pieces_together_take_more_than_in_proportion() {
         grows_in_proportion(start, &pieces.concat(), format)
     });
     run.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// Reads `text`, gives its plurals the categories of Russian, and writes it in capitals.
+fn translate_file(text: &str, format: Format) {
+    let languages = [Some("en"), Some("ru")];
+    let Ok(mut document) = Document::try_parse(text, format, languages, &[], &|_| true) else {
+        return;
+    };
+    let pending = document.pending();
+    document.accept(pending.iter().map(upper).collect());
+    document.finish();
+}
+
+/// The ratio of the steps of a file of `times * bytes` to those of one of `bytes`.
+fn growth_inside(file: &ValidFile, filling: &Filling<'_>, bytes: usize, times: usize) -> f64 {
+    let [short, long] = [1, times].map(|times| {
+        let text = file.filled(filling, times * bytes);
+        let before = steps();
+        translate_file(&text, file.format);
+        steps() - before
+    });
+    long as f64 / short.max(1) as f64
+}
+
+#[test]
+fn the_work_grows_with_a_valid_file_whichever_string_of_it_is_long() {
+    let (bytes, times, limit) = lengths();
+    for file in VALID_FILES {
+        let text = file.filled(&Filling::default(), bytes);
+        let catalogue = Catalogue::read(&text, file.format, [None; 2]);
+        assert!(catalogue.is_ok(), "{catalogue:?}\n{text}");
+        translate_file(&text, file.format);
+        for filling in file.fillings() {
+            let is_faster = (0..3).all(|attempt| {
+                let bytes = (2 * bytes) << attempt;
+                growth_inside(file, &filling, bytes, times) > limit
+            });
+            assert!(!is_faster, "{} {filling:?} of {}", file.format, file.unit);
+        }
+    }
 }

@@ -70,7 +70,11 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
             key,
             range,
             source,
-            Spelling::Android(has_elements),
+            if quoted && !has_elements {
+                Spelling::AndroidQuoted
+            } else {
+                Spelling::Android(has_elements)
+            },
         ))
     };
     let texts = all.iter().skip(1).filter_map(string).collect();

@@ -1,12 +1,14 @@
 //! Fluent: the patterns of messages, of attributes and of the arms of selections. Terms, which are
 //! names, stay.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
 use super::message::{BrokenCatalogue, Message, Result};
 use super::spelling::Spelling;
+use crate::escape::by_number;
 use crate::plurals::{Arm, MULTIPLIED, Plural};
 use crate::words::{Span, regex, trim};
 
@@ -28,11 +30,7 @@ static BREAK: LazyLock<Regex> = LazyLock::new(|| regex(r"\s*\n\s*"));
 
 /// The texts of `text`, and the plurals among them.
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
-    let newline = if text.contains('\r') {
-        "\r\n    "
-    } else {
-        "\n    "
-    };
+    let newline = if text.contains('\r') { "\r\n" } else { "\n" };
     let mut file = File {
         text,
         newline,
@@ -138,7 +136,8 @@ impl File<'_> {
         }
         let source = joined(&self.text[range.clone()]);
         if let Some(source) = source.filter(|it| !it.is_empty() && !self.name.starts_with('-')) {
-            let spelling = Spelling::Lines(self.newline.into());
+            let pattern = Pattern::new(self.text, &range, self.newline);
+            let spelling = Spelling::Pattern(pattern);
             self.all
                 .push(Message::text(self.key.clone(), range, source, spelling));
         }
@@ -159,4 +158,87 @@ fn joined(lines: &str) -> Option<String> {
         }
     });
     Some(joined.into_owned())
+}
+
+/// The text of a message as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    newline: &'static str,
+    /// The white space before its lines.
+    indent: String,
+    /// If true, nothing is before it on its line.
+    begins_line: bool,
+    /// The placeables of the source. Other braces are text.
+    placeables: Vec<String>,
+}
+
+impl Pattern {
+    /// The pattern at `range` of the file `text`.
+    fn new(text: &str, range: &Span, newline: &'static str) -> Self {
+        let before = text[..range.start].trim_end_matches(' ');
+        let begins_line = before.ends_with('\n');
+        let indent = if begins_line {
+            range.start - before.len()
+        } else {
+            4
+        };
+        let placeables = KNOWN.find_iter(&text[range.clone()]);
+        Self {
+            newline,
+            indent: " ".repeat(indent),
+            begins_line,
+            placeables: placeables.map(|found| found.as_str().into()).collect(),
+        }
+    }
+
+    /// The lines of `text`, in which a string in braces stands for what would be syntax.
+    pub(super) fn write(&self, text: &str) -> String {
+        let known: HashMap<String, &str> = self
+            .placeables
+            .iter()
+            .map(|it| (without_spaces(it), &**it))
+            .collect();
+        let mut out = String::new();
+        for (number, line) in text.split('\n').enumerate() {
+            if number > 0 {
+                out += self.newline;
+                out += if line.is_empty() { "" } else { &self.indent };
+            }
+            write_line(&mut out, line, number > 0 || self.begins_line, &known);
+        }
+        if out.is_empty() { "{\"\"}".into() } else { out }
+    }
+}
+
+fn without_spaces(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
+/// Writes `line`. The placeables that are `known`, without their spaces, are those of the source.
+fn write_line(out: &mut String, line: &str, begins_line: bool, known: &HashMap<String, &str>) {
+    let last = line.len().saturating_sub(1);
+    let mut placeables = KNOWN.find_iter(line).peekable();
+    let mut end = 0;
+    for (at, c) in line.char_indices() {
+        if at < end {
+            continue;
+        }
+        while placeables.next_if(|found| found.start() < at).is_some() {}
+        let found = placeables.next_if(|found| found.start() == at);
+        if let Some(found) = found
+            && let Some(placeable) = known.get(&without_spaces(found.as_str()))
+        {
+            *out += placeable;
+            end = found.end();
+            continue;
+        }
+        let is_sign = at == 0 && begins_line && "[*.".contains(c);
+        let is_edge = c == ' ' && (at == 0 || at == last);
+        match c {
+            '{' | '}' => *out += &format!("{{\"{c}\"}}"),
+            _ if is_sign || is_edge => *out += &format!("{{\"{c}\"}}"),
+            c if c.is_control() && c != '\t' => *out += &format!("{{\"{}\"}}", by_number(c)),
+            c => out.push(c),
+        }
+    }
 }

@@ -92,6 +92,21 @@ fn category(key: &str) -> Option<(&str, &'static str)> {
         .filter(|(base, _)| base.is_empty() || base.ends_with('_'))
 }
 
+/// Removes the items at `ranges`, which are sorted, from `all`. Each item moves at most once.
+fn remove<T>(all: &mut Vec<T>, ranges: &[Span]) {
+    let Some(first) = ranges.first() else {
+        return;
+    };
+    let tail = all.split_off(first.start);
+    let mut ranges = ranges.iter().peekable();
+    for (index, item) in (first.start..).zip(tail) {
+        while ranges.next_if(|range| range.end <= index).is_some() {}
+        if ranges.peek().is_none_or(|range| index < range.start) {
+            all.push(item);
+        }
+    }
+}
+
 impl Keys<'_> {
     /// The key of the next value, whose first byte is at `start`.
     pub(super) fn key(&mut self, key: String, start: usize) {
@@ -153,13 +168,13 @@ impl Keys<'_> {
         };
         let plurals = plurals.into_iter().filter(is_plural);
         self.plurals.extend(plurals.map(|(_, (_, plural))| plural));
-        for [texts, plurals] in notes
-            .into_iter()
-            .filter(|_| is_entry && self.open.len() == 1)
-            .rev()
-        {
-            self.texts.drain(texts);
-            self.plurals.drain(plurals);
+        if is_entry && self.open.len() == 1 {
+            let (texts, plurals): (Vec<Span>, Vec<Span>) = notes
+                .into_iter()
+                .map(|[texts, plurals]| (texts, plurals))
+                .unzip();
+            remove(&mut self.texts, &texts);
+            remove(&mut self.plurals, &plurals);
         }
         self.end(&name, start);
     }

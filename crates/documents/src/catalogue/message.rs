@@ -107,6 +107,11 @@ impl Slot {
         }
     }
 
+    /// Returns whether the text has tags of the file, which a text from elsewhere has not.
+    pub(crate) fn has_tags(&self) -> bool {
+        self.is_markup() || self.spelling == Spelling::Arms
+    }
+
     /// Returns whether the text is XML.
     pub(crate) fn is_markup(&self) -> bool {
         matches!(self.spelling, Spelling::Markup | Spelling::Android(true))

@@ -67,7 +67,7 @@ pub(super) fn properties(text: &str) -> Result<Vec<Message>> {
 /// The texts of the table of strings `text`.
 pub(super) fn strings(text: &str) -> Result<Vec<Message>> {
     let fault = "here is no `\"key\" = \"text\";`; end the one before with `\";`, and write \\\" within a string; `plutil -lint FILE` shows more, and `plutil -convert json -o NEW.json FILE` makes JSON of a property list";
-    pairs(text, &STRINGS, &Spelling::Json(false), fault)
+    pairs(text, &STRINGS, &Spelling::Apple, fault)
 }
 
 /// The pairs of `text`. Anything else in it is a `fault`.
@@ -89,7 +89,7 @@ fn pairs(text: &str, grammar: &Grammar, spelling: &Spelling, fault: &str) -> Res
             return Err(BrokenCatalogue::at(text, at, fault));
         };
         at = end;
-        if *spelling == Spelling::Json(false) {
+        if *spelling == Spelling::Apple {
             if !text[range.clone()].starts_with('"') {
                 continue;
             }

@@ -153,14 +153,17 @@ impl<'a> Reader<'a> {
         let Some(field) = entry.fields.last() else {
             return;
         };
+        let mut rule = None;
         for (name, value) in field.text.lines().filter_map(|line| line.split_once(':')) {
             let value = value.trim();
             match name.to_ascii_lowercase().as_str() {
                 "language" if !value.is_empty() => self.language = Some(value.into()),
-                "plural-forms" => self.forms = forms(value),
+                "plural-forms" => rule = rule.or(Some(value)),
                 _ => {}
             }
         }
+        // A rule is computed for many numbers. Like gettext, this reads the first and no other.
+        self.forms = rule.and_then(forms);
     }
 
     /// Adds a message for each translation of `entry`.

@@ -2,19 +2,22 @@
 
 use std::sync::LazyLock;
 
-use quick_xml::escape::partial_escape;
 use regex::Regex;
 
+use super::fluent::Pattern;
+use super::yaml::{self, Block};
 use crate::escape::by_number;
 use crate::format::Format;
 use crate::message::messages;
 use crate::words::regex;
+use crate::xml_text;
 
 /// A tag or a comment in the text of a message.
 static TAG: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?s)</?(?:[A-Za-z][^<>]*|\d+\s*/?)>|<!--.*?-->"));
 
-/// The rules by which a translation is written.
+/// The rules by which a translation is written. Whatever the text is, the file can be read, and the
+/// text is that of the translation. A character that a format cannot contain becomes U+FFFD.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Spelling {
     /// A string of PO, whose lines end as those of the file do.
@@ -27,14 +30,19 @@ pub(crate) enum Spelling {
     Arms,
     /// A text of Android within XML; with elements if it has any.
     Android(bool),
-    /// The inside of a string of JSON or Apple; if true, it is in ASCII.
+    /// A text of Android between quotes.
+    AndroidQuoted,
+    /// The inside of a string of JSON; if true, it is in ASCII.
     Json(bool),
-    /// A string of YAML in double quotes, in single quotes, and without any.
+    /// The inside of a string of Apple.
+    Apple,
+    /// A string of YAML in double quotes, in single quotes, without any, and a block of lines.
     Quoted,
     Single,
     Plain,
-    /// Lines with this between them, which ends with their indentation.
-    Lines(String),
+    Block(Block),
+    /// A pattern of Fluent.
+    Pattern(Pattern),
     /// A value of Java's properties: in ASCII, and, in a message of Java with parameters, with each
     /// apostrophe doubled.
     Property {
@@ -48,18 +56,21 @@ impl Spelling {
     pub(crate) fn write(&self, text: &str) -> String {
         match self {
             Self::Po(newline) => po_string(text, newline),
-            Self::Xml => partial_escape(text).into_owned(),
-            Self::Markup => text.into(),
-            Self::Arms => outside_tags(text, |text| partial_escape(text).into_owned()),
-            Self::Android(false) => partial_escape(android(text)).into_owned(),
-            Self::Android(true) => outside_tags(text, android),
+            Self::Xml => xml_text::escaped(text),
+            Self::Markup => markup(text, xml_text::readable),
+            Self::Arms => markup(text, xml_text::escaped),
+            Self::Android(false) => xml_text::escaped(&spaced(&android(text))),
+            Self::AndroidQuoted => xml_text::escaped(&android(text)),
+            Self::Android(true) => markup(text, |text| xml_text::readable(&android(text))),
             Self::Json(is_ascii) => escaped(text, "\"\\", units(*is_ascii)),
-            Self::Quoted => format!("\"{}\"", escaped(text, "\"\\", char::is_control)),
-            Self::Plain if !is_plain(text) => Self::Quoted.write(text),
-            Self::Plain => text.into(),
-            Self::Single if text.contains('\n') => Self::Quoted.write(text),
-            Self::Single => format!("'{}'", text.replace('\'', "''")),
-            Self::Lines(between) => lines(text, between),
+            Self::Apple => escaped(text, "\"\\", |c| {
+                c.is_control().then(|| by_number(c).replace("\\u", "\\U"))
+            }),
+            Self::Quoted => yaml::quoted(text),
+            Self::Single => yaml::single(text),
+            Self::Plain => yaml::plain(text),
+            Self::Block(block) => block.write(text),
+            Self::Pattern(pattern) => pattern.write(text),
             Self::Property { is_ascii, doubles } => {
                 let doubled = if *doubles {
                     text.replace('\'', "''")
@@ -72,6 +83,17 @@ impl Spelling {
                 begin.to_string() + &written
             }
         }
+    }
+}
+
+/// `xml` with the text outside of its tags as `write` writes it. If it is not well-formed then, all
+/// of it is text.
+fn markup(xml: &str, write: fn(&str) -> String) -> String {
+    let out = outside_tags(xml, write);
+    if xml_text::is_well_formed(&out) {
+        out
+    } else {
+        xml_text::escaped(xml)
     }
 }
 
@@ -107,18 +129,17 @@ pub(super) fn unescaped(value: &str) -> Option<String> {
     Some(String::from_utf16_lossy(&units))
 }
 
-/// Returns whether a character is written by its number.
-fn units(is_ascii: bool) -> fn(char) -> bool {
+/// The number of a character that is written by it.
+fn units(is_ascii: bool) -> fn(char) -> Option<String> {
     if is_ascii {
-        |c| c.is_control() || !c.is_ascii()
+        |c| (c.is_control() || !c.is_ascii()).then(|| by_number(c))
     } else {
-        char::is_control
+        |c| c.is_control().then(|| by_number(c))
     }
 }
 
-/// `text` with a backslash before `special` characters; those of `numbers` are written by their
-/// number.
-fn escaped(text: &str, special: &str, numbers: fn(char) -> bool) -> String {
+/// `text` with a backslash before `special` characters, and with what `other` makes of others.
+pub(super) fn escaped(text: &str, special: &str, other: fn(char) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -126,16 +147,23 @@ fn escaped(text: &str, special: &str, numbers: fn(char) -> bool) -> String {
             '\t' => out += "\\t",
             '\r' => out += "\\r",
             c if special.contains(c) => out.extend(['\\', c]),
-            c if numbers(c) => out += &by_number(c),
-            c => out.push(c),
+            c => match other(c) {
+                Some(written) => out += &written,
+                None => out.push(c),
+            },
         }
     }
     out
 }
 
+/// A string of C ends with its first zero.
+fn po_character(c: char) -> Option<String> {
+    (c == '\0').then(|| char::REPLACEMENT_CHARACTER.into())
+}
+
 /// `text` in quotes: one line, or an empty string and then one string for each line.
 fn po_string(text: &str, newline: &str) -> String {
-    let quoted = |line: &str| format!("\"{}\"", escaped(line, "\"\\", |_| false));
+    let quoted = |line: &str| format!("\"{}\"", escaped(line, "\"\\", po_character));
     let lines: Vec<String> = text.split_inclusive('\n').map(quoted).collect();
     match &lines[..] {
         [] => "\"\"".into(),
@@ -151,7 +179,23 @@ fn android(text: &str) -> String {
     } else {
         ""
     };
-    begin.to_string() + &escaped(text, "'\"\\", |_| false)
+    begin.to_string() + &escaped(text, "'\"\\", units(false))
+}
+
+/// `text`, which Android would show with one space for several and with none at its ends, with the
+/// others by their number.
+fn spaced(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let is_single = !out.is_empty() && chars.peek().is_some_and(|&next| next != ' ');
+        if c == ' ' && !is_single {
+            out += &by_number(c);
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// The format of the text of a message. Tags are those of ICU where it has a plural or a select.
@@ -169,33 +213,4 @@ pub(super) fn outside_tags(xml: &str, write: fn(&str) -> String) -> String {
         at = tag.end();
     }
     out + &write(&xml[at..])
-}
-
-/// Returns whether `text` is a text of YAML without quotes, wherever it stands.
-fn is_plain(text: &str) -> bool {
-    let is_value =
-        text.parse::<f64>().is_ok() || VALUES.iter().any(|value| text.eq_ignore_ascii_case(value));
-    !is_value
-        && text.starts_with(char::is_alphanumeric)
-        && !text.ends_with([' ', ':'])
-        && !text.contains(['\n', '\t', '[', ']', '{', '}', ','])
-        && !text.contains(": ")
-        && !text.contains(" #")
-}
-
-/// Words that stand for other values in one version of YAML or another.
-pub(super) const VALUES: [&str; 10] = [
-    "true", "false", "null", "~", "yes", "no", "on", "off", "y", "n",
-];
-
-/// The lines of `text` with `between` them; empty lines have no indentation.
-fn lines(text: &str, between: &str) -> String {
-    let (blank, mut out) = (between.trim_end_matches(' '), String::new());
-    for (number, line) in text.trim_matches('\n').split('\n').enumerate() {
-        if number > 0 {
-            out += if line.is_empty() { blank } else { between };
-        }
-        out += line;
-    }
-    out
 }

@@ -143,8 +143,15 @@ fn variants<'a>(
     text: &'a str,
     all: &'a [Element],
 ) -> impl Iterator<Item = (String, [&'a Element; 2])> {
+    let mut last = None;
     let segments = all.iter().filter(|element| element.local_name() == "seg");
-    segments.filter_map(|segment| {
+    // A language has one segment. The tag of a language with many is read once.
+    let firsts = segments.filter(move |segment| {
+        let is_first = last != Some(segment.parent);
+        last = Some(segment.parent);
+        is_first
+    });
+    firsts.filter_map(|segment| {
         let variant = &all[segment.parent?];
         Some((variant.attribute(text, "lang")?, [variant, segment]))
     })

@@ -1,5 +1,7 @@
 //! XLIFF 1.2 and 2: units with a source and, often, a translation.
 
+use std::collections::BTreeMap;
+
 use quick_xml::escape::unescape;
 
 use super::message::{BrokenCatalogue, Lines, Message, MessageState, Slot};
@@ -44,16 +46,63 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, [Option<String>; 2]), Br
         first
     }
     .map(named);
+    let name = if is_second { "segment" } else { "trans-unit" };
     let file = File {
         text,
         all: &all,
         lines: Lines::of(text),
         is_second,
+        kept: kept(text, &all),
     };
-    let name = if is_second { "segment" } else { "trans-unit" };
-    let units = (0..all.len()).filter(|&index| all[index].local_name() == name);
-    let messages = units.filter_map(|index| file.message(index)).collect();
+    let messages = units(&all, name)
+        .into_iter()
+        .filter_map(|(index, unit)| file.message(index, &unit))
+        .collect();
     Ok((messages, languages))
+}
+
+/// The indices of the first elements of each kind in a unit.
+#[derive(Default)]
+struct Unit {
+    source: Option<usize>,
+    /// The source in segments.
+    seg_source: Option<usize>,
+    target: Option<usize>,
+}
+
+/// The units of a file by their indices. They are elements with this `name`. XLIFF has none within
+/// another, and each would have a copy of the text in it.
+fn units(all: &[Element], name: &str) -> BTreeMap<usize, Unit> {
+    let mut units = BTreeMap::<usize, Unit>::new();
+    let mut end = 0;
+    for (index, element) in all.iter().enumerate() {
+        if element.local_name() == name && element.outer.start >= end {
+            units.insert(index, Unit::default());
+            end = element.outer.end;
+        }
+        let Some(unit) = element.parent.and_then(|parent| units.get_mut(&parent)) else {
+            continue;
+        };
+        let child = match element.local_name() {
+            "source" => &mut unit.source,
+            "seg-source" => &mut unit.seg_source,
+            "target" => &mut unit.target,
+            _ => continue,
+        };
+        child.get_or_insert(index);
+    }
+    units
+}
+
+/// For each element, whether it or one around it says that it is not translated.
+fn kept(text: &str, all: &[Element]) -> Vec<bool> {
+    let mut kept: Vec<bool> = Vec::with_capacity(all.len());
+    for element in all {
+        let around = element.parent.is_some_and(|parent| kept[parent]);
+        let own = element.attribute(text, "translate");
+        kept.push(own.map_or(around, |value| value == "no"));
+    }
+    kept
 }
 
 struct File<'a> {
@@ -61,25 +110,19 @@ struct File<'a> {
     all: &'a [Element],
     lines: Lines,
     is_second: bool,
+    /// For each element, whether it is not translated.
+    kept: Vec<bool>,
 }
 
 impl File<'_> {
     /// The message of the unit `index`; `None` if it has no source.
-    fn message(&self, index: usize) -> Option<Message> {
+    fn message(&self, index: usize, children: &Unit) -> Option<Message> {
         let (text, unit) = (self.text, &self.all[index]);
-        let within = self.all[index + 1..]
-            .iter()
-            .take_while(|it| it.outer.start < unit.outer.end);
-        let children = within.filter(|element| element.parent == Some(index));
-        let child = |name: &str| {
-            children
-                .clone()
-                .find(|element| element.local_name() == name)
-        };
-        let (source, target) = (child("source")?, child("target"));
+        let source = &self.all[children.source?];
+        let target = children.target.map(|target| &self.all[target]);
         let (source_text, spelling) = content(&text[source.inner.clone()]);
         let target_text = target.map_or(String::new(), |it| content(&text[it.inner.clone()]).0);
-        let previous = child("seg-source").unwrap_or(source);
+        let previous = children.seg_source.map_or(source, |it| &self.all[it]);
         let slot = Slot {
             group: index,
             ..self.slot(unit, [source, previous], target, spelling)
@@ -89,7 +132,7 @@ impl File<'_> {
             .unwrap_or(unit)
             .attribute(text, "state");
         let state = match state.unwrap_or_default().as_str() {
-            _ if self.is_kept(index) => MessageState::Kept,
+            _ if self.kept[index] => MessageState::Kept,
             _ if target_text.trim().is_empty() => MessageState::Untranslated,
             "new" | "needs-translation" | "initial" if target_text == source_text => {
                 MessageState::Untranslated
@@ -108,13 +151,6 @@ impl File<'_> {
             time,
             slot,
         })
-    }
-
-    /// Returns whether element `index` or one around it says that it is not translated.
-    fn is_kept(&self, index: usize) -> bool {
-        let parents = std::iter::successors(Some(index), |&index| self.all[index].parent);
-        let mut values = parents.filter_map(|it| self.all[it].attribute(self.text, "translate"));
-        values.next().as_deref() == Some("no")
     }
 
     /// The slot of a translation: what is within `target`, or a new element after `previous`.

@@ -7,7 +7,8 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::json::Keys;
 use super::message::{BrokenCatalogue, Message, Result};
-use super::spelling::{Spelling, VALUES};
+use super::spelling::{Spelling, escaped};
+use crate::escape::by_number;
 use crate::plurals::Plural;
 use crate::words::{Span as Bytes, regex};
 
@@ -105,9 +106,7 @@ impl File<'_> {
         let properties = PROPERTIES.find(&self.text[start..end]).filter(|_| is_named);
         let start = start + properties.map_or(0, |found| found.len());
         let source = self.text[start..end].trim_end_matches([' ', '\t', '\r', '\n']);
-        let column = start - self.text[..start].rfind('\n').map_or(0, |at| at + 1);
         let newline = self.newline;
-        let indent = || format!("{newline}{}", " ".repeat(column));
         let range = start..start + source.len();
         Some(match style {
             // The span may go on to the end of a comment.
@@ -120,12 +119,128 @@ impl File<'_> {
                     .starts_with(':');
                 (!is_key).then_some((range, Spelling::Plain))?
             }
-            ScalarStyle::Literal => (range, Spelling::Lines(indent())),
-            // Lines that begin with white space are not joined.
-            ScalarStyle::Folded if source.contains(&(indent() + " ")) => return None,
-            ScalarStyle::Folded => (range, Spelling::Lines(newline.to_string() + &indent())),
+            ScalarStyle::Literal | ScalarStyle::Folded => {
+                let block = Block::at(self.text, start, newline)?;
+                // Lines that begin with white space are not joined.
+                if block.is_folded() && source.contains(&format!("{newline}{} ", block.indent)) {
+                    return None;
+                }
+                (
+                    start - block.header.len()..range.end,
+                    Spelling::Block(block),
+                )
+            }
         })
     }
+}
+
+/// The indicator of a block of lines, and a comment behind it.
+static HEADER: LazyLock<Regex> = LazyLock::new(|| regex(r"[|>][-+0-9]*(?:[ \t]+#.*)?$"));
+
+/// A text as a block of lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    /// The text from its indicator up to its first line.
+    header: String,
+    newline: &'static str,
+    /// The white space before each line.
+    indent: String,
+}
+
+impl Block {
+    /// The block of the file `text` whose lines begin at `start`; `None` if it has no indicator.
+    fn at(text: &str, start: usize, newline: &'static str) -> Option<Self> {
+        let before = text[..start].trim_end();
+        let line = before.rfind('\n').map_or(0, |end| end + 1);
+        let header = line + HEADER.find(&before[line..])?.start();
+        let indent = text[before.len()..start].rsplit('\n').next()?;
+        Some(Self {
+            header: text[header..start].into(),
+            newline,
+            indent: indent.into(),
+        })
+    }
+
+    /// Returns whether a reader joins its lines.
+    fn is_folded(&self) -> bool {
+        self.header.starts_with('>')
+    }
+
+    /// `text` in lines, or in quotes if a reader of the lines would see another text.
+    pub(super) fn write(&self, text: &str) -> String {
+        let lines = text.trim_matches('\n');
+        let is_indented = |line: &str| line.starts_with([' ', '\t']);
+        let is_other = lines.is_empty()
+            || self.indent.is_empty()
+            || lines.contains(needs_number)
+            || is_indented(lines)
+            || self.is_folded() && lines.split('\n').any(is_indented);
+        if is_other {
+            let comment = self.header.lines().next().and_then(|it| it.find('#'));
+            let comment = comment.map_or("", |at| self.header[at..].trim_end());
+            let space = if comment.is_empty() { "" } else { " " };
+            return [&quoted(text), space, comment].concat();
+        }
+        let mut out = self.header.clone();
+        for (number, line) in lines.split('\n').enumerate() {
+            if number > 0 {
+                out += self.newline;
+                // The first end of a line between two lines is a space in a folded text.
+                out += if self.is_folded() && !line.is_empty() {
+                    self.newline
+                } else {
+                    ""
+                };
+                out += if line.is_empty() { "" } else { &self.indent };
+            }
+            out += line;
+        }
+        out
+    }
+}
+
+/// Words that stand for other values in one version of YAML or another.
+const VALUES: [&str; 10] = [
+    "true", "false", "null", "~", "yes", "no", "on", "off", "y", "n",
+];
+
+/// Returns whether only the number of a character can stand in a file: some readers refuse it or
+/// take it for the end of a line.
+fn needs_number(c: char) -> bool {
+    let ends_line = matches!(c, '\u{2028}' | '\u{2029}');
+    let is_mark = matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}');
+    ends_line || is_mark || c.is_control() && c != '\n' && c != '\t'
+}
+
+/// `text` in double quotes.
+pub(super) fn quoted(text: &str) -> String {
+    let number = |c: char| needs_number(c).then(|| by_number(c));
+    format!("\"{}\"", escaped(text, "\"\\", number))
+}
+
+/// `text` in single quotes, or in double ones if it has what only those can hold.
+pub(super) fn single(text: &str) -> String {
+    if text.contains(|c: char| c == '\n' || needs_number(c)) {
+        quoted(text)
+    } else {
+        format!("'{}'", text.replace('\'', "''"))
+    }
+}
+
+/// `text` without quotes, or in double ones unless each reader of YAML 1.1 and 1.2 takes it for a
+/// text wherever it stands. All numbers, times, dates and signs begin with another character than a
+/// letter.
+pub(super) fn plain(text: &str) -> String {
+    let is_value =
+        VALUES.iter().any(|value| text.eq_ignore_ascii_case(value)) || text.parse::<f64>().is_ok();
+    let is_plain = text.starts_with(char::is_alphabetic)
+        && !is_value
+        && !text.ends_with([' ', ':'])
+        && !text.contains(['\n', '\t', '[', ']', '{', '}', ',', '?'])
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !text.contains(needs_number);
+    if is_plain { text.into() } else { quoted(text) }
 }
 
 /// The length of the string in quotes at the beginning of `text`.

@@ -79,6 +79,6 @@ fn dialogue(text: &str, start: usize, blocks: &mut Blocks) {
     blocks.add(Block {
         source,
         lines,
-        ..builder.finish(Escape::Plain)
+        ..builder.finish(Escape::Ass)
     });
 }

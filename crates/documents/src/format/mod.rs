@@ -207,6 +207,8 @@ pub(crate) fn finish_block(block: &Block, layout: &Layout, source: &str) -> Stri
             markdown::finish(block, layout, rules, &breaks).unwrap_or_else(|| source.into())
         }
         Escape::Html(_) if !newline.is_empty() => markdown::html_lines(&text(), source, newline),
+        // An arrow makes times of a line.
+        Escape::Srt => text().replace("-->", "--›"),
         Escape::Attribute(None, _) => format!("\"{}\"", text()),
         _ => text(),
     }

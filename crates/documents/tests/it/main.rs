@@ -1,5 +1,6 @@
 //! Documents of each format through a model.
 
+mod answers;
 mod catalogues;
 mod common;
 mod encodings;

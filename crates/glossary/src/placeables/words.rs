@@ -1,5 +1,8 @@
 //! Words that stand for numbers or belong to them, in the languages that most models know.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use crate::words::{Span, is_unspaced};
 
 /// A unit on each line, in three columns: its [`UnitKind`]; its signs and abbreviations, which stand
@@ -7,6 +10,8 @@ use crate::words::{Span, is_unspaced};
 const UNITS: &str = include_str!("units.tsv");
 /// The names of a month on each line, first in [`LANGUAGES`].
 const MONTHS: &str = include_str!("months.txt");
+/// No name of a month has more letters and marks.
+const MAX_MONTH_LETTERS: usize = 16;
 /// The names of 10³, 10⁶, 10⁹ and 10¹² after a number, in the same languages: after 1, and after
 /// other numbers; `_` is a space.
 const SCALE_NAMES: &str = include_str!("scales.txt");
@@ -67,17 +72,32 @@ fn units() -> impl Iterator<Item = Unit> {
     UNITS.lines().filter_map(Unit::parse)
 }
 
+/// The units with each of their signs and abbreviations, by its first character. A text has many
+/// numbers, and units are looked for on both sides of each.
+static UNITS_BY_FIRST: LazyLock<HashMap<char, Vec<(Unit, &str)>>> = LazyLock::new(|| {
+    let mut all = HashMap::<char, Vec<(Unit, &str)>>::new();
+    for unit in units() {
+        for sign in unit.signs.split(' ') {
+            let first = sign.chars().next().unwrap_or_default();
+            all.entry(first).or_default().push((unit, sign));
+        }
+    }
+    all
+});
+
 /// The unit whose sign or abbreviation begins `text` as a whole word, and its bytes.
 fn unit_at(text: &str) -> Option<(Unit, usize)> {
-    let is_whole = |unit: &str| {
-        let goes_on = |c: char| c.is_alphanumeric() && !is_unspaced(c) || "²³/".contains(c);
-        text.starts_with(unit)
-            && !(unit.ends_with(char::is_alphanumeric) && text[unit.len()..].starts_with(goes_on))
+    let goes_on = |c: char| c.is_alphanumeric() && !is_unspaced(c) || "²³/".contains(c);
+    let is_whole = |sign: &str| {
+        text.starts_with(sign)
+            && !(sign.ends_with(char::is_alphanumeric) && text[sign.len()..].starts_with(goes_on))
     };
-    let all = units().flat_map(|unit| unit.signs.split(' ').map(move |sign| (unit, sign)));
-    let fitting = all.filter(|(_, sign)| is_whole(sign));
-    fitting
-        .map(|(unit, sign)| (unit, sign.len()))
+    let first = text.chars().next()?;
+    UNITS_BY_FIRST
+        .get(&first)?
+        .iter()
+        .filter(|(_, sign)| is_whole(sign))
+        .map(|&(unit, sign)| (unit, sign.len()))
         .max_by_key(|&(_, length)| length)
 }
 
@@ -298,22 +318,25 @@ pub(super) fn month_name(month: usize, language: usize) -> &'static str {
     names.split(' ').nth(language).unwrap_or_default()
 }
 
+/// The names of [`MONTHS`] in small letters.
+static MONTHS_IN_LOWER_CASE: LazyLock<Vec<Vec<String>>> = LazyLock::new(|| {
+    let names = |row: &str| row.split(' ').map(str::to_lowercase).collect();
+    MONTHS.lines().map(names).collect()
+});
+
 /// The month that a word names, or an abbreviation of at least three letters.
 fn month(word: &str) -> Option<usize> {
-    let lower = word.to_lowercase();
+    let letters = word.chars().take(MAX_MONTH_LETTERS + 1).count();
     // These are verbs and an adjective, too.
-    let is_name = word.chars().count() > 2 && !["may", "march", "august", "mar"].contains(&word);
-    let is_short = |name: &str| word.chars().count() <= 4 && name.starts_with(&lower);
-    let names = |names: &&str| {
-        names
-            .to_lowercase()
-            .split(' ')
-            .any(|name| name == lower || is_short(name))
-    };
-    MONTHS
-        .lines()
-        .position(|row| names(&row))
-        .filter(|_| is_name)
+    let is_other = ["may", "march", "august", "mar"].contains(&word);
+    if is_other || !(3..=MAX_MONTH_LETTERS).contains(&letters) {
+        return None;
+    }
+    let lower = word.to_lowercase();
+    let is_named = |name: &String| *name == lower || letters <= 4 && name.starts_with(&lower);
+    MONTHS_IN_LOWER_CASE
+        .iter()
+        .position(|names| names.iter().any(is_named))
 }
 
 /// The month that is named directly before or after `number`, a range of `text`, with the bytes of

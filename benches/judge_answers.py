@@ -1,0 +1,152 @@
+"""Whether other programs read in a written catalogue what a translation memory answered, control characters and syntax included: PyYAML and
+ruamel.yaml (YAML 1.1 and 1.2), fluent.syntax and fluent.runtime, polib, Python's json, lxml and ElementTree, javaproperties, openstep-plist and
+translate-toolkit (PyPI), and gettext's `msgfmt`.
+
+    OUT=FOLDER cargo test --release -p burnformer-documents --test it other_programs_read_the_answers -- --ignored
+    python benches/judge_answers.py FOLDER
+
+The first command writes files with 10,000 answers; beside each file stands a list of its answers. The second one reads each file with each
+reader of its format, prints what differs, and counts."""
+
+import collections
+import io
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+import javaproperties
+import lxml.etree
+import openstep_plist
+import polib
+import ruamel.yaml
+import yaml
+from fluent.runtime import FluentBundle, FluentResource
+from fluent.syntax import ast, parse
+from translate.storage import aresource
+
+NAMESPACE = "{http://www.w3.org/XML/1998/namespace}"
+LOST_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+SHOWN = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+def keyed(root, path, text):
+    return {element.get("id") or element.get("tuid") or element.get("name"): text(element) for element in root.iter(path)}
+
+
+def yaml_texts(data):
+    return data["de"]
+
+
+def po(file, data):
+    texts = {entry.msgctxt: entry.msgstr for entry in polib.pofile(str(file), wrapwidth=0)}
+    yield "polib", texts
+    with tempfile.NamedTemporaryFile(suffix=".mo") as out:
+        subprocess.run(["msgfmt", "-c", "--use-fuzzy", "-o", out.name, file], check=True, capture_output=True)
+        import gettext
+        catalog = gettext.GNUTranslations(open(out.name, "rb"))._catalog
+    yield "msgfmt", {key.split("\x04")[0]: text for key, text in catalog.items() if "\x04" in key}
+
+
+def xml_readers(data):
+    yield "lxml", lxml.etree.fromstring(data.encode())
+    yield "ElementTree", xml.etree.ElementTree.fromstring(data.encode())
+
+
+def xliff(file, data):
+    for name, root in xml_readers(data):
+        yield name, keyed(root, "trans-unit", lambda unit: unit.find("target").text)
+
+
+def tmx(file, data):
+    for name, root in xml_readers(data):
+        yield name, keyed(root, "tu", lambda unit: unit.findall("tuv")[1].find("seg").text)
+
+
+def android_text(text):
+    """The text that aapt makes of a string without quotes: one space for white space, then escapes."""
+    text = re.sub(r"[ \t\r\n]+", " ", text).strip(" ")
+    return re.sub(r"\\(u[0-9a-fA-F]{4}|.)", lambda it: chr(int(it[1][1:], 16)) if len(it[1]) > 1 else SHOWN.get(it[1], it[1]), text)
+
+
+def android(file, data):
+    for name, root in xml_readers(data):
+        yield name, keyed(root, "string", lambda string: android_text(string.text))
+    store = aresource.AndroidResourceFile()
+    store.parse(data.encode())
+    yield "translate-toolkit", {unit.getid(): str(unit.target) for unit in store.units}
+
+
+def json_file(file, data):
+    yield "json", {key: text for key, text in json.loads(data).items() if key != "z"}
+
+
+def yaml_file(file, data):
+    yield "PyYAML", yaml.safe_load(data)["de"]
+    yield "libyaml", yaml.load(data, yaml.CSafeLoader)["de"]
+    for version in ("1.1", "1.2"):
+        reader = ruamel.yaml.YAML(typ="safe", pure=True)
+        reader.version = version
+        yield "ruamel.yaml " + version, reader.load(data)["de"]
+
+
+def properties(file, data):
+    yield "javaproperties", javaproperties.loads(data)
+
+
+def strings(file, data):
+    yield "openstep-plist", openstep_plist.loads("{" + data + "}")
+
+
+def fluent(file, data):
+    tree = parse(data)
+    junk = [entry.content for entry in tree.body if isinstance(entry, ast.Junk)]
+    assert not junk, junk[0]
+    bundle = FluentBundle(["de"], use_isolating=False)
+    bundle.add_resource(FluentResource(data))
+    yield "fluent.runtime", {entry.id.name: bundle.format_pattern(bundle.get_message(entry.id.name).value)[0] for entry in tree.body}
+
+
+READERS = {
+    "po": po, "xliff": xliff, "tmx": tmx, "android": android, "json": json_file, "yaml": yaml_file, "properties": properties,
+    "strings": strings, "fluent": fluent,
+}
+
+
+def held(kind, text):
+    if kind in ("xliff", "tmx"):
+        text = LOST_IN_XML.sub("\ufffd", text)
+    return text.replace("\0", "\ufffd") if kind == "po" else text
+
+
+def main(folder):
+    counts = collections.defaultdict(collections.Counter)
+    for file in sorted(pathlib.Path(folder).iterdir()):
+        kind = file.suffix[1:]
+        if kind == "json" and pathlib.Path(file.stem).suffix:
+            continue
+        answers = json.loads(file.with_name(file.name + ".json").read_text())
+        data = file.read_bytes().decode()
+        try:  # The exceptions of readers are of all types.
+            for reader, texts in READERS[kind](file, data):
+                count = counts[kind, reader]
+                count["files"] += 1
+                wanted = {f"k{number}": held(kind, answer) for number, answer in enumerate(answers)}
+                for key in wanted.keys() | texts.keys():
+                    text = texts.get(key)
+                    count["answers"] += 1
+                    if text is None or not isinstance(text, str) or text.strip("\n") != wanted.get(key):
+                        count["differ"] += 1
+                        print(f"{file.name} {reader} {key}: {wanted.get(key)!a} is {text!a}")
+        except Exception as error:
+            counts[kind, "refused"]["files"] += 1
+            print(f"{file.name}: {type(error).__name__} {str(error)[:300]!a}")
+    for (kind, reader), count in sorted(counts.items()):
+        print(kind, reader, dict(count))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
