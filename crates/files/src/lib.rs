@@ -13,12 +13,17 @@
 //! - [`Temporary::new`] is for folders with files of many names, such as a cache. The next process
 //!   that is alone in the folder [removes](remove_leftovers) the files that killed processes left.
 //!
+//! With the feature `archive`, the module of that name opens ZIP archives from outside and tells their price
+//! before anything is unpacked.
+//!
 //! Windows cannot flush a folder. There, and on file systems that refuse it, that step is left out.
 
 #![forbid(unsafe_code)]
 // The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
+#[cfg(feature = "archive")]
+pub mod archive;
 mod temporary;
 
 use std::fs::File;
