@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{Cursor, Read, copy};
+use std::io::Cursor;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use burnformer_files::archive::{Price, open, price, unpack};
 use tempfile::TempDir;
-use zip::{CompressionMethod, ZipArchive};
+use zip::CompressionMethod;
 
 use crate::error::{InteropError, Result};
 use crate::files::start;
@@ -27,7 +28,7 @@ pub(crate) fn is_zip(bytes: &[u8]) -> bool {
 /// Returns a message if the archive is damaged or compressed.
 pub(crate) fn entries(bytes: &[u8]) -> Result<BTreeMap<String, Range<usize>>, String> {
     let damaged = |error| format!("the archive is damaged: {error}");
-    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(damaged)?;
+    let mut archive = open(Cursor::new(bytes)).map_err(damaged)?;
     let mut found = BTreeMap::new();
     for index in 0..archive.len() {
         let file = archive.by_index_raw(index).map_err(damaged)?;
@@ -41,7 +42,6 @@ pub(crate) fn entries(bytes: &[u8]) -> Result<BTreeMap<String, Range<usize>>, St
         let range = range.filter(|range| range.end <= bytes.len());
         found.insert(name, range.ok_or("the archive is cut short")?);
     }
-    disjoint(&found)?;
     Ok(found)
 }
 
@@ -50,29 +50,12 @@ fn range(start: Option<u64>, len: u64) -> Option<Range<usize>> {
     Some(start? as usize..end)
 }
 
-/// Returns an error if two files share bytes. Otherwise a small archive with many names for the
-/// same bytes would need much memory.
-fn disjoint(files: &BTreeMap<String, Range<usize>>) -> Result<(), String> {
-    let mut sorted: Vec<_> = files.iter().collect();
-    sorted.sort_by_key(|(_, range)| (range.start, range.end));
-    match sorted
-        .windows(2)
-        .find(|pair| pair[0].1.end > pair[1].1.start)
-    {
-        Some(pair) => Err(format!(
-            "{} and {} share bytes of the archive",
-            pair[0].0, pair[1].0
-        )),
-        None => Ok(()),
-    }
-}
-
 /// The largest number of bytes of the files, as a multiple of the bytes of the package; weights
 /// hardly shrink.
-const MOST: u64 = 20;
+const MAX_EXPANSION: u64 = 20;
 /// The largest number of files in a package, and the largest number of parts of a file's path.
-const MOST_FILES: usize = 1000;
-const DEEPEST: usize = 3;
+const MAX_FILES: usize = 1000;
+const MAX_DEPTH: usize = 3;
 
 /// The files of the package `path` in a temporary folder; `None` if it is not an archive, or an
 /// archive of arrays.
@@ -89,8 +72,11 @@ pub(crate) fn unpacked(path: &Path) -> Result<Option<TempDir>> {
         |e: &dyn ToString| InteropError::damaged(path, e.to_string()),
     );
     let file = File::open(path).map_err(io)?;
-    let mut left = MOST * file.metadata().map_err(io)?.len() + (1 << 20);
-    let mut archive = ZipArchive::new(file).map_err(|e| damaged(&e))?;
+    let limit = Price {
+        entries: MAX_FILES,
+        unpacked: MAX_EXPANSION * file.metadata().map_err(io)?.len() + (1 << 20),
+    };
+    let mut archive = open(file).map_err(|e| damaged(&e))?;
     let is_array = |name: &str| name.ends_with(".npy") || name.ends_with("data.pkl");
     if archive
         .file_names()
@@ -98,28 +84,31 @@ pub(crate) fn unpacked(path: &Path) -> Result<Option<TempDir>> {
     {
         return Ok(None);
     }
-    if archive.len() > MOST_FILES {
+    let price = price(&archive, |_| true).map_err(|e| damaged(&e))?;
+    if price.entries > limit.entries {
         return Err(damaged(&format!(
             "it holds {} files, more than a package has",
-            archive.len()
+            price.entries
+        )));
+    }
+    if !price.is_within(limit) {
+        return Err(damaged(&format!(
+            "it unpacks to more than {MAX_EXPANSION} times its size"
         )));
     }
     let folder = tempfile::tempdir().map_err(io)?;
     for index in 0..archive.len() {
-        let mut file = archive.by_index(index).map_err(|e| damaged(&e))?;
+        let file = archive.by_index(index).map_err(|e| damaged(&e))?;
         let name = file
             .enclosed_name()
             .ok_or_else(|| damaged(&"a name leads out of it"))?;
-        if file.is_dir() || name.components().count() > DEEPEST {
+        if file.is_dir() || name.components().count() > MAX_DEPTH {
             continue;
         }
         let to = folder.path().join(name);
         fs::create_dir_all(to.parent().unwrap_or(folder.path())).map_err(io)?;
         let mut out = File::create(&to).map_err(|e| InteropError::io(&to, e))?;
-        let copied = copy(&mut file.by_ref().take(left + 1), &mut out).map_err(|e| damaged(&e))?;
-        left = left
-            .checked_sub(copied)
-            .ok_or_else(|| damaged(&format!("it unpacks to more than {MOST} times its size")))?;
+        unpack(file, &mut out).map_err(|e| damaged(&e))?;
     }
     Ok(Some(folder))
 }
@@ -176,10 +165,7 @@ mod tests {
             .unwrap();
         bytes[second + 42..second + 46].fill(0);
         let error = entries(&bytes).unwrap_err();
-        assert!(
-            error.contains("b.npy") && error.contains("share"),
-            "{error}"
-        );
+        assert!(error.contains("share bytes"), "{error}");
     }
 
     #[test]
