@@ -58,7 +58,7 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, [Option<String>; 2]), Br
 
 struct File<'a> {
     text: &'a str,
-    all: &'a [Element],
+    all: &'a [Element<'a>],
     lines: Lines,
     is_second: bool,
 }
@@ -97,7 +97,7 @@ impl File<'_> {
             "" | "translated" | "signed-off" | "final" | "reviewed" => MessageState::Translated,
             _ => MessageState::Fuzzy,
         };
-        let context = unit.attribute(text, "id").unwrap_or_default();
+        let context = unit.attribute(text, "id").unwrap_or_default().into();
         let (line, time) = (self.lines.number(unit.outer.start), String::new());
         Some(Message {
             line,
@@ -120,9 +120,9 @@ impl File<'_> {
     /// The slot of a translation: what is within `target`, or a new element after `previous`.
     fn slot(
         &self,
-        unit: &Element,
-        [source, previous]: [&Element; 2],
-        target: Option<&Element>,
+        unit: &Element<'_>,
+        [source, previous]: [&Element<'_>; 2],
+        target: Option<&Element<'_>>,
         spelling: Spelling,
     ) -> Slot {
         let text = self.text;
