@@ -1,6 +1,7 @@
 //! A block: text that belongs together, its markup, its sentences.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use burnformer_glossary::PartKind;
 
@@ -32,7 +33,7 @@ pub(crate) struct Lines {
     /// The offsets of the source's line breaks, which are spaces in the text.
     pub(crate) breaks: Vec<usize>,
     /// The text of a line break.
-    pub(crate) newline: String,
+    pub(crate) newline: Arc<str>,
 }
 
 /// A piece of markup within a block.
@@ -96,7 +97,8 @@ pub(crate) enum State {
     Whole,
     /// To be translated without its atoms.
     Reduced,
-    Done(AtomText),
+    /// Boxed, because most sentences wait for their translations at one time.
+    Done(Box<AtomText>),
 }
 
 /// A translation with the ranges of the atoms in it.
@@ -140,11 +142,11 @@ impl Block {
                 .segments
                 .iter()
                 .all(|Segment { range, state }| match state {
-                    State::Done(AtomText { translated, .. }) => {
+                    State::Done(done) => {
                         let divides = |c: char| c.is_whitespace() || c.is_control();
                         let words =
                             |text| str::split(text, divides).filter(|word| !word.is_empty());
-                        words(&translated.text).eq(words(&self.text[range.clone()]))
+                        words(&done.translated.text).eq(words(&self.text[range.clone()]))
                     }
                     _ => true,
                 })

@@ -90,7 +90,10 @@ impl Document {
     }
 
     fn with_messages(text: String, format: Format, messages: Vec<(Slot, Self)>) -> Self {
-        let (source, attributes, blocks) = format.parse(&text);
+        let (source, attributes, mut blocks) = format.parse(&text);
+        drop(text);
+        // Most messages have one block.
+        blocks.shrink_to_fit();
         Self {
             source,
             blocks,

@@ -68,7 +68,8 @@ pub(crate) fn accept(block: &mut Block, next: Next<'_>, writing: Option<Writing>
                     return State::Kept;
                 }
                 let done = restore(block, range, &reduced, &next);
-                State::Done(with_amounts(done, &block.text[range.clone()], writing))
+                let done = with_amounts(done, &block.text[range.clone()], writing);
+                State::Done(Box::new(done))
             }),
             State::Kept | State::Done(_) => None,
         };
@@ -87,10 +88,10 @@ fn accept_whole(block: &Block, range: &Span, translated: Translated) -> State {
         return without_atoms(block, range);
     }
     let translated = tidied(&block.text[range.clone()], block, translated);
-    State::Done(AtomText {
+    State::Done(Box::new(AtomText {
         translated,
         atoms: atoms.unwrap_or_default(),
-    })
+    }))
 }
 
 /// Divides sentences in which an element would lose its words: they are translated piece by piece.

@@ -37,6 +37,8 @@ pub(crate) fn split(block: &mut Block, language: Option<&str>, fits: &dyn Fn(&st
             segments.push(Segment { range, state });
         }
     }
+    // Most blocks have one sentence.
+    segments.shrink_to_fit();
     block.segments = segments;
 }
 

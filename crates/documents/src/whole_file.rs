@@ -1,6 +1,7 @@
 //! Whole files of every format: a text to translate, and the file into which its translation is
 //! written.
 
+use crate::cost::Cost;
 use crate::encoding::Charset;
 use crate::{BrokenFile, Format, Office, OfficeKind};
 
@@ -40,6 +41,19 @@ impl WholeFile {
             charset: Some(charset),
             ..Self::of_text(text, kind)?
         })
+    }
+
+    /// What `bytes` become when they are read, before anything of them is unpacked or decoded.
+    /// `kind` is as in [`read`](Self::read).
+    ///
+    /// # Errors
+    /// If there is no such format, or if an archive is broken, has two files that share bytes, has
+    /// more than 10,000 files, or would unpack to more than 64 MiB of XML.
+    pub fn cost(bytes: &[u8], kind: &str) -> Result<Cost, BrokenFile> {
+        match OfficeKind::from_extension(kind) {
+            Some(kind) => Ok(Cost::of_office(Office::price(bytes, kind)?, kind)),
+            None => format(kind).map(|_| Cost::of_text(bytes.len())),
+        }
     }
 
     /// A file with the content `text`; `kind` is as in [`read`](Self::read).

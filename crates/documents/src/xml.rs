@@ -8,13 +8,13 @@ use crate::catalogue::BrokenCatalogue;
 use crate::words::Span;
 
 /// Elements within elements deeper than this are refused, and more of them than this.
-const DEEPEST: usize = 200;
-const MOST: usize = 1 << 20;
+const MAX_DEPTH: usize = 200;
+const MAX_ELEMENTS: usize = 1 << 20;
 
 /// An element of a file.
-pub(crate) struct Element {
+pub(crate) struct Element<'a> {
     /// The name with its prefix.
-    pub(crate) name: String,
+    pub(crate) name: &'a str,
     /// The bytes of its start tag.
     pub(crate) tag: Span,
     /// The bytes between its tags.
@@ -25,9 +25,14 @@ pub(crate) struct Element {
     pub(crate) parent: Option<usize>,
 }
 
-impl Element {
+impl<'a> Element<'a> {
+    /// The bytes of its end tag; none if it is one tag.
+    pub(crate) fn end_tag(&self) -> Span {
+        self.inner.end..self.outer.end
+    }
+
     /// The name without its prefix.
-    pub(crate) fn local_name(&self) -> &str {
+    pub(crate) fn local_name(&self) -> &'a str {
         self.name.rsplit(':').next().unwrap_or_default()
     }
 
@@ -47,12 +52,14 @@ impl Element {
 ///
 /// # Errors
 /// If the XML is broken, cut off, or too large or deep.
-pub(crate) fn elements(text: &str) -> Result<Vec<Element>, BrokenCatalogue> {
+pub(crate) fn elements(text: &str) -> Result<Vec<Element<'_>>, BrokenCatalogue> {
     // The reader does not count a byte-order mark.
     let skipped = text.len() - text.trim_start_matches('\u{feff}').len();
     let mut reader = Reader::from_str(&text[skipped..]);
-    let (mut all, mut open): (Vec<Element>, Vec<usize>) = (Vec::new(), Vec::new());
-    while all.len() < MOST {
+    let count = text.matches('<').count() - text.matches("</").count();
+    let mut all: Vec<Element<'_>> = Vec::with_capacity(count.min(MAX_ELEMENTS));
+    let mut open: Vec<usize> = Vec::new();
+    while all.len() < MAX_ELEMENTS {
         let start = skipped + reader.buffer_position() as usize;
         let event = reader.read_event().map_err(|error| {
             let fault = format!("the XML is broken: {error}; `xmllint --noout FILE` shows more");
@@ -60,8 +67,8 @@ pub(crate) fn elements(text: &str) -> Result<Vec<Element>, BrokenCatalogue> {
         })?;
         let end = skipped + reader.buffer_position() as usize;
         match event {
-            Event::Start(tag) if open.len() < DEEPEST => {
-                all.push(element(&tag, start..end, open.last().copied()));
+            Event::Start(tag) if open.len() < MAX_DEPTH => {
+                all.push(element(text, &tag, start..end, open.last().copied()));
                 open.push(all.len() - 1);
             }
             Event::Start(_) => {
@@ -69,7 +76,7 @@ pub(crate) fn elements(text: &str) -> Result<Vec<Element>, BrokenCatalogue> {
                     "elements lie deeper than 200 in each other; write them beside each other";
                 return Err(BrokenCatalogue::at(text, start, fault));
             }
-            Event::Empty(tag) => all.push(element(&tag, start..end, open.last().copied())),
+            Event::Empty(tag) => all.push(element(text, &tag, start..end, open.last().copied())),
             Event::End(_) => {
                 if let Some(index) = open.pop() {
                     all[index].inner.end = start;
@@ -94,9 +101,15 @@ pub(crate) fn elements(text: &str) -> Result<Vec<Element>, BrokenCatalogue> {
     ))
 }
 
-fn element(tag: &BytesStart<'_>, range: Span, parent: Option<usize>) -> Element {
+fn element<'a>(
+    text: &'a str,
+    tag: &BytesStart<'_>,
+    range: Span,
+    parent: Option<usize>,
+) -> Element<'a> {
+    let name = range.start + 1;
     Element {
-        name: tag.name().as_ref().into(),
+        name: &text[name..name + tag.name().as_ref().len()],
         inner: range.end..range.end,
         outer: range.clone(),
         tag: range,

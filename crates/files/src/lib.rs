@@ -20,12 +20,17 @@
 //! It also reads files of users: [`read_whole`] never reads more than a limit, and [`FileId`] tells
 //! whether two names are those of one file.
 //!
+//! With the feature `archive`, the module of that name opens ZIP archives from outside and tells their price
+//! before anything is unpacked.
+//!
 //! Windows cannot flush a folder. There, and on file systems that refuse it, that step is left out.
 
 #![forbid(unsafe_code)]
 // The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
+#[cfg(feature = "archive")]
+pub mod archive;
 mod folder;
 mod identity;
 mod memory;

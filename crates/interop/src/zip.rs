@@ -1,15 +1,18 @@
-//! ZIP archives without compression, as PyTorch and NumPy write weights.
+//! ZIP archives whose files are stored without compression, which is how PyTorch and NumPy write
+//! weights.
 //!
-//! The content of each file is a part of the archive, so that memory is bounded by the archive's size.
+//! No file is decompressed: the content of each is a part of the archive, so that memory is bounded
+//! by the archive's size.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{Cursor, Read, copy};
+use std::io::Cursor;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use burnformer_files::archive::{Price, open, price, unpack};
 use tempfile::TempDir;
-use zip::{CompressionMethod, ZipArchive};
+use zip::CompressionMethod;
 
 use crate::error::{InteropError, Result};
 use crate::files::start;
@@ -19,12 +22,13 @@ pub(crate) fn is_zip(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
 }
 
-/// The range of each file of the archive in `bytes`.
+/// The range of `bytes` that each file of the archive occupies.
 ///
 /// # Errors
 /// Returns a message if the archive is damaged or compressed.
 pub(crate) fn entries(bytes: &[u8]) -> Result<BTreeMap<String, Range<usize>>, String> {
-    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(damaged)?;
+    let damaged = |error| format!("the archive is damaged: {error}");
+    let mut archive = open(Cursor::new(bytes)).map_err(damaged)?;
     let mut found = BTreeMap::new();
     for index in 0..archive.len() {
         let file = archive.by_index_raw(index).map_err(damaged)?;
@@ -38,7 +42,6 @@ pub(crate) fn entries(bytes: &[u8]) -> Result<BTreeMap<String, Range<usize>>, St
         let range = range.filter(|range| range.end <= bytes.len());
         found.insert(name, range.ok_or("the archive is cut short")?);
     }
-    disjoint(&found)?;
     Ok(found)
 }
 
@@ -47,83 +50,70 @@ fn range(start: Option<u64>, len: u64) -> Option<Range<usize>> {
     Some(start? as usize..end)
 }
 
-fn damaged(error: impl std::fmt::Display) -> String {
-    format!("the archive is damaged: {error}")
-}
-
-/// Refuses files that share bytes: a small archive with many names for the same bytes would need much
-/// memory.
-fn disjoint(files: &BTreeMap<String, Range<usize>>) -> Result<(), String> {
-    let mut sorted: Vec<_> = files.iter().collect();
-    sorted.sort_by_key(|(_, range)| (range.start, range.end));
-    match sorted
-        .windows(2)
-        .find(|pair| pair[0].1.end > pair[1].1.start)
-    {
-        Some(pair) => Err(format!(
-            "{} and {} share bytes of the archive",
-            pair[0].0, pair[1].0
-        )),
-        None => Ok(()),
-    }
-}
-
-/// The largest size of the files, as a multiple of the size of the package; weights hardly compress.
+/// The largest number of bytes of the files, as a multiple of the bytes of the package; weights
+/// hardly shrink.
 const MAX_EXPANSION: u64 = 20;
-/// The largest number of files in a package.
+/// The largest number of files in a package, and the largest number of parts of a file's path.
 const MAX_FILES: usize = 1000;
-const DEEPEST: usize = 3;
+const MAX_DEPTH: usize = 3;
 
-/// Unpacks the package `path` into a temporary folder; `None` if it is no archive, or an archive of
-/// arrays.
+/// The files of the package `path` in a temporary folder; `None` if it is not an archive, or an
+/// archive of arrays.
 ///
 /// # Errors
-/// Returns [`InteropError::Io`] if a file cannot be read or written, and [`InteropError::Damaged`] if
-/// the archive is damaged, has too many files, or expands to many times its size.
+/// Returns [`InteropError::Io`] if a file cannot be read or written, and [`InteropError::Damaged`]
+/// if the archive is broken, has too many files, or expands to many times its size.
 pub(crate) fn unpacked(path: &Path) -> Result<Option<TempDir>> {
     if !is_zip(&start(path, 8)) {
         return Ok(None);
     }
-    let io = |e| InteropError::io(path, e);
+    let (io, damaged) = (
+        |e| InteropError::io(path, e),
+        |e: &dyn ToString| InteropError::damaged(path, e.to_string()),
+    );
     let file = File::open(path).map_err(io)?;
-    let mut left = MAX_EXPANSION * file.metadata().map_err(io)?.len() + (1 << 20);
-    let mut archive = ZipArchive::new(file).map_err(|e| InteropError::damaged(path, e))?;
-    let has_arrays = archive
+    let limit = Price {
+        entries: MAX_FILES,
+        unpacked: MAX_EXPANSION * file.metadata().map_err(io)?.len() + (1 << 20),
+    };
+    let mut archive = open(file).map_err(|e| damaged(&e))?;
+    let is_array = |name: &str| name.ends_with(".npy") || name.ends_with("data.pkl");
+    if archive
         .file_names()
-        .any(|name| name.is_ok_and(|name| name.ends_with(".npy") || name.ends_with("data.pkl")));
-    if has_arrays {
+        .any(|name| name.is_ok_and(|name| is_array(&name)))
+    {
         return Ok(None);
     }
-    if archive.len() > MAX_FILES {
-        let count = archive.len();
-        let message = format!("it holds {count} files, more than a package has");
-        return Err(InteropError::damaged(path, message));
+    let price = price(&archive, |_| true).map_err(|e| damaged(&e))?;
+    if price.entries > limit.entries {
+        return Err(damaged(&format!(
+            "it holds {} files, more than a package has",
+            price.entries
+        )));
+    }
+    if !price.is_within(limit) {
+        return Err(damaged(&format!(
+            "it unpacks to more than {MAX_EXPANSION} times its size"
+        )));
     }
     let folder = tempfile::tempdir().map_err(io)?;
     for index in 0..archive.len() {
-        let mut file = archive
-            .by_index(index)
-            .map_err(|e| InteropError::damaged(path, e))?;
+        let file = archive.by_index(index).map_err(|e| damaged(&e))?;
         let name = file
             .enclosed_name()
-            .ok_or_else(|| InteropError::damaged(path, "a name leads out of it"))?;
-        if file.is_dir() || name.components().count() > DEEPEST {
+            .ok_or_else(|| damaged(&"a name leads out of it"))?;
+        if file.is_dir() || name.components().count() > MAX_DEPTH {
             continue;
         }
         let to = folder.path().join(name);
         fs::create_dir_all(to.parent().unwrap_or(folder.path())).map_err(io)?;
         let mut out = File::create(&to).map_err(|e| InteropError::io(&to, e))?;
-        let copied = copy(&mut file.by_ref().take(left + 1), &mut out)
-            .map_err(|e| InteropError::damaged(path, e))?;
-        left = left.checked_sub(copied).ok_or_else(|| {
-            let message = format!("it unpacks to more than {MAX_EXPANSION} times its size");
-            InteropError::damaged(path, message)
-        })?;
+        unpack(file, &mut out).map_err(|e| damaged(&e))?;
     }
     Ok(Some(folder))
 }
 
-/// Returns the folder of the files: `dir` itself, or its only entry if this is a folder.
+/// Returns the folder that contains the files: `dir` itself, or its only entry if this is a folder.
 pub(crate) fn root(dir: &Path) -> PathBuf {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let paths: Vec<PathBuf> = entries.map(|entry| entry.path()).take(2).collect();
@@ -163,7 +153,7 @@ mod tests {
         ]
     }
 
-    /// Otherwise memory would grow with the number of names.
+    /// A small archive would otherwise become as large in memory as it has names.
     #[test]
     fn names_that_share_bytes_are_refused() {
         let files = ["a.npy", "b.npy"].map(|name| (name.to_string(), vec![7; 400]));
@@ -175,10 +165,7 @@ mod tests {
             .unwrap();
         bytes[second + 42..second + 46].fill(0);
         let error = entries(&bytes).unwrap_err();
-        assert!(
-            error.contains("b.npy") && error.contains("share"),
-            "{error}"
-        );
+        assert!(error.contains("share bytes"), "{error}");
     }
 
     #[test]

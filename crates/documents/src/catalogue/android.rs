@@ -1,11 +1,11 @@
 //! Android's resources: strings, plurals and lists of strings.
 
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock};
 
 use regex::{Captures, Regex};
 
-use super::message::{BrokenCatalogue, Message, Result};
+use super::message::{BrokenCatalogue, Context, Message, Result};
 use super::spelling::{Spelling, outside_tags, unescaped};
 use crate::plurals::{Arm, Plural};
 use crate::words::regex;
@@ -29,26 +29,38 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
         let fault = "the file has no resources of Android: its first element is not `resources`; name its format with --format";
         return Err(BrokenCatalogue::at(text, 0, fault));
     }
-    let attribute = |element: &Element, name| element.attribute(text, name).unwrap_or_default();
-    let is_kept = |element: &Element| attribute(element, "translatable") == "false";
+    let attribute = |element: &Element<'_>, name| element.attribute(text, name).unwrap_or_default();
+    let is_kept = |element: &Element<'_>| attribute(element, "translatable") == "false";
+    // The tag of a group is read once, however many items there are.
+    let mut groups = HashMap::<usize, Option<Arc<str>>>::new();
+    let mut group = |index: usize| {
+        let name = |element| Arc::from(attribute(element, "name"));
+        let known = groups.entry(index);
+        let read = || (!is_kept(&all[index])).then(|| name(&all[index]));
+        known.or_insert_with(read).clone()
+    };
     let mut plurals = BTreeMap::<usize, Plural>::new();
-    let string = |element: &Element| {
+    let string = |element: &Element<'_>| {
         let parent = &all[element.parent?];
-        let key = match (element.name.as_str(), parent.name.as_str()) {
-            _ if is_kept(element) || is_kept(parent) => return None,
-            ("string", "resources") => attribute(element, "name"),
-            ("item", "plurals" | "string-array") => {
-                format!(
-                    "{}.{}",
-                    attribute(parent, "name"),
-                    attribute(element, "quantity")
-                )
-            }
-            _ => return None,
+        let is_string = (element.name, parent.name) == ("string", "resources");
+        let is_item = element.name == "item" && ["plurals", "string-array"].contains(&parent.name);
+        if !is_string && !is_item || is_kept(element) {
+            return None;
+        }
+        let group = group(element.parent?)?;
+        let quantity = attribute(element, "quantity");
+        let key = if is_string {
+            Context::from(attribute(element, "name"))
+        } else {
+            Context::new(&group, &quantity)
         };
         if parent.name == "plurals" {
-            let name = attribute(element, "quantity");
-            let arm = Arm::new(text, &name, element.outer.clone(), element.inner.clone());
+            let arm = Arm::new(
+                text,
+                &quantity,
+                element.outer.clone(),
+                element.inner.clone(),
+            );
             plurals.entry(parent.tag.start).or_default().arms.push(arm);
         }
         let quoted = QUOTED.is_match(&text[element.inner.clone()]);

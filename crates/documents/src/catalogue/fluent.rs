@@ -2,11 +2,11 @@
 //! names, stay.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use regex::{Captures, Regex};
 
-use super::message::{BrokenCatalogue, Message, Result};
+use super::message::{BrokenCatalogue, Context, Message, Result};
 use super::spelling::Spelling;
 use crate::escape::by_number;
 use crate::plurals::{Arm, MULTIPLIED, Plural};
@@ -49,8 +49,8 @@ struct File<'a> {
     text: &'a str,
     newline: &'static str,
     /// The name of the message, and this with that of its attribute; none outside of messages.
-    name: String,
-    key: String,
+    name: Arc<str>,
+    key: Context,
     /// The selections that are open.
     open: Vec<Plural>,
     /// The byte at which the pattern begins.
@@ -94,8 +94,11 @@ impl File<'_> {
             _ if !self.open.is_empty() => {
                 fault = "a selection above this line is not closed; add `}`"
             }
-            _ if name.starts_with('.') => self.key = self.name.clone() + name,
-            _ => (self.name, self.key) = (name.into(), name.into()),
+            _ if name.starts_with('.') => self.key = Context::new(&self.name, &name[1..]),
+            _ => {
+                self.name = name.into();
+                self.key = Arc::clone(&self.name).into();
+            }
         }
         match fault {
             "" => Ok(()),

@@ -1,6 +1,7 @@
 //! Messages of a catalogue, and the slots of the file into which their translations are written.
 
-use std::sync::LazyLock;
+use std::fmt;
+use std::sync::{Arc, LazyLock};
 
 use regex::Regex;
 
@@ -14,7 +15,7 @@ pub struct Message {
     /// The line of the file at which the message begins, from 1.
     pub line: usize,
     /// The context that distinguishes messages with the same source: PO's `msgctxt`, a unit's id.
-    pub context: String,
+    pub context: Context,
     /// The source text. It may have tags.
     pub source: String,
     /// The translation; empty if there is none.
@@ -30,7 +31,12 @@ pub struct Message {
 impl Message {
     /// A text of a file of one language, whose line is not known yet. A translation replaces the
     /// bytes of `range`.
-    pub(super) fn text(context: String, range: Span, source: String, spelling: Spelling) -> Self {
+    pub(super) fn text(
+        context: impl Into<Context>,
+        range: Span,
+        source: String,
+        spelling: Spelling,
+    ) -> Self {
         let states = [MessageState::Kept, MessageState::Untranslated];
         let state = states[usize::from(is_language(&source))];
         let (group, around, [target, time]) = (range.start, Default::default(), Default::default());
@@ -43,7 +49,7 @@ impl Message {
         };
         Self {
             line: 0,
-            context,
+            context: context.into(),
             source,
             target,
             state,
@@ -56,6 +62,45 @@ impl Message {
     pub fn plain(&self) -> [String; 2] {
         let is_markup = self.slot.is_markup();
         [&self.source, &self.target].map(|it| if is_markup { text_of(it) } else { it.clone() })
+    }
+}
+
+/// The name of a message in its file. It is written as the names with a dot between them. Messages
+/// of one group share its name, which may be long, and have no copies of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    group: Option<Arc<str>>,
+    name: Arc<str>,
+}
+
+impl Context {
+    /// The context of the message `name` in `group`.
+    pub(super) fn new(group: &Arc<str>, name: &str) -> Self {
+        Self {
+            group: Some(Arc::clone(group)),
+            name: name.into(),
+        }
+    }
+}
+
+impl From<Arc<str>> for Context {
+    fn from(name: Arc<str>) -> Self {
+        Self { group: None, name }
+    }
+}
+
+impl From<String> for Context {
+    fn from(name: String) -> Self {
+        Arc::<str>::from(name).into()
+    }
+}
+
+impl fmt::Display for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(group) = &self.group {
+            write!(f, "{group}.")?;
+        }
+        f.write_str(&self.name)
     }
 }
 

@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use burnformer_glossary::apply_edits;
 
 pub(crate) use self::message::Slot;
-pub use self::message::{BrokenCatalogue, Message, MessageState};
+pub use self::message::{BrokenCatalogue, Context, Message, MessageState};
 use self::message::{Lines, Result, is_same};
 pub(crate) use self::spelling::format_of;
 pub use self::tmx::stream_tmx;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::message::{BrokenCatalogue, Lines, Message, MessageState, Result, Slot};
+use super::message::{BrokenCatalogue, Context, Lines, Message, MessageState, Result, Slot};
 use super::plural::{Form, forms};
 use super::spelling::{Spelling, unescaped};
 use crate::plurals::hides;
@@ -169,7 +169,7 @@ impl<'a> Reader<'a> {
     /// Adds a message for each translation of `entry`.
     fn add(&self, entry: &Entry<'_>, plural: Option<&Field<'_>>, messages: &mut Vec<Message>) {
         let text = |keyword: &str| entry.field(keyword).map(|field| field.text.clone());
-        let context = text("msgctxt").unwrap_or_default();
+        let context = Context::from(text("msgctxt").unwrap_or_default());
         let translations: Vec<&Field> = entry
             .fields
             .iter()

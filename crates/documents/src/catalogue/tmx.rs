@@ -141,8 +141,8 @@ fn source_of(outside: &str) -> Option<String> {
 /// The segments of a unit with their languages.
 fn variants<'a>(
     text: &'a str,
-    all: &'a [Element],
-) -> impl Iterator<Item = (String, [&'a Element; 2])> {
+    all: &'a [Element<'a>],
+) -> impl Iterator<Item = (String, [&'a Element<'a>; 2])> {
     let mut last = None;
     let segments = all.iter().filter(|element| element.local_name() == "seg");
     // A language has one segment. The tag of a language with many is read once.
@@ -158,7 +158,11 @@ fn variants<'a>(
 }
 
 /// The message of the unit `text` and its languages; `None` if it lacks one of the `pair`.
-fn message(text: &str, all: &[Element], pair: [Option<&str>; 2]) -> Option<(Message, [String; 2])> {
+fn message(
+    text: &str,
+    all: &[Element<'_>],
+    pair: [Option<&str>; 2],
+) -> Option<(Message, [String; 2])> {
     let unit = all.first()?;
     let known: Vec<_> = variants(text, all).collect();
     let find = |asked: &str| {
@@ -196,7 +200,7 @@ fn message(text: &str, all: &[Element], pair: [Option<&str>; 2]) -> Option<(Mess
         .trim_end();
     let around = [format!("{tag}>"), format!("</{}>", target.name)];
     let range = target.outer.clone();
-    let context = unit.attribute(text, "tuid").unwrap_or_default();
+    let context = unit.attribute(text, "tuid").unwrap_or_default().into();
     let slot = Slot {
         range,
         around,

@@ -107,7 +107,7 @@ fn kept(text: &str, all: &[Element]) -> Vec<bool> {
 
 struct File<'a> {
     text: &'a str,
-    all: &'a [Element],
+    all: &'a [Element<'a>],
     lines: Lines,
     is_second: bool,
     /// For each element, whether it is not translated.
@@ -140,7 +140,7 @@ impl File<'_> {
             "" | "translated" | "signed-off" | "final" | "reviewed" => MessageState::Translated,
             _ => MessageState::Fuzzy,
         };
-        let context = unit.attribute(text, "id").unwrap_or_default();
+        let context = unit.attribute(text, "id").unwrap_or_default().into();
         let (line, time) = (self.lines.number(unit.outer.start), String::new());
         Some(Message {
             line,
@@ -156,9 +156,9 @@ impl File<'_> {
     /// The slot of a translation: what is within `target`, or a new element after `previous`.
     fn slot(
         &self,
-        unit: &Element,
-        [source, previous]: [&Element; 2],
-        target: Option<&Element>,
+        unit: &Element<'_>,
+        [source, previous]: [&Element<'_>; 2],
+        target: Option<&Element<'_>>,
         spelling: Spelling,
     ) -> Slot {
         let text = self.text;

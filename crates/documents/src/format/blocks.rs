@@ -1,5 +1,7 @@
 //! The blocks of a document, in the order in which they are read.
 
+use std::sync::Arc;
+
 use crate::block::Block;
 use crate::builder::{Builder, Space};
 use crate::words::{has_letters, moved};
@@ -42,10 +44,10 @@ impl Blocks {
 
     /// Adds the `blocks` of a part of the document that begins at `start`; `newline` is between
     /// lines.
-    pub(super) fn insert(&mut self, start: usize, blocks: Vec<Block>, newline: &str) {
+    pub(super) fn insert(&mut self, start: usize, blocks: Vec<Block>, newline: &Arc<str>) {
         self.all.extend(blocks.into_iter().map(|mut block| {
             block.source = moved(&block.source, 0, start);
-            block.lines.newline = newline.into();
+            block.lines.newline = Arc::clone(newline);
             block
         }));
     }

@@ -7,8 +7,11 @@
 mod kind;
 mod paragraph;
 
-use std::io::{Cursor, Read, Write};
+use std::borrow::Cow;
+use std::io::{Cursor, Write};
 
+use burnformer_files::archive::{Price, open, price, unpack};
+use zip::result::{ZipError, ZipResult};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
@@ -18,9 +21,11 @@ use crate::encoding::{BrokenFile, Charset, binary};
 use crate::format::Format;
 use crate::words::regex;
 
-/// The largest number of bytes of the XML of a document, which bounds what a hostile archive
-/// unpacks.
-const MOST_BYTES: u64 = 64 << 20;
+/// The largest number of bytes of the XML of a document, and of files in it.
+const LIMIT: Price = Price {
+    entries: 10_000,
+    unpacked: 64 << 20,
+};
 
 /// A document of an office program or an electronic book.
 #[derive(Clone, Debug)]
@@ -45,71 +50,43 @@ impl Office {
         self.archive.len() + self.parts.iter().map(|part| part.xml.len()).sum::<usize>()
     }
 
+    /// What the document becomes when it is read. Nothing is unpacked.
+    ///
+    /// # Errors
+    /// Those of [`Office::read`] that can be told from the directory of the archive.
+    pub(crate) fn price(bytes: &[u8], kind: OfficeKind) -> Result<Price, BrokenFile> {
+        Ok(opened(bytes, kind)?.1)
+    }
+
     /// Reads the bytes of a document.
     ///
     /// # Errors
-    /// If they are not an archive, are encrypted, would unpack to more than 64 MiB of XML, or their
-    /// XML is broken.
+    /// If they are not an archive, are encrypted, would unpack to more than 64 MiB of XML, have
+    /// more than 10,000 files or two that share bytes, or their XML is broken.
     pub fn read(archive: Vec<u8>, kind: OfficeKind) -> Result<Self, BrokenFile> {
-        if let Some(fault) = binary(&archive).filter(|_| !archive.starts_with(b"PK")) {
-            return Err(BrokenFile(fault.into()));
-        }
-        let broken = |error| {
-            let fault = "open it in its program and save it again";
-            BrokenFile(format!(
-                "the document is no whole archive ({error}); {fault}"
-            ))
-        };
-        let mut zip = ZipArchive::new(Cursor::new(&archive)).map_err(broken)?;
-        let [program, main] = [0, 2].map(|column| kind.entry(column));
-        if !zip
-            .file_names()
-            .flatten()
-            .any(|name| name.starts_with(main))
-        {
-            let fault = format!("the archive is no {program} document; rename it by what it is");
-            return Err(BrokenFile(fault));
-        }
-        let (mut parts, mut room) = (Vec::new(), MOST_BYTES);
+        let (mut zip, _) = opened(&archive, kind)?;
+        let mut parts = Vec::new();
         for index in 0..zip.len() {
-            let file = zip.by_index(index).map_err(broken)?;
-            let name = file.name().map_err(broken)?.into_owned();
-            if !kind.has_text(&name) {
-                continue;
+            let name = name(&zip, index).map_err(broken)?;
+            if kind.has_text(&name) {
+                let file = zip.by_index(index).map_err(broken)?;
+                let mut bytes = Vec::new();
+                unpack(file, &mut bytes).map_err(broken)?;
+                let part = Part::read(index, &name, bytes, kind);
+                let fault = |fault: String| BrokenFile(format!("{name}: {fault}"));
+                parts.extend(part.map_err(fault)?);
             }
-            let fault = |fault: &str| BrokenFile(format!("{name}: {fault}"));
-            let mut bytes = Vec::new();
-            file.take(room + 1)
-                .read_to_end(&mut bytes)
-                .map_err(|error| broken(error.into()))?;
-            let large = || fault("the document unpacks to more than the 64 MiB allowed; divide it");
-            room = room.checked_sub(bytes.len() as u64).ok_or_else(large)?;
-            let encrypted = |_| fault("the text may be encrypted; save it without a password");
-            let (xml, charset) = Charset::decode(&bytes, Format::Android).map_err(encrypted)?;
-            if kind != OfficeKind::Epub && xml.contains("<!DOCTYPE") {
-                return Err(fault(
-                    "the file defines entities, which no office program writes; save the document again",
-                ));
-            }
-            if kind == OfficeKind::Xlsx && name.contains("sheets/") && !xml.contains("<is") {
-                continue; // Its texts are in another file.
-            }
-            let paragraphs = paragraphs(&xml, kind).map_err(|error| fault(&error))?;
-            parts.push(Part {
-                index,
-                xml,
-                charset,
-                paragraphs,
-            });
         }
         Ok(Self { archive, parts })
     }
 
     /// The paragraphs of the document as a page of HTML, to be translated as one.
     pub fn html(&self) -> String {
-        let all = self.parts.iter().flat_map(|part| &part.paragraphs);
-        all.map(|paragraph| format!("<p>{}</p>\n", paragraph.html))
-            .collect()
+        let mut page = String::new();
+        for paragraph in self.parts.iter().flat_map(|part| &part.paragraphs) {
+            page.extend(["<p>", &paragraph.html, "</p>\n"]);
+        }
+        page
     }
 
     /// The document with the paragraphs of `html`, the translation of [`Office::html`] from the
@@ -129,12 +106,14 @@ impl Office {
             let Part {
                 xml, paragraphs, ..
             } = part;
-            Writer {
+            let writer = Writer {
                 xml,
                 paragraphs,
                 translated: &lines,
-            }
-            .range(0..xml.len())
+            };
+            let mut text = String::new();
+            writer.range(0..xml.len(), &mut text);
+            text
         };
         let texts: Vec<String> = self.parts.iter().map(write).collect();
         if self
@@ -171,6 +150,75 @@ impl Office {
             .expect("memory takes what is written")
             .into_inner()
     }
+}
+
+impl Part {
+    /// Reads the `bytes` of the file `name`; `None` if its texts are in another file.
+    fn read(
+        index: usize,
+        name: &str,
+        bytes: Vec<u8>,
+        kind: OfficeKind,
+    ) -> Result<Option<Self>, String> {
+        let encrypted = |_| "the text may be encrypted; save it without a password".to_string();
+        let (xml, charset) = Charset::decode(&bytes, Format::Android).map_err(encrypted)?;
+        drop(bytes);
+        if kind != OfficeKind::Epub && xml.contains("<!DOCTYPE") {
+            return Err(
+                "the file defines entities, which no office program writes; save the document again"
+                    .into(),
+            );
+        }
+        if kind == OfficeKind::Xlsx && name.contains("sheets/") && !xml.contains("<is") {
+            return Ok(None);
+        }
+        let paragraphs = paragraphs(&xml, kind)?;
+        Ok(Some(Self {
+            index,
+            xml,
+            charset,
+            paragraphs,
+        }))
+    }
+}
+
+/// The archive `bytes` of a document, and its price.
+fn opened(
+    bytes: &[u8],
+    kind: OfficeKind,
+) -> Result<(ZipArchive<Cursor<&[u8]>>, Price), BrokenFile> {
+    if let Some(fault) = binary(bytes).filter(|_| !bytes.starts_with(b"PK")) {
+        return Err(BrokenFile(fault.into()));
+    }
+    let zip = open(Cursor::new(bytes)).map_err(broken)?;
+    let [program, main] = [0, 2].map(|column| kind.entry(column));
+    let is_main = |name: ZipResult<_>| name.is_ok_and(|name: Cow<'_, str>| name.starts_with(main));
+    if !zip.file_names().any(is_main) {
+        let fault = format!("the archive is no {program} document; rename it by what it is");
+        return Err(BrokenFile(fault));
+    }
+    let price = price(&zip, |name| kind.has_text(name)).map_err(broken)?;
+    if price.is_within(LIMIT) {
+        return Ok((zip, price));
+    }
+    let fault = if price.entries > LIMIT.entries {
+        "the document has more than the 10,000 files allowed; divide it"
+    } else {
+        "the document unpacks to more than the 64 MiB allowed; divide it"
+    };
+    Err(BrokenFile(fault.into()))
+}
+
+/// The name of file `index` of an archive.
+fn name(zip: &ZipArchive<Cursor<&[u8]>>, index: usize) -> ZipResult<String> {
+    Ok(zip.by_index_data(index)?.name()?.into_owned())
+}
+
+fn broken(error: ZipError) -> BrokenFile {
+    let remedy = "open it in its program and save it again";
+    BrokenFile(format!(
+        "the document is no whole archive ({error}); {remedy}"
+    ))
 }
 
 /// `xml` with the second of `languages` where tags and a book's list of files name the first.

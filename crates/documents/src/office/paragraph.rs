@@ -9,6 +9,11 @@ use super::kind::{BREAKS, KEPT, OfficeKind, VOID, has};
 use crate::words::{Span, regex};
 use crate::xml::{Element, elements};
 
+/// The largest number of bytes of tags and properties that runs of a translated paragraph have, as
+/// a multiple of the bytes of the paragraph and of its translation. A run that a translation divides
+/// has its properties several times. A paragraph that would have more keeps its source.
+const MAX_REPEATED: usize = 16;
+
 /// A paragraph with words.
 #[derive(Clone, Debug)]
 pub(super) struct Paragraph {
@@ -18,28 +23,43 @@ pub(super) struct Paragraph {
     inner: Span,
     /// Its text, with `<i id=N>` for element N, and `<img id=N>` or `<br id=N>` for point N.
     pub(super) html: String,
-    marks: Vec<Mark>,
-    /// The run of the text outside of elements.
+    marks: Box<[Mark]>,
+    runs: Box<[Run]>,
+    /// The mark of the text outside of elements.
     base: Option<usize>,
 }
 
-/// An element or point of a paragraph.
+/// An element or point of a paragraph. Its bytes are ranges of the XML, so that no text has a copy
+/// of the properties of its run.
 #[derive(Clone, Debug)]
-struct Mark {
-    open: String,
-    /// The bytes of a point, which may have paragraphs in them.
-    range: Span,
-    close: String,
-    /// If true, text is written within `open` and `close`, and nothing else is.
-    is_run: bool,
+enum Mark {
+    /// An element around text: its start tag and its end tag.
+    Element { open: Span, close: Span },
+    /// A text: the name of its element, and the index of its run.
+    Text { name: Span, run: Option<usize> },
+    /// A point, which may have paragraphs in it, and the index of its run.
+    Point { range: Span, run: Option<usize> },
+}
+
+/// A run of text, whose children become separate runs where a translation divides them.
+#[derive(Clone, Debug)]
+struct Run {
+    /// Its start tag and its end tag.
+    open: Span,
+    close: Span,
+    properties: Span,
+    /// The same number for runs that are written alike. Texts without a run have 0.
+    look: usize,
 }
 
 /// A tag of a translated paragraph, or the text up to the next.
 static PIECE: LazyLock<Regex> = LazyLock::new(|| regex("<[^>]*>?|[^<]+"));
 
-/// A piece of a paragraph: text as its XML writes it, or the number of a mark.
+/// A piece of a paragraph: the bytes of a text, or the number of a mark.
 enum Item {
-    Text(String),
+    Text(Span),
+    /// A text in which line breaks are shown.
+    Lines(Span),
     Open(usize),
     Close(usize),
     Point(usize, &'static str),
@@ -48,12 +68,14 @@ enum Item {
 /// The paragraphs of `xml` that have words, in the order of their start tags.
 pub(super) fn paragraphs(xml: &str, kind: OfficeKind) -> Result<Vec<Paragraph>, String> {
     let all = elements(xml).map_err(|broken| broken.to_string())?;
-    let mut children = vec![Vec::new(); all.len()];
     let mut kept = vec![false; all.len()];
+    let mut next: Vec<usize> = (1..=all.len()).collect();
     for (index, Element { name, parent, .. }) in all.iter().enumerate() {
         kept[index] = has(KEPT, name) || parent.is_some_and(|parent| kept[parent]);
-        if let Some(parent) = *parent {
-            children[parent].push(index);
+    }
+    for index in (0..all.len()).rev() {
+        if let Some(parent) = all[index].parent {
+            next[parent] = next[parent].max(next[index]);
         }
     }
     let holds = vec![[false; 2]; all.len()];
@@ -61,7 +83,7 @@ pub(super) fn paragraphs(xml: &str, kind: OfficeKind) -> Result<Vec<Paragraph>, 
         xml,
         kind,
         all,
-        children,
+        next,
         holds,
     };
     part.find_holders();
@@ -77,22 +99,33 @@ pub(super) fn paragraphs(xml: &str, kind: OfficeKind) -> Result<Vec<Paragraph>, 
 struct Part<'a> {
     xml: &'a str,
     kind: OfficeKind,
-    all: Vec<Element>,
-    children: Vec<Vec<usize>>,
+    all: Vec<Element<'a>>,
+    /// For each element, the index of the first element behind it that is not within it.
+    next: Vec<usize>,
     /// For each element, if it holds text of its paragraph, and if it holds paragraphs.
     holds: Vec<[bool; 2]>,
 }
 
-impl Part<'_> {
+impl<'a> Part<'a> {
     /// The name of an element; Excel's own may have a prefix or none.
-    fn name(&self, index: usize) -> &str {
+    fn name(&self, index: usize) -> &'a str {
         self.all[index].name.trim_start_matches("x:")
+    }
+
+    /// The elements within an element that are in no other element within it.
+    fn children(&self, index: usize) -> impl Iterator<Item = usize> + Clone {
+        let end = self.next[index];
+        let first = Some(index + 1).filter(|&child| child < end);
+        std::iter::successors(first, move |&child| {
+            Some(self.next[child]).filter(|&next| next < end)
+        })
     }
 
     /// Finds the elements that hold text and paragraphs; children come behind their parents.
     fn find_holders(&mut self) {
         for index in (0..self.all.len()).rev() {
-            let (name, is_leaf) = (self.name(index), self.children[index].is_empty());
+            let name = self.name(index);
+            let is_leaf = self.next[index] == index + 1;
             let is_paragraph = self.kind.is_paragraph(name);
             let is_text = |text: &str| !text.trim().is_empty() || is_leaf && !text.is_empty();
             let has_text = match self.kind.run(name) {
@@ -112,9 +145,7 @@ impl Part<'_> {
     /// The bytes between the children of an element.
     fn gaps(&self, index: usize) -> impl Iterator<Item = Span> {
         let inner = &self.all[index].inner;
-        let outers = self.children[index]
-            .iter()
-            .map(|&child| &self.all[child].outer);
+        let outers = self.children(index).map(|child| &self.all[child].outer);
         let starts = [inner.start]
             .into_iter()
             .chain(outers.clone().map(|outer| outer.end));
@@ -123,27 +154,20 @@ impl Part<'_> {
     }
 
     fn paragraph(&self, index: usize) -> Option<Paragraph> {
-        let mut draft = Draft::default();
+        let mut draft = Draft::new(self.xml);
         self.inline(index, &mut draft);
-        let is_word =
-            |item: &Item| matches!(item, Item::Text(text) if text.contains(char::is_alphabetic));
+        let is_word = |item: &Item| matches!(item, Item::Text(text) | Item::Lines(text) if self.xml[text.clone()].contains(char::is_alphabetic));
         if !draft.items.iter().any(is_word) {
             return None;
         }
         let base = draft.join_runs();
-        let html = draft.items.iter().map(|item| match item {
-            Item::Text(text) => text.clone(),
-            Item::Open(mark) => format!("<i id={mark}>"),
-            Item::Close(_) => "</i>".into(),
-            Item::Point(mark, tag) => format!("<{tag} id={mark}>"),
-        });
-        let (html, Element { tag, inner, .. }) = (html.collect(), &self.all[index]);
-        let (start, inner) = (tag.start, inner.clone());
+        let Element { tag, inner, .. } = &self.all[index];
         Some(Paragraph {
-            start,
-            inner,
-            html,
-            marks: draft.marks,
+            start: tag.start,
+            inner: inner.clone(),
+            html: draft.html(),
+            marks: draft.marks.into(),
+            runs: draft.runs.into(),
             base,
         })
     }
@@ -151,15 +175,15 @@ impl Part<'_> {
     /// Adds all between the tags of an element of a paragraph.
     fn inline(&self, index: usize, draft: &mut Draft) {
         let has_runs = self.kind.run(self.name(index)).is_some();
-        let children = self.children[index].iter().map(Some).chain([None]);
+        let children = self.children(index).map(Some).chain([None]);
         for (gap, child) in self.gaps(index).zip(children) {
             match &self.xml[gap.clone()] {
                 text if text.is_empty() || has_runs && text.trim().is_empty() => {}
                 // A comment, an instruction, or text outside of runs, which no program shows.
-                text if has_runs || text.contains('<') => draft.point(["", ""], gap, "img"),
-                text => draft.items.push(Item::Text(text.replace("\r\n", "\n"))),
+                text if has_runs || text.contains('<') => draft.point(gap, None, "img"),
+                _ => draft.items.push(Item::Text(gap)),
             }
-            if let Some(&child) = child {
+            if let Some(child) = child {
                 self.child(child, draft);
             }
         }
@@ -173,49 +197,51 @@ impl Part<'_> {
         match self.kind.run(name) {
             _ if has(VOID, name) => {}
             Some([run, ..]) if name == run => self.run(index, draft),
-            Some([.., text]) if name == text => self.text(index, ["", ""], draft),
-            _ if is_point => draft.point(["", ""], element.outer.clone(), tag_of(name)),
+            Some([.., text]) if name == text => self.text(index, None, draft),
+            _ if is_point => draft.point(element.outer.clone(), None, tag_of(name)),
             _ => {
-                let close = self.xml[element.inner.end..element.outer.end].into();
-                let mark = draft.open(self.xml[element.tag.clone()].into(), close, false);
+                let mark = draft.open(Mark::Element {
+                    open: element.tag.clone(),
+                    close: element.end_tag(),
+                });
                 self.inline(index, draft);
                 draft.items.push(Item::Close(mark));
             }
         }
     }
 
-    /// Adds each child of a run as a separate run with the same properties.
+    /// Adds the children of a run.
     fn run(&self, index: usize, draft: &mut Draft) {
-        let Some([name, properties, text]) = self.kind.run(self.name(index)) else {
+        let Some([_, properties, text]) = self.kind.run(self.name(index)) else {
             return;
         };
-        let mut open = without_revisions(&self.xml[self.all[index].tag.clone()]);
-        let close = format!("</{name}>");
-        for &child in &self.children[index] {
-            let (name, outer) = (self.name(child), self.all[child].outer.clone());
+        let first = self
+            .children(index)
+            .find(|&child| self.name(child) == properties);
+        let element = &self.all[index];
+        let properties = first.map_or(0..0, |child| self.all[child].outer.clone());
+        let run = draft.run(element.tag.clone(), element.end_tag(), properties);
+        for child in self.children(index).filter(|&child| Some(child) != first) {
+            let name = self.name(child);
+            let outer = self.all[child].outer.clone();
             match name {
                 _ if has(VOID, name) => {}
-                _ if name == properties => open += &self.xml[outer],
-                _ if name == text => self.text(child, [&open, &close], draft),
-                _ => draft.point([&open, &close], outer, tag_of(name)),
+                _ if name == text => self.text(child, Some(run), draft),
+                _ => draft.point(outer, Some(run), tag_of(name)),
             }
         }
     }
 
-    /// Adds a text element with its run `around` it.
-    fn text(&self, index: usize, [before, after]: [&str; 2], draft: &mut Draft) {
-        let name = self.name(index);
-        let space = if name.starts_with("a:") {
-            ""
-        } else {
-            " xml:space=\"preserve\""
-        };
-        let open = format!("{before}<{name}{space}>");
-        let mark = draft.open(open, format!("</{name}>{after}"), true);
-        let text = self.xml[self.all[index].inner.clone()].replace("\r\n", "\n");
+    /// Adds a text element, which may be that of a run.
+    fn text(&self, index: usize, run: Option<usize>, draft: &mut Draft) {
+        let Element {
+            name, tag, inner, ..
+        } = &self.all[index];
+        let name = tag.start + 1..tag.start + 1 + name.len();
+        let mark = draft.open(Mark::Text { name, run });
         draft
             .items
-            .extend([Item::Text(text.replace('\n', "<br>")), Item::Close(mark)]);
+            .extend([Item::Lines(inner.clone()), Item::Close(mark)]);
     }
 }
 
@@ -232,65 +258,133 @@ fn without_revisions(tag: &str) -> String {
 }
 
 /// A paragraph that is being read.
-#[derive(Default)]
-struct Draft {
+struct Draft<'a> {
+    xml: &'a str,
     items: Vec<Item>,
     marks: Vec<Mark>,
+    runs: Vec<Run>,
+    /// The looks of runs, by their start tags and their properties.
+    looks: HashMap<(String, &'a str), usize>,
 }
 
-impl Draft {
-    fn open(&mut self, open: String, close: String, is_run: bool) -> usize {
-        self.marks.push(Mark {
+impl<'a> Draft<'a> {
+    fn new(xml: &'a str) -> Self {
+        Self {
+            xml,
+            items: Vec::new(),
+            marks: Vec::new(),
+            runs: Vec::new(),
+            looks: HashMap::new(),
+        }
+    }
+
+    /// Adds a run and returns its index.
+    fn run(&mut self, open: Span, close: Span, properties: Span) -> usize {
+        let key = (
+            without_revisions(&self.xml[open.clone()]),
+            &self.xml[properties.clone()],
+        );
+        let next = self.looks.len() + 1;
+        let look = *self.looks.entry(key).or_insert(next);
+        self.runs.push(Run {
             open,
-            range: 0..0,
             close,
-            is_run,
+            properties,
+            look,
         });
+        self.runs.len() - 1
+    }
+
+    fn open(&mut self, mark: Mark) -> usize {
+        self.marks.push(mark);
         self.items.push(Item::Open(self.marks.len() - 1));
         self.marks.len() - 1
     }
 
-    fn point(&mut self, around: [&str; 2], range: Span, tag: &'static str) {
-        let [open, close] = around.map(String::from);
+    /// Adds a point. One that directly follows another of the same run is a part of this.
+    fn point(&mut self, range: Span, run: Option<usize>, tag: &'static str) {
+        if tag == "img"
+            && let Some(Item::Point(_, "img")) = self.items.last()
+            && let Some(Mark::Point {
+                range: last,
+                run: of,
+            }) = self.marks.last_mut()
+            && (last.end, *of) == (range.start, run)
+        {
+            last.end = range.end;
+            return;
+        }
         self.items.push(Item::Point(self.marks.len(), tag));
-        self.marks.push(Mark {
-            open,
-            range,
-            close,
-            is_run: false,
-        });
+        self.marks.push(Mark::Point { range, run });
+    }
+
+    /// The look of the text `mark`; `None` for other marks.
+    fn look(&self, mark: usize) -> Option<usize> {
+        match self.marks[mark] {
+            Mark::Text { run, .. } => Some(run.map_or(0, |run| self.runs[run].look)),
+            _ => None,
+        }
     }
 
     /// Makes one run of runs beside each other that are written alike, and takes away the tags of
-    /// those that have the most text. Returns the run that is written around this text.
+    /// those that have the most text. Returns the text whose run is written around this text.
     fn join_runs(&mut self) -> Option<usize> {
-        let Self { items, marks } = self;
-        let mut lengths: HashMap<&str, (usize, usize)> = HashMap::new();
-        for pair in items.windows(2) {
-            if let [Item::Open(mark), Item::Text(text)] = pair
-                && marks[*mark].is_run
+        let mut lengths = vec![(0, None); self.looks.len() + 1];
+        for pair in self.items.windows(2) {
+            if let [Item::Open(mark), Item::Lines(text)] = pair
+                && let Some(look) = self.look(*mark)
             {
-                lengths.entry(&marks[*mark].open).or_insert((0, *mark)).0 += text.len();
+                let (length, first) = &mut lengths[look];
+                *length += text.len();
+                first.get_or_insert(*mark);
             }
         }
-        let longest = lengths
-            .values()
-            .max_by_key(|(length, mark)| (*length, usize::MAX - mark));
-        let base = longest.map(|&(_, mark)| mark);
-        let are_alike = |a: usize, b: usize| marks[a].is_run && marks[a].open == marks[b].open;
+        let known = lengths
+            .into_iter()
+            .filter_map(|(length, first)| Some((length, first?)));
+        let base = known
+            .max_by_key(|(length, mark)| (*length, usize::MAX - mark))
+            .map(|(_, mark)| mark);
+        let base_look = base.and_then(|base| self.look(base));
         let mut joined: Vec<Item> = Vec::new();
-        for item in items.drain(..) {
+        for item in std::mem::take(&mut self.items) {
+            let (Item::Open(mark) | Item::Close(mark)) = item else {
+                joined.push(item);
+                continue;
+            };
+            let look = self.look(mark);
+            if look.is_some() && look == base_look {
+                continue;
+            }
             match (&item, joined.last()) {
-                (Item::Open(mark) | Item::Close(mark), _)
-                    if base.is_some_and(|base| are_alike(*mark, base)) => {}
-                (Item::Open(mark), Some(Item::Close(last))) if are_alike(*mark, *last) => {
+                (Item::Open(_), Some(Item::Close(last)))
+                    if look.is_some() && look == self.look(*last) =>
+                {
                     joined.pop();
                 }
                 _ => joined.push(item),
             }
         }
-        *items = joined;
+        self.items = joined;
         base
+    }
+
+    /// The items as HTML.
+    fn html(&self) -> String {
+        let mut html = String::new();
+        for item in &self.items {
+            match item {
+                Item::Text(text) => html += &self.xml[text.clone()].replace("\r\n", "\n"),
+                Item::Lines(text) => {
+                    let text = self.xml[text.clone()].replace("\r\n", "\n");
+                    html += &text.replace('\n', "<br>");
+                }
+                Item::Open(mark) => html += &format!("<i id={mark}>"),
+                Item::Close(_) => html += "</i>",
+                Item::Point(mark, tag) => html += &format!("<{tag} id={mark}>"),
+            }
+        }
+        html
     }
 }
 
@@ -302,9 +396,9 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// The bytes of `range` with the paragraphs in them.
-    pub(super) fn range(&self, range: Span) -> String {
-        let (mut out, mut at) = (String::new(), range.start);
+    /// Adds the bytes of `range`, with the paragraphs in them, to `out`.
+    pub(super) fn range(&self, range: Span, out: &mut String) {
+        let mut at = range.start;
         let first = self
             .paragraphs
             .partition_point(|known| known.start < range.start);
@@ -314,53 +408,126 @@ impl Writer<'_> {
         for (paragraph, translated) in within.take_while(|(known, _)| known.start < range.end) {
             // Paragraphs within a changed one are written with it.
             if paragraph.start >= at && *translated != paragraph.html {
-                out += &self.xml[at..paragraph.inner.start];
-                self.paragraph(paragraph, translated, &mut out);
+                *out += &self.xml[at..paragraph.inner.start];
+                self.paragraph(paragraph, translated, out);
                 at = paragraph.inner.end;
             }
         }
-        out + &self.xml[at..range.end]
+        *out += &self.xml[at..range.end];
     }
 
-    fn paragraph(&self, Paragraph { marks, base, .. }: &Paragraph, html: &str, out: &mut String) {
-        let mut open = Vec::<usize>::new();
-        let text = |text: &str, open: &[usize], out: &mut String| {
-            let run = open
-                .iter()
-                .rev()
-                .copied()
-                .find(|&mark| marks[mark].is_run)
-                .or(*base);
-            let [before, after] = run.map_or(["", ""], |run| [&marks[run].open, &marks[run].close]);
-            out.extend([before, text, after]);
+    /// Adds the translation `html` of `paragraph` to `out`.
+    fn paragraph(&self, paragraph: &Paragraph, html: &str, out: &mut String) {
+        let start = out.len();
+        let limit = MAX_REPEATED * (paragraph.inner.len() + html.len());
+        let mut body = Body {
+            writer: self,
+            paragraph,
+            out,
+            run: None,
+            repeated: 0,
         };
+        let mut open = Vec::<usize>::new();
         for piece in PIECE.find_iter(html).map(|piece| piece.as_str()) {
-            let number = piece
-                .split_once(" id=")
-                .map(|(_, number)| number.trim_end_matches('>'));
-            let mark = number
-                .and_then(|number| number.parse().ok())
-                .unwrap_or_default();
-            match piece {
-                "</i>" => {
-                    let mark = open
-                        .pop()
-                        .map(|mark| &marks[mark])
-                        .filter(|mark| !mark.is_run);
-                    out.extend(mark.map(|mark| mark.close.as_str()));
-                }
-                "<br>" => text("\n", &open, out),
-                _ if piece.starts_with("<i ") => {
-                    open.push(mark);
-                    out.extend((!marks[mark].is_run).then_some(marks[mark].open.as_str()));
-                }
-                _ if piece.starts_with('<') => {
-                    let point = &marks[mark];
-                    let inside = self.range(point.range.clone());
-                    out.extend([point.open.as_str(), &inside, &point.close]);
-                }
-                words => text(words, &open, out),
+            body.piece(piece, &mut open);
+            if body.repeated > limit {
+                body.out.truncate(start);
+                *body.out += &self.xml[paragraph.inner.clone()];
+                return;
             }
         }
+        body.enter(None);
+    }
+}
+
+/// A translated paragraph that is being written.
+struct Body<'a> {
+    writer: &'a Writer<'a>,
+    paragraph: &'a Paragraph,
+    out: &'a mut String,
+    /// The run that is open.
+    run: Option<usize>,
+    /// The bytes of tags and properties of runs.
+    repeated: usize,
+}
+
+impl Body<'_> {
+    /// Writes a tag or a text; `open` has the marks of the elements around it.
+    fn piece(&mut self, piece: &str, open: &mut Vec<usize>) {
+        let number = piece
+            .split_once(" id=")
+            .map(|(_, number)| number.trim_end_matches('>'));
+        let mark = number
+            .and_then(|number| number.parse().ok())
+            .unwrap_or_default();
+        match piece {
+            "</i>" => {
+                if let Some(mark) = open.pop() {
+                    self.tag(mark, false);
+                }
+            }
+            "<br>" => self.text("\n", open),
+            _ if piece.starts_with("<i ") => {
+                open.push(mark);
+                self.tag(mark, true);
+            }
+            _ if piece.starts_with('<') => self.point(mark),
+            words => self.text(words, open),
+        }
+    }
+
+    /// Ends the run that is open and begins `run`, unless they are the same.
+    fn enter(&mut self, run: Option<usize>) {
+        if self.run == run {
+            return;
+        }
+        let xml = self.writer.xml;
+        if let Some(last) = self.run {
+            *self.out += &xml[self.paragraph.runs[last].close.clone()];
+        }
+        if let Some(next) = run {
+            let run = &self.paragraph.runs[next];
+            *self.out += &without_revisions(&xml[run.open.clone()]);
+            *self.out += &xml[run.properties.clone()];
+            self.repeated += run.open.len() + run.properties.len() + run.close.len();
+        }
+        self.run = run;
+    }
+
+    /// Writes the start or the end tag of an element that is no run.
+    fn tag(&mut self, mark: usize, is_start: bool) {
+        if let Mark::Element { open, close } = &self.paragraph.marks[mark] {
+            self.enter(None);
+            let tag = if is_start { open } else { close };
+            *self.out += &self.writer.xml[tag.clone()];
+        }
+    }
+
+    fn point(&mut self, mark: usize) {
+        if let Mark::Point { range, run } = &self.paragraph.marks[mark] {
+            self.enter(*run);
+            self.writer.range(range.clone(), self.out);
+        }
+    }
+
+    fn text(&mut self, text: &str, open: &[usize]) {
+        let mut marks = open.iter().rev().copied().chain(self.paragraph.base);
+        let found = marks.find_map(|mark| match &self.paragraph.marks[mark] {
+            Mark::Text { name, run } => Some((name, *run)),
+            _ => None,
+        });
+        self.enter(found.and_then(|(_, run)| run));
+        let Some((name, _)) = found else {
+            *self.out += text;
+            return;
+        };
+        let name = &self.writer.xml[name.clone()];
+        let space = if name.starts_with("a:") {
+            ""
+        } else {
+            " xml:space=\"preserve\""
+        };
+        self.out
+            .extend(["<", name, space, ">", text, "</", name, ">"]);
     }
 }

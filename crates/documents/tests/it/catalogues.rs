@@ -81,7 +81,7 @@ fn messages_have_their_texts_contexts_and_states() {
         let pair = |it: &Message| {
             (
                 it.line,
-                it.context.clone(),
+                it.context.to_string(),
                 it.source.clone(),
                 it.target.clone(),
             )

@@ -368,8 +368,11 @@ impl<'a> Parser<'a> {
         let builder = self.blocks.builder(start);
         if let Some(line_end) = self.line_end.take().filter(|_| !is_first) {
             // The next line may begin with marks of the quotation or the list around.
-            if self.lines.breaks.is_empty() {
-                self.lines.newline = self.text[line_end..start].into();
+            // The shortest is that of a line which continues a quotation without its marks. No
+            // longer one is written at lines that do not have it.
+            let newline = &self.text[line_end..start];
+            if self.lines.breaks.is_empty() || newline.len() < self.lines.newline.len() {
+                self.lines.newline = newline.into();
             }
             self.lines.breaks.push(builder.line_break());
         } else if !is_first {
@@ -389,7 +392,7 @@ impl<'a> Parser<'a> {
             let text = text.trim_end();
             self.end = start + text.len();
             self.blocks
-                .insert(start, html::parse(text), &format!("\n{marks}"));
+                .insert(start, html::parse(text), &format!("\n{marks}").into());
         }
     }
 

@@ -9,6 +9,10 @@ use crate::block::{Block, Kind};
 use crate::escape::{Escape, Level, Markdown};
 use crate::render::{Layout, render};
 
+/// The largest number of bytes of marks at the beginnings of the lines of HTML, as a multiple of the
+/// bytes of the block and of its translation.
+const MAX_MARKS: usize = 4;
+
 /// The translated block, escaped as little as possible: read again, it must be the same text with
 /// the same markup. None if it cannot be written so.
 pub(in crate::format) fn finish(
@@ -91,6 +95,10 @@ fn reads_as_meant(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usi
 /// each begins with the marks in `newline`, which are spaces now. It is `source` if it would not be
 /// a block of HTML, or another.
 pub(in crate::format) fn html_lines(html: &str, source: &str, newline: &str) -> String {
+    // An empty line of a list may have no marks in the source.
+    if html.matches('\n').count() * newline.len() > MAX_MARKS * (html.len() + source.len()) {
+        return source.into();
+    }
     let is_empty = |line: &str| line.chars().all(|c| c.is_whitespace() || c == '>');
     let has_empty = source.trim().lines().any(is_empty);
     let mut lines = html.split('\n');
