@@ -51,6 +51,7 @@ mod alignment;
 mod block;
 mod builder;
 mod catalogue;
+mod cost;
 mod detect;
 mod document;
 mod encoding;
@@ -72,6 +73,7 @@ mod xml_text;
 
 pub use burnformer_glossary::{Link, rows};
 pub use catalogue::{BrokenCatalogue, Catalogue, Message, MessageState, stream_tmx};
+pub use cost::Cost;
 pub use detect::{Detection, Languages, detect, prose, words_of};
 pub use document::Document;
 pub use encoding::BrokenFile;

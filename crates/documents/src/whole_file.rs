@@ -2,7 +2,7 @@
 //! written.
 
 use crate::encoding::Charset;
-use crate::{BrokenFile, Format, Office, OfficeKind};
+use crate::{BrokenFile, Cost, Format, Office, OfficeKind};
 
 /// A file to translate. It is read from bytes and the name of a format, and has a text to translate
 /// in a [`Format`].
@@ -39,6 +39,29 @@ impl WholeFile {
         Ok(Self {
             charset: Some(charset),
             ..Self::of_text(text, kind)?
+        })
+    }
+
+    /// The cost of [`read`](Self::read), known before anything is unpacked.
+    ///
+    /// # Errors
+    /// If there is no such format, or if the archive is broken.
+    pub fn cost(bytes: &[u8], kind: &str) -> Result<Cost, BrokenFile> {
+        let Some(_) = OfficeKind::from_extension(kind) else {
+            format(kind)?;
+            return Ok(Cost::of_text(bytes.len()));
+        };
+        let broken = |error: zip::result::ZipError| {
+            BrokenFile(format!("the document is no whole archive ({error})"))
+        };
+        let mut zip = zip::ZipArchive::new(std::io::Cursor::new(bytes)).map_err(broken)?;
+        let mut unpacked = 0;
+        for index in 0..zip.len() {
+            unpacked += zip.by_index_raw(index).map_err(broken)?.size();
+        }
+        Ok(Cost {
+            entries: zip.len(),
+            unpacked,
         })
     }
 
