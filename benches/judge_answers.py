@@ -1,6 +1,6 @@
 """Whether other programs read in a written catalogue what a translation memory answered, control characters and syntax included: PyYAML and
-ruamel.yaml (YAML 1.1 and 1.2), fluent.syntax and fluent.runtime, polib, Python's json, lxml and ElementTree, javaproperties, openstep-plist and
-translate-toolkit (PyPI), and gettext's `msgfmt`.
+ruamel.yaml (YAML 1.1 and 1.2), fluent.syntax and fluent.runtime, polib, Python's json, lxml and ElementTree, javaproperties, openstep-plist
+(PyPI), and gettext's `msgfmt`.
 
     OUT=FOLDER cargo test --release -p burnformer-documents --test it other_programs_read_the_answers -- --ignored
     python benches/judge_answers.py FOLDER
@@ -9,7 +9,7 @@ The first command writes files with 10,000 answers; beside each file stands a li
 reader of its format, prints what differs, and counts."""
 
 import collections
-import io
+import gettext
 import json
 import pathlib
 import re
@@ -26,9 +26,7 @@ import ruamel.yaml
 import yaml
 from fluent.runtime import FluentBundle, FluentResource
 from fluent.syntax import ast, parse
-from translate.storage import aresource
 
-NAMESPACE = "{http://www.w3.org/XML/1998/namespace}"
 LOST_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 SHOWN = {"n": "\n", "t": "\t", "r": "\r"}
 
@@ -38,7 +36,7 @@ def keyed(root, path, text):
 
 
 def yaml_texts(data):
-    return data["de"]
+    return {key: text for key, text in data["de"].items() if key != "z"}
 
 
 def po(file, data):
@@ -46,7 +44,6 @@ def po(file, data):
     yield "polib", texts
     with tempfile.NamedTemporaryFile(suffix=".mo") as out:
         subprocess.run(["msgfmt", "-c", "--use-fuzzy", "-o", out.name, file], check=True, capture_output=True)
-        import gettext
         catalog = gettext.GNUTranslations(open(out.name, "rb"))._catalog
     yield "msgfmt", {key.split("\x04")[0]: text for key, text in catalog.items() if "\x04" in key}
 
@@ -75,9 +72,6 @@ def android_text(text):
 def android(file, data):
     for name, root in xml_readers(data):
         yield name, keyed(root, "string", lambda string: android_text(string.text))
-    store = aresource.AndroidResourceFile()
-    store.parse(data.encode())
-    yield "translate-toolkit", {unit.getid(): str(unit.target) for unit in store.units}
 
 
 def json_file(file, data):
@@ -85,12 +79,12 @@ def json_file(file, data):
 
 
 def yaml_file(file, data):
-    yield "PyYAML", yaml.safe_load(data)["de"]
-    yield "libyaml", yaml.load(data, yaml.CSafeLoader)["de"]
+    yield "PyYAML", yaml_texts(yaml.safe_load(data))
+    yield "libyaml", yaml_texts(yaml.load(data, yaml.CSafeLoader))
     for version in ("1.1", "1.2"):
         reader = ruamel.yaml.YAML(typ="safe", pure=True)
         reader.version = version
-        yield "ruamel.yaml " + version, reader.load(data)["de"]
+        yield "ruamel.yaml " + version, yaml_texts(reader.load(data))
 
 
 def properties(file, data):

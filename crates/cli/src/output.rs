@@ -103,11 +103,12 @@ impl Output {
         }
         let file = match Temporary::beside(&real) {
             // The user may write the file, and nothing else in its folder.
-            Err(cause) if real.exists() && is_of_folder(&cause) => return Self::directly(&real),
+            Err(cause) if is_of_folder(&cause) => return Self::directly(&real),
             file => file?,
         };
         if let Ok(old) = fs::metadata(&real) {
-            fs::set_permissions(file.path(), old.permissions())?;
+            // Some file systems have no permissions.
+            let _ = fs::set_permissions(file.path(), old.permissions());
         }
         Ok(Self {
             name: path.display().to_string(),
@@ -234,24 +235,27 @@ fn is_written_directly(path: &Path) -> bool {
             .any(|folder| path.parent() == Some(Path::new(folder)))
 }
 
-/// Returns whether no file can be made in a folder because of `cause`.
+/// Returns whether `cause` prevents another file in the folder, but perhaps not the file itself: the
+/// folder must not be changed, or the name is so long that a longer one is none.
 fn is_of_folder(cause: &io::Error) -> bool {
-    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
-    matches!(cause.kind(), PermissionDenied | ReadOnlyFilesystem)
+    use io::ErrorKind::{InvalidFilename, PermissionDenied, ReadOnlyFilesystem};
+    matches!(
+        cause.kind(),
+        InvalidFilename | PermissionDenied | ReadOnlyFilesystem
+    )
 }
 
 /// Gives `file` its name, or copies it where nothing can be renamed onto `path`, as onto a file
 /// that is mounted in a container.
 fn publish(file: Temporary, path: &Path) -> io::Result<()> {
     let mut content = File::open(file.path())?;
-    file.publish(path).or_else(|cause| {
-        let mut old = File::options()
-            .write(true)
-            .truncate(true)
-            .open(path)
-            .map_err(|_| cause)?;
-        io::copy(&mut content, &mut old).map(drop)
-    })
+    match file.publish(path) {
+        Err(cause) if cause.kind() == io::ErrorKind::ResourceBusy => {
+            let mut old = File::create(path)?;
+            io::copy(&mut content, &mut old).map(drop)
+        }
+        published => published,
+    }
 }
 
 /// Refuses an output whose name promises a compressed file.

@@ -79,8 +79,8 @@ pub mod model_dir;
 pub mod rnn;
 pub mod ssru;
 
-/// Settings of the C library's allocator on Linux. The speed of training depends on the freed memory
-/// that it keeps.
+/// Settings of the C library's allocator on Linux. The speed of training depends on the freed
+/// memory that it keeps.
 pub mod allocator {
     pub use burnformer_kernels::{keep_freed_memory, share_freed_memory};
 }

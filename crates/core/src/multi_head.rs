@@ -254,8 +254,8 @@ pub struct MultiHeadAttention {
 }
 
 /// Largest number of queries of a sentence that are computed one by one at inference, unless the
-/// mask differs between queries. This is as fast as a product of matrices, and the sums are the same
-/// in every batch and in WebAssembly.
+/// mask differs between queries. This is as fast as a product of matrices, and the sums are the
+/// same in every batch and in WebAssembly.
 const MAX_STEP_QUERIES: usize = 64;
 
 /// Projected keys and values, which are computed once and used by every later query. The heads are

@@ -40,14 +40,15 @@ pub struct Detection {
 pub fn detect<'a>(texts: impl IntoIterator<Item = &'a str>, codes: &[&str]) -> Option<Detection> {
     let texts: Vec<String> = texts
         .into_iter()
-        .map(|text| prose(text, Format::Text))
+        .map(|text| prose(text, Format::Text, &|_| true))
         .collect();
     let (found, sure) = Languages::new(codes).detect(&texts.join("\n"))?;
     (sure || !found.served || found.confidence >= LEAST_CONFIDENCE).then_some(found)
 }
 
-/// The words of `text` without markup, code, addresses and numbers, at most the first ones.
-pub fn prose(text: &str, format: Format) -> String {
+/// The words of `text` without markup, code, addresses and numbers, at most the first ones. `fits`
+/// is asked about every sentence, as by [`Document::parse`].
+pub fn prose(text: &str, format: Format, fits: &dyn Fn(&str) -> bool) -> String {
     let format = match format {
         Format::Text if text.contains('<') && text.contains('>') => Format::Html,
         Format::Text if text.contains('`') => Format::Markdown,
@@ -61,7 +62,12 @@ pub fn prose(text: &str, format: Format) -> String {
     } else {
         text.into()
     };
-    let sentences = Document::parse(&text, format, None, &|_| true).pending();
+    words_of(&Document::parse(&text, format, None, fits))
+}
+
+/// The words of a `document`, as [`prose`] gives those of a text.
+pub fn words_of(document: &Document) -> String {
+    let sentences = document.pending();
     let mut words = String::new();
     for word in sentences
         .iter()
@@ -271,7 +277,7 @@ mod tests {
                 Format::Text,
             ),
         ] {
-            let words = prose(&text, format);
+            let words = prose(&text, format, &|_| true);
             assert!(
                 words.starts_with("Der alte") || words.starts_with("Mit"),
                 "{words}"
@@ -289,10 +295,10 @@ mod tests {
             "",
             " ",
         ] {
-            assert_eq!(prose(text, Format::Text), "", "{text}");
+            assert_eq!(prose(text, Format::Text, &|_| true), "", "{text}");
         }
         assert_eq!(
-            prose("これは2024年の本です。 私も。", Format::Text),
+            prose("これは2024年の本です。 私も。", Format::Text, &|_| true),
             "これは年の本です 私も "
         );
     }

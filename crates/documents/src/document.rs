@@ -79,14 +79,36 @@ impl Document {
         more: &[MessageState],
         fits: Fits<'_>,
     ) -> Result<Self, BrokenCatalogue> {
+        let mut document = Self::read(text, format, target, more)?;
+        document.divide([language, target], fits);
+        Ok(document)
+    }
+
+    /// Reads the texts of a document without dividing them into sentences: their language need not
+    /// be known. [`divide`](Self::divide) does the rest of [`try_parse`](Self::try_parse).
+    ///
+    /// # Errors
+    /// The errors of [`Catalogue::read`].
+    pub fn read(
+        text: &str,
+        format: Format,
+        target: Option<&str>,
+        more: &[MessageState],
+    ) -> Result<Self, BrokenCatalogue> {
         let target = target.and_then(Categories::of);
-        Reader {
+        Reader { target, more }.document(text, format)
+    }
+
+    /// Divides the texts of a document that was [`read`](Self::read) into sentences. `languages`
+    /// and `fits` are as in [`try_parse`](Self::try_parse).
+    pub fn divide(&mut self, [language, target]: [Option<&str>; 2], fits: Fits<'_>) {
+        let target = target.and_then(Categories::of);
+        let divider = Divider {
             language,
-            target,
-            more,
+            target: target.as_ref(),
             fits,
-        }
-        .document(text, format)
+        };
+        divider.document(self);
     }
 
     fn with_messages(text: String, format: Format, messages: Vec<(Slot, Self)>) -> Self {
@@ -282,12 +304,10 @@ fn written(block: &Block, source: &str) -> String {
     }
 }
 
-/// Reads documents of one language for a model.
+/// Reads documents whose plurals get the categories of `target`.
 struct Reader<'a> {
-    language: Option<&'a str>,
     target: Option<Categories>,
     more: &'a [MessageState],
-    fits: Fits<'a>,
 }
 
 impl Reader<'_> {
@@ -313,21 +333,36 @@ impl Reader<'_> {
             .into_iter();
         let messages = messages.filter(|it| is_pending(&it.state)).map(message);
         let document = Document::with_messages(source, format, messages.collect::<Result<_, _>>()?);
-        let mut document = Document {
+        Ok(Document {
             byte_order_mark: rest.is_some(),
             ..document
-        };
+        })
+    }
+}
+
+/// Divides documents of one language for a model.
+struct Divider<'a> {
+    language: Option<&'a str>,
+    target: Option<&'a Categories>,
+    fits: Fits<'a>,
+}
+
+impl Divider<'_> {
+    fn document(&self, document: &mut Document) {
+        document
+            .messages
+            .iter_mut()
+            .for_each(|(_, message)| self.document(message));
         document
             .text_blocks_mut()
             .for_each(|block| self.prepare(block, 0));
-        Ok(document)
     }
 
     /// Divides `block` and the arms of its messages into sentences; it is `depth` messages deep.
     fn prepare(&self, block: &mut Block, depth: usize) {
         let messages = find_atoms(&block.text, &block.borders(), &mut block.atoms);
         if depth < message::DEEPEST {
-            message::find_arms(block, self.target.as_ref(), depth);
+            message::find_arms(block, self.target, depth);
         }
         block
             .arms_mut()

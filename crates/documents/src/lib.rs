@@ -74,7 +74,7 @@ mod xml_text;
 pub use burnformer_glossary::{Link, rows};
 pub use catalogue::{BrokenCatalogue, Catalogue, Context, Message, MessageState, stream_tmx};
 pub use cost::Cost;
-pub use detect::{Detection, Languages, detect, prose};
+pub use detect::{Detection, Languages, detect, prose, words_of};
 pub use document::Document;
 pub use encoding::BrokenFile;
 pub use format::{Format, UnknownFormat};

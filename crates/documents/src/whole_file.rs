@@ -1,9 +1,8 @@
 //! Whole files of every format: a text to translate, and the file into which its translation is
 //! written.
 
-use crate::cost::Cost;
 use crate::encoding::Charset;
-use crate::{BrokenFile, Format, Office, OfficeKind};
+use crate::{BrokenFile, Cost, Format, Office, OfficeKind};
 
 /// A file to translate. It is read from bytes and the name of a format, and has a text to translate
 /// in a [`Format`].

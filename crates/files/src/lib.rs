@@ -23,6 +23,9 @@
 //! With the feature `archive`, the module of that name opens ZIP archives from outside and tells their price
 //! before anything is unpacked.
 //!
+//! With the feature `archive`, the module of that name opens ZIP archives from outside and tells their price
+//! before anything is unpacked.
+//!
 //! Windows cannot flush a folder. There, and on file systems that refuse it, that step is left out.
 
 #![forbid(unsafe_code)]

@@ -153,7 +153,7 @@ mod tests {
     use crate::search::SentenceError;
 
     #[test]
-    fn batches_keep_both_bounds_and_lose_nobody() {
+    fn batches_keep_both_bounds_and_every_sentence() {
         let lengths: Vec<usize> = (0..100).map(|i| 1 + i * 37 % 50).collect();
         let batching = Batching {
             max_sentences: 7,
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_keep_everyone_in_order() {
+    fn parts_keep_every_sentence_in_order() {
         let parts = divide(vec![vec![5, 4, 3], vec![2], vec![1, 0]], 2);
         assert_eq!(parts, [vec![5, 4], vec![3], vec![2], vec![1], vec![0]]);
         let sizes = |batches: usize, size: usize, threads| {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn results_arrive_in_order_whatever_the_number_of_threads() {
+    fn results_arrive_in_order_on_any_number_of_threads() {
         let parts: Vec<Vec<usize>> = (0..20).map(|i| vec![i]).collect();
         for threads in [None, Some(1), Some(2), Some(3), Some(50)] {
             let mut taken = Vec::new();
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn work_of_one_thread_runs_inside_the_pool_unless_another_device_computes() {
+    fn work_of_one_thread_runs_in_the_pool_on_a_cpu() {
         let inside = |threads, parts: &[Vec<usize>]| {
             let mut inside = Vec::new();
             let thread = |_: &[usize]| Ok(rayon::current_thread_index().is_some());

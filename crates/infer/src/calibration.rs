@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn points_that_say_nothing_give_no_calibration() {
+    fn uninformative_points_give_no_calibration() {
         let same = [hypothesis(0.5), hypothesis(0.5)];
         assert_eq!(Calibration::fit(same.iter().zip([0.2, 0.9])), None);
         assert_eq!(Calibration::fit([]), None);

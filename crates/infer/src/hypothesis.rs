@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_translation_is_one_line_whatever_the_model_spells() {
+    fn a_translation_is_always_one_line() {
         assert_eq!(one_line("a\nb\r\nc\u{2028}d\te"), "a b  c d\te");
     }
 }

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_were_stacked_come_apart_again() {
+    fn stacked_rows_are_separated_again() {
         let (a, b) = (
             Tensor::new([1, 2], vec![1.0, 2.0]),
             Tensor::new([2, 2], vec![3.0; 4]),

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sides_are_told_by_names_alone_in_whichever_order_they_sort() {
+    fn sides_are_recognised_by_name_in_any_order() {
         let pairs = [
             ("vocab.src.spm", "vocab.trg.spm"),
             ("srcvocab.deen.spm", "trgvocab.deen.spm"),

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_vocabulary_may_have_tokens_with_the_names_of_a_tokenisers_parts() {
+    fn a_vocabulary_may_have_a_token_named_model() {
         let bytes = br#"{"</s>": 0, "model": 1, "added_tokens": 3}"#;
         let tokens = of_file(Path::new("vocab.json"), bytes, 5).unwrap();
         assert_eq!(

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_were_archived_are_found_and_the_bytes_repeat() {
+    fn archived_files_are_found() {
         let bytes = write(&files());
         assert!(is_zip(&bytes) && bytes == write(&files()));
         let found = entries(&bytes).unwrap();

@@ -5,9 +5,9 @@
 //!
 //! The trade-off: fused code exists for float32 on the CPU (Burn's `flex`; cargo feature `cpu`).
 //! Everywhere else, for other element types, and without the feature, each function runs its
-//! [`reference`](mod@reference): ordinary tensor arithmetic, which Burn fuses and tunes on GPUs. The
-//! tests compare the fused code with it. Callers need not know which one runs. Dropout has the same
-//! bits everywhere.
+//! [`reference`](mod@reference): ordinary tensor arithmetic, which Burn fuses and tunes on GPUs.
+//! The tests compare the fused code with it. Callers need not know which one runs. Dropout has the
+//! same bits everywhere.
 //! No result depends on the number of threads: the work is divided according to the size of the
 //! problem alone, and partial sums are added in a fixed order.
 //!

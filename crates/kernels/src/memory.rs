@@ -18,8 +18,8 @@ pub fn keep_freed_memory() {
 /// Sets a parameter of the allocator, and returns whether it accepts the value.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn set(parameter: libc::c_int, value: libc::c_int) -> bool {
-    // SAFETY: mallopt only sets parameters of the allocator, is called before any thread starts, and
-    // a value it refuses changes nothing.
+    // SAFETY: mallopt only sets parameters of the allocator, is called before any thread starts,
+    // and a value it refuses changes nothing.
     unsafe { libc::mallopt(parameter, value) == 1 }
 }
 

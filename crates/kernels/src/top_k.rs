@@ -19,8 +19,8 @@ pub type Top = (f32, u32);
 /// values keep their order.
 ///
 /// −∞ and NaN are never chosen. The values are not sorted: for a small `count`, the maxima of a few
-/// parts of them give a threshold that few values exceed, and one comparison of all its values skips
-/// a whole chunk.
+/// parts of them give a threshold that few values exceed, and one comparison of all its values
+/// skips a whole chunk.
 pub fn top_k(values: &[f32], count: usize, best: &mut Vec<Top>) {
     top_k_above(values, f32::NEG_INFINITY, count, best);
 }

@@ -61,7 +61,7 @@ fn layers_are_measured_at_the_sizes_given() {
 }
 
 #[test]
-fn lengths_stand_between_commas_too() {
+fn lengths_may_be_separated_by_commas() {
     let table = layers(&["16,32"], false);
     assert!(
         table

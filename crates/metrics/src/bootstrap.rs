@@ -67,8 +67,8 @@ pub(crate) fn check(
 }
 
 /// Computes the mean and the 95 % confidence interval of resampled scores. The interval is half the
-/// distance between the lowest and the highest score after 1/40 of the scores on either side is left
-/// out.
+/// distance between the lowest and the highest score after 1/40 of the scores on either side is
+/// left out.
 pub fn confidence(mut scores: Vec<f64>) -> Confidence {
     scores.sort_by(f64::total_cmp);
     let lower = scores.len() / 40;

@@ -158,8 +158,8 @@ impl Charsmap {
 mod tests {
     use super::*;
 
-    /// A trie of 512 units that replaces `a` by the text at `value`. The children of its root are at
-    /// 256 ^ byte.
+    /// A trie of 512 units that replaces `a` by the text at `value`. The children of its root are
+    /// at 256 ^ byte.
     fn replaces_a(value: u32) -> Vec<u32> {
         let mut units = vec![0; 512];
         units[0] = 256 << 10;

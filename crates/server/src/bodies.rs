@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use crate::api::Shared;
 use crate::api::body::key_of_head;
 use crate::api::error::{ApiError, Result};
+use crate::api::limits::MAX_PATH;
 use crate::connections::Connection;
 use crate::sender::{Budget, Permit, Sender, client};
 
@@ -66,6 +67,11 @@ async fn whole_request(
 ) -> Response {
     let (mut parts, body) = request.into_parts();
     let limits = service.limits;
+    let length = parts.uri.path().len();
+    if length > MAX_PATH {
+        discard(body.into_data_stream()).await;
+        return ApiError::long_path(length).into_response();
+    }
     let address = client(connection.peer, &parts.headers, &service.proxies);
     let sender = match Sender::of(address, key_of_head(&parts), &service.keys) {
         None if !body.is_end_stream() => {

@@ -1,79 +1,134 @@
 //! Work that occupies a processor runs here, not on the threads that answer requests.
+//!
+//! Every piece of work takes a turn, whatever its size. Its price is estimated before it begins, and
+//! what it took beyond that is charged to its sender when it ends.
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, LazyLock, Mutex, Weak};
+use std::time::Instant;
 
 use tokio::sync::oneshot;
 
 use crate::fair::{SenderQueues, Waiter};
 use crate::lock::locked;
+use crate::price::Price;
 use crate::sender::Sender;
 
-/// Work on a text of at least this many bytes counts as large.
-pub(crate) const LARGE: usize = 16 << 10;
+/// Work up to this price is short.
+const SHORT: Price = Price::from_milliseconds(20);
 
-/// Large work that waits for a processor. Small work needs no turn, so that large texts do not hold
-/// it up.
+/// Turns beyond the number of processors. Only short work of senders who have no other turn gets
+/// them, so that a short text does not wait for the end of a long document.
+const SHORT_TURNS: usize = 1;
+
+/// Work that waits for a processor.
 static LINE: LazyLock<Mutex<Line>> = LazyLock::new(Mutex::default);
 
 #[derive(Default)]
 struct Line {
-    running: usize,
+    /// The sender of each turn.
+    running: Vec<Sender>,
     waiting: SenderQueues<Ticket>,
 }
 
-/// Waiting work: its size, and the channel to which its turn is sent.
-struct Ticket(u64, Option<oneshot::Sender<Turn>>);
+/// Waiting work: its price, and the channel to which its turn is sent.
+struct Ticket {
+    sender: Sender,
+    price: Price,
+    reply: Option<oneshot::Sender<Turn>>,
+}
 
 impl Waiter for Ticket {
     fn next_cost(&self) -> Option<u64> {
-        self.1
-            .as_ref()
-            .filter(|turn| !turn.is_closed())
-            .map(|_| self.0)
+        let reply = self.reply.as_ref()?;
+        (!reply.is_closed()).then_some(self.price.microseconds())
     }
 }
 
 impl Line {
+    /// Gives turns to the work that waits, as long as there are any.
     fn next(&mut self) {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         // Removes the work whose result is no longer needed.
         self.waiting.retain(|_| {});
-        while self.running < processors {
-            let Some((key, _)) = self.waiting.find(|_| true) else {
+        while self.running.len() < processors + SHORT_TURNS {
+            let takes_all = self.running.len() < processors;
+            let is_next = |ticket: &Ticket| {
+                takes_all || ticket.price <= SHORT && !self.running.contains(&ticket.sender)
+            };
+            let Some((key, _)) = self.waiting.find(is_next) else {
                 return;
             };
-            let (_, turn) = self
-                .waiting
-                .turn(&key, |Ticket(size, turn)| (*size, turn.take()));
-            match turn.map(|turn| turn.send(Turn)) {
-                Some(Err(turn)) => std::mem::forget(turn),
-                sent => self.running += usize::from(sent.is_some()),
+            let (_, turn) = self.waiting.turn(&key, |ticket| {
+                let turn = Turn::new(ticket.sender.clone(), ticket.price);
+                let sent = ticket.reply.take().map(|reply| reply.send(turn));
+                (ticket.price.microseconds(), sent)
+            });
+            match turn {
+                Some(Ok(())) => self.running.push(key.0),
+                Some(Err(turn)) => turn.give_up(),
+                None => {}
             }
         }
     }
+
+    /// Takes a turn back.
+    fn end(&mut self, turn: &Turn) {
+        let unpaid = turn.begun.elapsed().as_micros() as u64;
+        let unpaid = unpaid.saturating_sub(turn.price.microseconds());
+        self.waiting.charge(&turn.sender, unpaid);
+        let index = self.running.iter().position(|it| *it == turn.sender);
+        index.map(|index| self.running.swap_remove(index));
+        self.next();
+    }
 }
 
-/// A processor for large work, until it is dropped.
-struct Turn;
+/// A processor for work, until it is dropped.
+struct Turn {
+    sender: Sender,
+    price: Price,
+    begun: Instant,
+    /// If false, nobody took it.
+    is_taken: bool,
+}
 
 impl Turn {
-    async fn new(sender: &Sender, size: usize) -> Self {
+    fn new(sender: Sender, price: Price) -> Self {
+        Self {
+            sender,
+            price,
+            begun: Instant::now(),
+            is_taken: true,
+        }
+    }
+
+    /// Waits for a turn of `sender`.
+    async fn wait(sender: &Sender, price: Price) -> Self {
         let (reply, turn) = oneshot::channel();
         {
             let mut line = locked(&LINE);
-            line.waiting.add(sender, Ticket(size as u64, Some(reply)));
+            let ticket = Ticket {
+                sender: sender.clone(),
+                price,
+                reply: Some(reply),
+            };
+            line.waiting.add(sender, ticket);
             line.next();
         }
         turn.await.expect("whoever waits has a turn")
+    }
+
+    /// Drops a turn that nobody took, while the line is locked.
+    fn give_up(mut self) {
+        self.is_taken = false;
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let mut line = locked(&LINE);
-        line.running -= 1;
-        line.next();
+        if self.is_taken {
+            locked(&LINE).end(self);
+        }
     }
 }
 
@@ -93,19 +148,15 @@ impl Cancel {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WorkPanicked;
 
-/// The result of `work` for `sender`. `size` is the total length of its texts in bytes: large work
-/// waits for the sender's turn. The work runs on a thread that may block. When the returned future
-/// is dropped, the work ends at its next call of [`Cancel::unwind_if_cancelled`].
+/// The result of `work` for `sender`, which waits for the sender's turn. The work runs on a thread
+/// that may block. When the returned future is dropped, the work ends at its next call of
+/// [`Cancel::unwind_if_cancelled`].
 pub(crate) async fn compute<T: Send + 'static>(
     sender: &Sender,
-    size: usize,
+    price: Price,
     work: impl FnOnce(&Cancel) -> T + Send + 'static,
 ) -> Result<T, WorkPanicked> {
-    let turn = if size >= LARGE {
-        Some(Turn::new(sender, size).await)
-    } else {
-        None
-    };
+    let turn = Turn::wait(sender, price).await;
     let here = Arc::new(());
     let cancel = Cancel(Arc::downgrade(&here));
     let worked = move || {
@@ -115,4 +166,92 @@ pub(crate) async fn compute<T: Send + 'static>(
     tokio::task::spawn_blocking(worked)
         .await
         .map_err(|_| WorkPanicked)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    use tokio::task::JoinSet;
+
+    use super::*;
+
+    /// The tests share the line, and each fills it.
+    static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
+    fn sender(name: &str) -> Sender {
+        Sender::Key(name.into())
+    }
+
+    /// Runs `count` pieces of work of `name` that take 20 ms each, and counts those that are done.
+    fn many(name: &str, count: usize, price: Price, done: &Arc<AtomicUsize>) -> JoinSet<()> {
+        let mut tasks = JoinSet::new();
+        for _ in 0..count {
+            let done = done.clone();
+            let sender = sender(name);
+            tasks.spawn(async move {
+                let work = move |_: &Cancel| {
+                    sleep(Duration::from_millis(20));
+                    done.fetch_add(1, Ordering::SeqCst);
+                };
+                compute(&sender, price, work).await.unwrap();
+            });
+        }
+        tasks
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_short_piece_does_not_wait_for_long_ones() {
+        let _alone = ALONE.lock().await;
+        let done = Arc::new(AtomicUsize::new(0));
+        let long = many("one", 200, SHORT + SHORT, &done);
+        sleep(Duration::from_millis(50));
+        let before = done.load(Ordering::SeqCst);
+        compute(&sender("two"), Price::default(), |_| ())
+            .await
+            .unwrap();
+        let waited = done.load(Ordering::SeqCst) - before;
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        assert!(waited <= 2 * processors, "{waited} long pieces went first");
+        drop(long);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_piece_that_takes_longer_than_its_price_is_charged_to_its_sender() {
+        let _alone = ALONE.lock().await;
+        let done = Arc::new(AtomicUsize::new(0));
+        let cheap = many("one", 400, Price::default(), &done);
+        sleep(Duration::from_millis(100));
+        let before = done.load(Ordering::SeqCst);
+        // Its price is that of a thousand pieces of the others, as they were estimated.
+        compute(&sender("two"), SHORT, |_| ()).await.unwrap();
+        let waited = done.load(Ordering::SeqCst) - before;
+        assert!(waited < 20, "{waited} pieces went first");
+        drop(cheap);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn no_more_pieces_run_at_once_than_there_are_turns() {
+        let _alone = ALONE.lock().await;
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let running = Arc::new(AtomicUsize::new(0));
+        let mut tasks = JoinSet::new();
+        for number in 0..100 {
+            let running = running.clone();
+            tasks.spawn(async move {
+                let work = move |_: &Cancel| {
+                    let others = running.fetch_add(1, Ordering::SeqCst);
+                    sleep(Duration::from_millis(2));
+                    running.fetch_sub(1, Ordering::SeqCst);
+                    others
+                };
+                let sender = sender(&number.to_string());
+                compute(&sender, Price::default(), work).await.unwrap()
+            });
+        }
+        let others = tasks.join_all().await.into_iter().max();
+        assert!(others < Some(processors + SHORT_TURNS), "{others:?}");
+    }
 }

@@ -124,6 +124,16 @@ impl<T: Waiter> SenderQueues<T> {
         self.senders.turn(sender, |all| all.turn(number, take))
     }
 
+    /// Charges `sender` for a turn that cost `more` than was known when it was given, if the sender
+    /// still waits for others.
+    pub fn charge(&mut self, sender: &Sender, more: u64) {
+        let sharing = self.senders.waiters.len() as u64;
+        if let Some((since, _)) = self.senders.waiters.get_mut(sender) {
+            *since += more;
+            self.senders.clock += more.div_ceil(sharing);
+        }
+    }
+
     /// Calls `keep` on every waiter, then removes the waiters that need no further turn.
     pub fn retain(&mut self, mut keep: impl FnMut(&mut T)) {
         self.senders.retain(|all| all.retain(&mut keep));
@@ -177,6 +187,16 @@ mod tests {
         (0..60).for_each(|_| add(&mut turns, 'm', vec![10]));
         add(&mut turns, 'f', vec![10; 3]);
         assert_eq!(order(&mut turns, 6).matches('f').count(), 3);
+    }
+
+    #[test]
+    fn a_turn_that_cost_more_than_was_known_is_charged() {
+        let mut turns = SenderQueues::default();
+        (0..60).for_each(|_| add(&mut turns, 'm', vec![1]));
+        add(&mut turns, 'f', vec![10; 3]);
+        assert_eq!(order(&mut turns, 1), "m");
+        turns.charge(&Sender::Key("m".into()), 100);
+        assert_eq!(order(&mut turns, 4), "fffm");
     }
 
     #[test]

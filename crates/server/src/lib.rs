@@ -39,6 +39,7 @@ mod language;
 mod lock;
 mod metrics;
 mod models;
+mod price;
 mod queue;
 mod sender;
 mod server;

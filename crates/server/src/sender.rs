@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use axum::http::HeaderMap;
 use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConstantTimeEq};
-use tokio::time::sleep;
+use tokio::sync::oneshot;
 
 use crate::lock::locked;
 
@@ -75,7 +74,21 @@ pub(crate) fn may_take(held: usize, more: usize, free: usize) -> bool {
 /// A bounded amount (bytes or requests) that senders share.
 pub(crate) struct Budget {
     most: usize,
-    taken: Mutex<HashMap<Sender, usize>>,
+    shares: Mutex<Shares>,
+}
+
+#[derive(Default)]
+struct Shares {
+    taken: HashMap<Sender, usize>,
+    /// In the order of their arrival.
+    waiting: Vec<Wish>,
+}
+
+/// A sender that waits for `more`, and the channel to which its permit is sent.
+struct Wish {
+    sender: Sender,
+    more: usize,
+    reply: oneshot::Sender<Permit>,
 }
 
 /// A part of a [`Budget`], which is returned when the permit is dropped.
@@ -85,23 +98,73 @@ pub(crate) struct Permit {
     pub amount: usize,
 }
 
-/// The time after which a waiting sender tries again.
-const AGAIN: Duration = Duration::from_millis(20);
+impl Shares {
+    fn all_taken(&self) -> usize {
+        self.taken.values().sum()
+    }
+
+    /// Takes `more` for `sender` if there is room in a budget of `most`, and returns whether there
+    /// was.
+    fn take(&mut self, sender: &Sender, more: usize, most: usize) -> bool {
+        let held = self.taken.get(sender).copied().unwrap_or_default();
+        let is_taken = more == 0 || may_take(held, more, most - self.all_taken());
+        if is_taken && more > 0 {
+            self.taken.insert(sender.clone(), held + more);
+        }
+        is_taken
+    }
+
+    fn give_back(&mut self, sender: &Sender, amount: usize) {
+        let Some(held) = self.taken.get_mut(sender) else {
+            return;
+        };
+        *held -= amount;
+        if *held == 0 {
+            self.taken.remove(sender);
+        }
+    }
+}
 
 impl Budget {
     pub fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             most,
-            taken: Mutex::default(),
+            shares: Mutex::default(),
         })
     }
 
     /// Creates an empty permit of `sender`, which can grow.
     pub fn permit(self: &Arc<Self>, sender: &Sender) -> Permit {
+        self.with(sender, 0)
+    }
+
+    fn with(self: &Arc<Self>, sender: &Sender, amount: usize) -> Permit {
         Permit {
             budget: self.clone(),
             sender: sender.clone(),
-            amount: 0,
+            amount,
+        }
+    }
+
+    /// Gives room to those who wait for it and have enough of it now: first to the senders that
+    /// hold least, and of one sender to the wish that came first.
+    fn hand_out(self: &Arc<Self>, shares: &mut Shares) {
+        let taken = &shares.taken;
+        shares.waiting.retain(|wish| !wish.reply.is_closed());
+        shares
+            .waiting
+            .sort_by_key(|wish| taken.get(&wish.sender).copied().unwrap_or_default());
+        for wish in std::mem::take(&mut shares.waiting) {
+            if !shares.take(&wish.sender, wish.more, self.most) {
+                shares.waiting.push(wish);
+                continue;
+            }
+            let permit = self.with(&wish.sender, wish.more);
+            if let Err(mut permit) = wish.reply.send(permit) {
+                // Nobody waits any more. A permit with an amount would lock the shares again.
+                shares.give_back(&permit.sender, permit.amount);
+                permit.amount = 0;
+            }
         }
     }
 }
@@ -109,38 +172,53 @@ impl Budget {
 impl Permit {
     /// Returns whether less than half of the budget is left.
     pub fn is_short(&self) -> bool {
-        2 * locked(&self.budget.taken).values().sum::<usize>() > self.budget.most
+        2 * locked(&self.budget.shares).all_taken() > self.budget.most
     }
 
     /// Takes `more` if there is room, and returns whether there was.
     pub fn grow(&mut self, more: usize) -> bool {
-        let mut taken = locked(&self.budget.taken);
-        let free = self.budget.most - taken.values().sum::<usize>();
-        let held = taken.get(&self.sender).copied().unwrap_or_default();
-        let grows = may_take(held, more, free);
-        if grows && more > 0 {
-            taken.insert(self.sender.clone(), held + more);
+        let is_taken = locked(&self.budget.shares).take(&self.sender, more, self.budget.most);
+        if is_taken {
             self.amount += more;
         }
-        grows
+        is_taken
     }
 
     /// Waits until there is room, and takes `more`.
     pub async fn wait(&mut self, more: usize) {
-        while !self.grow(more) {
-            sleep(AGAIN).await;
+        let (reply, taken) = oneshot::channel();
+        {
+            let mut shares = locked(&self.budget.shares);
+            let sender = self.sender.clone();
+            shares.waiting.push(Wish {
+                sender,
+                more,
+                reply,
+            });
+            self.budget.hand_out(&mut shares);
         }
+        let mut taken = taken.await.expect("whoever waits has a turn");
+        self.amount += std::mem::take(&mut taken.amount);
+    }
+
+    /// Gives back what is beyond `amount`.
+    pub fn shrink(&mut self, amount: usize) {
+        let unused = self.amount.saturating_sub(amount);
+        self.amount -= unused;
+        self.give_back(unused);
+    }
+
+    fn give_back(&self, amount: usize) {
+        let mut shares = locked(&self.budget.shares);
+        shares.give_back(&self.sender, amount);
+        self.budget.hand_out(&mut shares);
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let mut taken = locked(&self.budget.taken);
-        if let Some(held) = taken.get_mut(&self.sender) {
-            *held -= self.amount;
-            if *held == 0 {
-                taken.remove(&self.sender);
-            }
+        if self.amount > 0 {
+            self.give_back(self.amount);
         }
     }
 }
@@ -197,12 +275,62 @@ mod tests {
         assert_eq!(sizes, [500, 250, 125, 63, 31], "half of what is left");
         drop(all);
         assert!(
-            budget.taken.lock().unwrap().is_empty(),
+            locked(&budget.shares).taken.is_empty(),
             "what nobody has any more is free"
         );
         assert!(
             take(&budget, &sender(1), 1000).is_some() && take(&budget, &sender(1), 1001).is_none()
         );
+    }
+
+    #[tokio::test]
+    async fn who_waits_has_room_in_the_order_of_arrival_and_the_sender_with_least_first() {
+        let budget = Budget::new(100);
+        let mut all = take(&budget, &sender(9), 100).unwrap();
+        let (done, mut order) = tokio::sync::mpsc::unbounded_channel();
+        let mut tasks = tokio::task::JoinSet::new();
+        for (number, name) in [(1, "first"), (1, "second"), (2, "other"), (2, "gone")] {
+            let mut permit = budget.permit(&sender(number));
+            let done = done.clone();
+            let task = tasks.spawn(async move {
+                permit.wait(20).await;
+                done.send(name).unwrap();
+                permit
+            });
+            while locked(&budget.shares).waiting.is_empty() || name == "gone" {
+                tokio::task::yield_now().await;
+                if name == "gone" {
+                    task.abort();
+                    break;
+                }
+            }
+            tokio::task::yield_now().await;
+        }
+        all.shrink(60);
+        assert_eq!(order.recv().await, Some("first"));
+        all.shrink(40);
+        assert_eq!(order.recv().await, Some("other"));
+        drop(all);
+        assert_eq!(order.recv().await, Some("second"));
+        drop(tasks);
+        while budget.permit(&sender(1)).is_short() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_wait_that_is_given_up_takes_nothing() {
+        let budget = Budget::new(100);
+        let all = take(&budget, &sender(9), 100).unwrap();
+        {
+            let mut permit = budget.permit(&sender(1));
+            let wait = permit.wait(50);
+            let gone = tokio::time::timeout(std::time::Duration::from_millis(10), wait).await;
+            assert!(gone.is_err());
+        }
+        drop(all);
+        assert!(locked(&budget.shares).taken.is_empty());
+        assert!(take(&budget, &sender(2), 100).is_some());
     }
 
     /// The client of a connection from `peer` with these headers.

@@ -1,12 +1,11 @@
 //! Translated files and glossaries, which clients fetch later.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use burnformer_glossary::Glossary;
 use lru::LruCache;
+use subtle::ConstantTimeEq;
 
 use crate::language::LanguagePair;
 use crate::lock::locked;
@@ -23,8 +22,11 @@ pub(crate) const FETCHED: [Duration; 2] = [Duration::from_secs(600), Duration::f
 /// senders.
 pub(crate) const USED: [Duration; 2] = [Duration::MAX, Duration::from_secs(3_600)];
 
+/// The largest number of values of a sender. They are listed in one answer, since the clients of
+/// DeepL know no pages.
+pub(crate) const MAX_VALUES: usize = 1_000;
+
 /// A glossary that a client has sent.
-#[derive(Clone)]
 pub(crate) struct StoredGlossary {
     pub name: String,
     /// The time at which it was made.
@@ -38,7 +40,20 @@ pub(crate) struct StoredGlossary {
 pub(crate) struct StoredFile {
     /// The name that the client gave it.
     pub name: String,
+    /// The secret that a request for it must have; `None` for a file whose identifier is enough.
+    pub secret: Option<String>,
     pub state: FileState,
+}
+
+impl StoredFile {
+    /// Returns whether a request with `secret` may have the file.
+    pub fn is_for(&self, secret: Option<&str>) -> bool {
+        match (&self.secret, secret) {
+            (None, None) => true,
+            (Some(own), Some(sent)) => own.as_bytes().ct_eq(sent.as_bytes()).into(),
+            _ => false,
+        }
+    }
 }
 
 /// The state of a translation.
@@ -59,13 +74,7 @@ pub(crate) struct Store<T> {
     /// The time for which a value is kept, and the time for which it is not removed for the values
     /// of other senders.
     times: [Duration; 2],
-    inner: Mutex<Inner<T>>,
-}
-
-struct Inner<T> {
-    values: LruCache<String, Entry<T>>,
-    random: RandomState,
-    count: u64,
+    values: Mutex<LruCache<String, Entry<T>>>,
 }
 
 struct Entry<T> {
@@ -78,93 +87,100 @@ impl<T: Clone> Store<T> {
     /// Creates a store for values of at most `most` bytes together. `times` are the time for which
     /// a value is kept, and the time for which it is not removed to make room for other senders.
     pub fn new(most: usize, times: [Duration; 2]) -> Self {
-        let (values, random) = (LruCache::unbounded(), RandomState::default());
-        let inner = Mutex::new(Inner {
-            values,
-            random,
-            count: 0,
-        });
         Self {
             budget: Budget::new(most),
             times,
-            inner,
+            values: Mutex::new(LruCache::unbounded()),
         }
-    }
-
-    /// Returns a new identifier of 32 hexadecimal digits.
-    pub fn new_id(&self) -> String {
-        let mut inner = locked(&self.inner);
-        inner.count += 1;
-        let [a, b] = [0u8, 1].map(|half| inner.random.hash_one((half, inner.count)));
-        format!("{a:016X}{b:016X}")
-    }
-
-    /// Returns the secret of the identifier `id`, 64 hexadecimal digits.
-    pub fn secret(&self, id: &str) -> String {
-        let inner = locked(&self.inner);
-        (2u8..6)
-            .map(|part| format!("{:016X}", inner.random.hash_one((part, id))))
-            .collect()
     }
 
     /// Stores a `value` of `sender` with its size in `bytes` under `id`. Returns whether there was
     /// room.
     pub fn put(&self, sender: &Sender, id: &str, value: T, bytes: usize) -> bool {
-        let mut inner = locked(&self.inner);
-        inner.values.pop(id);
+        let mut values = locked(&self.values);
+        values.pop(id);
+        let is_of_sender = |entry: &Entry<T>| entry.permit.sender == *sender;
+        while values.iter().filter(|(_, it)| is_of_sender(it)).count() >= MAX_VALUES {
+            pop_oldest(&mut values, is_of_sender);
+        }
+        let [kept, safe] = self.times;
+        let is_own_or_over =
+            |entry: &Entry<T>| is_of_sender(entry) || entry.since.elapsed() >= kept;
+        let is_unsafe = |entry: &Entry<T>| entry.since.elapsed() >= safe;
         let mut permit = self.budget.permit(sender);
         // An estimate for the parts besides the text.
         while !permit.grow(bytes + 512) {
-            let is = |of_sender: bool, longest| {
-                let is_out = |stored: &Entry<T>| {
-                    (of_sender && stored.permit.sender == *sender)
-                        || stored.since.elapsed() >= longest
-                };
-                let mut from_oldest = inner.values.iter().rev();
-                from_oldest
-                    .find(|(_, stored)| is_out(stored))
-                    .map(|(id, _)| id.clone())
-            };
-            let [kept, safe] = self.times;
-            let Some(out) = is(true, kept).or_else(|| is(false, safe)) else {
+            if !pop_oldest(&mut values, is_own_or_over) && !pop_oldest(&mut values, is_unsafe) {
                 return false;
-            };
-            inner.values.pop(&out);
+            }
         }
-        inner.values.put(
-            id.into(),
-            Entry {
-                permit,
-                since: Instant::now(),
-                value,
-            },
-        );
+        let entry = Entry {
+            permit,
+            since: Instant::now(),
+            value,
+        };
+        values.put(id.into(), entry);
         true
     }
 
     /// Returns the value stored under `id`, if it is still there.
     pub fn get(&self, id: &str) -> Option<T> {
-        let inner = locked(&self.inner);
-        let stored = inner.values.peek(id)?;
-        (stored.since.elapsed() < self.times[0]).then(|| stored.value.clone())
+        self.find(id, |_| true)
+    }
+
+    /// Returns the value stored under `id`, if it is still there and `sender` may have it: of
+    /// senders with keys, only the one that has stored it.
+    pub fn get_for(&self, sender: &Sender, id: &str) -> Option<T> {
+        let has_key = |owner: &Sender| matches!(owner, Sender::Key(_));
+        self.find(id, |owner| owner == sender || !has_key(owner))
+    }
+
+    fn find(&self, id: &str, may_have: impl Fn(&Sender) -> bool) -> Option<T> {
+        let values = locked(&self.values);
+        let entry = values.peek(id)?;
+        let is_found = entry.since.elapsed() < self.times[0] && may_have(&entry.permit.sender);
+        is_found.then(|| entry.value.clone())
     }
 
     /// The identifiers and values of `sender`, the newest first.
     pub fn of(&self, sender: &Sender) -> Vec<(String, T)> {
-        let inner = locked(&self.inner);
-        let of_sender = inner
-            .values
+        let values = locked(&self.values);
+        let of_sender = values
             .iter()
-            .filter(|(_, stored)| stored.permit.sender == *sender);
+            .filter(|(_, entry)| entry.permit.sender == *sender);
         of_sender
-            .map(|(id, stored)| (id.clone(), stored.value.clone()))
+            .map(|(id, entry)| (id.clone(), entry.value.clone()))
             .collect()
     }
 
     /// Removes the value stored under `id`.
     pub fn remove(&self, id: &str) {
-        locked(&self.inner).values.pop(id);
+        locked(&self.values).pop(id);
     }
+}
+
+/// Removes the oldest entry for which `is_out` is true, and returns whether there was one.
+fn pop_oldest<T>(
+    values: &mut LruCache<String, Entry<T>>,
+    is_out: impl Fn(&Entry<T>) -> bool,
+) -> bool {
+    let oldest = values.iter().rev().find(|(_, entry)| is_out(entry));
+    let Some(id) = oldest.map(|(id, _)| id.clone()) else {
+        return false;
+    };
+    values.pop(&id);
+    true
+}
+
+/// A new identifier or secret that nobody can guess: 32 hexadecimal digits from the random numbers
+/// of the operating system.
+///
+/// # Panics
+/// If the system has no random numbers.
+pub(crate) fn unguessable() -> String {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).expect("random numbers of the operating system");
+    format!("{:032X}", u128::from_be_bytes(bytes))
 }
 
 #[cfg(test)]
@@ -180,7 +196,7 @@ mod tests {
     }
 
     fn put(files: &Store<Vec<u8>>, number: u8, bytes: &[u8]) -> Option<String> {
-        let id = files.new_id();
+        let id = unguessable();
         files
             .put(&sender(number), &id, bytes.to_vec(), bytes.len())
             .then_some(id)
@@ -238,7 +254,44 @@ mod tests {
         assert!(files.of(&sender(2)).is_empty());
         files.remove(&two);
         assert_eq!((files.get(&two), files.of(&sender(1)).len()), (None, 1));
-        let [secret, other] = [&one, &two].map(|id| files.secret(id));
-        assert!(secret.len() == 64 && secret == files.secret(&one) && secret != other);
+    }
+
+    #[test]
+    fn a_value_stored_with_a_key_is_given_to_that_key_alone() {
+        let files = kept(10_000);
+        let key = |name: &str| Sender::Key(name.into());
+        assert!(files.put(&key("one"), "a", vec![1], 1));
+        assert!(files.put(&sender(1), "b", vec![2], 1));
+        let found = |visitor: &Sender| ["a", "b"].map(|id| files.get_for(visitor, id).is_some());
+        assert_eq!(found(&key("one")), [true, true]);
+        assert_eq!(found(&key("two")), [false, true]);
+        assert_eq!(found(&sender(2)), [false, true]);
+    }
+
+    #[test]
+    fn a_sender_has_a_bounded_number_of_values() {
+        let files = kept(MOST_STORED);
+        let first = put(&files, 1, b"first").unwrap();
+        let others = put(&files, 2, b"others").unwrap();
+        let newer: Vec<_> = (0..MAX_VALUES)
+            .map(|_| put(&files, 1, b"newer").unwrap())
+            .collect();
+        assert_eq!(files.get(&first), None);
+        assert!(newer.iter().all(|id| files.get(id).is_some()));
+        assert!(files.get(&others).is_some());
+    }
+
+    #[test]
+    fn no_two_identifiers_have_a_byte_in_common_more_often_than_by_chance() {
+        let all: Vec<String> = (0..1_000).map(|_| unguessable()).collect();
+        assert!(all.iter().all(|id| id.len() == 32));
+        // Each of the 32 digits has 16 values: the rarest of them comes some 62 times.
+        for digit in 0..32 {
+            let mut counts = [0; 16];
+            for id in &all {
+                counts[usize::from_str_radix(&id[digit..=digit], 16).unwrap()] += 1;
+            }
+            assert!(counts.iter().all(|&count| (20..120).contains(&count)));
+        }
     }
 }

@@ -12,7 +12,9 @@ use crate::compute::{Cancel, compute};
 use crate::engine::{Candidate, Choice, Work};
 use crate::language::LanguagePair;
 use crate::lock::locked;
+use crate::price::Price;
 use crate::queue::Queue;
+use crate::sender::Permit;
 
 /// The parts that translate the sentences of a request: the queue of its model, and its glossaries.
 pub(crate) struct Pipeline<'a> {
@@ -39,59 +41,119 @@ pub(crate) fn best(all: Vec<Translations>) -> Vec<String> {
 /// The documents of a request, and for each the part that is translated now.
 type Round = (Vec<Document>, Vec<Vec<Work>>);
 
+/// The texts of a request, read but not yet divided into sentences, with room for the work on them.
+pub(crate) struct ReadTexts {
+    pub texts: Arc<Vec<ReadText>>,
+    pub format: Format,
+    _permit: Permit,
+}
+
+/// A text, and what it is as a document.
+#[derive(Clone)]
+pub(crate) struct ReadText {
+    pub text: String,
+    pub document: Document,
+}
+
+impl ReadTexts {
+    /// The price of one step of the work on all texts.
+    pub fn price(&self) -> Price {
+        Price::of_text(self.texts.iter().map(|read| read.text.len()).sum())
+    }
+}
+
 impl Client {
-    /// Returns the best translation of one text.
+    /// Reads `texts` for a translation into `target`. The `permit` is kept as long as the texts.
+    ///
+    /// # Errors
+    /// Returns an error if a text is a broken catalogue.
+    pub async fn read(
+        &self,
+        texts: Vec<String>,
+        format: Format,
+        target: Option<&str>,
+        permit: Permit,
+    ) -> Result<ReadTexts> {
+        let price = texts
+            .iter()
+            .map(|text| Price::of_document(text, format))
+            .sum();
+        let target = target.map(String::from);
+        let read = move |cancel: &Cancel| {
+            let read = |text: String| {
+                cancel.unwind_if_cancelled();
+                let document = Document::read(&text, format, target.as_deref(), &[]);
+                let broken = |cause: BrokenCatalogue| {
+                    ApiError::bad("text", cause.to_string(), "a whole file")
+                };
+                let document = document.map_err(broken)?;
+                Ok(ReadText { text, document })
+            };
+            texts.into_iter().map(read).collect::<Result<Vec<_>>>()
+        };
+        let texts = compute(&self.sender, price, read).await??;
+        Ok(ReadTexts {
+            texts: Arc::new(texts),
+            format,
+            _permit: permit,
+        })
+    }
+
+    /// Translates each of the texts by the pair with the same index, within the time limit, with
+    /// the terms of `glossaries` and of the model. A text that is already in the target language
+    /// stays unchanged.
+    pub async fn translate(
+        &self,
+        read: ReadTexts,
+        pairs: &[LanguagePair],
+        choice: Choice,
+        glossaries: Vec<Arc<Glossary>>,
+    ) -> Result<Vec<Translations>> {
+        let ReadTexts { texts, _permit, .. } = read;
+        let translated = async {
+            let mut all = Vec::new();
+            let mut documents = Vec::new();
+            for read in Arc::unwrap_or_clone(texts) {
+                all.push(vec![read.text]);
+                documents.push(read.document);
+            }
+            let distinct: BTreeSet<&LanguagePair> = pairs.iter().collect();
+            for pair in distinct
+                .into_iter()
+                .filter(|pair| pair.source != pair.target)
+            {
+                let indices: Vec<usize> = (0..all.len())
+                    .filter(|&index| pairs[index] == *pair)
+                    .collect();
+                let of_pair = indices
+                    .iter()
+                    .map(|&index| std::mem::take(&mut documents[index]))
+                    .collect();
+                let size = indices.iter().map(|&index| all[index][0].len()).sum();
+                let pipeline = self.pipeline(pair, choice, glossaries.clone()).await?;
+                let found = pipeline.translate(of_pair, size).await?;
+                for (index, found) in indices.into_iter().zip(found) {
+                    all[index] = found;
+                }
+            }
+            Ok(all)
+        };
+        self.in_time(translated).await
+    }
+
+    /// Translates the only text that was read, by the first of `pairs`.
     pub async fn translate_one(
         &self,
-        text: String,
-        pair: &[LanguagePair],
-        format: Format,
+        read: ReadTexts,
+        pairs: &[LanguagePair],
         glossaries: Vec<Arc<Glossary>>,
     ) -> Result<String> {
         let choice = Choice {
             n_best: 1,
             ..Choice::default()
         };
-        let all = self
-            .translate(vec![text], pair, format, choice, glossaries)
-            .await?;
+        let all = self.translate(read, pairs, choice, glossaries).await?;
         Ok(best(all).concat())
-    }
-
-    /// Translates each of `texts` by the pair with the same index, within the time limit, with the
-    /// terms of `glossaries` and of the model. A text that is already in the target language stays
-    /// unchanged.
-    pub async fn translate(
-        &self,
-        texts: Vec<String>,
-        pairs: &[LanguagePair],
-        format: Format,
-        choice: Choice,
-        glossaries: Vec<Arc<Glossary>>,
-    ) -> Result<Vec<Translations>> {
-        let translated = async {
-            let _permit = self
-                .permit(texts.iter().map(String::as_str), choice.n_best.max(1))
-                .await;
-            let mut all: Vec<Translations> = texts.into_iter().map(|text| vec![text]).collect();
-            let distinct: BTreeSet<&LanguagePair> = pairs.iter().collect();
-            for pair in distinct
-                .into_iter()
-                .filter(|pair| pair.source != pair.target)
-            {
-                let indices = (0..all.len()).filter(|&index| pairs[index] == *pair);
-                let (indices, texts): (Vec<usize>, Vec<String>) =
-                    indices.map(|index| (index, all[index].concat())).unzip();
-                let pipeline = self.pipeline(pair, choice, glossaries.clone()).await?;
-                let found = pipeline.translate(texts, format).await?;
-                indices
-                    .into_iter()
-                    .zip(found)
-                    .for_each(|(index, found)| all[index] = found);
-            }
-            Ok(all)
-        };
-        self.in_time(translated).await
     }
 
     /// Combines the queue of the model for `pair`, the search settings `choice` and the glossaries.
@@ -147,36 +209,39 @@ impl Pipeline<'_> {
     /// where there are no more. The sentences of all texts wait together, so that a request of many
     /// texts has one turn in the queue.
     ///
+    /// `size` is the number of bytes of the texts.
+    ///
     /// # Errors
-    /// Returns an [`ApiError`] if a text is a broken catalogue, if the terms of its sentences are
-    /// too long, or if the queue or the model fails.
-    pub async fn translate(&self, texts: Vec<String>, format: Format) -> Result<Vec<Translations>> {
+    /// Returns an [`ApiError`] if the terms of its sentences are too long, or if the queue or the
+    /// model fails.
+    pub async fn translate(
+        &self,
+        documents: Vec<Document>,
+        size: usize,
+    ) -> Result<Vec<Translations>> {
         let LanguagePair {
             source: from,
             target: into,
         } = self.pair.clone();
         let (ranks, most) = (self.choice.n_best.max(1), self.client.limits.characters);
-        let size = texts.iter().map(String::len).sum();
+        let price = Price::of_text(size);
         let engine = self.queue().await?.engine().clone();
         let glossaries = self.glossaries.clone();
         let writing = engine.writing();
-        let parse = move |cancel: &Cancel| {
+        let divide = move |cancel: &Cancel| {
             let fits = |sentence: &str| {
                 cancel.unwind_if_cancelled();
                 engine.fits(sentence)
             };
-            let broken =
-                |cause: BrokenCatalogue| ApiError::bad("text", cause.to_string(), "a whole file");
-            let parse = |text: &String| {
-                let document =
-                    Document::try_parse(text, format, [Some(&from), Some(&into)], &[], &fits);
-                let document = document.map_err(broken)?.with_writing(writing);
-                Ok(document.with_memory(&|segment| engine.remembered(segment)))
+            let divide = |mut document: Document| {
+                document.divide([Some(&from), Some(&into)], &fits);
+                let document = document.with_writing(writing);
+                document.with_memory(&|segment| engine.remembered(segment))
             };
-            let documents = texts.iter().map(parse).collect::<Result<_>>()?;
+            let documents = documents.into_iter().map(divide).collect();
             round(documents, &glossaries, most, cancel)
         };
-        let (mut documents, mut work) = compute(&self.client.sender, size, parse).await??;
+        let (mut documents, mut work) = compute(&self.client.sender, price, divide).await??;
         // After the first round there is a document for each rank. What it asks for in its second
         // round depends on its translations of the first.
         let mut copies = ranks;
@@ -195,14 +260,14 @@ impl Pipeline<'_> {
                 }
                 round(all, &glossaries, most * ranks, cancel)
             };
-            (documents, work) = compute(&self.client.sender, size * ranks, take).await??;
+            (documents, work) = compute(&self.client.sender, price * ranks, take).await??;
             copies = 1;
             if work.iter().all(Vec::is_empty) {
                 break;
             }
         }
-        Ok(compute(&self.client.sender, size * ranks, move |_| {
-            finished(documents, ranks)
+        Ok(compute(&self.client.sender, price * ranks, move |cancel| {
+            finished(documents, ranks, cancel)
         })
         .await?)
     }
@@ -316,8 +381,12 @@ pub(crate) fn with_terms(
 }
 
 /// The translations in `documents`, which are `ranks` for each text, without duplicates.
-fn finished(documents: Vec<Document>, ranks: usize) -> Vec<Translations> {
-    let texts: Vec<String> = documents.into_iter().map(Document::finish).collect();
+fn finished(documents: Vec<Document>, ranks: usize, cancel: &Cancel) -> Vec<Translations> {
+    let finish = |document: Document| {
+        cancel.unwind_if_cancelled();
+        document.finish()
+    };
+    let texts: Vec<String> = documents.into_iter().map(finish).collect();
     let unlike = |texts: &[String]| {
         let is_new = |index: &usize| !texts[..*index].contains(&texts[*index]);
         (0..texts.len())

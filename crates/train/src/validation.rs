@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn a_validation_searches_again_for_few_sentences_and_not_for_many() {
+    fn a_validation_makes_second_searches_for_few_sentences() {
         let sources: Vec<String> = (10..90).map(|number| format!("{number} a b")).collect();
         for (count, asks) in [(FEW, false), (80, true)] {
             let folder = tempfile::tempdir().unwrap();

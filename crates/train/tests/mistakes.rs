@@ -316,7 +316,7 @@ fn of_the_page() -> Vec<[f64; 2]> {
 }
 
 #[test]
-fn common_mistakes_cost_what_the_page_says() {
+fn common_mistakes_cost_as_documented() {
     let expected = of_the_page();
     assert_eq!(expected.len(), MISTAKES.len());
     for (mistake, expected) in MISTAKES.into_iter().zip(expected) {

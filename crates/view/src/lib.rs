@@ -1,9 +1,8 @@
 //! A Transformer at work: attention maps as HTML and text.
 //!
 //! The crate takes plain numbers and returns documents. It does not depend on models, tokenisers or
-//! Burn, so that any program can draw its measurements. (The feature `infer` adds `Sentence::new`,
-//! which takes the attention of a `burnformer_infer::Translator`.) Text uses the fonts of the
-//! viewing program, so that every script can be read.
+//! Burn, so that any program can draw its measurements. (The feature `infer` adds `Sentence::new` for
+//! the attention of a `burnformer_infer::Translator`.) Text uses the fonts of the viewing program.
 //!
 //! | to show | use |
 //! |---|---|

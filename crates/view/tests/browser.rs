@@ -149,7 +149,9 @@ fn a_click_chooses_kind_layer_and_head() {
     let Some(log) = logged("#part=cross&layer=2&head=mean", &steps) else {
         return;
     };
-    let [first, last, head] = ["0.120", "0.220", "0.215"];
+    let first = "0.120";
+    let last = "0.220";
+    let head = "0.215";
     assert_eq!(
         log,
         [
@@ -182,7 +184,7 @@ fn the_page_opens_with_a_single_head_of_cross_attention() {
 }
 
 #[test]
-fn an_address_chooses_and_what_it_cannot_be_is_bounded() {
+fn an_address_chooses_a_view_within_bounds() {
     let steps = format!("log({TITLE}); log({CELL}); log(at('#source').textContent);");
     let Some(log) = logged("#sentence=2&part=cross&layer=2&head=2", &steps) else {
         return;
@@ -207,7 +209,7 @@ fn an_address_chooses_and_what_it_cannot_be_is_bounded() {
 }
 
 #[test]
-fn pointing_and_arrow_keys_say_weights() {
+fn pointing_and_arrow_keys_show_weights() {
     let steps = "
         const cell = at('#map td[data-q=\"0\"][data-k=\"0\"]');
         cell.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }));

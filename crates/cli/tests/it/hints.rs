@@ -588,3 +588,73 @@ fn a_full_memory_ends_the_program_with_a_sentence() {
         "{said}"
     );
 }
+
+/// What the program says with `arguments` in an address space of `kilobytes`, and its exit code.
+#[cfg(target_os = "linux")]
+fn run_within(kilobytes: usize, arguments: &[&str]) -> (String, Option<i32>) {
+    let script = format!("ulimit -v {kilobytes}; exec \"$0\" \"$@\"");
+    let mut command = std::process::Command::new("sh");
+    command
+        .args(["-c", &script, env!("CARGO_BIN_EXE_burnformer")])
+        .args(arguments)
+        .env("RAYON_NUM_THREADS", "2")
+        .stdin(std::process::Stdio::piped());
+    let output = common::feed(&mut command, b"eins zwei drei\n");
+    (stderr(&output), output.status.code())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_of_a_model_that_does_not_fit_into_memory_is_named() {
+    const HOLE: u64 = 1 << 30;
+    let folder = tempfile::tempdir().unwrap();
+    let write_hole = |path: &Path, start: &[u8]| {
+        fs::write(path, start).unwrap();
+        let file = fs::File::options().write(true).open(path).unwrap();
+        file.set_len(start.len() as u64 + HOLE).unwrap();
+    };
+    let header = format!(
+        r#"{{"x":{{"dtype":"F32","shape":[{}],"data_offsets":[0,{HOLE}]}}}}"#,
+        HOLE / 4
+    );
+    let weights = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes()].concat();
+    for (name, start) in [
+        ("tokenizer.json", &b"{"[..]),
+        ("generation.json", b"{"),
+        ("model.safetensors", &weights),
+    ] {
+        let model = folder.path().join(name);
+        fs::create_dir(&model).unwrap();
+        for entry in fs::read_dir(Untrained::get().model()).unwrap().flatten() {
+            fs::copy(entry.path(), model.join(entry.file_name())).unwrap();
+        }
+        write_hole(&model.join(name), start);
+        let manifest = model.join("manifest.json");
+        let mut json: serde_json::Value =
+            serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+        json["files"][name]["bytes"] = (start.len() as u64 + HOLE).into();
+        fs::write(&manifest, json.to_string()).unwrap();
+        let model = model.to_str().unwrap();
+        let (said, code) = run_within(900_000, &["translate", "--model", model]);
+        let expected = format!("error: {model}/{name}: does not fit into the free memory; ");
+        assert_eq!(code, Some(1), "{said}");
+        assert!(
+            said.lines().last().unwrap().starts_with(&expected),
+            "{said}"
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn with_any_amount_of_memory_a_translation_is_made_or_a_sentence_tells_why_not() {
+    let mut made = 0;
+    for step in 1..=12 {
+        let (said, code) = run_within(100_000 * step, &["translate"]);
+        made += usize::from(code == Some(0));
+        let last = said.lines().last().unwrap_or_default();
+        let tells = code == Some(1) && last.starts_with("error: ") && last.contains("memory");
+        assert!(code == Some(0) || tells, "{step} {code:?}: {said}");
+    }
+    assert!((1..12).contains(&made), "{made}");
+}

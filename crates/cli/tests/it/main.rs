@@ -33,6 +33,8 @@ mod serve;
 mod settings;
 mod shards;
 mod shortlist;
+#[cfg(target_os = "linux")]
+mod steps;
 mod streams;
 mod texts;
 mod train_inputs;

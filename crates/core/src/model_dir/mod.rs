@@ -62,7 +62,8 @@ pub fn save(dir: &Path, config: &dyn Seq2SeqConfig, model: &impl Parameters) -> 
 }
 
 /// Writes the same files as [`save`] for a model with these named `parameters` that translates in
-/// `compute`. With [`ComputeType::Int8`] its matrices are stored in 8 bits, a quarter of their size.
+/// `compute`. With [`ComputeType::Int8`] its matrices are stored in 8 bits, a quarter of their
+/// size.
 ///
 /// # Errors
 /// A [`ModelDirError`] if a file cannot be written.

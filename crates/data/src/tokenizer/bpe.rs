@@ -6,8 +6,8 @@
 //! entries are corrected when they come to the top.
 //!
 //! It knows all positions of each pair in the text, and a merge changes only its neighbours. The
-//! time therefore grows with the length of the text, not with the length of words. In scripts without
-//! spaces, words can be as long as sentences.
+//! time therefore grows with the length of the text, not with the length of words. In scripts
+//! without spaces, words can be as long as sentences.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -120,7 +120,8 @@ impl Text {
     }
 }
 
-/// The occurrences of a pair of symbols: their number, and their first slots, some of them outdated.
+/// The occurrences of a pair of symbols: their number, and their first slots, some of them
+/// outdated.
 #[derive(Default)]
 struct Occurrences {
     count: u64,

@@ -12,8 +12,8 @@ use crate::words::regex;
 use crate::xml::{Element, elements};
 use crate::xml_text::{plain, without_sections};
 
-/// Characters that mean something else, quotes and white space.
-static JOINED: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)\\.|"|\s+"#));
+/// Characters that mean something else, quotes and the white space that Android joins.
+static JOINED: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)\\.|"|[ \t\r\n]+"#));
 
 /// A text in quotes.
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)^".*[^\\]"$|^""$"#));

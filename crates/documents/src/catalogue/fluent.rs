@@ -21,8 +21,9 @@ static PART: LazyLock<Regex> = LazyLock::new(|| {
         r#"|\{\s*"(?:\\.|[^"\\\n])*"\s*\}|\{(?:[^{}\n]|\n[ \r\n])*\s*\}|[{}]"#,
     ))
 });
-/// The placeables that are known as parts of a text.
-static KNOWN: LazyLock<Regex> = LazyLock::new(|| regex(r"\{[^{}\n]{0,80}\}"));
+/// The placeables that are known as parts of a text, among them signs of the syntax as strings.
+static KNOWN: LazyLock<Regex> =
+    LazyLock::new(|| regex(r#"\{"(?:[{}\[*. ]|\\u[0-9a-f]{4})"\}|\{[^{}\n]{0,80}\}"#));
 /// A line of no pattern: it is not indented.
 static JUNK: LazyLock<Regex> = LazyLock::new(|| regex(r"\n\S"));
 /// A break of lines with the white space around it.

@@ -179,7 +179,13 @@ fn android(text: &str) -> String {
     } else {
         ""
     };
-    begin.to_string() + &escaped(text, "'\"\\", units(false))
+    begin.to_string() + &escaped(text, "'\"\\", android_character)
+}
+
+/// XML cannot contain these characters. In Android's resources they have numbers of their own.
+fn android_character(c: char) -> Option<String> {
+    let is_unknown = c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+    is_unknown.then(|| by_number(c))
 }
 
 /// `text`, which Android would show with one space for several and with none at its ends, with the

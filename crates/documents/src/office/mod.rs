@@ -27,6 +27,9 @@ const LIMIT: Price = Price {
     unpacked: 64 << 20,
 };
 
+/// An archive in memory.
+type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
+
 /// A document of an office program or an electronic book.
 #[derive(Clone, Debug)]
 pub struct Office {
@@ -183,10 +186,7 @@ impl Part {
 }
 
 /// The archive `bytes` of a document, and its price.
-fn opened(
-    bytes: &[u8],
-    kind: OfficeKind,
-) -> Result<(ZipArchive<Cursor<&[u8]>>, Price), BrokenFile> {
+fn opened(bytes: &[u8], kind: OfficeKind) -> Result<(Archive<'_>, Price), BrokenFile> {
     if let Some(fault) = binary(bytes).filter(|_| !bytes.starts_with(b"PK")) {
         return Err(BrokenFile(fault.into()));
     }
@@ -210,7 +210,7 @@ fn opened(
 }
 
 /// The name of file `index` of an archive.
-fn name(zip: &ZipArchive<Cursor<&[u8]>>, index: usize) -> ZipResult<String> {
+fn name(zip: &Archive<'_>, index: usize) -> ZipResult<String> {
     Ok(zip.by_index_data(index)?.name()?.into_owned())
 }
 

@@ -16,7 +16,7 @@ const STRING: char = '§';
 const NUMBER: char = '¤';
 
 /// The texts that are repeated in a string.
-const FILLINGS: [&str; 5] = ["a ", "a", " ", "1-", "="];
+const FILLINGS: [&str; 2] = ["a ", " "];
 
 /// A text that is repeated in one of the strings of a file, the position of the string in the file,
 /// and whether it is repeated in the first unit or, with the same length, in each of them.

@@ -156,12 +156,12 @@ mod tests {
     }
 
     #[test]
-    fn padding_and_start_never_follow() {
+    fn padding_and_bos_are_never_generated() {
         assert_eq!(allowed(&[], &SearchSettings::default()), [2, 3, 4, 5, 6, 7]);
     }
 
     #[test]
-    fn a_closing_token_that_opens_targets_too_may_follow() {
+    fn an_eos_that_is_also_bos_may_follow() {
         let mut logits = [0.0; 4];
         let special = SpecialIds {
             pad: 0,
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_has_to_end_is_not_gone_on_with() {
+    fn end_word_masks_continuations() {
         let continues = (0..8).map(|id| id != 3 && id != 5).collect();
         let edges = WordEdges {
             continues,
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_waits_for_the_least_length() {
+    fn eos_waits_for_min_length() {
         let settings = SearchSettings {
             min_length: 2,
             ..SearchSettings::default()
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_banned_where_a_list_has_them() {
+    fn listed_tokens_are_banned() {
         let settings = SearchSettings {
             suppress: vec![3, 7],
             min_length: 1,
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn suppressed_ids_never_follow() {
+    fn suppressed_ids_are_never_generated() {
         let settings = SearchSettings {
             suppress: vec![3, 7],
             ..SearchSettings::default()
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn the_choices_contain_the_tokens_that_a_request_asks_for() {
+    fn the_choices_contain_the_tokens_of_prefix_and_terms() {
         let phrase = Phrase {
             tokens: vec![8, 5],
             begin: Edge::Anywhere,

@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_open_sentence_is_closed_and_a_closed_one_left_alone() {
+    fn a_missing_eos_is_added_once() {
         assert_eq!(with_eos(&[5, 6], 2), [5, 6, 2]);
         assert_eq!(with_eos(&[5, 2], 2), [5, 2]);
         assert_eq!(with_eos(&[], 2), [2]);

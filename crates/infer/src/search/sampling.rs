@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draw_is_made_of_the_first_53_bits_of_its_key() {
+    fn a_draw_uses_the_first_53_bits_of_its_key() {
         for key in (0..100).map(RandomKey::new) {
             let [a, b, ..] = key.block(0);
             let bits = (u64::from(a) << 21) | u64::from(b >> 11);

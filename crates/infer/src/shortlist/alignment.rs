@@ -5,14 +5,14 @@
 
 use rayon::prelude::*;
 
-/// The number of iterations, as in fast_align and GIZA++.
+/// The number of iterations of expectation maximisation, as in fast_align and GIZA++.
 const ITERATIONS: usize = 5;
-/// The largest number of target tokens that are considered as translations of a source token. It
-/// bounds the memory of the tables: those of 32,000 source tokens take at most 260 MB.
+/// The largest number of translation candidates of a source token. It bounds the memory of the tables:
+/// at most 260 MB for 32,000 source tokens.
 const CANDIDATES: usize = 1000;
-/// A translation that is less probable than this is no longer considered.
+/// The smallest probability of a translation candidate.
 const LEAST: f32 = 1e-7;
-/// The number of sentences that a thread takes at a time.
+/// The number of sentences per task of a thread.
 const BLOCK: usize = 1024;
 
 /// The probabilities of the translations of a source token.
@@ -31,7 +31,7 @@ impl Row {
     }
 
     /// The translations of at least the probability `threshold`, at most `count`, the most probable
-    /// first; of equals, the one with the lower id.
+    /// first; equally probable ones by id.
     pub fn best(&self, count: usize, threshold: f64) -> Vec<u32> {
         let all = self.ids.iter().zip(&self.probabilities);
         let mut all: Vec<(f32, u32)> = all
@@ -72,8 +72,8 @@ struct Pairs<'a> {
     source: &'a Bags,
     target: &'a Bags,
     occurrences: Occurrences,
-    /// The occurrences of the empty word, which target tokens translate that translate no other:
-    /// one in each sentence. Its row is the last one.
+    /// The occurrences of the empty word, the source of untranslated target tokens: one in each
+    /// sentence. Its row is the last one.
     nowhere: Vec<Occurrence>,
     target_vocab: usize,
 }
@@ -87,86 +87,117 @@ impl Pairs<'_> {
         }
     }
 
-    /// The target tokens that occur together with each source token. Their first probabilities are
-    /// in proportion to the Dice coefficient, from which few iterations go further than from equal
-    /// ones (Moore, 2004).
+    /// The target tokens that occur together with each source token. Their initial probabilities are
+    /// proportional to the Dice coefficient, which converges faster than equal ones (Moore, 2004).
     fn candidates(&self, source_vocab: usize) -> Vec<Row> {
         let mut frequencies = vec![0u32; self.target_vocab];
         self.target
             .tokens
             .iter()
             .for_each(|token| frequencies[token.id as usize] += 1);
-        let row = |sums: &mut Sums, row: usize| {
-            let occurrences = self.occurrences(row, source_vocab + 1);
-            for occurrence in occurrences {
-                let target = self.target.sentence(occurrence.sentence as usize);
-                target.iter().for_each(|token| sums.add(token.id, 1.0));
-            }
-            let total = occurrences.len() as f64;
-            let dice =
-                |(id, sum): (u32, f64)| (sum / (total + f64::from(frequencies[id as usize])), id);
-            let mut all: Vec<(f64, u32)> = sums.take().map(dice).collect();
-            all.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            all.truncate(CANDIDATES);
-            normalised(all.into_iter().map(|(dice, id)| (id, dice)).collect())
-        };
-        let sums = || Sums::new(self.target_vocab);
         (0..=source_vocab)
             .into_par_iter()
-            .map_init(sums, row)
+            .map_init(
+                || Sums::new(self.target_vocab),
+                |sums, row| {
+                    let occurrences = self.occurrences(row, source_vocab + 1);
+                    self.candidates_of(occurrences, &frequencies, sums)
+                },
+            )
             .collect()
+    }
+
+    /// The candidates of a source token with these `occurrences`.
+    fn candidates_of(
+        &self,
+        occurrences: &[Occurrence],
+        frequencies: &[u32],
+        sums: &mut Sums,
+    ) -> Row {
+        for occurrence in occurrences {
+            let target = self.target.sentence(occurrence.sentence as usize);
+            target.iter().for_each(|token| sums.add(token.id, 1.0));
+        }
+        let total = occurrences.len() as f64;
+        let mut all: Vec<(f64, u32)> = sums
+            .take()
+            .map(|(id, sum)| (sum / (total + f64::from(frequencies[id as usize])), id))
+            .collect();
+        all.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        all.truncate(CANDIDATES);
+        normalised(all.into_iter().map(|(dice, id)| (id, dice)).collect())
     }
 
     /// For each target token of each pair, the reciprocal of the sum of its probabilities over the
     /// source tokens.
     fn shares(&self, rows: &[Row]) -> Vec<f32> {
         let (empty, rows) = rows.split_last().expect("the row of the empty word");
-        let share = |sentence: usize, id: u32| {
-            let source = self.source.sentence(sentence).iter();
-            let sum = source.fold(empty.probability(id), |sum, token| {
-                sum + token.count as f32 * rows[token.id as usize].probability(id)
-            });
-            if sum > 0.0 { sum.recip() } else { 0.0 }
-        };
-        let block = |first: usize| -> Vec<f32> {
-            let sentences = first..(first + BLOCK).min(self.target.len());
-            let of = |sentence| {
-                let target = self.target.sentence(sentence).iter();
-                target.map(move |token| share(sentence, token.id))
-            };
-            sentences.flat_map(of).collect()
-        };
         let firsts: Vec<usize> = (0..self.target.len()).step_by(BLOCK).collect();
         firsts
             .into_par_iter()
-            .map(block)
+            .map(|first| {
+                let mut shares = Vec::new();
+                for sentence in first..(first + BLOCK).min(self.target.len()) {
+                    for token in self.target.sentence(sentence) {
+                        shares.push(self.share(sentence, token.id, empty, rows));
+                    }
+                }
+                shares
+            })
             .collect::<Vec<_>>()
             .concat()
     }
 
-    /// The probabilities under which the expected translations are most likely.
+    /// The reciprocal of the sum of the probabilities of the target token `id` over the source tokens
+    /// of `sentence` and the `empty` word; 0 if the sum is 0.
+    #[inline]
+    fn share(&self, sentence: usize, id: u32, empty: &Row, rows: &[Row]) -> f32 {
+        let source = self.source.sentence(sentence).iter();
+        let sum = source.fold(empty.probability(id), |sum, token| {
+            sum + token.count as f32 * rows[token.id as usize].probability(id)
+        });
+        if sum > 0.0 { sum.recip() } else { 0.0 }
+    }
+
+    /// The probabilities that maximise the likelihood of the expected translations.
     fn maximised(&self, rows: &[Row], shares: &[f32]) -> Vec<Row> {
-        let row = |sums: &mut Sums, row: usize| {
-            for occurrence in self.occurrences(row, rows.len()) {
-                let range = self.target.range(occurrence.sentence as usize);
-                let tokens = self.target.tokens[range.clone()].iter();
-                for (token, &share) in tokens.zip(&shares[range]) {
-                    let count = f64::from(occurrence.count * token.count);
-                    sums.add(token.id, count * f64::from(share));
-                }
-            }
-            let expected = |(id, sum): (u32, f64)| (id, sum * f64::from(rows[row].probability(id)));
-            normalised(sums.take().map(expected).collect())
-        };
-        let sums = || Sums::new(self.target_vocab);
         (0..rows.len())
             .into_par_iter()
-            .map_init(sums, row)
+            .map_init(
+                || Sums::new(self.target_vocab),
+                |sums, row| {
+                    let occurrences = self.occurrences(row, rows.len());
+                    self.maximised_row(&rows[row], occurrences, shares, sums)
+                },
+            )
             .collect()
+    }
+
+    /// The new probabilities of a source token with the old ones `row` and these `occurrences`.
+    fn maximised_row(
+        &self,
+        row: &Row,
+        occurrences: &[Occurrence],
+        shares: &[f32],
+        sums: &mut Sums,
+    ) -> Row {
+        for occurrence in occurrences {
+            let range = self.target.range(occurrence.sentence as usize);
+            let tokens = self.target.tokens[range.clone()].iter();
+            for (token, &share) in tokens.zip(&shares[range]) {
+                let count = f64::from(occurrence.count * token.count);
+                sums.add(token.id, count * f64::from(share));
+            }
+        }
+        normalised(
+            sums.take()
+                .map(|(id, sum)| (id, sum * f64::from(row.probability(id))))
+                .collect(),
+        )
     }
 }
 
-/// `weights` by token, divided by their sum, without those that are next to nothing.
+/// `weights` by token, divided by their sum, without values below [`LEAST`].
 fn normalised(mut weights: Vec<(u32, f64)>) -> Row {
     weights.sort_unstable_by_key(|&(id, _)| id);
     let sum: f64 = weights.iter().map(|&(_, weight)| weight).sum();
@@ -199,9 +230,9 @@ impl Sums {
         *sum += value;
     }
 
-    /// The sums that are not 0. They are 0 again afterwards.
+    /// Takes the sums other than 0, and resets them.
     fn take(&mut self) -> impl Iterator<Item = (u32, f64)> {
-        // A token to which nothing was added but 0 may be there twice.
+        // A token with only zeros added may be listed twice.
         self.touched.sort_unstable();
         self.touched.dedup();
         let all = &mut self.all;
@@ -211,8 +242,8 @@ impl Sums {
     }
 }
 
-/// The largest number of tokens on a side of a pair; longer pairs are left out, because they are
-/// seldom translations of each other sentence by sentence.
+/// The largest number of tokens per side of a pair. Longer pairs are rarely single sentences and are
+/// left out.
 pub const MAX_LINE_TOKENS: usize = 256;
 
 /// A token of a sentence, and the number of its occurrences there.
@@ -222,7 +253,7 @@ pub(crate) struct Entry {
     pub count: u32,
 }
 
-/// Sentences without the order of their tokens.
+/// Sentences as bags of tokens.
 #[derive(Clone, Debug)]
 pub(crate) struct Bags {
     /// The start of each sentence in `tokens`, and the end of the last one.
@@ -276,14 +307,14 @@ impl Bags {
     }
 }
 
-/// The sentences in which each token occurs.
+/// The sentences of each token.
 pub(crate) struct Occurrences {
     /// The start of each token's occurrences in `all`, and the end of the last token's.
     starts: Vec<usize>,
     all: Vec<Occurrence>,
 }
 
-/// A sentence in which a token occurs, and the number of its occurrences.
+/// A sentence with a token, and the number of its occurrences.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Occurrence {
     pub sentence: u32,

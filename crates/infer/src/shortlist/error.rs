@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-/// A result whose error, where no other is named, is [`ShortlistError`].
+/// A result with the error [`ShortlistError`] by default.
 pub(crate) type Result<T, E = ShortlistError> = std::result::Result<T, E>;
 
 /// The reason why a shortlist cannot be made or used.
@@ -35,7 +35,7 @@ pub enum ShortlistError {
         /// The number of tokens of the model.
         model: usize,
     },
-    /// The model has another tokeniser, whose ids mean other tokens.
+    /// The model has another tokeniser with other ids.
     #[error(
         "the shortlist is for another {0} tokeniser than that of the model; \
          make one for this model with `burnformer shortlist`"
@@ -63,7 +63,7 @@ pub enum ShortlistError {
         /// The number of tokens in the vocabulary.
         vocab: usize,
     },
-    /// There is nothing to learn from.
+    /// There are no pairs to learn from.
     #[error(
         "the text has no pair with 1 to {} tokens on each side; give parallel text in the languages of the model",
         super::MAX_LINE_TOKENS

@@ -4,12 +4,11 @@
 //! | tensor | content |
 //! |---|---|
 //! | `frequent` | the frequent target tokens |
-//! | `offsets` | `[source_vocab + 1]`: where the translations of each source token start in `tokens`, and where the last end |
+//! | `offsets` | `[source_vocab + 1]`: the start of each source token's translations in `tokens`, and the end of the last |
 //! | `tokens` | the translations of one source token after the other |
 //!
-//! The entry `burnformer_infer::shortlist` is JSON: the version, the vocabularies, and the SHA-256 of the
-//! rest. There is only one entry because several would be written in the order of a hash map, and
-//! the same shortlist must give the same bytes.
+//! The entry `burnformer_shortlist` is JSON: the version, the vocabularies, and the SHA-256 of the
+//! rest. It is the only entry, because several would be written in the random order of a hash map.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,7 +22,7 @@ use super::error::{Result, ShortlistError};
 use super::list::{Shortlist, Vocabularies};
 
 /// The name of the entry of metadata.
-const ENTRY: &str = "burnformer_infer::shortlist";
+const ENTRY: &str = "burnformer_shortlist";
 /// Version of the format that this crate writes and reads.
 const VERSION: u64 = 1;
 
@@ -34,14 +33,14 @@ struct Header {
     sha256: String,
 }
 
-/// The version alone, which every version of the format has.
+/// The version, present in every version of the format.
 #[derive(Deserialize)]
 struct Version {
     version: u64,
 }
 
 impl Shortlist {
-    /// Reads a file that [`save`](Self::save) wrote.
+    /// Reads a file of [`save`](Self::save).
     ///
     /// # Errors
     /// Returns [`ShortlistError::Unreadable`] if the file cannot be read, and the errors of
@@ -52,7 +51,7 @@ impl Shortlist {
         Self::from_bytes(path, &bytes)
     }
 
-    /// Parses the content of a file, which errors call `path`.
+    /// Parses the content of a file, called `path` in errors.
     ///
     /// # Errors
     /// Returns [`ShortlistError::Version`] for another version of the format, and
@@ -63,8 +62,8 @@ impl Shortlist {
             SafeTensors::read_metadata(bytes).map_err(|error| damaged(error.to_string()))?;
         let entry = metadata.metadata().as_ref().and_then(|all| all.get(ENTRY));
         let entry = entry.ok_or_else(|| damaged(format!("no metadata {ENTRY}")))?;
-        let json = |error: serde_json::Error| damaged(format!("metadata {ENTRY}: {error}"));
-        let Version { version } = serde_json::from_str(entry).map_err(json)?;
+        let Version { version } = serde_json::from_str(entry)
+            .map_err(|error| damaged(format!("metadata {ENTRY}: {error}")))?;
         if version != VERSION {
             return Err(ShortlistError::Version(path.into(), version));
         }
@@ -72,14 +71,14 @@ impl Shortlist {
             vocabularies,
             sha256,
             ..
-        } = serde_json::from_str(entry).map_err(json)?;
+        } = serde_json::from_str(entry)
+            .map_err(|error| damaged(format!("metadata {ENTRY}: {error}")))?;
         let file = SafeTensors::deserialize(bytes).map_err(|error| damaged(error.to_string()))?;
-        let tensor = |name: &str| numbers(&file, name).map_err(damaged);
         let shortlist = Self {
             vocabularies,
-            frequent: tensor("frequent")?,
-            offsets: tensor("offsets")?,
-            tokens: tensor("tokens")?,
+            frequent: numbers(&file, "frequent").map_err(damaged)?,
+            offsets: numbers(&file, "offsets").map_err(damaged)?,
+            tokens: numbers(&file, "tokens").map_err(damaged)?,
         };
         if shortlist.hash() != sha256 {
             return Err(damaged(
@@ -138,7 +137,7 @@ impl Shortlist {
         format!("{:x}", hash.finalize())
     }
 
-    /// Checks the faults that a file with the right hash can still have.
+    /// Checks the content of a file with the right hash.
     fn check(&self) -> Result<(), &'static str> {
         let [source_vocab, target_vocab] = self.vocabularies.sizes;
         let ends =
@@ -149,17 +148,17 @@ impl Shortlist {
         {
             return Err("its offsets do not fit the source vocabulary and the tokens");
         }
-        let ascending = |ids: &[u32]| {
-            let last = ids.last().is_none_or(|&id| (id as usize) < target_vocab);
-            last && ids.is_sorted_by(|a, b| a < b)
-        };
         let lists = self
             .offsets
             .windows(2)
             .map(|ends| &self.tokens[ends[0] as usize..ends[1] as usize]);
-        match lists.chain([&self.frequent[..]]).all(ascending) {
-            true => Ok(()),
-            false => Err("its lists are not in order or have tokens outside the target vocabulary"),
+        if lists.chain([&self.frequent[..]]).all(|ids| {
+            let last = ids.last().is_none_or(|&id| (id as usize) < target_vocab);
+            last && ids.is_sorted_by(|a, b| a < b)
+        }) {
+            Ok(())
+        } else {
+            Err("its lists are not in order or have tokens outside the target vocabulary")
         }
     }
 }
@@ -210,7 +209,7 @@ mod tests {
         Shortlist::from_bytes(Path::new("s.safetensors"), bytes)
     }
 
-    /// A file whose hash is right, whatever it holds.
+    /// A changed file with the right hash.
     fn sealed(change: impl FnOnce(&mut Shortlist)) -> Vec<u8> {
         let mut shortlist = shortlist();
         change(&mut shortlist);
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_as_it_was_written_and_written_alike_each_time() {
+    fn a_file_round_trips_with_the_same_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.safetensors");
         let saved = shortlist();
@@ -238,8 +237,7 @@ mod tests {
             bytes[index] ^= 1 << (index % 8);
             match parse(&bytes) {
                 Err(error) => assert!(error.to_string().contains("s.safetensors"), "{error}"),
-                // The change turned white space into other white space, or is in a name that is
-                // ignored.
+                // Another white space, or a change in an ignored name.
                 Ok(same) => assert_eq!(same, shortlist(), "byte {index}"),
             }
         }

@@ -2,19 +2,19 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{Result, ShortlistError};
 
-/// The vocabularies to which the ids of a shortlist belong.
+/// The vocabularies of a shortlist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vocabularies {
     /// The numbers of tokens of source and target.
     pub sizes: [usize; 2],
-    /// Names that identify the tokenisers of source and target, such as their hashes; equal if both
-    /// sides share one. `None` if they are not known.
+    /// The identities of the tokenisers of source and target, such as hashes; equal if both sides
+    /// share one. `None` if unknown.
     pub tokenizers: Option<[String; 2]>,
 }
 
 impl Vocabularies {
-    /// Vocabularies whose tokenisers are not known.
+    /// Vocabularies with unknown tokenisers.
     pub fn of_sizes(sizes: [usize; 2]) -> Self {
         Self {
             sizes,
@@ -30,14 +30,15 @@ impl Vocabularies {
             .is_some_and(|[source, target]| source == target)
     }
 
-    /// Checks that `model` has these vocabularies. Tokenisers are compared where both are known.
+    /// Checks that `model` has these vocabularies. Tokenisers are compared if both are known.
     ///
     /// # Errors
     /// Returns [`ShortlistError::Vocabulary`] if a size differs, and [`ShortlistError::Tokenizer`]
     /// if a tokeniser differs.
     pub fn check(&self, model: &Self) -> Result<()> {
         for (index, side) in ["source", "target"].into_iter().enumerate() {
-            let (shortlist, model_size) = (self.sizes[index], model.sizes[index]);
+            let shortlist = self.sizes[index];
+            let model_size = model.sizes[index];
             if shortlist != model_size {
                 return Err(ShortlistError::Vocabulary {
                     side,
@@ -57,8 +58,7 @@ impl Vocabularies {
     }
 }
 
-/// For each source token the target tokens that are its likely translations, and the target tokens
-/// that are frequent.
+/// The likely translations of each source token, and the most frequent target tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortlist {
     pub(crate) vocabularies: Vocabularies,
@@ -71,12 +71,12 @@ pub struct Shortlist {
 }
 
 impl Shortlist {
-    /// A shortlist of the `frequent` target tokens and the translations of each source token, in
-    /// any order. Source tokens for which `translations` has no entry have no translations.
+    /// A shortlist of the `frequent` target tokens and the translations of each source token, in any
+    /// order. Source tokens beyond the end of `translations` have none.
     ///
     /// # Errors
-    /// [`ShortlistError::UnknownId`] if a target token lies outside its vocabulary, or there are
-    /// translations of more tokens than the source vocabulary has.
+    /// Returns [`ShortlistError::UnknownId`] if a target token is outside its vocabulary, or if
+    /// `translations` is longer than the source vocabulary.
     pub fn new(
         vocabularies: Vocabularies,
         frequent: Vec<u32>,
@@ -91,38 +91,27 @@ impl Shortlist {
                 vocab: source_vocab,
             });
         }
-        let sorted = |mut ids: Vec<u32>| {
-            ids.sort_unstable();
-            ids.dedup();
-            match ids.last() {
-                Some(&id) if id as usize >= target_vocab => Err(ShortlistError::UnknownId {
-                    side: "target",
-                    id,
-                    vocab: target_vocab,
-                }),
-                _ => Ok(ids),
-            }
-        };
-        let (mut offsets, mut tokens) = (vec![0], Vec::new());
+        let mut offsets = vec![0];
+        let mut tokens = Vec::new();
         let missing = source_vocab - translations.len();
         for list in translations.into_iter().chain(vec![Vec::new(); missing]) {
-            tokens.extend(sorted(list)?);
+            tokens.extend(sorted(list, target_vocab)?);
             offsets.push(tokens.len() as u32);
         }
         Ok(Self {
-            frequent: sorted(frequent)?,
+            frequent: sorted(frequent, target_vocab)?,
             vocabularies,
             offsets,
             tokens,
         })
     }
 
-    /// The vocabularies to which the ids belong.
+    /// The vocabularies.
     pub fn vocabularies(&self) -> &Vocabularies {
         &self.vocabularies
     }
 
-    /// The most frequent target tokens, which every sentence may use, in ascending order.
+    /// The most frequent target tokens, allowed in every sentence, in ascending order.
     pub fn frequent(&self) -> &[u32] {
         &self.frequent
     }
@@ -137,10 +126,10 @@ impl Shortlist {
         }
     }
 
-    /// The tokens that a translation of `source` (ids) is likely to contain, in ascending order:
-    /// the frequent ones, and the translations of each source token.
+    /// The likely tokens of a translation of `source` (ids), in ascending order: the frequent ones
+    /// and the translations of each source token.
     pub fn tokens_for(&self, source: &[u32]) -> Vec<u32> {
-        // A bit per token: the lists overlap much, and the bits are in ascending order.
+        // A bit per token: lists overlap much, and bits are in ascending order.
         let mut bits = vec![0u64; self.vocabularies.sizes[1].div_ceil(64)];
         let lists = source
             .iter()
@@ -158,6 +147,20 @@ impl Shortlist {
             }
         }
         tokens
+    }
+}
+
+/// The distinct `ids` in ascending order, checked to be below `vocab`.
+fn sorted(mut ids: Vec<u32>, vocab: usize) -> Result<Vec<u32>> {
+    ids.sort_unstable();
+    ids.dedup();
+    match ids.last() {
+        Some(&id) if id as usize >= vocab => Err(ShortlistError::UnknownId {
+            side: "target",
+            id,
+            vocab,
+        }),
+        _ => Ok(ids),
     }
 }
 
@@ -207,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn another_model_is_refused_by_what_differs() {
+    fn another_model_is_refused_with_the_difference() {
         let shortlist = named([5, 6], ["a", "b"]);
         assert!(shortlist.check(&shortlist).is_ok());
         assert!(shortlist.check(&Vocabularies::of_sizes([5, 6])).is_ok());

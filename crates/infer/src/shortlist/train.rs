@@ -2,20 +2,20 @@ use super::alignment::{Bags, MAX_LINE_TOKENS, align};
 use super::error::{Result, ShortlistError};
 use super::list::{Shortlist, Vocabularies};
 
-/// The largest number of pairs that are learned from. Of a larger text every second, fourth … pair
-/// is taken, which bounds the memory: pairs of 25 tokens take about 1 GB.
+/// The largest number of training pairs. Of a larger text, every second, fourth, … pair is used. It
+/// bounds memory: pairs of 25 tokens take about 1 GB.
 pub const MAX_PAIRS: usize = 1_000_000;
-/// The largest number of translations of a source token, and the most frequent tokens.
+/// The largest length of a list.
 const MAX_TOKENS: usize = 100_000;
 
-/// The settings for the length of the lists.
+/// The lengths of the lists.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// The number of most frequent target tokens that belong to every sentence.
+    /// The number of most frequent target tokens, allowed in every sentence.
     pub first: usize,
     /// The largest number of translations of a source token; at least 1.
     pub best: usize,
-    /// The least probability of a translation, from 0 to 1.
+    /// The smallest probability of a translation, from 0 to 1.
     pub threshold: f64,
 }
 
@@ -35,21 +35,26 @@ impl Settings {
     /// # Errors
     /// Returns [`ShortlistError::Setting`] for the first setting that is out of its range.
     pub fn validate(&self) -> Result<()> {
-        let error = |name, value: &dyn ToString, remedy| {
-            Err(ShortlistError::Setting {
-                name,
-                value: value.to_string(),
-                remedy,
-            })
-        };
         if self.first > MAX_TOKENS {
-            return error("first", &self.first, "at most 100000 is possible");
+            return Err(ShortlistError::Setting {
+                name: "first",
+                value: self.first.to_string(),
+                remedy: "at most 100000 is possible",
+            });
         }
         if !(1..=MAX_TOKENS).contains(&self.best) {
-            return error("best", &self.best, "between 1 and 100000 are possible");
+            return Err(ShortlistError::Setting {
+                name: "best",
+                value: self.best.to_string(),
+                remedy: "between 1 and 100000 are possible",
+            });
         }
         if !(0.0..=1.0).contains(&self.threshold) {
-            return error("threshold", &self.threshold, "it must be between 0 and 1");
+            return Err(ShortlistError::Setting {
+                name: "threshold",
+                value: self.threshold.to_string(),
+                remedy: "it must be between 0 and 1",
+            });
         }
         Ok(())
     }
@@ -60,7 +65,7 @@ pub struct Trainer {
     vocabularies: Vocabularies,
     source: Bags,
     target: Bags,
-    /// One pair of every `stride` is taken.
+    /// One in `stride` pairs is used.
     stride: usize,
     most: usize,
     offered: usize,
@@ -70,7 +75,9 @@ pub struct Trainer {
 impl Trainer {
     /// A trainer for tokens of `vocabularies`.
     pub fn new(vocabularies: Vocabularies) -> Self {
-        let (source, target, most) = (Bags::new(), Bags::new(), MAX_PAIRS);
+        let source = Bags::new();
+        let target = Bags::new();
+        let most = MAX_PAIRS;
         Self {
             vocabularies,
             source,
@@ -82,9 +89,9 @@ impl Trainer {
         }
     }
 
-    /// Adds a sentence (ids, without `</s>`) and its translation. A pair with an empty side, or
-    /// with more than [`MAX_LINE_TOKENS`] tokens on one, is left out. Of a large corpus, only every
-    /// second pair is kept, or every fourth, and so on, so that memory is bounded.
+    /// Adds a sentence (ids, without `</s>`) and its translation. A pair with an empty side, or with
+    /// more than [`MAX_LINE_TOKENS`] tokens on one, is left out. Of a large corpus, only every
+    /// second, fourth, … pair is kept, which bounds memory.
     pub fn add(&mut self, source: &[u32], target: &[u32]) {
         let lengths = 1..=MAX_LINE_TOKENS;
         if !lengths.contains(&source.len()) || !lengths.contains(&target.len()) {
@@ -121,17 +128,17 @@ impl Trainer {
         })
     }
 
-    /// The number of pairs that are learned from.
+    /// The number of training pairs.
     pub fn pairs(&self) -> usize {
         self.source.len()
     }
 
-    /// Learns the translations and lists the best of each token. Where both sides share a
-    /// tokeniser, each token is also a translation of itself, because names are copied.
+    /// Learns the translations and lists the best of each token. If both sides share a tokeniser,
+    /// each token is also a translation of itself, because names are copied.
     ///
     /// # Errors
     /// Returns [`ShortlistError::Setting`] if a setting is out of its range,
-    /// [`ShortlistError::UnknownId`] if a pair had an id that is not in the vocabulary, and
+    /// [`ShortlistError::UnknownId`] if a pair has an id outside the vocabulary, and
     /// [`ShortlistError::NoPairs`] if no pair was added.
     pub fn finish(self, settings: &Settings) -> Result<Shortlist> {
         settings.validate()?;
@@ -154,7 +161,7 @@ impl Trainer {
     }
 }
 
-/// The `count` most frequent tokens; of equally frequent ones, those with the lower ids.
+/// The `count` most frequent tokens; equally frequent ones by id.
 fn frequent(bags: &Bags, vocab: usize, count: usize) -> Vec<u32> {
     let mut counts = vec![0u64; vocab];
     bags.tokens
@@ -175,9 +182,9 @@ mod tests {
 
     use super::*;
 
-    /// Sentences of words 10 to 29, in which the word w is translated by w + 20 in another
-    /// position, and half of them also have the word 5 that has no translation, and all the target
-    /// token 9 that translates nothing.
+    /// Sentences of words 10 to 29 with the translation w + 20 of the word w in another position.
+    /// Half of them have the word 5 without a translation, and all the target token 9 without a
+    /// source.
     fn toy(trainer: &mut Trainer) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         for number in 0..400 {
@@ -269,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_large_text_pairs_are_taken_from_all_of_it() {
+    fn pairs_are_sampled_from_all_of_a_large_text() {
         let trainer = Trainer::new(Vocabularies::of_sizes([100; 2]));
         let mut trainer = Trainer { most: 4, ..trainer };
         for id in 0..100 {
@@ -282,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_that_cannot_be_learned_from_are_refused() {
+    fn unusable_pairs_are_refused() {
         let trainer = || Trainer::new(Vocabularies::of_sizes([5, 6]));
         let finish = |trainer: Trainer| trainer.finish(&Settings::default()).unwrap_err();
         let mut empty = trainer();

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_those_of_the_text_with_its_invisible_characters() {
+    fn spans_include_invisible_characters() {
         let plain = "das alte Meer 😀!";
         let text: String = plain.chars().flat_map(|c| [c, '\u{AD}']).collect();
         let parts = |text: &str| {

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_are_those_of_the_tokens_texts() {
+    fn edges_follow_the_texts_of_tokens() {
         let tokenizer = tokenizer();
         let edges = edges(&tokenizer);
         let of = |token: &str| {

@@ -194,7 +194,7 @@ proptest! {
 }
 
 #[test]
-fn more_terms_than_can_be_asked_for_keep_the_longest() {
+fn of_too_many_terms_the_longest_are_kept() {
     let translator = translator(1);
     let wanted: Vec<Term> = (0..70)
         .map(|number| Term {

@@ -38,7 +38,7 @@ fn cached_steps_give_the_logits_of_the_whole_pass() {
 }
 
 #[test]
-fn reordered_rows_continue_as_if_they_had_stood_there_always() {
+fn reordered_rows_continue_unchanged() {
     for reference in NAMES.map(Reference::load) {
         continue_reordered(&reference.model());
     }
@@ -158,7 +158,7 @@ fn an_ensemble_of_different_models_searches_and_forces_alike() {
 /// Fewer bits round every product a little; what the fitted models learned, to reverse a sequence,
 /// they still do.
 #[test]
-fn a_model_in_fewer_bits_gives_nearly_the_log_probabilities_of_float32() {
+fn fewer_bits_barely_change_log_probabilities() {
     for reference in NAMES.map(Reference::load) {
         let requests = reference.requests();
         let sources: Vec<&[u32]> = requests.iter().map(|r| &r.source[..]).collect();

@@ -45,12 +45,12 @@ fn compare(batching: Batching) {
 }
 
 #[test]
-fn searches_batched_together_are_the_references() {
+fn batched_searches_match_the_references() {
     compare(Batching::default());
 }
 
 #[test]
-fn searches_one_by_one_are_the_references() {
+fn single_searches_match_the_references() {
     compare(Batching {
         max_sentences: 1,
         max_tokens: 1,

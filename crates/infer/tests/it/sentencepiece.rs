@@ -109,7 +109,7 @@ fn one_model_serves_both_sides() {
 }
 
 #[test]
-fn special_ids_of_model_and_vocabulary_have_to_be_the_same() {
+fn special_ids_of_model_and_vocabulary_must_be_equal() {
     let both = Tokenizers::joint(tokenizer(VOCABULARY));
     let dir = saved(&both, &TransformerConfig { eos: 2, ..config() });
     let error = Translator::load(&dir, &Device::default()).err().unwrap();

@@ -23,7 +23,7 @@ const LISTS: [&[u32]; 3] = [&[2, 3, 9, 17], &[2, 21], &[2, 4, 5, 6, 9, 10, 23]];
 
 /// On the CPU each logit is one sum, whichever others are computed.
 #[test]
-fn listed_logits_have_the_bits_that_they_have_among_all() {
+fn listed_logits_equal_the_full_logits_bit_for_bit() {
     for model in models() {
         let vocab = model.target_vocab();
         let mut all = model.start(&SOURCES);
@@ -86,7 +86,7 @@ proptest! {
 
     /// mozilla/translations#977: with one list for a whole batch they do.
     #[test]
-    fn neighbours_and_their_lists_never_change_a_translation(
+    fn shortlists_of_neighbours_do_not_change_a_translation(
         sentences in prop::collection::vec(
             (prop::collection::vec(3..24u32, 1..9), prop::collection::vec(3..24u32, 0..12)), 1..9),
         which in 0..NAMES.len(),

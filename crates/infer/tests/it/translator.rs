@@ -138,7 +138,7 @@ fn ids_are_translated_as_their_text_is() {
 }
 
 #[test]
-fn the_score_of_a_translation_is_its_searchs() {
+fn the_score_of_a_translation_equals_its_search_score() {
     let translator = load(&joint(1));
     // With nothing else allowed, each translation is its prefix and the end.
     let only_the_end = SearchSettings {
@@ -237,7 +237,7 @@ fn an_n_best_list_has_each_text_once_and_is_full() {
 }
 
 #[test]
-fn sentences_before_the_first_error_are_translated_and_the_error_counts_from_the_start() {
+fn sentences_before_the_first_error_are_translated() {
     let dir = tempfile::tempdir().unwrap();
     let learned = TransformerConfig {
         positions: Positions::Learned,
@@ -333,7 +333,7 @@ fn two_vocabularies_are_loaded_from_two_files() {
 }
 
 #[test]
-fn an_ensemble_of_directories_translates_and_strangers_are_refused() {
+fn an_ensemble_of_directories_translates_and_refuses_other_vocabularies() {
     let dirs = [joint(1), joint(2)];
     let translator = Translator::load_as(&dirs, &Device::default(), None).unwrap();
     assert_eq!(

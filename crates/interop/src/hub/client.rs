@@ -1,4 +1,4 @@
-//! Requests, and files that arrive whole or not at all.
+//! Requests, and downloads that are complete or absent.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -16,15 +16,15 @@ use ureq::{Agent, Body};
 
 use super::{HubError, Progress, Result, Settings, Watch};
 
-/// The longest silence of a server.
-const SILENCE: Duration = Duration::from_secs(30);
-/// The longest time that a list takes.
-const LIST: Duration = Duration::from_secs(120);
-/// The interval between two looks at a file that another process fetches.
-const LOOK: Duration = Duration::from_millis(200);
-/// The number of requests for a file, and of failed requests, after which the download is given up.
-const ATTEMPTS: usize = 20;
-const VAIN_ATTEMPTS: u32 = 4;
+/// The timeout of connections and reads.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+/// The timeout of a list.
+const LIST_TIMEOUT: Duration = Duration::from_secs(120);
+/// The interval of polling a download by another process.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// The largest numbers of requests for a file, and of consecutive failures.
+const MAX_ATTEMPTS: usize = 20;
+const MAX_FAILURES: u32 = 4;
 
 /// A connection to servers.
 pub struct Client {
@@ -35,7 +35,7 @@ pub struct Client {
 #[derive(Clone, Debug)]
 pub enum Hash {
     Sha256(String),
-    /// Git's: SHA-1 over the length and the content.
+    /// Git's SHA-1 over the length and the content.
     Git(String),
 }
 
@@ -50,18 +50,17 @@ pub struct Remote<'a> {
 }
 
 impl Client {
-    /// A client that trusts the certificates of the `settings`, and takes the proxy of the
-    /// environment.
+    /// A client with the certificates of `settings` and the proxy of the environment.
     ///
     /// # Errors
-    /// If the file of certificates cannot be read.
+    /// Returns an error if the file of certificates cannot be read.
     pub fn new(settings: &Settings) -> Result<Self> {
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
             .user_agent(concat!("burnformer/", env!("CARGO_PKG_VERSION")))
-            .timeout_connect(Some(SILENCE))
-            .timeout_recv_response(Some(SILENCE))
-            .timeout_per_read(Some(SILENCE));
+            .timeout_connect(Some(READ_TIMEOUT))
+            .timeout_recv_response(Some(READ_TIMEOUT))
+            .timeout_per_read(Some(READ_TIMEOUT));
         if let Some(path) = &settings.certificates {
             let text = read_whole(path, FileKind::KEYS)
                 .map_err(|error| HubError::io(path, error.into_io()))?;
@@ -77,8 +76,7 @@ impl Client {
         })
     }
 
-    /// The answer to a request of `url`, from its byte `from` on if the server can. All of it takes
-    /// at most `limit`.
+    /// The response to a request of `url`, from byte `from` on if the server can, within `limit`.
     fn get(
         &self,
         url: &str,
@@ -111,35 +109,41 @@ impl Client {
 
     /// The JSON at `url`.
     pub fn json<T: DeserializeOwned>(&self, url: &str, token: Option<&str>) -> Result<T> {
-        let mut response = self.get(url, token, 0, Some(LIST))?;
+        let mut response = self.get(url, token, 0, Some(LIST_TIMEOUT))?;
         let text = response.body_mut().read_to_vec();
         let text = text.map_err(|cause| HubError::unreachable(url, cause))?;
         serde_json::from_slice(&text).map_err(|cause| HubError::answer(url, cause))
     }
 
-    /// Fetches a file unless it is in the cache. A download that was interrupted is continued.
+    /// Fetches a file unless it is in the cache. An interrupted download is resumed.
     pub fn download(&self, remote: &Remote, watch: &mut Watch) -> Result<()> {
-        // The file is complete already. Nothing is written: the cache may be read-only.
+        // Nothing is written for a complete file, as the cache may be read-only.
         if remote.path.exists() {
             return Ok(());
         }
-        let io = |cause| HubError::io(remote.path, cause);
-        fs::create_dir_all(burnformer_files::folder_of(remote.path)).map_err(io)?;
+        fs::create_dir_all(burnformer_files::folder_of(remote.path))
+            .map_err(|cause| HubError::io(remote.path, cause))?;
         let partial = remote.path.with_added_extension("incomplete");
-        // Windows cannot empty a file that was opened to be appended to.
-        let mut file = burnformer_files::open_or_create(&partial).map_err(io)?;
+        // Windows cannot truncate a file opened for appending.
+        let mut file = burnformer_files::open_or_create(&partial)
+            .map_err(|cause| HubError::io(remote.path, cause))?;
         lock(remote, &file, watch)?;
-        // Another process may have fetched the same file in the meantime.
+        // Another process may have fetched the file in the meantime.
         if remote.path.exists() {
             let _ = fs::remove_file(&partial);
             return Ok(());
         }
         self.complete(remote, &mut file, watch)?;
-        let found = remote.hash.of(&mut file, remote.size).map_err(io)?;
+        let found = remote
+            .hash
+            .of(&mut file, remote.size)
+            .map_err(|cause| HubError::io(remote.path, cause))?;
         if found != remote.hash.text() {
             // The file keeps its name, because another process may wait for its lock.
-            file.set_len(0).map_err(io)?;
-            let (url, expected) = (remote.url.clone(), remote.hash.text().to_owned());
+            file.set_len(0)
+                .map_err(|cause| HubError::io(remote.path, cause))?;
+            let url = remote.url.clone();
+            let expected = remote.hash.text().to_owned();
             return Err(HubError::Hash {
                 url,
                 expected,
@@ -148,34 +152,30 @@ impl Client {
         }
         file.sync_all()
             .and_then(|()| fs::rename(&partial, remote.path))
-            .map_err(io)?;
-        burnformer_files::sync_folder_of(remote.path).map_err(io)
+            .map_err(|cause| HubError::io(remote.path, cause))?;
+        burnformer_files::sync_folder_of(remote.path)
+            .map_err(|cause| HubError::io(remote.path, cause))
     }
 
-    /// Asks for what `file` lacks until it has the size that it should have.
+    /// Requests the rest of `file` until it has its full size.
     fn complete(&self, remote: &Remote, file: &mut File, watch: &mut Watch) -> Result<()> {
-        let length = |file: &File| {
-            file.metadata()
-                .map(|found| found.len())
-                .map_err(|e| HubError::io(remote.path, e))
-        };
-        let mut in_vain = 0;
+        let mut failures = 0;
         for attempt in 1.. {
-            let before = length(file)?;
+            let before = remote.length(file)?;
             if before == remote.size {
                 break;
             }
             let answer = self.append(remote, before, file, watch);
-            in_vain = if length(file)? > before {
+            failures = if remote.length(file)? > before {
                 0
             } else {
-                in_vain + 1
+                failures + 1
             };
             match answer {
                 Err(HubError::Unreachable { .. })
-                    if in_vain < VAIN_ATTEMPTS && attempt < ATTEMPTS =>
+                    if failures < MAX_FAILURES && attempt < MAX_ATTEMPTS =>
                 {
-                    sleep(Duration::from_millis(250 << in_vain));
+                    sleep(Duration::from_millis(250 << failures));
                 }
                 answer => answer?,
             }
@@ -183,7 +183,7 @@ impl Client {
         Ok(())
     }
 
-    /// Appends the bytes that the server has after the first `before` to `file`, which holds those.
+    /// Appends the bytes after the first `before` to `file`, which has these.
     fn append(
         &self,
         remote: &Remote,
@@ -191,15 +191,15 @@ impl Client {
         file: &mut File,
         watch: &mut Watch,
     ) -> Result<()> {
-        let io = |cause| HubError::io(remote.path, cause);
         let Remote {
             url, size, name, ..
         } = remote;
         let response = self.get(url, remote.token, before, None)?;
         let mut done = before;
         if response.status() != 206 {
-            // The server sends all of it, or says that there is nothing from there on.
-            file.set_len(0).map_err(io)?;
+            // The server sends the whole file, or has no bytes from there on.
+            file.set_len(0)
+                .map_err(|cause| HubError::io(remote.path, cause))?;
             done = 0;
         } else if !begins_at(&response, before) {
             return Err(HubError::answer(url, "it is another part of the file"));
@@ -210,7 +210,8 @@ impl Client {
                 "the server has less of the file",
             ));
         }
-        file.seek(SeekFrom::Start(done)).map_err(io)?;
+        file.seek(SeekFrom::Start(done))
+            .map_err(|cause| HubError::io(remote.path, cause))?;
         let mut body = response.into_body().into_reader();
         let mut buffer = vec![0; 1 << 16];
         loop {
@@ -227,12 +228,14 @@ impl Client {
                 }
                 Ok(0) => return Ok(()),
                 Ok(read) if done + read as u64 > *size => {
-                    file.set_len(0).map_err(io)?;
+                    file.set_len(0)
+                        .map_err(|cause| HubError::io(remote.path, cause))?;
                     let cause = format!("the file is longer than the {size} bytes of the list");
                     return Err(HubError::answer(url, cause));
                 }
                 Ok(read) => {
-                    file.write_all(&buffer[..read]).map_err(io)?;
+                    file.write_all(&buffer[..read])
+                        .map_err(|cause| HubError::io(remote.path, cause))?;
                     done += read as u64;
                 }
                 Err(cause) => return Err(HubError::unreachable(url, cause)),
@@ -241,17 +244,19 @@ impl Client {
     }
 }
 
-/// Locks `file`, the part of a file that is here. While another process fetches it, `watch` sees
-/// the progress of that process.
+/// Locks `file`, the downloaded part. While another process holds the lock, `watch` gets the progress
+/// of that process.
 fn lock(remote: &Remote, file: &File, watch: &mut Watch) -> Result<()> {
-    let io = |cause| HubError::io(remote.path, cause);
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(()),
-            Err(TryLockError::Error(cause)) => return Err(io(cause)),
+            Err(TryLockError::Error(cause)) => return Err(HubError::io(remote.path, cause)),
             Err(TryLockError::WouldBlock) => {}
         }
-        let done = file.metadata().map_err(io)?.len();
+        let done = file
+            .metadata()
+            .map_err(|cause| HubError::io(remote.path, cause))?
+            .len();
         if !watch(Progress {
             file: remote.name,
             done,
@@ -259,7 +264,16 @@ fn lock(remote: &Remote, file: &File, watch: &mut Watch) -> Result<()> {
         }) {
             return Err(HubError::Interrupted);
         }
-        sleep(LOOK);
+        sleep(POLL_INTERVAL);
+    }
+}
+
+impl Remote<'_> {
+    /// The current length of `file`, the downloaded part.
+    fn length(&self, file: &File) -> Result<u64> {
+        file.metadata()
+            .map(|found| found.len())
+            .map_err(|e| HubError::io(self.path, e))
     }
 }
 
@@ -280,7 +294,7 @@ impl Hash {
         }
     }
 
-    /// The hash of this kind of `file`, which has `size` bytes.
+    /// The hash of this kind of `file`, of `size` bytes.
     fn of(&self, file: &mut File, size: u64) -> io::Result<String> {
         file.rewind()?;
         match self {

@@ -1,13 +1,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A result whose error, where no other is named, is [`HubError`].
+/// A result with the error [`HubError`] by default.
 pub(crate) type Result<T, E = HubError> = std::result::Result<T, E>;
 
-/// An error that prevents a model from being fetched, with its remedy.
+/// The reasons why a model cannot be fetched, with their remedies.
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
-    /// A name does not have the form of a model's name.
+    /// The name of a model has another form.
     #[error("{given:?} is no name of a model: {form}")]
     Name {
         /// The name.
@@ -15,13 +15,13 @@ pub enum HubError {
         /// The form of a valid name.
         form: &'static str,
     },
-    /// The server answers 401 or 403.
+    /// The server returned 401 or 403.
     #[error(
         "{0}: access denied: there is no such model, or it is private or gated (accept its terms on its page, and set \
          HF_TOKEN)"
     )]
     Denied(String),
-    /// The server answers 404.
+    /// The server returned 404.
     #[error(
         "{0}: there is no such model, revision or file; look the name up on the page of the model"
     )]
@@ -33,18 +33,18 @@ pub enum HubError {
         from: String,
         /// The rest of the pair.
         to: String,
-        /// The pairs that it has.
+        /// The available pairs.
         known: String,
     },
-    /// The server answers with another status.
+    /// The server returned another status.
     #[error("{url}: the server answers {status}; try again later")]
     Status {
         /// The address of the request.
         url: String,
-        /// The status of HTTP.
+        /// The HTTP status.
         status: u16,
     },
-    /// There is no answer, or it broke off again and again.
+    /// There is no response, or it broke off repeatedly.
     #[error(
         "{url}: cannot be reached: {cause}; check the network (HTTPS_PROXY names a proxy, HF_ENDPOINT another server); \
          the same command goes on where this one stopped"
@@ -55,12 +55,12 @@ pub enum HubError {
         /// The error of the connection.
         cause: String,
     },
-    /// The answer is not what the server's interface promises.
+    /// The response does not follow the server's interface.
     #[error("{url}: the answer is not understood: {cause}; is this the right server?")]
     Answer {
         /// The address of the request.
         url: String,
-        /// The error in the answer.
+        /// The error in the response.
         cause: String,
     },
     /// The cache lacks the model, and HF_HUB_OFFLINE is set.
@@ -71,24 +71,24 @@ pub enum HubError {
         /// The folder of the cache.
         cache: PathBuf,
     },
-    /// A file that is not the one of the list.
+    /// A file with another hash than in the list.
     #[error(
         "{url}: the file has the hash {found} instead of {expected}; it was thrown away: fetch it again"
     )]
     Hash {
         /// The address of the file.
         url: String,
-        /// The hash of the list.
+        /// The hash in the list.
         expected: String,
-        /// The hash of what arrived.
+        /// The hash of the downloaded file.
         found: String,
     },
-    /// A model without weights that an importer reads.
+    /// A model without importable weights.
     #[error(
         "{0}: has no model.safetensors, pytorch_model.bin, model.bin or .npz, the files of which a model is made"
     )]
     NoWeights(String),
-    /// The caller wanted to stop.
+    /// The caller stopped the download.
     #[error("interrupted; the same command goes on where this one stopped")]
     Interrupted,
     /// A file of the cache.

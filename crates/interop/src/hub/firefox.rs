@@ -1,8 +1,7 @@
-//! Models that Firefox translates with, from the list that it reads itself (Mozilla's Remote
-//! Settings).
+//! Firefox's translation models, from the list in Mozilla's Remote Settings.
 
 use std::cmp::Ordering;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -35,7 +34,7 @@ struct Attachment {
     location: String,
 }
 
-/// The file that marks the folder of a version whose files have all arrived.
+/// The file that marks the folder of a complete version.
 const COMPLETE: &str = ".complete";
 
 /// The folder of all versions of the model of a pair.
@@ -43,8 +42,8 @@ pub fn folder(source: &str, target: &str, settings: &Settings) -> PathBuf {
     settings.cache.join(format!("firefox--{source}-{target}"))
 }
 
-/// Fetches the newest model from `source` to `target`; without the server, the one that was fetched
-/// last.
+/// Fetches the newest model from `source` to `target`, or returns the newest cached one if the server
+/// is unreachable.
 pub fn fetch(
     source: &str,
     target: &str,
@@ -52,35 +51,26 @@ pub fn fetch(
     watch: &mut Watch,
 ) -> Result<Download> {
     let folder = folder(source, target, settings);
-    let newest = || {
-        let entries = std::fs::read_dir(&folder).ok()?.flatten();
-        let whole = entries.filter(|entry| entry.path().join(COMPLETE).exists());
-        let versions = whole.filter_map(|entry| entry.file_name().into_string().ok());
-        let revision = versions.max_by(|a, b| compare(a, b))?;
-        let folder = folder.join(&revision);
-        Some(Download {
-            folder,
-            revision,
-            licence: None,
-            is_stale: true,
-        })
-    };
     if settings.offline {
-        let (name, cache) = (format!("firefox:{source}-{target}"), settings.cache.clone());
-        return newest().ok_or(HubError::Offline { name, cache });
+        let name = format!("firefox:{source}-{target}");
+        let cache = settings.cache.clone();
+        return newest(&folder).ok_or(HubError::Offline { name, cache });
     }
     let client = Client::new(settings)?;
     let root = format!("{}/v1/", settings.firefox);
     let url = format!("{root}buckets/main/collections/translations-models/records");
     let records: Records = match client.json(&url, None) {
-        Err(error @ HubError::Unreachable { .. }) => return newest().ok_or(error),
+        Err(error @ HubError::Unreachable { .. }) => return newest(&folder).ok_or(error),
         records => records?,
     };
     let files = files(source, target, &records.data)?;
     let revision = files[0].version.clone();
     let is_hash = |hash: &str| hash.len() == 64 && is_plain(hash);
-    let is_sound = |file: &&Record| is_plain(&file.name) && is_hash(&file.attachment.hash);
-    if !is_plain(&revision) || !files.iter().all(is_sound) {
+    if !is_plain(&revision)
+        || !files
+            .iter()
+            .all(|file| is_plain(&file.name) && is_hash(&file.attachment.hash))
+    {
         return Err(HubError::answer(
             &url,
             "a name, a version or a hash has a wrong form",
@@ -97,7 +87,8 @@ pub fn fetch(
             location,
         } = &file.attachment;
         let url = format!("{}/{location}", base_url.trim_end_matches('/'));
-        let (path, hash) = (folder.join(&file.name), Hash::Sha256(hash.clone()));
+        let path = folder.join(&file.name);
+        let hash = Hash::Sha256(hash.clone());
         let remote = Remote {
             url,
             token: None,
@@ -120,44 +111,60 @@ pub fn fetch(
     })
 }
 
+/// The newest complete version in `folder`, the folder of a pair.
+fn newest(folder: &Path) -> Option<Download> {
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let whole = entries.filter(|entry| entry.path().join(COMPLETE).exists());
+    let versions = whole.filter_map(|entry| entry.file_name().into_string().ok());
+    let revision = versions.max_by(|a, b| compare(a, b))?;
+    Some(Download {
+        folder: folder.join(&revision),
+        revision,
+        licence: None,
+        is_stale: true,
+    })
+}
+
 /// The files of the newest model of a pair.
 fn files<'a>(source: &str, target: &str, records: &'a [Record]) -> Result<Vec<&'a Record>> {
     // The whole pair is compared, because the name of a language may have a hyphen.
     let pair = format!("{source}-{target}");
-    let is_own = |file: &&Record| format!("{}-{}", file.from_lang, file.to_lang) == pair;
     let models = records.iter().filter(|file| file.file_type == "model");
     let newest = models
         .clone()
-        .filter(is_own)
+        .filter(|file| file.pair() == pair)
         .max_by(|a, b| compare(&a.version, &b.version));
     let Some(newest) = newest else {
-        let mut known: Vec<String> = models
-            .map(|file| format!("{}-{}", file.from_lang, file.to_lang))
-            .collect();
+        let mut known: Vec<String> = models.map(Record::pair).collect();
         known.sort();
         known.dedup();
-        let (from, to, known) = (source.into(), target.into(), known.join(", "));
+        let from = source.into();
+        let to = target.into();
+        let known = known.join(", ");
         return Err(HubError::NoPair { from, to, known });
     };
     let newest_files = records
         .iter()
-        .filter(is_own)
-        .filter(|file| file.version == newest.version);
+        .filter(|file| file.pair() == pair && file.version == newest.version);
     Ok(newest_files.collect())
 }
 
-/// Compares versions such as `1.0`; one with letters, such as `2.0a1`, precedes all others, since
-/// it is only tried out.
+impl Record {
+    /// The pair of languages, such as `de-en`.
+    fn pair(&self) -> String {
+        format!("{}-{}", self.from_lang, self.to_lang)
+    }
+}
+
+/// Compares versions such as `1.0`. Pre-releases with letters, such as `2.0a1`, come first.
 fn compare(a: &str, b: &str) -> Ordering {
-    let key = |version: &str| {
-        let is_release = !version.chars().any(char::is_alphabetic);
-        let numbers = version.split(|c: char| !c.is_ascii_digit());
-        (
-            is_release,
-            numbers
-                .filter_map(|number| number.parse().ok())
-                .collect::<Vec<u64>>(),
-        )
-    };
-    key(a).cmp(&key(b))
+    version_key(a).cmp(&version_key(b))
+}
+
+/// Whether `version` is a release, and its numbers.
+fn version_key(version: &str) -> (bool, Vec<u64>) {
+    let is_release = !version.chars().any(char::is_alphabetic);
+    let numbers = version.split(|c: char| !c.is_ascii_digit());
+    let numbers = numbers.filter_map(|number| number.parse().ok());
+    (is_release, numbers.collect())
 }

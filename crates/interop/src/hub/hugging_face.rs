@@ -1,5 +1,5 @@
 //! Models of the Hugging Face hub, in its cache: `models--OWNER--NAME` with `blobs` by hash,
-//! `snapshots` by commit, whose files are links to blobs, and `refs` with the commits of branches.
+//! `snapshots` by commit with links to blobs, and `refs` with the commits of branches.
 
 use std::fs;
 use std::io;
@@ -47,8 +47,8 @@ pub fn folder(name: &str, settings: &Settings) -> PathBuf {
         .join(format!("models--{}", name.replace('/', "--")))
 }
 
-/// Fetches the files that the model `name` has at `revision`. Without the server, it returns those
-/// that were fetched before.
+/// Fetches the files of the model `name` at `revision`, or returns cached files if the server is
+/// unreachable.
 pub fn fetch(
     name: &str,
     revision: &str,
@@ -126,9 +126,10 @@ fn commit_in(path: &Path) -> Option<String> {
 
 /// The files of a revision in the cache.
 fn cached(folder: &Path, revision: &str) -> Option<Download> {
-    let commit = match is_hash(revision, 40) {
-        true => revision.to_owned(),
-        false => commit_in(&folder.join("refs").join(revision))?,
+    let commit = if is_hash(revision, 40) {
+        revision.to_owned()
+    } else {
+        commit_in(&folder.join("refs").join(revision))?
     };
     let snapshot = folder.join("snapshots").join(&commit);
     let is_there = is_hash(&commit, 40) && snapshot.is_dir();
@@ -140,20 +141,18 @@ fn cached(folder: &Path, revision: &str) -> Option<Download> {
     })
 }
 
-/// The files that an importer may need: text files in the top folder, and the weights in one
-/// format.
+/// The files for an importer: text files in the top folder, and the weights in one format.
 fn wanted<'a>(name: &str, files: &'a [Sibling]) -> Result<Vec<&'a Sibling>> {
-    let ends = |file: &Sibling, ends: &[&str]| ends.iter().any(|end| file.name.ends_with(end));
     let weights = [
         &["model.safetensors"][..],
         &["pytorch_model.bin"],
         &["model.bin"],
         &[".npz"],
     ];
-    let plain = || files.iter().filter(|file| is_plain(&file.name));
+    let plain = files.iter().filter(|file| is_plain(&file.name));
     let weights = weights
         .iter()
-        .find(|&&names| plain().any(|file| ends(file, names)));
+        .find(|&&names| plain.clone().any(|file| file.ends_with_any(names)));
     let weights = *weights.ok_or_else(|| HubError::NoWeights(name.into()))?;
     let text = [
         ".json",
@@ -163,9 +162,16 @@ fn wanted<'a>(name: &str, files: &'a [Sibling]) -> Result<Vec<&'a Sibling>> {
         ".yml",
         "shortlist.safetensors",
     ];
-    Ok(plain()
-        .filter(|file| ends(file, weights) || ends(file, &text))
+    Ok(plain
+        .filter(|file| file.ends_with_any(weights) || file.ends_with_any(&text))
         .collect())
+}
+
+impl Sibling {
+    /// Returns whether the name ends with one of `ends`.
+    fn ends_with_any(&self, ends: &[&str]) -> bool {
+        ends.iter().any(|end| self.name.ends_with(end))
+    }
 }
 
 /// The size and the hash of a file.
@@ -181,16 +187,11 @@ fn is_hash(text: &str, digits: usize) -> bool {
     text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Makes `link` stand for the file `blob` of the same model. Another process may do so at the same
-/// time.
+/// Links `link` to the file `blob` of the same model. Another process may do so at the same time.
 fn link_to(blob: &Path, link: &Path) -> io::Result<()> {
-    let is_taken = |made: &io::Result<()>| {
-        made.as_ref()
-            .is_err_and(|cause| cause.kind() == io::ErrorKind::AlreadyExists)
-    };
     let mut made = make_link(blob, link);
     if is_taken(&made) && !link.exists() {
-        // A link whose blob is gone.
+        // A dangling link.
         let _ = fs::remove_file(link);
         made = make_link(blob, link);
     }
@@ -199,6 +200,11 @@ fn link_to(blob: &Path, link: &Path) -> io::Result<()> {
     } else {
         made
     }
+}
+
+fn is_taken(made: &io::Result<()>) -> bool {
+    made.as_ref()
+        .is_err_and(|cause| cause.kind() == io::ErrorKind::AlreadyExists)
 }
 
 fn make_link(blob: &Path, link: &Path) -> io::Result<()> {
@@ -216,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_is_made_by_several_at_once_and_made_again_without_its_blob() {
+    fn links_are_made_concurrently_and_dangling_ones_again() {
         let folder = tempfile::tempdir().unwrap();
         let blob = folder.path().join("blobs/new");
         let snapshot = folder.path().join("snapshots/commit");

@@ -1,14 +1,11 @@
-//! Translation models by name: from the Hugging Face hub, and from the list from which Firefox gets
-//! its models.
+//! Downloads of translation models by name, from the Hugging Face hub and from Firefox's list.
 //!
-//! The trade-off taken: a small client that blocks, over `ureq`, instead of the hub's library,
-//! which brings an asynchronous runtime. It asks the hub once for the names, sizes and hashes of
-//! all files, and then fetches those that an importer may need. The cache has the hub's layout,
-//! so that other programs share it.
+//! The trade-off: a small blocking client over `ureq`, instead of the hub's library with its
+//! asynchronous runtime. It requests the names, sizes and hashes of all files once, and then fetches
+//! the files for an importer. The cache has the hub's layout, so that other programs share it.
 //!
-//! Answers are not trusted: names of files are plain, sizes are bounded by those in the list,
-//! hashes are checked before a file gets its name, and a token is sent only to the server for which
-//! it is meant.
+//! Responses are not trusted: file names must be plain, sizes are bounded by the list, hashes are
+//! checked before a file gets its name, and a token is sent only to its own server.
 
 mod client;
 mod error;
@@ -22,10 +19,10 @@ use error::Result;
 pub use name::{Download, ModelName, Progress, Watch};
 pub use settings::Settings;
 
-/// Fetches the files of the model `name` that are not in the cache yet.
+/// Fetches the files of the model `name` that the cache lacks.
 ///
 /// # Errors
-/// A [`HubError`] that says what to do.
+/// Returns a [`HubError`] with a remedy.
 pub fn fetch(name: &ModelName, settings: &Settings, watch: &mut Watch) -> Result<Download> {
     match name {
         ModelName::Hub { name, revision } => hugging_face::fetch(name, revision, settings, watch),

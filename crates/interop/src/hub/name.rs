@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use super::{HubError, Result};
 
-/// The name of a model that can be fetched.
+/// The name of a model to fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelName {
     /// `hf:OWNER/NAME` or `hf:OWNER/NAME@REVISION`: a model of the Hugging Face hub.
@@ -13,7 +13,7 @@ pub enum ModelName {
         /// A branch, a tag or a commit.
         revision: String,
     },
-    /// `firefox:de-en`: a model that Firefox translates with.
+    /// `firefox:de-en`: a model of Firefox.
     Firefox {
         /// The source language, up to its first hyphen.
         source: String,
@@ -36,28 +36,27 @@ impl ModelName {
     /// The model `OWNER/NAME` or `OWNER/NAME@REVISION` of the hub.
     ///
     /// # Errors
-    /// [`HubError::Name`] if `text` has another form.
+    /// Returns [`HubError::Name`] if `text` has another form.
     pub fn of_hub(text: &str) -> Result<Self> {
         let (name, revision) = text.split_once('@').unwrap_or((text, "main"));
         let parts: Vec<&str> = name.split('/').collect();
-        match parts.len() == 2
+        if parts.len() == 2
             && parts
                 .iter()
                 .copied()
                 .chain(revision.split('/'))
                 .all(is_plain)
         {
-            true => Ok(Self::Hub {
+            Ok(Self::Hub {
                 name: name.into(),
                 revision: revision.into(),
-            }),
-            false => {
-                let form = "the hub has OWNER/NAME or OWNER/NAME@REVISION";
-                Err(HubError::Name {
-                    given: text.into(),
-                    form,
-                })
-            }
+            })
+        } else {
+            let form = "the hub has OWNER/NAME or OWNER/NAME@REVISION";
+            Err(HubError::Name {
+                given: text.into(),
+                form,
+            })
         }
     }
 
@@ -89,22 +88,25 @@ impl fmt::Display for ModelName {
     }
 }
 
-/// Returns whether `part` can be the name of a file, and a part of an address, without escapes.
+/// Returns whether `part` can be a file name and a part of an address without escapes.
 pub(crate) fn is_plain(part: &str) -> bool {
-    let is_known = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    !part.is_empty() && part.chars().all(is_known) && !part.chars().all(|c| c == '.')
+    !part.is_empty()
+        && part
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        && !part.chars().all(|c| c == '.')
 }
 
-/// A model that was fetched.
+/// A fetched model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Download {
-    /// The folder with its files. It belongs to the cache: read it only.
+    /// The folder with its files, in the cache: only for reading.
     pub folder: PathBuf,
-    /// The revision to which the name was resolved: a commit of the hub, or a version of Firefox's.
+    /// The resolved revision: a commit of the hub, or a version of Firefox's model.
     pub revision: String,
-    /// The licence, as the list names it.
+    /// The licence in the list.
     pub licence: Option<String>,
-    /// If true, the server could not be reached, and the revision is the one that was fetched last.
+    /// If true, the server was unreachable, and the revision is from the cache.
     pub is_stale: bool,
 }
 
@@ -113,14 +115,13 @@ pub struct Download {
 pub struct Progress<'a> {
     /// The name of the file.
     pub file: &'a str,
-    /// The number of its bytes that are here.
+    /// The number of downloaded bytes.
     pub done: u64,
     /// The number of bytes of the whole file.
     pub size: u64,
 }
 
-/// A function that is called with the progress several times a second, and returns whether to go
-/// on.
+/// A callback for the progress, called several times a second. It returns whether to continue.
 pub type Watch<'a> = dyn FnMut(Progress) -> bool + 'a;
 
 #[cfg(test)]

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use burnformer_files::{FileKind, read_whole};
 
-/// The servers from which models come, and the cache to which they go.
+/// The servers and the cache of models.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The address of the Hugging Face hub.
@@ -14,9 +14,9 @@ pub struct Settings {
     pub cache: PathBuf,
     /// If true, nothing is fetched.
     pub offline: bool,
-    /// The address of the server that has Firefox's list.
+    /// The address of the server of Firefox's list.
     pub firefox: String,
-    /// A file of certificates (PEM) to trust instead of those that are built in.
+    /// A file of certificates (PEM) to trust instead of the built-in ones.
     pub certificates: Option<PathBuf>,
 }
 
@@ -26,30 +26,22 @@ fn read_text(path: &Path) -> Option<String> {
 }
 
 impl Settings {
-    /// The settings in the environment, by the variables of the hub's library for Python;
-    /// `FIREFOX_SETTINGS_ENDPOINT` names another server of Firefox's list.
+    /// The settings in the environment, by the variables of the hub's Python library, and
+    /// `FIREFOX_SETTINGS_ENDPOINT` for another server of Firefox's list.
     pub fn from_env() -> Self {
-        let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-        let path = |name: &str| text(name).map(PathBuf::from);
         let caches = path("XDG_CACHE_HOME").or_else(|| Some(env::home_dir()?.join(".cache")));
         let home = path("HF_HOME");
         let home = home.unwrap_or_else(|| caches.unwrap_or_else(env::temp_dir).join("huggingface"));
         let kept = path("HF_TOKEN_PATH").unwrap_or_else(|| home.join("token"));
         let token = text("HF_TOKEN").or_else(|| read_text(&kept));
-        let is_set = |value: String| ["1", "ON", "YES", "TRUE"].contains(&&*value.to_uppercase());
-        let address = |name, default: &str| {
-            text(name)
-                .unwrap_or_else(|| default.into())
-                .trim_end_matches('/')
-                .to_owned()
-        };
         Self {
             endpoint: address("HF_ENDPOINT", "https://huggingface.co"),
             token: token
                 .map(|token| token.trim().to_owned())
                 .filter(|token| !token.is_empty()),
             cache: path("HF_HUB_CACHE").unwrap_or_else(|| home.join("hub")),
-            offline: text("HF_HUB_OFFLINE").is_some_and(is_set),
+            offline: text("HF_HUB_OFFLINE")
+                .is_some_and(|value| ["1", "ON", "YES", "TRUE"].contains(&&*value.to_uppercase())),
             firefox: address(
                 "FIREFOX_SETTINGS_ENDPOINT",
                 "https://firefox.settings.services.mozilla.com",
@@ -57,4 +49,22 @@ impl Settings {
             certificates: path("SSL_CERT_FILE"),
         }
     }
+}
+
+/// The environment variable `name`, if it is set and not empty.
+fn text(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The path in the environment variable `name`.
+fn path(name: &str) -> Option<PathBuf> {
+    text(name).map(PathBuf::from)
+}
+
+/// The address in the environment variable `name`, or `default`, without a closing slash.
+fn address(name: &str, default: &str) -> String {
+    text(name)
+        .unwrap_or_else(|| default.into())
+        .trim_end_matches('/')
+        .to_owned()
 }

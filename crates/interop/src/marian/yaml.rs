@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_refers_to_itself_or_nests_without_end_is_refused() {
+    fn aliases_and_deep_nesting_are_refused() {
         for text in ["a: &x [1]\nb: *x\n", "a: *x\n", "- a\n", "a\n", "a: [1\n"] {
             assert!(entries(text).is_err(), "{text}");
         }

@@ -30,7 +30,8 @@ struct Hub {
 
 impl Hub {
     fn new() -> Self {
-        let (server, store) = (Server::start(), Server::start());
+        let server = Server::start();
+        let store = Server::start();
         let weights = json!({"sha256": hex(&Sha256::digest(WEIGHTS)), "size": WEIGHTS.len()});
         let blob = [format!("blob {}\0", CONFIG.len()).as_bytes(), CONFIG].concat();
         let info = json!({"sha": COMMIT, "tags": ["translation", "license:apache-2.0"], "siblings": [
@@ -129,7 +130,7 @@ fn file(name: &str) -> String {
 }
 
 #[test]
-fn a_model_arrives_in_the_hub_s_own_cache_and_is_fetched_once() {
+fn a_model_is_fetched_once_into_the_hubs_cache() {
     let hub = Hub::new();
     let found = hub.fetch("hf:a/b").unwrap();
     assert_eq!(
@@ -188,7 +189,7 @@ fn a_revision_can_be_a_commit_or_a_branch_with_slashes() {
 }
 
 #[test]
-fn a_cut_download_goes_on_where_it_stopped() {
+fn a_broken_download_is_resumed() {
     let hub = Hub::new();
     hub.store.put(
         "/weights",
@@ -206,7 +207,7 @@ fn a_cut_download_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn an_interrupted_download_goes_on_in_the_next_call() {
+fn an_interrupted_download_is_resumed_by_the_next_call() {
     let hub = Hub::new();
     let name = ModelName::of_hub("a/b").unwrap();
     let mut stop = |progress: burnformer_interop::hub::Progress| progress.done < 100_000;
@@ -221,7 +222,7 @@ fn an_interrupted_download_goes_on_in_the_next_call() {
 }
 
 #[test]
-fn a_file_that_another_process_fetches_is_waited_for() {
+fn a_download_by_another_process_is_awaited() {
     let hub = Hub::new();
     let name = ModelName::of_hub("a/b").unwrap();
     fs::create_dir_all(hub.partial().parent().unwrap()).unwrap();
@@ -249,7 +250,7 @@ fn a_file_that_another_process_fetches_is_waited_for() {
 }
 
 #[test]
-fn a_server_without_ranges_sends_all_of_it_again() {
+fn without_ranges_the_whole_file_is_sent_again() {
     let hub = Hub::new();
     let name = ModelName::of_hub("a/b").unwrap();
     let _ = fetch(&name, &hub.settings(), &mut |progress| {
@@ -270,7 +271,7 @@ fn a_server_without_ranges_sends_all_of_it_again() {
 }
 
 #[test]
-fn a_connection_that_is_always_cut_is_an_error_that_says_how_to_go_on() {
+fn a_connection_that_keeps_breaking_is_an_error_with_a_remedy() {
     let hub = Hub::new();
     hub.store.put(
         "/weights",
@@ -288,7 +289,7 @@ fn a_connection_that_is_always_cut_is_an_error_that_says_how_to_go_on() {
 }
 
 #[test]
-fn a_file_with_another_hash_is_thrown_away() {
+fn a_file_with_another_hash_is_discarded() {
     let hub = Hub::new();
     hub.store.put("/weights", Page::of(vec![8; WEIGHTS.len()]));
     assert!(matches!(hub.fetch("hf:a/b"), Err(HubError::Hash { .. })));
@@ -304,7 +305,7 @@ fn a_file_with_another_hash_is_thrown_away() {
 }
 
 #[test]
-fn a_file_longer_than_the_list_says_is_not_read_to_its_end() {
+fn a_file_longer_than_listed_is_not_read_to_its_end() {
     let hub = Hub::new();
     hub.store.put("/weights", Page::of(vec![7; 50_000_000]));
     let error = hub.fetch("hf:a/b").unwrap_err().to_string();
@@ -312,7 +313,7 @@ fn a_file_longer_than_the_list_says_is_not_read_to_its_end() {
 }
 
 #[test]
-fn a_token_opens_a_model_and_is_sent_to_no_other_server() {
+fn a_token_is_sent_only_to_its_server() {
     let hub = Hub::new();
     for page in hub.server.pages.lock().unwrap().values_mut() {
         page.token = Some("secret");
@@ -341,7 +342,7 @@ fn a_token_opens_a_model_and_is_sent_to_no_other_server() {
 }
 
 #[test]
-fn without_the_server_the_cache_serves() {
+fn without_the_server_the_cache_is_used() {
     let hub = Hub::new();
     let offline = Settings {
         offline: true,
@@ -366,7 +367,7 @@ fn without_the_server_the_cache_serves() {
 }
 
 #[test]
-fn answers_that_are_not_the_hub_s_are_errors() {
+fn unexpected_responses_are_errors() {
     let hub = Hub::new();
     let url = "/api/models/a/b/revision/main?blobs=true";
     let info = |files| json!({"sha": COMMIT, "siblings": files}).to_string();
@@ -432,7 +433,7 @@ fn firefox_s_newest_model_arrives_whole() {
 }
 
 #[test]
-fn a_part_of_firefox_s_model_replaces_no_whole_one() {
+fn an_incomplete_firefox_model_replaces_no_complete_one() {
     let hub = Hub::new();
     let name = ModelName::parse("firefox:de-en").unwrap().unwrap();
     let offline = Settings {

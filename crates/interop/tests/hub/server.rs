@@ -96,7 +96,8 @@ impl Server {
                     .map(|(a, b)| (a.to_lowercase(), b.to_owned()))
             })
             .collect();
-        let (range, token) = (headers.get("range").cloned(), headers.get("authorization"));
+        let range = headers.get("range").cloned();
+        let token = headers.get("authorization");
         let asked = Request {
             path: path.clone(),
             range: range.clone(),
@@ -134,7 +135,8 @@ impl Server {
             head += &format!("Location: {location}\r\n");
         }
         if status == 206 {
-            let (from, size) = (from.unwrap(), page.body.len());
+            let from = from.unwrap();
+            let size = page.body.len();
             head += &format!("Content-Range: bytes {from}-{}/{size}\r\n", size - 1);
         }
         let sent = page.cut.unwrap_or(body.len()).min(body.len());

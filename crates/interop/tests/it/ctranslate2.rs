@@ -19,7 +19,7 @@ fn package(name: &str) -> Pretrained {
 }
 
 #[test]
-fn translations_and_scores_are_those_of_ctranslate2() {
+fn translations_and_scores_match_ctranslate2() {
     let json = std::fs::read(fixture("ctranslate2/expected.json")).unwrap();
     let expected: Value = serde_json::from_slice(&json).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -74,7 +74,7 @@ fn a_model_written_in_float32_is_read_unchanged() {
 }
 
 #[test]
-fn a_decoder_with_other_heads_and_widths_comes_back() {
+fn a_decoder_with_other_heads_and_widths_round_trips() {
     let folder = tempfile::tempdir().unwrap();
     let original = Format::HuggingFace
         .read(&fixture("hugging_face/uneven_relu"))
@@ -111,7 +111,7 @@ fn a_decoder_with_other_heads_and_widths_comes_back() {
 /// The int8 fixture is the converter's rounding of `wide_relu`; ours of the same weights is the
 /// same.
 #[test]
-fn int8_is_rounded_as_the_converter_rounds() {
+fn int8_is_rounded_like_the_converter() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("int8");
     let original = Format::HuggingFace
@@ -171,7 +171,7 @@ fn damaged(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> InteropError {
 }
 
 #[test]
-fn damage_is_named_and_no_cut_is_overlooked() {
+fn damage_and_truncation_are_errors() {
     let version = damaged("model.bin", |bytes| bytes[0] = 9);
     assert!(
         matches!(&version, InteropError::Unsupported { what, .. } if what.contains("version 9")),
@@ -197,7 +197,7 @@ fn damage_is_named_and_no_cut_is_overlooked() {
 /// Without `add_source_eos`, the caller of a model that was converted from transformers adds
 /// `</s>`, that of one of OpenNMT does not.
 #[test]
-fn the_end_of_the_source_is_seen_where_the_caller_would_add_it_and_refused_where_that_is_unknown() {
+fn eos_of_the_source_is_seen_hidden_or_refused() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["model.bin", "shared_vocabulary.json"] {
         std::fs::copy(

@@ -30,7 +30,7 @@ fn imported(name: &str) -> (ModelConfig, Model, SearchSettings) {
 }
 
 #[test]
-fn logits_are_those_of_transformers() {
+fn logits_match_transformers() {
     let expected = expected();
     let device = Device::default();
     for (name, results) in expected["models"].as_object().unwrap() {
@@ -75,7 +75,7 @@ fn settings(json: &Value, model: &SearchSettings) -> SearchSettings {
 }
 
 #[test]
-fn beam_search_is_that_of_transformers_token_for_token() {
+fn beam_search_matches_transformers_token_for_token() {
     let expected = expected();
     for (name, results) in expected["models"].as_object().unwrap() {
         let (config, model, defaults) = imported(name);
@@ -105,7 +105,7 @@ fn beam_search_is_that_of_transformers_token_for_token() {
 /// Through the translator, which may search again for a translation that is a loop: 11 of these 72
 /// are loops.
 #[test]
-fn imported_models_that_loop_translate_as_in_transformers_unless_they_are_told_to_search_again() {
+fn imported_models_make_no_second_search_by_default() {
     let expected = expected();
     let folder = tempfile::tempdir().unwrap();
     let spm = std::fs::read(fixture("m2m100/relu/sentencepiece.bpe.model")).unwrap();
@@ -164,7 +164,7 @@ fn imported_models_that_loop_translate_as_in_transformers_unless_they_are_told_t
 }
 
 #[test]
-fn the_search_is_that_of_the_generation_config() {
+fn the_search_follows_the_generation_config() {
     let (.., settings) = imported("shared_swish");
     let json = serde_json::to_value(&settings).unwrap();
     assert_eq!(json["beam_size"], 4);
@@ -253,7 +253,7 @@ fn code_in_a_pickle_is_not_executed() {
 }
 
 #[test]
-fn weights_that_are_cut_anywhere_are_refused() {
+fn truncated_weights_are_refused() {
     for name in ["gelu_unscaled", "wide_relu"] {
         let whole =
             std::fs::read(fixture("hugging_face").join(name).join("pytorch_model.bin")).unwrap();
@@ -265,7 +265,7 @@ fn weights_that_are_cut_anywhere_are_refused() {
 }
 
 #[test]
-fn a_folder_that_is_full_is_not_written_over() {
+fn a_folder_that_is_not_empty_is_not_overwritten() {
     let path = fixture("hugging_face/half");
     let package = Format::HuggingFace.read(&path).unwrap();
     let error = package.save(&path).unwrap_err();
@@ -325,7 +325,7 @@ fn logits(package: &Pretrained, source: &[u32], target: &[u32]) -> Vec<f32> {
 /// `<pad>` is token 20 of 24 in the source and 21 of 30 in the target, and 23 in the configuration,
 /// as where vocabularies have different sizes.
 #[test]
-fn separate_vocabularies_have_their_special_tokens_at_the_places_of_the_configuration() {
+fn separate_vocabularies_have_special_tokens_at_the_configured_ids() {
     let folder = tempfile::tempdir().unwrap();
     let original = fixture("hugging_face/separate_relu");
     for entry in std::fs::read_dir(&original).unwrap() {
@@ -393,7 +393,7 @@ fn separate_vocabularies_have_their_special_tokens_at_the_places_of_the_configur
 
 /// A model of this project: other positions, no bias, an embedding before the first token.
 #[test]
-fn a_model_of_this_project_comes_back_with_its_positions_and_without_a_bias() {
+fn a_model_round_trips_with_its_positions_and_without_a_bias() {
     let config = TransformerConfig {
         d_ff: 16,
         ..TransformerConfig::tiny(24).with_width(8, 2)

@@ -31,7 +31,7 @@ fn translator(folder: &tempfile::TempDir) -> Translator {
 }
 
 #[test]
-fn logits_are_those_of_transformers() {
+fn logits_match_transformers() {
     let expected = expected();
     let device = Device::default();
     for (name, results) in expected["models"].as_object().unwrap() {
@@ -63,7 +63,7 @@ fn logits_are_those_of_transformers() {
 }
 
 #[test]
-fn beam_search_into_a_language_is_that_of_transformers_token_for_token() {
+fn beam_search_into_a_language_matches_transformers_token_for_token() {
     let expected = expected();
     for (name, results) in expected["models"].as_object().unwrap() {
         let folder = imported(name);
@@ -103,7 +103,7 @@ fn beam_search_into_a_language_is_that_of_transformers_token_for_token() {
 }
 
 #[test]
-fn text_is_cut_as_transformers_cuts_it_and_language_tokens_are_no_text() {
+fn text_is_tokenised_like_in_transformers() {
     let expected = expected();
     for (name, results) in expected["models"].as_object().unwrap() {
         let folder = imported(name);
@@ -136,7 +136,7 @@ fn text_is_cut_as_transformers_cuts_it_and_language_tokens_are_no_text() {
 }
 
 #[test]
-fn languages_are_asked_for_and_known_by_their_codes() {
+fn languages_are_required_and_known_by_code() {
     let folder = imported("relu");
     let translator = translator(&folder);
     for (source, target, side, needle) in [

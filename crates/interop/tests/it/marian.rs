@@ -32,7 +32,7 @@ fn imported(name: &str) -> (ModelConfig, Model) {
 }
 
 #[test]
-fn logits_are_those_of_marians_formulas() {
+fn logits_match_marians_formulas() {
     let expected = expected();
     let device = Device::default();
     for name in NAMES {
@@ -154,7 +154,7 @@ fn options_without_a_counterpart_are_refused_by_name() {
 }
 
 #[test]
-fn damage_is_named_and_no_cut_is_overlooked() {
+fn damage_and_truncation_are_errors() {
     for (name, file) in [
         ("student", "model.int8.bin"),
         ("ssru", "model.float32.bin"),
@@ -225,7 +225,7 @@ fn a_damaged_shortlist_is_named() {
 }
 
 #[test]
-fn a_recurrent_decoder_has_no_place_in_other_formats() {
+fn a_recurrent_decoder_cannot_be_exported() {
     let folder = tempfile::tempdir().unwrap();
     for format in [Format::HuggingFace, Format::CTranslate2] {
         let error = format

@@ -108,7 +108,7 @@ fn opus() -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn a_package_of_opus_mt_translates_as_it_is_from_its_folder_and_from_its_archive() {
+fn an_opus_mt_package_translates_as_a_folder_and_as_an_archive() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("package");
     let archive = folder.path().join("opus.zip");
@@ -160,7 +160,7 @@ fn a_package_of_opus_mt_translates_as_it_is_from_its_folder_and_from_its_archive
 /// Whichever names the vocabularies have and whatever names them, each is its side's, or the import
 /// says how to tell.
 #[test]
-fn vocabularies_are_those_of_their_sides_or_are_asked_for() {
+fn vocabularies_have_sides_or_are_an_error() {
     let text = |side: char| {
         let tokens: Vec<String> = (2..24).map(|id| format!("{side}{id}")).collect();
         yaml(&[&["</s>", "<unk>"].map(String::from), &tokens[..]].concat())
@@ -248,7 +248,7 @@ fn vocabularies_are_those_of_their_sides_or_are_asked_for() {
 }
 
 #[test]
-fn several_models_in_a_folder_are_told_apart_or_asked_for() {
+fn several_models_in_a_folder_are_distinguished_or_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
     for name in ["model.npz", "model.npz.best-bleu.npz"] {
@@ -320,7 +320,7 @@ fn argos(name: &str, metadata: Value) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn a_package_of_argos_translate_translates_as_it_is() {
+fn an_argos_translate_package_translates_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let metadata = json!({"from_code": "de", "to_code": "en", "package_version": "1.0"});
     let files = argos("translate-de_en-1_0", metadata);
@@ -345,7 +345,7 @@ fn a_package_of_argos_translate_translates_as_it_is() {
 }
 
 #[test]
-fn a_model_without_its_tokeniser_takes_the_one_that_is_named_or_lies_beside_it() {
+fn a_missing_tokeniser_is_named_or_found_beside_the_model() {
     let folder = tempfile::tempdir().unwrap();
     let (model, mut tokens) = pieces();
     tokens.truncate(23);
@@ -472,7 +472,7 @@ fn copied(name: &str) -> (tempfile::TempDir, PathBuf) {
 /// needs is treated as absent.
 #[cfg(target_os = "linux")]
 #[test]
-fn pipes_loops_and_holes_are_named_and_wait_for_nobody() {
+fn pipes_loops_and_dangling_links_are_errors_without_waiting() {
     use std::os::unix::fs::symlink;
     let start = std::time::Instant::now();
     for (model, files) in [

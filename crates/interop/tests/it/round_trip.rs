@@ -51,7 +51,7 @@ fn translated(package: &Pretrained, dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn exports_carry_what_translating_text_needs_and_imports_take_it_back() {
+fn exports_carry_tokenisers_and_settings_for_imports() {
     let folder = tempfile::tempdir().unwrap();
     for files in [
         &["tokenizer.json"][..],

@@ -5,8 +5,8 @@ use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use super::mask::DropoutMask;
 use crate::random::philox::{MULTIPLIERS, WEYL};
 
-/// One of the four words of every block, `[rows, width]`: 32 bits in signed integers, because Burn's
-/// fusion fails for unsigned ones.
+/// One of the four words of every block, `[rows, width]`: 32 bits in signed integers, because
+/// Burn's fusion fails for unsigned ones.
 type Words = Tensor<2, Int>;
 
 /// The lower half of a word.

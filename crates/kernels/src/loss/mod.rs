@@ -11,9 +11,9 @@ use burn::tensor::{Int, Tensor};
 
 use crate::op::Target;
 
-/// The cross-entropy with label smoothing ε (Szegedy et al., 2015; paper §5.4), summed over all rows
-/// except targets `pad`. Returns two sums, each `[1]`: Σ (1−ε)·NLL + ε·(mean of −log p over the
-/// vocabulary), and Σ NLL, where NLL is the negative log-likelihood −log p(target) in nats.
+/// The cross-entropy with label smoothing ε (Szegedy et al., 2015; paper §5.4), summed over all
+/// rows except targets `pad`. Returns two sums, each `[1]`: Σ (1−ε)·NLL + ε·(mean of −log p over
+/// the vocabulary), and Σ NLL, where NLL is the negative log-likelihood −log p(target) in nats.
 ///
 /// Gradients flow through the first sum only; the second one is for reports. The fused version
 /// makes one pass over the logits forward and one backward, and writes the gradient over the logits

@@ -31,7 +31,8 @@ impl Operand {
             .unwrap_or_else(|error| panic!("{error:?}"))
     }
 
-    /// The tensor of `flex` in a graph of gradients. A tensor without gradients is a constant there.
+    /// The tensor of `flex` in a graph of gradients. A tensor without gradients is a constant
+    /// there.
     ///
     /// # Panics
     /// If the tensor is on another backend, or in a graph with another checkpointing strategy.

@@ -66,8 +66,8 @@ pub(super) fn numbered_blocks<const N: usize>(key: [u32; 2], first: u64) -> [[u3
 /// The blocks of `N` counters under `key`.
 ///
 /// Each of the four words of a counter is in the lower half of a 64-bit lane, and the upper half is
-/// ignored: the vector multiplication needs its 32-bit factors in this layout, and nothing has to be
-/// moved between rounds.
+/// ignored: the vector multiplication needs its 32-bit factors in this layout, and nothing has to
+/// be moved between rounds.
 #[inline(always)]
 fn philox<const N: usize>(counters: [[u64; N]; 4], mut key: [u32; 2]) -> [[u32; 4]; N] {
     const LOW: u64 = 0xffff_ffff;

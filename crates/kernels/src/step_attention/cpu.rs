@@ -8,8 +8,8 @@ use crate::simd::{dot_avx2, has_avx2};
 
 /// Smallest number of queries that a thread computes.
 const MIN_TASK: usize = 16;
-/// The number of sums of a context that stay in registers while all values are added. More sums at a
-/// time wait less for one another.
+/// The number of sums of a context that stay in registers while all values are added. More sums at
+/// a time wait less for one another.
 const WIDE: usize = 64;
 /// The number of sums for the rest of a context.
 const NARROW: usize = 32;

@@ -18,8 +18,8 @@ pub(crate) use op::over_blocks;
 /// gradients. Decoding uses it, because its matrix products are too small for the general
 /// [`attention`](crate::attention()).
 ///
-/// The fused version works on each query separately: a result depends only on the query and the keys
-/// that it sees.
+/// The fused version works on each query separately: a result depends only on the query and the
+/// keys that it sees.
 ///
 /// # Shapes
 /// The shapes of [`AttentionInputs`] → `[batch, query_len, heads·d_v]`

@@ -1,5 +1,5 @@
-//! Comparison with a peer: both sides run in turn, each in every sensible setting, and the fastest
-//! setting counts.
+//! Comparison with a peer: both sides run in alternation, each in every sensible setting, and the
+//! fastest setting counts.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 /// Options of a comparison with a peer.
 #[derive(clap::Args)]
 pub struct PeerArgs {
-    /// Compare with the other framework, whose packages this Python interpreter has: both sides run
-    /// in alternation, the fastest setting of each side counts, and the ratio is printed
+    /// Compare with the peer framework in this Python interpreter: both sides run in alternation,
+    /// the fastest setting of each side counts, and the ratio is printed
     #[arg(long, value_name = "PYTHON")]
     pub against: Option<PathBuf>,
     /// Number of rounds; in each round both sides run once in every setting, and the sides take
@@ -22,12 +22,11 @@ pub struct PeerArgs {
     pairs: u16,
 }
 
-/// A program in `benches/peers` that measures the same work, and the Python packages that it needs;
-/// the first is the framework.
+/// A program in `benches/peers` for the same work, and its Python packages; the first is the
+/// framework.
 pub type Peer = (&'static str, &'static [&'static str]);
 
-/// The work of both sides. Both get the options of this process; a peer leaves out those that it
-/// does not know.
+/// The work of both sides. Both get the options of this process; a peer ignores unknown ones.
 pub struct Comparison {
     pub peer: Peer,
     /// The settings of this program, as options.
@@ -36,14 +35,14 @@ pub struct Comparison {
     pub files: Vec<PathBuf>,
     /// The settings of the peer.
     pub theirs: Vec<String>,
-    /// The field that holds the speed.
+    /// The field of the speed.
     pub figure: &'static str,
 }
 
 impl PeerArgs {
-    /// Prints one JSON line for each compute type of the peer: the fastest setting of each side,
-    /// and the ratio of their medians with its spread. A setting that was much slower than the
-    /// fastest is left out of the rounds that follow.
+    /// Prints one JSON line for each compute type of the peer: the fastest setting of each side, and
+    /// the ratio of their medians with its spread. A setting much slower than the fastest is left out
+    /// of further rounds.
     pub fn run(&self, work: Comparison) -> Result<()> {
         let python = self
             .against
@@ -99,15 +98,17 @@ impl PeerArgs {
     }
 }
 
-/// `options` without those of [`PeerArgs`] and of the types to compare.
+/// The options of a comparison, each with a value.
+const COMPARISON: [&str; 4] = ["--against", "--pairs", "--types", "--by"];
+
+/// `options` without the options of a [`COMPARISON`].
 fn without_comparison(options: &[String]) -> Vec<&String> {
-    let is_left_out = |option: &str| ["--against", "--pairs", "--types", "--by"].contains(&option);
     let mut kept = Vec::new();
     let mut options = options.iter();
     while let Some(option) = options.next() {
         match option.split_once('=') {
-            _ if is_left_out(option) => drop(options.next()),
-            Some((name, _)) if is_left_out(name) => {}
+            _ if COMPARISON.contains(&option.as_str()) => drop(options.next()),
+            Some((name, _)) if COMPARISON.contains(&name) => {}
             _ => kept.push(option),
         }
     }
@@ -116,7 +117,7 @@ fn without_comparison(options: &[String]) -> Vec<&String> {
 
 type Measure<'a> = &'a dyn Fn(&[String]) -> Result<Vec<Run>>;
 
-/// One side of a comparison: the settings that are still tried, and the runs of each round.
+/// One side of a comparison: the remaining settings, and the runs of each round.
 struct Side {
     settings: Vec<String>,
     rounds: Vec<Vec<Run>>,
@@ -130,19 +131,19 @@ impl Side {
         }
     }
 
-    /// Adds a round of `runs`. Settings that failed, or whose speed is below three quarters of the
+    /// Adds a round of `runs`. Settings that failed, or with a speed below three quarters of the
     /// fastest of their type, are not tried again.
     fn add(&mut self, runs: Vec<Run>) {
-        let fastest = |kind: &str| {
-            let of_type = runs.iter().filter(|run| run.compute_type() == kind);
-            of_type.map(|run| run.figure).fold(0.0, f64::max)
-        };
-        let stays = |run: &&Run| run.figure >= 0.75 * fastest(run.compute_type());
-        let stay: Vec<_> = runs
-            .iter()
-            .filter(stays)
-            .map(|run| run.setting.clone())
-            .collect();
+        let mut stay = Vec::new();
+        for run in &runs {
+            let of_type = runs
+                .iter()
+                .filter(|other| other.compute_type() == run.compute_type());
+            let fastest = of_type.map(|other| other.figure).fold(0.0, f64::max);
+            if run.figure >= 0.75 * fastest {
+                stay.push(run.setting.clone());
+            }
+        }
         self.settings.retain(|setting| stay.contains(setting));
         self.rounds.push(runs);
     }
@@ -150,22 +151,21 @@ impl Side {
     /// The runs of the fastest setting of the type `kind`, one per round; of all settings if none
     /// has that type.
     fn fastest(&self, kind: &str) -> Vec<&Run> {
-        let is_of_type = |run: &Run| run.compute_type() == kind;
-        let any = !self.rounds.iter().flatten().any(is_of_type);
-        let runs = |setting: &String| -> Vec<&Run> {
-            let all = self
-                .rounds
-                .iter()
-                .flatten()
-                .filter(|run| run.setting == *setting);
-            all.filter(|run| any || is_of_type(run)).collect()
-        };
-        let candidates = self
-            .settings
-            .iter()
-            .map(runs)
-            .filter(|runs| !runs.is_empty());
+        let all = self.rounds.iter().flatten();
+        let any = !all.clone().any(|run| run.compute_type() == kind);
+        let mut candidates = Vec::new();
+        for setting in &self.settings {
+            let runs: Vec<&Run> = all
+                .clone()
+                .filter(|run| run.setting == *setting)
+                .filter(|run| any || run.compute_type() == kind)
+                .collect();
+            if !runs.is_empty() {
+                candidates.push(runs);
+            }
+        }
         candidates
+            .into_iter()
             .max_by(|a, b| figures(a).total_cmp(&figures(b)))
             .unwrap_or_default()
     }
@@ -175,45 +175,48 @@ fn figures(runs: &[&Run]) -> f64 {
     median(runs.iter().map(|run| run.figure).collect())
 }
 
-/// The line that compares our runs with those of the peer in the type `kind`. A type that this
-/// program lacks is compared with the fastest that it has.
+/// The comparison of our runs with the peer's in the type `kind`, as a JSON line. A type that this
+/// program lacks is compared with its fastest one.
 fn report(ours: &Side, peers: &Side, kind: &str, figure: &str) -> Value {
-    let (ours, peers) = (ours.fastest(kind), peers.fastest(kind));
+    let ours = ours.fastest(kind);
+    let peers = peers.fastest(kind);
     let mut ratios: Vec<f64> = ours
         .iter()
         .zip(&peers)
         .map(|(a, b)| a.figure / b.figure)
         .collect();
     ratios.sort_by(f64::total_cmp);
-    let side = |runs: &[&Run]| {
-        let most = runs
-            .iter()
-            .filter_map(|run| run.fields["peak_memory_bytes"].as_u64())
-            .max();
-        let mut side = json!({ "median": figures(runs), "peak_memory_bytes": most });
-        // The speed of a training depends on the speed of the machine in that hour.
-        for name in ["gflops", "matmul_gflops", "matmul_share"] {
-            let values: Vec<_> = runs
-                .iter()
-                .filter_map(|run| run.fields[name].as_f64())
-                .collect();
-            if !values.is_empty() {
-                side[name] = median(values).into();
-            }
-        }
-        if let Some(run) = runs.first() {
-            side["framework"] = run.fields["framework"].clone();
-            side["setting"] = run.setting.clone().into();
-        }
-        side
-    };
     json!({
         "figure": figure, "type": kind, "ours": side(&ours), "peer": side(&peers),
         "ratio_min": ratios.first(), "ratio_max": ratios.last(), "ratio_median": median(ratios),
     })
 }
 
-/// A line that a run of either side printed.
+/// The figures of one side.
+fn side(runs: &[&Run]) -> Value {
+    let most = runs
+        .iter()
+        .filter_map(|run| run.fields["peak_memory_bytes"].as_u64())
+        .max();
+    let mut side = json!({ "median": figures(runs), "peak_memory_bytes": most });
+    // The speed of training depends on the machine's speed at that hour.
+    for name in ["gflops", "matmul_gflops", "matmul_share"] {
+        let values: Vec<_> = runs
+            .iter()
+            .filter_map(|run| run.fields[name].as_f64())
+            .collect();
+        if !values.is_empty() {
+            side[name] = median(values).into();
+        }
+    }
+    if let Some(run) = runs.first() {
+        side["framework"] = run.fields["framework"].clone();
+        side["setting"] = run.setting.clone().into();
+    }
+    side
+}
+
+/// A printed line of a run of either side.
 #[derive(Clone, Debug)]
 struct Run {
     setting: String,
@@ -255,7 +258,7 @@ fn measured(command: &mut Command, figure: &str) -> Result<Vec<Run>> {
     Ok(runs)
 }
 
-/// A Python program that prints those of its arguments that cannot be imported.
+/// A Python program that prints the arguments that cannot be imported.
 const MISSING: &str = "import importlib.util, sys
 print(*[name for name in sys.argv[1:] if importlib.util.find_spec(name) is None])";
 
@@ -295,8 +298,11 @@ fn peers() -> PathBuf {
 
 /// The number of threads for `--threads`, where 0 means one per core.
 pub fn thread_count(threads: usize) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    if threads == 0 { cores() } else { threads }
+    if threads == 0 {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    } else {
+        threads
+    }
 }
 
 /// The divisors of `n`, from 1 up.
@@ -321,8 +327,8 @@ mod tests {
 
     type Round<'a> = &'a [(f64, &'a str, &'a str)];
 
-    /// The report on the type `kind` over rounds of both sides, given as (speed, type, setting). A
-    /// setting that was left out does not run again.
+    /// The report on the type `kind` over rounds of both sides, as (speed, type, setting). A
+    /// left-out setting does not run again.
     fn reported(ours: &[Round], peers: &[Round], kind: &str) -> Value {
         let side = |rounds: &[Round]| {
             let mut side = Side::new(rounds[0].iter().map(|run| run.2.to_string()).collect());
@@ -343,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn the_setting_of_the_highest_median_counts_for_each_compute_type() {
+    fn the_highest_median_wins_for_each_compute_type() {
         let ours = [(3900.0, "", "batch 32"), (4100.0, "", "batch 64")];
         let peers = [
             (2400.0, "float32", "1x2"),
@@ -360,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_ours_in_the_peers_type_are_compared_with_it() {
+    fn our_runs_are_compared_in_the_peers_type() {
         let ours = [(4.0, "float32", "float32"), (9.0, "int8", "int8")];
         let peers = [(2.0, "float32", "theirs"), (3.0, "int8", "theirs int8")];
         let ratio = |kind| reported(&[&ours], &[&peers], kind)["ratio_median"].as_f64();
@@ -371,7 +377,8 @@ mod tests {
     fn one_lucky_run_does_not_make_a_setting_the_fastest() {
         let ours: Round = &[(4.0, "float32", "2 threads")];
         let peers = |b| [(2.0, "float32", "steady"), (b, "float32", "lucky")];
-        let (first, later) = (peers(2.4), peers(1.9));
+        let first = peers(2.4);
+        let later = peers(1.9);
         let value = reported(&[ours, ours, ours], &[&first, &later, &later], "float32");
         assert_eq!(value["peer"]["setting"], "steady");
         assert_eq!(value["ratio_median"], 2.0);
@@ -398,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn the_options_of_the_comparison_are_not_those_of_a_run() {
+    fn a_run_gets_no_options_of_the_comparison() {
         let options = [
             "--beam",
             "1",

@@ -25,8 +25,7 @@ pub struct Args {
     /// Width of the convolution's kernel in positions; an odd number
     #[arg(long, short, default_value_t = 3)]
     k: usize,
-    /// Smallest length that is used to fit exponents; below it, the cost of a call exceeds that of
-    /// its work
+    /// Smallest length for the fit of exponents; below it, the cost of a call exceeds its work
     #[arg(long, default_value_t = 512)]
     fit_from: usize,
     /// Time for each measurement in milliseconds; at least three passes are measured
@@ -81,35 +80,41 @@ fn measure_all(args: &Args, memory: &PeakAlloc) -> Result<Vec<Measurement>> {
                 kernel: args.k,
             };
             note(format_args!("{}, d {d}", kind.name()));
-            let at = |&n: &usize| measure(kind, sizes, n, patience, &device, memory);
-            all.extend(args.n.iter().map(at));
+            all.extend(
+                args.n
+                    .iter()
+                    .map(|&n| measure(kind, sizes, n, patience, &device, memory)),
+            );
         }
     }
     Ok(all)
 }
 
-/// Formats a row for each layer: the fitted exponents beside the orders of the paper, and figures
-/// at the largest size.
+/// Formats a row for each layer: the fitted exponents beside the paper's orders, and figures at the
+/// largest size.
 fn table(all: &[Measurement], fit_from: usize) -> String {
-    let most = |of: fn(&Measurement) -> usize| all.iter().map(of).max().unwrap_or(0);
-    let (n, d) = (most(|m| m.n), most(|m| m.d));
+    let n = all.iter().map(|m| m.n).max().unwrap_or(0);
+    let d = all.iter().map(|m| m.d).max().unwrap_or(0);
     let mut text = format!(
         "| layer | paper's complexity | time ~ n^ (d {d}, n ≥ {fit_from}) | time ~ d^ (n {n}) | memory ~ n^ \
          | ms | MB | sequential steps | longest path |\n|---|---|---|---|---|---|---|---|---|\n"
     );
     for kind in Kind::ALL {
-        let of_kind = || all.iter().filter(move |m| m.kind == kind);
-        let at_d = || of_kind().filter(move |m| m.d == d && m.n >= fit_from);
-        let at_n = || of_kind().filter(move |m| m.n == n);
-        let Some(largest) = at_n().find(|m| m.d == d) else {
+        let of_kind = all.iter().filter(|m| m.kind == kind);
+        let at_d = of_kind.clone().filter(|m| m.d == d && m.n >= fit_from);
+        let at_n = of_kind.filter(|m| m.n == n);
+        let Some(largest) = at_n.clone().find(|m| m.d == d) else {
             continue;
         };
-        let time_n = fitted(at_d().map(|m| (m.n, m.seconds)));
-        let time_d = fitted(at_n().map(|m| (m.d, m.seconds)));
-        let memory = fitted(at_d().map(|m| (m.n, m.bytes as f64)));
+        let time_n = fitted(at_d.clone().map(|m| (m.n, m.seconds)));
+        let time_d = fitted(at_n.map(|m| (m.d, m.seconds)));
+        let memory = fitted(at_d.map(|m| (m.n, m.bytes as f64)));
         let ([order, steps, path], [paper_n, paper_d]) = kind.in_the_paper();
-        let (ms, mb) = (largest.seconds * 1e3, largest.bytes as f64 / 1e6);
-        let (name, own_steps, own_path) = (kind.name(), largest.steps, largest.path);
+        let ms = largest.seconds * 1e3;
+        let mb = largest.bytes as f64 / 1e6;
+        let name = kind.name();
+        let own_steps = largest.steps;
+        let own_path = largest.path;
         let _ = writeln!(
             text,
             "| {name} | {order} | {time_n} ({paper_n}) | {time_d} ({paper_d}) | {memory} | {ms:.2} \
@@ -133,7 +138,7 @@ fn fitted(points: impl Iterator<Item = (usize, f64)>) -> String {
 mod tests {
     use super::*;
 
-    /// Layers whose cost is exactly that of the paper.
+    /// Layers with exactly the paper's costs.
     fn ideal() -> Vec<Measurement> {
         let mut all = Vec::new();
         for kind in Kind::ALL {

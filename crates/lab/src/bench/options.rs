@@ -1,16 +1,16 @@
-//! Options that several benchmarks share.
+//! Common options of benchmarks.
 
 use anyhow::Result;
 use burnformer::device::DeviceName;
 use burnformer_core::TransformerConfig;
 
-/// The options of where to compute.
+/// The options of the device.
 #[derive(clap::Args)]
 pub struct Common {
     /// Number of threads [default: one per core]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub threads: usize,
-    /// Device on which to compute
+    /// Device to compute on
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     pub device: DeviceName,
 }

@@ -1,4 +1,4 @@
-//! The resources that a process has used.
+//! The resource use of a process.
 
 /// The framework of our records.
 pub const FRAMEWORK: &str = concat!("burnformer ", env!("CARGO_PKG_VERSION"));
@@ -13,7 +13,7 @@ pub fn peak_memory_bytes() -> u64 {
 
 /// The processor time of this process so far, in seconds; 0 if the system does not report it.
 pub fn processor_seconds() -> f64 {
-    // Linux counts hundredths of a second, in the user's and in the system's code.
+    // Linux counts hundredths of a second, in user and in system code.
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat
         .rsplit(')')

@@ -21,8 +21,7 @@ use super::compare::{Comparison, PeerArgs, thread_count};
 use super::options::{Common, Shape};
 use super::record::{FRAMEWORK, peak_memory_bytes};
 
-/// The number of warm-up updates in the paper (§5.3), which the peer uses too. Learning rates do
-/// not change the speed.
+/// The number of warm-up updates in the paper (§5.3) and of the peer. It does not change the speed.
 const WARMUP: u64 = 4000;
 
 /// Arguments of `cargo xtask bench train`.
@@ -55,8 +54,7 @@ pub struct Args {
     common: Common,
     #[command(flatten)]
     against: PeerArgs,
-    /// Compute types of the peer, each of which is compared with our run; 16-bit types use
-    /// PyTorch's autocast
+    /// Compute types of the peer to compare with our run; 16-bit types use PyTorch's autocast
     #[arg(long, value_delimiter = ',', default_value = "float32,bfloat16",
         value_parser = precision(), requires = "against")]
     types: Vec<Precision>,
@@ -87,12 +85,15 @@ fn comparison(args: &Args) -> Result<Comparison> {
         args.train.len() == 2,
         "--against needs --train SOURCE TARGET: two plain text files"
     );
-    let of_type = |kind: &Precision| ["eager", "compiled"].map(|how| format!("{kind}/{how}"));
     Ok(Comparison {
         peer: ("torch_train.py", &["torch", "sentencepiece"]),
         ours: vec![format!("--threads {}", thread_count(args.common.threads))],
         files: args.train.clone(),
-        theirs: args.types.iter().flat_map(of_type).collect(),
+        theirs: args
+            .types
+            .iter()
+            .flat_map(|kind| ["eager", "compiled"].map(|how| format!("{kind}/{how}")))
+            .collect(),
         figure: "tgt_tokens_per_s",
     })
 }
@@ -101,10 +102,8 @@ fn comparison(args: &Args) -> Result<Comparison> {
 fn measure(args: &Args, device: &Device) -> Result<Value> {
     let (mut batches, vocab) = batches(args)?;
     let shape = args.shape.config(vocab, args.dropout);
-    let (mut model, counted) = (
-        Model::from(shape.init(1, device)?),
-        ModelConfig::from(shape),
-    );
+    let mut model = Model::from(shape.init(1, device)?);
+    let counted = ModelConfig::from(shape);
     model.set_precision(args.precision);
     let optimizer = Optimizer::new(OptimizerSettings::default(), &model);
     let recipe = Recipe {
@@ -114,7 +113,9 @@ fn measure(args: &Args, device: &Device) -> Result<Value> {
     let loss_scale = (args.precision == Precision::Float16).then(LossScale::default);
     let mut updater = Updater::new(optimizer, recipe, loss_scale, device);
     let replicas = Replicas::new(from_ref(device));
-    let (mut seconds, mut loss, mut unread) = (0.0, f64::NAN, Vec::new());
+    let mut seconds = 0.0;
+    let mut loss = f64::NAN;
+    let mut unread = Vec::new();
     let [mut tokens, mut positions, mut operations] = [0; 3];
     for step in 1..=args.warm + args.updates {
         let parts = [batches.next().context("the text has no batch")??];
@@ -123,8 +124,7 @@ fn measure(args: &Args, device: &Device) -> Result<Value> {
         let (next, statistics, _) = updater.update(model, &parts, step, rate, &replicas);
         model = next;
         unread.push(statistics);
-        // A device works asynchronously, and the updates are complete only when it is asked for the
-        // outcome.
+        // On an asynchronous device, updates are complete only after a read.
         if step == args.warm || step == args.warm + args.updates {
             let read = updater.read(&std::mem::take(&mut unread));
             loss = read
@@ -136,7 +136,9 @@ fn measure(args: &Args, device: &Device) -> Result<Value> {
             seconds += start.elapsed().as_secs_f64();
             tokens += batch.target_tokens;
             positions += batch.positions();
-            let (rows, source, target) = (batch.batch, batch.source_len, batch.target_len);
+            let rows = batch.batch;
+            let source = batch.source_len;
+            let target = batch.target_len;
             operations += counted.update_flops(rows, source, target) as usize;
         }
     }
@@ -159,12 +161,13 @@ fn batches(args: &Args) -> Result<(impl Iterator<Item = Result<Batch>> + use<>, 
     config.tokenizer.train.vocab_size = args.shape.vocab;
     config.data.train.clone_from(&args.train);
     embedded::fill(&mut config.data);
-    // Preparing validation and test text takes time that is not measured.
+    // No validation and test text, to save the time of preparing them.
     (config.data.valid, config.data.test) = (vec![], vec![]);
     let cache = cache_folder(&config);
     let (texts, _read): (Texts, _) = texts::of_command(&mut config.data, Path::new("."), &cache)?;
     let corpora = Corpora::prepare(&config, texts, &mut |_| ())?;
-    let (budget, multiple) = (args.budget, args.multiple);
+    let budget = args.budget;
+    let multiple = args.multiple;
     let settings = SamplerSettings {
         budget,
         multiple,

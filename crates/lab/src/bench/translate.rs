@@ -14,7 +14,7 @@ use super::compare::{Comparison, PeerArgs, divisors, thread_count};
 use super::options::Common;
 use super::record::{FRAMEWORK, peak_memory_bytes, processor_seconds};
 
-/// The number of lines that `burnformer translate` reads ahead by default.
+/// The default number of lines that `burnformer translate` reads ahead.
 const CHUNK: usize = 2048;
 
 /// Arguments of the benchmark `translate`.
@@ -79,17 +79,24 @@ pub fn run(args: Args) -> Result<()> {
 
 /// The settings of both sides. CTranslate2 divides the threads among workers in every possible way.
 fn comparison(args: &Args, files: Vec<PathBuf>) -> Comparison {
-    let (threads, batch) = (thread_count(args.common.threads), args.batch);
-    let options = |kind: &ComputeType| format!("--threads {threads} --compute {}", kind.name());
-    let divided = |kind: &ComputeType| {
-        let kind = kind.name();
-        divisors(threads).map(move |n| format!("{kind}/{n}x{}/{batch}", threads / n))
-    };
+    let threads = thread_count(args.common.threads);
+    let batch = args.batch;
     Comparison {
         peer: ("ct2_translate.py", &["ctranslate2", "tokenizers"]),
-        ours: args.types.iter().map(options).collect(),
+        ours: args
+            .types
+            .iter()
+            .map(|kind| format!("--threads {threads} --compute {}", kind.name()))
+            .collect(),
         files,
-        theirs: args.types.iter().flat_map(divided).collect(),
+        theirs: args
+            .types
+            .iter()
+            .flat_map(|kind| {
+                let kind = kind.name();
+                divisors(threads).map(move |n| format!("{kind}/{n}x{}/{batch}", threads / n))
+            })
+            .collect(),
         figure: match args.by {
             Time::Clock => "sentences_per_s",
             Time::Processor => "sentences_per_processor_s",
@@ -98,7 +105,8 @@ fn comparison(args: &Args, files: Vec<PathBuf>) -> Comparison {
 }
 
 fn measure(args: &Args) -> Result<Value> {
-    let (start, before) = (Instant::now(), processor_seconds());
+    let start = Instant::now();
+    let before = processor_seconds();
     let device = args.common.open()?;
     let translator = Translator::load_as(&[&args.model], &device, Some(args.compute))?;
     let loaded = start.elapsed().as_secs_f64();
@@ -110,9 +118,13 @@ fn measure(args: &Args) -> Result<Value> {
         ..Batching::default()
     };
     options.long_sources = LongSources::Truncate;
-    let create = |path: &PathBuf| Output::create(Some(path), &[&args.input]);
-    let mut output = args.output.as_ref().map(create).transpose()?;
-    let (mut tokens, mut sentences) = (0, 0);
+    let mut output = args
+        .output
+        .as_ref()
+        .map(|path| Output::create(Some(path), &[&args.input]))
+        .transpose()?;
+    let mut tokens = 0;
+    let mut sentences = 0;
     let mut lines = LineReader::open(&args.input, Utf8Policy::Replace)?;
     loop {
         let texts = lines.by_ref().take(CHUNK).map(|line| Ok(line?.text));
@@ -129,7 +141,8 @@ fn measure(args: &Args) -> Result<Value> {
         }
     }
     output.map_or(Ok(()), |mut output| output.flush())?;
-    let (seconds, processor) = (start.elapsed().as_secs_f64(), processor_seconds() - before);
+    let seconds = start.elapsed().as_secs_f64();
+    let processor = processor_seconds() - before;
     Ok(json!({
         "framework": FRAMEWORK, "threads": rayon::current_num_threads(),
         "type": args.compute.name(), "beam": args.beam, "batch": args.batch, "sentences": sentences,

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use burnformer_train::{ConfigFileError, TrainError};
 
-/// A result whose error, where no other is named, is [`StudyError`].
+/// A result with the error [`StudyError`] by default.
 pub(crate) type Result<T, E = StudyError> = std::result::Result<T, E>;
 
 /// The reasons why a study cannot start or resume.
@@ -27,7 +27,7 @@ pub enum StudyError {
         /// The problem and its remedy.
         what: String,
     },
-    /// A row has a configuration that cannot be trained.
+    /// The configuration of a row cannot be trained.
     #[error(
         "row {name} ({change}): {source}; change it with --set for all rows, or leave the row out with --rows"
     )]

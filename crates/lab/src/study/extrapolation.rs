@@ -1,5 +1,4 @@
-//! Sentences longer than those in training (paper §3.5: sinusoids "may allow the model to
-//! extrapolate").
+//! Sentences longer than in training (paper §3.5: sinusoids "may allow the model to extrapolate").
 
 use std::fmt::Write as _;
 
@@ -9,20 +8,24 @@ use burnformer_train::TrainConfig;
 use super::row::plain;
 use super::{Row, RowResult};
 
-/// Two runs on those pairs of `config` whose sides have at most `longest` tokens, one with
-/// sinusoidal and one with learned positions. Each is measured on the validation text by length: up
-/// to `longest` tokens, up to 1.5 · `longest`, up to 2 · `longest`, and longer. Both are trained
-/// `seeds` times (at least once), each time from another seed.
+/// Two runs on the pairs of `config` with at most `longest` tokens per side, with sinusoidal and with
+/// learned positions. Each is measured on the validation text by length: up to `longest` tokens, up to
+/// 1.5 · `longest`, up to 2 · `longest`, and longer. Both are trained with `seeds` seeds (at least
+/// one).
 pub fn extrapolation(config: &TrainConfig, longest: usize, seeds: u64) -> Vec<Row> {
     (0..seeds.max(1))
         .flat_map(|more| of_seed(config, longest, more))
         .collect()
 }
 
-/// Both runs from the seed that comes `more` seeds after that of `config`.
+/// Both runs with the seed of `config` plus `more`.
 fn of_seed(config: &TrainConfig, longest: usize, more: u64) -> [Row; 2] {
+    let kinds = [
+        ("sinusoidal", Positions::Sinusoidal),
+        ("learned", Positions::Learned),
+    ];
     let seed = config.training.seed.wrapping_add(more);
-    let row = |name: &str, positions| {
+    kinds.map(|(name, positions)| {
         let mut config = plain(config);
         config.training.seed = seed;
         config.data.max_source_len = longest;
@@ -35,19 +38,14 @@ fn of_seed(config: &TrainConfig, longest: usize, more: u64) -> [Row; 2] {
                 format!("{name} positions, seed {seed}"),
             ),
         };
-        let lengths = vec![longest, longest + longest / 2, 2 * longest];
         Row {
             name,
             change,
             config,
-            lengths,
+            lengths: vec![longest, longest + longest / 2, 2 * longest],
             paper: None,
         }
-    };
-    [
-        row("sinusoidal", Positions::Sinusoidal),
-        row("learned", Positions::Learned),
-    ]
+    })
 }
 
 /// The `results` of [`extrapolation`] as a Markdown table.
@@ -76,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_that_cannot_be_trained_are_refused_before_any_is() {
+    fn untrainable_rows_are_refused_before_training() {
         let row = |longest| {
             let base = TrainConfig::resolve(Some("tiny"), None, &[]).unwrap();
             extrapolation(&base, longest, 1).remove(1)
@@ -96,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn both_runs_see_short_sentences_and_differ_in_positions_alone() {
+    fn both_runs_differ_only_in_positions() {
         let base = TrainConfig::resolve(Some("tiny"), None, &[]).unwrap();
         let rows = extrapolation(&base, 10, 2);
         let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();

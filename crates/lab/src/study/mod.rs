@@ -1,9 +1,8 @@
 //! The paper's comparisons: the costs of layers ([`table_1`]), the variations of [`table3()`], and
-//! [`extrapolation()`] beyond the lengths that were trained on.
+//! [`extrapolation()`] beyond the lengths in training.
 //!
-//! A [`Study`] is a folder. Each of its [`Row`]s is a run in a separate folder, and a JSON file
-//! with the measured values once it is finished. A study that is started again skips what is
-//! finished and resumes what is not.
+//! A [`Study`] is a folder. Each of its [`Row`]s is a run in a separate folder, with a JSON file of
+//! the measured values once it is finished. A restarted study skips finished rows and resumes others.
 
 mod error;
 mod extrapolation;

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{Result, StudyError};
 
-/// The values in the paper's Table 3 for a row, measured on its development set, newstest2013,
-/// English to German.
+/// The values of a row in the paper's Table 3, on newstest2013, English to German.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paper {
     /// The perplexity per token.
@@ -18,8 +17,7 @@ pub struct Paper {
     pub bleu: f64,
 }
 
-/// One variation: the configuration of a run, and the parts of the validation text on which it is
-/// measured.
+/// One variation: the configuration of a run, and the measured parts of the validation text.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The name of its folder and its file.
@@ -28,14 +26,14 @@ pub struct Row {
     pub change: String,
     /// The configuration of the run.
     pub config: TrainConfig,
-    /// The largest number of source tokens in each part of the validation text, which is measured
-    /// part by part. The last part has no limit. If empty, the text is measured as a whole.
+    /// The largest number of source tokens in each measured part of the validation text; the last
+    /// part has no limit. If empty, the text is measured as a whole.
     pub lengths: Vec<usize>,
     /// The values in the paper.
     pub paper: Option<Paper>,
 }
 
-/// The result of a row, as its file holds it.
+/// The result of a row, and the content of its file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RowResult {
     /// The name of the row.
@@ -59,11 +57,12 @@ impl Row {
         folder.join(format!("{}.json", self.name))
     }
 
-    /// Checks the configuration. A study varies parts of a Transformer, and another architecture
-    /// has none of them.
+    /// Checks the configuration. A study varies parts of a Transformer, and allows no other
+    /// architecture.
     pub(super) fn check(&self) -> Result<()> {
         self.config.validate().map_err(|source| {
-            let (name, change) = (self.name.clone(), self.change.clone());
+            let name = self.name.clone();
+            let change = self.change.clone();
             StudyError::Row {
                 name,
                 change,
@@ -75,7 +74,7 @@ impl Row {
     /// The result in the row's file in `folder`; `None` if the row is not finished.
     ///
     /// # Errors
-    /// [`StudyError::File`] if the file is damaged or of another configuration.
+    /// Returns [`StudyError::File`] if the file is damaged or of another configuration.
     pub(super) fn result(&self, folder: &Path) -> Result<Option<RowResult>> {
         let path = self.file(folder);
         if !path.exists() {
@@ -85,21 +84,21 @@ impl Row {
             path: path.clone(),
             cause: error.into_io(),
         })?;
-        let wrong = |what: String| StudyError::File {
+        let result: RowResult = serde_json::from_slice(&bytes).map_err(|e| StudyError::File {
             path: path.clone(),
-            what,
-        };
-        let result: RowResult = serde_json::from_slice(&bytes)
-            .map_err(|e| wrong(format!("{e}; remove the file to run the row again")))?;
-        match is_text_of(&result.config, &self.config) {
-            true => Ok(Some(result)),
-            false => Err(wrong(
-                "the row was run with other settings; choose another --out".into(),
-            )),
+            what: format!("{e}; remove the file to run the row again"),
+        })?;
+        if is_text_of(&result.config, &self.config) {
+            Ok(Some(result))
+        } else {
+            Err(StudyError::File {
+                path: path.clone(),
+                what: "the row was run with other settings; choose another --out".into(),
+            })
         }
     }
 
-    /// The parts of the validation text that have a sentence.
+    /// The non-empty parts of the validation text.
     pub(super) fn parts(&self, corpora: &Corpora) -> Vec<Part> {
         let Some((source, target)) = &corpora.valid_text else {
             return Vec::new();
@@ -134,7 +133,7 @@ pub(super) struct Part {
     pub target: Vec<String>,
 }
 
-/// Only the last model is measured, once.
+/// `config` without validation, so that only the last model is measured.
 pub(super) fn plain(config: &TrainConfig) -> TrainConfig {
     let mut config = config.clone();
     config.validation.every = 0;
@@ -144,8 +143,7 @@ pub(super) fn plain(config: &TrainConfig) -> TrainConfig {
     config
 }
 
-/// Returns whether `text` is the TOML of `config`. A setting that is younger than the text has its
-/// default.
+/// Returns whether `text` is the TOML of `config`. Settings missing in older text have their defaults.
 fn is_text_of(text: &str, config: &TrainConfig) -> bool {
     toml::from_str::<TrainConfig>(text).is_ok_and(|of_text| of_text == *config)
 }
@@ -165,16 +163,15 @@ pub struct Measure {
     pub bleu: f64,
     /// Half the width of the 95 % bootstrap interval of BLEU.
     pub interval: f64,
-    /// The signature, which says how BLEU was computed.
+    /// The sacreBLEU signature.
     pub signature: String,
 }
 
 impl Measure {
-    /// Measures `translator` under `options` on the lines `sources` with the translations
-    /// `references`.
+    /// Measures `translator` with `options` on the lines `sources` and the translations `references`.
     ///
     /// # Errors
-    /// The errors of decoding and scoring.
+    /// Returns the errors of decoding and scoring.
     pub(super) fn of(
         translator: &Translator,
         options: &TranslateOptions,
@@ -186,7 +183,8 @@ impl Measure {
         let translations = translator.translate(sources, options)?;
         let texts: Vec<&str> = translations.iter().map(|t| t.text.as_str()).collect();
         let streams = [as_strs(references)];
-        let (references, bootstrap) = (References::new(&streams), Bootstrap::default());
+        let references = References::new(&streams);
+        let bootstrap = Bootstrap::default();
         let score = Bleu::default().evaluate_with_confidence(&texts, &references, bootstrap)?;
         Ok(Self {
             longest,
@@ -206,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_of_an_older_version_is_still_of_its_settings() {
+    fn a_row_of_an_older_version_keeps_its_settings() {
         let mut config = TrainConfig::default();
         config.training.max_updates = 77;
         let text = config.to_toml();

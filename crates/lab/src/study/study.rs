@@ -15,17 +15,17 @@ use super::row::{Measure, Part, Row, RowResult};
 pub struct Study {
     /// The folder of the study.
     pub folder: PathBuf,
-    /// The texts on which the rows are trained and measured.
+    /// The texts for training and measurement.
     pub texts: Texts,
-    /// The device on which to train and decode.
+    /// The device for training and decoding.
     pub device: Device,
-    /// Determines how much of each row's log is printed.
+    /// The verbosity of each row's log.
     pub verbosity: Verbosity,
 }
 
 impl Study {
-    /// The result of `row`: read from its file, or found by training it, which resumes an
-    /// interrupted run. `None` if `interrupted` is set before the row is finished.
+    /// The result of `row`, from its file or by training, which resumes an interrupted run. `None` if
+    /// `interrupted` is set before the row is finished.
     ///
     /// # Errors
     /// Returns [`StudyError::File`] if the row was run with other settings, and the errors of
@@ -37,10 +37,10 @@ impl Study {
         }
     }
 
-    /// The results of those `rows` that are finished. All rows are checked before any is trained.
+    /// The results of finished `rows`. All rows are checked before any is trained.
     ///
     /// # Errors
-    /// Returns [`StudyError::Row`] for a row whose configuration cannot be trained, and
+    /// Returns [`StudyError::Row`] for a configuration that cannot be trained, and
     /// [`StudyError::File`] if a row was run with other settings.
     pub fn done(&self, rows: &[Row]) -> Result<Vec<RowResult>> {
         rows.iter().try_for_each(Row::check)?;

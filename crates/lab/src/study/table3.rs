@@ -8,11 +8,11 @@ use burnformer_train::TrainConfig;
 use super::row::plain;
 use super::{Paper, Row, RowResult};
 
-/// The name of the base, with which the names of its other seeds begin.
+/// The name of the base, and the prefix of its other seeds.
 const BASE: &str = "base";
 /// The paper's perplexity and BLEU of its base.
 const OF_BASE: (f64, f64) = (4.92, 25.8);
-/// 95 % of a normal distribution lie within this many standard deviations.
+/// Half the width of the 95 % interval of a normal distribution, in standard deviations.
 const DEVIATIONS: f64 = 1.96;
 
 /// Changes the configuration and returns the description of the change.
@@ -21,7 +21,7 @@ type Variation = fn(&mut TrainConfig) -> String;
 /// The rows of the paper besides its base: a name, the change, and the paper's perplexity and BLEU.
 /// Each change returns its description.
 const CHANGES: [(&str, Variation, (f64, f64)); 18] = [
-    // The paper's 1, 4, 16 and 32 heads stand to its 8 as an eighth, a half, two and four.
+    // The paper's 1, 4, 16 and 32 heads, as ratios of its 8.
     ("A1", |config| heads(config, 1, 8), (5.29, 24.9)),
     ("A2", |config| heads(config, 1, 2), (5.00, 25.5)),
     ("A3", |config| heads(config, 2, 1), (4.91, 25.8)),
@@ -42,12 +42,11 @@ const CHANGES: [(&str, Variation, (f64, f64)); 18] = [
     ("E1", learned_positions, (4.92, 25.7)),
 ];
 
-/// The rows of Table 3 around the model of `config`, its sizes taken in the paper's ratios: (A)
-/// heads at constant cost, (B) width of the keys, (C) depth and widths, (D) dropout and label
-/// smoothing, (E) learned positions. The last model is measured on the validation text.
+/// The rows of Table 3 around the model of `config`, with sizes in the paper's ratios: (A) heads at
+/// constant cost, (B) width of the keys, (C) depth and widths, (D) dropout and label smoothing, (E)
+/// learned positions. The last model is measured on the validation text.
 ///
-/// The base is trained `seeds` times (at least once), each time from another seed. The spread of
-/// these results shows how much chance is in the others.
+/// The base is trained with `seeds` seeds (at least one). Their spread is the variance of the others.
 pub fn table3(config: &TrainConfig, seeds: u64) -> Vec<Row> {
     let config = &plain(config);
     let mut rows = bases(config, seeds);
@@ -56,7 +55,7 @@ pub fn table3(config: &TrainConfig, seeds: u64) -> Vec<Row> {
         let description = change(&mut changed);
         row(name, description, changed, paper)
     }));
-    // At a small scale two of the paper's variations may be one, or the base.
+    // At a small scale, variations may be equal to each other or to the base.
     let mut seen: Vec<String> = Vec::new();
     rows.retain(|row| {
         let config = row.config.to_toml();
@@ -84,7 +83,7 @@ fn bases(config: &TrainConfig, seeds: u64) -> Vec<Row> {
     std::iter::once(base).chain(again).collect()
 }
 
-/// Returns whether the row of this name in [`table3`] is the base, from any seed.
+/// Returns whether the row of this name in [`table3`] is the base, with any seed.
 pub fn table3_is_base(row: &str) -> bool {
     row.starts_with(BASE)
 }
@@ -154,12 +153,10 @@ fn row(name: &str, change: String, config: TrainConfig, (perplexity, bleu): (f64
     }
 }
 
-/// The difference of the BLEU of row `name` from the mean of the bases, and half the width of its
-/// 95 % interval, which follows from the bootstrap intervals of both and, if the base was trained
-/// from several seeds, from their spread. Returns `None` if the row or the base is not done, or if
-/// it is the base.
+/// The difference between the BLEU of row `name` and the mean of the bases, and half the width of its
+/// 95 % interval, from the bootstrap intervals of both and the spread of the base's seeds. Returns
+/// `None` if the row or the base is not done, or if it is the base.
 fn difference(results: &[RowResult], name: &str) -> Option<(f64, f64)> {
-    let measure = |result: &RowResult| result.measures.first().map(|it| (it.bleu, it.interval));
     let (bleu, interval) = measure(results.iter().find(|result| result.name == name)?)?;
     let bases: Vec<(f64, f64)> = results
         .iter()
@@ -178,15 +175,20 @@ fn difference(results: &[RowResult], name: &str) -> Option<(f64, f64)> {
     Some((bleu - mean, interval.hypot(of_bases).hypot(seeds)))
 }
 
+/// The BLEU of the first part of `result`, and its interval.
+fn measure(result: &RowResult) -> Option<(f64, f64)> {
+    result.measures.first().map(|it| (it.bleu, it.interval))
+}
+
 /// The `results` of the finished `rows` as a Markdown table beside the paper's results.
 pub fn table3_table(rows: &[Row], results: &[RowResult]) -> String {
     let mut table = String::from(
         "| row | change | parameters | updates | perplexity | BLEU | the paper's | the paper's change | here |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );
-    let find = |name: &str| results.iter().find(|result| result.name == name);
     for row in rows {
-        let (Some(result), Some(paper)) = (find(&row.name), row.paper) else {
+        let result = results.iter().find(|result| result.name == row.name);
+        let (Some(result), Some(paper)) = (result, row.paper) else {
             continue;
         };
         let Some(measure) = result.measures.first() else {
@@ -197,9 +199,12 @@ pub fn table3_table(rows: &[Row], results: &[RowResult]) -> String {
         let here = here.map_or(String::new(), |(bleu, interval)| {
             verdict(of_paper, bleu, interval)
         });
-        let (Row { name, change, .. }, updates) = (row, result.updates);
+        let Row { name, change, .. } = row;
+        let updates = result.updates;
         let millions = result.parameters as f64 / 1e6;
-        let (ppl, bleu, interval) = (measure.perplexity, measure.bleu, measure.interval);
+        let ppl = measure.perplexity;
+        let bleu = measure.bleu;
+        let interval = measure.interval;
         let Paper {
             perplexity,
             bleu: paper,
@@ -215,7 +220,7 @@ pub fn table3_table(rows: &[Row], results: &[RowResult]) -> String {
     table
 }
 
-/// Our change of BLEU and whether it goes the paper's way, where it is beyond the interval.
+/// Our change of BLEU and, if it exceeds the interval, whether it agrees with the paper.
 fn verdict(paper: f64, ours: f64, interval: f64) -> String {
     let word = match (ours.abs() > interval, ours * paper) {
         _ if ours == 0.0 && paper == 0.0 => return String::new(),
@@ -240,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn around_the_base_model_the_rows_are_the_papers() {
+    fn rows_around_the_base_model_are_the_papers() {
         let rows = table3(&base("base"), 1);
         let changes: Vec<&str> = rows.iter().map(|row| row.change.as_str()).collect();
         assert_eq!(
@@ -326,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_says_which_way_a_row_went() {
+    fn the_table_has_the_direction_of_each_row() {
         let rows = table3(&base("tiny"), 1);
         let results = [
             result(&rows[0], 20.0),

@@ -45,7 +45,7 @@ fn a_saved_model_loads_with_the_same_outputs() {
 }
 
 #[test]
-fn parameters_keep_the_names_that_they_have_in_the_architecture() {
+fn parameters_keep_the_names_of_the_architecture() {
     let device = Device::default();
     let plain = TransformerConfig::tiny(20)
         .init(1, &device)
@@ -69,7 +69,8 @@ fn parameters_are_counted_without_building_the_model() {
 
 #[test]
 fn logits_weights_and_attention_maps_are_float32() {
-    let (source, target) = (ids([[5, 6, 2]]), ids([[1, 8, 9]]));
+    let source = ids([[5, 6, 2]]);
+    let target = ids([[1, 8, 9]]);
     for mut model in every(12).map(|config| build(&config)) {
         for precision in Precision::ALL {
             model.set_precision(precision);
@@ -95,8 +96,9 @@ fn logits_weights_and_attention_maps_are_float32() {
 }
 
 #[test]
-fn steps_with_a_cache_give_the_logits_of_the_whole_pass_in_16_bits_too() {
-    let (source, target) = (ids([[5, 6, 2], [7, 2, 0]]), ids([[1, 8, 9], [1, 4, 5]]));
+fn cached_steps_match_the_whole_pass_in_16_bits() {
+    let source = ids([[5, 6, 2], [7, 2, 0]]);
+    let target = ids([[1, 8, 9], [1, 4, 5]]);
     for mut model in every(12).map(|config| build(&config)) {
         model.set_precision(Precision::BFloat16);
         // The weights packed in float32 must not be used instead.

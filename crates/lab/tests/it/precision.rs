@@ -12,7 +12,8 @@ use burnformer_core::{
 
 fn loss(precision: Precision) -> Loss {
     let device = Device::default().autodiff();
-    let (mut model, case) = (model(&device), tensors("rnn.case.safetensors"));
+    let mut model = model(&device);
+    let case = tensors("rnn.case.safetensors");
     model.set_precision(precision);
     let ids = |key: &str| Tensor::<2, Int>::from_data(case[key].clone(), &device);
     let logits = model.forward(ids("source"), ids("target_input"), Mode::training(0, 0));

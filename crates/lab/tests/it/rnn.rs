@@ -55,14 +55,12 @@ fn assert_near(
 }
 
 #[test]
-fn logits_attention_losses_and_gradients_are_pytorchs() {
+fn logits_attention_losses_and_gradients_match_pytorch() {
     let device = Device::default().autodiff();
     let case = tensors("rnn.case.safetensors");
     let model = model(&device);
-    let (source, input) = (
-        ids(&case, "source", &device),
-        ids(&case, "target_input", &device),
-    );
+    let source = ids(&case, "source", &device);
+    let input = ids(&case, "target_input", &device);
     let targets: Vec<i64> = case["target_output"].iter::<i64>().collect();
     let logits = model.forward(source.clone(), input.clone(), Mode::training(0, 0));
     let vocab = config().target_vocab;
@@ -91,14 +89,12 @@ fn logits_attention_losses_and_gradients_are_pytorchs() {
 }
 
 #[test]
-fn steps_with_a_cache_equal_the_whole_pass() {
+fn cached_steps_match_the_whole_pass() {
     let device = Device::default();
     let case = tensors("rnn.case.safetensors");
     let model = model(&device);
-    let (source, target) = (
-        ids(&case, "source", &device),
-        ids(&case, "target_input", &device),
-    );
+    let source = ids(&case, "source", &device);
+    let target = ids(&case, "target_input", &device);
     let [rows, len] = target.dims();
     let whole = model.forward(source.clone(), target.clone(), Mode::Inference);
     for chunk in [1, 2] {
@@ -175,7 +171,7 @@ fn dropout_is_a_function_of_seed_update_and_position() {
 }
 
 #[test]
-fn the_parameter_count_equals_the_built_model() {
+fn the_parameter_count_matches_the_built_model() {
     use burn::module::Module;
     let base = RnnConfig {
         d_hidden: 24,

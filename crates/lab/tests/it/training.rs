@@ -30,7 +30,7 @@ fn the_preset_is_the_small_model_and_reads_back_the_same() {
 }
 
 #[test]
-fn every_field_that_only_the_baseline_has_is_a_key_with_its_documentation() {
+fn every_field_of_the_baseline_is_a_key_with_its_documentation() {
     let fields = |config: &dyn Seq2SeqConfig| config.to_json().as_object().unwrap().clone();
     let transformer = fields(&TransformerConfig::base(9));
     for field in fields(&RnnConfig::tiny(9))

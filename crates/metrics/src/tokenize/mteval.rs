@@ -1,6 +1,6 @@
-//! The tokenisers of mteval-v13a.pl, of mteval-v14.pl, which splits punctuation and symbols by their
-//! Unicode category, and sacreBLEU's Chinese one (by Shujian Huang for WMT 2017), with every Chinese
-//! character as a word.
+//! The tokenisers of mteval-v13a.pl, of mteval-v14.pl, which splits punctuation and symbols by
+//! their Unicode category, and sacreBLEU's Chinese one (by Shujian Huang for WMT 2017), with every
+//! Chinese character as a word.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

@@ -12,9 +12,13 @@ use utoipa::ToSchema;
 use super::body::Fields;
 use super::error::{ApiError, Errors, Result};
 use super::{Client, page};
-use crate::compute::{Cancel, LARGE, compute};
+use crate::compute::{Cancel, compute};
 use crate::engine::Choice;
+use crate::price::Price;
 use crate::queue::QueueError;
+
+/// The price of a look into the model at a sentence of up to 100 tokens, and of writing it down.
+const LOOK: Price = Price::from_milliseconds(200);
 
 /// A request to `/v1/attention`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -46,7 +50,7 @@ pub(crate) async fn attention(
 ) -> Result<impl IntoResponse> {
     let sentence = look(&client, request).await?;
     let answer = move |_: &Cancel| serde_json::to_vec(&sentence);
-    let json = compute(&client.sender, LARGE, answer)
+    let json = compute(&client.sender, LOOK, answer)
         .await?
         .expect("numbers and texts are JSON");
     Ok(([(header::CONTENT_TYPE, "application/json")], json))
@@ -61,7 +65,7 @@ pub(crate) async fn view(
     let title = format!("Attention, {} to {}", request.source, request.target);
     let sentence = look(&client, request).await?;
     let draw = move |_: &Cancel| linked_page(&title, &[sentence], "attention.css", "attention.js");
-    Ok(page::html(compute(&client.sender, LARGE, draw).await?))
+    Ok(page::html(compute(&client.sender, LOOK, draw).await?))
 }
 
 async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence> {
@@ -83,7 +87,7 @@ async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence> {
         let look = async |translation: String| {
             let (engine, sentence) = (engine.clone(), sentence.clone());
             let look = move |_: &Cancel| engine.attention(&sentence, &translation);
-            let found = compute(&client.sender, LARGE, look)
+            let found = compute(&client.sender, LOOK, look)
                 .await
                 .map_err(QueueError::from)?;
             found.map_err(|error| ApiError::from(QueueError::from(error)))
@@ -92,10 +96,13 @@ async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence> {
         if translation.is_empty() {
             // A sentence that is too long is refused before it is translated.
             look(String::new()).await?;
-            let (text, pair) = (sentence.clone(), slice::from_ref(&pair));
-            translation = client
-                .translate_one(text, pair, Format::Text, Vec::new())
+            let permit = client.permit([&*sentence], 1).await?;
+            let texts = vec![sentence.clone()];
+            let read = client
+                .read(texts, Format::Text, Some(&pair.target), permit)
                 .await?;
+            let pairs = slice::from_ref(&pair);
+            translation = client.translate_one(read, pairs, Vec::new()).await?;
         }
         look(translation).await
     };

@@ -12,9 +12,12 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::error::{ApiError, Result};
 use super::form::{self, Part, unread, urlencoded};
+use super::limits::{check_count, check_json, check_text};
 use super::{Client, Shared};
 use crate::compute::compute;
+use crate::price::Price;
 use crate::sender::Sender;
+use crate::settings::Limits;
 
 /// The largest number of fields of a form besides the texts that the limits allow.
 pub(super) const MOST_FIELDS: usize = 64;
@@ -32,10 +35,11 @@ where
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &Shared) -> Result<Self> {
-        let most = state.limits.texts + MOST_FIELDS;
+        let limits = state.limits;
+        let most = limits.texts + MOST_FIELDS;
         let fields = move |content| match content {
-            Content::Json(bytes) => read_json(&bytes, LENIENT),
-            Content::Form(parts) => read_form(parts, most, LENIENT),
+            Content::Json(bytes) => read_json(&bytes, &limits, LENIENT),
+            Content::Form(parts) => read_form(parts, most, &limits, LENIENT),
         };
         let (client, fields) = open(request, state, most, fields).await?;
         Ok(Self(client, fields))
@@ -89,7 +93,7 @@ pub(super) async fn open<T: Send + 'static>(
     let sender = head.extensions.get::<Sender>().cloned();
     let sender = sender.expect("a sender, which is told with every request");
     let (known, service) = (sender.clone(), service.clone());
-    compute(&sender, bytes.len(), move |_| {
+    compute(&sender, Price::of_bytes(bytes.len()), move |_| {
         let content = match kind.ends_with("json") && !bytes.is_empty() {
             true => Content::Json(bytes),
             false => Content::Form(form::read(&head, &kind, bytes, most)?),
@@ -156,12 +160,17 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
-fn read_json<T: DeserializeOwned + PartialSchema>(bytes: &[u8], lenient: bool) -> Result<T> {
+fn read_json<T: DeserializeOwned + PartialSchema>(
+    bytes: &[u8],
+    limits: &Limits,
+    lenient: bool,
+) -> Result<T> {
     if bytes.starts_with(&[0x1f, 0x8b]) {
         return Err(ApiError::content_encoding("gzip"));
     }
     let text = std::str::from_utf8(without_mark(bytes));
     let text = text.map_err(|_| ApiError::body("the body is not UTF-8", REMEDY))?;
+    check_json(text, limits)?;
     let mut json = serde_json::Deserializer::from_str(text);
     let fields = fields(&mut json, lenient)?;
     json.end()
@@ -176,6 +185,7 @@ const REMEDY: &str = "a JSON object, or a form, with the fields that /openapi.js
 pub(super) fn read_form<T: DeserializeOwned + PartialSchema>(
     parts: Vec<Part>,
     most: usize,
+    limits: &Limits,
     lenient: bool,
 ) -> Result<T> {
     form::check_count(&parts, most)?;
@@ -186,13 +196,19 @@ pub(super) fn read_form<T: DeserializeOwned + PartialSchema>(
             .strip_suffix(']')
             .and_then(|name| name.rsplit_once('['));
         let bare = bare.filter(|(_, index)| index.bytes().all(|c| c.is_ascii_digit()));
+        let field = bare.map_or(&*name, |(bare, _)| bare);
         let value = part.text()?;
-        match (all.get_mut(bare.map_or(&*name, |(bare, _)| bare)), bare) {
+        check_text(field, &value, limits)?;
+        match (all.get_mut(field), bare) {
             (None, Some((bare, _))) => drop(all.insert(bare.into(), vec![value].into())),
             (None, None) => drop(all.insert(name, value.into())),
             (Some(Value::Array(values)), _) => values.push(value.into()),
             (Some(first), _) => *first = vec![first.take(), value.into()].into(),
         }
+    }
+    for (name, value) in &all {
+        let count = value.as_array().map_or(1, Vec::len);
+        check_count(name, count, limits)?;
     }
     fields(Value::Object(all), lenient)
 }
@@ -323,7 +339,7 @@ mod tests {
             sent.to_vec().into(),
             10,
         )?;
-        read_form(parts, 10, true)
+        read_form(parts, 10, &Limits::default(), true)
     }
 
     fn texts(asked: TextsRequest) -> (Vec<String>, bool) {
@@ -334,9 +350,14 @@ mod tests {
     fn a_form_a_query_and_json_give_the_same_fields() {
         let list = ["a", "b"].map(String::from).to_vec();
         for asked in [
-            read_json(br#"{"q": ["a", "b"], "alternatives": 2}"#, false),
+            read_json(
+                br#"{"q": ["a", "b"], "alternatives": 2}"#,
+                &Limits::default(),
+                false,
+            ),
             read_json(
                 "\u{feff}{\"q\": [\"a\", \"b\"], \"alternatives\": 2.0}".as_bytes(),
+                &Limits::default(),
                 true,
             ),
             form("", b"q=a&q=b&alternatives=2"),
@@ -373,7 +394,7 @@ mod tests {
     #[test]
     fn errors_name_the_field() {
         let json = |body: &[u8]| {
-            read_json::<TextsRequest>(body, false)
+            read_json::<TextsRequest>(body, &Limits::default(), false)
                 .map(drop)
                 .unwrap_err()
         };
@@ -439,8 +460,8 @@ mod tests {
             let body = format!(r#"{{"q": "a", "{name}": 1}}"#);
             let sent = format!("q=a&{name}=1");
             for error in [
-                read_json::<TextsRequest>(body.as_bytes(), true).unwrap_err(),
-                read_json::<TextsRequest>(body.as_bytes(), false).unwrap_err(),
+                read_json::<TextsRequest>(body.as_bytes(), &Limits::default(), true).unwrap_err(),
+                read_json::<TextsRequest>(body.as_bytes(), &Limits::default(), false).unwrap_err(),
                 form("", sent.as_bytes()).unwrap_err(),
                 form(&sent, b"").unwrap_err(),
             ] {
@@ -453,8 +474,9 @@ mod tests {
         // LibreTranslate's clients send fields that we do not have.
         for name in ["secret", "s", "lang", "source", "x".repeat(99).as_str()] {
             let body = format!(r#"{{"q": "a", "{name}": {{"a": [1]}}}}"#);
-            read_json::<TextsRequest>(body.as_bytes(), true).unwrap();
-            let error = read_json::<TextsRequest>(body.as_bytes(), false).unwrap_err();
+            read_json::<TextsRequest>(body.as_bytes(), &Limits::default(), true).unwrap();
+            let error =
+                read_json::<TextsRequest>(body.as_bytes(), &Limits::default(), false).unwrap_err();
             let text = format!("{error:?}");
             assert!(
                 text.contains("is unknown\"") && text.contains("alternatives"),

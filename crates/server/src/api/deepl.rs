@@ -13,16 +13,19 @@ use axum::middleware::Next;
 use axum::response::Response;
 use burnformer_documents::Format;
 use burnformer_glossary::Glossary;
-use serde::de::Error;
+use serde::de::{Error, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::body::{Fields, MOST_FIELDS, Texts};
 use super::error::{ApiError, ErrorBody, Errors, Result};
+use super::source::Sourced;
 use super::{AUTO, Client};
+use crate::compute::{Cancel, compute};
 use crate::engine::Choice;
 use crate::language::{LanguagePair, name};
+use crate::price::Price;
 use crate::text::best;
 
 /// Writes the errors of DeepL's paths as DeepL does.
@@ -177,33 +180,68 @@ pub(crate) async fn deepl_translate(
     } else {
         Format::Html
     };
-    let is_xml = markup == "xml" && !texts.iter().any(|text| text.contains(BLOCK));
-    let counts: Vec<usize> = texts.iter().map(|text| text.chars().count()).collect();
-    let prepared = |text| if is_xml { marked(text, &tags) } else { text };
-    let texts: Vec<String> = texts.into_iter().map(prepared).collect();
+    let price = Price::of_bytes(texts.iter().map(String::len).sum()) * (tags.len() + 1);
+    let is_markup_xml = markup == "xml";
+    let prepare = move |cancel: &Cancel| Prepared::new(texts, tags, is_markup_xml, cancel);
+    let Prepared {
+        texts,
+        counts,
+        is_xml,
+        tags,
+    } = compute(&client.sender, price, prepare).await?;
     let source = request
         .source_lang
         .filter(|it| !it.is_empty())
         .unwrap_or(AUTO.into());
-    let (pairs, _) = client
-        .sourced(&source, &request.target_lang, &texts, format)
+    let permit = client.permit(texts.iter().map(String::as_str), 1).await?;
+    let Sourced { read, pairs, .. } = client
+        .sourced(&source, &request.target_lang, texts, format, permit)
         .await?;
     let glossaries = prescribed(&client, request.glossary_id, &source, &pairs[0])?;
     let choice = Choice {
         n_best: 1,
         ..Choice::default()
     };
-    let all = client
-        .translate(texts, &pairs, format, choice, glossaries)
-        .await?;
+    let all = best(client.translate(read, &pairs, choice, glossaries).await?);
     let model = request.model_type.map(|model| model.replace("prefer_", ""));
-    let translation = |((pair, text), count): ((&LanguagePair, String), usize)| {
-        let text = if is_xml { unmarked(&text, &tags) } else { text };
-        let language = capitals(&pair.source);
-        json!({"detected_source_language": language, "text": text, "billed_characters": count, "model_type_used": model})
+    let answer = move |cancel: &Cancel| {
+        let mut translations = Vec::new();
+        for ((pair, text), count) in pairs.iter().zip(all).zip(counts) {
+            cancel.unwind_if_cancelled();
+            let text = if is_xml { unmarked(&text, &tags) } else { text };
+            let language = capitals(&pair.source);
+            translations.push(json!({"detected_source_language": language, "text": text, "billed_characters": count, "model_type_used": model}));
+        }
+        json!({"translations": translations})
     };
-    let all = pairs.iter().zip(best(all)).zip(counts).map(translation);
-    Ok(Json(json!({"translations": all.collect::<Vec<_>>()})))
+    Ok(Json(compute(&client.sender, price, answer).await?))
+}
+
+/// The texts of a request with marks, and what is needed to take them away.
+struct Prepared {
+    texts: Vec<String>,
+    /// The characters of each text without marks.
+    counts: Vec<usize>,
+    /// If true, the texts have marks.
+    is_xml: bool,
+    tags: Vec<String>,
+}
+
+impl Prepared {
+    fn new(texts: Vec<String>, tags: Vec<String>, is_xml: bool, cancel: &Cancel) -> Self {
+        let is_xml = is_xml && !texts.iter().any(|text| text.contains(BLOCK));
+        let counts = texts.iter().map(|text| text.chars().count()).collect();
+        let prepared = |text| {
+            cancel.unwind_if_cancelled();
+            if is_xml { marked(text, &tags) } else { text }
+        };
+        Self {
+            texts: texts.into_iter().map(prepared).collect(),
+            counts,
+            is_xml,
+            tags,
+        }
+    }
 }
 
 /// The forms of address that nothing demands: models do not know of them.
@@ -244,7 +282,7 @@ fn unmarked(text: &str, tags: &[String]) -> String {
 
 /// An option that no model here can follow, and that changes the translation: only null is taken.
 fn refused<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
-    match Option::<Value>::deserialize(from)? {
+    match Option::<IgnoredAny>::deserialize(from)? {
         None => Ok(()),
         Some(_) => Err(D::Error::custom(
             "no model of this server can follow it; leave it out",
@@ -300,9 +338,9 @@ fn prescribed(
         ));
     }
     let terms = |id: &String| {
-        let all = client.glossaries.get(id)?.terms;
-        all.into_iter()
-            .find_map(|(known, terms)| (known == *pair).then_some(terms))
+        let glossary = client.glossaries.get_for(&client.sender, id)?;
+        let mut all = glossary.terms.iter();
+        all.find_map(|(known, terms)| (known == pair).then(|| terms.clone()))
     };
     ids.iter().map(|id| terms(id).ok_or_else(unknown)).collect()
 }

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::{IntoResponses, ToSchema};
 
+use super::limits::MAX_PATH;
 use crate::compute::WorkPanicked;
 use crate::engine::EngineError;
 use crate::language::LanguagePair;
@@ -116,6 +117,12 @@ impl ApiError {
     pub fn too_late(limit: Duration) -> Self {
         let error = format!("the body did not come whole within {} s", limit.as_secs());
         Self::new(StatusCode::REQUEST_TIMEOUT, error).remedy("send it faster, or less at a time")
+    }
+
+    /// 414: the path has too many characters.
+    pub fn long_path(length: usize) -> Self {
+        let error = format!("the path has {length} characters, more than the {MAX_PATH} allowed");
+        Self::new(StatusCode::URI_TOO_LONG, error).remedy("send a shorter one")
     }
 
     /// 413.

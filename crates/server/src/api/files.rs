@@ -7,7 +7,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use burnformer_documents::{BrokenFile, WholeFile};
+use burnformer_documents::{BrokenFile, Cost, OfficeKind, WholeFile};
 use burnformer_glossary::Glossary;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -16,11 +16,15 @@ use utoipa::{PartialSchema, ToSchema};
 use super::body::{Content, MOST_FIELDS, open, read_form};
 use super::error::{ApiError, ErrorBody, Errors, Result};
 use super::form::check_count;
-use super::{Client, Service, Shared};
+use super::source::Sourced;
+use super::{Client, MAX_WORK, Service, Shared, memory_of};
 use crate::compute::compute;
 use crate::language::LanguagePair;
+use crate::price::Price;
 use crate::sender::Permit;
-use crate::store::{FileState, StoredFile};
+use crate::settings::Limits;
+use crate::store::{FileState, StoredFile, unguessable};
+use crate::text::ReadTexts;
 
 /// The answer to `/translate_file`.
 #[derive(Debug, Serialize, ToSchema)]
@@ -56,17 +60,18 @@ pub(crate) async fn translate_file(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Json<FileResponse>> {
-    let read = read_file::<FileRequest>;
-    let (client, (mut upload, request)) = open(request, &service, MOST_FIELDS, read).await?;
+    let limits = service.limits;
+    let read = move |content| read_file::<FileRequest>(content, &limits);
+    let (client, (sent, request)) = open(request, &service, MOST_FIELDS, read).await?;
     let empty = [("source", &request.source), ("target", &request.target)];
     if let Some((field, _)) = empty.iter().find(|(_, value)| value.is_empty()) {
         return Err(ApiError::missing(field));
     }
-    let pairs = upload
-        .pairs(&client, &request.source, &request.target)
+    let upload = sent
+        .unpacked(&client, &request.source, &request.target)
         .await?;
-    let key = format!("{}.{}", client.files.new_id(), plain(&upload.name));
-    upload.keep(&client, &key, &pairs, Vec::new()).await?;
+    let key = format!("{}.{}", unguessable(), plain(&upload.name));
+    upload.keep(&client, &key, None, Vec::new()).await?;
     let (origin, prefix) = (origin(&headers), prefix(&client, &headers));
     let translated_file_url = format!("{origin}{prefix}/download_file/{key}");
     Ok(Json(FileResponse {
@@ -74,18 +79,18 @@ pub(crate) async fn translate_file(
     }))
 }
 
-/// A file that was sent to be translated.
-pub(super) struct Upload {
+/// A file that was sent to be translated, and what it costs to unpack it.
+pub(super) struct SentFile {
     pub name: String,
-    file: WholeFile,
-    /// Room for what the file unpacks to, among the bodies of requests.
-    permit: Option<Permit>,
+    bytes: Vec<u8>,
+    cost: Cost,
 }
 
-/// The file of a form, and its other fields.
+/// The file of a form, which is not unpacked yet, and the other fields.
 pub(super) fn read_file<T: DeserializeOwned + PartialSchema>(
     content: Content,
-) -> Result<(Upload, T)> {
+    limits: &Limits,
+) -> Result<(SentFile, T)> {
     let Content::Form(mut parts) = content else {
         return Err(ApiError::media_type("application/json"));
     };
@@ -93,58 +98,87 @@ pub(super) fn read_file<T: DeserializeOwned + PartialSchema>(
     let index = parts.iter().rposition(|part| part.name == "file");
     let part = parts.swap_remove(index.ok_or_else(|| ApiError::missing("file"))?);
     let name = part.file_name;
-    let broken = |error: BrokenFile| ApiError::bad("file", error.to_string(), "a whole file");
-    let file = WholeFile::read(part.bytes.into(), extension(&name)).map_err(broken)?;
-    Ok((
-        Upload {
+    let cost = WholeFile::cost(&part.bytes, extension(&name)).map_err(broken)?;
+    let sent = SentFile {
+        name,
+        bytes: part.bytes.into(),
+        cost,
+    };
+    Ok((sent, read_form(parts, MOST_FIELDS, limits, true)?))
+}
+
+fn broken(error: BrokenFile) -> ApiError {
+    ApiError::bad("file", error.to_string(), "a whole file")
+}
+
+impl SentFile {
+    /// Unpacks the file once there is room for all that it becomes, and finds its languages.
+    ///
+    /// # Errors
+    /// Returns an error if the file is broken, if it needs too much memory or is too long, if there
+    /// is no room for it, or if a language is not served.
+    pub async fn unpacked(self, client: &Client, source: &str, target: &str) -> Result<Upload> {
+        let Self { name, bytes, cost } = self;
+        let kind = extension(&name).to_owned();
+        let memory = if OfficeKind::from_extension(&kind).is_some() {
+            usize::try_from(cost.memory()).unwrap_or(usize::MAX)
+        } else {
+            MAX_WORK.min(2 * memory_of(&bytes))
+        };
+        if memory > MAX_WORK {
+            let error = format!(
+                "file would take {} MiB of memory, more than the {} allowed",
+                memory >> 20,
+                MAX_WORK >> 20
+            );
+            return Err(ApiError::too_large("file", &error));
+        }
+        let mut permit = client.permit_of(memory).await?;
+        let price = Price::of_file(cost);
+        let read = move |_: &_| WholeFile::read(bytes, &kind);
+        let mut file = compute(&client.sender, price, read)
+            .await?
+            .map_err(broken)?;
+        client.check_texts("file", 1, [&*file.text])?;
+        permit.shrink(file.size() + 2 * memory_of(file.text.as_bytes()));
+        let text = std::mem::take(&mut file.text);
+        let size = text.len();
+        let characters = text.chars().count();
+        // The file has the room of its text.
+        let none = client.work.permit(&client.sender);
+        let Sourced { read, pairs, .. } = client
+            .sourced(source, target, vec![text], file.format, none)
+            .await?;
+        Ok(Upload {
             name,
             file,
-            permit: None,
-        },
-        read_form(parts, MOST_FIELDS, true)?,
-    ))
+            read,
+            pairs,
+            size,
+            characters,
+            _permit: permit,
+        })
+    }
+}
+
+/// A file that was unpacked to be translated.
+pub(super) struct Upload {
+    pub name: String,
+    /// The pair of languages by which it is translated.
+    pub pairs: Vec<LanguagePair>,
+    file: WholeFile,
+    /// The text of the file.
+    read: ReadTexts,
+    /// The bytes of the text, and its characters.
+    size: usize,
+    characters: usize,
+    _permit: Permit,
 }
 
 impl Upload {
-    /// Returns the language pairs by which the file is translated.
-    ///
-    /// # Errors
-    /// Returns an error if the file is too long, if there is no room for it, or if a language is
-    /// not served.
-    pub async fn pairs(
-        &mut self,
-        client: &Client,
-        source: &str,
-        target: &str,
-    ) -> Result<Vec<LanguagePair>> {
-        client.check_texts("file", 1, [&*self.file.text])?;
-        let mut permit = client.bodies.permit(&client.sender);
-        if !permit.grow(self.file.size()) {
-            return Err(ApiError::too_many());
-        }
-        self.permit = Some(permit);
-        let texts = std::slice::from_ref(&self.file.text);
-        Ok(client
-            .sourced(source, target, texts, self.file.format)
-            .await?
-            .0)
-    }
-
-    /// Stores the file in this state under `id`.
-    ///
-    /// # Errors
-    /// Returns an error if there is no room.
-    pub fn put(&self, client: &Client, id: &str, state: FileState) -> Result<()> {
-        let size = match &state {
-            FileState::Done(bytes, _) => bytes.len(),
-            _ => self.file.text.len(),
-        };
-        let kept = StoredFile {
-            name: self.name.clone(),
-            state,
-        };
-        let is_kept = client.files.put(&client.sender, id, kept, size);
-        is_kept.then_some(()).ok_or_else(ApiError::too_many)
+    /// The number of bytes of the text.
+    pub fn size(&self) -> usize {
+        self.size
     }
 
     /// Translates the file and stores it under `id`.
@@ -152,23 +186,38 @@ impl Upload {
     /// # Errors
     /// Returns an error if the translation fails or there is no room.
     pub async fn keep(
-        &mut self,
+        self,
         client: &Client,
         id: &str,
-        pairs: &[LanguagePair],
+        secret: Option<String>,
         glossaries: Vec<Arc<Glossary>>,
     ) -> Result<()> {
-        let characters = self.file.text.chars().count();
-        let (text, format) = (std::mem::take(&mut self.file.text), self.file.format);
         let text = client
-            .translate_one(text, pairs, format, glossaries)
+            .translate_one(self.read, &self.pairs, glossaries)
             .await?;
-        let (file, size, pair) = (self.file.clone(), text.len(), pairs[0].clone());
+        let price = Price::of_text(text.len() + self.file.size());
+        let pair = self.pairs[0].clone();
         let languages = [pair.source, pair.target];
+        let file = self.file;
         let write = move |_: &_| file.write(text, languages.each_ref().map(|it| Some(&**it)));
-        let bytes = compute(&client.sender, size, write).await?;
-        self.put(client, id, FileState::Done(bytes.into(), characters))
+        let bytes = compute(&client.sender, price, write).await?;
+        let size = bytes.len();
+        let stored = StoredFile {
+            name: self.name,
+            secret,
+            state: FileState::Done(bytes.into(), self.characters),
+        };
+        put(client, id, stored, size)
     }
+}
+
+/// Stores a file of `size` bytes under `id`.
+///
+/// # Errors
+/// Returns an error if there is no room.
+pub(super) fn put(client: &Client, id: &str, file: StoredFile, size: usize) -> Result<()> {
+    let is_kept = client.files.put(&client.sender, id, file, size);
+    is_kept.then_some(()).ok_or_else(ApiError::too_many)
 }
 
 /// The address by which the client found the server: a proxy that ends TLS says so in
@@ -245,7 +294,8 @@ pub(crate) async fn download(
 ) -> Result<Response> {
     let gone = "there is no such file, or its ten minutes are over";
     let gone = || ApiError::new(StatusCode::NOT_FOUND, gone);
-    let StoredFile { name, state } = service.files.get(&name).ok_or_else(gone)?;
+    let file = service.files.get(&name).filter(|file| file.is_for(None));
+    let StoredFile { name, state, .. } = file.ok_or_else(gone)?;
     match state {
         FileState::Done(bytes, _) => Ok(attachment(&name, &bytes)),
         _ => Err(gone()),

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use super::body::{Fields, Texts, number};
 use super::error::{ApiError, Errors, Result};
+use super::source::Sourced;
 use super::{Shared, extensions, format, within};
 use crate::engine::Choice;
 use crate::language::name;
@@ -102,12 +103,17 @@ pub(crate) async fn translate(
         n_best: alternatives + 1,
         ..Choice::default()
     };
-    let (pairs, detected) = client
-        .sourced(&request.source, &request.target, &texts, format)
+    let permit = client
+        .permit(texts.iter().map(String::as_str), choice.n_best)
         .await?;
-    let translations = client
-        .translate(texts, &pairs, format, choice, Vec::new())
+    let Sourced {
+        read,
+        pairs,
+        detected,
+    } = client
+        .sourced(&request.source, &request.target, texts, format, permit)
         .await?;
+    let translations = client.translate(read, &pairs, choice, Vec::new()).await?;
     let others = || translations.iter().map(|all| all[1..].to_vec()).collect();
     Ok(Json(TranslateResponse {
         alternatives: (alternatives > 0).then(|| OneOrMany::new(others(), one)),
@@ -137,11 +143,13 @@ pub(crate) async fn detect(
 ) -> Result<Json<Vec<Detection>>> {
     let (texts, _) = request.q.into_list();
     client.check_texts("q", texts.len(), texts.iter().map(String::as_str))?;
-    let all = [texts.join("\n")];
-    if all[0].is_empty() {
+    let all = texts.join("\n");
+    if all.is_empty() {
         return Err(ApiError::missing("q"));
     }
-    let found = client.detect(&all, Format::Text, None).await?;
+    let permit = client.permit([&*all], 1).await?;
+    let read = client.read(vec![all], Format::Text, None, permit).await?;
+    let found = client.detect(&read, None).await?;
     Ok(Json(found))
 }
 

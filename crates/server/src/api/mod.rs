@@ -7,6 +7,7 @@ pub(crate) mod error;
 pub(crate) mod files;
 mod form;
 mod libretranslate;
+pub(crate) mod limits;
 mod page;
 pub(crate) mod routes;
 mod source;
@@ -42,7 +43,7 @@ pub(crate) struct Service {
     pub keys: Keys,
     pub limits: Limits,
     pub files: Store<StoredFile>,
-    pub glossaries: Store<StoredGlossary>,
+    pub glossaries: Store<Arc<StoredGlossary>>,
     /// The budget for the bytes of request bodies and large answers.
     pub bodies: Arc<Budget>,
     /// The budget for the memory of work on texts.
@@ -73,38 +74,60 @@ impl Deref for Client {
     }
 }
 
-/// The memory in bytes of all requests whose texts are being worked on, as [`Client::permit`]
-/// estimates it.
-pub(crate) const ALL_WORK: usize = 192 << 20;
+/// The memory in bytes of all requests whose texts or files are being worked on, as
+/// [`Client::permit`] estimates it.
+pub(crate) const ALL_WORK: usize = 384 << 20;
+
+/// The largest memory in bytes of the work of one request. A file that takes more is refused; texts
+/// have limits of their own, and those that are estimated higher take less.
+pub(crate) const MAX_WORK: usize = 288 << 20;
+
+/// Work that takes less memory needs no room.
+const SMALL_WORK: usize = 192 << 10;
 
 /// The estimated memory of a document and of the candidates of its sentences, per translation:
 /// bytes for each byte of text, and for each byte that may end a sentence or begin a tag.
 const BYTES_PER_BYTE: usize = 16;
-const BYTES_PER_END: usize = 384;
+const BYTES_PER_END: usize = 1024;
 
 impl Client {
     /// Waits for room for work on `texts` with `ranks` translations each. Small work needs no room,
     /// so that it never waits for large work.
+    ///
+    /// # Errors
+    /// Returns an error if there is no room within the time limit.
     pub async fn permit<'a>(
         &self,
         texts: impl IntoIterator<Item = &'a str>,
         ranks: usize,
-    ) -> Permit {
-        let mut permit = self.work.permit(&self.sender);
-        let bytes = |text: &str| {
-            let ends = text.bytes().filter(|byte| b"\n.!?<".contains(byte)).count();
-            BYTES_PER_BYTE * text.len() + BYTES_PER_END * (ends + 1)
-        };
+    ) -> Result<Permit> {
         let bytes = texts
             .into_iter()
-            .map(bytes)
+            .map(|text| memory_of(text.as_bytes()))
             .sum::<usize>()
             .saturating_mul(ranks + 1);
-        if bytes > ALL_WORK / 1024 {
-            permit.wait(bytes.min(ALL_WORK / 4)).await;
-        }
-        permit
+        self.permit_of(bytes.min(MAX_WORK)).await
     }
+
+    /// Waits for room for this many bytes of work, unless it is small.
+    ///
+    /// # Errors
+    /// Returns an error if there is no room within the time limit.
+    pub async fn permit_of(&self, bytes: usize) -> Result<Permit> {
+        let mut permit = self.work.permit(&self.sender);
+        if bytes <= SMALL_WORK {
+            return Ok(permit);
+        }
+        let waited = tokio::time::timeout(self.limits.time, permit.wait(bytes)).await;
+        waited.map_err(|_| ApiError::too_slow(self.limits.time))?;
+        Ok(permit)
+    }
+}
+
+/// The estimated memory of the work on `text`, per translation, in bytes.
+pub(crate) fn memory_of(text: &[u8]) -> usize {
+    let ends = text.iter().filter(|byte| b"\n.!?<".contains(byte)).count();
+    BYTES_PER_BYTE * text.len() + BYTES_PER_END * (ends + 1)
 }
 
 impl Service {
@@ -131,7 +154,7 @@ impl Service {
             .sum::<usize>()
         {
             characters if characters > limit => refuse(format!(
-                "{characters} characters are more than the {limit} allowed"
+                "{field} has {characters} characters, more than the {limit} allowed"
             )),
             _ => Ok(()),
         }

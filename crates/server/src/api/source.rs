@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use burnformer_documents::{Detection, Format, Languages, prose};
+use burnformer_documents::{Detection, Format, Languages, prose, words_of};
 
 use super::error::{ApiError, Result};
 use super::{AUTO, Client, known_code};
 use crate::compute::{Cancel, compute};
 use crate::engine::{Choice, Work};
 use crate::language::{LanguagePair, name};
+use crate::sender::Permit;
+use crate::text::{ReadText, ReadTexts};
 
 /// The difference of log-probability over the length penalty by which a text must be more likely in
 /// the target language than in any other to stay unchanged. Of 1,000 short texts, 22 stay wrongly
@@ -30,28 +32,59 @@ struct Guess {
     codes: Vec<String>,
 }
 
-/// The pair of languages for each text, and the detections if the languages were detected.
-type TextSources = (Vec<LanguagePair>, Option<Vec<Detection>>);
+/// Texts with their languages.
+pub(super) struct Sourced {
+    pub read: ReadTexts,
+    /// The pair of languages of each text.
+    pub pairs: Vec<LanguagePair>,
+    /// The languages that were detected, if the request names none.
+    pub detected: Option<Vec<Detection>>,
+}
+
+/// The words of a text by which its language is detected. A catalogue is not read a second time;
+/// of other texts, code is left out before they are read.
+fn words(read: &ReadText, format: Format, cancel: &Cancel) -> String {
+    let fits = |_: &str| {
+        cancel.unwind_if_cancelled();
+        true
+    };
+    if !format.is_catalogue() {
+        return prose(&read.text, format, &fits);
+    }
+    let mut document = read.document.clone();
+    document.divide([None; 2], &fits);
+    words_of(&document)
+}
 
 impl Client {
-    /// The pair of languages for each of `texts`: from `source`, or from the language that is
-    /// detected.
+    /// Reads `texts`, and finds the pair of languages for each: from `source`, or from the language
+    /// that is detected.
     ///
     /// # Errors
-    /// Returns an error if a language is not served, or if a text is clearly in such a language.
+    /// Returns an error if a language is not served, if a text is clearly in such a language, or if
+    /// it is a broken catalogue.
     pub(super) async fn sourced(
         &self,
         source: &str,
         target: &str,
-        texts: &[String],
+        texts: Vec<String>,
         format: Format,
-    ) -> Result<TextSources> {
+        permit: Permit,
+    ) -> Result<Sourced> {
+        let count = texts.len();
         if source != AUTO {
-            return Ok((vec![self.pair(source, target)?; texts.len()], None));
+            let pair = self.pair(source, target)?;
+            let read = self.read(texts, format, Some(&pair.target), permit).await?;
+            return Ok(Sourced {
+                read,
+                pairs: vec![pair; count],
+                detected: None,
+            });
         }
         let targets = self.codes(|pair| &pair.target);
         let target = known_code("target", target, &targets, "")?.to_owned();
-        let detected = self.detect(texts, format, Some(&target)).await?;
+        let read = self.read(texts, format, Some(&target), permit).await?;
+        let detected = self.detect(&read, Some(&target)).await?;
         let pair = |(number, found): (usize, &Detection)| {
             let pair = LanguagePair {
                 source: found.language.clone(),
@@ -60,7 +93,7 @@ impl Client {
             if pair.source == pair.target || self.models.pairs().any(|known| *known == pair) {
                 return Ok(pair);
             }
-            let text = if texts.len() == 1 {
+            let text = if count == 1 {
                 "the text".into()
             } else {
                 format!("text {number}")
@@ -74,10 +107,14 @@ impl Client {
             Err(ApiError::bad("source", message, remedy))
         };
         let pairs = (1..).zip(&detected).map(pair).collect::<Result<_, _>>()?;
-        Ok((pairs, Some(detected)))
+        Ok(Sourced {
+            read,
+            pairs,
+            detected: Some(detected),
+        })
     }
 
-    /// The language that each of `texts` is most probably in: one that can be translated, into
+    /// The language that each text is most probably in: one that can be translated, into
     /// `target` if that is given, or `target` itself. Where the detector is not sure, the models
     /// tell in which language a text is most likely. Where they do not either, it is the first
     /// language that can be translated.
@@ -86,8 +123,7 @@ impl Client {
     /// Returns an error if the server fails.
     pub(super) async fn detect(
         &self,
-        texts: &[String],
-        format: Format,
+        read: &ReadTexts,
         target: Option<&str>,
     ) -> Result<Vec<Detection>> {
         let sources = self.sources(target);
@@ -97,14 +133,15 @@ impl Client {
             .chain(target)
             .map(String::from)
             .collect();
-        let (size, texts) = (texts.iter().map(String::len).sum(), texts.to_vec());
+        let texts = read.texts.clone();
+        let format = read.format;
         let into = target.map(String::from);
         let guess = move |cancel: &Cancel| -> Vec<Guess> {
             let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
             let known = Languages::new(&codes);
-            let guess = |text: &String| {
+            let guess = |read: &ReadText| {
                 cancel.unwind_if_cancelled();
-                let words = prose(text, format);
+                let words = words(read, format, cancel);
                 let (found, sure) = known.detect(&words).unzip();
                 let is_open = sure != Some(true) && !words.is_empty();
                 let ranked = if is_open {
@@ -129,7 +166,7 @@ impl Client {
             };
             texts.iter().map(guess).collect()
         };
-        let guesses = compute(&self.sender, size, guess).await?;
+        let guesses = compute(&self.sender, read.price(), guess).await?;
         let likely = tokio::time::timeout(self.limits.time, self.likely(&guesses, target)).await;
         let likely = likely
             .ok()

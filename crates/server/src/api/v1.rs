@@ -13,9 +13,11 @@ use utoipa::ToSchema;
 use super::body::{Fields, Texts, number};
 use super::error::{ApiError, Errors, Result};
 use super::libretranslate::OneOrMany;
+use super::source::Sourced;
 use super::{AUTO, Client, format, within};
 use crate::compute::{Cancel, compute};
 use crate::engine::{Candidate, Choice, Work};
+use crate::price::Price;
 use crate::text::{best, with_terms};
 
 /// A request to `/v1/translate`.
@@ -67,13 +69,16 @@ pub(crate) async fn translate(
     client.check_texts("texts", texts.len(), texts.iter().map(String::as_str))?;
     let choice = choice(&client, request.beam, request.length_penalty, 1)?;
     let asked = request.source.as_deref().unwrap_or(AUTO);
-    let (pairs, detected) = client
-        .sourced(asked, &request.target, &texts, format)
+    let permit = client.permit(texts.iter().map(String::as_str), 1).await?;
+    let Sourced {
+        read,
+        pairs,
+        detected,
+    } = client
+        .sourced(asked, &request.target, texts, format, permit)
         .await?;
     let glossary = vec![glossary_of(&client, request.glossary).await?];
-    let all = client
-        .translate(texts, &pairs, format, choice, glossary)
-        .await?;
+    let all = client.translate(read, &pairs, choice, glossary).await?;
     let source = pairs
         .into_iter()
         .next()
@@ -234,9 +239,10 @@ pub(crate) async fn sentences(
         .flat_map(SentenceRequest::parts)
         .map(str::len)
         .sum();
+    let price = Price::of_text(size);
     let scored = async {
         let texts = sentences.iter().flat_map(SentenceRequest::parts);
-        let _permit = client.permit(texts, choice.n_best).await;
+        let _permit = client.permit(texts, choice.n_best).await?;
         let pipeline = client.pipeline(&pair, choice, vec![glossary]).await?;
         let (glossaries, mut left) = (pipeline.glossaries.clone(), client.limits.characters);
         let work = move |sentence: &SentenceRequest| {
@@ -256,9 +262,9 @@ pub(crate) async fn sentences(
             let waited = sentences.iter().inspect(|_| cancel.unwind_if_cancelled());
             waited.map(work).collect::<Result<Vec<Work>, _>>()
         };
-        let work = compute(&client.sender, size, work).await??;
+        let work = compute(&client.sender, price, work).await??;
         let all = pipeline.sentences(work.clone()).await?;
-        Ok(compute(&client.sender, size, move |_| {
+        Ok(compute(&client.sender, price * choice.n_best, move |_| {
             work.iter().zip(all).map(scored).collect()
         })
         .await?)
@@ -322,8 +328,8 @@ fn choice(
 /// The glossary of a request.
 async fn glossary_of(client: &Client, pairs: Option<Vec<[String; 2]>>) -> Result<Arc<Glossary>> {
     let (pairs, most) = (pairs.unwrap_or_default(), client.limits.terms);
-    let size = pairs.iter().flatten().map(String::len).sum();
-    Ok(compute(&client.sender, size, move |_| terms(pairs, most))
+    let price = Price::of_terms(pairs.iter().flatten().map(String::len).sum());
+    Ok(compute(&client.sender, price, move |_| terms(pairs, most))
         .await??
         .into())
 }

@@ -15,6 +15,7 @@ pub use self::waiting::{QueueError, QueueSettings};
 use crate::compute::{Cancel, WorkPanicked, compute};
 use crate::engine::{Candidate, Choice, Engine, EngineError, Job, Work};
 use crate::lock::locked;
+use crate::price::Price;
 use crate::sender::{Sender, may_take};
 
 /// The sentences of all requests to one model, and the threads that translate them.
@@ -116,9 +117,9 @@ impl Queue {
             return Ok(Vec::new());
         }
         let engine = self.engine().clone();
-        let size = work.iter().map(Work::size).sum();
+        let cost = Price::of_text(work.iter().map(Work::size).sum());
         let price = move |cancel: &Cancel| priced(&*engine, work, choice, cancel);
-        let items = compute(sender, size, price).await??;
+        let items = compute(sender, cost, price).await??;
         let (count, leaving) = (items.len(), CancelOnDrop::default());
         match self.put(sender, items, choice, leaving.0.clone()) {
             Ok(answer) => answer.await.unwrap_or(Err(QueueError::Stopped)),

@@ -563,6 +563,83 @@ fn documents_are_translated_after_their_upload() {
 }
 
 #[test]
+fn a_document_and_a_glossary_are_only_for_the_door_and_the_key_by_which_they_came() {
+    let server = Running::start(Arc::new(Shouting::default()), |settings| {
+        settings.keys = vec!["one".into(), "two".into()]
+    });
+    let as_sender = |key: &str, path: &str, kind: &str, body: &[u8]| {
+        let header = format!("DeepL-Auth-Key {key}");
+        server.send(path, kind, &[("authorization", &header)], body)
+    };
+    let part = |name: &str, value: &str| {
+        format!("--b\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+    };
+    let file = part("file", "Haus").replace("\"file\"", "\"file\"; filename=\"a.txt\"");
+    let form = [
+        part("source_lang", "DE"),
+        part("target_lang", "EN"),
+        file,
+        "--b--\r\n".into(),
+    ];
+    let form = form.concat();
+    let kind = "multipart/form-data; boundary=b";
+    let (status, made) = as_sender("one", "/v2/document", kind, form.as_bytes());
+    assert_eq!(status, 200, "{made}");
+    let id = made["document_id"].as_str().unwrap();
+    let body = json!({"document_key": made["document_key"]}).to_string();
+    let result = |key: &str| {
+        let path = format!("/v2/document/{id}/result");
+        as_sender(key, &path, "application/json", body.as_bytes()).0
+    };
+    assert_eq!(
+        [result("one"), result("two"), result("three")],
+        [200, 404, 403]
+    );
+    for name in [id.to_owned(), format!("{id}.a.txt")] {
+        assert_eq!(server.get(&format!("/download_file/{name}")).0, 404);
+    }
+
+    let form = form
+        .replace("_lang", "")
+        .replace("DE", "de")
+        .replace("EN", "en");
+    let (status, made) = as_sender("one", "/translate_file", kind, form.as_bytes());
+    assert_eq!(status, 200, "{made}");
+    let url = made["translatedFileUrl"].as_str().unwrap();
+    let name = url.rsplit('/').next().unwrap();
+    assert_eq!(
+        server.get(&format!("/download_file/{name}")),
+        (200, "HAUS".into())
+    );
+    for key in ["one", "two"] {
+        for secret in ["", name] {
+            let path = format!("/v2/document/{name}/result");
+            let body = json!({"document_key": secret}).to_string();
+            assert_eq!(
+                as_sender(key, &path, "application/json", body.as_bytes()).0,
+                404
+            );
+        }
+    }
+
+    let body = json!({"name": "a", "source_lang": "DE", "target_lang": "EN", "entries": "a\tb", "entries_format": "tsv"});
+    let body = body.to_string();
+    let (_, made) = as_sender("one", "/v2/glossaries", "application/json", body.as_bytes());
+    let glossary = made["glossary_id"].as_str().unwrap();
+    let ask = |key: &str| {
+        let body = json!({"text": ["a"], "source_lang": "DE", "target_lang": "EN", "glossary_id": glossary});
+        as_sender(
+            key,
+            "/v2/translate",
+            "application/json",
+            body.to_string().as_bytes(),
+        )
+        .0
+    };
+    assert_eq!([ask("one"), ask("two")], [200, 404]);
+}
+
+#[test]
 fn a_document_has_a_glossary() {
     let server = server();
     let id = make(&server, "\"Haus\",house", "csv").1["glossary_id"].clone();

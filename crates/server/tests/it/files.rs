@@ -1,49 +1,82 @@
 //! Files that unpack to more than they have.
 
+use std::io::{Cursor, Write};
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread::JoinHandle;
+
+use serde_json::Value;
+use zip::CompressionMethod;
+use zip::write::SimpleFileOptions;
 
 use crate::common::{Running, Shouting};
 
-/// The unpacked document takes part of the room for request bodies. A client has at most half of
-/// it.
-#[test]
-fn documents_that_unpack_to_more_than_there_is_room_for_are_refused() {
-    let engine = Shouting {
-        delay: Duration::from_secs(3),
-        ..Shouting::default()
-    };
-    let server = Arc::new(Running::start(Arc::new(engine), |_| {}));
+/// Sends `file` to be translated, as a client of this address.
+fn send(server: &Arc<Running>, address: &str, file: &[u8]) -> JoinHandle<(u16, Value)> {
     let part = |name: &str, value: &str| {
         format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
     };
-    let head = [
-        part("source", "de"),
-        part("target", "en"),
-        part("file", "").replace("name=\"file\"", "name=\"file\"; filename=\"large.docx\""),
-    ];
-    let head = head.concat();
+    let name = part("file", "").replace("\"file\"", "\"file\"; filename=\"a.docx\"");
+    let head = [part("source", "de"), part("target", "en"), name].concat();
+    let head = head.trim_end_matches("\r\n").as_bytes();
+    let body = [head, b"\r\n\r\n", file, b"\r\n--b--\r\n"].concat();
+    let server = server.clone();
+    let address = address.to_owned();
+    std::thread::spawn(move || {
+        let kind = "multipart/form-data; boundary=b";
+        let headers = [("x-forwarded-for", &*address)];
+        server.send("/translate_file", kind, &headers, &body)
+    })
+}
+
+#[test]
+fn a_file_that_becomes_too_large_is_refused_before_it_is_unpacked() {
+    let server = Arc::new(Running::start(Arc::new(Shouting::default()), |_| {}));
     // 40 MB of spaces are in 40 kB.
     let file = include_bytes!("../fixtures/large.docx");
-    let body = [
-        head.trim_end_matches("\r\n").as_bytes(),
-        b"\r\n\r\n",
-        file,
-        b"\r\n--b--\r\n",
-    ];
-    let body = Arc::new(body.concat());
-    let send = |_| {
-        let (server, body) = (server.clone(), body.clone());
-        std::thread::spawn(move || {
-            let kind = "multipart/form-data; boundary=b";
-            server.send("/translate_file", kind, &[], &body).0
-        })
-    };
-    let sent: Vec<_> = (0..6).map(send).collect();
-    let statuses: Vec<u16> = sent.into_iter().map(|sent| sent.join().unwrap()).collect();
-    let count = |status| statuses.iter().filter(|&&found| found == status).count();
-    assert!(
-        (1..=2).contains(&count(200)) && count(200) + count(503) == 6,
-        "{statuses:?}"
-    );
+    for _ in 0..3 {
+        let (status, answer) = send(&server, "10.0.0.1", file).join().unwrap();
+        let error = answer["error"].as_str().unwrap();
+        assert!(
+            status == 413 && answer["field"] == "file" && error.contains("MiB of memory"),
+            "{status} {answer}"
+        );
+    }
+}
+
+/// A document with this many bytes of XML, of which little is text.
+fn document(bytes: usize) -> Vec<u8> {
+    let paragraph = "<w:p><w:r><w:t>Das Haus.</w:t></w:r></w:p>";
+    let filling = format!("<w:p>{}</w:p>", "<w:r/>".repeat(bytes / 6));
+    let xml = format!("<w:document>{paragraph}{filling}</w:document>");
+    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+    zip.start_file("word/document.xml", options).unwrap();
+    zip.write_all(xml.as_bytes()).unwrap();
+    zip.finish().unwrap().into_inner()
+}
+
+#[test]
+fn files_that_become_large_wait_for_each_other() {
+    let server = Arc::new(Running::start(Arc::new(Shouting::default()), |_| {}));
+    let file = document(1 << 20);
+    assert!(file.len() < 15 << 10, "{}", file.len());
+    let sent: Vec<_> = (0..20)
+        .map(|number| send(&server, &format!("10.0.0.{}", number % 4), &file))
+        .collect();
+    for sent in sent {
+        let (status, answer) = sent.join().unwrap();
+        assert_eq!(status, 200, "{answer}");
+    }
+}
+
+#[test]
+fn sixty_files_that_become_large_end_nothing() {
+    let server = Arc::new(Running::start(Arc::new(Shouting::default()), |_| {}));
+    let file = document(5 << 20);
+    let sent: Vec<_> = (0..60).map(|_| send(&server, "10.0.0.1", &file)).collect();
+    for sent in sent {
+        let (status, answer) = sent.join().unwrap();
+        assert!([200, 413, 503].contains(&status), "{status} {answer}");
+    }
+    assert_eq!(server.get("/ready").0, 200);
 }

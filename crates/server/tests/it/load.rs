@@ -381,6 +381,90 @@ fn a_client_that_fills_its_room_leaves_room_to_others() {
     );
 }
 
+/// Small bodies that are expensive to read, each of another kind.
+fn expensive_bodies() -> Vec<(&'static str, Value)> {
+    let pair = |fields: Value| {
+        let mut body = json!({"source": "auto", "target": "en"});
+        body.as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
+        body
+    };
+    let document = |text: String, format: &str| pair(json!({"q": text, "format": format}));
+    let rule = format!(
+        "\"Plural-Forms: nplurals=2; plural={}0;\\n\"\n",
+        "n%10==1 ? 0 : ".repeat(20)
+    );
+    let catalogue = format!(
+        "msgid \"\"\nmsgstr \"\"\n{}\nmsgid \"Haus\"\nmsgstr \"\"\n",
+        rule.repeat(40)
+    );
+    let term = |number: usize| [format!("{}x{number}", "a ".repeat(20)), "b".to_owned()];
+    let terms: Vec<[String; 2]> = (0..200).map(term).collect();
+    let glossary = json!({"sentences": vec!["a a a a"; 200], "source": "de", "target": "en", "glossary": terms});
+    let texts = json!({"q": vec!["<b>a</b>. `b`"; 900], "source": "auto", "target": "en", "format": "html"});
+    vec![
+        ("/translate", document(catalogue, "po")),
+        ("/translate", document("<b>Das.</b>".repeat(1_400), "html")),
+        (
+            "/translate",
+            document("a: \"Das Haus. \"\n".repeat(900), "yaml"),
+        ),
+        (
+            "/translate",
+            document("*a* [b](c) `d`\n".repeat(1_000), "markdown"),
+        ),
+        ("/translate", document("Das Haus. ".repeat(1_500), "text")),
+        ("/translate", texts),
+        ("/v1/sentences", glossary),
+    ]
+}
+
+#[test]
+fn small_bodies_that_are_expensive_hold_up_nobody() {
+    for (path, body) in expensive_bodies() {
+        let server = Arc::new(Running::start(Arc::new(slow(0)), |_| {}));
+        let text = body.to_string();
+        assert!(text.len() < 16 << 10, "{path}: {}", text.len());
+        let send = |_| {
+            let (server, text) = (server.clone(), text.clone());
+            std::thread::spawn(move || {
+                let headers = [("x-forwarded-for", "10.0.0.1")];
+                server
+                    .send(path, "application/json", &headers, text.as_bytes())
+                    .0
+            })
+        };
+        let sent: Vec<_> = (0..400).map(send).collect();
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(3) {
+            let asked = Instant::now();
+            assert_eq!(
+                ask_from("10.0.0.2", &server, json!("Das Haus."))
+                    .join()
+                    .unwrap(),
+                200
+            );
+            let waited = asked.elapsed();
+            assert!(
+                waited < Duration::from_secs(5),
+                "{path} {waited:?}: {}",
+                &text[..80]
+            );
+            let asked = Instant::now();
+            assert_eq!(server.get("/health").0, 200);
+            let waited = asked.elapsed();
+            assert!(
+                waited < Duration::from_secs(1),
+                "{path} {waited:?}: {}",
+                &text[..80]
+            );
+        }
+        drop(server);
+        drop(sent);
+    }
+}
+
 #[test]
 fn the_parsing_of_a_client_that_has_gone_ends() {
     let fits_delay = Duration::from_millis(2);

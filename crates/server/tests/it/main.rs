@@ -7,6 +7,7 @@ mod files;
 mod http;
 mod languages;
 mod libretranslate;
+mod limits;
 mod load;
 mod models;
 mod prefix;

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_of_other_work_is_measured_again_and_no_size_counts_as_slower_than_a_larger_one() {
+    fn slow_sizes_are_measured_twice() {
         let chosen = |seconds: &[f64]| {
             let mut coming = seconds.iter().copied();
             let measured = fit(&speedrun(&["training.max_minutes=7"]), |_| {

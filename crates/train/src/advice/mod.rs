@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_learns_is_left_alone() {
+    fn a_run_that_learns_has_no_warning() {
         let said = warnings(&[
             (6.0, 0.4),
             (3.0, 0.7),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_that_stays_high_is_told_once() {
+    fn a_loss_that_stays_high_is_a_warning_once() {
         let said = warnings(&[
             (6.0, 0.1),
             (5.99, 0.1),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_that_turns_is_told_with_the_best_update() {
+    fn a_loss_that_rises_again_is_a_warning_with_the_best_update() {
         let said = warnings(&[
             (2.0, 1.0),
             (1.5, 1.0),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_that_never_was_low_and_rises_is_not_said_to_be_of_a_text_learned_by_heart() {
+    fn a_rising_loss_that_never_was_low_is_not_overfitting() {
         let high = |nll: &f64| (*nll, 1.0);
         let rose: Vec<_> = [7.0, 6.5, 6.7, 7.0, 7.3, 7.5].iter().map(high).collect();
         one(&warnings(&rose), 3, "sides of neither are swapped");
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn translations_of_the_wrong_length_are_told_when_they_mean_something() {
+    fn wrong_lengths_are_a_warning_once_they_are_meaningful() {
         one(
             &warnings(&[(4.0, 0.2), (2.5, 0.8), (2.0, 0.8), (1.9, 0.8)]),
             2,
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_the_warm_up() {
+    fn the_warm_up_has_no_warnings() {
         let mut diagnostics = Diagnostics::new(10_000, 300);
         for step in [100, 200, 300, 400] {
             let score = Some(0.0);
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_above_that_of_guessing_for_50_updates_is_told_once() {
+    fn a_loss_above_guessing_for_50_updates_is_a_warning_once() {
         // ln 300 is 5.70.
         // The weights before the first update are not the fault of a learning rate.
         assert_eq!(guesses(4000, |_| 23.0), Vec::<u64>::new());
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_score_that_stays_0_while_the_loss_falls_is_told() {
+    fn a_score_that_stays_0_while_the_loss_falls_is_a_warning() {
         let told = |losses: &[f64], score: f64| {
             let mut diagnostics = Diagnostics::new(50, 300);
             let measured = |(index, &nll): (usize, &f64)| Measures {
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn nan_is_no_trouble_of_this_kind() {
+    fn nan_is_no_warning_about_the_loss() {
         let said = warnings(&[
             (f64::NAN, f64::NAN),
             (f64::NAN, f64::NAN),

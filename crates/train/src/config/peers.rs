@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_leads_to_a_key_and_no_name_to_two() {
+    fn every_line_has_a_key_and_every_name_one_line() {
         let files = SettingsFile::ALL.map(keys);
         let lines = TABLE.lines().filter(|line| !line.starts_with('#')).count();
         assert_eq!(rows().count(), lines, "a line has three columns");

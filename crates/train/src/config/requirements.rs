@@ -169,7 +169,7 @@ mod tests {
 
     /// A key without a number would never be checked.
     #[test]
-    fn every_range_is_that_of_a_number_and_takes_what_its_words_say() {
+    fn every_range_matches_its_description() {
         let set = [
             "data.mix=[{train=[\"a.de\",\"a.en\"],weight=2.5}]",
             "validation.test_alphas=[0.6,1]",

@@ -164,7 +164,7 @@ fn a_wrong_type_in_the_model_section_names_key_and_line() {
 }
 
 #[test]
-fn every_field_of_the_transformer_but_the_tokenisers_is_a_key_with_its_documentation() {
+fn every_transformer_field_is_a_key_with_its_documentation() {
     let sections = reference::SettingsFile::Training.sections();
     let documented = |path: &str| {
         let mut keys = sections.iter().flat_map(|section| &section.keys);
@@ -184,7 +184,7 @@ fn every_field_of_the_transformer_but_the_tokenisers_is_a_key_with_its_documenta
 }
 
 #[test]
-fn a_model_settings_zero_stands_for_none_and_for_the_papers_widths() {
+fn zero_means_none_or_the_papers_width() {
     let model = |settings: &[&str]| {
         let model = model(&set(settings).unwrap());
         model.downcast_ref::<TransformerConfig>().unwrap().clone()

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_norm_whose_square_float32_cannot_hold_is_infinite_everywhere() {
+    fn a_norm_with_an_overflowing_square_is_infinite() {
         // 1.8446744e19 is the root of float32's largest number. The last case exceeds it only with
         // all three parts.
         let too_long: [&[&[f32]]; 3] = [
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn clipping_scales_only_what_is_too_long() {
+    fn clipping_scales_only_larger_norms() {
         assert!((clip_factor(4.0, 2.0) - 0.5).abs() < 1e-6);
         assert_eq!(clip_factor(1.0, 2.0), 1.0);
         assert_eq!(clip_factor(0.0, 2.0), 1.0);

@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_are_not_taken_leave_no_trace_in_those_that_are() {
+    fn skipped_steps_leave_no_trace() {
         for settings in both() {
             let mut host = stack();
             let mut device = host.clone();

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn an_orthogonalised_matrix_has_singular_values_near_one_whatever_its_size_and_scale() {
+    fn an_orthogonalised_matrix_has_singular_values_near_one() {
         // At the smallest scales of float32, squares are 0; at the largest, infinite.
         let scales = [1e-36, 1e-30, 1e-20, 1e-6, 1.0, 1e6, 1e20, 1e36];
         let shapes = [[8, 8], [5, 16], [16, 5], [1, 16]];
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn directions_in_bfloat16_are_those_of_float32_but_for_its_rounding() {
+    fn bfloat16_directions_match_float32_up_to_rounding() {
         let x = normal(7, [24, 40]);
         // Independent of `is_bfloat16_fast_on`.
         let [exact, rounded] = [false, true].map(|in_half| iterate(x.clone(), in_half));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_momentum_that_vanishes_moves_the_matrix_by_finite_steps_to_its_end() {
+    fn a_vanishing_momentum_makes_finite_steps() {
         let shape = [1, 6];
         let gradient = normal(2, shape).reshape([-1]);
         let zeros = Tensor::<1>::zeros([6], &Device::default());

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peak_is_the_highest_rate_whatever_the_width_and_the_warm_up() {
+    fn a_peak_is_the_highest_rate_for_any_width_and_warm_up() {
         for (d_model, warmup) in [(64, 1), (512, 1), (512, 40)] {
             let settings = ScheduleSettings {
                 peak: 1e-4,

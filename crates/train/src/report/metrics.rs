@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn resuming_keeps_what_the_checkpoint_knew_and_nothing_else() {
+    fn resuming_keeps_only_the_records_of_the_checkpoint() {
         let skip = |number, step| {
             let answer = Answer::Skip;
             let loss = 1.0;
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_goes_on_after_its_end_keeps_the_record_of_its_average() {
+    fn a_continued_run_keeps_the_record_of_its_average() {
         let (dir, path) = killed_run(&[train(200), valid(200), averaged(200)], b"");
         let ended = ResumePoint {
             averaged: 200,
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn the_record_of_the_best_model_stays_where_the_run_goes_back_behind_it() {
+    fn a_rollback_keeps_the_record_of_the_best_model() {
         let best = |loss| match valid(240) {
             Record::Valid(point) => Record::Valid(ValidRecord {
                 best: true,
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_line_is_named_and_left_in_place() {
+    fn a_damaged_line_is_reported_and_stays() {
         let (dir, path) = killed_run(&[train(1)], b"oops\n");
         let before = fs::read(&path).unwrap();
         let error = open(dir.path(), at(0)).unwrap_err();

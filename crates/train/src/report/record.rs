@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bar_shows_a_limit_and_an_end_only_when_it_knows_them() {
+    fn the_bar_shows_only_known_limits_and_ends() {
         let now = TrainRecord {
             step: 1200,
             loss: 4.1234,

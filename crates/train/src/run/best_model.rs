@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_should_rise_and_losses_fall_and_of_equal_values_the_lower_loss_wins() {
+    fn of_equal_values_the_lower_loss_wins() {
         use EarlyStoppingMetric::{Auto, Bleu, Chrf, Loss, Ppl};
         for (metric, better, worse) in [
             (Auto, 11.0, 9.0),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn validations_that_do_no_better_exhaust_the_patience() {
+    fn validations_without_improvement_exhaust_the_patience() {
         let mut memory = EarlyStopping::default();
         for (step, value) in [(1, 10.0), (2, 11.0), (3, f64::NAN)] {
             memory.record(EarlyStoppingMetric::Ppl, score(value, value), step);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_goes_back_keeps_its_best_and_forgets_the_validations_it_takes_back() {
+    fn a_rollback_keeps_the_best_and_drops_later_validations() {
         let best = Some(score(10.0, 1.0));
         let then = EarlyStopping {
             best,
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_without_the_loss_of_its_best_validation_is_read() {
+    fn a_state_without_a_best_loss_is_read() {
         let json = r#"{"value":"10.5","step":4,"waited":1}"#;
         let old: EarlyStopping = serde_json::from_str(json).unwrap();
         assert_eq!(

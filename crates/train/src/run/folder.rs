@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_replaces_another_and_nothing_is_left_beside_it() {
+    fn replacing_a_folder_leaves_nothing_behind() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let path = home.path().join("best.v2");
         for round in ["one", "two", "three"] {
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vanished_folder_is_an_error_and_not_made_again() {
+    fn a_vanished_folder_is_an_error() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let path = home.path().join("gone/checkpoints/step-1");
         assert!(matches!(write(&path, "one"), Err(TrainError::Save(_))));

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_goes_on_longer_and_with_another_rate() {
+    fn a_resumed_run_may_be_longer_and_have_another_rate() {
         assert_eq!(resumed(&[], "a"), Ok(vec![]));
         let notes = resumed(&["training.max_updates=9", "schedule.factor=0.5"], "a").unwrap();
         assert_eq!(notes.len(), 2);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_the_state_depends_on_are_fixed_and_named() {
+    fn keys_of_the_state_are_fixed_and_named() {
         let was: Table = config(&[]).to_toml().parse().unwrap();
         let refused = |key: &str, value: Value| {
             let mut now = was.clone();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn label_smoothing_is_fixed_where_the_loss_decides_which_model_is_best() {
+    fn label_smoothing_is_fixed_if_the_loss_is_the_metric() {
         assert_eq!(
             resumed(&["training.label_smoothing=0.2"], "a")
                 .unwrap()

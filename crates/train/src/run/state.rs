@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_skips_in_a_row_send_the_run_back_and_one_good_update_forgives() {
+    fn consecutive_skips_roll_back_and_a_good_update_resets_them() {
         let settings = RecoverySettings {
             skips: 3,
             ..RecoverySettings::default()
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn each_return_lowers_the_rate_until_there_are_none_left() {
+    fn each_rollback_lowers_the_rate_until_none_is_left() {
         let settings = RecoverySettings {
             rollbacks: 2,
             ..RecoverySettings::default()

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_factor_is_halved_by_an_overflow_down_to_1_and_no_further() {
+    fn the_factor_is_halved_by_an_overflow_down_to_1() {
         let mut scale = LossScale::default();
         for halvings in 1..=16 {
             assert!(scale.answers(false));

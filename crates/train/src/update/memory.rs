@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_is_too_large_by_itself_is_told_so() {
+    fn a_model_too_large_for_any_batch_is_reported() {
         let model = TransformerConfig::base(37_000).into();
         let config = config(&["training.max_memory=0.5"]);
         let error = MemoryLimit::new(&config.training, &model, [40, 100, 100]).check_estimate();
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn the_process_is_weighed() {
+    fn the_memory_of_the_process_is_measured() {
         let low = config(&["training.max_memory=0.001"]);
         let error = MemoryLimit::new(&low.training, &tiny(60), [1, 9, 9]).check_process();
         assert!(error.is_err());

@@ -103,7 +103,7 @@ fn updates_lower_the_loss() {
 }
 
 #[test]
-fn an_update_without_a_finite_loss_leaves_model_and_moments_as_they_are() {
+fn an_update_with_a_nan_loss_does_not_change_model_and_moments() {
     for synchronous in [true, false] {
         let model = model();
         let batch = vec![Batch::new(vec![0, 1, 2, 3], &pairs())];
@@ -132,7 +132,7 @@ fn an_update_without_a_finite_loss_leaves_model_and_moments_as_they_are() {
 /// squares: one such update would make the second moment infinite, so that the parameter would
 /// never change again.
 #[test]
-fn an_update_along_a_gradient_that_float32_cannot_square_is_skipped_on_every_path() {
+fn an_update_with_an_overflowing_square_is_skipped_on_every_path() {
     let batches = [
         Batch::new(vec![0], &pairs()[..1]),
         Batch::new(vec![1, 2, 3], &pairs()[1..]),
@@ -201,7 +201,7 @@ fn twenty(synchronous: bool, together: usize) -> Vec<UpdateStatistics> {
 }
 
 #[test]
-fn updates_decided_on_the_device_are_those_decided_by_the_host() {
+fn device_checked_updates_equal_host_checked_updates() {
     let host = twenty(true, 1);
     assert!(
         host.iter().any(|update| update.norm > 0.6),

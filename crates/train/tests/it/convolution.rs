@@ -18,7 +18,7 @@ fn it_learns_and_translates() {
 }
 
 #[test]
-fn a_resumed_run_has_the_weights_of_one_that_was_not_interrupted() {
+fn a_resumed_run_has_the_weights_of_an_uninterrupted_one() {
     let weights = |parts: &[u64]| {
         let folder = tempfile::tempdir().unwrap();
         let mut config = learn(folder.path(), RunMode::New, parts[0]).unwrap();

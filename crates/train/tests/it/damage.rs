@@ -238,7 +238,7 @@ fn a_run_without_a_whole_checkpoint_ends_without_an_average() {
 }
 
 #[test]
-fn a_truncated_or_flipped_file_is_named_and_the_checkpoint_before_it_used() {
+fn a_damaged_checkpoint_is_reported_and_the_previous_one_used() {
     Run::trained().damage_everything(20);
 }
 
@@ -249,7 +249,7 @@ fn each_file_cut_and_flipped_at_every_percent_is_named() {
 }
 
 #[test]
-fn a_missing_file_counts_as_damage_and_with_nothing_whole_left_nothing_is_touched() {
+fn a_missing_file_is_damage_and_without_a_whole_checkpoint_nothing_changes() {
     let run = Run::trained();
     let copy = run.copy();
     fs::remove_file(copy.join("checkpoints/step-000020/state.json")).unwrap();
@@ -275,7 +275,7 @@ fn a_missing_file_counts_as_damage_and_with_nothing_whole_left_nothing_is_touche
 }
 
 #[test]
-fn a_finished_run_has_nothing_to_do_and_an_interrupted_end_is_done_again() {
+fn a_finished_run_has_nothing_to_do_and_an_interrupted_end_is_repeated() {
     let run = Run::trained();
     let stop = AtomicBool::new(false);
     let metrics = || fs::read(run.path("run/metrics.jsonl")).unwrap();

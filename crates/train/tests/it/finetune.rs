@@ -163,7 +163,7 @@ fn bytes(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn a_run_goes_on_learning_from_the_weights_tokenisers_and_shape_of_a_directory() {
+fn a_run_fine_tunes_a_model_directory() {
     let fixture = Fixture::new();
     fixture.own_model();
     let settings = fixture.config(
@@ -208,7 +208,7 @@ fn a_run_goes_on_learning_from_the_weights_tokenisers_and_shape_of_a_directory()
 }
 
 #[test]
-fn a_run_that_was_cut_off_ends_with_the_same_bytes_without_the_directory_it_began_from() {
+fn a_resumed_run_needs_no_original_start_model() {
     let fixture = Fixture::new();
     fixture.own_model();
     let general = fixture.path("general.tsv").display().to_string();

@@ -186,7 +186,7 @@ fn a_run_in_16_bits_reaches_the_loss_of_float32_and_keeps_weights_and_moments_in
 }
 
 #[test]
-fn a_run_in_float16_stopped_and_resumed_is_the_run_that_was_not() {
+fn a_resumed_float16_run_matches_an_uninterrupted_one() {
     let toy = Toy::new();
     let whole = toy.train("whole", "float16", 60, RunMode::New);
     let stopped = toy.train("parts", "float16", 30, RunMode::New);
@@ -226,7 +226,7 @@ fn a_gradient_beyond_the_range_of_float16_is_no_divergence() {
 }
 
 #[test]
-fn a_run_may_go_on_in_another_precision() {
+fn a_run_may_resume_in_another_precision() {
     let toy = Toy::new();
     assert_eq!(
         toy.train("run", "float32", 4, RunMode::New).loss_scale,
@@ -247,7 +247,7 @@ fn a_run_may_go_on_in_another_precision() {
 }
 
 #[test]
-fn the_number_type_that_auto_chose_is_in_the_folder_of_the_run() {
+fn the_chosen_number_type_is_in_the_runs_folder() {
     let toy = Toy::new();
     toy.train("auto", "auto", 2, RunMode::New);
     let written = fs::read_to_string(toy.path("auto/config.toml")).unwrap();
@@ -286,7 +286,7 @@ fn a_device_that_lacks_the_type_is_named_with_the_remedy() {
 }
 
 #[test]
-fn a_run_on_a_cpu_says_in_which_precision_it_would_be_faster() {
+fn a_cpu_run_names_a_faster_precision() {
     let toy = Toy::new();
     let fastest = if burnformer_kernels::is_bfloat16_fast_on(&Device::default()) {
         "bfloat16"

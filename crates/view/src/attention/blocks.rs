@@ -2,12 +2,11 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{AttentionMatrix, shown};
 
-/// The characters, each with the smallest weight for which it is used.
+/// The block characters, each with its smallest weight.
 const SHADES: [(f32, char); 5] = [(0.7, '█'), (0.4, '▓'), (0.2, '▒'), (0.05, '░'), (0.0, '·')];
 
-/// Draws `weights` with block characters for a terminal: one row per query of `queries`, one column
-/// per key of `keys`, which are written downwards; `▁` is shown as `·`. The last line explains the
-/// characters.
+/// Draws `weights` with block characters for a terminal: one row per query, one column per key, with
+/// vertical labels; `▁` is shown as `·`. The last line is a legend.
 pub fn blocks(queries: &[String], keys: &[String], weights: &AttentionMatrix) -> String {
     let [queries, keys] =
         [queries, keys].map(|all| all.iter().map(|t| shown(t)).collect::<Vec<_>>());
@@ -33,20 +32,20 @@ fn heads(keys: &[String], margin: usize) -> String {
         .max()
         .unwrap_or(0);
     let keys: Vec<Vec<char>> = keys.iter().map(|key| key.chars().collect()).collect();
-    (0..height)
-        .map(|line: usize| {
-            let cells: String = keys
-                .iter()
-                .map(|key: &Vec<char>| {
-                    let above = height - key.len();
-                    let char = line.checked_sub(above).map_or(' ', |row| key[row]);
-                    let narrow = char.to_string().width() < 2;
-                    format!("{char}{}", if narrow { " " } else { "" })
-                })
-                .collect();
-            format!("{} {}\n", " ".repeat(margin), cells.trim_end())
-        })
-        .collect()
+    let mut text = String::new();
+    for line in 0..height {
+        let cells: String = keys
+            .iter()
+            .map(|key| {
+                let above = height - key.len();
+                let char = line.checked_sub(above).map_or(' ', |row| key[row]);
+                let narrow = char.to_string().width() < 2;
+                format!("{char}{}", if narrow { " " } else { "" })
+            })
+            .collect();
+        text += &format!("{} {}\n", " ".repeat(margin), cells.trim_end());
+    }
+    text
 }
 
 fn shade(weight: f32) -> String {
@@ -86,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn no_number_has_its_own_mark() {
+    fn nan_has_its_own_mark() {
         assert_eq!(shade(f32::NAN), "??");
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{AttentionMatrix, PanelKind, Sentence};
 
-/// The positions that a head mostly attends to (after Voita et al., 2019, and Clark et al., 2019).
+/// The most attended positions of a head (after Voita et al., 2019, and Clark et al., 2019).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeadRole {
@@ -14,10 +14,10 @@ pub enum HeadRole {
     Same,
     /// The position after the query.
     Next,
-    /// `<s>`, `</s>` or a punctuation mark: often a position at which the head adds little.
+    /// `<s>`, `</s>` or a punctuation mark: often a position where the head adds little.
     Separator,
-    /// The position of the query and the two beside it. For the cross-attention, the source
-    /// position at the same share of the length and the two beside it.
+    /// The position of the query and its two neighbours. For cross-attention, the source position at
+    /// the same share of the length and its two neighbours.
     Diagonal,
 }
 
@@ -36,7 +36,7 @@ impl HeadRole {
     }
 }
 
-/// The means of one head over all queries of a text that see more than one key.
+/// The means of one head over all queries of a text with more than one key.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HeadHabit {
     /// The kind of attention.
@@ -45,10 +45,10 @@ pub struct HeadHabit {
     pub layer: usize,
     /// The head, from 1.
     pub head: usize,
-    /// The role that has more than half of the weight, if there is one.
+    /// The role with more than half of the weight, if there is one.
     pub role: Option<HeadRole>,
     /// The share of the weight on each role: previous, same, next, separator, diagonal. The first
-    /// three are 0 in the cross-attention, whose queries and keys are different tokens.
+    /// three are 0 in cross-attention, between different texts.
     pub shares: [f64; 5],
     /// The mean entropy of the weights of a query, in nats: 0 if it attends to a single key, ln(n)
     /// if it attends to n keys equally.
@@ -118,8 +118,7 @@ impl HeadHabit {
     fn add(&mut self, matrix: &AttentionMatrix, is_separator: &[bool]) -> f64 {
         let queries = matrix.rows().len();
         let mut counted = 0.0;
-        // The first query of the decoder sees itself alone, and so does that of a sentence of one
-        // token.
+        // The first query of the decoder sees only itself, and so does the query of a single token.
         let alone = usize::from(self.part == PanelKind::Decoder || is_separator.len() == 1);
         for (query, row) in matrix.rows().enumerate().skip(alone) {
             counted += 1.0;
@@ -130,11 +129,11 @@ impl HeadHabit {
             for (key, &weight) in row.iter().enumerate() {
                 let weight = f64::from(weight);
                 let offset = key as f64 - center;
-                let near = |distance| self.part != PanelKind::Cross && offset == distance;
+                let is_self = self.part != PanelKind::Cross;
                 let hits = [
-                    near(-1.0),
-                    near(0.0),
-                    near(1.0),
+                    is_self && offset == -1.0,
+                    is_self && offset == 0.0,
+                    is_self && offset == 1.0,
                     is_separator[key],
                     offset.abs() <= 1.0,
                 ];
@@ -153,9 +152,8 @@ impl HeadHabit {
     }
 
     fn over(&self, queries: f64) -> Self {
-        let mean = |sum: f64| if queries > 0.0 { sum / queries } else { 0.0 };
-        let shares = self.shares.map(mean);
-        // The diagonal holds its three neighbours, so it names a head only if none of them does.
+        let shares = self.shares.map(|sum| mean(sum, queries));
+        // The diagonal includes three other roles, so it comes after them.
         let most = (0..4)
             .max_by(|&a, &b| shares[a].total_cmp(&shares[b]))
             .filter(|&i| shares[i] > 0.5);
@@ -165,11 +163,16 @@ impl HeadHabit {
         Self {
             role,
             shares,
-            entropy: mean(self.entropy),
-            distance: mean(self.distance),
+            entropy: mean(self.entropy, queries),
+            distance: mean(self.distance, queries),
             ..self.clone()
         }
     }
+}
+
+/// The mean of `count` values with this `sum`; 0 for none.
+fn mean(sum: f64, count: f64) -> f64 {
+    if count > 0.0 { sum / count } else { 0.0 }
 }
 
 /// Returns whether `token` has neither letters nor digits: `<s>`, `</s>`, `▁,`.
@@ -205,7 +208,7 @@ mod tests {
     use super::*;
     use crate::Panel;
 
-    /// One head in which query `i` looks at key `looks(i)` alone.
+    /// One head with the single key `looks(i)` for query `i`.
     fn sentence(kind: PanelKind, tokens: &[&str], looks: impl Fn(usize) -> usize) -> Sentence {
         let tokens: Vec<String> = tokens.iter().map(ToString::to_string).collect();
         let n = tokens.len();
@@ -230,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_have_the_names_of_the_positions_at_which_they_look() {
+    fn heads_are_named_by_their_most_attended_positions() {
         use PanelKind::{Cross, Decoder, Encoder};
         assert_eq!(role(Encoder, |i| (i + 1) % 6), Some(HeadRole::Next));
         assert_eq!(
@@ -265,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_without_letters_or_digits_are_places_to_rest() {
+    fn tokens_without_letters_or_digits_are_separators() {
         assert!(["</s>", "<s>", "▁,", "…"].into_iter().all(rests));
         assert!(!["▁a", "7", "家", "<unk>"].into_iter().any(rests));
     }

@@ -10,12 +10,11 @@ pub const PAGE_STYLE: &str = include_str!("page.css");
 /// The script of the pages, for [`linked_page`].
 pub const PAGE_SCRIPT: &str = include_str!("page.js");
 
-/// A sentence for the script: its source, its target, its alignment and its panels.
+/// A sentence for the script: source, target, alignment and panels.
 type PageSentence<'a> = (&'a str, &'a str, &'a [(usize, usize)], Vec<PagePanel<'a>>);
 
-/// One kind of attention for the script: its name, its title, queries, keys, and the weights
-/// `[layer][head]`, each row by row in thousandths, which makes the page a third as long as with
-/// floats.
+/// One kind of attention for the script: name, title, queries, keys, and the weights `[layer][head]`,
+/// each row by row in thousandths, a third of the size of floats.
 type PagePanel<'a> = (
     &'a str,
     &'a str,
@@ -24,14 +23,13 @@ type PagePanel<'a> = (
     Vec<Vec<Vec<u16>>>,
 );
 
-/// Returns an HTML page that shows the attention weights of `sentences`. It is self-contained and
-/// uses neither the network nor other files.
+/// Returns a self-contained HTML page with the attention weights of `sentences`.
 ///
 /// The page opens with a single head of the encoder's last layer, as a map and as lines like the
 /// paper's Figures 3 to 5. Heads have names by their habits over all sentences ([`HeadHabits`]).
 /// The reader chooses sentence, kind of attention, layer and head (or the mean of heads), and sees
 /// single weights by pointing at them or with the arrow keys. The address of the page contains the
-/// choice after `#`, as `sentence=1&part=cross&layer=2&head=mean`, so that a view can be linked to.
+/// choice after `#`, as `sentence=1&part=cross&layer=2&head=mean`, for links to a view.
 pub fn page(title: &str, sentences: &[Sentence]) -> String {
     let policy = "style-src 'unsafe-inline'; script-src 'unsafe-inline'".into();
     let style = format!("<style>\n{PAGE_STYLE}</style>");
@@ -39,7 +37,7 @@ pub fn page(title: &str, sentences: &[Sentence]) -> String {
     filled(title, sentences, [policy, style, script])
 }
 
-/// Returns the page of [`page`] for a web server whose content security policy forbids inline
+/// Returns the page of [`page`] for a web server with a content security policy against inline
 /// scripts: [`PAGE_STYLE`] and [`PAGE_SCRIPT`] are served at the addresses `style` and `script`.
 pub fn linked_page(title: &str, sentences: &[Sentence], style: &str, script: &str) -> String {
     let policy = "style-src 'self'; script-src 'self'".into();
@@ -48,8 +46,7 @@ pub fn linked_page(title: &str, sentences: &[Sentence], style: &str, script: &st
     filled(title, sentences, [policy, style, script])
 }
 
-/// A page with a policy, a style and a script, in which one that is complete in itself differs from
-/// one that links to its files.
+/// A page with a policy, a style and a script, self-contained or with links to its files.
 fn filled(title: &str, sentences: &[Sentence], [policy, style, script]: [String; 3]) -> String {
     let roles = HeadHabits::of(sentences).into_iter().filter_map(|habit| {
         let key = format!("{}.{}.{}", habit.part.name(), habit.layer, habit.head);
@@ -58,9 +55,9 @@ fn filled(title: &str, sentences: &[Sentence], [policy, style, script]: [String;
     let roles: BTreeMap<String, &str> = roles.collect();
     let sentences: Vec<PageSentence> = sentences.iter().map(of_sentence).collect();
     let data = serde_json::to_string(&(sentences, roles)).expect("strings and numbers are JSON");
-    // Only `<` could end the script element, so it is written as a JSON escape.
+    // A `<` could end the script element; a JSON escape cannot.
     let data = data.replace('<', "\\u003c");
-    // The data is filled in last, so that no text in it is taken for a placeholder.
+    // The data comes last, so that its text is not taken for a placeholder.
     let names = ["policy", "title", "style", "script", "data"];
     let parts = names
         .into_iter()
@@ -95,7 +92,7 @@ fn of_sentence(sentence: &Sentence) -> PageSentence<'_> {
                 &keys[..],
                 layers
                     .iter()
-                    .map(|heads: &Vec<AttentionMatrix>| heads.iter().map(thousandths).collect())
+                    .map(|heads| heads.iter().map(thousandths).collect())
                     .collect(),
             )
         },
@@ -122,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_is_whole_and_reaches_for_nothing() {
+    fn the_page_is_self_contained() {
         let page = page("a <model>", &[sentence()]);
         assert!(page.contains("<title>a &lt;model&gt;</title>"));
         assert!(!page.contains("{{"));

@@ -66,7 +66,7 @@ impl Serialize for AttentionMatrix {
     }
 }
 
-/// The kind of attention: which positions attend to which.
+/// The kind of attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PanelKind {
@@ -102,9 +102,9 @@ impl PanelKind {
 pub struct Panel {
     /// The kind of attention.
     pub kind: PanelKind,
-    /// The tokens that attend, one per row.
+    /// The query tokens, one per row.
     pub queries: Vec<String>,
-    /// The tokens that are attended to, one per column.
+    /// The key tokens, one per column.
     pub keys: Vec<String>,
     /// The weights, `[layer][head]`.
     pub layers: Vec<Vec<AttentionMatrix>>,
@@ -122,8 +122,7 @@ impl Panel {
     }
 }
 
-/// A token as pictures show it: the beginning of a word, which SentencePiece marks with `▁`, has a
-/// middle dot, because `▁` looks like a bar of the picture.
+/// A token for pictures, with a middle dot instead of SentencePiece's `▁`, which looks like a bar.
 fn shown(token: &str) -> String {
     token.replace('▁', "·")
 }
@@ -138,7 +137,7 @@ pub struct Sentence {
     /// Aligned words as pairs `(source, target)` of word indices, counted from 0; words are
     /// separated by white space.
     pub alignment: Vec<(usize, usize)>,
-    /// The weights for each kind of attention that the model has.
+    /// The weights for each kind of attention of the model.
     pub panels: Vec<Panel>,
 }
 
@@ -179,7 +178,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_mean_of_heads_weighs_them_alike() {
+    fn the_mean_of_heads_has_equal_weights() {
         let mean = sentence().panels[1].weights(0, None).unwrap();
         assert_eq!(mean.rows().next().unwrap(), [0.5, 0.5, 0.0]);
         assert_eq!(sentence().panels[1].weights(2, None), None);

@@ -5,9 +5,8 @@ use burnformer_infer::{AlignmentOptions, Attention, HeadWeights, Piece, word_ali
 use super::{AttentionMatrix, Panel, PanelKind, Sentence};
 
 impl Sentence {
-    /// Creates a sentence pair from `source`, its translation `target` and the weights `attention`
-    /// that a `Translator` computed for them. Words are aligned by the cross-attention selected by
-    /// `alignment`.
+    /// Creates a sentence pair from `source`, its translation `target` and their weights `attention`
+    /// by a `Translator`. `alignment` selects the cross-attention for word alignment.
     ///
     /// # Panics
     /// Panics if the layer or the head of `alignment` does not exist.
@@ -43,17 +42,14 @@ fn panels(attention: Attention) -> Vec<Panel> {
         ),
         (PanelKind::Cross, &target_output, &source, weights.cross),
     ];
-    let texts = |pieces: &[Piece]| pieces.iter().map(|piece| piece.text.clone()).collect();
     let present = kinds.into_iter().filter(|(.., layers)| !layers.is_empty());
     present
-        .map(
-            |(kind, queries, keys, layers): (_, &Vec<Piece>, &Vec<Piece>, Vec<_>)| Panel {
-                kind,
-                queries: texts(queries),
-                keys: texts(keys),
-                layers: layers.into_iter().map(matrices).collect(),
-            },
-        )
+        .map(|(kind, queries, keys, layers)| Panel {
+            kind,
+            queries: texts(queries),
+            keys: texts(keys),
+            layers: layers.into_iter().map(matrices).collect(),
+        })
         .collect()
 }
 
@@ -62,4 +58,8 @@ fn matrices(heads: Vec<HeadWeights>) -> Vec<AttentionMatrix> {
         .into_iter()
         .map(|head| AttentionMatrix::new(head.keys, head.values))
         .collect()
+}
+
+fn texts(pieces: &[Piece]) -> Vec<String> {
+    pieces.iter().map(|piece| piece.text.clone()).collect()
 }

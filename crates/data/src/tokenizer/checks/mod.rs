@@ -12,8 +12,8 @@
 //! - a search that never ends or takes too long ([`pattern`], [`MAX_WORD_PIECE_CHARS`]),
 //! - a stack overflow ([`MAX_PIECE_BYTES`]),
 //! - text that is no longer UTF-8 ([`affixes`]),
-//! - panics on characters or tokens of the file's own ([`precompiled`], [`added_tokens`], and two of
-//!   [`steps`], because an earlier step can hide them from every text of a trial).
+//! - panics on characters or tokens of the file's own ([`precompiled`], [`added_tokens`], and two
+//!   of [`steps`], because an earlier step can hide them from every text of a trial).
 
 mod growth;
 mod pattern;

@@ -54,7 +54,7 @@ fn an_ensemble_averages_probabilities() {
 }
 
 #[test]
-fn an_ensemble_of_one_model_is_that_model_and_of_two_alike_nearly() {
+fn an_ensemble_of_equal_models_is_the_model() {
     let settings = SearchSettings::beam(4, 0.6);
     let requests = SOURCES.map(|source| Request::new(source.to_vec()));
     let run = |model: &dyn StepModel| {
@@ -70,7 +70,7 @@ fn an_ensemble_of_one_model_is_that_model_and_of_two_alike_nearly() {
 }
 
 #[test]
-fn an_ensemble_takes_what_its_shortest_member_takes() {
+fn an_ensemble_has_the_shortest_limit_of_its_members() {
     let short = TableModel {
         positions: Some(9),
         ..TableModel::new(6, 1)
@@ -94,7 +94,7 @@ fn members_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn forced_scores_keep_their_order_whatever_the_batches() {
+fn forced_scores_keep_their_order_in_any_batch() {
     let model = TableModel::new(9, 3);
     let ids = |i: u32, n: u32| {
         (0..i * n % 7)

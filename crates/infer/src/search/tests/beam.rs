@@ -69,7 +69,7 @@ fn to_the_limit(model: &TableModel, settings: &SearchSettings, limit: usize) -> 
 /// The search stops as soon as the requested number of hypotheses cannot be displaced, and not
 /// before.
 #[test]
-fn stopping_early_saves_steps_and_loses_nothing_that_the_whole_search_finds() {
+fn stopping_early_finds_the_same_as_the_whole_search() {
     let limit = SOURCE.len() + 50;
     let mut steps = [0; 4];
     for (seed, alpha) in (0..40).zip([0.0, 0.6, 1.2].into_iter().cycle()) {
@@ -110,7 +110,7 @@ fn stopping_early_saves_steps_and_loses_nothing_that_the_whole_search_finds() {
 /// The near rule loses only translations that are more than half as long again as those that it
 /// finds.
 #[test]
-fn the_near_rule_saves_steps_and_finds_all_that_is_not_far_longer() {
+fn the_near_rule_omits_only_far_longer_hypotheses() {
     let mut steps = [0; 2];
     for (seed, alpha) in (0..200).zip([0.6, 1.2, 2.0].into_iter().cycle()) {
         let model = TableModel::new(8, seed);
@@ -159,7 +159,7 @@ fn a_beam_of_one_takes_the_most_probable_token_each_time() {
 }
 
 #[test]
-fn hypotheses_are_sorted_distinct_and_scored_as_said() {
+fn hypotheses_are_sorted_distinct_and_scored_by_the_penalty() {
     let penalties = [
         LengthPenalty::None,
         LengthPenalty::Average,

@@ -69,13 +69,13 @@ fn searched(leaving: usize, at: usize) -> (Vec<Vec<Hypothesis>>, usize, usize) {
 }
 
 #[test]
-fn a_search_that_is_cancelled_ends_before_its_next_step() {
+fn a_cancelled_search_ends_before_its_next_step() {
     let (found, steps, _) = searched(2, 3);
     assert_eq!((found, steps), (vec![vec![Hypothesis::default()]; 2], 3));
 }
 
 #[test]
-fn a_sentence_that_is_cancelled_leaves_its_batch_and_changes_nothing_for_the_others() {
+fn a_cancelled_sentence_does_not_change_the_others() {
     let (whole, steps, rows) = searched(0, 3);
     let (found, steps_of_one, rows_of_one) = searched(1, 3);
     assert_eq!(
@@ -88,7 +88,7 @@ fn a_sentence_that_is_cancelled_leaves_its_batch_and_changes_nothing_for_the_oth
 }
 
 #[test]
-fn a_search_that_was_cancelled_before_is_not_begun() {
+fn a_search_cancelled_before_its_start_does_not_begin() {
     let cancelled = Cancel::default();
     cancelled.cancel();
     let request = Request {

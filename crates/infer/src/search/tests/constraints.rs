@@ -81,7 +81,7 @@ fn constraints_that_forbid_all_end_the_search() {
 }
 
 #[test]
-fn a_beam_that_cannot_finish_returns_what_lives() {
+fn a_beam_that_cannot_finish_returns_live_hypotheses() {
     let settings = SearchSettings {
         suppress: vec![2],
         max_length: Some(3),

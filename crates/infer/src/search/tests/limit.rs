@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_beam_that_the_limit_cuts_returns_as_many_as_were_asked_for() {
+fn a_beam_cut_by_the_limit_returns_n_best_hypotheses() {
     let mut mixed = 0;
     for seed in 0..20 {
         let pair = || {
@@ -76,7 +76,7 @@ fn longest_without_a_repeated_pair() -> Vec<Vec<u32>> {
 }
 
 #[test]
-fn hypotheses_that_nothing_may_follow_are_returned_as_cut() {
+fn hypotheses_without_an_allowed_token_are_returned_as_cut() {
     let ends = longest_without_a_repeated_pair();
     let model = TableModel::new(5, 3);
     let suppress = vec![2];

@@ -64,7 +64,7 @@ fn a_shortlist_of_all_tokens_changes_nothing() {
 }
 
 #[test]
-fn probabilities_are_those_among_the_listed_tokens() {
+fn probabilities_are_normalised_over_the_listed_tokens() {
     let model = TableModel::new(VOCAB, 3);
     let list = [2, 5, 7, 8];
     let found = find(&model, &[listed(&SOURCE, &list)], &beam_of(4)).remove(0);
@@ -153,7 +153,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
 
 proptest! {
     #[test]
-    fn translations_keep_to_their_lists_and_depend_on_no_neighbour(
+    fn translations_keep_to_their_shortlists_in_any_batch(
         requests in requests(),
         seed in 0..50u64,
         which in 0..3usize,

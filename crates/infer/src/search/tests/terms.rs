@@ -165,7 +165,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn every_hypothesis_has_every_term_whatever_the_neighbours_and_batches(
+    fn every_hypothesis_has_every_term_in_any_batch(
         requests in prop::collection::vec(any_request(), 1..6),
         settings in any_settings(),
         seed in 0u64..1000,
@@ -202,7 +202,7 @@ proptest! {
 }
 
 #[test]
-fn requests_without_terms_are_searched_as_if_nobody_had_any() {
+fn terms_of_others_do_not_change_requests_without_terms() {
     let model = TableModel::new(VOCAB, 5);
     let settings = SearchSettings::beam(3, 0.6);
     let free = many();
@@ -221,7 +221,7 @@ fn requests_without_terms_are_searched_as_if_nobody_had_any() {
 }
 
 #[test]
-fn the_scores_of_terms_are_the_models() {
+fn terms_have_the_models_scores() {
     let model = TableModel::new(VOCAB, 3);
     let request = request(SOURCE.to_vec(), vec![term(&[&[7, 9, 10]], Edge::Word)]);
     for hypothesis in &search(&model, &[request], &beam_of(4), &Batching::default()).unwrap()[0] {
@@ -238,7 +238,7 @@ fn the_scores_of_terms_are_the_models() {
 }
 
 #[test]
-fn terms_that_no_translation_can_have_are_refused() {
+fn impossible_terms_are_refused() {
     let model = TableModel {
         positions: Some(8),
         ..TableModel::new(VOCAB, 1)
@@ -412,7 +412,7 @@ fn a_missing_term_takes_the_place_of_the_word_that_attends_to_it() {
 }
 
 #[test]
-fn a_term_with_an_unknown_place_stands_before_the_signs_that_end_the_sentence() {
+fn a_term_at_an_unknown_place_goes_before_the_final_punctuation() {
     let mut closed = 0;
     for seed in 0..40 {
         let model = TableModel::new(VOCAB, seed);

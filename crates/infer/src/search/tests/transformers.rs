@@ -48,7 +48,7 @@ fn as_transformers(model: &TableModel, k: usize, alpha: f64, limit: usize) -> Ve
 }
 
 #[test]
-fn the_rule_of_transformers_closes_and_stops_as_transformers_does() {
+fn the_transformers_rule_matches_transformers() {
     for seed in 0..60 {
         let model = TableModel::new(7, seed);
         let alpha = f64::from(seed as u32 % 3) / 2.0;
@@ -70,7 +70,7 @@ fn the_rule_of_transformers_closes_and_stops_as_transformers_does() {
 }
 
 #[test]
-fn the_last_token_that_the_limit_allows_closes_for_nothing() {
+fn the_last_allowed_token_is_a_free_eos() {
     let free = SearchSettings {
         max_length: Some(4),
         ..SearchSettings::beam(4, 0.6)

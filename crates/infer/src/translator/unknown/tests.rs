@@ -114,7 +114,7 @@ const TEXTS: [(&str, &str); 5] = [
 ];
 
 #[test]
-fn unknown_tokens_copy_the_source_tokens_that_they_attend_to() {
+fn unknown_tokens_copy_their_most_attended_source_tokens() {
     let tokenizer = tokenizer(false);
     let translator = translator(Box::new(Backwards(tokenizer.vocab_size())), tokenizer);
     let sources = TEXTS.map(|(source, _)| source);
@@ -169,7 +169,7 @@ fn a_model_without_attention_copies_in_order() {
 }
 
 #[test]
-fn an_unknown_token_of_a_source_that_is_known_copies_the_word_it_attends_to() {
+fn an_unknown_token_copies_the_most_attended_word_of_a_known_source() {
     let tokenizer = tokenizer(false);
     let translator = translator(
         Box::new(Backwards(tokenizer.vocab_size())),
@@ -192,7 +192,7 @@ fn an_unknown_token_of_a_source_that_is_known_copies_the_word_it_attends_to() {
 /// Models that say anything, with unknown tokens in it, over a tokeniser that knows the digits 7
 /// and 9 and a few letters of ASCII.
 #[test]
-fn numbers_and_symbols_that_the_tokeniser_does_not_know_stay() {
+fn unknown_numbers_and_symbols_stay() {
     let tokenizer = tokenizer(false);
     let sentences = [
         ("it costs 7 €", vec!["7", "€"]),

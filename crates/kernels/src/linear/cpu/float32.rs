@@ -1,7 +1,7 @@
 //! Products in float32. A result is one sum in the order of the terms, each step rounded once. It
 //! depends on its row and its column alone: every instruction set gives the same bits, in decoding
-//! and in training, on any number of threads. Only on a processor without fused multiply-add is each
-//! step rounded twice.
+//! and in training, on any number of threads. Only on a processor without fused multiply-add is
+//! each step rounded twice.
 
 use std::marker::PhantomData;
 use std::ops::Range;

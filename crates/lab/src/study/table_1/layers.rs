@@ -14,14 +14,14 @@ use serde::Serialize;
 pub enum Kind {
     /// Self-attention: every position attends to every other.
     SelfAttention,
-    /// Restricted self-attention: every position attends to those at most r away.
+    /// Restricted self-attention: every position attends to positions at most r away.
     RestrictedSelfAttention,
-    /// Gated recurrent units (Cho et al., 2014), those of the recurrent baseline.
+    /// Gated recurrent units (Cho et al., 2014), as in the recurrent baseline.
     Gru,
     /// A convolution with kernel size k.
     Convolution,
-    /// A separable convolution: one with kernel size k in each feature, then a linear map at each
-    /// position (Chollet, 2016).
+    /// A separable convolution: kernel size k in each feature, then a linear map at each position
+    /// (Chollet, 2016).
     SeparableConvolution,
 }
 
@@ -47,9 +47,9 @@ impl Kind {
     }
 
     /// The paper's figures: the complexity per layer, the number of sequential operations and the
-    /// maximum path length (Table 1; for separable convolutions §4), and the exponents of n and of
-    /// d in the complexity. Table 1 gives log_k(n) for convolutions, which are dilated then; §4
-    /// gives n/k for the contiguous kernels that are measured here.
+    /// maximum path length (Table 1; for separable convolutions §4), and the exponents of n and of d
+    /// in the complexity. Table 1 has log_k(n) for dilated convolutions; §4 has n/k for contiguous
+    /// kernels, as measured here.
     pub fn in_the_paper(self) -> ([&'static str; 3], [f64; 2]) {
         let path = "n/k; dilated log_k(n)";
         match self {
@@ -67,11 +67,10 @@ impl Kind {
 pub struct LayerSizes {
     /// Width of every position, d.
     pub d: usize,
-    /// The largest distance that restricted self-attention sees. The paper's r is the size of the
+    /// The largest distance of restricted self-attention. The paper's r is the size of the
     /// neighbourhood, 2·radius + 1 positions.
     pub radius: usize,
-    /// Kernel size of convolutions, k. It must be odd, so that the output has the length of the
-    /// input.
+    /// Kernel size of convolutions, k; odd, so that output and input have the same length.
     pub kernel: usize,
 }
 
@@ -146,8 +145,8 @@ impl Layer {
         window_attention(inputs, &blocks, &Dropout::new(0.0), Mode::Inference)
     }
 
-    /// The largest distance, in positions, at which a change of the input has an effect after one
-    /// layer, measured on `len` positions.
+    /// The largest distance, in positions, of an effect of the input after one layer, measured on
+    /// `len` positions.
     pub fn reach(&self, len: usize, device: &Device) -> usize {
         let x = Tensor::random(
             [1, len, self.sizes.d],
@@ -162,15 +161,14 @@ impl Layer {
     }
 
     /// The longest path between two of `len` positions in a stack of such layers, in steps: the
-    /// number of layers needed to reach that far, times the steps of each layer.
+    /// number of needed layers, times the steps of each layer.
     pub fn path(&self, len: usize, device: &Device) -> usize {
         if self.kind == Kind::Gru {
             return len;
         }
         let tried = len.min(4 * (self.sizes.radius + self.sizes.kernel) + 8);
         let reach = self.reach(tried, device);
-        // If a change has an effect at the far end of the measured sequence, only the sequence
-        // itself limits the reach.
+        // An effect at the end of the measured sequence means that the reach is unlimited.
         if reach + 1 == tried {
             1
         } else {
@@ -220,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_felt_as_far_as_the_paper_says() {
+    fn the_reach_of_a_layer_is_the_papers() {
         let reach = |kind| layer(kind).reach(40, &Device::default());
         assert_eq!(reach(Kind::SelfAttention), 39);
         assert_eq!(reach(Kind::RestrictedSelfAttention), 5);
@@ -230,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_those_of_table_1() {
+    fn paths_match_table_1() {
         let path = |kind| layer(kind).path(1001, &Device::default());
         assert_eq!(path(Kind::SelfAttention), 1);
         assert_eq!(path(Kind::RestrictedSelfAttention), 200);

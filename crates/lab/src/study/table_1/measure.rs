@@ -17,8 +17,7 @@ pub struct Measurement {
     pub d: usize,
     /// Time of a forward pass in seconds, the median of several passes.
     pub seconds: f64,
-    /// Largest memory use during the pass in bytes, above the use before it; the output is
-    /// included.
+    /// Peak memory of the pass in bytes, above the use before it, with the output.
     pub bytes: usize,
     /// The number of sequential steps.
     pub steps: usize,
@@ -44,7 +43,7 @@ pub fn measure(
     let layer = Layer::new(kind, sizes, device);
     let x = Tensor::random([1, n, sizes.d], Distribution::Normal(0.0, 1.0), device);
     let pass = || {
-        // Reading a number waits for devices that compute asynchronously.
+        // Reading a number waits for an asynchronous device.
         layer
             .forward(x.clone())
             .slice([0..1, 0..1, 0..1])
@@ -64,7 +63,8 @@ pub fn measure(
     }
     times.sort_by(f64::total_cmp);
     let seconds = times[times.len() / 2];
-    let (steps, path) = (if kind == Kind::Gru { n } else { 1 }, layer.path(n, device));
+    let steps = if kind == Kind::Gru { n } else { 1 };
+    let path = layer.path(n, device);
     Measurement {
         kind,
         n,
@@ -85,8 +85,8 @@ pub fn exponent(points: &[(f64, f64)]) -> Option<f64> {
         return None;
     }
     let count = logs.len() as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| logs.iter().map(of).sum::<f64>() / count;
-    let (x, y) = (mean(|p| p.0), mean(|p| p.1));
+    let x = logs.iter().map(|p| p.0).sum::<f64>() / count;
+    let y = logs.iter().map(|p| p.1).sum::<f64>() / count;
     let spread: f64 = logs.iter().map(|p| (p.0 - x).powi(2)).sum();
     let shared: f64 = logs.iter().map(|p| (p.0 - x) * (p.1 - y)).sum();
     (spread > 1e-12).then(|| shared / spread)
@@ -100,7 +100,7 @@ mod tests {
     static MEMORY: PeakAlloc = PeakAlloc;
 
     #[test]
-    fn a_measurement_is_of_the_sizes_given() {
+    fn a_measurement_has_the_given_sizes() {
         let sizes = LayerSizes {
             d: 64,
             radius: 4,

@@ -13,10 +13,10 @@ use utoipa::ToSchema;
 
 use super::super::body::{Fields, MOST_FIELDS, Texts, open};
 use super::super::error::{ApiError, Errors, Result};
-use super::super::files::{attachment, extension, read_file};
+use super::super::files::{attachment, extension, put, read_file};
 use super::super::{AUTO, Client, Shared};
 use super::{FORMALITIES, known, prescribed, refused};
-use crate::store::{FileState, StoredFile};
+use crate::store::{FileState, StoredFile, unguessable};
 
 /// A request that begins the translation of a document.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -52,10 +52,11 @@ pub(crate) async fn deepl_document(
     State(service): State<Shared>,
     request: Request,
 ) -> Result<Json<Value>> {
-    let read = read_file::<DeeplDocumentRequest>;
-    let (client, (mut upload, request)) = open(request, &service, MOST_FIELDS, read).await?;
+    let limits = service.limits;
+    let read = move |content| read_file::<DeeplDocumentRequest>(content, &limits);
+    let (client, (sent, request)) = open(request, &service, MOST_FIELDS, read).await?;
     known("formality", request.formality.as_deref(), &FORMALITIES)?;
-    let is_other = |end: &String| !end.eq_ignore_ascii_case(extension(&upload.name));
+    let is_other = |end: &String| !end.eq_ignore_ascii_case(extension(&sent.name));
     let other = request
         .output_format
         .filter(|end| !end.is_empty() && is_other(end));
@@ -67,26 +68,39 @@ pub(crate) async fn deepl_document(
         .source_lang
         .filter(|it| !it.is_empty())
         .unwrap_or(AUTO.into());
-    let pairs = upload.pairs(&client, &source, &request.target_lang).await?;
-    let glossaries = prescribed(&client, request.glossary_id, &source, &pairs[0])?;
-    let id = client.files.new_id();
-    let answer = json!({"document_id": id, "document_key": client.files.secret(&id)});
+    let upload = sent
+        .unpacked(&client, &source, &request.target_lang)
+        .await?;
+    let pair = upload.pairs[0].clone();
+    let glossaries = prescribed(&client, request.glossary_id, &source, &pair)?;
+    let id = unguessable();
+    let secret = unguessable();
+    let answer = json!({"document_id": id, "document_key": secret});
     let mut turn = client.requests.permit(&client.sender);
     if !turn.grow(1) {
         return Err(ApiError::too_many());
     }
-    upload.put(&client, &id, FileState::Translating)?;
+    let stored = StoredFile {
+        name: upload.name.clone(),
+        secret: Some(secret.clone()),
+        state: FileState::Translating,
+    };
+    put(&client, &id, stored.clone(), upload.size())?;
     let work = tokio::spawn(async move {
         let _turn = turn;
-        let kept = match pairs.iter().all(|pair| pair.source == pair.target) {
-            true => Err("Source and target language are equal.".to_owned()),
-            false => upload
-                .keep(&client, &id, &pairs, glossaries)
+        let kept = if pair.source == pair.target {
+            Err("Source and target language are equal.".to_owned())
+        } else {
+            upload
+                .keep(&client, &id, Some(secret), glossaries)
                 .await
-                .map_err(ApiError::sentence),
+                .map_err(ApiError::sentence)
         };
         // A file that fails has no text any more, so there is room for the reason.
-        kept.or_else(|error| upload.put(&client, &id, FileState::Failed(error)))
+        let Err(error) = kept else { return Ok(()) };
+        let size = error.len();
+        let state = FileState::Failed(error);
+        put(&client, &id, StoredFile { state, ..stored }, size)
     });
     // DeepL's client asks only every five seconds, so a short document is done at once.
     let _ = timeout(SHORT, work).await;
@@ -132,7 +146,7 @@ pub(crate) async fn deepl_document_result(
     Path(id): Path<String>,
     Fields(client, request): Fields<DeeplKeyRequest, true>,
 ) -> Result<Response> {
-    let StoredFile { name, state } = kept(&client, &id, &request)?;
+    let StoredFile { name, state, .. } = kept(&client, &id, &request)?;
     match state {
         FileState::Done(bytes, _) => Ok(attachment(&name, &bytes)),
         FileState::Failed(error) => Err(ApiError::new(StatusCode::NOT_FOUND, error)),
@@ -148,8 +162,9 @@ pub(crate) async fn deepl_document_result(
 /// # Errors
 /// Returns an error if the document is not kept any more or the key is wrong.
 fn kept(client: &Client, id: &str, request: &DeeplKeyRequest) -> Result<StoredFile> {
-    let is_key = client.files.secret(id) == request.document_key;
-    client.files.get(id).filter(|_| is_key).ok_or_else(|| {
+    let file = client.files.get_for(&client.sender, id);
+    let is_for = |file: &StoredFile| file.is_for(Some(&request.document_key));
+    file.filter(is_for).ok_or_else(|| {
         let error = "there is no such document, its key is another, or its ten minutes are over";
         ApiError::new(StatusCode::NOT_FOUND, error)
     })

@@ -22,11 +22,15 @@ use super::super::{Client, Shared};
 use super::{DeeplRequest, known, languages, unknown};
 use crate::compute::{Cancel, compute};
 use crate::language::LanguagePair;
-use crate::store::StoredGlossary;
+use crate::price::Price;
+use crate::store::{StoredGlossary, unguessable};
 
 /// The factor by which a pair of languages here may have more terms than the glossary of a request,
 /// because they are read once.
 const STORED_TERMS: usize = 20;
+
+/// The price of a list of as many glossaries as a sender may keep.
+const LIST: Price = Price::from_milliseconds(20);
 
 /// The paths of each version.
 pub(crate) fn router() -> OpenApiRouter<Shared> {
@@ -79,9 +83,7 @@ async fn glossaries(
     ): Fields<DeeplGlossary, true>,
 ) -> Result<Response> {
     if method == Method::GET {
-        let all = client.glossaries.of(&client.sender).into_iter();
-        let all: Vec<Value> = all.map(|(id, kept)| described(&id, &kept)).collect();
-        return Ok(Json(json!({"glossaries": all})).into_response());
+        return listed(client).await;
     }
     if name.trim().is_empty() {
         return Err(ApiError::missing("name"));
@@ -95,8 +97,8 @@ async fn glossaries(
     }
     let size = terms.iter().map(|(_, terms)| terms.size()).sum::<usize>() + name.len();
     let (id, new) = (
-        client.glossaries.new_id(),
-        StoredGlossary { name, time, terms },
+        unguessable(),
+        Arc::new(StoredGlossary { name, time, terms }),
     );
     let answer = described(&id, &new);
     let is_kept = client.glossaries.put(&client.sender, &id, new, size);
@@ -112,7 +114,8 @@ async fn glossary(
     Path(id): Path<String>,
     Fields(client, _): Fields<DeeplRequest, true>,
 ) -> Result<Response> {
-    let known = client.glossaries.get(&id).ok_or_else(unknown)?;
+    let known = client.glossaries.get_for(&client.sender, &id);
+    let known = known.ok_or_else(unknown)?;
     if method == Method::DELETE {
         client.glossaries.remove(&id);
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -131,30 +134,44 @@ async fn glossary_entries(
     let is_whole = asked.source_lang.is_empty();
     let pair = (!is_whole).then(|| client.pair(&asked.source_lang, &asked.target_lang));
     let pair = pair.transpose()?;
-    let all = client.glossaries.get(&id).ok_or_else(unknown)?.terms;
-    let mut all = all
-        .iter()
-        .filter(|(known, _)| pair.as_ref().is_none_or(|pair| known == pair));
-    let found = all.next().ok_or_else(unknown)?;
-    let line = |entry: &Entry| format!("{}\t{}", entry.source, entry.targets.join("|"));
-    let entries = found.1.entries().map(line).collect::<Vec<_>>().join("\n");
-    if is_whole {
-        let kind = [(
-            header::CONTENT_TYPE,
-            "text/tab-separated-values; charset=utf-8",
-        )];
-        return Ok((kind, entries).into_response());
-    }
-    let mut answer = dictionary(found);
-    answer["entries"] = entries.into();
-    Ok(Json(json!({"dictionaries": [answer]})).into_response())
+    let glossary = client.glossaries.get_for(&client.sender, &id);
+    let glossary = glossary.ok_or_else(unknown)?;
+    let is_asked = |(known, _): &&Dictionary| pair.as_ref().is_none_or(|pair| known == pair);
+    let found = glossary.terms.iter().find(is_asked).ok_or_else(unknown)?;
+    let found = found.clone();
+    let price = Price::of_bytes(found.1.size());
+    let write = move |_: &Cancel| {
+        let line = |entry: &Entry| format!("{}\t{}", entry.source, entry.targets.join("|"));
+        let entries = found.1.entries().map(line).collect::<Vec<_>>().join("\n");
+        if is_whole {
+            let kind = "text/tab-separated-values; charset=utf-8";
+            return ([(header::CONTENT_TYPE, kind)], entries).into_response();
+        }
+        let mut answer = dictionary(&found);
+        answer["entries"] = entries.into();
+        Json(json!({"dictionaries": [answer]})).into_response()
+    };
+    Ok(compute(&client.sender, price, write).await?)
+}
+
+/// The glossaries of a sender, the newest first. What a sender may keep is bounded, and so is the
+/// list.
+async fn listed(client: Client) -> Result<Response> {
+    let sender = client.sender.clone();
+    let list = move |_: &Cancel| {
+        let all = client.glossaries.of(&client.sender).into_iter();
+        let all: Vec<Value> = all.map(|(id, kept)| described(&id, &kept)).collect();
+        Json(json!({"glossaries": all})).into_response()
+    };
+    Ok(compute(&sender, LIST, list).await?)
 }
 
 /// The terms of a pair of languages.
 type Dictionary = (LanguagePair, Arc<Glossary>);
 
 /// The description of a glossary for clients of both versions.
-fn described(id: &str, StoredGlossary { name, time, terms }: &StoredGlossary) -> Value {
+fn described(id: &str, glossary: &StoredGlossary) -> Value {
+    let StoredGlossary { name, time, terms } = glossary;
     let all: Vec<Value> = terms.iter().map(dictionary).collect();
     let mut description = all[0].clone();
     for (field, value) in [("glossary_id", id), ("name", name), ("creation_time", time)] {
@@ -179,9 +196,10 @@ async fn read(client: &Client, sent: DeeplDictionary) -> Result<Dictionary> {
         Some(&sent.entries_format),
         &["tsv", "csv"],
     )?;
-    let (size, most) = (sent.entries.len(), STORED_TERMS * client.limits.terms);
+    let price = Price::of_terms(sent.entries.len());
+    let most = STORED_TERMS * client.limits.terms;
     let read = move |_: &Cancel| terms(pairs(&sent.entries, format == "csv")?, most);
-    let terms = compute(&client.sender, size, read).await??;
+    let terms = compute(&client.sender, price, read).await??;
     if terms.is_empty() || pair.source == pair.target {
         let error = "a glossary has terms, and two different languages";
         return Err(ApiError::bad(

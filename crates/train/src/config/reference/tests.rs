@@ -76,7 +76,7 @@ fn the_reference_has_every_key_that_a_file_can_have() {
 }
 
 #[test]
-fn defaults_and_presets_are_those_that_resolve() {
+fn defaults_and_presets_match_resolved_configurations() {
     let found = |path: &str| all_keys().into_iter().find(|key| key.path == path).unwrap();
     let warmup = found("schedule.warmup");
     assert_eq!(
@@ -131,7 +131,7 @@ fn a_key_a_table_and_a_last_part_are_found_and_a_slip_has_a_suggestion() {
 }
 
 #[test]
-fn the_page_of_the_guide_is_what_the_code_says() {
+fn the_page_of_the_guide_matches_the_code() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
     if std::env::var_os("BURNFORMER_WRITE_DOCS").is_some() {
         std::fs::write(&page, markdown()).unwrap();

@@ -18,7 +18,7 @@ fn by_loss(settings: &[&str]) -> Toy {
 }
 
 #[test]
-fn the_average_finds_the_checkpoints_that_it_takes_whatever_keep_says() {
+fn the_average_has_its_checkpoints_with_any_keep() {
     let toy = Toy::new(&[
         "checkpoints.every=5",
         "checkpoints.keep=1",
@@ -60,7 +60,7 @@ fn without_validation_the_last_model_is_the_best_if_the_average_is_left_out() {
 }
 
 #[test]
-fn a_run_that_goes_on_after_its_end_keeps_a_better_average_in_best() {
+fn a_continued_run_keeps_a_better_average_in_best() {
     // At this rate and seed the loss jumps about, and the mean of three models has a better one
     // than any.
     let seed = "training.seed=7";
@@ -106,7 +106,7 @@ fn a_run_that_goes_on_after_its_end_keeps_a_better_average_in_best() {
 }
 
 #[test]
-fn an_end_that_was_killed_is_made_again_and_one_that_was_not_is_remembered() {
+fn a_killed_end_is_repeated_and_a_completed_one_is_not() {
     let rough = [
         "schedule.factor=2",
         "checkpoints.every=10",
@@ -130,7 +130,7 @@ fn an_end_that_was_killed_is_made_again_and_one_that_was_not_is_remembered() {
 }
 
 #[test]
-fn going_back_keeps_a_better_best_model_and_its_record() {
+fn a_rollback_keeps_a_better_best_model_and_its_record() {
     let toy = by_loss(&[
         "validation.every=6",
         "checkpoints.every=5",
@@ -162,7 +162,7 @@ fn going_back_keeps_a_better_best_model_and_its_record() {
 }
 
 #[test]
-fn a_best_model_of_an_abandoned_continuation_is_replaced_by_a_better_one_alone() {
+fn a_best_model_of_an_abandoned_continuation_is_replaced_only_by_a_better_one() {
     let toy = by_loss(&["checkpoints.every=10"]);
     train(toy.learner("run", RunMode::New, 1, 15).unwrap());
     let best = toy.best("run");
@@ -196,7 +196,7 @@ fn a_best_model_of_an_abandoned_continuation_is_replaced_by_a_better_one_alone()
 }
 
 #[test]
-fn another_interval_of_checkpoints_leaves_those_that_are_there() {
+fn another_interval_keeps_existing_checkpoints() {
     let toy = Toy::new(&["checkpoints.every=5", "checkpoints.keep=0"]);
     train(toy.start("run", 1));
     assert_eq!(toy.checkpoints("run"), [5, 10, 15, 20]);
@@ -211,7 +211,7 @@ fn another_interval_of_checkpoints_leaves_those_that_are_there() {
 }
 
 #[test]
-fn a_run_with_another_interval_goes_back_to_the_checkpoint_before() {
+fn a_run_with_another_interval_rolls_back_to_the_previous_checkpoint() {
     let toy = Toy::new(&["checkpoints.every=5"]);
     train(toy.start("run", 1));
     let wider = ["checkpoints.every=100", "training.max_updates=25"];
@@ -224,7 +224,7 @@ fn a_run_with_another_interval_goes_back_to_the_checkpoint_before() {
 }
 
 #[test]
-fn an_end_made_again_has_the_reason_of_the_first() {
+fn a_repeated_end_has_the_first_reason() {
     let toy = by_loss(&["validation.patience=1"]);
     let mut state = RunState {
         step: 20,
@@ -247,7 +247,7 @@ fn an_end_made_again_has_the_reason_of_the_first() {
 }
 
 #[test]
-fn a_text_that_the_model_cannot_be_measured_on_as_a_whole_is_told_with_a_count() {
+fn left_out_validation_pairs_are_counted() {
     let long = format!("1 {}\t1 f a b\n", "a b c d ".repeat(40));
     let settings = [
         "model.positions=learned",

@@ -87,7 +87,7 @@ fn a_scheduled_checkpoint_of_a_broken_model_is_not_written() {
 }
 
 #[test]
-fn a_checkpoint_from_which_nothing_finite_follows_is_passed_over() {
+fn a_checkpoint_before_a_nan_loss_is_skipped() {
     let toy = Toy::new(&["checkpoints.every=5"]);
     train(toy.start("run", 1));
     // Such checkpoints were written by a version that did not look at the weights.
@@ -129,7 +129,7 @@ fn a_checkpoint_from_which_nothing_finite_follows_is_passed_over() {
 }
 
 #[test]
-fn an_end_that_is_made_again_does_not_publish_a_broken_model() {
+fn a_repeated_end_does_not_publish_a_broken_model() {
     let toy = Toy::new(&[]);
     train(toy.start("run", 1));
     let run = toy.folder.path().join("run");
@@ -152,7 +152,7 @@ fn an_end_that_is_made_again_does_not_publish_a_broken_model() {
 }
 
 #[test]
-fn a_validation_that_is_not_finite_is_a_divergence_and_keeps_nothing() {
+fn a_nan_validation_is_a_divergence_and_saves_nothing() {
     for value in [1e30, f32::NAN] {
         let toy = Toy::with_validation(&BY_LOSS, VALID);
         let mut learner = with_weights(toy.start("run", 1), value);
@@ -164,7 +164,7 @@ fn a_validation_that_is_not_finite_is_a_divergence_and_keeps_nothing() {
 }
 
 #[test]
-fn a_moment_that_is_not_finite_is_seen_before_it_is_kept() {
+fn a_nan_moment_is_found_before_saving() {
     let toy = Toy::new(&[]);
     let mut learner = toy.start("run", 1);
     assert!(learner.is_sound());
@@ -181,7 +181,7 @@ fn a_moment_that_is_not_finite_is_seen_before_it_is_kept() {
 }
 
 #[test]
-fn a_checkpoint_of_a_newer_version_is_left_where_it_is() {
+fn a_checkpoint_of_a_newer_version_stays() {
     let toy = Toy::new(&[]);
     train(toy.start("run", 1));
     let newest = toy.folder.path().join("run/checkpoints/step-000020");
@@ -206,7 +206,7 @@ fn a_checkpoint_of_a_newer_version_is_left_where_it_is() {
 }
 
 #[test]
-fn another_optimiser_is_refused_by_its_name_and_no_checkpoint_is_set_aside() {
+fn another_optimiser_is_refused_and_no_checkpoint_set_aside() {
     let toy = Toy::new(&[]);
     train(toy.start("run", 1));
     let more = ["optimizer.algorithm=muon", "training.max_updates=30"];

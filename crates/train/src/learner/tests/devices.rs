@@ -3,9 +3,10 @@
 
 use super::*;
 use crate::run::LogInterval;
+use crate::update::WorkersError;
 
 #[test]
-fn two_devices_train_as_one_and_a_run_goes_on_with_another_number() {
+fn two_devices_train_like_one_and_a_run_resumes_with_another_number() {
     let toy = Toy::new(&["training.accumulate=4", "training.log_every=1"]);
     train(toy.start("one", 1));
     train(toy.start("two", 2));
@@ -31,7 +32,7 @@ fn two_devices_train_as_one_and_a_run_goes_on_with_another_number() {
 }
 
 #[test]
-fn two_devices_train_in_16_bits_as_one_does() {
+fn two_devices_train_in_16_bits_like_one() {
     let toy = |precision: &str| {
         let precision = format!("training.precision={precision}");
         Toy::new(&["training.accumulate=4", "training.log_every=1", &precision])
@@ -68,7 +69,7 @@ fn two_devices_train_in_16_bits_as_one_does() {
 }
 
 #[test]
-fn a_new_run_on_several_devices_takes_a_batch_for_each_and_writes_so_down() {
+fn a_new_run_records_a_batch_per_device() {
     let toy = Toy::new(&["training.accumulate=3"]);
     drop(toy.start("run", 2));
     let folder = toy.folder.path().join("run");
@@ -82,7 +83,7 @@ fn a_new_run_on_several_devices_takes_a_batch_for_each_and_writes_so_down() {
 }
 
 #[test]
-fn a_run_whose_updates_the_device_decides_about_is_the_one_of_the_host() {
+fn device_checked_updates_match_host_checked_ones() {
     let toy = Toy::new(&["training.accumulate=2", "training.log_every=4"]);
     let host = train(toy.start("host", 1));
     let device = train(on_device(toy.start("device", 1)));
@@ -110,7 +111,7 @@ fn a_run_whose_updates_the_device_decides_about_is_the_one_of_the_host() {
 }
 
 #[test]
-fn an_interrupted_run_reads_what_the_device_did_and_saves_it() {
+fn an_interrupted_run_reads_and_saves_pending_updates() {
     let toy = Toy::new(&[]);
     let outcome = on_device(toy.start("run", 1))
         .train(&AtomicBool::new(true))
@@ -130,7 +131,7 @@ fn an_interrupted_run_reads_what_the_device_did_and_saves_it() {
 }
 
 #[test]
-fn divergence_on_the_device_sends_a_run_back_as_on_the_host() {
+fn divergence_on_the_device_rolls_back_like_on_the_host() {
     let recovers = [
         "schedule.factor=1e25",
         "recovery.rate=1e-27",
@@ -162,7 +163,7 @@ fn divergence_on_the_device_sends_a_run_back_as_on_the_host() {
 }
 
 #[test]
-fn a_run_that_diverges_on_the_device_for_good_stops_and_saves_nothing_of_it() {
+fn a_run_that_keeps_diverging_on_the_device_stops_and_saves_nothing() {
     let toy = Toy::new(&[
         "schedule.factor=1e25",
         "recovery.rollbacks=0",

@@ -13,6 +13,7 @@ use burnformer_core::{model_dir, named_parameters};
 
 use super::*;
 use crate::config::TrainConfig;
+use crate::error::TrainError;
 use crate::report::{Record, ValidRecord, Verbosity};
 use crate::run::{Corpora, RunDir, RunMode, Texts};
 

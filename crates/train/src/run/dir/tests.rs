@@ -76,7 +76,7 @@ fn left(steps: &[u64], keep: usize, others: CheckpointKind) -> Vec<u64> {
 }
 
 #[test]
-fn the_end_of_a_run_that_goes_on_is_kept_where_all_are() {
+fn the_final_checkpoint_of_a_continued_run_stays_if_all_do() {
     let left = |steps: &[u64], keep| left(steps, keep, CheckpointKind::Final);
     assert_eq!(left(&[100, 150, 200, 250], 0), [100, 150, 200, 250]);
     assert_eq!(left(&[100, 150, 200], 3), [100, 200]);
@@ -112,7 +112,7 @@ fn leftovers_of_a_killed_process_are_repaired() {
 }
 
 #[test]
-fn the_end_is_remembered_until_the_run_goes_on_from_elsewhere() {
+fn the_end_is_kept_until_the_run_resumes_elsewhere() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let run = run_with(folder.path(), &[]);
     assert_eq!(run.finished(800), None);
@@ -134,7 +134,7 @@ fn the_end_is_remembered_until_the_run_goes_on_from_elsewhere() {
 }
 
 #[test]
-fn a_folder_of_something_else_is_refused_and_left_as_it_is() {
+fn a_folder_without_a_run_is_refused_and_unchanged() {
     for name in [
         "best/model.safetensors",
         ".last.old/model.safetensors",
@@ -167,7 +167,7 @@ fn a_folder_of_something_else_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn text_beside_a_run_and_what_a_refused_start_left_are_in_nobodys_way() {
+fn other_text_and_a_refused_start_do_not_block_a_run() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     drop(RunDir::open(folder.path(), RunMode::New).expect("opens"));
     for name in [

@@ -99,7 +99,7 @@ fn an_overflow_skips_the_update_and_halves_the_factor_until_updates_are_made() {
 }
 
 #[test]
-fn a_loss_that_is_no_number_is_no_overflow() {
+fn a_nan_loss_is_no_overflow() {
     let mut run = Run::new(Precision::Float16, Some(LossScale::default()));
     // One step as wide as this leaves parameters that no float16 holds.
     assert!(run.update(1e30).is_finite());

@@ -335,8 +335,9 @@ mod tests {
         }
     }
 
-    /// Each step of a sum of n products is rounded once. The error is therefore at most n·2⁻²⁴ times
-    /// the sum of the magnitudes, to the first order; products of bfloat16 are exact in float64.
+    /// Each step of a sum of n products is rounded once. The error is therefore at most n·2⁻²⁴
+    /// times the sum of the magnitudes, to the first order; products of bfloat16 are exact in
+    /// float64.
     #[test]
     fn the_error_of_a_sum_is_within_the_bound_of_float32() {
         for size @ [rows, depth, columns] in [[64, 256, 48], [17, 4096, 33]] {
