@@ -3,7 +3,6 @@
 //! failure; standard error may fail as it likes.
 #![cfg(unix)]
 
-use crate::common;
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write, pipe};
 use std::path::{Path, PathBuf};

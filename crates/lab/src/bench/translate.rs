@@ -2,7 +2,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Result;
-use burnformer::output::{Output, print};
+use burnformer::files_in_use::FilesInUse;
+use burnformer::output::{OnFailure, Output, print};
 use burnformer::values::{compute_type, model, text};
 use burnformer_core::ComputeType;
 use burnformer_data::{LineReader, Utf8Policy};
@@ -67,10 +68,10 @@ pub fn run(args: Args) -> Result<()> {
     let [exported, source] = ["model", "source"].map(|name| folder.path().join(name));
     Format::CTranslate2.write(&Pretrained::load(&args.model)?, &exported)?;
     // Plain text, which the peer reads.
-    let mut plain = Output::create(Some(&source), &[])?;
+    let mut plain = Output::create(Some(&source), OnFailure::Discard)?;
     let mut lines = LineReader::open(&args.input, Utf8Policy::Replace)?;
     lines.try_for_each(|line| anyhow::Ok(plain.line(line?.text)?))?;
-    plain.flush()?;
+    plain.finish()?;
     args.against.run(comparison(
         &args,
         vec![exported, args.model.join("tokenizer.json"), source],
@@ -118,10 +119,14 @@ fn measure(args: &Args) -> Result<Value> {
         ..Batching::default()
     };
     options.long_sources = LongSources::Truncate;
+    FilesInUse::default()
+        .reads([&args.input])
+        .writes(&args.output)
+        .check()?;
     let mut output = args
         .output
         .as_ref()
-        .map(|path| Output::create(Some(path), &[&args.input]))
+        .map(|path| Output::create(Some(path), OnFailure::Keep))
         .transpose()?;
     let mut tokens = 0;
     let mut sentences = 0;
@@ -140,7 +145,7 @@ fn measure(args: &Args) -> Result<Value> {
                 .map_or(Ok(()), |output| output.line(&translation.text))?;
         }
     }
-    output.map_or(Ok(()), |mut output| output.flush())?;
+    output.map_or(Ok(()), |mut output| output.finish())?;
     let seconds = start.elapsed().as_secs_f64();
     let processor = processor_seconds() - before;
     Ok(json!({

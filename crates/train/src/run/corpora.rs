@@ -5,7 +5,7 @@ use burnformer_core::{ModelConfig, Tokens};
 use burnformer_data::corpus::read_pairs;
 use burnformer_data::{
     CleaningReport, CleaningSettings, DataError, PairSample, PrepareSettings, Progress, SpecialIds,
-    TokenizedCorpus, Tokenizer, TokenizerSource, Tokenizers, prepare,
+    TokenizedCorpus, TokenizerSource, Tokenizers, prepare,
 };
 use burnformer_infer::MAX_SENTENCE_TOKENS;
 
