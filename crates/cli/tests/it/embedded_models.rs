@@ -176,6 +176,30 @@ fn a_loop_is_searched_for_again_and_a_doubtful_translation_is_named() {
 }
 
 #[test]
+fn numbers_are_kept_unless_keep_parts_is_off_whatever_the_second_search() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("text.de");
+    let numbers = ["49766", "3522557", "99923", "35433", "94583", "3838093"];
+    let lines = numbers.map(|number| format!("Er hat {number} Birnen.\n"));
+    std::fs::write(&text, lines.concat()).unwrap();
+    let kept = |options: &[&str]| {
+        let input = ["translate", "--input", text.to_str().unwrap()];
+        let output = stdout(&run(&[&input[..], options].concat()));
+        let has_number = |(line, number): &(&str, &str)| {
+            let digits: String = line.chars().filter(char::is_ascii_digit).collect();
+            digits == *number
+        };
+        output.lines().zip(numbers).filter(has_number).count()
+    };
+    for second_search in ["true", "false"] {
+        let options = ["--second-search", second_search];
+        assert_eq!(kept(&options), numbers.len(), "{options:?}");
+        let without = [&options[..], &["--keep-parts", "false"]].concat();
+        assert!(kept(&without) < numbers.len(), "{without:?}");
+    }
+}
+
+#[test]
 fn confidence_is_the_quality_that_translations_turn_out_to_have() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| {

@@ -72,10 +72,10 @@ impl EventFile {
         }
         let time = format!("{:010}.{:06}", now.as_secs(), now.subsec_micros());
         let name = format!("{PREFIX}{time}{SUFFIX}");
-        let path = dir.join(&name);
-        burnformer_files::write(&path, &bytes).map_err(TrainError::io(&path))?;
+        // A file that a kill cuts short is readable, and the next resume replaces it.
+        let mut file = AppendFile::open(dir.join(&name))?;
+        file.write(&bytes)?;
         empty_others(dir, &name)?;
-        let file = AppendFile::open(path)?;
         Ok(Self { file, begin })
     }
 
