@@ -21,11 +21,14 @@ pub fn resolve(
     settings: &[String],
     run: Option<&Path>,
 ) -> Result<TrainConfig> {
-    let is_usable = |file| TrainConfig::resolve_in(None, Some(file), &[], run).is_ok();
     let resolved = TrainConfig::resolve_in(preset, file, settings, run);
     resolved.map_err(|error| match error {
         ConfigFileError::From { .. } => error.into(),
-        _ if file.is_none_or(is_usable) => wrong_usage(error),
+        _ if file
+            .is_none_or(|file| TrainConfig::resolve_in(None, Some(file), &[], run).is_ok()) =>
+        {
+            wrong_usage(error)
+        }
         _ => error.into(),
     })
 }

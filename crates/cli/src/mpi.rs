@@ -17,8 +17,10 @@ const SIZES: [&str; 4] = [
 
 /// The number of processes that a launcher of MPI started together with this one.
 fn launched() -> usize {
-    let size = |name: &&str| std::env::var(name).ok()?.parse().ok();
-    SIZES.iter().find_map(size).unwrap_or(1)
+    SIZES
+        .iter()
+        .find_map(|name: &&str| std::env::var(name).ok()?.parse().ok())
+        .unwrap_or(1)
 }
 
 /// The processes that a launcher such as `mpirun` started; `None` if this is the only process.
@@ -75,16 +77,18 @@ mod world {
                 Some((universe, threading)) if threading >= Threading::Funneled => {
                     let universe = ManuallyDrop::new(Some(universe));
                     let world = universe.as_ref().expect("MPI was started").world();
-                    let (found, launched) = (world.size() as usize, launched());
-                    match found == launched {
-                        true => Ok(Self {
+                    let found = world.size() as usize;
+                    let launched = launched();
+                    if found == launched {
+                        Ok(Self {
                             world,
                             universe: RefCell::new(universe),
-                        }),
-                        false => bail!(
+                        })
+                    } else {
+                        bail!(
                             "the launcher started {launched} processes, but MPI sees {found}: use the mpirun of the MPI \
                              that this program was built with (Slurm: --mpi=pmix)"
-                        ),
+                        )
                     }
                 }
                 _ => bail!("MPI cannot be started in a process with several threads"),

@@ -43,14 +43,17 @@ pub fn folder() -> PathBuf {
 /// Returns an error if the model cannot be fetched, or if no importer can read it.
 pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
     let fetched = fetch(name, goes_on)?;
-    let portable = |c: char| {
-        if c.is_ascii_alphanumeric() || "-_.".contains(c) {
-            c
-        } else {
-            '-'
-        }
-    };
-    let stem: String = name.to_string().chars().map(portable).collect();
+    let stem: String = name
+        .to_string()
+        .chars()
+        .map(|c: char| {
+            if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+                c
+            } else {
+                '-'
+            }
+        })
+        .collect();
     let revision: String = fetched.revision.chars().take(12).collect();
     let folder = folder().join(format!("{stem}-{revision}"));
     if folder.join(ORIGIN).exists() {
@@ -86,15 +89,18 @@ fn write(folder: &Path, name: &ModelName, fetched: Download) -> Result<()> {
 /// Returns the errors of [`burnformer_interop::hub::fetch`].
 pub fn fetch(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<Download> {
     let mut said = Instant::now();
-    let mut watch = |Progress { file, done, size }: Progress| {
-        if said.elapsed() > Duration::from_secs(5) {
-            said = Instant::now();
-            let [done, size] = [done, size].map(|bytes| bytes as f64 / 1e6);
-            note(format_args!("{name}: {file}: {done:.0} of {size:.0} MB"));
-        }
-        goes_on()
-    };
-    let fetched = burnformer_interop::hub::fetch(name, &Settings::from_env(), &mut watch)?;
+    let fetched = burnformer_interop::hub::fetch(
+        name,
+        &Settings::from_env(),
+        &mut |Progress { file, done, size }: Progress| {
+            if said.elapsed() > Duration::from_secs(5) {
+                said = Instant::now();
+                let [done, size] = [done, size].map(|bytes| bytes as f64 / 1e6);
+                note(format_args!("{name}: {file}: {done:.0} of {size:.0} MB"));
+            }
+            goes_on()
+        },
+    )?;
     if fetched.is_stale {
         note(format_args!(
             "{name}: from the cache, revision {}",

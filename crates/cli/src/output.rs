@@ -217,9 +217,9 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
 
 /// The path of the file that is made or replaced when `path` is written.
 fn behind_links(path: &Path) -> PathBuf {
-    let target = || Some(folder_of(path).join(fs::read_link(path).ok()?));
     let real = fs::canonicalize(path).ok();
-    real.or_else(target).unwrap_or_else(|| path.into())
+    real.or_else(|| Some(folder_of(path).join(fs::read_link(path).ok()?)))
+        .unwrap_or_else(|| path.into())
 }
 
 /// Returns whether `path` is a pipe, a device, or an open file of this process. None of them can be

@@ -28,20 +28,22 @@ impl Progress {
             return Self { done, _ends: None };
         }
         let (ends, ended) = channel();
-        let (counted, started) = (done.clone(), Instant::now());
-        let watch = move || {
-            let mut said = 0;
-            while ended.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
-                let count = counted.load(Ordering::Relaxed);
-                if count > said {
-                    said = count;
-                    let rate = count as f64 / started.elapsed().as_secs_f64();
-                    note(line(before + count as u64, all, rate));
-                }
-            }
-        };
+        let counted = done.clone();
+        let started = Instant::now();
         // Without a thread there is no progress to read, but the work continues.
-        let _ = thread::Builder::new().name("progress".into()).spawn(watch);
+        let _ = thread::Builder::new()
+            .name("progress".into())
+            .spawn(move || {
+                let mut said = 0;
+                while ended.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
+                    let count = counted.load(Ordering::Relaxed);
+                    if count > said {
+                        said = count;
+                        let rate = count as f64 / started.elapsed().as_secs_f64();
+                        note(line(before + count as u64, all, rate));
+                    }
+                }
+            });
         Self {
             done,
             _ends: Some(ends),

@@ -83,7 +83,8 @@ pub type Shared = Arc<Mutex<Output>>;
 /// # Errors
 /// Returns an error if the system refuses a handler of signals.
 pub fn flush_and_exit(output: &Shared) -> io::Result<()> {
-    let (output, mut is_second) = (output.clone(), false);
+    let output = output.clone();
+    let mut is_second = false;
     on_signal(move |signal| {
         if std::mem::replace(&mut is_second, true) {
             exit(128 + signal);
@@ -105,10 +106,9 @@ pub fn flush_and_exit(output: &Shared) -> io::Result<()> {
 pub fn on_signal(handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let mut caught = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
-    let watch = move || caught.forever().for_each(handle);
     thread::Builder::new()
         .name("signals".into())
-        .spawn(watch)
+        .spawn(move || caught.forever().for_each(handle))
         .map(drop)
 }
 

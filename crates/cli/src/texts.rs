@@ -24,10 +24,10 @@ pub fn next_chunk<T, E: Into<Error>>(
     count: usize,
 ) -> (Vec<T>, Option<Error>) {
     let mut failure = None;
-    let mut fails = |error: E| failure = Some(error.into());
-    let items = items
-        .take(count)
-        .map_while(|item| item.map_err(&mut fails).ok());
+    let items = items.take(count).map_while(|item| {
+        item.map_err(&mut |error: E| failure = Some(error.into()))
+            .ok()
+    });
     let items = items.collect();
     (items, failure)
 }
@@ -37,8 +37,7 @@ pub fn next_chunk<T, E: Into<Error>>(
 /// # Errors
 /// Returns [`TextError::PipeTwice`] for the first pipe that is named again.
 pub fn check_pipes<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), TextError> {
-    let twice = |path: &Path| Err(TextError::PipeTwice(path.into()));
-    repeated_pipe(paths).map_or(Ok(()), twice)
+    repeated_pipe(paths).map_or(Ok(()), |path: &Path| Err(TextError::PipeTwice(path.into())))
 }
 
 /// Texts that a configuration cannot name: standard input, pipes, and files whose names are not
@@ -100,12 +99,15 @@ impl Unnamed {
     /// Returns an error if a pipe cannot be read, or a file cannot be written.
     pub fn read(self, cache: &Path) -> Result<ReadTexts> {
         remove_leftovers(cache);
-        let read = |source: Source| match is_pipe(&source.from) {
-            true => to_file(&source.from, cache).map(|file| ReadText {
-                file: Some(file),
-                source,
-            }),
-            false => Ok(ReadText { file: None, source }),
+        let read = |source: Source| {
+            if is_pipe(&source.from) {
+                to_file(&source.from, cache).map(|file| ReadText {
+                    file: Some(file),
+                    source,
+                })
+            } else {
+                Ok(ReadText { file: None, source })
+            }
         };
         let texts: Result<Vec<ReadText>> = thread::scope(|scope| {
             let readers: Vec<_> = self
@@ -113,12 +115,14 @@ impl Unnamed {
                 .into_iter()
                 .map(|source| scope.spawn(move || read(source)))
                 .collect();
-            let join = |reader: thread::ScopedJoinHandle<'_, _>| {
-                reader
-                    .join()
-                    .unwrap_or_else(|_| bail!("the thread that reads a pipe panicked"))
-            };
-            readers.into_iter().map(join).collect()
+            readers
+                .into_iter()
+                .map(|reader: thread::ScopedJoinHandle<'_, _>| {
+                    reader
+                        .join()
+                        .unwrap_or_else(|_| bail!("the thread that reads a pipe panicked"))
+                })
+                .collect()
         });
         texts.map(ReadTexts)
     }
@@ -155,16 +159,14 @@ impl ReadTexts {
                 let read = self.0.iter().find(|text| text.source.copy == *copy);
                 Ok(read.map_or_else(|| folder.join(copy), |text| text.path().into()))
             }
-            TextName::Embedded(text) => {
-                let unknown = || {
-                    let (entry, known) = (name.to_entry(), embedded::entries().join(", "));
-                    anyhow!(
-                        "{key} is {}; the texts in this program are {known}",
-                        entry.display()
-                    )
-                };
-                embedded::find(text, cache)?.ok_or_else(unknown)
-            }
+            TextName::Embedded(text) => embedded::find(text, cache)?.ok_or_else(|| {
+                let entry = name.to_entry();
+                let known = embedded::entries().join(", ");
+                anyhow!(
+                    "{key} is {}; the texts in this program are {known}",
+                    entry.display()
+                )
+            }),
         })
     }
 
@@ -200,11 +202,15 @@ fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
     fs::create_dir_all(folder).with_context(unwritable)?;
     let mut file = Temporary::new(folder, Readers::Owner).with_context(unwritable)?;
     let unreadable = |cause| TextError::Unreadable(shown(from).into(), cause);
-    let mut input: Box<dyn Read> = match is_standard_input(from) {
-        true => Box::new(io::stdin().lock()),
-        false => Box::new(File::open(from).map_err(unreadable)?),
+    let mut input: Box<dyn Read> = if is_standard_input(from) {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(from).map_err(unreadable)?)
     };
-    let (mut buffer, mut lines, mut has_lines, mut length) = (vec![0; 1 << 16], 0, None, 0);
+    let mut buffer = vec![0; 1 << 16];
+    let mut lines = 0;
+    let mut has_lines = None;
+    let mut length = 0;
     loop {
         match input.read(&mut buffer) {
             Ok(0) => return Ok(file),
@@ -217,7 +223,8 @@ fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
                     length = last.map_or(length + count, |last| count - last - 1);
                     lines += bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
                     if length > MAX_LINE_BYTES {
-                        let (path, line) = (shown(from).into(), lines + 1);
+                        let path = shown(from).into();
+                        let line = lines + 1;
                         let limit = MAX_LINE_BYTES;
                         return Err(TextError::LineTooLong { path, line, limit }.into());
                     }
@@ -320,7 +327,8 @@ mod tests {
             [a.clone(), b.clone()].map(|path| move || File::options().write(true).open(path));
         // Written line by line to both in turns: reading one to its end first would wait forever.
         let writer = thread::spawn(move || {
-            let (mut a, mut b) = (to_a().unwrap(), to_b().unwrap());
+            let mut a = to_a().unwrap();
+            let mut b = to_b().unwrap();
             for _ in 0..10_000 {
                 a.write_all(b"eins zwei drei\n").unwrap();
                 b.write_all(b"one two three\n").unwrap();

@@ -47,10 +47,9 @@ pub fn translate(
     let fits = |sentence: &str| translator.tokenizers().source.encode(sentence).len() < limit;
     let languages = [language, options.languages.codes().map(|codes| &*codes[1])];
     let document = Document::try_parse(&file.text, file.format, languages, more, &fits)?;
-    let known = |text: &str| Some(options.memory.as_ref()?.translation(text)?.to_string());
     let mut document = document
         .with_writing(options.languages.writing())
-        .with_memory(&known);
+        .with_memory(&|text: &str| Some(options.memory.as_ref()?.translation(text)?.to_string()));
     loop {
         let pending = document.pending();
         if pending.is_empty() {
@@ -76,15 +75,19 @@ fn translated(
         .iter_mut()
         .for_each(|request| request.cancel = cancel.clone());
     let translations = translator.translate_requests(requests, options)?;
-    let link = |(sentence, translation): (&PendingSentence, Translation)| {
-        let links = match sentence.links && !cancel.is_cancelled() {
-            true => translator.links(&sentence.text, &translation.text)?,
-            false => Vec::new(),
-        };
-        Ok(Translated {
-            text: translation.text,
-            links,
+    sentences
+        .iter()
+        .zip(translations)
+        .map(|(sentence, translation): (&PendingSentence, Translation)| {
+            let links = if sentence.links && !cancel.is_cancelled() {
+                translator.links(&sentence.text, &translation.text)?
+            } else {
+                Vec::new()
+            };
+            Ok(Translated {
+                text: translation.text,
+                links,
+            })
         })
-    };
-    sentences.iter().zip(translations).map(link).collect()
+        .collect()
 }

@@ -230,7 +230,8 @@ impl Elsewhere {
             .strip_prefix("listening at http://")
             .expect(&line);
         let body = r#"{"q": "Guten Morgen!", "source": "de", "target": "en"}"#;
-        let (length, mut answer) = (body.len(), String::new());
+        let length = body.len();
+        let mut answer = String::new();
         let mut stream = TcpStream::connect(address).unwrap();
         write!(
             stream,

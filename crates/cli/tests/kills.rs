@@ -241,15 +241,17 @@ fn states(run: &Path) -> BTreeMap<String, Value> {
     let entries = fs::read_dir(run.join("checkpoints"))
         .unwrap()
         .map(|entry| entry.unwrap());
-    let read = |entry: fs::DirEntry| {
-        let state = fs::read_to_string(entry.path().join("state.json")).unwrap();
-        (entry.file_name().into_string().unwrap(), timeless(&state))
-    };
-    entries.map(read).collect()
+    entries
+        .map(|entry: fs::DirEntry| {
+            let state = fs::read_to_string(entry.path().join("state.json")).unwrap();
+            (entry.file_name().into_string().unwrap(), timeless(&state))
+        })
+        .collect()
 }
 
 fn assert_same(whole: &Path, parts: &Path, case: &str) {
-    let (expected, found) = (bytes(whole), bytes(parts));
+    let expected = bytes(whole);
+    let found = bytes(parts);
     let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&found), names(&expected), "{case}: files");
     for (name, content) in &expected {
@@ -281,7 +283,9 @@ fn harness_in(fixture: &Fixture, kills: usize, seed: u64) {
         Moment::WhileValidating,
     ];
     let mut counts: BTreeMap<Moment, usize> = BTreeMap::new();
-    let (mut killed, mut writing, mut run) = (0, 0, 0);
+    let mut killed = 0;
+    let mut writing = 0;
+    let mut run = 0;
     while killed < kills {
         run += 1;
         let out = format!("killed-{run}");
@@ -375,10 +379,9 @@ fn a_run_that_goes_on_after_its_end_can_be_killed_too() {
     let [whole, killed] = outs.map(|out| fixture.run_dir(out));
     assert_same(&whole, &killed, "after they went on");
     let records = metrics(&whole);
-    let of_average = |record: &&Value| record["averaged"] == true;
     let steps: Vec<_> = records
         .iter()
-        .filter(of_average)
+        .filter(|record: &&Value| record["averaged"] == true)
         .map(|record| &record["step"])
         .collect();
     assert_eq!(steps, [150, 200]);

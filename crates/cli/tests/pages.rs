@@ -106,7 +106,9 @@ struct PageCommand {
 /// The commands in the fenced `sh` blocks of `page`.
 fn commands(page: &str, text: &str) -> Vec<PageCommand> {
     let mut found: Vec<PageCommand> = Vec::new();
-    let (mut block, mut inside, mut goes_on) = (0, false, false);
+    let mut block = 0;
+    let mut inside = false;
+    let mut goes_on = false;
     for (number, line) in (1..).zip(text.lines()) {
         if line.trim_start().starts_with("```") {
             inside = !inside && line.trim() == "```sh";
@@ -119,7 +121,8 @@ fn commands(page: &str, text: &str) -> Vec<PageCommand> {
         match found.last_mut().filter(|_| goes_on) {
             Some(begun) => begun.text += &format!("\n{line}"),
             None => {
-                let (location, text) = (format!("{page}:{number}"), line.to_owned());
+                let location = format!("{page}:{number}");
+                let text = line.to_owned();
                 found.push(PageCommand {
                     location,
                     text,
@@ -183,7 +186,8 @@ impl Reader {
                      --set validation.test_alphas=[] --set schedule.warmup=20 --set tokenizer.train.allow_smaller=true";
         let small = "--set model.d_model=32 --set model.heads=4 --set model.d_ff=64 --set model.encoder_layers=1 \
                      --set model.decoder_layers=1";
-        let (program, count) = (env!("CARGO_BIN_EXE_burnformer"), self.path("updates"));
+        let program = env!("CARGO_BIN_EXE_burnformer");
+        let count = self.path("updates");
         let script = format!(
             "#!/bin/sh\n\
              case \"$1\" in\n\
@@ -278,10 +282,8 @@ impl Reader {
     /// two of M2M100's.
     fn write_models(&self) {
         let fixtures = repository().join("crates/interop/tests/fixtures");
-        let (opus, m2m100) = (
-            self.path("work/opus-mt-en-fr"),
-            fixtures.join("m2m100/relu"),
-        );
+        let opus = self.path("work/opus-mt-en-fr");
+        let m2m100 = fixtures.join("m2m100/relu");
         opus_mt(&opus, &["fra"]);
         for (from, name) in [(&m2m100, "m2m100"), (&m2m100, "nllb"), (&opus, "en-roa")] {
             let out = self.path("work/models").join(name);
@@ -400,7 +402,8 @@ fn follow(pages: &[String], cache: &Path) {
 
 #[test]
 fn every_command_of_the_readme_and_of_the_guide_runs() {
-    let (guide, cache) = (guide(), tempfile::tempdir().unwrap());
+    let guide = guide();
+    let cache = tempfile::tempdir().unwrap();
     assert!(guide.len() > 8, "{guide:?}");
     follow(&["README.md".into()], cache.path());
     follow(&guide, cache.path());

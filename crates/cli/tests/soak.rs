@@ -86,7 +86,8 @@ impl Real {
 
 /// Writes at least `lines` lines for at least so many `seconds`, and tells how many.
 fn feed(stdin: ChildStdin, lines: u64, seconds: u64) -> u64 {
-    let (real, end) = (Real::load(), Instant::now() + Duration::from_secs(seconds));
+    let real = Real::load();
+    let end = Instant::now() + Duration::from_secs(seconds);
     let mut stdin = BufWriter::with_capacity(1 << 16, stdin);
     let mut number = 0;
     while number < lines || Instant::now() < end {
@@ -130,16 +131,15 @@ fn translate(model: &str) -> Child {
 #[test]
 #[ignore = "thirty minutes; SOAK_LINES and SOAK_SECONDS shorten it"]
 fn a_million_hostile_lines_give_a_million_lines_in_flat_memory() {
-    let (lines, seconds) = (
-        setting("SOAK_LINES", 1_000_000),
-        setting("SOAK_SECONDS", 1800),
-    );
+    let lines = setting("SOAK_LINES", 1_000_000);
+    let seconds = setting("SOAK_SECONDS", 1800);
     let started = Instant::now();
     let mut child = translate(&Trained::get().model());
     let stdin = child.stdin.take().unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
     let feeder = std::thread::spawn(move || feed(stdin, lines, seconds));
-    let (mut given, mut samples) = (0u64, Vec::new());
+    let mut given = 0u64;
+    let mut samples = Vec::new();
     for line in output.split(b'\n') {
         let line = line.unwrap();
         assert!(

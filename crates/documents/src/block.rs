@@ -143,9 +143,10 @@ impl Block {
                 .iter()
                 .all(|Segment { range, state }| match state {
                     State::Done(done) => {
-                        let divides = |c: char| c.is_whitespace() || c.is_control();
-                        let words =
-                            |text| str::split(text, divides).filter(|word| !word.is_empty());
+                        let words = |text| {
+                            str::split(text, |c: char| c.is_whitespace() || c.is_control())
+                                .filter(|word| !word.is_empty())
+                        };
                         words(&done.translated.text).eq(words(&self.text[range.clone()]))
                     }
                     _ => true,

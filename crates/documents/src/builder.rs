@@ -48,8 +48,8 @@ impl Builder {
     pub(crate) fn text(&mut self, text: &str) {
         // A reference to a joiner may stand alone; what is beside it is not known.
         let is_alone = text.chars().all(is_invisible);
-        let stays = |c: char| is_alone || c.is_control() || c == ESCAPE;
-        let text = visible_but(text, stays).replace(ATTRIBUTE, "");
+        let text = visible_but(text, |c: char| is_alone || c.is_control() || c == ESCAPE)
+            .replace(ATTRIBUTE, "");
         if self.space == Space::Keep {
             self.begun |= !text.trim().is_empty();
             self.text.push_str(&text);
@@ -119,7 +119,8 @@ impl Builder {
         self.begun = true;
         let node = &mut self.nodes[index];
         node.range.end = self.text.len();
-        let (range, node) = (node.range.clone(), Some(index));
+        let range = node.range.clone();
+        let node = Some(index);
         self.atoms.push(Atom::new(range, node, PartKind::Verbatim));
     }
 
@@ -242,7 +243,8 @@ impl Builder {
         let Self {
             text, nodes, atoms, ..
         } = self;
-        let (segments, lines) = (Vec::new(), Lines::default());
+        let segments = Vec::new();
+        let lines = Lines::default();
         Block {
             source: 0..0,
             text,

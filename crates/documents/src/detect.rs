@@ -94,13 +94,17 @@ static CODE: LazyLock<[Regex; 2]> =
 /// or name of code.
 fn is_word(text: &str) -> bool {
     let core = text.trim_matches(|c: char| !c.is_alphanumeric());
-    let joins = |(a, b): (char, char)| match a {
-        '-' | '\'' => false,
-        a => (a.is_lowercase() && b.is_uppercase()) || (a.is_ascii_punctuation() && b != '-'),
-    };
     core.contains(char::is_alphabetic)
         && !core.contains(char::is_numeric)
-        && !core.chars().zip(core.chars().skip(1)).any(joins)
+        && !core
+            .chars()
+            .zip(core.chars().skip(1))
+            .any(|(a, b): (char, char)| match a {
+                '-' | '\'' => false,
+                a => {
+                    (a.is_lowercase() && b.is_uppercase()) || (a.is_ascii_punctuation() && b != '-')
+                }
+            })
         && !text.starts_with(['@', '#', '$', '{', '%', '&', '\\', '_'])
 }
 
@@ -168,11 +172,13 @@ impl<'a> Languages<'a> {
             (None, Some(language)) => language.to_639_1().unwrap_or(language.to_639_3()),
             (None, None) => found.lang().code(),
         };
-        let (confidence, served) = (found.confidence() * 100.0, code.is_some());
+        let confidence = found.confidence() * 100.0;
+        let served = code.is_some();
         // A detector that lacks one of the languages takes it for another.
-        let sure = match served {
-            true => is_reliable || (confidence >= SURE && self.others.is_empty()),
-            false => is_reliable && self.others.is_empty(),
+        let sure = if served {
+            is_reliable || (confidence >= SURE && self.others.is_empty())
+        } else {
+            is_reliable && self.others.is_empty()
         };
         Some((
             Detection {

@@ -134,7 +134,8 @@ impl Document {
 
     /// The sentences of the text of a message, without its markup.
     pub fn sentences(text: &str, language: Option<&str>) -> Vec<String> {
-        let (text, is_end) = (text.trim(), |c: char| mark(c) == Mark::Terminal);
+        let text = text.trim();
+        let is_end = |c: char| mark(c) == Mark::Terminal;
         let is_mixed =
             |c: char| is_end(c) || c.is_control() || "<&{%@/_$#".contains(c) || is_invisible(c);
         if has_letters(text) && !text.trim_end_matches(is_end).contains(is_mixed) {
@@ -210,13 +211,13 @@ impl Document {
     ///
     /// If there are more or fewer translations than sentences.
     pub fn accept(&mut self, translations: Vec<Translated>) {
-        let (given, mut used) = (translations.len(), 0);
+        let given = translations.len();
+        let mut used = 0;
         let mut translations = translations.into_iter();
-        let mut next = || {
+        self.accept_from(&mut || {
             used += 1;
             translations.next().map(clean)
-        };
-        self.accept_from(&mut next);
+        });
         assert_eq!(
             given, used,
             "translations given for {used} pending sentences"
@@ -235,20 +236,21 @@ impl Document {
     /// The translated document. Sentences that are still pending stay unchanged.
     pub fn finish(mut self) -> String {
         self.text_blocks_mut().for_each(write_messages);
-        let out = match self.messages.is_empty() {
-            true => self.written_blocks(),
-            false => self.written_catalogue(),
+        let out = if self.messages.is_empty() {
+            self.written_blocks()
+        } else {
+            self.written_catalogue()
         };
         let value = |part: &str| {
             let (source, block) = self.attributes.get(part.parse::<usize>().ok()?)?;
             Some(written(block, source))
         };
-        let out = match self.attributes.is_empty() {
-            true => out,
-            false => out
-                .split(ATTRIBUTE)
+        let out = if self.attributes.is_empty() {
+            out
+        } else {
+            out.split(ATTRIBUTE)
                 .map(|part| value(part).unwrap_or_else(|| part.into()))
-                .collect(),
+                .collect()
         };
         self.byte_order_mark
             .then_some(BYTE_ORDER_MARK)
@@ -273,8 +275,11 @@ impl Document {
     /// become a part of it.
     fn written_blocks(&self) -> String {
         let text = |range: &Span| &self.source[range.clone()];
-        let write = |block: &Block| (block.source.clone(), written(block, text(&block.source)));
-        let mut parts: Vec<(Span, String)> = self.blocks.iter().map(write).collect();
+        let mut parts: Vec<(Span, String)> = self
+            .blocks
+            .iter()
+            .map(|block: &Block| (block.source.clone(), written(block, text(&block.source))))
+            .collect();
         for _ in 0..MOST_REPAIRS {
             let out = apply_edits(&self.source, &parts);
             let Err(at) = self.format.has_shape_of(&self.source, &out) else {

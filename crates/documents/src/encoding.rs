@@ -107,13 +107,12 @@ impl Charset {
         let label = if is_ascii { "utf-8" } else { &lower };
         let find = |label: &str| Encoding::for_label_no_replacement(label.as_bytes());
         let encoding = find(label).or_else(|| find(&label.replace("cp", "windows-")));
-        let unknown = || {
+        let encoding = encoding.ok_or_else(|| {
             format!(
                 "the file is in {name}, which is not known; {}",
                 remedy(format)
             )
-        };
-        let encoding = encoding.ok_or_else(unknown)?;
+        })?;
         let range = match ["iso", "latin", "l1", "tis"]
             .iter()
             .any(|it| lower.starts_with(it))
@@ -141,7 +140,8 @@ impl Charset {
         }
         let charset = Self::of(bytes, format).map_err(BrokenFile)?;
         let text = |bytes| charset.encoding.decode_without_bom_handling(bytes).0;
-        let (whole, name) = (text(bytes), charset.name());
+        let whole = text(bytes);
+        let name = charset.name();
         let back = charset.encoded(&whole);
         if *back == *bytes {
             return Ok((whole.into_owned(), charset));
@@ -182,9 +182,12 @@ impl Charset {
             _ if is_xml || self.format == Format::Properties => {}
             _ => return ["\u{feff}", &text].concat().into_bytes(),
         }
-        let number = |c: char| match is_xml {
-            true => format!("&#{};", u32::from(c)),
-            false => by_number(c),
+        let number = |c: char| {
+            if is_xml {
+                format!("&#{};", u32::from(c))
+            } else {
+                by_number(c)
+            }
         };
         let written = text.chars().map(|c| {
             if lacking.contains(&c) {
@@ -245,9 +248,15 @@ fn is_damaged(bytes: &[u8]) -> bool {
 
 /// The encoding of a text that does not name it; none if it does not tell.
 fn guess(bytes: &[u8]) -> Option<&'static Encoding> {
-    let is_letter = |byte: &&u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
-    let is_control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
-    if bytes.iter().filter(is_letter).count() < FEWEST || bytes.iter().any(is_control) {
+    if bytes
+        .iter()
+        .filter(|byte: &&u8| byte.is_ascii_alphanumeric() || !byte.is_ascii())
+        .count()
+        < FEWEST
+        || bytes
+            .iter()
+            .any(|byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace())
+    {
         return None;
     }
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);

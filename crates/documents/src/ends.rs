@@ -89,15 +89,18 @@ impl Ends {
             let next = atoms.partition_point(|atom| atom.end <= at);
             atoms.get(next).is_some_and(|atom| atom.start <= at)
         };
-        let (mut start, mut ends) = (text.len() - text.trim_start().len(), Vec::new());
+        let mut start = text.len() - text.trim_start().len();
+        let mut ends = Vec::new();
         for (at, (is_known, mark)) in all.into_iter().filter(|(at, _)| can_end(text, *at, atoms)) {
             let ends_here = match mark {
                 Some((range, true)) => {
                     let mark = Mark::new(text, start, range.clone(), at);
-                    let (word, next) = (is_atom(range.start.saturating_sub(1)), is_atom(at));
-                    match is_known {
-                        true => !self.is_within(&mark),
-                        false => self.is_unseen(&mark, word, next),
+                    let word = is_atom(range.start.saturating_sub(1));
+                    let next = is_atom(at);
+                    if is_known {
+                        !self.is_within(&mark)
+                    } else {
+                        self.is_unseen(&mark, word, next)
                     }
                 }
                 // After a bracket or a quotation, a dash or a small letter continues the sentence.
@@ -248,7 +251,8 @@ impl<'a> Mark<'a> {
 
     /// Returns whether the mark is in brackets or in a quotation.
     fn is_open(&self) -> bool {
-        let (mut brackets, mut is_quoted) = (0usize, false);
+        let mut brackets = 0usize;
+        let mut is_quoted = false;
         for c in self.before.chars().filter(|c| !"¿¡'‘’‚".contains(*c)) {
             match words::mark(c) {
                 words::Mark::Open => brackets += 1,

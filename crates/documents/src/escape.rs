@@ -167,14 +167,18 @@ impl Entities {
     /// The way in which `source`, a block of the document, writes them: as they are, if it has no
     /// reference to a sign that the document writes in two ways.
     pub(crate) fn of_block(&self, source: &str) -> Self {
-        let is_bare = |c: &char| {
-            !self
-                .names
-                .get(c)
-                .is_some_and(|name| source.contains(&**name))
-        };
         Self {
-            bare: self.bare.iter().copied().filter(is_bare).collect(),
+            bare: self
+                .bare
+                .iter()
+                .copied()
+                .filter(|c: &char| {
+                    !self
+                        .names
+                        .get(c)
+                        .is_some_and(|name| source.contains(&**name))
+                })
+                .collect(),
             ..self.clone()
         }
     }
@@ -270,7 +274,8 @@ mod tests {
 
     #[test]
     fn markdown_escapes_emphasis_but_not_names_and_products() {
-        let (level, position) = (Level::Light, Position::Paragraph);
+        let level = Level::Light;
+        let position = Position::Paragraph;
         let light = Markdown {
             level,
             position,

@@ -32,19 +32,21 @@ pub(crate) fn find_arms(block: &mut Block, target: Option<&Categories>, depth: u
     for atom in block.atoms.iter_mut().filter(|atom| atom.node.is_none()) {
         let text = &block.text[atom.range.clone()];
         let plurals = Vec::from_iter(Plural::of_message(text));
-        let into = |target| adapted(text, &plurals, target);
-        atom.message = target.map_or_else(|| text.to_owned(), into);
+        atom.message =
+            target.map_or_else(|| text.to_owned(), |target| adapted(text, &plurals, target));
         let message = &*atom.message;
         // An offset makes another number of it.
         let plural = plurals.first().filter(|_| !message.contains("offset"));
         let sample = |name| target?.sample(name, plural?.is_ordinal);
-        let arm = |[name, range]: [Span; 2]| {
-            (
-                range.clone(),
-                body(&message[range], Some(sample(&message[name]))),
-            )
-        };
-        atom.arms = arms(message).into_iter().map(arm).collect();
+        atom.arms = arms(message)
+            .into_iter()
+            .map(|[name, range]: [Span; 2]| {
+                (
+                    range.clone(),
+                    body(&message[range], Some(sample(&message[name]))),
+                )
+            })
+            .collect();
     }
 }
 
@@ -60,8 +62,13 @@ pub(crate) fn messages(text: &str) -> Vec<Span> {
 
 /// `text` with `x` in place of each character of `parts`.
 pub(crate) fn masked(text: &str, parts: &[Span]) -> String {
-    let mask = |part: &Span| (part.clone(), "x".repeat(part.len()));
-    apply_edits(text, &parts.iter().map(mask).collect::<Vec<_>>())
+    apply_edits(
+        text,
+        &parts
+            .iter()
+            .map(|part: &Span| (part.clone(), "x".repeat(part.len())))
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// The block of `text`: that of an `arm` of a message, whose number is shown to the model as a
@@ -75,7 +82,8 @@ pub(crate) fn body(text: &str, arm: Option<Option<&str>>) -> Block {
     } else {
         Space::Keep
     };
-    let (mut builder, mut at) = (Builder::new(space), 0);
+    let mut builder = Builder::new(space);
+    let mut at = 0;
     let braces = parts(text).into_iter().map(|part| part.range);
     let braces = braces.filter(|range| text[range.clone()].starts_with('{'));
     let around = if is_arm { Vec::new() } else { messages(text) };
@@ -113,8 +121,14 @@ impl Atom {
     /// The message with its arms as `write` writes them; `None` if none of them changes.
     pub(crate) fn written(&self, write: impl Fn(&Block, &str) -> String) -> Option<String> {
         let text = &*self.message;
-        let arm = |(range, arm): &(_, _)| (Span::clone(range), write(arm, &text[range.clone()]));
-        let out = apply_edits(text, &self.arms.iter().map(arm).collect::<Vec<_>>());
+        let out = apply_edits(
+            text,
+            &self
+                .arms
+                .iter()
+                .map(|(range, arm): &(_, _)| (Span::clone(range), write(arm, &text[range.clone()])))
+                .collect::<Vec<_>>(),
+        );
         (out != text).then_some(out)
     }
 }

@@ -21,7 +21,9 @@ pub(crate) fn find_atoms(
     borders: &BTreeSet<usize>,
     atoms: &mut Vec<Atom>,
 ) -> Vec<Span> {
-    let (known, mut messages, mut todo) = (atoms.len(), Vec::new(), VecDeque::from(parts(text)));
+    let known = atoms.len();
+    let mut messages = Vec::new();
+    let mut todo = VecDeque::from(parts(text));
     while let Some(Part { mut range, kind }) = todo.pop_front() {
         let known = |range: &Span| {
             let next = atoms[..known].partition_point(|atom| atom.range.end <= range.start);
@@ -46,11 +48,10 @@ pub(crate) fn find_atoms(
             Some(_) if kind != PartKind::Number => {
                 for end in inside.chain([range.end]) {
                     let pieces = parts(&text[range.start..end]).into_iter();
-                    let moved = |it: Part| Part {
+                    todo.extend(pieces.map(|it: Part| Part {
                         range: moved(&it.range, 0, range.start),
                         ..it
-                    };
-                    todo.extend(pieces.map(moved));
+                    }));
                     range.start = end;
                 }
             }
@@ -65,7 +66,8 @@ pub(crate) fn find_atoms(
 /// The spans of the atoms of `block.text[range]` in `translation`, if it has each of them as often
 /// as the source, and no other placeholder; sorted by these.
 pub(crate) fn locate(block: &Block, range: &Span, translation: &str) -> Option<Vec<(usize, Span)>> {
-    let (atoms, source) = (block.atoms_in(range), &block.text[range.clone()]);
+    let atoms = block.atoms_in(range);
+    let source = &block.text[range.clone()];
     if !added_placeholders(source, translation, block.escape.signs()).is_empty() {
         return None;
     }
@@ -127,10 +129,8 @@ pub(crate) fn restore(
 ) -> AtomText {
     let Translated { text, links } = translated;
     let even = links.is_empty().then(|| even_links(&reduced.text, text));
-    let (filled, parts) = (
-        reduced.fill(text, even.as_ref().unwrap_or(links)),
-        block.parts(range),
-    );
+    let filled = reduced.fill(text, even.as_ref().unwrap_or(links));
+    let parts = block.parts(range);
     let spans = block.atoms_in(range).zip(&parts);
     let spans = spans.filter_map(|(atom, part)| Some((atom, filled.position(part)?)));
     let mut atoms: Vec<_> = spans.collect();
@@ -159,7 +159,8 @@ pub(crate) fn change<'a>(
     let moved = |at: usize| {
         let before = changes.iter().take_while(|(range, _)| range.start < at);
         before.fold(at, |moved, (range, new)| {
-            let (old, new) = (range.len().min(at - range.start), new.len());
+            let old = range.len().min(at - range.start);
+            let new = new.len();
             moved - old + if at < range.end { old.min(new) } else { new }
         })
     };
@@ -177,7 +178,8 @@ pub(crate) fn change<'a>(
 /// Links between the words of the two texts in their order.
 fn even_links(source: &str, target: &str) -> Vec<Link> {
     let mut alignment = Alignment::default();
-    let (range, whole) = (0..source.len(), (&[][..], &[][..]));
+    let range = 0..source.len();
+    let whole = (&[][..], &[][..]);
     alignment.sentence(&Pair {
         source,
         range,

@@ -29,15 +29,15 @@ impl Categories {
             .find(|(known, _)| *known == code)?
             .1
             .split_once('\t')?;
-        let rule = |it: &'static str| it.split(' ').filter_map(|it| it.split_once(':')).collect();
-        Some(Self([rules.0, rules.1].map(rule)))
+        Some(Self([rules.0, rules.1].map(|it: &'static str| {
+            it.split(' ').filter_map(|it| it.split_once(':')).collect()
+        })))
     }
 
     /// A number of the arm `name` of a plural, which is of ordinal numbers if `is_ordinal`.
     pub(crate) fn sample<'s>(&self, name: &'s str, is_ordinal: bool) -> Option<&'s str> {
-        let first = || self.0[usize::from(is_ordinal)].get(name)?.split(',').next();
         name.strip_prefix('=')
-            .or_else(first)
+            .or_else(|| self.0[usize::from(is_ordinal)].get(name)?.split(',').next())
             .filter(|number| !number.is_empty())
     }
 }
@@ -76,10 +76,8 @@ impl Arm {
     fn copy(&self, text: &str, name: &str) -> Option<String> {
         let head = &text[self.whole.start..self.inner.start];
         let (before, after) = head.rsplit_once(&self.name)?;
-        let (before, rest) = (
-            before.replace("*[", " ["),
-            &text[self.inner.start..self.whole.end],
-        );
+        let before = before.replace("*[", " [");
+        let rest = &text[self.inner.start..self.whole.end];
         Some([&before, name, after, rest, &self.separator].concat())
     }
 
@@ -112,11 +110,13 @@ impl Plural {
             "selectordinal" => true,
             _ => return None,
         };
-        let arm = |[name, inner]: [Span; 2]| {
-            Arm::new(text, &text[name.clone()], name.start..inner.end + 1, inner)
-        };
         Some(Self {
-            arms: arms(text).into_iter().map(arm).collect(),
+            arms: arms(text)
+                .into_iter()
+                .map(|[name, inner]: [Span; 2]| {
+                    Arm::new(text, &text[name.clone()], name.start..inner.end + 1, inner)
+                })
+                .collect(),
             is_ordinal,
             has_zero: false,
         })
@@ -125,8 +125,10 @@ impl Plural {
     /// The changes to the file `text` that give it the categories of `target`.
     fn changes(&self, text: &str, target: &Categories) -> Option<Vec<(Span, String)>> {
         let find = |name: &str| self.arms.iter().find(|arm| arm.name == name);
-        let (rule, other) = (&target.0[usize::from(self.is_ordinal)], find("other")?);
-        let (start, inner) = (other.whole.start, &text[other.inner.clone()]);
+        let rule = &target.0[usize::from(self.is_ordinal)];
+        let other = find("other")?;
+        let start = other.whole.start;
+        let inner = &text[other.inner.clone()];
         let hidden = |it: &Arm| hides(&text[it.inner.clone()], inner);
         let first = |it: &Arm| text.as_bytes()[it.whole.start];
         let stays = |it: &Arm| self.has_zero && it.name == "zero" || first(it) == b'*';

@@ -291,9 +291,10 @@ impl Writer<'_> {
 
     /// Writes `c` as the format does.
     fn character(&mut self, c: char, after: Option<char>, is_verbatim: bool) {
-        match is_verbatim && self.escape.keeps_atoms(c) {
-            true => self.out.text.push(c),
-            false => self.escape.write(&mut self.out.text, self.last, c, after),
+        if is_verbatim && self.escape.keeps_atoms(c) {
+            self.out.text.push(c)
+        } else {
+            self.escape.write(&mut self.out.text, self.last, c, after)
         }
         self.out
             .outline
@@ -303,7 +304,8 @@ impl Writer<'_> {
 
     /// Writes `range` of the translation; `is_verbatim` for an atom.
     fn characters(&mut self, range: Span, is_verbatim: bool) {
-        let (target, mut at_start_of_line) = (&self.layout.alignment.target, false);
+        let target = &self.layout.alignment.target;
+        let mut at_start_of_line = false;
         for (offset, c) in target[range.clone()].char_indices() {
             let at = range.start + offset;
             if self.breaks.binary_search(&at).is_ok() {

@@ -109,7 +109,8 @@ fn divide(block: &mut Block) {
         .iter()
         .zip(&spans)
         .filter(|(_, span)| is_empty(span));
-    let (mut cuts, mut divided) = (BTreeSet::new(), BTreeSet::new());
+    let mut cuts = BTreeSet::new();
+    let mut divided = BTreeSet::new();
     for node in empty.map(|(node, _)| node).filter(is_element) {
         let range = trim(&block.text, node.range.clone());
         let index = block
@@ -189,10 +190,13 @@ fn with_stop_of(source: &str, mut translated: Translated) -> Translated {
         .next_back()
         .filter(|c| matches!(c, '.' | '。' | '।'));
     let last = source.trim_end_matches(closes).chars().next_back();
-    let ends_open = |&c: &char| {
-        mark(c) == Mark::Separator || c.is_alphanumeric() && !('\u{e00}'..'\u{f00}').contains(&c)
-    };
-    let (Some(stop), Some(last)) = (stop, last.filter(ends_open)) else {
+    let (Some(stop), Some(last)) = (
+        stop,
+        last.filter(|&c: &char| {
+            mark(c) == Mark::Separator
+                || c.is_alphanumeric() && !('\u{e00}'..'\u{f00}').contains(&c)
+        }),
+    ) else {
         return translated;
     };
     let at = body.len() - stop.len_utf8();
@@ -213,8 +217,10 @@ fn with_stop_of(source: &str, mut translated: Translated) -> Translated {
 
 /// The layout of all parts of the block.
 pub(crate) fn layout(block: &Block) -> Layout {
-    let (mut alignment, mut atoms) = (Alignment::default(), Vec::new());
-    let (borders, mut end) = (block.borders(), 0);
+    let mut alignment = Alignment::default();
+    let mut atoms = Vec::new();
+    let borders = block.borders();
+    let mut end = 0;
     for Segment { range, state } in &block.segments {
         let kept = kept(block, range);
         let done = if let State::Done(done) = state {

@@ -26,8 +26,9 @@ pub(crate) fn split(block: &mut Block, language: Option<&str>, fits: &dyn Fn(&st
     let mut segments = Vec::new();
     for sentence in sentences(&block.text, &atoms, language, items(block, &atoms)) {
         for range in clauses(&block.text, sentence, &atoms, fits) {
-            let is_long = |atom: &Atom| atom.range.len() > LONGEST_ATOM || !atom.arms.is_empty();
-            let is_reduced = block.atoms[block.atoms_in(&range)].iter().any(is_long);
+            let is_reduced = block.atoms[block.atoms_in(&range)]
+                .iter()
+                .any(|atom: &Atom| atom.range.len() > LONGEST_ATOM || !atom.arms.is_empty());
             let state = match has_letters(&blank(&block.text[range.clone()], &block.parts(&range)))
             {
                 false => State::Kept,
@@ -63,7 +64,8 @@ fn items(block: &Block, atoms: &[Span]) -> Vec<usize> {
         .captures_iter(text)
         .filter_map(|found| found.get(1));
     let mut all: Vec<usize> = marks.flat_map(|mark| [mark.start(), mark.end()]).collect();
-    let (mut links, mut at) = (Vec::new(), 0);
+    let mut links = Vec::new();
+    let mut at = 0;
     let is_menu = block
         .nodes
         .iter()
@@ -83,7 +85,8 @@ fn items(block: &Block, atoms: &[Span]) -> Vec<usize> {
 
 /// `text` in parts of about `PART_BYTES`, cut at white space where there is some.
 fn parts(text: &str) -> Vec<Span> {
-    let (mut all, mut start) = (Vec::new(), 0);
+    let mut all = Vec::new();
+    let mut start = 0;
     while text.len() - start > PART_BYTES {
         let limit = text.floor_char_boundary(start + PART_BYTES);
         let end = match text[start..limit]
@@ -115,7 +118,8 @@ static CUTS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
 /// `sentence` in pieces that fit, cut in halves at the best positions.
 fn clauses(text: &str, sentence: Span, atoms: &[Span], fits: &dyn Fn(&str) -> bool) -> Vec<Span> {
     let fits = |part: &str| part.len() <= LONGEST_SENTENCE && fits(part);
-    let (mut done, mut todo) = (Vec::new(), vec![sentence]);
+    let mut done = Vec::new();
+    let mut todo = vec![sentence];
     while let Some(range) = todo.pop() {
         if range.is_empty() {
             continue;

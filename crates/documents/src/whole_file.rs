@@ -27,7 +27,8 @@ impl WholeFile {
     pub fn read(bytes: Vec<u8>, kind: &str) -> Result<Self, BrokenFile> {
         if let Some(kind) = OfficeKind::from_extension(kind) {
             let office = Office::read(bytes, kind)?;
-            let (text, office) = (office.html(), Some(office));
+            let text = office.html();
+            let office = Some(office);
             return Ok(Self {
                 text,
                 format: Format::Html,

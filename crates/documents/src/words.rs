@@ -28,7 +28,8 @@ pub(crate) struct Token {
 /// The tokens of `text[range]` (Unicode's words, UAX #29). Each range of `whole`, sorted and
 /// disjoint, is one word.
 pub(crate) fn tokens(text: &str, range: Span, whole: &[Span]) -> Vec<Token> {
-    let (mut all, mut at) = (Vec::new(), range.start);
+    let mut all = Vec::new();
+    let mut at = range.start;
     for whole in whole {
         plain_tokens(text, at..whole.start, &mut all);
         all.push(Token {
@@ -56,8 +57,11 @@ fn plain_tokens(text: &str, range: Span, all: &mut Vec<Token>) {
         }
         let start = range.start + offset;
         let range = start..start + token.len();
-        let is_short = |it: &&mut Token| it.range.end == start && is_short(&text[it.range.clone()]);
-        match all.last_mut().filter(|_| token == ".").filter(is_short) {
+        match all
+            .last_mut()
+            .filter(|_| token == ".")
+            .filter(|it: &&mut Token| it.range.end == start && is_short(&text[it.range.clone()]))
+        {
             Some(last) => last.range.end += 1,
             None => all.push(Token {
                 range,

@@ -28,12 +28,14 @@ fn reversed(sentence: &PendingSentence) -> Translated {
 
 /// Reads, translates and writes a file; returns the number of bytes that are written.
 fn translate(bytes: Vec<u8>, kind: &str) -> usize {
-    let fits = |text: &str| text.len() <= 400;
     let languages = [Some("en"), Some("de")];
     let Ok(file) = WholeFile::read(bytes, kind) else {
         return 0;
     };
-    let Ok(mut document) = Document::try_parse(&file.text, file.format, languages, &[], &fits)
+    let Ok(mut document) =
+        Document::try_parse(&file.text, file.format, languages, &[], &|text: &str| {
+            text.len() <= 400
+        })
     else {
         return 0;
     };

@@ -257,9 +257,10 @@ fn sign(file: &mut File) -> io::Result<()> {
 fn in_use(file: &mut File) -> io::Error {
     let mut holder = String::new();
     let _ = file.read_to_string(&mut holder);
-    let holder = match holder.is_empty() {
-        true => "another process".into(),
-        false => format!("another process ({holder})"),
+    let holder = if holder.is_empty() {
+        "another process".into()
+    } else {
+        format!("another process ({holder})")
     };
     io::Error::new(ErrorKind::WouldBlock, format!("{holder} is at work on it"))
 }

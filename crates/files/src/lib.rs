@@ -147,12 +147,13 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("file");
         fs::write(&path, "kept").unwrap();
-        let full = |file: &mut Temporary| {
-            file.write_all(b"half")?;
-            Err(io::Error::from(io::ErrorKind::StorageFull))
-        };
         assert_eq!(
-            write_with(&path, full).unwrap_err().kind(),
+            write_with(&path, |file: &mut Temporary| {
+                file.write_all(b"half")?;
+                Err(io::Error::from(io::ErrorKind::StorageFull))
+            })
+            .unwrap_err()
+            .kind(),
             io::ErrorKind::StorageFull
         );
         assert_eq!(fs::read_to_string(&path).unwrap(), "kept");

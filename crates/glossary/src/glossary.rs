@@ -136,7 +136,9 @@ pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Term> {
         .iter()
         .map(|glossary| glossary.entries_at(&words))
         .collect();
-    let (mut wanted, mut seen, mut targets) = (Vec::new(), HashSet::new(), HashSet::new());
+    let mut wanted = Vec::new();
+    let mut seen = HashSet::new();
+    let mut targets = HashSet::new();
     let mut position = 0;
     while position < words.len() {
         // The last of equal entries is chosen, which is in the first glossary.
@@ -309,14 +311,16 @@ mod tests {
             };
             entry.words.len() <= words.len() - at
                 && term_word.into_iter().all(|(index, (term_word, word))| {
-                    let same = match index + 1 == entry.words.len() {
-                        true => entry.ends_with(word, text),
-                        false => text(term_word) == text(word),
+                    let same = if index + 1 == entry.words.len() {
+                        entry.ends_with(word, text)
+                    } else {
+                        text(term_word) == text(word)
                     };
                     same && (index == 0 || term_word.spaced == word.spaced)
                 })
         };
-        let (mut at, mut found) = (0, Vec::new());
+        let mut at = 0;
+        let mut found = Vec::new();
         while at < words.len() {
             let fitting = glossary.entries().filter(|entry| begins(entry, at));
             let best = fitting.max_by_key(|entry| entry.rank());
@@ -342,8 +346,7 @@ mod tests {
                 let words = [
                     "a", "A", "b", " ", " ", "-", "ab", "ß", "사과", "를", "도", "*",
                 ];
-                let word = |_| words[next(12) as usize];
-                (0..length).map(word).collect()
+                (0..length).map(|_| words[next(12) as usize]).collect()
             };
             let pairs: Vec<(String, String)> = (0..8)
                 .map(|number| (text(6), format!("t{number}")))
@@ -399,10 +402,8 @@ mod tests {
 
     #[test]
     fn the_first_of_several_glossaries_wins_unless_another_has_a_longer_term() {
-        let (first, base) = (
-            glossary(&[("Haus", "home")]),
-            glossary(&[("Haus", "house"), ("Haus am See", "lodge")]),
-        );
+        let first = glossary(&[("Haus", "home")]);
+        let base = glossary(&[("Haus", "house"), ("Haus am See", "lodge")]);
         let found = |glossaries: &[&Glossary], sentence| {
             wanted(glossaries, sentence)
                 .into_iter()

@@ -67,11 +67,13 @@ impl TranslationMemory {
     pub fn push(&mut self, source: &str, translation: &str) {
         let key = hash(&normal(source));
         let index = self.ends.len() as u32;
-        let is_known = |&known: &u32| self.pair(known) == [source, translation];
         if [source, translation]
             .iter()
             .any(|side| side.trim().is_empty())
-            || self.exact.get(&key).is_some_and(is_known)
+            || self
+                .exact
+                .get(&key)
+                .is_some_and(|&known: &u32| self.pair(known) == [source, translation])
         {
             return;
         }

@@ -125,7 +125,8 @@ pub(crate) fn joined(words: &[Word]) -> String {
 /// The words of `text`, which is normalised.
 pub(crate) fn words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
-    let (mut spaced, mut open) = (false, false);
+    let mut spaced = false;
+    let mut open = false;
     for c in visible(text).nfc() {
         if c.is_whitespace() {
             (spaced, open) = (true, false);

@@ -24,7 +24,9 @@ fn segment(state: &mut u64) -> String {
 #[test]
 #[ignore = "takes a minute; for measuring"]
 fn time_per_look_up() {
-    let (mut state, mut memory, mut all) = (1, TranslationMemory::default(), Vec::new());
+    let mut state = 1;
+    let mut memory = TranslationMemory::default();
+    let mut all = Vec::new();
     for size in [10_000, 100_000, 1_000_000] {
         let begun = Instant::now();
         while memory.len() < size {

@@ -220,11 +220,10 @@ fn train(
     let mut results = Vec::with_capacity(rows.len());
     for row in rows {
         let trained = signals.run_interruptible(|interrupted| study.run(row, interrupted));
-        let named = |error| match error {
+        match trained.map_err(|error| match error {
             StudyError::Train(error) => read.explain(error).into(),
             error => error,
-        };
-        match trained.map_err(named)? {
+        })? {
             None => return Err(signals.stopped().into()),
             Some(result) => {
                 note(summary(&result));
@@ -269,14 +268,17 @@ fn numbers(results: &[RowResult]) -> String {
     let rows = results
         .iter()
         .flat_map(|row| row.measures.iter().map(move |it| (row, it)));
-    let row = |(row, measure): (&RowResult, &Measure)| {
-        let (mut cells, measure) = (json!(row), json!(measure));
-        for (key, value) in measure.as_object().into_iter().flatten() {
-            cells[key] = value.clone();
-        }
-        cells
-    };
-    csv(COLUMNS, rows.map(row))
+    csv(
+        COLUMNS,
+        rows.map(|(row, measure): (&RowResult, &Measure)| {
+            let mut cells = json!(row);
+            let measure = json!(measure);
+            for (key, value) in measure.as_object().into_iter().flatten() {
+                cells[key] = value.clone();
+            }
+            cells
+        }),
+    )
 }
 
 #[cfg(test)]

@@ -101,6 +101,18 @@ fn a_table_that_cannot_be_printed_fails_and_its_rows_are_kept() {
     assert!(folder.path().join("study/base.json").exists());
 }
 
+#[test]
+fn standard_output_is_never_a_text_that_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = base(folder.path());
+    let path = folder.path().join("train.tsv");
+    let before = fs::read(&path).unwrap();
+    let appended = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    let output = command.stdout(appended).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", message(&output));
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn texts_may_be_pipes() {

@@ -114,11 +114,10 @@ fn kept(mut response: Response, mut permit: Permit) -> Response {
         .headers_mut()
         .insert(header::CONTENT_LENGTH, size.into());
     response.map(|body| {
-        let keep = move |part| {
+        Body::from_stream(body.into_data_stream().map(move |part| {
             let _ = &permit;
             part
-        };
-        Body::from_stream(body.into_data_stream().map(keep))
+        }))
     })
 }
 
@@ -137,12 +136,15 @@ async fn whole(
     if body.size_hint().lower() > (most + MOST_DISCARDED) as u64 {
         return Err(ApiError::too_large("body", "the body is too large"));
     }
-    let (mut stream, mut bytes) = (body.into_data_stream(), Vec::new());
-    let (mut noted, mut at) = (0, Instant::now());
+    let mut stream = body.into_data_stream();
+    let mut bytes = Vec::new();
+    let mut noted = 0;
+    let mut at = Instant::now();
     loop {
-        let broken = |_| ApiError::body("the body cannot be read", "send it whole");
         let chunk = match timeout(LONGEST_STALL, stream.next()).await {
-            Ok(Some(chunk)) => chunk.map_err(broken)?,
+            Ok(Some(chunk)) => {
+                chunk.map_err(|_| ApiError::body("the body cannot be read", "send it whole"))?
+            }
             Ok(None) => return Ok((bytes, permit)),
             Err(_) => Default::default(),
         };
@@ -188,14 +190,13 @@ mod tests {
 
     /// A body whose first bytes come at once, and then `step` bytes every half second.
     fn slow(first: usize, step: usize) -> Body {
-        let part = move |number: usize| async move {
+        Body::from_stream(stream::unfold(0, move |number: usize| async move {
             if number > 0 {
                 sleep(Duration::from_millis(500)).await;
             }
             let part = vec![b'a'; if number == 0 { first } else { step }];
             (number < 12).then_some((Ok::<_, std::io::Error>(part), number + 1))
-        };
-        Body::from_stream(stream::unfold(0, part))
+        }))
     }
 
     async fn has_come(sender: &str, body: Body, budget: &Arc<Budget>) -> bool {
@@ -207,7 +208,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_keeps_its_room_by_coming_in_proportion_to_it() {
-        let (large, short) = (Budget::new(1 << 20), Budget::new(180 << 10));
+        let large = Budget::new(1 << 20);
+        let short = Budget::new(180 << 10);
         let mut others = short.permit(&Sender::Key("two".into()));
         assert!(others.grow(40 << 10));
         let all = tokio::join!(

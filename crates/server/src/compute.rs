@@ -53,10 +53,9 @@ impl Line {
         self.waiting.retain(|_| {});
         while self.running.len() < processors + SHORT_TURNS {
             let takes_all = self.running.len() < processors;
-            let is_next = |ticket: &Ticket| {
+            let Some((key, _)) = self.waiting.find(|ticket: &Ticket| {
                 takes_all || ticket.price <= SHORT && !self.running.contains(&ticket.sender)
-            };
-            let Some((key, _)) = self.waiting.find(is_next) else {
+            }) else {
                 return;
             };
             let (_, turn) = self.waiting.turn(&key, |ticket| {
@@ -159,13 +158,12 @@ pub(crate) async fn compute<T: Send + 'static>(
     let turn = Turn::wait(sender, price).await;
     let here = Arc::new(());
     let cancel = Cancel(Arc::downgrade(&here));
-    let worked = move || {
+    tokio::task::spawn_blocking(move || {
         let _turn = turn;
         work(&cancel)
-    };
-    tokio::task::spawn_blocking(worked)
-        .await
-        .map_err(|_| WorkPanicked)
+    })
+    .await
+    .map_err(|_| WorkPanicked)
 }
 
 #[cfg(test)]
@@ -192,11 +190,12 @@ mod tests {
             let done = done.clone();
             let sender = sender(name);
             tasks.spawn(async move {
-                let work = move |_: &Cancel| {
+                compute(&sender, price, move |_: &Cancel| {
                     sleep(Duration::from_millis(20));
                     done.fetch_add(1, Ordering::SeqCst);
-                };
-                compute(&sender, price, work).await.unwrap();
+                })
+                .await
+                .unwrap();
             });
         }
         tasks
@@ -241,14 +240,15 @@ mod tests {
         for number in 0..100 {
             let running = running.clone();
             tasks.spawn(async move {
-                let work = move |_: &Cancel| {
+                let sender = sender(&number.to_string());
+                compute(&sender, Price::default(), move |_: &Cancel| {
                     let others = running.fetch_add(1, Ordering::SeqCst);
                     sleep(Duration::from_millis(2));
                     running.fetch_sub(1, Ordering::SeqCst);
                     others
-                };
-                let sender = sender(&number.to_string());
-                compute(&sender, Price::default(), work).await.unwrap()
+                })
+                .await
+                .unwrap()
             });
         }
         let others = tasks.join_all().await.into_iter().max();

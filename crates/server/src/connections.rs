@@ -106,10 +106,8 @@ pub(crate) async fn serve(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
     let (mut reply, served) = oneshot::channel();
-    let (answers, runtime) = (
-        Handle::current(),
-        Builder::new_current_thread().enable_all().build()?,
-    );
+    let answers = Handle::current();
+    let runtime = Builder::new_current_thread().enable_all().build()?;
     let serve = async move {
         let serve = async {
             accept(
@@ -144,7 +142,9 @@ async fn accept(
 ) -> std::io::Result<()> {
     let service = TowerToHyperService::new(router);
     let (closing, closed) = watch::channel(false);
-    let (mut tasks, mut open, most) = (JoinSet::new(), Vec::<Open>::new(), most());
+    let mut tasks = JoinSet::new();
+    let mut open = Vec::<Open>::new();
+    let most = most();
     let most = most + SPARE;
     let mut stop = pin!(stop);
     loop {
@@ -162,7 +162,8 @@ async fn accept(
                     close_one(&mut open);
                 }
                 let waiting = Waiting::new(Some((Instant::now(), false)).into());
-                let (peer, answers) = (peer.ip(), answers.clone());
+                let peer = peer.ip();
+                let answers = answers.clone();
                 let connection = Connection {
                     peer,
                     waiting: waiting.clone(),
@@ -213,7 +214,8 @@ async fn end(mut tasks: JoinSet<()>, open: Vec<Open>, longest: Duration) {
         .await
         .is_err()
     {
-        let (requests, seconds) = (tasks.len(), longest.as_secs_f64());
+        let requests = tasks.len();
+        let seconds = longest.as_secs_f64();
         tracing::warn!(
             requests,
             seconds,
@@ -241,18 +243,17 @@ fn slowest(open: &[Open]) -> Option<usize> {
         .for_each(|open| *sizes.entry(open.peer).or_default() += 1);
     let sends = |open: &&Open| locked(&open.waiting).is_some_and(|(_, sends)| sends);
     let are_few = 2 * open.iter().filter(sends).count() <= open.len();
-    let since = |(index, open): (usize, &Open)| {
-        let (since, sends) = (*locked(&open.waiting))?;
-        let grace = if sends && are_few {
-            LONGEST_PAUSE
-        } else {
-            GRACE
-        };
-        (since.elapsed() >= grace).then_some((Reverse(sizes[&open.peer]), since, index))
-    };
     open.iter()
         .enumerate()
-        .filter_map(since)
+        .filter_map(|(index, open): (usize, &Open)| {
+            let (since, sends) = (*locked(&open.waiting))?;
+            let grace = if sends && are_few {
+                LONGEST_PAUSE
+            } else {
+                GRACE
+            };
+            (since.elapsed() >= grace).then_some((Reverse(sizes[&open.peer]), since, index))
+        })
         .min()
         .map(|(.., index)| index)
 }
@@ -275,13 +276,15 @@ async fn answer(
 ) {
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(idle));
-    let respond = |mut request: hyper::Request<Incoming>| {
-        request.extensions_mut().insert(connection.clone());
-        service.call(request)
-    };
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(idle);
-    let http = http.serve_connection(TokioIo::new(Box::pin(stream)), service_fn(respond));
+    let http = http.serve_connection(
+        TokioIo::new(Box::pin(stream)),
+        service_fn(|mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(connection.clone());
+            service.call(request)
+        }),
+    );
     let mut http = pin!(http);
     tokio::select! {
         // The client has gone, or was too slow: there is nothing to report.

@@ -97,12 +97,11 @@ impl<T: Waiter> SenderQueues<T> {
     pub fn add(&mut self, sender: &Sender, waiter: T) {
         self.arrived += 1;
         let clock = self.senders.clock;
-        let new = || (clock, FairQueue::new());
         let (_, turns) = self
             .senders
             .waiters
             .entry(sender.clone())
-            .or_insert_with(new);
+            .or_insert_with(|| (clock, FairQueue::new()));
         turns.waiters.insert(self.arrived, (turns.clock, waiter));
     }
 
@@ -170,15 +169,16 @@ mod tests {
 
     /// The keys of the first `count` turns.
     fn order(turns: &mut SenderQueues<Vec<u64>>, count: usize) -> String {
-        let one = |_| {
-            let (key, _) = turns.find(|_| true).expect("one that waits");
-            turns.turn(&key, |costs| (costs.pop().expect("a cost"), ()));
-            let Sender::Key(sender) = key.0 else {
-                panic!("a key")
-            };
-            sender
-        };
-        (0..count).map(one).collect()
+        (0..count)
+            .map(|_| {
+                let (key, _) = turns.find(|_| true).expect("one that waits");
+                turns.turn(&key, |costs| (costs.pop().expect("a cost"), ()));
+                let Sender::Key(sender) = key.0 else {
+                    panic!("a key")
+                };
+                sender
+            })
+            .collect()
     }
 
     #[test]

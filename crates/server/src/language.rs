@@ -23,14 +23,15 @@ impl FromStr for LanguagePair {
             .split_once(':')
             .or_else(|| text.split_once('-'))
             .unwrap_or_default();
-        match is_code(source) && is_code(target) && source != target {
-            true => Ok(Self {
+        if is_code(source) && is_code(target) && source != target {
+            Ok(Self {
                 source: source.into(),
                 target: target.into(),
-            }),
-            false => Err(format!(
+            })
+        } else {
+            Err(format!(
                 "{text:?} is no pair of different language codes such as de-en or pt-BR:en"
-            )),
+            ))
         }
     }
 }
@@ -38,8 +39,10 @@ impl FromStr for LanguagePair {
 /// Returns whether `code` can be a language's: letters, digits and `-` or `_` (`de`, `pt-BR`,
 /// `zh_Hans`).
 pub(crate) fn is_code(code: &str) -> bool {
-    let valid = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    (2..=16).contains(&code.len()) && code.chars().all(valid)
+    (2..=16).contains(&code.len())
+        && code
+            .chars()
+            .all(|c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
 /// The code among `known` to which `code` refers, if there is just one.

@@ -41,7 +41,8 @@ impl Metrics {
         let (requests, sentences, cached) = Default::default();
         let (waiting, loaded): (Gauge, Gauge) = Default::default();
         let [seconds, batch_seconds] = [durations(), durations()].map(Histogram::new);
-        let (batch_sizes, mut all) = (Histogram::new(sizes), Registry::with_prefix("burnformer"));
+        let batch_sizes = Histogram::new(sizes);
+        let mut all = Registry::with_prefix("burnformer");
         all.register(
             "requests",
             "Requests by path and status",

@@ -115,7 +115,8 @@ impl Models {
         if slots.is_empty() {
             return Err(ServerError::NoModels);
         }
-        let (clock, loading) = (AtomicU64::new(1), tokio::sync::Mutex::default());
+        let clock = AtomicU64::new(1);
+        let loading = tokio::sync::Mutex::default();
         Ok(Arc::new(Self {
             slots,
             queue,
@@ -226,8 +227,9 @@ impl Models {
         let engine = tokio::task::spawn_blocking(move || load()).await;
         let engine = engine.map_err(|error| error.to_string())??;
         let metrics = self.metrics.clone();
-        let note = move |sentences, took| metrics.batch(sentences, took);
-        let queue = Queue::new(engine, self.queue, note);
+        let queue = Queue::new(engine, self.queue, move |sentences, took| {
+            metrics.batch(sentences, took)
+        });
         queue.map(Arc::new).map_err(|error| error.to_string())
     }
 
@@ -251,7 +253,8 @@ impl Models {
         let Some(queue) = slot.queue() else { return };
         let lives = queue.lives();
         *locked(&slot.state) = State::Unloaded;
-        let (begun, mut queue) = (Instant::now(), Some(queue));
+        let begun = Instant::now();
+        let mut queue = Some(queue);
         while lives() && begun.elapsed() < self.longest {
             let users = |queue: &Arc<Queue>| Arc::strong_count(queue) - 1 + Arc::weak_count(queue);
             let last = queue.take_if(|queue| users(queue) == 0 || begun.elapsed() > LONGEST_HELD);

@@ -60,8 +60,12 @@ fn address(text: &str) -> Option<IpAddr> {
         .strip_prefix('[')
         .and_then(|text| text.strip_suffix(']'))
         .unwrap_or(text);
-    let with_port = || text.parse().ok().map(|address: SocketAddr| address.ip());
-    Some(bare.parse().ok().or_else(with_port)?.to_canonical())
+    Some(
+        bare.parse()
+            .ok()
+            .or_else(|| text.parse().ok().map(|address: SocketAddr| address.ip()))?
+            .to_canonical(),
+    )
 }
 
 /// Returns whether a sender who holds `held` of a budget may take `more` of the `free` rest: at
@@ -266,11 +270,12 @@ mod tests {
     #[test]
     fn every_sender_leaves_room_to_the_next() {
         let budget = Budget::new(1000);
-        let fill = |number| {
-            let sender = sender(number);
-            std::iter::from_fn(|| take(&budget, &sender, 1)).collect::<Vec<_>>()
-        };
-        let all: Vec<_> = (0..5).map(fill).collect();
+        let all: Vec<_> = (0..5)
+            .map(|number| {
+                let sender = sender(number);
+                std::iter::from_fn(|| take(&budget, &sender, 1)).collect::<Vec<_>>()
+            })
+            .collect();
         let sizes: Vec<usize> = all.iter().map(Vec::len).collect();
         assert_eq!(sizes, [500, 250, 125, 63, 31], "half of what is left");
         drop(all);
@@ -335,14 +340,16 @@ mod tests {
 
     /// The client of a connection from `peer` with these headers.
     fn at(peer: &str, trusted: &[&str], headers: &[(&'static str, &str)]) -> String {
-        let header = |(name, value): &(&'static str, &str)| {
-            (
-                HeaderName::from_static(name),
-                HeaderValue::from_str(value).unwrap(),
-            )
-        };
         let trusted: Vec<IpNet> = trusted.iter().map(|text| text.parse().unwrap()).collect();
-        let headers = headers.iter().map(header).collect();
+        let headers = headers
+            .iter()
+            .map(|(name, value): &(&'static str, &str)| {
+                (
+                    HeaderName::from_static(name),
+                    HeaderValue::from_str(value).unwrap(),
+                )
+            })
+            .collect();
         client(peer.parse().unwrap(), &headers, &trusted).to_string()
     }
 

@@ -66,13 +66,14 @@ impl Server {
             about: settings.about,
         });
         let router = router(service.clone(), settings.cors.as_deref())?;
-        let listening = |source| ServerError::Listen {
-            address: listen,
-            source,
-        };
-        let listener = std::net::TcpListener::bind(listen).map_err(listening)?;
+        let listener =
+            std::net::TcpListener::bind(listen).map_err(|source| ServerError::Listen {
+                address: listen,
+                source,
+            })?;
         listener.set_nonblocking(true)?;
-        let (preload, drain) = (settings.preload, settings.drain);
+        let preload = settings.preload;
+        let drain = settings.drain;
         Ok(Self {
             listener,
             service,
@@ -150,9 +151,10 @@ fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
 /// `text` as the beginning of paths, without `/` at its end.
 fn prefix(text: &str) -> Result<String, ServerError> {
     let plain = text.trim_end_matches('/');
-    match plain.is_empty() || is_prefix(plain) {
-        true => Ok(plain.to_owned()),
-        false => Err(ServerError::Prefix(text.into())),
+    if plain.is_empty() || is_prefix(plain) {
+        Ok(plain.to_owned())
+    } else {
+        Err(ServerError::Prefix(text.into()))
     }
 }
 
@@ -216,7 +218,8 @@ fn cors_layer(origin: &str) -> Result<CorsLayer, ServerError> {
 async fn observe(State(service): State<Shared>, request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>();
     let path = path.map_or("other", MatchedPath::as_str).to_owned();
-    let (method, begun) = (request.method().clone(), Instant::now());
+    let method = request.method().clone();
+    let begun = Instant::now();
     let response = next.run(request).await;
     let status = response.status().as_u16();
     let milliseconds = (begun.elapsed().as_secs_f64() * 1e4).round() / 10.0;

@@ -241,10 +241,8 @@ mod tests {
     #[test]
     fn a_value_is_replaced_listed_and_forgotten() {
         let files = kept(3_000);
-        let (one, two) = (
-            put(&files, 1, b"one").unwrap(),
-            put(&files, 1, b"two").unwrap(),
-        );
+        let one = put(&files, 1, b"one").unwrap();
+        let two = put(&files, 1, b"two").unwrap();
         assert!(
             files.put(&sender(1), &one, vec![0; 900], 900),
             "its old room is free again"

@@ -80,16 +80,17 @@ impl Client {
             .sum();
         let target = target.map(String::from);
         let read = move |cancel: &Cancel| {
-            let read = |text: String| {
-                cancel.unwind_if_cancelled();
-                let document = Document::read(&text, format, target.as_deref(), &[]);
-                let broken = |cause: BrokenCatalogue| {
-                    ApiError::bad("text", cause.to_string(), "a whole file")
-                };
-                let document = document.map_err(broken)?;
-                Ok(ReadText { text, document })
-            };
-            texts.into_iter().map(read).collect::<Result<Vec<_>>>()
+            texts
+                .into_iter()
+                .map(|text: String| {
+                    cancel.unwind_if_cancelled();
+                    let document = Document::read(&text, format, target.as_deref(), &[]);
+                    let document = document.map_err(|cause: BrokenCatalogue| {
+                        ApiError::bad("text", cause.to_string(), "a whole file")
+                    })?;
+                    Ok(ReadText { text, document })
+                })
+                .collect::<Result<Vec<_>>>()
         };
         let texts = compute(&self.sender, price, read).await??;
         Ok(ReadTexts {
@@ -168,7 +169,8 @@ impl Client {
             .into_iter()
             .chain(self.models.glossary(pair))
             .collect();
-        let (pair, last) = (pair.clone(), Mutex::default());
+        let pair = pair.clone();
+        let last = Mutex::default();
         let pipeline = Pipeline {
             client: self,
             pair,
@@ -196,8 +198,12 @@ impl Pipeline<'_> {
         }
         let pair = &self.pair;
         let message = || format!("no model translates {pair}");
-        let none = || ApiError::bad("target", message(), "a pair of /languages");
-        let queue = self.client.models.queue(pair).await.ok_or_else(none)?;
+        let queue = self
+            .client
+            .models
+            .queue(pair)
+            .await
+            .ok_or_else(|| ApiError::bad("target", message(), "a pair of /languages"))?;
         let queue = queue.map_err(|_| ApiError::not_loaded(pair))?;
         *locked(&self.last) = Arc::downgrade(&queue);
         Ok(queue)
@@ -223,22 +229,24 @@ impl Pipeline<'_> {
             source: from,
             target: into,
         } = self.pair.clone();
-        let (ranks, most) = (self.choice.n_best.max(1), self.client.limits.characters);
+        let ranks = self.choice.n_best.max(1);
+        let most = self.client.limits.characters;
         let price = Price::of_text(size);
         let engine = self.queue().await?.engine().clone();
         let glossaries = self.glossaries.clone();
         let writing = engine.writing();
         let divide = move |cancel: &Cancel| {
-            let fits = |sentence: &str| {
-                cancel.unwind_if_cancelled();
-                engine.fits(sentence)
-            };
-            let divide = |mut document: Document| {
-                document.divide([Some(&from), Some(&into)], &fits);
-                let document = document.with_writing(writing);
-                document.with_memory(&|segment| engine.remembered(segment))
-            };
-            let documents = documents.into_iter().map(divide).collect();
+            let documents = documents
+                .into_iter()
+                .map(|mut document: Document| {
+                    document.divide([Some(&from), Some(&into)], &|sentence: &str| {
+                        cancel.unwind_if_cancelled();
+                        engine.fits(sentence)
+                    });
+                    let document = document.with_writing(writing);
+                    document.with_memory(&|segment| engine.remembered(segment))
+                })
+                .collect();
             round(documents, &glossaries, most, cancel)
         };
         let (mut documents, mut work) = compute(&self.client.sender, price, divide).await??;
@@ -248,19 +256,23 @@ impl Pipeline<'_> {
         loop {
             let found = self.rounds(&work).await?;
             let glossaries = self.glossaries.clone();
-            let take = move |cancel: &Cancel| {
-                let mut all = Vec::with_capacity(documents.len() * copies);
-                for (document, found) in documents.into_iter().zip(found) {
-                    for _ in 0..copies {
-                        cancel.unwind_if_cancelled();
-                        let mut document = document.clone();
-                        document.accept(ranked(&found, all.len() % ranks));
-                        all.push(document);
+            (documents, work) = compute(
+                &self.client.sender,
+                price * ranks,
+                move |cancel: &Cancel| {
+                    let mut all = Vec::with_capacity(documents.len() * copies);
+                    for (document, found) in documents.into_iter().zip(found) {
+                        for _ in 0..copies {
+                            cancel.unwind_if_cancelled();
+                            let mut document = document.clone();
+                            document.accept(ranked(&found, all.len() % ranks));
+                            all.push(document);
+                        }
                     }
-                }
-                round(all, &glossaries, most * ranks, cancel)
-            };
-            (documents, work) = compute(&self.client.sender, price * ranks, take).await??;
+                    round(all, &glossaries, most * ranks, cancel)
+                },
+            )
+            .await??;
             copies = 1;
             if work.iter().all(Vec::is_empty) {
                 break;
@@ -287,7 +299,8 @@ impl Pipeline<'_> {
     /// # Errors
     /// Returns an [`ApiError`] if the model cannot be loaded, or if the queue or the model fails.
     pub async fn sentences(&self, all: Vec<Work>) -> Result<Vec<Vec<Candidate>>> {
-        let (cache, pair) = (&self.client.cache, self.pair.to_string());
+        let cache = &self.client.cache;
+        let pair = self.pair.to_string();
         let last: HashMap<&Work, usize> = all.iter().zip(0..).collect();
         let known = last
             .keys()
@@ -316,14 +329,16 @@ impl Pipeline<'_> {
                 found.insert(work, candidates);
             }
         }
-        let candidates = |(work, index)| match last[work] == index {
-            true => found.remove(work),
-            false => found.get(work).cloned(),
-        };
         Ok(all
             .iter()
             .zip(0..)
-            .map(candidates)
+            .map(|(work, index)| {
+                if last[work] == index {
+                    found.remove(work)
+                } else {
+                    found.get(work).cloned()
+                }
+            })
             .map(Option::unwrap_or_default)
             .collect())
     }
@@ -337,20 +352,24 @@ fn round(
     cancel: &Cancel,
 ) -> Result<Round> {
     let mut left = most;
-    let mut work = |PendingSentence { text, links }: PendingSentence| {
-        cancel.unwind_if_cancelled();
-        with_terms(
-            Work {
-                text,
-                links,
-                ..Work::default()
-            },
-            glossaries,
-            &mut left,
-        )
-    };
     let pending = documents.iter().map(Document::pending);
-    let all = pending.map(|sentences| sentences.into_iter().map(&mut work).collect());
+    let all = pending.map(|sentences| {
+        sentences
+            .into_iter()
+            .map(&mut |PendingSentence { text, links }: PendingSentence| {
+                cancel.unwind_if_cancelled();
+                with_terms(
+                    Work {
+                        text,
+                        links,
+                        ..Work::default()
+                    },
+                    glossaries,
+                    &mut left,
+                )
+            })
+            .collect()
+    });
     let all = all.collect::<Result<_, _>>()?;
     Ok((documents, all))
 }
@@ -382,33 +401,38 @@ pub(crate) fn with_terms(
 
 /// The translations in `documents`, which are `ranks` for each text, without duplicates.
 fn finished(documents: Vec<Document>, ranks: usize, cancel: &Cancel) -> Vec<Translations> {
-    let finish = |document: Document| {
-        cancel.unwind_if_cancelled();
-        document.finish()
-    };
-    let texts: Vec<String> = documents.into_iter().map(finish).collect();
-    let unlike = |texts: &[String]| {
-        let is_new = |index: &usize| !texts[..*index].contains(&texts[*index]);
-        (0..texts.len())
-            .filter(is_new)
-            .map(|index| texts[index].clone())
-            .collect()
-    };
-    texts.chunks(ranks).map(unlike).collect()
+    let texts: Vec<String> = documents
+        .into_iter()
+        .map(|document: Document| {
+            cancel.unwind_if_cancelled();
+            document.finish()
+        })
+        .collect();
+    texts
+        .chunks(ranks)
+        .map(|texts: &[String]| {
+            (0..texts.len())
+                .filter(|index: &usize| !texts[..*index].contains(&texts[*index]))
+                .map(|index| texts[index].clone())
+                .collect()
+        })
+        .collect()
 }
 
 /// The candidates of this rank, or the best where there are fewer.
 fn ranked(candidates: &[Vec<Candidate>], rank: usize) -> Vec<Translated> {
-    let translated = |candidates: &Vec<Candidate>| {
-        let found = candidates
-            .get(rank)
-            .or(candidates.first())
-            .cloned()
-            .unwrap_or_default();
-        Translated {
-            text: found.text,
-            links: found.links,
-        }
-    };
-    candidates.iter().map(translated).collect()
+    candidates
+        .iter()
+        .map(|candidates: &Vec<Candidate>| {
+            let found = candidates
+                .get(rank)
+                .or(candidates.first())
+                .cloned()
+                .unwrap_or_default();
+            Translated {
+                text: found.text,
+                links: found.links,
+            }
+        })
+        .collect()
 }

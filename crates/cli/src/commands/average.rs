@@ -63,7 +63,8 @@ fn check_one_run(models: &[PathBuf]) -> Result<()> {
         let tokenizers = load_tokenizers(path)?;
         let hashes = [tokenizers.source.hash(), tokenizers.target.hash()];
         if *first.get_or_insert(hashes.clone()) != hashes {
-            let (a, b) = (models[0].display(), path.display());
+            let a = models[0].display();
+            let b = path.display();
             bail!("{a} and {b} have different tokenisers; average models of one run");
         }
     }

@@ -61,16 +61,18 @@ pub fn run(args: Args) -> Result<()> {
 
 /// A line for each preset.
 fn presets() -> String {
-    let line = |name| {
-        let default = if name == DEFAULT_PRESET {
-            " (the default)"
-        } else {
-            ""
-        };
-        let text = format!("{}{default}", preset_description(name));
-        format!("{name:<10} {}\n", indented(&text, 11).trim_start())
-    };
-    preset_names().into_iter().map(line).collect()
+    preset_names()
+        .into_iter()
+        .map(|name| {
+            let default = if name == DEFAULT_PRESET {
+                " (the default)"
+            } else {
+                ""
+            };
+            let text = format!("{}{default}", preset_description(name));
+            format!("{name:<10} {}\n", indented(&text, 11).trim_start())
+        })
+        .collect()
 }
 
 /// Writes a commented configuration to a new file.

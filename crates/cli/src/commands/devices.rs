@@ -46,12 +46,11 @@ pub fn run(args: Args) -> Result<()> {
         };
         lines.extend(found.into_iter().map(|found| line(found, &args)));
     }
-    match args.json {
-        true => print(serde_json::to_string_pretty(&json!(lines))?)?,
-        false => {
-            lines.iter().try_for_each(|line| print(describe(line)))?;
-            missing(&wanted).iter().try_for_each(print)?;
-        }
+    if args.json {
+        print(serde_json::to_string_pretty(&json!(lines))?)?
+    } else {
+        lines.iter().try_for_each(|line| print(describe(line)))?;
+        missing(&wanted).iter().try_for_each(print)?;
     }
     let failed = lines
         .iter()
@@ -84,8 +83,12 @@ fn line(found: Found, args: &Args) -> Line {
 
 /// The floating-point types in which `device` can compute.
 fn precision(device: &Device) -> Vec<&'static str> {
-    let is_supported = |precision: &Precision| precision.is_supported_on(device);
-    let supported = || Ok(Precision::ALL.into_iter().filter(is_supported).collect());
+    let supported = || {
+        Ok(Precision::ALL
+            .into_iter()
+            .filter(|precision: &Precision| precision.is_supported_on(device))
+            .collect())
+    };
     let supported: Vec<_> = crate::device::quietly(supported).unwrap_or_default();
     supported.into_iter().map(Precision::name).collect()
 }

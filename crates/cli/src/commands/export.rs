@@ -37,7 +37,8 @@ pub fn run(args: Args) -> Result<()> {
     check_empty(&args.out)?;
     let model = Pretrained::load(&args.model)?;
     write_new(&args.out, |folder| Ok(args.format.write(&model, folder)?))?;
-    let (from, to) = (args.model.display(), args.out.display());
+    let from = args.model.display();
+    let to = args.out.display();
     note(format_args!("{}: {from} written to {to}", args.format));
     Ok(())
 }

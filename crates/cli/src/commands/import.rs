@@ -73,7 +73,8 @@ pub fn run(args: Args) -> Result<()> {
         sentencepiece: args.sentencepiece,
     };
     let (format, model) = convert(args.format, &path, &out, &files, args.no_tokenizer)?;
-    let (parameters, out) = (model.config.parameter_count(), out.display());
+    let parameters = model.config.parameter_count();
+    let out = out.display();
     note(format_args!(
         "{format}: {parameters} parameters of {} in {out}",
         path.display()

@@ -79,9 +79,8 @@ impl Computing {
             .is_empty()
             .then_some(Path::new(embedded::DEFAULT_MODEL));
         let default = default.map(embedded::model_dir).transpose()?;
-        let manifest = |folder: &PathBuf| digest_of_file(&folder.join("manifest.json"));
         Ok(json!({
-            "models": models.iter().chain(&default).map(manifest).collect::<Result<Vec<_>>>()?,
+            "models": models.iter().chain(&default).map(|folder: &PathBuf| digest_of_file(&folder.join("manifest.json"))).collect::<Result<Vec<_>>>()?,
             "search": options.search, "languages": languages, "longest": options.longest,
             "compute": self.compute.map(ComputeType::name),
         }))
@@ -218,14 +217,14 @@ fn of_sides<'a>(source: &'a Path, target: Option<&'a Path>) -> Result<Vec<(&'a P
 /// The shortlist in the file of an option `--shortlist`, if it is given, which must be one for the
 /// model.
 fn shortlist(translator: &Translator, path: Option<&Path>) -> Result<Option<Arc<Shortlist>>> {
-    let load = |path: &Path| {
+    path.map(|path: &Path| {
         let shortlist = Shortlist::load(path)?;
         translator
             .check_shortlist(&shortlist)
             .with_context(|| path.display().to_string())?;
         Ok(Arc::new(shortlist))
-    };
-    path.map(load).transpose()
+    })
+    .transpose()
 }
 
 /// Parses a whole number of at least `least`.

@@ -27,12 +27,14 @@ pub fn run(args: Args) -> Result<()> {
     }
     let all = named::all();
     if args.json {
-        let json = |(folder, origin): &(PathBuf, Origin)| {
-            let mut value = serde_json::to_value(origin)?;
-            value["bytes"] = size(folder).into();
-            Ok::<_, anyhow::Error>(value)
-        };
-        let all = all.iter().map(json).collect::<Result<Vec<_>>>()?;
+        let all = all
+            .iter()
+            .map(|(folder, origin): &(PathBuf, Origin)| {
+                let mut value = serde_json::to_value(origin)?;
+                value["bytes"] = size(folder).into();
+                Ok::<_, anyhow::Error>(value)
+            })
+            .collect::<Result<Vec<_>>>()?;
         return print(serde_json::to_string_pretty(&all)?);
     }
     if all.is_empty() {
@@ -48,10 +50,8 @@ pub fn run(args: Args) -> Result<()> {
     ) in all
     {
         let megabytes = size(&folder) as f64 / 1e6;
-        let (licence, short) = (
-            licence.as_deref().unwrap_or("not stated"),
-            revision.get(..12),
-        );
+        let licence = licence.as_deref().unwrap_or("not stated");
+        let short = revision.get(..12);
         let short = short.unwrap_or(&revision);
         print(format_args!(
             "{name}  {short}  {megabytes:.1} MB  licence: {licence}"
@@ -63,12 +63,13 @@ pub fn run(args: Args) -> Result<()> {
 /// The bytes of all files in `folder`.
 fn size(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let of_entry = |entry: fs::DirEntry| match entry.metadata() {
-        Ok(found) if found.is_dir() => size(&entry.path()),
-        Ok(found) => found.len(),
-        Err(_) => 0,
-    };
-    entries.map(of_entry).sum()
+    entries
+        .map(|entry: fs::DirEntry| match entry.metadata() {
+            Ok(found) if found.is_dir() => size(&entry.path()),
+            Ok(found) => found.len(),
+            Err(_) => 0,
+        })
+        .sum()
 }
 
 /// Removes what was made of the model `name`, and what was downloaded for it.

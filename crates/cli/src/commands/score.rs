@@ -78,9 +78,11 @@ pub fn run(args: Args) -> Result<()> {
     let options = options(&args, &translator)?;
     let target = args.target.as_ref().unwrap_or(&args.input);
     let texts = [(args.input.as_path(), Side::Source), (target, Side::Target)];
-    let identity = || identity(&args, &options);
     let output = args.output.as_deref();
-    let Some(part) = Part::open(&args.shard, output, &texts, CHUNK, identity)? else {
+    let Some(part) = Part::open(&args.shard, output, &texts, CHUNK, || {
+        identity(&args, &options)
+    })?
+    else {
         return Ok(());
     };
     let mut pairs = ParallelReader::open(&corpus, Utf8Policy::Error)?;
@@ -92,7 +94,8 @@ pub fn run(args: Args) -> Result<()> {
     }
     let mut output = part.create_output()?;
     let mut done = usize::try_from(part.lines.start)?;
-    let (mut tokens, mut total) = (0, 0.0);
+    let mut tokens = 0;
+    let mut total = 0.0;
     loop {
         let (chunk, failure) = next_chunk(&mut pairs, CHUNK);
         let (sources, targets): (Vec<&str>, Vec<&str>) = chunk
@@ -152,7 +155,8 @@ fn write(args: &Args, output: &mut Output, score: &TargetScore, pair: &LinePair)
             "log_probs": score.log_probs,
         }));
     }
-    let (total, scaled) = (score.total, score.score);
+    let total = score.total;
+    let scaled = score.score;
     output.line(format_args!(
         "{total:.4}\t{scaled:.4}\t{:.3}",
         score.perplexity()

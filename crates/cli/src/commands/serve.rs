@@ -137,13 +137,14 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// Reads an address or a network.
 fn network(text: &str) -> Result<IpNet, String> {
-    let address = |_| {
-        text.parse()
-            .map(|address: IpAddr| address.to_canonical().into())
-    };
-    text.parse().or_else(address).map_err(|_| {
-        format!("{text:?} is no address and no network: write 172.30.0.2 or 172.30.0.0/24")
-    })
+    text.parse()
+        .or_else(|_| {
+            text.parse()
+                .map(|address: IpAddr| address.to_canonical().into())
+        })
+        .map_err(|_| {
+            format!("{text:?} is no address and no network: write 172.30.0.2 or 172.30.0.0/24")
+        })
 }
 
 /// Reads `de-en=DIR`.
@@ -184,11 +185,13 @@ const ABOUT_EMBEDDED: &str = "The two small models inside this program have lear
 
 /// The models inside the program.
 fn embedded_models() -> Result<Vec<(LanguagePair, PathBuf)>> {
-    let model = |pair: &str| {
-        let dir = embedded::model_dir(Path::new(&format!("embedded:{pair}")))?;
-        Ok((pair.parse().map_err(anyhow::Error::msg)?, dir))
-    };
-    embedded::PAIRS.into_iter().map(model).collect()
+    embedded::PAIRS
+        .into_iter()
+        .map(|pair: &str| {
+            let dir = embedded::model_dir(Path::new(&format!("embedded:{pair}")))?;
+            Ok((pair.parse().map_err(anyhow::Error::msg)?, dir))
+        })
+        .collect()
 }
 
 /// Serves until Ctrl-C or SIGTERM, then answers the requests already accepted, up to a time limit.
@@ -210,16 +213,19 @@ pub fn run(args: Args) -> Result<()> {
 
 fn settings(mut args: Args) -> Result<ServerSettings> {
     let device = args.computing.device.open()?;
-    let (models, about) = match args.model.is_empty() {
-        true => (embedded_models()?, ABOUT_EMBEDDED.to_owned()),
-        false => (std::mem::take(&mut args.model), String::new()),
+    let (models, about) = if args.model.is_empty() {
+        (embedded_models()?, ABOUT_EMBEDDED.to_owned())
+    } else {
+        (std::mem::take(&mut args.model), String::new())
     };
     let pairs: Vec<&LanguagePair> = models.iter().map(|(pair, _)| pair).collect();
     check_files("--glossary", &args.glossary, &pairs)?;
     check_files("--shortlist", &args.shortlist, &pairs)?;
     check_files("--memory", &args.memory, &pairs)?;
-    let source = |(pair, dir)| model_source(&args, &device, pair, dir);
-    let models = models.into_iter().map(source).collect::<Result<_>>()?;
+    let models = models
+        .into_iter()
+        .map(|(pair, dir)| model_source(&args, &device, pair, dir))
+        .collect::<Result<_>>()?;
     let queue = QueueSettings::default();
     Ok(ServerSettings {
         queue: QueueSettings {
@@ -287,8 +293,10 @@ fn model_source(
     let bytes = std::fs::metadata(&weights)
         .with_context(|| weights.display().to_string())?
         .len();
-    let (name, of) = (dir.clone(), pair.clone());
-    let (device, compute) = (device.clone(), args.computing.compute);
+    let name = dir.clone();
+    let of = pair.clone();
+    let device = device.clone();
+    let compute = args.computing.compute;
     let terms = glossary.clone();
     let engine = move || -> Result<TranslatorEngine, InferError> {
         let translator = Translator::load_as(&[&dir], &device, compute)?;
@@ -298,15 +306,14 @@ fn model_source(
         let engine = TranslatorEngine::new(translator, &of)?.with_memory(memory.clone());
         engine.with_shortlist(shortlist.clone())
     };
-    let load = move || -> Result<Arc<dyn Engine>, String> {
-        Ok(Arc::new(engine().map_err(|error| error.to_string())?))
-    };
     Ok(ModelSource {
         pair,
         name,
         bytes,
         glossary,
-        load: Arc::new(load),
+        load: Arc::new(move || -> Result<Arc<dyn Engine>, String> {
+            Ok(Arc::new(engine().map_err(|error| error.to_string())?))
+        }),
     })
 }
 

@@ -69,12 +69,11 @@ pub fn run(args: Args) -> Result<()> {
 /// `settings` with the change `set`, which is `KEY=VALUE`; a value that is not JSON is taken as
 /// text.
 fn changed(settings: &SearchSettings, set: &str) -> Result<SearchSettings> {
-    let form = || {
+    let (key, text) = set.split_once('=').ok_or_else(|| {
         wrong_usage(format_args!(
             "--set {set}: write KEY=VALUE, such as beam_size=6"
         ))
-    };
-    let (key, text) = set.split_once('=').ok_or_else(form)?;
+    })?;
     let mut all = json!(settings);
     let path = path_of(key.trim(), &all)
         .map_err(|hint| wrong_usage(format_args!("--set {set}: {hint}")))?;
@@ -120,7 +119,8 @@ pub fn changeable(models: &[PathBuf]) -> Result<&Path> {
             models.len()
         )
     };
-    let (name, shared) = (model.display(), embedded::is_unpacked(model));
+    let name = model.display();
+    let shared = embedded::is_unpacked(model);
     ensure!(
         !shared && !model.starts_with(named::folder()),
         "{name}: is a model inside the program, or a fetched one, which all commands share; change a copy, \

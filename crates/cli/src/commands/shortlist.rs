@@ -119,7 +119,9 @@ fn encoded(
 /// The mean number of tokens that `shortlist` allows in the translation of a sentence, and the
 /// share of the tokens of the given translations that are among them.
 fn tried_on(shortlist: &Shortlist, pairs: &[(Vec<u32>, Vec<u32>)]) -> (f64, f64) {
-    let (mut allowed, mut all, mut found) = (0, 0, 0);
+    let mut allowed = 0;
+    let mut all = 0;
+    let mut found = 0;
     for (source, target) in pairs {
         let tokens = shortlist.tokens_for(source);
         allowed += tokens.len();

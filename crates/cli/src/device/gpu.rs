@@ -51,15 +51,15 @@ pub fn found(backend: Backend) -> Vec<Found> {
 /// The cards that the runtime of their vendor lists.
 #[cfg_attr(not(any(feature = "cuda", feature = "rocm")), allow(dead_code))] // checked in every GPU build
 fn cards(backend: Backend, kind: DeviceType) -> Vec<Found> {
-    let list = || {
+    // A driver that is half installed makes its bindings panic.
+    let listed = super::guard::quietly(|| {
         let devices = Device::enumerate(kind).into_vec();
         Ok(devices
             .into_iter()
             .map(|device| (device.identity(), device))
             .collect::<Vec<_>>())
-    };
-    // A driver that is half installed makes its bindings panic.
-    let listed = super::guard::quietly(list).unwrap_or_else(|cause| {
+    })
+    .unwrap_or_else(|cause| {
         say(format_args!("{backend} does not answer: {cause}"));
         Vec::new()
     });

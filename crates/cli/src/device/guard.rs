@@ -85,8 +85,8 @@ mod tests {
 
     #[test]
     fn errors_without_a_panic_are_returned_unchanged() {
-        let work = || Err::<(), _>(anyhow!("no such file"));
-        let error = guarded("lower the budget", work).unwrap_err();
+        let error =
+            guarded("lower the budget", || Err::<(), _>(anyhow!("no such file"))).unwrap_err();
         assert_eq!(error.to_string(), "no such file");
     }
 }

@@ -17,7 +17,8 @@ const SIZES: [usize; 2] = [1024, 8192];
 /// best of the sizes 1,024, 2,048, 4,096 and 8,192, as far as the device multiplies them within
 /// milliseconds.
 pub fn best_rate(device: &Device, precision: Precision) -> f64 {
-    let (mut size, mut best) = (SIZES[0], 0.0_f64);
+    let mut size = SIZES[0];
+    let mut best = 0.0_f64;
     loop {
         let rate = rate(device, precision, size);
         best = best.max(rate);
@@ -46,12 +47,16 @@ pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
             matrix.cast(precision.dtype())
         }
     };
-    let (a, b) = (matrix(1, 1.0), matrix(2, 1.0 / size as f32));
+    let a = matrix(1, 1.0);
+    let b = matrix(2, 1.0 / size as f32);
     // As in a model, the input of each product is the result of the previous one. The host reads
     // one number of the last result, because devices compute asynchronously.
-    let product = |x: Tensor<2>| match rounds_itself {
-        true => linear_with(x, b.clone(), None, Epilogue::None, precision),
-        false => x.matmul(b.clone()),
+    let product = |x: Tensor<2>| {
+        if rounds_itself {
+            linear_with(x, b.clone(), None, Epilogue::None, precision)
+        } else {
+            x.matmul(b.clone())
+        }
     };
     let four = || {
         let last = (0..4).fold(a.clone(), |x, _| product(x));

@@ -62,11 +62,13 @@ impl FromStr for DeviceNames {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let one = |text: &str| match text.split_once(':') {
-            Some((backend, "all")) => Ok(Selection::All(backend.parse()?)),
-            _ => Ok(Selection::One(text.parse()?)),
-        };
-        text.split(',').map(one).collect::<Result<_, _>>().map(Self)
+        text.split(',')
+            .map(|text: &str| match text.split_once(':') {
+                Some((backend, "all")) => Ok(Selection::All(backend.parse()?)),
+                _ => Ok(Selection::One(text.parse()?)),
+            })
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 }
 

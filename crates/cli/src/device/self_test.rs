@@ -44,12 +44,13 @@ pub fn in_process(device: &Device) -> Result<Verdict, String> {
             (f64::from(*found) - f64::from(*expected)).abs() / f64::from(expected.abs()).max(1.0)
         });
         let difference = difference.fold(0.0, nan_max);
-        match difference <= TOLERANCE {
-            true => Ok(Verdict {
+        if difference <= TOLERANCE {
+            Ok(Verdict {
                 difference,
                 gflops: matmul::rate(device, Precision::Float32, SIZE),
-            }),
-            false => Err(format!("it differs from the CPU by {difference:.1e}")),
+            })
+        } else {
+            Err(format!("it differs from the CPU by {difference:.1e}"))
         }
     })
 }

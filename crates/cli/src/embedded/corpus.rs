@@ -17,8 +17,9 @@ pub fn fill(data: &mut DataSettings) {
     }
     for ((_, names), part) in data.texts_mut().into_iter().zip(["train", "valid", "test"]) {
         if names.is_empty() {
-            let entry = |side| TextName::Embedded(format!("{CORPUS}/{part}.{side}")).to_entry();
-            *names = ["de", "en"].map(entry).to_vec();
+            *names = ["de", "en"]
+                .map(|side| TextName::Embedded(format!("{CORPUS}/{part}.{side}")).to_entry())
+                .to_vec();
         }
     }
 }
@@ -64,8 +65,8 @@ pub fn text_file(name: &Path) -> Result<PathBuf> {
     let TextName::Embedded(text) = TextName::parse("a text", name)? else {
         return Ok(name.to_owned());
     };
-    let known = || format!("the texts in this program are {}", entries().join(", "));
-    find(&text, &user_cache())?.with_context(known)
+    find(&text, &user_cache())?
+        .with_context(|| format!("the texts in this program are {}", entries().join(", ")))
 }
 
 #[cfg(test)]

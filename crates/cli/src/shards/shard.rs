@@ -127,8 +127,10 @@ mod tests {
 
     fn parse(text: &str, environment: &[(&str, &str)]) -> Result<(u64, u64), String> {
         let found = |name: &str| environment.iter().find(|(it, _)| *it == name);
-        let variable = |name: &str| found(name).map(|(_, value)| value.to_string());
-        Shard::parse(text, variable).map(|shard| (shard.number, shard.count))
+        Shard::parse(text, |name: &str| {
+            found(name).map(|(_, value)| value.to_string())
+        })
+        .map(|shard| (shard.number, shard.count))
     }
 
     #[test]
@@ -156,7 +158,8 @@ mod tests {
 
     #[test]
     fn the_number_comes_from_the_scheduler_where_the_user_asks_for_it() {
-        let (slurm, kubernetes) = ("SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX");
+        let slurm = "SLURM_ARRAY_TASK_ID";
+        let kubernetes = "JOB_COMPLETION_INDEX";
         assert_eq!(parse("auto/4", &[(slurm, "4")]), Ok((4, 4)));
         assert_eq!(parse("auto/4", &[(kubernetes, "0")]), Ok((1, 4)));
         assert_eq!(parse("auto/4", &[(kubernetes, "3")]), Ok((4, 4)));
@@ -196,7 +199,8 @@ mod tests {
         {
             for count in [1, 2, 3, 7, 64] {
                 let parts = (1..=count).map(|number| Shard { number, count }.lines_of(all, chunk));
-                let (mut end, mut lengths) = (0, Vec::new());
+                let mut end = 0;
+                let mut lengths = Vec::new();
                 for part in parts {
                     assert_eq!(part.start, end);
                     assert!(part.start % chunk == 0 || part.start == all);

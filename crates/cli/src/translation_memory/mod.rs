@@ -136,12 +136,13 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// Reads `file`, which may be one of a pair with the first of `rest`, and returns the others.
     fn file<'r>(&mut self, file: &Path, rest: &'r [PathBuf]) -> Result<&'r [PathBuf]> {
-        let stem = match file
+        let stem = if file
             .extension()
             .is_some_and(|end| end == "gz" || end == "zst")
         {
-            true => file.with_extension(""),
-            false => file.into(),
+            file.with_extension("")
+        } else {
+            file.into()
         };
         let extension = stem
             .extension()
@@ -149,7 +150,8 @@ impl Reader<'_> {
             .unwrap_or_default();
         let format = Format::from_extension(extension).filter(|format| format.has_translations());
         if format == Some(Format::Tmx) {
-            let (text, languages) = (open_bytes(file)?, self.languages);
+            let text = open_bytes(file)?;
+            let languages = self.languages;
             let found = stream_tmx(text, languages, &mut |message| self.message(message));
             let [from, _] = found.with_context(|| file.display().to_string())?;
             ensure!(
@@ -280,9 +282,10 @@ impl Reader<'_> {
         let sentences = |side: usize| Document::sentences(&whole[side], self.languages[side]);
         let [source, target] = [sentences(0), sentences(1)];
         let is_parallel = source.len() == target.len() && !source.is_empty();
-        let sentences = match is_parallel {
-            true => source.into_iter().zip(target).map(Pair::from).collect(),
-            false => vec![[source.join(" "), target.join(" ")]],
+        let sentences = if is_parallel {
+            source.into_iter().zip(target).map(Pair::from).collect()
+        } else {
+            vec![[source.join(" "), target.join(" ")]]
         };
         (self.take)(Unit {
             whole,

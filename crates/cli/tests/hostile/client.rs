@@ -28,7 +28,8 @@ pub fn hostile() -> Client {
 impl Client {
     /// The bytes of a request that closes its connection.
     pub fn bytes(self, method: &str, path: &str, kind: &str, body: &str) -> String {
-        let (address, length) = (self.0, body.len());
+        let address = self.0;
+        let length = body.len();
         format!(
             "{method} {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\nx-forwarded-for: {address}\r\n\
              content-type: {kind}\r\ncontent-length: {length}\r\n\r\n{body}"

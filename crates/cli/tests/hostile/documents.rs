@@ -11,8 +11,9 @@ fn document(text: String, format: &str) -> Value {
 
 /// 499 terms that begin alike, and a text of their first word.
 fn glossary() -> Value {
-    let term = |number: usize| [format!("{}x{number}", "a ".repeat(96)), "b".to_owned()];
-    let terms: Vec<[String; 2]> = (0..499).map(term).collect();
+    let terms: Vec<[String; 2]> = (0..499)
+        .map(|number: usize| [format!("{}x{number}", "a ".repeat(96)), "b".to_owned()])
+        .collect();
     json!({"sentences": ["a ".repeat(40_000)], "source": "de", "target": "en", "glossary": terms})
 }
 

@@ -60,7 +60,8 @@ fn clients_that_stop_in_the_middle_lock_out_nobody() {
 fn a_long_request_does_not_keep_other_models_out() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let server = Server::start(1024, "--lazy --max-memory 1");
-    let (address, body) = (server.address.clone(), long_sentences(7, 12));
+    let address = server.address.clone();
+    let body = long_sentences(7, 12);
     let long = spawn(move || {
         hostile()
             .post(&address, "/v1/sentences", &body, 100 * SECOND)

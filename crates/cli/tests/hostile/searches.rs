@@ -36,8 +36,9 @@ pub fn long_sentences(seed: u64, count: u64) -> Value {
 /// four seconds and leave.
 pub fn attack(server: &Server) {
     let words = |count| json!({"sentences": ["Haus ".repeat(count)], "source": "de", "target": "en", "links": true, "alternatives": 10});
-    let text = |number| format!("Am Tag {number} ging ich nach Haus. ").repeat(30);
-    let list: Vec<String> = (0..31).map(text).collect();
+    let list: Vec<String> = (0..31)
+        .map(|number| format!("Am Tag {number} ging ich nach Haus. ").repeat(30))
+        .collect();
     let lines = json!({"q": "Das\n".repeat(49_000), "source": "de", "target": "en"});
     let few = |number| json!({"sentences": [letters(number)], "source": "de", "target": "en", "beam": 10});
     let mut wishes = vec![

@@ -41,7 +41,8 @@ impl Server {
             .unwrap()
             .to_owned();
         let log = Arc::new(Mutex::new(String::new()));
-        let (kept, stderr) = (log.clone(), BufReader::new(child.stderr.take().unwrap()));
+        let kept = log.clone();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
         spawn(move || {
             stderr.lines().map_while(Result::ok).for_each(|line| {
                 *kept.lock().unwrap() += &format!("{line}\n");

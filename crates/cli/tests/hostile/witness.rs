@@ -44,7 +44,8 @@ const WISHES: [(&str, Wish); 5] = [
 pub fn during(server: &Server, name: &str, attack: impl FnOnce()) {
     let done = Arc::new(AtomicBool::new(false));
     let client = |(path, wish): (&'static str, Wish)| {
-        let (done, address) = (done.clone(), server.address.clone());
+        let done = done.clone();
+        let address = server.address.clone();
         spawn(move || longest_wait(&address, path, wish, &done))
     };
     let clients: Vec<JoinHandle<Duration>> = WISHES.into_iter().map(client).collect();

@@ -15,16 +15,19 @@ fn catalogue(folder: &Path, count: usize, shift: usize) -> PathBuf {
     let [source, target] = &Trained::get().corpus.train;
     let [source, target] = [source, target].map(|path| fs::read_to_string(path).unwrap());
     let pairs: Vec<(&str, &str)> = source.lines().zip(target.lines().skip(shift)).collect();
-    let message = |two: &[(&str, &str)]| {
-        let [(a, b), (c, d)] = two else {
-            panic!("two pairs")
-        };
-        format!("msgid \"{a} {c} {a}\"\nmsgstr \"{b} {d} {b}\"\n\n")
-    };
     let path = folder.join("mine.po");
     fs::write(
         &path,
-        pairs.chunks(2).take(count).map(message).collect::<String>(),
+        pairs
+            .chunks(2)
+            .take(count)
+            .map(|two: &[(&str, &str)]| {
+                let [(a, b), (c, d)] = two else {
+                    panic!("two pairs")
+                };
+                format!("msgid \"{a} {c} {a}\"\nmsgstr \"{b} {d} {b}\"\n\n")
+            })
+            .collect::<String>(),
     )
     .unwrap();
     path
@@ -55,7 +58,8 @@ fn adapt(memory: &Path, out: &Path, more: &[&str]) -> Vec<String> {
 #[test]
 fn a_model_that_became_better_is_written_with_its_card() {
     let folder = tempfile::tempdir().unwrap();
-    let (memory, out) = (catalogue(folder.path(), 300, 0), folder.path().join("new"));
+    let memory = catalogue(folder.path(), 300, 0);
+    let out = folder.path().join("new");
     let arguments = adapt(&memory, &out, &["--updates", "150", "--mix", "1"]);
     let output = run(&arguments);
     let scores = stdout(&output);
@@ -154,12 +158,14 @@ fn an_adaptation_that_was_killed_goes_on_to_the_same_weights() {
 #[test]
 fn without_a_general_text_the_model_translates_the_sources_of_the_memory() {
     let folder = tempfile::tempdir().unwrap();
-    let (memory, out) = (catalogue(folder.path(), 300, 0), folder.path().join("new"));
+    let memory = catalogue(folder.path(), 300, 0);
+    let out = folder.path().join("new");
     let mut arguments = adapt(&memory, &out, &["--updates", "150", "--mix", "1"]);
     let general = arguments.iter().position(|it| it == "--general").unwrap();
     arguments.drain(general..general + 3);
     let output = run(&arguments);
-    let (scores, notes) = (stdout(&output), stderr(&output));
+    let scores = stdout(&output);
+    let notes = stderr(&output);
     assert!(scores.contains("agreement  BLEU 100.0"), "{scores}");
     assert!(notes.contains("sentences by the model itself"), "{notes}");
 }
@@ -167,7 +173,8 @@ fn without_a_general_text_the_model_translates_the_sources_of_the_memory() {
 #[test]
 fn impossible_values_are_refused_and_leave_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let (memory, out) = (catalogue(folder.path(), 100, 0), folder.path().join("new"));
+    let memory = catalogue(folder.path(), 100, 0);
+    let out = folder.path().join("new");
     for (option, value, code, needle) in [
         ("--minutes", "nan", 2, "above 0"),
         ("--minutes", "-1", 2, "above 0"),
@@ -256,7 +263,8 @@ fn impossible_values_are_refused_and_leave_nothing() {
 
 #[test]
 fn a_memory_answers_what_it_has_and_shows_what_is_like_a_line() {
-    let (folder, model) = (tempfile::tempdir().unwrap(), Trained::get().model());
+    let folder = tempfile::tempdir().unwrap();
+    let model = Trained::get().model();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
     let tmx = "<tmx version='1.4'><header srclang='de'/><body><tu><tuv xml:lang='de'><seg>eins <bpt>&lt;b></bpt>zwei \
                drei</seg></tuv><tuv xml:lang='en'><seg>From the memory</seg></tuv></tu></body></tmx>";
@@ -341,7 +349,8 @@ fn a_memory_answers_what_it_has_and_shows_what_is_like_a_line() {
 
 #[test]
 fn a_catalogue_asks_the_memory_first_and_needs_no_review_of_its_answers() {
-    let (folder, model) = (tempfile::tempdir().unwrap(), Trained::get().model());
+    let folder = tempfile::tempdir().unwrap();
+    let model = Trained::get().model();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
     fs::write(
         path("old.po"),
@@ -350,7 +359,8 @@ fn a_catalogue_asks_the_memory_first_and_needs_no_review_of_its_answers() {
     .unwrap();
     let new = "msgid \"eins <b>zwei</b>. Drei!\\n\"\nmsgstr \"\"\n\nmsgid \"vier\"\nmsgstr \"\"\n";
     fs::write(path("new.po"), new).unwrap();
-    let (input, memory) = (path("new.po"), path("old.po"));
+    let input = path("new.po");
+    let memory = path("old.po");
     let arguments = [
         "translate",
         "--model",
@@ -368,7 +378,8 @@ fn a_catalogue_asks_the_memory_first_and_needs_no_review_of_its_answers() {
 #[test]
 fn a_model_that_did_not_become_better_is_not_written() {
     let folder = tempfile::tempdir().unwrap();
-    let (memory, out) = (catalogue(folder.path(), 100, 1), folder.path().join("new"));
+    let memory = catalogue(folder.path(), 100, 1);
+    let out = folder.path().join("new");
     let arguments = adapt(&memory, &out, &["--updates", "1"]);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     refused(

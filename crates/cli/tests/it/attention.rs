@@ -70,7 +70,8 @@ fn alignments_of_a_file_have_a_line_a_pair_and_find_the_words() {
     let text = stdout(&attention(&["--file", &source, &target, "--alignments"]));
     let sources = fs::read_to_string(&source).unwrap();
     assert_eq!(text.lines().count(), sources.lines().count());
-    let (mut right, mut all) = (0, 0);
+    let mut right = 0;
+    let mut all = 0;
     for (line, source) in text.lines().zip(sources.lines()) {
         let words = source.split_whitespace().count();
         assert_eq!(line.split(' ').count(), words, "{line}");

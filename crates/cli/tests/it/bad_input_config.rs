@@ -208,7 +208,8 @@ fn a_setting_that_is_none_is_refused() {
 fn the_command_line_is_at_fault_where_the_file_by_itself_is_right() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    let (good, bad) = (path("good.toml"), path("bad.toml"));
+    let good = path("good.toml");
+    let bad = path("bad.toml");
     fs::write(&good, "[model]\nheads = 4\nd_model = 64\n").unwrap();
     fs::write(&bad, "[model]\nheads = 5\nd_model = 64\n").unwrap();
     let set = ["--dry-run", "--set", "model.heads=3"];

@@ -71,11 +71,9 @@ fn tsv(count: usize) -> String {
 fn files_that_are_missing_no_files_or_empty_are_named() {
     let text = Text::new();
     let (de, en) = sides(50);
-    let (de, en, empty) = (
-        text.write("a.de", de),
-        text.write("a.en", en),
-        text.write("e.en", ""),
-    );
+    let de = text.write("a.de", de);
+    let en = text.write("a.en", en);
+    let empty = text.write("e.en", "");
     let nowhere = text.folder.path().join("nowhere.en");
     text.refused(
         &[&de, &nowhere],
@@ -110,7 +108,8 @@ fn a_file_that_may_not_be_read_is_named() {
 fn unequal_sides_name_the_line_without_a_partner() {
     let text = Text::new();
     let ((de, _), (_, en)) = (sides(40), sides(50));
-    let (de, en) = (text.write("a.de", de), text.write("a.en", en));
+    let de = text.write("a.de", de);
+    let en = text.write("a.en", en);
     let needles = [
         "a.de ends after line 40",
         "a.en has 50 lines",
@@ -262,7 +261,8 @@ fn standard_input_is_read_once() {
     let output = run_with(&text.arguments(&[dash, dash], &[]), tsv(20).as_bytes());
     assert_refused(&output, 1, &["`-` was given twice", "one TSV"]);
     let (de, en) = sides(20);
-    let (de, en) = (text.write("a.de", de), text.write("a.en", en));
+    let de = text.write("a.de", de);
+    let en = text.write("a.en", en);
     let twice = text.arguments(&[dash, &en], &["--valid", "-", de.to_str().unwrap()]);
     assert_refused(
         &run_with(&twice, tsv(20).as_bytes()),

@@ -19,7 +19,8 @@ const FILES: [&str; 5] = [
 
 /// Every command that reads a model refuses the one in `dir`, within bounded memory.
 fn refused_by_all(dir: &Path, needles: &[&str]) {
-    let (model, text) = (dir.to_str().unwrap(), &Untrained::get().corpus.test[0]);
+    let model = dir.to_str().unwrap();
+    let text = &Untrained::get().corpus.test[0];
     let text = text.to_str().unwrap();
     let out = dir.join("average").display().to_string();
     for arguments in [

@@ -246,10 +246,8 @@ fn a_model_that_asks_for_an_n_best_list_is_scored_with_any_beam() {
     (json["beam_size"], json["n_best"]) = (8.into(), 8.into());
     fs::write(&settings, json.to_string()).unwrap();
     burnformer_core::model_dir::seal(copy.path()).unwrap();
-    let (model, text) = (
-        copy.path().display().to_string(),
-        folder.write("text", "eins\n"),
-    );
+    let model = copy.path().display().to_string();
+    let text = folder.write("text", "eins\n");
     let fixed = [
         "eval-bleu",
         "--model",

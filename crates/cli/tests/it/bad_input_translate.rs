@@ -196,18 +196,19 @@ fn prefixes_that_do_not_match_are_named() {
 
 /// Splits an n-best list into its numbers, texts and scores.
 fn n_best_lines(text: &str) -> Vec<(usize, String, f64)> {
-    let line = |line: &str| {
-        let fields: Vec<&str> = line.split(" ||| ").collect();
-        let [number, text, score] = fields[..] else {
-            panic!("{line:?}")
-        };
-        (
-            number.parse().unwrap(),
-            text.to_owned(),
-            score.parse().unwrap(),
-        )
-    };
-    text.lines().map(line).collect()
+    text.lines()
+        .map(|line: &str| {
+            let fields: Vec<&str> = line.split(" ||| ").collect();
+            let [number, text, score] = fields[..] else {
+                panic!("{line:?}")
+            };
+            (
+                number.parse().unwrap(),
+                text.to_owned(),
+                score.parse().unwrap(),
+            )
+        })
+        .collect()
 }
 
 #[test]
@@ -361,7 +362,8 @@ fn a_prefix_beyond_the_limit_is_cut_with_a_warning() {
 #[test]
 fn input_and_output_that_cannot_be_are_named() {
     let untrained = Untrained::get();
-    let (model, text) = (model(), untrained.corpus.test[0].to_str().unwrap());
+    let model = model();
+    let text = untrained.corpus.test[0].to_str().unwrap();
     let refuse = |more: &[&str], code, needles: &[&str]| {
         refused(
             &[&["translate", "--model", &model][..], more].concat(),
@@ -392,10 +394,8 @@ fn input_and_output_that_cannot_be_are_named() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error_and_no_panic() {
-    let (model, text) = (
-        model(),
-        Untrained::get().corpus.test[0].display().to_string(),
-    );
+    let model = model();
+    let text = Untrained::get().corpus.test[0].display().to_string();
     let full = || {
         fs::OpenOptions::new()
             .write(true)

@@ -6,9 +6,11 @@ use crate::common::{Trained, refused, run, stderr};
 
 #[test]
 fn a_catalogue_is_translated_in_its_slots_and_a_broken_one_refused() {
-    let (folder, model) = (tempfile::tempdir().unwrap(), Trained::get().model());
+    let folder = tempfile::tempdir().unwrap();
+    let model = Trained::get().model();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
-    let (input, out) = (path("a.po"), path("b.po"));
+    let input = path("a.po");
+    let out = path("b.po");
     let message =
         "#, c-format\nmsgid \"eins %s zwei\"\nmsgstr \"\"\n\nmsgid \"drei\"\nmsgstr \"3\"\n";
     fs::write(&input, message).unwrap();
@@ -49,7 +51,8 @@ fn a_catalogue_is_translated_in_its_slots_and_a_broken_one_refused() {
 
 #[test]
 fn a_file_is_written_in_the_encoding_in_which_it_was_read() {
-    let (folder, model) = (tempfile::tempdir().unwrap(), Trained::get().model());
+    let folder = tempfile::tempdir().unwrap();
+    let model = Trained::get().model();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
     let utf16 =
         |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_be_bytes).collect() };
@@ -70,7 +73,8 @@ fn a_file_is_written_in_the_encoding_in_which_it_was_read() {
             "UTF-16BE",
         ),
     ] {
-        let (input, out) = (path("a"), path("b"));
+        let input = path("a");
+        let out = path("b");
         fs::write(&input, &bytes).unwrap();
         let arguments = ["translate", "--model", &model, "--format", format];
         let output = run(&[&arguments[..], &["--input", &input, "--output", &out]].concat());
@@ -90,7 +94,8 @@ fn a_file_is_written_in_the_encoding_in_which_it_was_read() {
 
 #[test]
 fn a_memory_answers_in_every_encoding() {
-    let (folder, model) = (tempfile::tempdir().unwrap(), Trained::get().model());
+    let folder = tempfile::tempdir().unwrap();
+    let model = Trained::get().model();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
     let utf16 = |text: &str| -> Vec<u8> {
         "\u{feff}"
@@ -114,7 +119,8 @@ fn a_memory_answers_in_every_encoding() {
         ("c.csv", utf16("\"vier\";\"fóür\"\n")),
         ("d.tmx", utf16(tmx)),
     ] {
-        let (memory, input) = (path(name), path("input.txt"));
+        let memory = path(name);
+        let input = path("input.txt");
         fs::write(&memory, bytes).unwrap();
         fs::write(&input, "vier\n").unwrap();
         let arguments = [

@@ -177,7 +177,8 @@ fn two_devices_train_as_one_does() {
         assert!(output.status.success(), "{device}: {}", stderr(&output));
         losses(&folder.path().join(out))
     };
-    let (one, two) = (run_on("cpu", "one"), run_on("cpu,cpu", "two"));
+    let one = run_on("cpu", "one");
+    let two = run_on("cpu,cpu", "two");
     assert_eq!((one.len(), two.len()), (20, 20));
     for (one, two) in one.iter().zip(&two) {
         assert!((one - two).abs() < 1e-4, "{two}, not {one}");

@@ -81,7 +81,8 @@ fn a_student_with_half_the_width_learns_from_the_teachers_translations() {
         .map(|pair| pair.split_once('\t').unwrap())
         .unzip();
     assert_eq!(sources, lines(&trained.corpus.train[0]));
-    let (model, input) = (trained.model(), path(&trained.corpus.train[0]));
+    let model = trained.model();
+    let input = path(&trained.corpus.train[0]);
     let same = run(&[
         "translate",
         "--model",
@@ -120,7 +121,8 @@ fn the_candidate_closest_to_the_reference_is_taken() {
     let references = &lines(&trained.corpus.train[1])[1..41];
     fs::write(&source, sources.join("\n") + "\n").unwrap();
     fs::write(&reference, references.join("\n") + "\n").unwrap();
-    let (model, out) = (trained.model(), file("chosen.tsv"));
+    let model = trained.model();
+    let out = file("chosen.tsv");
     let search = ["--model", &model, "--beam", "6", "--nbest", "6"];
     let mut arguments = vec![
         "distill",
@@ -164,7 +166,8 @@ fn the_candidate_closest_to_the_reference_is_taken() {
 
 #[test]
 fn work_that_was_cut_short_goes_on_where_it_stopped_and_not_with_other_options() {
-    let (whole, again) = (file("whole.tsv"), file("again.tsv"));
+    let whole = file("whole.tsv");
+    let again = file("again.tsv");
     // The first lines of work that ended in the middle of the third: a line that cannot be read
     // ends it.
     let source = file("few.de");
@@ -285,7 +288,9 @@ fn work_that_was_chosen_by_a_reference_goes_on_with_that_reference_alone() {
 
 #[test]
 fn wrong_options_and_text_without_a_translation_are_refused() {
-    let (model, out, empty) = (Trained::get().model(), file("none.tsv"), file("empty.de"));
+    let model = Trained::get().model();
+    let out = file("none.tsv");
+    let empty = file("empty.de");
     fs::write(&empty, "\n\n").unwrap();
     let base = [
         "distill",

@@ -185,11 +185,14 @@ fn numbers_are_kept_unless_keep_parts_is_off_whatever_the_second_search() {
     let kept = |options: &[&str]| {
         let input = ["translate", "--input", text.to_str().unwrap()];
         let output = stdout(&run(&[&input[..], options].concat()));
-        let has_number = |(line, number): &(&str, &str)| {
-            let digits: String = line.chars().filter(char::is_ascii_digit).collect();
-            digits == *number
-        };
-        output.lines().zip(numbers).filter(has_number).count()
+        output
+            .lines()
+            .zip(numbers)
+            .filter(|(line, number): &(&str, &str)| {
+                let digits: String = line.chars().filter(char::is_ascii_digit).collect();
+                digits == *number
+            })
+            .count()
     };
     for second_search in ["true", "false"] {
         let options = ["--second-search", second_search];
@@ -260,7 +263,8 @@ fn confidence_is_the_quality_that_translations_turn_out_to_have() {
         })
         .collect();
     let quality = |tenths: &mut dyn Iterator<Item = &Vec<f64>>| {
-        let (mut count, mut sum) = (0.0, 0.0);
+        let mut count = 0.0;
+        let mut sum = 0.0;
         while count < 20.0 {
             let numbers = tenths.next().unwrap();
             (count, sum) = (count + numbers[0], sum + numbers[0] * numbers[2]);

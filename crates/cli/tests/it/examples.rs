@@ -37,13 +37,14 @@ fn examples() -> Vec<(String, Vec<String>)> {
         .lines()
         .filter_map(name)
         .filter(|name| !name.is_empty() && name != "help");
-    let of = |name: String| {
-        let help = stdout(&run(&[&name, "--help"]));
-        let shown = help.split_once("Example").map_or("", |(_, shown)| shown);
-        let lines = shown.lines().skip(1).map(|line| line.trim().to_owned());
-        (name, lines.filter(|line| !line.is_empty()).collect())
-    };
-    names.map(of).collect()
+    names
+        .map(|name: String| {
+            let help = stdout(&run(&[&name, "--help"]));
+            let shown = help.split_once("Example").map_or("", |(_, shown)| shown);
+            let lines = shown.lines().skip(1).map(|line| line.trim().to_owned());
+            (name, lines.filter(|line| !line.is_empty()).collect())
+        })
+        .collect()
 }
 
 /// A folder with the files that the examples name.

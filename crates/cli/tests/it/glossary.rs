@@ -18,7 +18,8 @@ fn glossary(folder: &Path, text: &str) -> String {
 /// The output of `translate` for [`INPUT`] with these terms.
 fn translate(terms: &str, more: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let (model, file) = (Trained::get().model(), glossary(folder.path(), terms));
+    let model = Trained::get().model();
+    let file = glossary(folder.path(), terms);
     let fixed = ["translate", "--model", &model, "--glossary", &file];
     stdout(&run_with(&[&fixed[..], more].concat(), INPUT.as_bytes()))
 }
@@ -32,7 +33,8 @@ fn has(line: &str, word: &str) -> bool {
 fn lines_have_their_terms_and_others_are_as_ever() {
     let free = translate("", &[]);
     let text = translate(TERMS, &[]);
-    let (free, lines): (Vec<&str>, Vec<&str>) = (free.lines().collect(), text.lines().collect());
+    let free: Vec<&str> = free.lines().collect();
+    let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4);
     assert_eq!((lines[0], lines[3]), (free[0], ""));
     assert!(
@@ -67,7 +69,8 @@ fn all_of_the_n_best_have_them() {
 #[test]
 fn documents_have_them() {
     let folder = tempfile::tempdir().unwrap();
-    let (model, file) = (Trained::get().model(), glossary(folder.path(), TERMS));
+    let model = Trained::get().model();
+    let file = glossary(folder.path(), TERMS);
     let arguments = [
         "translate",
         "--model",
@@ -99,7 +102,8 @@ fn a_line_with_too_many_terms_is_translated_with_the_longest_and_a_warning() {
     let terms: String = (0..66)
         .map(|number| format!("{}\t{}\n", word(number), number + 100))
         .collect();
-    let (model, file) = (Trained::get().model(), glossary(folder.path(), &terms));
+    let model = Trained::get().model();
+    let file = glossary(folder.path(), &terms);
     let all: Vec<String> = (0..66).map(word).collect();
     let input = format!("{}\neins zwei\n", all.join(" "));
     let arguments = [

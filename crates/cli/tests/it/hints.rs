@@ -233,8 +233,8 @@ fn three_files_of_one_text_are_to_be_joined() {
 fn one_of_a_kind_is_called_so() {
     let model = model();
     let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let [one, two, out] = ["one", "two", "out"].map(path);
+    let [one, two, out] =
+        ["one", "two", "out"].map(|name: &str| folder.path().join(name).display().to_string());
     fs::write(&one, "eins\n").unwrap();
     fs::write(&two, "one\ntwo\n").unwrap();
     let said = |arguments: &[&str]| stderr(&run(arguments));
@@ -351,7 +351,8 @@ fn quiet_leaves_results_warnings_and_errors_alone() {
         .test
         .each_ref()
         .map(|path| path.to_str().unwrap());
-    let (picture, page) = (path("a.svg"), path("a.html"));
+    let picture = path("a.svg");
+    let page = path("a.html");
     let [quantized, average, shortlist, out, pairs] = ["q", "m", "s", "ct2", "p.tsv"].map(path);
     let init = path("burnformer.toml");
     let run_folder = untrained.folder.path().join("run").display().to_string();

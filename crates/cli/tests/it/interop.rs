@@ -248,7 +248,8 @@ fn a_failed_import_or_export_says_why_and_leaves_nothing() {
 fn a_model_of_several_languages_is_told_which_ones_and_refuses_to_guess() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    let (model, text) = (path("model"), path("text"));
+    let model = path("model");
+    let text = path("text");
     fs::write(&text, "the house is small\n\na dog runs\n").unwrap();
     stdout(&run(&["import", &fixture("m2m100/relu"), "--out", &model]));
     let translate = ["translate", "--model", &model, "--input", &text];
@@ -426,7 +427,8 @@ fn a_directory_with_nan_is_refused_by_every_command_that_reads_it() {
         "--out",
         &path("model"),
     ]));
-    let (weights, manifest) = (path("model/model.safetensors"), path("model/manifest.json"));
+    let weights = path("model/model.safetensors");
+    let manifest = path("model/manifest.json");
     let mut bytes = fs::read(&weights).unwrap();
     let last = bytes.len() - 4;
     bytes[last..].copy_from_slice(&f32::NAN.to_le_bytes());
@@ -436,7 +438,8 @@ fn a_directory_with_nan_is_refused_by_every_command_that_reads_it() {
     let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     json["files"]["model.safetensors"]["sha256"] = digest.into();
     fs::write(&manifest, serde_json::to_vec(&json).unwrap()).unwrap();
-    let (model, out) = (path("model"), path("out"));
+    let model = path("model");
+    let out = path("out");
     for arguments in [
         &["inspect", &model][..],
         &["quantize", "--model", &model, "--out", &out],

@@ -34,20 +34,24 @@ impl Run {
     fn into(language: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).display().to_string();
-        let (out, text) = (path("run"), path("text.tsv"));
+        let out = path("run");
+        let text = path("text.tsv");
         let column = MESSAGES
             .lines()
             .next()
             .unwrap()
             .split('\t')
             .position(|it| it == language);
-        let pair = |line: &str| {
-            let columns: Vec<_> = line.split('\t').collect();
-            format!("{}\t{}\n", columns[0], columns[column.unwrap()])
-        };
         fs::write(
             &text,
-            MESSAGES.lines().skip(1).map(pair).collect::<String>(),
+            MESSAGES
+                .lines()
+                .skip(1)
+                .map(|line: &str| {
+                    let columns: Vec<_> = line.split('\t').collect();
+                    format!("{}\t{}\n", columns[0], columns[column.unwrap()])
+                })
+                .collect::<String>(),
         )
         .unwrap();
         let mut arguments = vec!["train", "--out", &out, "--train", &text];

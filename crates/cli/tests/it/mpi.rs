@@ -82,7 +82,8 @@ fn gradients_exchanged_in_bfloat16_give_nearly_the_same_losses() {
         "narrow",
         &[&updates[..], &["--set", "training.exchange=bfloat16"]].concat(),
     ));
-    let (wide, narrow) = (toy.losses("wide"), toy.losses("narrow"));
+    let wide = toy.losses("wide");
+    let narrow = toy.losses("narrow");
     assert!(
         wide != narrow && wide.len() == narrow.len(),
         "{wide:?} {narrow:?}"
@@ -113,7 +114,8 @@ fn a_run_goes_on_with_another_number_of_processes() {
     let resumed = |updates| [&until(updates)[..], &["--resume"]].concat();
     stdout(&toy.together(4, "parts", &resumed("training.max_updates=40")));
     stdout(&toy.train("parts", &resumed("training.max_updates=60")));
-    let (alone, parts) = (toy.losses("alone"), toy.losses("parts"));
+    let alone = toy.losses("alone");
+    let parts = toy.losses("parts");
     assert_eq!((alone.len(), parts.len()), (6, 6));
     assert!(
         alone.iter().zip(&parts).all(|(a, b)| (a - b).abs() < 1e-4),

@@ -112,8 +112,9 @@ fn neighbours_batches_and_order_do_not_change_a_translation() {
             "--json",
         ];
         let text = stdout(&run_with(&arguments, (lines.join("\n") + "\n").as_bytes()));
-        let tokens = |l: &str| serde_json::from_str::<Value>(l).unwrap()["tokens"].to_string();
-        text.lines().map(tokens).collect::<Vec<_>>()
+        text.lines()
+            .map(|l: &str| serde_json::from_str::<Value>(l).unwrap()["tokens"].to_string())
+            .collect::<Vec<_>>()
     };
     let together = translate(&lines, "64");
     assert_eq!(translate(&lines, "1"), together);
@@ -214,7 +215,8 @@ fn a_model_is_scored_on_text_and_its_translations_score_the_same() {
 fn forced_scores_are_log_probabilities_and_prefer_the_right_translation() {
     let trained = Trained::get();
     let folder = trained.folder.path();
-    let (source, target) = (folder.join("s.txt"), folder.join("t.txt"));
+    let source = folder.join("s.txt");
+    let target = folder.join("t.txt");
     fs::write(&source, "eins zwei\neins zwei\n").unwrap();
     fs::write(&target, "one two\nseven seven\n").unwrap();
     let output = run(&[

@@ -166,7 +166,8 @@ fn best_holds_the_best_validation_of_all_before_and_after_a_finished_run_goes_on
             assert_eq!(record["best"], better, "{all:#?}");
             best = if better { Some(record) } else { best };
         }
-        let (best, averaged) = (best.unwrap(), all.last().unwrap());
+        let best = best.unwrap();
+        let averaged = all.last().unwrap();
         assert_eq!(averaged["averaged"], true, "{all:#?}");
         let text = fs::read_to_string(run.join("best/validation.json")).unwrap();
         let held: Value = serde_json::from_str(&text).unwrap();

@@ -30,7 +30,6 @@ const COMMANDS: &[&str] = &[
     "adapt --model model --memory read/a read/b --general read/c --out new",
     "train --train read/a read/b --valid read/c.tsv --test read/d.tsv --mix read/e.tsv 2 \
      --config read/f.toml --from model --out new",
-    "study table3 --train read/a read/b --valid read/c.tsv --config read/f.toml --out new",
     "average model --out new",
     "quantize --model model --out new",
     "export hugging-face --model model --out new",

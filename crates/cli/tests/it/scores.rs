@@ -45,7 +45,9 @@ fn two_systems_are_compared_with_sacrebleus_numbers() {
             write(folder.path(), name, &fixture["corpora"][name])
         };
         let ((baseline, references), (system, _)) = (corpus(0), corpus(1));
-        let (samples, metric, test) = (case["samples"].to_string(), text("metric"), text("test"));
+        let samples = case["samples"].to_string();
+        let metric = text("metric");
+        let test = text("test");
         let mut arguments = vec![
             "eval-bleu",
             "--hypothesis",
@@ -107,9 +109,12 @@ const PAIRED: [(&str, [[f64; 2]; 3]); 2] = [
 fn several_systems_are_compared_with_the_first_or_the_baseline() {
     let folder = tempfile::tempdir().unwrap();
     let line = |seed: usize, [step, wrong]: [usize; 2]| -> String {
-        let words = (0..6).map(|at| match (seed * step + at * 5) % 13 < wrong {
-            true => "no".to_owned(),
-            false => format!("w{}", (seed + at) % 9),
+        let words = (0..6).map(|at| {
+            if (seed * step + at * 5) % 13 < wrong {
+                "no".to_owned()
+            } else {
+                format!("w{}", (seed + at) % 9)
+            }
         });
         words.collect::<Vec<_>>().join(" ") + "\n"
     };
@@ -261,7 +266,8 @@ fn a_baseline_of_another_length_is_refused() {
         fs::write(&path, text).unwrap();
         path.display().to_string()
     };
-    let (two, three) = (file("two", "a\nb\n"), file("three", "a\nb\nc\n"));
+    let two = file("two", "a\nb\n");
+    let three = file("three", "a\nb\nc\n");
     let arguments = ["eval-bleu", "--hypothesis", &three, "--reference", &three];
     let cases: [(&[&str], i32, &[&str]); 3] = [
         (

@@ -43,7 +43,8 @@ impl Server {
 
     fn send(&self, method: &str, path: &str, kind: &str, body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        let (length, mut answer) = (body.len(), String::new());
+        let length = body.len();
+        let mut answer = String::new();
         write!(
             stream,
             "{method} {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}"
@@ -116,10 +117,8 @@ fn every_door_translates_a_file_of_each_format_alike() {
             ["in", "out"].map(|stem| folder.path().join(format!("{stem}.{extension}")));
         std::fs::write(&input, text).unwrap();
         let [from, to] = [&input, &output].map(|path| path.to_str().unwrap());
-        let (name, args) = (
-            format!("a.{extension}"),
-            ["translate", "--format", format.name()],
-        );
+        let name = format!("a.{extension}");
+        let args = ["translate", "--format", format.name()];
         stdout(&run(
             &[&args[..], &["--input", from, "--output", to]].concat()
         ));

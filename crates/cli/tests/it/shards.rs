@@ -39,10 +39,8 @@ impl Fixture {
 
     /// Arguments that translate the text to `out`, as greedily as `more` permits.
     fn arguments(&self, more: &[&str]) -> Vec<String> {
-        let (text, out) = (
-            self.text.display().to_string(),
-            self.path("out").display().to_string(),
-        );
+        let text = self.text.display().to_string();
+        let out = self.path("out").display().to_string();
         let model = Trained::get().model();
         let arguments = [
             "translate",
@@ -286,7 +284,8 @@ fn a_finished_shard_is_skipped_and_one_of_other_text_model_or_options_is_not() {
         assert!(skipped(shard, &[]));
     }
     assert_eq!(fixture.shard("1/2", &["--quiet"]), "");
-    let (first, second) = (read("1"), read("2"));
+    let first = read("1");
+    let second = read("2");
     let text = fs::read_to_string(&fixture.text).unwrap();
     let mut lines: Vec<&str> = text.lines().collect();
     lines[15] = "null null null";
@@ -518,7 +517,8 @@ fn scores_come_in_shards_too() {
         fs::write(&repeated, fs::read_to_string(path).unwrap().repeat(100)).unwrap();
         repeated.display().to_string()
     });
-    let (model, out) = (Trained::get().model(), folder.path().join("scores"));
+    let model = Trained::get().model();
+    let out = folder.path().join("scores");
     let score = |target: &Path, more: &[&str]| {
         let mut command = burnformer(&["score", "--model", &model, "--source", &source]);
         command
@@ -563,7 +563,8 @@ fn distilled_pairs_come_in_shards_too_and_a_killed_shard_goes_on() {
     let references = fixture.path("references.en");
     fs::write(&references, "one\n".repeat(lines.len())).unwrap();
     let [text, references] = [&fixture.text, &references].map(|path| path.to_str().unwrap());
-    let (out, model) = (fixture.path("out"), Trained::get().model());
+    let out = fixture.path("out");
+    let model = Trained::get().model();
     let distill = |more: &[&str]| {
         let arguments = [
             "distill",

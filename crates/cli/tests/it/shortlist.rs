@@ -58,7 +58,8 @@ fn a_shortlist_of_the_training_text_translates_as_all_tokens_do() {
         translate(&["--shortlist", &list, "--compute", "int8"])
     );
     let scored = folder.path().join("scored");
-    let (model, path) = (Trained::get().model(), scored.display().to_string());
+    let model = Trained::get().model();
+    let path = scored.display().to_string();
     let input = folder.path().join("input");
     fs::write(&input, INPUT).unwrap();
     let input = input.display().to_string();
@@ -116,7 +117,8 @@ fn the_same_text_gives_the_same_file_on_any_number_of_threads() {
     let first = fs::read(&list).unwrap();
     let model = Trained::get().model();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    let (source, target) = (path("text.de"), path("text.en"));
+    let source = path("text.de");
+    let target = path("text.en");
     let arguments = [
         "shortlist",
         "--model",
@@ -182,7 +184,8 @@ fn a_shortlist_cannot_be_made_of_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let empty = folder.path().join("empty.tsv");
     fs::write(&empty, "\t\n").unwrap();
-    let (empty, model) = (empty.display().to_string(), Trained::get().model());
+    let empty = empty.display().to_string();
+    let model = Trained::get().model();
     let out = folder.path().join("list").display().to_string();
     let fixed = ["shortlist", "--model", &model, "--out", &out, "--train"];
     refused(

@@ -359,13 +359,18 @@ fn adaptations() -> Vec<Case> {
 /// Sentences twice as long as the model knows.
 fn memory(folder: &Path, name: &str, count: usize) -> PathBuf {
     let all = pairs(7, 2 * count);
-    let line = |two: &[(String, String)]| {
-        let (a, b) = &two[0];
-        let (c, d) = &two[1];
-        format!("{a} {c} {a}\t{b} {d} {b}\n")
-    };
     let path = folder.join(name);
-    fs::write(&path, all.chunks(2).map(line).collect::<String>()).unwrap();
+    fs::write(
+        &path,
+        all.chunks(2)
+            .map(|two: &[(String, String)]| {
+                let (a, b) = &two[0];
+                let (c, d) = &two[1];
+                format!("{a} {c} {a}\t{b} {d} {b}\n")
+            })
+            .collect::<String>(),
+    )
+    .unwrap();
     path
 }
 

@@ -18,10 +18,8 @@ fn model() -> String {
 
 /// Commands of every kind that print results, none of which takes long.
 fn printing() -> Vec<Vec<String>> {
-    let (model, text) = (
-        model(),
-        Untrained::get().corpus.test[0].display().to_string(),
-    );
+    let model = model();
+    let text = Untrained::get().corpus.test[0].display().to_string();
     let [source, target] = Untrained::get()
         .corpus
         .train

@@ -421,9 +421,11 @@ fn leftovers_of_a_kill_while_a_pipe_is_read_are_removed_by_the_next_run() {
             .unwrap()
             .write_all(b"secret\tsecret\n")
             .unwrap();
-        let is_read = |path: &PathBuf| !before.contains(path) && path.metadata().unwrap().len() > 0;
         let start = std::time::Instant::now();
-        while !temporaries(&home).iter().any(is_read) {
+        while !temporaries(&home)
+            .iter()
+            .any(|path: &PathBuf| !before.contains(path) && path.metadata().unwrap().len() > 0)
+        {
             assert!(start.elapsed().as_secs() < 60, "the pipe is not read");
             std::thread::sleep(std::time::Duration::from_millis(5));
         }

@@ -158,7 +158,8 @@ fn texts_whose_sides_are_swapped_or_shifted_are_told_before_the_first_update() {
         fs::write(path(name), text).unwrap();
     }
     let train = |out: &str, more: &[&str]| {
-        let (out, cache) = (path(out), format!("data.cache={}", path("cache")));
+        let out = path(out);
+        let cache = format!("data.cache={}", path("cache"));
         let mut arguments = vec!["train", "--out", &out, "--set", &cache];
         for it in [
             "training.max_updates=1",
@@ -396,13 +397,18 @@ fn tokens_that_a_tokeniser_does_not_know_are_told_and_from_a_hundredth_on_as_a_w
     let [_, target] = &toy.corpus.train;
     let text = fs::read_to_string(target).unwrap();
     for (euros, warns) in [(0, None), (3, Some(false)), (500, Some(true))] {
-        let with = |(index, line): (usize, &str)| match index < euros {
-            true => format!("{line} €\n"),
-            false => format!("{line}\n"),
-        };
         fs::write(
             target,
-            text.lines().enumerate().map(with).collect::<String>(),
+            text.lines()
+                .enumerate()
+                .map(|(index, line): (usize, &str)| {
+                    if index < euros {
+                        format!("{line} €\n")
+                    } else {
+                        format!("{line}\n")
+                    }
+                })
+                .collect::<String>(),
         )
         .unwrap();
         let out = format!("run{euros}");

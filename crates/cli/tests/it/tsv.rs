@@ -30,7 +30,8 @@ fn text(side: usize) -> &'static str {
 
 #[test]
 fn a_model_has_the_same_score_on_a_tsv_and_on_two_files() {
-    let (model, tsv) = (Trained::get().model(), tsv("score.tsv"));
+    let model = Trained::get().model();
+    let tsv = tsv("score.tsv");
     let eval = |more: &[&str]| stdout(&run(&[&["eval-bleu", "--model", &model], more].concat()));
     let expected = eval(&["--source", text(0), "--reference", text(1)]);
     assert_eq!(eval(&["--source", &tsv]), expected);
@@ -46,7 +47,8 @@ fn a_model_has_the_same_score_on_a_tsv_and_on_two_files() {
 
 #[test]
 fn translations_scores_and_pairs_are_those_of_the_right_column() {
-    let (model, tsv) = (Trained::get().model(), tsv("sides.tsv"));
+    let model = Trained::get().model();
+    let tsv = tsv("sides.tsv");
     let translate = |input: &str| stdout(&run(&["translate", "--model", &model, "--input", input]));
     assert_eq!(translate(&tsv), translate(text(0)));
     let prefixed = |prefix: &str| {
@@ -94,9 +96,12 @@ fn translations_scores_and_pairs_are_those_of_the_right_column() {
 
 #[test]
 fn a_line_without_two_columns_is_named_and_two_tables_are_no_two_sides() {
-    let (model, folder) = (Trained::get().model(), tempfile::tempdir().unwrap());
+    let model = Trained::get().model();
+    let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    let (bad, a, b) = (path("bad.TSV"), path("a.tsv"), path("b.tsv.gz"));
+    let bad = path("bad.TSV");
+    let a = path("a.tsv");
+    let b = path("b.tsv.gz");
     fs::write(&bad, "eins\tone\nzwei\n").unwrap();
     fs::write(&a, "eins\tone\n").unwrap();
     fs::write(&b, "zwei\ttwo\n").unwrap();
@@ -137,7 +142,8 @@ fn a_tab_in_a_text_that_is_no_tsv_is_told_once() {
 
 #[test]
 fn a_mixture_can_be_a_tsv_with_its_weight() {
-    let (trained, mixed) = (Trained::get(), tsv("mixed.tsv"));
+    let trained = Trained::get();
+    let mixed = tsv("mixed.tsv");
     let more = [
         "--mix",
         &mixed,

@@ -19,9 +19,10 @@ impl Alignment {
         self.sentences
             .push((pair.range.clone(), offset..self.target.len()));
         let units = tokens(pair.target, 0..pair.target.len(), pair.whole.1);
-        let votes = match pair.links.is_empty() {
-            true => self.even_votes(first, &units),
-            false => self.votes(first, pair, &units),
+        let votes = if pair.links.is_empty() {
+            self.even_votes(first, &units)
+        } else {
+            self.votes(first, pair, &units)
         };
         for (unit, votes) in units.into_iter().zip(votes) {
             self.add_unit(pair, offset, unit, &votes);
@@ -71,10 +72,8 @@ impl Alignment {
     /// the link's length.
     fn vote(&self, first: usize, offset: usize, link: &Link, unit: &Span) -> Option<Vote> {
         let start = link.source.start.saturating_add(offset);
-        let (end, pieces) = (
-            link.source.end.saturating_add(offset),
-            &self.pieces[first..],
-        );
+        let end = link.source.end.saturating_add(offset);
+        let pieces = &self.pieces[first..];
         let low = pieces.partition_point(|piece| piece.range.end <= start);
         let high = pieces.partition_point(|piece| piece.range.start < end);
         let weight = overlap(unit, &link.target);
@@ -95,14 +94,16 @@ impl Alignment {
         words.dedup_by_key(|piece| self.pieces[*piece].word);
         let count = units.iter().filter(|unit| unit.is_word).count();
         let mut seen = 0;
-        let vote = |unit: &Token| {
-            if !unit.is_word || words.is_empty() {
-                return Vec::new();
-            }
-            seen += 1;
-            vec![(words[(2 * seen - 1) * words.len() / (2 * count)], 1)]
-        };
-        units.iter().map(vote).collect()
+        units
+            .iter()
+            .map(|unit: &Token| {
+                if !unit.is_word || words.is_empty() {
+                    return Vec::new();
+                }
+                seen += 1;
+                vec![(words[(2 * seen - 1) * words.len() / (2 * count)], 1)]
+            })
+            .collect()
     }
 
     fn add_unit(&mut self, pair: &Pair<'_>, offset: usize, unit: Token, votes: &[Vote]) {
@@ -117,7 +118,8 @@ impl Alignment {
         };
         let parts = self.word_of(best);
         let word = self.pieces[parts.start].range.start..self.pieces[parts.end - 1].range.end;
-        let (old, new) = (&pair.source[word.clone()], &pair.target[range.clone()]);
+        let old = &pair.source[word.clone()];
+        let new = &pair.target[range.clone()];
         let is_same = old.len() == new.len() && old.to_lowercase() == new.to_lowercase();
         if parts.len() > 1 && is_same {
             // The same word is cut where the source cuts it, in any case.
@@ -143,7 +145,8 @@ impl Alignment {
 
     /// The piece with most votes, of the word with most votes.
     fn best(&self, votes: &[Vote]) -> Option<usize> {
-        let (mut of_piece, mut of_word) = (BTreeMap::new(), BTreeMap::new());
+        let mut of_piece = BTreeMap::new();
+        let mut of_word = BTreeMap::new();
         for &(piece, weight) in votes {
             *of_piece.entry(piece).or_insert(0) += weight;
             *of_word.entry(self.pieces[piece].word).or_insert(0) += weight;

@@ -66,14 +66,16 @@ impl Alignment {
 
     /// Links between the words of the two texts that belong together.
     pub(crate) fn links(&self) -> Vec<Link> {
-        let link = |unit: &Unit| {
-            let source = self.pieces[unit.piece?].range.clone();
-            Some(Link {
-                source,
-                target: unit.range.clone(),
+        self.units
+            .iter()
+            .filter_map(|unit: &Unit| {
+                let source = self.pieces[unit.piece?].range.clone();
+                Some(Link {
+                    source,
+                    target: unit.range.clone(),
+                })
             })
-        };
-        self.units.iter().filter_map(link).collect()
+            .collect()
     }
 
     /// Pieces within `range` of the source.
@@ -117,10 +119,8 @@ impl Alignment {
             return end;
         }
         let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        let (last_char, next_char) = (
-            source[..at].chars().next_back(),
-            source[at..].chars().next(),
-        );
+        let last_char = source[..at].chars().next_back();
+        let next_char = source[at..].chars().next();
         let touches_last = word(last_char) && !spaces.0;
         let opens = matches!(next_char.map(mark), Some(Mark::Open | Mark::Quote));
         let before = touches_last || spaces.1 || !(word(next_char) || opens);
@@ -226,7 +226,8 @@ mod tests {
 
     fn aligned(source: &str, target: &str, links: &[Link], borders: &[usize]) -> Alignment {
         let mut alignment = Alignment::default();
-        let (range, borders) = (0..source.len(), &borders.iter().copied().collect());
+        let range = 0..source.len();
+        let borders = &borders.iter().copied().collect();
         alignment.sentence(&Pair {
             source,
             range,

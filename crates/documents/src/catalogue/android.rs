@@ -36,8 +36,9 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     let mut group = |index: usize| {
         let name = |element| Arc::from(attribute(element, "name"));
         let known = groups.entry(index);
-        let read = || (!is_kept(&all[index])).then(|| name(&all[index]));
-        known.or_insert_with(read).clone()
+        known
+            .or_insert_with(|| (!is_kept(&all[index])).then(|| name(&all[index])))
+            .clone()
     };
     let mut plurals = BTreeMap::<usize, Plural>::new();
     let string = |element: &Element<'_>| {

@@ -72,11 +72,14 @@ impl File<'_> {
         self.pattern(range.start)?;
         self.at = range.end;
         self.arm(part, range.end);
-        let (name, mut fault) = (part.trim_end_matches('=').trim_end(), "");
+        let name = part.trim_end_matches('=').trim_end();
+        let mut fault = "";
         match part {
             "}" if !self.open.is_empty() => {
-                let is_plural = |it: &Plural| it.arms.iter().all(Arm::is_of_number);
-                let plural = self.open.pop().filter(is_plural);
+                let plural = self
+                    .open
+                    .pop()
+                    .filter(|it: &Plural| it.arms.iter().all(Arm::is_of_number));
                 // Each level multiplies the text.
                 self.plurals
                     .extend(plural.filter(|_| self.open.len() < MULTIPLIED));

@@ -33,9 +33,10 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
             string => {
                 let value = serde_json::from_str::<String>(string).ok();
                 let range = token.start() + 1..token.end() - 1;
-                match text[token.end()..].trim_start().starts_with(':') {
-                    true => keys.key(value.unwrap_or_default(), token.start()),
-                    false => keys.value(range, value, spelling.clone()),
+                if text[token.end()..].trim_start().starts_with(':') {
+                    keys.key(value.unwrap_or_default(), token.start())
+                } else {
+                    keys.value(range, value, spelling.clone())
                 }
             }
         }
@@ -127,8 +128,10 @@ impl Keys<'_> {
             return Default::default();
         };
         let key = container.key.take();
-        let tells = |(key, _): &(String, _)| key.is_empty() || key.starts_with(['@', '$']);
-        let is_kept = container.is_kept || key.as_ref().is_some_and(tells);
+        let is_kept = container.is_kept
+            || key.as_ref().is_some_and(|(key, _): &(String, _)| {
+                key.is_empty() || key.starts_with(['@', '$'])
+            });
         (key.unwrap_or_default(), is_kept)
     }
 
@@ -160,13 +163,15 @@ impl Keys<'_> {
             ..
         } = container;
         let text = self.text;
-        let is_plural = |(base, (keys, it)): &(String, (usize, Plural))| {
-            let arms = it.arms.iter().map(|arm| &text[arm.inner.clone()]);
-            *keys == arms.len()
-                && !(has_words && base.is_empty())
-                && (*keys > 1 || arms.into_iter().any(|it| it.contains("count}")))
-        };
-        let plurals = plurals.into_iter().filter(is_plural);
+        let plurals =
+            plurals
+                .into_iter()
+                .filter(|(base, (keys, it)): &(String, (usize, Plural))| {
+                    let arms = it.arms.iter().map(|arm| &text[arm.inner.clone()]);
+                    *keys == arms.len()
+                        && !(has_words && base.is_empty())
+                        && (*keys > 1 || arms.into_iter().any(|it| it.contains("count}")))
+                });
         self.plurals.extend(plurals.map(|(_, (_, plural))| plural));
         if is_entry && self.open.len() == 1 {
             let (texts, plurals): (Vec<Span>, Vec<Span>) = notes

@@ -51,8 +51,10 @@ pub(super) fn properties(text: &str) -> Result<Vec<Message>> {
     )?;
     // An apostrophe alone tells that messages are not those of Java's MessageFormat.
     let has_parameter = |it: &Message| PARAMETER.is_match(&it.source);
-    let is_other = |it: &Message| has_parameter(it) && it.source.replace("''", "").contains('\'');
-    if !all.iter().any(is_other) {
+    if !all
+        .iter()
+        .any(|it: &Message| has_parameter(it) && it.source.replace("''", "").contains('\''))
+    {
         for message in all.iter_mut().filter(|it| has_parameter(it)) {
             message.source = message.source.replace("''", "'");
             message.slot.spelling = Spelling::Property {
@@ -72,7 +74,8 @@ pub(super) fn strings(text: &str) -> Result<Vec<Message>> {
 
 /// The pairs of `text`. Anything else in it is a `fault`.
 fn pairs(text: &str, grammar: &Grammar, spelling: &Spelling, fault: &str) -> Result<Vec<Message>> {
-    let (mut all, mut at) = (Vec::new(), 0);
+    let mut all = Vec::new();
+    let mut at = 0;
     let [space, parts @ ..] = grammar;
     loop {
         at += space.find(&text[at..]).map_or(0, |space| space.len());
@@ -80,12 +83,13 @@ fn pairs(text: &str, grammar: &Grammar, spelling: &Spelling, fault: &str) -> Res
             return Ok(all);
         }
         let mut end = at;
-        let mut part = |regex: &Regex| {
-            let found = regex.find(&text[end..])?;
-            end += found.len();
-            Some(end - found.len()..end)
-        };
-        let [Some(key), Some(_), Some(mut range), Some(_)] = parts.each_ref().map(&mut part) else {
+        let [Some(key), Some(_), Some(mut range), Some(_)] =
+            parts.each_ref().map(&mut |regex: &Regex| {
+                let found = regex.find(&text[end..])?;
+                end += found.len();
+                Some(end - found.len()..end)
+            })
+        else {
             return Err(BrokenCatalogue::at(text, at, fault));
         };
         at = end;

@@ -37,7 +37,8 @@ struct Entry<'a> {
 /// Reads the messages of the catalogue `text`, and its languages; it may name only the second.
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, [Option<String>; 2])> {
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let (known, lines) = (HashMap::new(), Lines::of(text));
+    let known = HashMap::new();
+    let lines = Lines::of(text);
     Reader {
         text,
         newline,
@@ -61,7 +62,9 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn read(mut self) -> Result<(Vec<Message>, [Option<String>; 2])> {
-        let (mut messages, mut entry, mut at) = (Vec::new(), Entry::default(), 0);
+        let mut messages = Vec::new();
+        let mut entry = Entry::default();
+        let mut at = 0;
         for line in self.text.split_inclusive('\n') {
             let start = at + line.len() - line.trim_start().len();
             at += line.len();
@@ -88,7 +91,8 @@ impl<'a> Reader<'a> {
         let quote = line.find('"').ok_or_else(|| {
             broken("is no comment, no keyword of gettext and no string in quotes; `msgfmt -c` shows more")
         })?;
-        let (keyword, string) = (line[..quote].trim_end(), &line[quote..]);
+        let keyword = line[..quote].trim_end();
+        let string = &line[quote..];
         let text = unquoted(string)
             .ok_or_else(|| broken("the string has no closing quote, or text behind it; add the quote, and write \\\" within a string"))?;
         let range = start + quote..start + line.len();
@@ -192,9 +196,11 @@ impl<'a> Reader<'a> {
             Some(at) => vec![(at..at, " fuzzy,".into())],
             None => vec![(at..at, format!("#, fuzzy{}", self.newline))],
         };
-        let (group, line) = (messages.len(), self.lines.number(entry.start));
+        let group = messages.len();
+        let line = self.lines.number(entry.start);
         let message = |source: String, target: &str, range: Span, around: [String; 2]| {
-            let (spelling, marks) = (Spelling::Po(self.newline), marks.clone());
+            let spelling = Spelling::Po(self.newline);
+            let marks = marks.clone();
             let slot = Slot {
                 range,
                 around,
@@ -202,7 +208,8 @@ impl<'a> Reader<'a> {
                 marks,
                 group,
             };
-            let (context, target) = (context.clone(), target.into());
+            let context = context.clone();
+            let target = target.into();
             Message {
                 line,
                 context,
@@ -219,7 +226,8 @@ impl<'a> Reader<'a> {
             let source = form.map_or(&singular, |(form, plural)| {
                 self.source(form, [&singular, &plural.text])
             });
-            let (target, range) = (&field.text, field.range.clone());
+            let target = &field.text;
+            let range = field.range.clone();
             messages.push(message(source.clone(), target, range, Default::default()));
         }
         // Forms that the language has and the template has not.

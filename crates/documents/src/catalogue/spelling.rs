@@ -163,8 +163,10 @@ fn po_character(c: char) -> Option<String> {
 
 /// `text` in quotes: one line, or an empty string and then one string for each line.
 fn po_string(text: &str, newline: &str) -> String {
-    let quoted = |line: &str| format!("\"{}\"", escaped(line, "\"\\", po_character));
-    let lines: Vec<String> = text.split_inclusive('\n').map(quoted).collect();
+    let lines: Vec<String> = text
+        .split_inclusive('\n')
+        .map(|line: &str| format!("\"{}\"", escaped(line, "\"\\", po_character)))
+        .collect();
     match &lines[..] {
         [] => "\"\"".into(),
         [line] => line.clone(),
@@ -212,7 +214,8 @@ pub(crate) fn format_of(text: &str) -> Format {
 
 /// `xml` with the text outside of its tags as `write` writes it.
 pub(super) fn outside_tags(xml: &str, write: fn(&str) -> String) -> String {
-    let (mut out, mut at) = (String::new(), 0);
+    let mut out = String::new();
+    let mut at = 0;
     for tag in TAG.find_iter(xml) {
         out += &write(&xml[at..tag.start()]);
         out += tag.as_str();

@@ -40,8 +40,13 @@ pub(super) fn stream(
     languages: [Option<&str>; 2],
     each: &mut dyn FnMut(Message),
 ) -> Result<[Option<String>; 2]> {
-    let (mut outside, mut known, mut first) = (String::new(), BTreeSet::new(), None);
-    let (mut source, mut line, mut at, mut count) = (None, 1, 0, 0);
+    let mut outside = String::new();
+    let mut known = BTreeSet::new();
+    let mut first = None;
+    let mut source = None;
+    let mut line = 1;
+    let mut at = 0;
+    let mut count = 0;
     while let Some(text) = next_unit(&mut file, line, is_decoded)? {
         let is_start = |at: usize| !text[at + 3..].starts_with(char::is_alphanumeric);
         let start = text
@@ -53,7 +58,8 @@ pub(super) fn stream(
         let lines = before.matches('\n').count();
         outside += before;
         if !unit.is_empty() {
-            let (line, at) = (line + lines, at + before.len());
+            let line = line + lines;
+            let at = at + before.len();
             let source = source.get_or_insert_with(|| source_of(&outside));
             let all = elements(unit).map_err(|error| BrokenCatalogue {
                 line: line + error.line - 1,
@@ -103,7 +109,8 @@ fn is_end_of_unit(text: &[u8]) -> bool {
 
 /// The text up to the end of the next unit, which begins at `line`, or of the file; none behind it.
 fn next_unit(file: &mut impl BufRead, line: usize, is_decoded: bool) -> Result<Option<String>> {
-    let (mut text, broken) = (Vec::new(), |fault| BrokenCatalogue { line, fault });
+    let mut text = Vec::new();
+    let broken = |fault| BrokenCatalogue { line, fault };
     loop {
         let limit = LONGEST - text.len();
         let read = file.by_ref().take(limit as u64).read_until(b'>', &mut text);

@@ -34,18 +34,17 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, [Option<String>; 2]), Br
     let is_second = root
         .attribute(text, "version")
         .is_some_and(|version| version.starts_with('2'));
-    let named = |name: &str| {
-        all.iter()
-            .take(2)
-            .find_map(|element| element.attribute(text, name))
-    };
     let first = ["source-language", "target-language"];
     let languages = if is_second {
         ["srcLang", "trgLang"]
     } else {
         first
     }
-    .map(named);
+    .map(|name: &str| {
+        all.iter()
+            .take(2)
+            .find_map(|element| element.attribute(text, name))
+    });
     let name = if is_second { "segment" } else { "trans-unit" };
     let file = File {
         text,
@@ -117,7 +116,8 @@ struct File<'a> {
 impl File<'_> {
     /// The message of the unit `index`; `None` if it has no source.
     fn message(&self, index: usize, children: &Unit) -> Option<Message> {
-        let (text, unit) = (self.text, &self.all[index]);
+        let text = self.text;
+        let unit = &self.all[index];
         let source = &self.all[children.source?];
         let target = children.target.map(|target| &self.all[target]);
         let (source_text, spelling) = content(&text[source.inner.clone()]);
@@ -141,7 +141,8 @@ impl File<'_> {
             _ => MessageState::Fuzzy,
         };
         let context = unit.attribute(text, "id").unwrap_or_default().into();
-        let (line, time) = (self.lines.number(unit.outer.start), String::new());
+        let line = self.lines.number(unit.outer.start);
+        let time = String::new();
         Some(Message {
             line,
             context,
@@ -171,7 +172,8 @@ impl File<'_> {
                 (target.outer.clone(), "", format!("{tag}>"))
             }
             None => {
-                let (before, at) = (&text[..previous.outer.start], previous.outer.end);
+                let before = &text[..previous.outer.start];
+                let at = previous.outer.end;
                 (
                     at..at,
                     &before[before.trim_end().len()..],

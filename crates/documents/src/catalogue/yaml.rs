@@ -214,8 +214,11 @@ fn needs_number(c: char) -> bool {
 
 /// `text` in double quotes.
 pub(super) fn quoted(text: &str) -> String {
-    let number = |c: char| needs_number(c).then(|| by_number(c));
-    format!("\"{}\"", escaped(text, "\"\\", number))
+    format!(
+        "\"{}\"",
+        escaped(text, "\"\\", |c: char| needs_number(c)
+            .then(|| by_number(c)))
+    )
 }
 
 /// `text` in single quotes, or in double ones if it has what only those can hold.

@@ -24,9 +24,12 @@ pub(super) fn is_known(line: &str) -> bool {
 }
 
 pub(super) fn parse(text: &str) -> Vec<Block> {
-    let (mut blocks, mut at, mut fields) = (Blocks::default(), 0, FIELDS);
+    let mut blocks = Blocks::default();
+    let mut at = 0;
+    let mut fields = FIELDS;
     for line in text.split_inclusive('\n') {
-        let (start, end) = (at, at + line.trim_end().len());
+        let start = at;
+        let end = at + line.trim_end().len();
         at += line.len();
         let (kind, rest) = line.split_once(':').unwrap_or_default();
         let comma = rest.match_indices(',').nth(fields.saturating_sub(2));
@@ -44,7 +47,9 @@ pub(super) fn parse(text: &str) -> Vec<Block> {
 
 /// Adds the text of a dialogue, which begins at `start`.
 fn dialogue(text: &str, start: usize, blocks: &mut Blocks) {
-    let (mut builder, mut breaks, mut at) = (Builder::new(Space::Keep), Vec::new(), 0);
+    let mut builder = Builder::new(Space::Keep);
+    let mut breaks = Vec::new();
+    let mut at = 0;
     let newline = if text.contains("\\N") { "\\N" } else { "\\n" };
     let mut is_drawing = false;
     let tags = TAG.find_iter(text).map(|tag| tag.range());
@@ -69,13 +74,11 @@ fn dialogue(text: &str, start: usize, blocks: &mut Blocks) {
             }
         }
     }
-    let (lines, source) = (
-        Lines {
-            breaks,
-            newline: newline.into(),
-        },
-        start..start + text.len(),
-    );
+    let lines = Lines {
+        breaks,
+        newline: newline.into(),
+    };
+    let source = start..start + text.len();
     blocks.add(Block {
         source,
         lines,

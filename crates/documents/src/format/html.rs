@@ -23,15 +23,20 @@ pub(super) fn parse(text: &str) -> Vec<Block> {
 
 /// The values of the attributes of `page` that are translated, with their blocks.
 pub(super) fn texts(page: &str) -> Vec<(Span, Block)> {
-    let block = |range: Span| Some((range.clone(), attributes::block(page, range)?));
-    read(page).1.into_iter().filter_map(block).collect()
+    read(page)
+        .1
+        .into_iter()
+        .filter_map(|range: Span| Some((range.clone(), attributes::block(page, range)?)))
+        .collect()
 }
 
 /// The blocks of a text, and the values of its attributes that readers see.
 fn read(text: &str) -> (Vec<Block>, Vec<Span>) {
     let lexed = lex(text);
     let entities = lexer::entities(lexed.shown());
-    let (blocks, regions, texts) = (Blocks::default(), Vec::new(), Vec::new());
+    let blocks = Blocks::default();
+    let regions = Vec::new();
+    let texts = Vec::new();
     let mut parser = Parser {
         text,
         lexed: &lexed,
@@ -167,7 +172,8 @@ impl Parser<'_> {
             let tag = &self.lexed.masked[range.clone()];
             self.texts.extend(attributes::texts(name, tag, range.start));
         }
-        let (role, partner) = (role(name), self.lexed.partner[index]);
+        let role = role(name);
+        let partner = self.lexed.partner[index];
         let verbatim = role.keeps(*translate);
         if verbatim && let Some(end) = self.verbatim_end(index, role) {
             return self.verbatim(index, end, role);
@@ -198,17 +204,19 @@ impl Parser<'_> {
     /// Returns whether the comment or instruction `range` is alone on its lines, and no sentence
     /// goes on behind it; or has no end.
     fn stands_alone(&self, range: &Span) -> bool {
-        let (before, after) = (&self.text[..range.start], &self.text[range.end..]);
+        let before = &self.text[..range.start];
+        let after = &self.text[range.end..];
         let blank = [' ', '\t'];
         let ends = |c: char| c == '\n' || c == '\r';
         let alone = self.text[range.clone()].starts_with("<!--")
             && before.trim_end_matches(blank).ends_with(ends)
             && after.trim_start_matches(blank).starts_with(ends);
-        let goes_on = |c: char| c.is_alphanumeric() || mark(c) == Mark::Separator;
         // After a comment without an end, the rest would be a part of it.
         after.is_empty() && !self.text.ends_with('>')
             || alone
-                && !(before.trim_end().ends_with(goes_on)
+                && !(before
+                    .trim_end()
+                    .ends_with(|c: char| c.is_alphanumeric() || mark(c) == Mark::Separator)
                     && after.trim_start().starts_with(char::is_lowercase))
     }
 
@@ -275,7 +283,8 @@ impl Parser<'_> {
     fn add_text(&mut self, range: Span) {
         let templates = &self.lexed.templates;
         let inside = &templates[within(templates, |template| template, &range)];
-        let (builder, mut at) = (self.blocks.builder(range.start), range.start);
+        let builder = self.blocks.builder(range.start);
+        let mut at = range.start;
         for template in inside {
             plain_text(&self.text[at..template.start], builder);
             let raw = &self.text[template.clone()];

@@ -86,10 +86,11 @@ impl Format {
 
     /// The extensions of files, without their dots, and their formats.
     pub fn extensions() -> impl Iterator<Item = (&'static str, Self)> {
-        let row = |&(format, _, all): &(Self, _, &'static str)| {
-            all.split(' ').map(move |extension| (extension, format))
-        };
-        TABLE.iter().flat_map(row)
+        TABLE
+            .iter()
+            .flat_map(|&(format, _, all): &(Self, _, &'static str)| {
+                all.split(' ').map(move |extension| (extension, format))
+            })
     }
 
     /// The format of files with this extension, without its dot, in any case.
@@ -151,14 +152,18 @@ impl Format {
             Self::Markdown => markdown::texts(text),
             _ => Vec::new(),
         };
-        let mark = |(number, (range, _)): (usize, &(Span, Block))| {
-            (range.clone(), format!("{ATTRIBUTE}{number}{ATTRIBUTE}"))
-        };
-        let marks: Vec<_> = texts.iter().enumerate().map(mark).collect();
+        let marks: Vec<_> = texts
+            .iter()
+            .enumerate()
+            .map(|(number, (range, _)): (usize, &(Span, Block))| {
+                (range.clone(), format!("{ATTRIBUTE}{number}{ATTRIBUTE}"))
+            })
+            .collect();
         let attributes = texts
             .into_iter()
             .map(|(range, block)| (text[range].to_string(), block));
-        let (attributes, text) = (attributes.collect(), apply_edits(text, &marks));
+        let attributes = attributes.collect();
+        let text = apply_edits(text, &marks);
         let blocks = match self {
             Self::Text => text::parse(&text),
             Self::Html => html::parse(&text),

@@ -47,7 +47,8 @@ pub(super) fn parse(text: &str) -> Vec<Block> {
         !(is_blank(line) || is_time(line) || number && is_time(line + 1))
     };
     let mut blocks = Blocks::default();
-    let (mut line, mut in_cue) = (0, false);
+    let mut line = 0;
+    let mut in_cue = false;
     while line < lines.len() {
         in_cue = is_time(line) || in_cue && !(webvtt && is_blank(line));
         let first = line;
@@ -70,13 +71,15 @@ fn subtitle(text: &str, lines: &[Span], blocks: &mut Blocks) {
     let several = (0..lines.len()).filter(|&number| speaks(number)).count() > 1;
     // A single dash may stand between the words of a sentence.
     let ends = |number: usize| !line(number).ends_with(|c: char| c.is_alphanumeric() || c == ',');
-    let begins = |number: &usize| speaks(*number) && (several || ends(number - 1));
-    let mut starts: Vec<usize> = (1..lines.len()).filter(begins).collect();
+    let mut starts: Vec<usize> = (1..lines.len())
+        .filter(|number: &usize| speaks(*number) && (several || ends(number - 1)))
+        .collect();
     starts.insert(0, 0);
     starts.push(lines.len());
     let parts = starts.windows(2).map(|part| &lines[part[0]..part[1]]);
     for lines in parts.filter(|part| !part.is_empty()) {
-        let (first, last) = (lines[0].start, lines[lines.len() - 1].end);
+        let first = lines[0].start;
+        let last = lines[lines.len() - 1].end;
         let end = first + text[first..last].trim_end().len();
         blocks.add(Block {
             source: first..end,
@@ -86,14 +89,16 @@ fn subtitle(text: &str, lines: &[Span], blocks: &mut Blocks) {
 }
 
 fn block(text: &str, lines: &[Span]) -> Block {
-    let (mut builder, mut breaks) = (Builder::new(Space::Keep), Vec::new());
+    let mut builder = Builder::new(Space::Keep);
+    let mut breaks = Vec::new();
     for (number, line) in lines.iter().enumerate() {
         if number > 0 {
             breaks.push(builder.line_break());
         }
-        let line = match number + 1 == lines.len() {
-            true => text[line.clone()].trim_end(),
-            false => text[line.clone()].trim_end_matches(['\r', '\n']),
+        let line = if number + 1 == lines.len() {
+            text[line.clone()].trim_end()
+        } else {
+            text[line.clone()].trim_end_matches(['\r', '\n'])
         };
         let dash = SPEAKER
             .find(line)

@@ -17,7 +17,9 @@ static PREFIX: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^[\s\p{Cf}]*(?:(?:[-*+•‣◦–—]|#{1,6}|\d{1,3}[.)]|\p{L}\)|>+)\s+)*"));
 
 pub(super) fn parse(text: &str) -> Vec<Block> {
-    let (mut blocks, mut start, all) = (Blocks::default(), 0, messages(text));
+    let mut blocks = Blocks::default();
+    let mut start = 0;
+    let all = messages(text);
     let mut messages = all.iter().peekable();
     while start < text.len() {
         let mut end = line_end(text, start);

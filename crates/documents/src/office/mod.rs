@@ -76,8 +76,7 @@ impl Office {
                 let mut bytes = Vec::new();
                 unpack(file, &mut bytes).map_err(broken)?;
                 let part = Part::read(index, &name, bytes, kind);
-                let fault = |fault: String| BrokenFile(format!("{name}: {fault}"));
-                parts.extend(part.map_err(fault)?);
+                parts.extend(part.map_err(|fault: String| BrokenFile(format!("{name}: {fault}")))?);
             }
         }
         Ok(Self { archive, parts })
@@ -163,8 +162,8 @@ impl Part {
         bytes: Vec<u8>,
         kind: OfficeKind,
     ) -> Result<Option<Self>, String> {
-        let encrypted = |_| "the text may be encrypted; save it without a password".to_string();
-        let (xml, charset) = Charset::decode(&bytes, Format::Android).map_err(encrypted)?;
+        let (xml, charset) = Charset::decode(&bytes, Format::Android)
+            .map_err(|_| "the text may be encrypted; save it without a password".to_string())?;
         drop(bytes);
         if kind != OfficeKind::Epub && xml.contains("<!DOCTYPE") {
             return Err(
@@ -192,8 +191,10 @@ fn opened(bytes: &[u8], kind: OfficeKind) -> Result<(Archive<'_>, Price), Broken
     }
     let zip = open(Cursor::new(bytes)).map_err(broken)?;
     let [program, main] = [0, 2].map(|column| kind.entry(column));
-    let is_main = |name: ZipResult<_>| name.is_ok_and(|name: Cow<'_, str>| name.starts_with(main));
-    if !zip.file_names().any(is_main) {
+    if !zip
+        .file_names()
+        .any(|name: ZipResult<_>| name.is_ok_and(|name: Cow<'_, str>| name.starts_with(main)))
+    {
         let fault = format!("the archive is no {program} document; rename it by what it is");
         return Err(BrokenFile(fault));
     }

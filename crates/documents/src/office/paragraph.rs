@@ -88,9 +88,8 @@ pub(super) fn paragraphs(xml: &str, kind: OfficeKind) -> Result<Vec<Paragraph>, 
     };
     part.find_holders();
     let count = part.all.len();
-    let is_paragraph = |&index: &usize| !kept[index] && kind.is_paragraph(part.name(index));
     Ok((0..count)
-        .filter(is_paragraph)
+        .filter(|&index: &usize| !kept[index] && kind.is_paragraph(part.name(index)))
         .filter_map(|index| part.paragraph(index))
         .collect())
 }
@@ -156,8 +155,7 @@ impl<'a> Part<'a> {
     fn paragraph(&self, index: usize) -> Option<Paragraph> {
         let mut draft = Draft::new(self.xml);
         self.inline(index, &mut draft);
-        let is_word = |item: &Item| matches!(item, Item::Text(text) | Item::Lines(text) if self.xml[text.clone()].contains(char::is_alphabetic));
-        if !draft.items.iter().any(is_word) {
+        if !draft.items.iter().any(|item: &Item| matches!(item, Item::Text(text) | Item::Lines(text) if self.xml[text.clone()].contains(char::is_alphabetic))) {
             return None;
         }
         let base = draft.join_runs();
@@ -191,7 +189,8 @@ impl<'a> Part<'a> {
 
     /// Adds an element of a paragraph.
     fn child(&self, index: usize, draft: &mut Draft) {
-        let (name, element) = (self.name(index), &self.all[index]);
+        let name = self.name(index);
+        let element = &self.all[index];
         let [has_text, has_paragraphs] = self.holds[index];
         let is_point = !has_text || has_paragraphs || self.kind.is_paragraph(name);
         match self.kind.run(name) {

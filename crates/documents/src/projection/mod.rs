@@ -27,7 +27,8 @@ pub(crate) fn project(block: &Block, alignment: &Alignment, atoms: &[(usize, Spa
     }
     let mut depths = vec![0; block.nodes.len()];
     let (roots, children) = children(&block.nodes);
-    let (window, source) = (0..alignment.target.len(), 0..block.text.len());
+    let window = 0..alignment.target.len();
+    let source = 0..block.text.len();
     Family {
         block,
         alignment,
@@ -42,7 +43,8 @@ pub(crate) fn project(block: &Block, alignment: &Alignment, atoms: &[(usize, Spa
         .filter(|(_, some)| !some.is_empty())
     {
         // A parent comes before its children; its span is known.
-        let (window, source) = (spans[index].clone(), block.nodes[index].range.clone());
+        let window = spans[index].clone();
+        let source = block.nodes[index].range.clone();
         let family = Family {
             block,
             alignment,
@@ -50,9 +52,10 @@ pub(crate) fn project(block: &Block, alignment: &Alignment, atoms: &[(usize, Spa
             window,
             children,
         };
-        match depths[index] < DEEPEST {
-            true => family.project(&mut spans),
-            false => family.project_unaligned(&mut spans),
+        if depths[index] < DEEPEST {
+            family.project(&mut spans)
+        } else {
+            family.project_unaligned(&mut spans)
         }
         children
             .iter()
@@ -114,8 +117,7 @@ impl<'a> Family<'a> {
     /// in it, as in the source.
     fn keep_unpaired(&self, spans: &mut [Span]) {
         let nodes = &self.block.nodes;
-        let is_end = |child: &usize| matches!(&nodes[*child].kind, Kind::Point { raw, .. } if raw.starts_with("</"));
-        let ends: Vec<usize> = self.children.iter().copied().filter(is_end).collect();
+        let ends: Vec<usize> = self.children.iter().copied().filter(|child: &usize| matches!(&nodes[*child].kind, Kind::Point { raw, .. } if raw.starts_with("</"))).collect();
         let mut sorted: Vec<usize> = ends.iter().map(|&child| spans[child].start).collect();
         sorted.sort_unstable();
         ends.iter()
@@ -184,9 +186,11 @@ impl<'a> Family<'a> {
         let elements: Vec<usize> = elements.collect();
         let only = self.only_child_with_words(&elements);
         let units = &self.alignment.units[self.alignment.units_in(&self.window)];
-        let counts = |unit: &&Unit| unit.is_word && (unit.piece.is_some() || only.is_some());
-        let owned = |unit: &'a Unit| (only.or_else(|| self.owner(&elements, unit.piece?)), unit);
-        let units: Vec<(Option<usize>, &Unit)> = units.iter().filter(counts).map(owned).collect();
+        let units: Vec<(Option<usize>, &Unit)> = units
+            .iter()
+            .filter(|unit: &&Unit| unit.is_word && (unit.piece.is_some() || only.is_some()))
+            .map(|unit: &'a Unit| (only.or_else(|| self.owner(&elements, unit.piece?)), unit))
+            .collect();
         // By child, the bytes of its words and its range.
         let mut longest: BTreeMap<usize, (usize, Span)> = BTreeMap::new();
         for run in units.chunk_by(|(owner, _), (next, _)| owner == next) {
@@ -209,14 +213,16 @@ impl<'a> Family<'a> {
     /// The child that holds every word of this element, if there is one.
     fn only_child_with_words(&self, elements: &[usize]) -> Option<usize> {
         let pieces = self.alignment.pieces_in(&self.source);
-        let (first, last) = (pieces.start, pieces.end.checked_sub(1)?);
+        let first = pieces.start;
+        let last = pieces.end.checked_sub(1)?;
         let owner = (!pieces.is_empty()).then(|| self.owner(elements, first))??;
         (self.owner(elements, last) == Some(owner)).then_some(owner)
     }
 
     /// The child around piece `piece` of the source.
     fn owner(&self, elements: &[usize], piece: usize) -> Option<usize> {
-        let (piece, nodes) = (&self.alignment.pieces[piece].range, &self.block.nodes);
+        let piece = &self.alignment.pieces[piece].range;
+        let nodes = &self.block.nodes;
         let next = elements.partition_point(|&child| nodes[child].range.start <= piece.start);
         let child = elements[next.checked_sub(1)?];
         (piece.end <= nodes[child].range.end).then_some(child)
@@ -225,13 +231,15 @@ impl<'a> Family<'a> {
     /// The runs with the punctuation and the white space at their ends that their elements have in
     /// the source.
     fn with_marks(&self, used: &Used) -> Used {
-        let (mut all, mut low) = (Used::default(), self.window.start);
+        let mut all = Used::default();
+        let mut low = self.window.start;
         let mut runs = used.parts.iter().peekable();
         while let Some((&start, &(end, child))) = runs.next() {
             let high = runs.peek().map_or(self.window.end, |(next, _)| **next);
-            let range = match self.is_atom(child) {
-                true => start..end,
-                false => self.extended(start..end, child, low..high),
+            let range = if self.is_atom(child) {
+                start..end
+            } else {
+                self.extended(start..end, child, low..high)
             };
             low = range.end;
             all.insert(range, child);
@@ -240,13 +248,13 @@ impl<'a> Family<'a> {
     }
 
     fn extended(&self, run: Span, child: usize, limits: Span) -> Span {
-        let (text, source) = (&self.block.text, &self.block.nodes[child].range);
-        let (mut units, pieces) = (
-            self.alignment.units_in(&run),
-            self.alignment.pieces_in(source),
-        );
+        let text = &self.block.text;
+        let source = &self.block.nodes[child].range;
+        let mut units = self.alignment.units_in(&run);
+        let pieces = self.alignment.pieces_in(source);
         let is_word = |&unit: &usize| self.alignment.units[unit].is_word;
-        let (words, mut run) = ((units.clone().find(is_word), units.rfind(is_word)), run);
+        let words = (units.clone().find(is_word), units.rfind(is_word));
+        let mut run = run;
         if let (Some(first), Some(last)) = words
             && !pieces.is_empty()
         {

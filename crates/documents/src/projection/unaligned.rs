@@ -41,10 +41,8 @@ impl Family<'_> {
     }
 
     fn same_text(&self, source: &Span, used: &Used) -> Option<Span> {
-        let (target, text) = (
-            &self.alignment.target,
-            self.block.text[source.clone()].trim(),
-        );
+        let target = &self.alignment.target;
+        let text = self.block.text[source.clone()].trim();
         let expected = self.position(source.start, false);
         let low = target
             .floor_char_boundary(expected.saturating_sub(REACH))

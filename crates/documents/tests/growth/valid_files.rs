@@ -38,7 +38,7 @@ impl ValidFile {
     /// Each text at each position.
     pub fn fillings(&self) -> impl Iterator<Item = Filling<'static>> {
         let positions = self.positions();
-        let of_text = move |text| {
+        FILLINGS.into_iter().flat_map(move |text| {
             (0..positions).flat_map(move |position| {
                 [false, true].map(|is_in_each| Filling {
                     text,
@@ -46,8 +46,7 @@ impl ValidFile {
                     is_in_each,
                 })
             })
-        };
-        FILLINGS.into_iter().flat_map(of_text)
+        })
     }
 
     /// A file of about `bytes` bytes with this filling.

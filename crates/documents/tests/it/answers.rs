@@ -265,15 +265,17 @@ fn answered(seed: u64) -> Vec<(&'static str, Format, String, Vec<String>)> {
     let mut random = Random(seed * 2 + 1);
     let mut all = Vec::new();
     for (kind, format, [before, message, after]) in FILES {
-        let numbered = |number: usize| message.replace('¤', &number.to_string());
-        let messages: String = (0..MESSAGES).map(numbered).collect();
+        let messages: String = (0..MESSAGES)
+            .map(|number: usize| message.replace('¤', &number.to_string()))
+            .collect();
         let answers: Vec<String> = (0..MESSAGES).map(|_| random.answer()).collect();
         let sources = (0..MESSAGES).map(|number| format!("Text {number} here"));
         let memory: HashMap<String, &String> = sources.zip(&answers).collect();
         let text = [before, &messages, after].concat();
         let document = Document::try_parse(&text, format, [Some("en"), None], &[], &|_| true);
-        let find = |source: &str| memory.get(source.trim()).map(|answer| answer.to_string());
-        let document = document.unwrap().with_memory(&find);
+        let document = document.unwrap().with_memory(&|source: &str| {
+            memory.get(source.trim()).map(|answer| answer.to_string())
+        });
         assert!(document.pending().is_empty(), "{kind}");
         all.push((kind, format, document.finish(), answers));
     }
@@ -282,15 +284,17 @@ fn answered(seed: u64) -> Vec<(&'static str, Format, String, Vec<String>)> {
 
 /// The text that a file of this format can hold in place of `answer`.
 fn held(answer: &str, format: Format) -> String {
-    let is_lost = |c: char| match format {
-        Format::Xliff | Format::Tmx => {
-            c.is_control() && c < ' ' && !"\n\t\r".contains(c)
-                || matches!(c, '\u{fffe}' | '\u{ffff}')
-        }
-        Format::Po => c == '\0',
-        _ => false,
-    };
-    answer.replace(is_lost, "\u{fffd}")
+    answer.replace(
+        |c: char| match format {
+            Format::Xliff | Format::Tmx => {
+                c.is_control() && c < ' ' && !"\n\t\r".contains(c)
+                    || matches!(c, '\u{fffe}' | '\u{ffff}')
+            }
+            Format::Po => c == '\0',
+            _ => false,
+        },
+        "\u{fffd}",
+    )
 }
 
 #[test]
@@ -299,14 +303,17 @@ fn a_file_is_read_again_with_the_answers_of_a_memory() {
         for (kind, format, text, answers) in answered(seed) {
             let catalogue = Catalogue::read(&text, format, [None; 2])
                 .unwrap_or_else(|error| panic!("{kind}, {error}\n{text}"));
-            let is_answer = |message: &&burnformer_documents::Message| {
-                message
-                    .context
-                    .to_string()
-                    .trim_start_matches("de.")
-                    .starts_with('k')
-            };
-            let found: Vec<_> = catalogue.messages.iter().filter(is_answer).collect();
+            let found: Vec<_> = catalogue
+                .messages
+                .iter()
+                .filter(|message: &&burnformer_documents::Message| {
+                    message
+                        .context
+                        .to_string()
+                        .trim_start_matches("de.")
+                        .starts_with('k')
+                })
+                .collect();
             assert_eq!(found.len(), answers.len(), "{kind}\n{text}");
             // Its lines are joined, and signs stand in strings. Other programs judge them.
             if format == Format::Fluent {

@@ -78,15 +78,16 @@ fn read(text: &str, format: Format) -> Vec<Message> {
 fn messages_have_their_texts_contexts_and_states() {
     let pairs = |messages: &[Message], state: MessageState| {
         let of_state = messages.iter().filter(|message| message.state == state);
-        let pair = |it: &Message| {
-            (
-                it.line,
-                it.context.to_string(),
-                it.source.clone(),
-                it.target.clone(),
-            )
-        };
-        of_state.map(pair).collect::<Vec<_>>()
+        of_state
+            .map(|it: &Message| {
+                (
+                    it.line,
+                    it.context.to_string(),
+                    it.source.clone(),
+                    it.target.clone(),
+                )
+            })
+            .collect::<Vec<_>>()
     };
     let po = read(PO[0], Format::Po);
     let expected = (17, "door".into(), "Open".into(), "Öffnen".into());
@@ -188,7 +189,8 @@ fn notes_of_an_entry_stay_wherever_they_stand() {
         ),
     ];
     for first in 0..fields.len() {
-        let (mut source, mut expected) = (fields, fields);
+        let mut source = fields;
+        let mut expected = fields;
         source.rotate_left(first);
         expected.rotate_left(first);
         let json = |side: fn(&(&'static str, &'static str)) -> &'static str, all: &[_]| {
@@ -196,7 +198,8 @@ fn notes_of_an_entry_stay_wherever_they_stand() {
             let entry = all.join(", ");
             format!("{{\"a\": {{{entry}}}, \"b\": {{{entry}}}}}")
         };
-        let (source, expected) = (json(|it| it.0, &source), json(|it| it.1, &expected));
+        let source = json(|it| it.0, &source);
+        let expected = json(|it| it.1, &expected);
         assert_eq!(translate(&source, Format::Json, &upper), expected);
     }
     // Without a message, and below the entries of the file, these are keys as others are.
@@ -358,9 +361,12 @@ fn other_peoples_catalogues_stay_as_they_are() {
         };
         let is_new = |message: &Message| message.state == MessageState::Untranslated;
         let same = |(before, after): (&Message, &Message)| {
-            let text = |message: &Message| match format.has_translations() {
-                true => message.target.clone(),
-                false => message.source.clone(),
+            let text = |message: &Message| {
+                if format.has_translations() {
+                    message.target.clone()
+                } else {
+                    message.source.clone()
+                }
             };
             let expected = if is_new(before) {
                 before.source.clone()

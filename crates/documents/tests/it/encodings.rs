@@ -119,7 +119,8 @@ fn upper(sentence: &PendingSentence) -> Translated {
 
 #[test]
 fn a_file_has_the_text_that_it_has_in_utf_8_and_its_bytes() {
-    let (mut count, mut guesses) = (0, Vec::new());
+    let mut count = 0;
+    let mut guesses = Vec::new();
     for (format, told, row, bytes) in all() {
         let file = WholeFile::read(bytes.clone(), format.name());
         let file = file.unwrap_or_else(|error| panic!("{format} {row:?}: {error}"));
@@ -129,14 +130,15 @@ fn a_file_has_the_text_that_it_has_in_utf_8_and_its_bytes() {
             "{format} {row:?}"
         );
         let has_text = file.text.contains(row[2]);
-        match told == Told::Not && !row[1].starts_with("utf") && format != Format::Properties {
-            true => guesses.push((has_text, format, row, file.encoding())),
-            false => assert!(
+        if told == Told::Not && !row[1].starts_with("utf") && format != Format::Properties {
+            guesses.push((has_text, format, row, file.encoding()))
+        } else {
+            assert!(
                 has_text,
                 "{format} {row:?}: {} {:?}",
                 file.text,
                 file.encoding()
-            ),
+            )
         }
         let is_wide = row[1].starts_with("utf-16");
         assert_eq!(

@@ -43,12 +43,13 @@ const ENGINES: [Engine; 4] = [
             ..all
         }
     }),
-    ("without punctuation", |sentence| {
-        let blank = |c: char| if c.is_ascii_punctuation() { ' ' } else { c };
-        Translated {
-            text: sentence.text.chars().map(blank).collect(),
-            ..identity(sentence)
-        }
+    ("without punctuation", |sentence| Translated {
+        text: sentence
+            .text
+            .chars()
+            .map(|c: char| if c.is_ascii_punctuation() { ' ' } else { c })
+            .collect(),
+        ..identity(sentence)
     }),
 ];
 
@@ -75,14 +76,17 @@ fn without(part: &str, text: &str, engine: Engine) -> (String, String) {
 
 fn check(words: &[&str], at: usize, part: &str, left: Option<&str>, right: Option<&str>) {
     let spaced = |sign: Option<&str>| if sign.is_none() { " " } else { "" };
-    let (before, after) = (words[..at].join(" "), words[at..].join(" "));
+    let before = words[..at].join(" ");
+    let after = words[at..].join(" ");
     let [left_sign, right_sign] = [left, right].map(Option::unwrap_or_default);
     let touch = format!("{left_sign}{part}{right_sign}");
     let text = format!("{before}{}{touch}{}{after}", spaced(left), spaced(right));
     // After a letter, `%s` may be a percentage.
     let start = before.len() + spaced(left).len() + left_sign.len();
-    let is_part = |other: burnformer_glossary::Part| other.range.start < start + part.len();
-    if !burnformer_glossary::parts(&text).into_iter().any(is_part) {
+    if !burnformer_glossary::parts(&text)
+        .into_iter()
+        .any(|other: burnformer_glossary::Part| other.range.start < start + part.len())
+    {
         return;
     }
     for engine in ENGINES {

@@ -16,16 +16,19 @@ fn by_table(page: &str, table: &[Row<'_>]) -> String {
         let found = table.iter().find(|(source, _, _)| *source == sentence.text);
         let (source, target, pairs) =
             found.unwrap_or_else(|| panic!("asked for {:?}", sentence.text));
-        let link = |(from, to): &(&str, &str)| {
-            let (from_at, to_at) = (source.find(from).unwrap(), target.find(to).unwrap());
-            Link {
-                source: from_at..from_at + from.len(),
-                target: to_at..to_at + to.len(),
-            }
-        };
         Translated {
             text: (*target).into(),
-            links: pairs.iter().map(link).collect(),
+            links: pairs
+                .iter()
+                .map(|(from, to): &(&str, &str)| {
+                    let from_at = source.find(from).unwrap();
+                    let to_at = target.find(to).unwrap();
+                    Link {
+                        source: from_at..from_at + from.len(),
+                        target: to_at..to_at + to.len(),
+                    }
+                })
+                .collect(),
         }
     };
     html(page, &model)
@@ -177,9 +180,10 @@ fn items_of_a_menu_are_sentences() {
 
 #[test]
 fn without_links_places_are_estimated_from_the_order_of_words() {
-    let model = |sentence: &PendingSentence| unlinked(upper(sentence));
     assert_eq!(
-        html("a <b>b</b> c <i>d e</i>.", &model),
+        html("a <b>b</b> c <i>d e</i>.", &|sentence: &PendingSentence| {
+            unlinked(upper(sentence))
+        }),
         "A <b>B</b> C <i>D E</i>."
     );
 }
@@ -235,11 +239,13 @@ fn images_in_a_row_keep_the_spaces_between_them() {
 fn marks_of_notes_are_kept_from_the_model() {
     let page = "<p>A word.<sup id=a><a href=#b>[1]</a></sup> Next word.</p>";
     let expected = "<p>A WORD.<sup id=a><a href=#b>[1]</a></sup> NEXT WORD.</p>";
-    let model = |sentence: &PendingSentence| {
-        assert!(!sentence.text.contains('1'));
-        upper(sentence)
-    };
-    assert_eq!(html(page, &model), expected);
+    assert_eq!(
+        html(page, &|sentence: &PendingSentence| {
+            assert!(!sentence.text.contains('1'));
+            upper(sentence)
+        }),
+        expected
+    );
 }
 
 #[test]
@@ -273,24 +279,25 @@ fn code_stays_in_the_element_that_it_was_in() {
 
 #[test]
 fn a_translation_cannot_bring_markup_in() {
-    let model = |_: &PendingSentence| Translated {
-        text: "<b>&amp;</b> & <".into(),
-        links: Vec::new(),
-    };
     assert_eq!(
-        html("<p>x</p>", &model),
+        html("<p>x</p>", &|_: &PendingSentence| Translated {
+            text: "<b>&amp;</b> & <".into(),
+            links: Vec::new(),
+        }),
         "<p>&lt;b&gt;&amp;amp;&lt;/b&gt; &amp; &lt;</p>"
     );
 }
 
 #[test]
 fn characters_are_written_as_the_document_writes_them() {
-    let model = |_: &PendingSentence| Translated {
-        text: "é < ü & \u{a0}".into(),
-        links: Vec::new(),
-    };
     assert_eq!(
-        html("<p>Caf&eacute; a < b & c&nbsp;d</p>", &model),
+        html(
+            "<p>Caf&eacute; a < b & c&nbsp;d</p>",
+            &|_: &PendingSentence| Translated {
+                text: "é < ü & \u{a0}".into(),
+                links: Vec::new(),
+            }
+        ),
         "<p>&eacute; < ü &</p>"
     );
 }
@@ -390,16 +397,22 @@ fn the_stop_of_an_abbreviation_is_in_its_element() {
 
 #[test]
 fn sentences_get_a_space_where_the_target_has_spaces_and_lose_it_where_it_has_none() {
-    let model = |_: &PendingSentence| Translated {
-        text: "Word.".into(),
-        links: Vec::new(),
-    };
-    assert_eq!(html("<p>你好。世界。</p>", &model), "<p>Word. Word.</p>");
-    let model = |_: &PendingSentence| Translated {
-        text: "词。".into(),
-        links: Vec::new(),
-    };
-    assert_eq!(html("<p>Hello. World.</p>", &model), "<p>词。词。</p>");
+    assert_eq!(
+        html("<p>你好。世界。</p>", &|_: &PendingSentence| {
+            Translated {
+                text: "Word.".into(),
+                links: Vec::new(),
+            }
+        }),
+        "<p>Word. Word.</p>"
+    );
+    assert_eq!(
+        html("<p>Hello. World.</p>", &|_: &PendingSentence| Translated {
+            text: "词。".into(),
+            links: Vec::new(),
+        }),
+        "<p>词。词。</p>"
+    );
 }
 
 #[test]
@@ -471,11 +484,10 @@ fn soft_hyphens_are_kept_from_the_model() {
 
 #[test]
 fn without_links_a_second_round_still_knows_the_order_of_words() {
-    let model = |sentence: &PendingSentence| unlinked(upper(sentence));
     assert_eq!(
         html(
             "Dear <b>{name}</b>, see <a href='/x'>this page</a>.",
-            &model
+            &|sentence: &PendingSentence| unlinked(upper(sentence))
         ),
         "DEAR <b>{name}</b>, SEE <a href='/x'>THIS PAGE</a>."
     );

@@ -88,19 +88,18 @@ proptest! {
             words.insert(at.min(words.len()), part);
         }
         let source = words.join(" ");
-        let engine = |sentence: &PendingSentence| {
-            let mut words: Vec<&str> = sentence.text.split(' ').collect();
-            if is_reversed {
-                words.reverse();
-            }
-            Translated { text: with_mark(words, invented, index, side), links: Vec::new() }
-        };
         let file = match format {
             Format::Properties => format!("a = {source}"),
             Format::Android => format!("<resources><string name=\"a\">{source}</string></resources>"),
             _ => source.clone(),
         };
-        let found = translate(&file, format, &engine);
+        let found = translate(&file, format, &|sentence: &PendingSentence| {
+            let mut words: Vec<&str> = sentence.text.split(' ').collect();
+            if is_reversed {
+                words.reverse();
+            }
+            Translated { text: with_mark(words, invented, index, side), links: Vec::new() }
+        });
         prop_assert_eq!(placeholders(&found), placeholders(&file), "{}", found);
         for letter in source.chars().filter(|c| c.is_alphabetic()) {
             prop_assert!(found.matches(letter).count() >= source.matches(letter).count(), "{}", found);
@@ -127,11 +126,13 @@ fn signs_of_prose_stay() {
         ("It costs $5", "Cela coûte 5 $US"),
         ("100% sure", "100%ig sicher"),
     ] {
-        let engine = |_: &PendingSentence| Translated {
-            text: translation.into(),
-            links: Vec::new(),
-        };
-        assert_eq!(translate(source, Format::Text, &engine), translation);
+        assert_eq!(
+            translate(source, Format::Text, &|_: &PendingSentence| Translated {
+                text: translation.into(),
+                links: Vec::new(),
+            }),
+            translation
+        );
     }
 }
 
@@ -143,20 +144,19 @@ fn a_translation_that_is_nothing_else_is_none() {
         ("Setting (%s)", "%(%s)s", "Setting (%s)"),
         ("Setting.", "{0} Wort {1}.", " Wort."),
     ] {
-        let engine = |sentence: &PendingSentence| {
-            let is_first = sentence.text == source;
-            let text = if is_first {
-                translation
-            } else {
-                &sentence.text
-            };
-            Translated {
-                text: text.into(),
-                links: Vec::new(),
-            }
-        };
         assert_eq!(
-            translate(source, Format::Text, &engine),
+            translate(source, Format::Text, &|sentence: &PendingSentence| {
+                let is_first = sentence.text == source;
+                let text = if is_first {
+                    translation
+                } else {
+                    &sentence.text
+                };
+                Translated {
+                    text: text.into(),
+                    links: Vec::new(),
+                }
+            }),
             written,
             "{source}"
         );

@@ -66,13 +66,14 @@ fn apostrophes_around_braces_keep_their_places() {
             format!("{{n, plural, other {{the '#'}}}}{quoted}"),
             format!("{{n, select, other {{it''s the {quoted}}}}} {quoted}"),
         ] {
-            let model = |sentence: &PendingSentence| unlinked(upper(sentence));
             let expected = ["the", "house", "is", "it", "''s"]
                 .iter()
                 .fold(text.clone(), |all, word| {
                     all.replace(&format!("{word} "), &format!("{} ", word.to_uppercase()))
                 });
-            let found = translate(&text, Format::Text, &model);
+            let found = translate(&text, Format::Text, &|sentence: &PendingSentence| {
+                unlinked(upper(sentence))
+            });
             assert_eq!(found.to_lowercase(), expected.to_lowercase());
             assert!(found.contains(quoted), "{text} -> {found}");
             assert_eq!(translate(&text, Format::Text, &identity), text);
@@ -89,8 +90,12 @@ const FORMATJS: &str = include_str!("../fixtures/formatjs.txt");
 fn formatjs_finds_the_same_syntax_around_translated_text() {
     let mut lines = FORMATJS.lines();
     while let (Some(message), Some(expected)) = (lines.next(), lines.next()) {
-        let model = |sentence: &PendingSentence| unlinked(upper(sentence));
-        assert_eq!(translate(message, Format::Text, &model), expected);
+        assert_eq!(
+            translate(message, Format::Text, &|sentence: &PendingSentence| {
+                unlinked(upper(sentence))
+            }),
+            expected
+        );
         assert_eq!(translate(message, Format::Text, &identity), message);
     }
 }
@@ -184,15 +189,20 @@ fn lines_of_a_message_may_be_indented_with_tabulators() {
 fn an_arm_is_translated_with_a_number_of_its_category() {
     let into = |message: &str, target: &str, model: &dyn Fn(&str) -> String| {
         let seen = RefCell::new(Vec::new());
-        let model = |it: &PendingSentence| {
-            seen.borrow_mut().push(it.text.clone());
-            Translated {
-                text: model(&it.text),
-                links: Vec::new(),
-            }
-        };
         (
-            translate_into(message, Format::Text, Some(target), &model).0,
+            translate_into(
+                message,
+                Format::Text,
+                Some(target),
+                &|it: &PendingSentence| {
+                    seen.borrow_mut().push(it.text.clone());
+                    Translated {
+                        text: model(&it.text),
+                        links: Vec::new(),
+                    }
+                },
+            )
+            .0,
             seen.into_inner(),
         )
     };
@@ -238,14 +248,13 @@ fn an_arm_is_translated_with_a_number_of_its_category() {
     assert_eq!(seen, ["# files", "# files"]);
     // A number that is lost, written as a word, doubled or another.
     for lost in ["dwa pliki", "pliki", "2 2 pliki", "3 pliki", "22 pliki", ""] {
-        let model = |text: &str| {
+        let (found, seen) = into("{n, plural, other {# files}}", "pl", &|text: &str| {
             if text.contains('2') {
                 lost.into()
             } else {
                 polish(text)
             }
-        };
-        let (found, seen) = into("{n, plural, other {# files}}", "pl", &model);
+        });
         let few = found
             .split_once("few {")
             .unwrap()
@@ -292,9 +301,10 @@ fn messages_of_several_lines_are_read_and_those_with_tags_stay() {
         message.to_owned(),
         message.replace('\n', "\r\n").replace("\r\r", "\r"),
     ] {
-        let expected = match text.contains("plural,\r") {
-            true => expected.replace('\n', "\r\n").replace("\r\r", "\r"),
-            false => expected.to_owned(),
+        let expected = if text.contains("plural,\r") {
+            expected.replace('\n', "\r\n").replace("\r\r", "\r")
+        } else {
+            expected.to_owned()
         };
         assert_eq!(translate(&text, Format::Text, &upper), expected);
         assert_eq!(translate(&text, Format::Text, &identity), text);

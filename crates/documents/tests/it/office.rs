@@ -38,11 +38,15 @@ fn translate(bytes: Vec<u8>, kind: OfficeKind, engine: impl Fn(&str) -> String) 
         if pending.is_empty() {
             return office.write(&document.finish(), [None; 2]);
         }
-        let translated = |sentence: &PendingSentence| Translated {
-            text: engine(&sentence.text),
-            ..Translated::default()
-        };
-        document.accept(pending.iter().map(translated).collect());
+        document.accept(
+            pending
+                .iter()
+                .map(|sentence: &PendingSentence| Translated {
+                    text: engine(&sentence.text),
+                    ..Translated::default()
+                })
+                .collect(),
+        );
     }
 }
 
@@ -255,9 +259,10 @@ fn a_document_names_the_language_of_its_translation() {
                 .iter()
                 .fold(xml.to_string(), |xml, (from, to)| xml.replace(from, to));
             // The paragraphs themselves; the title of a book's list of files is none.
-            let expected = match name.ends_with(".opf") {
-                true => expected,
-                false => expected.replace(">A", ">Ä").replace(">xml:", ">XML:"),
+            let expected = if name.ends_with(".opf") {
+                expected
+            } else {
+                expected.replace(">A", ">Ä").replace(">xml:", ">XML:")
             };
             let written = file(&written, name).replace(" xml:space=\"preserve\"", "");
             assert_eq!(written, expected, "{name}");
@@ -382,15 +387,18 @@ proptest! {
 
 /// The words of each paragraph of a document.
 fn words(office: &Office) -> Vec<Vec<String>> {
-    let text = |line: &str| {
-        let pieces = line.replace("<br", " <br");
-        let outside = pieces
-            .split('<')
-            .map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
-        let text: String = outside.collect();
-        text.split_whitespace().map(str::to_owned).collect()
-    };
-    office.html().split_terminator("</p>\n").map(text).collect()
+    office
+        .html()
+        .split_terminator("</p>\n")
+        .map(|line: &str| {
+            let pieces = line.replace("<br", " <br");
+            let outside = pieces
+                .split('<')
+                .map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
+            let text: String = outside.collect();
+            text.split_whitespace().map(str::to_owned).collect()
+        })
+        .collect()
 }
 
 /// `OFFICE_FILES=FOLDER cargo test --release -p burnformer-documents --test it office -- --ignored
@@ -399,12 +407,14 @@ fn words(office: &Office) -> Vec<Vec<String>> {
 #[ignore = "needs a folder of documents"]
 fn documents_of_others_lose_nothing() {
     let folder = std::env::var("OFFICE_FILES").expect("OFFICE_FILES names a folder");
-    let (mut folders, mut files) = (vec![std::path::PathBuf::from(folder)], Vec::new());
+    let mut folders = vec![std::path::PathBuf::from(folder)];
+    let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap().flatten() {
-            match entry.path().is_dir() {
-                true => folders.push(entry.path()),
-                false => files.push(entry.path()),
+            if entry.path().is_dir() {
+                folders.push(entry.path())
+            } else {
+                files.push(entry.path())
             }
         }
     }

@@ -82,7 +82,8 @@ fn is_single_spaced(page: &str) -> bool {
 }
 
 fn report(name: &str, all: impl Iterator<Item = (String, String)>) -> usize {
-    let (mut count, mut bad) = (0, 0);
+    let mut count = 0;
+    let mut bad = 0;
     for (title, page) in all {
         count += 1;
         let faults = faults(&page);
@@ -179,12 +180,13 @@ fn nothing_is_missing_and_nothing_is_doubled_in_any_format() {
     ] {
         let (after, count) = numbered(text, format);
         assert_eq!(count, words, "{after}");
-        let is_digit = |c: char| !c.is_ascii_digit();
         let mut numbers: Vec<usize> = after
             .split('w')
             .skip(1)
             .filter_map(|part| {
-                part[..part.find(is_digit).unwrap_or(part.len())]
+                part[..part
+                    .find(|c: char| !c.is_ascii_digit())
+                    .unwrap_or(part.len())]
                     .parse()
                     .ok()
             })

@@ -132,7 +132,8 @@ fn blocks(numbers: &mut Numbers, depth: usize) -> String {
 }
 
 fn page(numbers: &mut Numbers) -> String {
-    let (title, body) = (text(numbers), blocks(numbers, 0));
+    let title = text(numbers);
+    let body = blocks(numbers, 0);
     format!(
         "<!DOCTYPE html>\n<html><head><title>{title}</title><style>b{{}}</style></head>\n<body>{body}</body></html>\n"
     )
@@ -225,9 +226,10 @@ fn nodes(page: &str) -> Vec<PageNode> {
 
 /// An attribute; only its name if it is translated.
 fn attribute(attribute: &Attribute) -> String {
-    match common::TEXTS.contains(&&*attribute.name.local) {
-        true => attribute.name.local.to_string(),
-        false => format!("{}={}", attribute.name.local, attribute.value),
+    if common::TEXTS.contains(&&*attribute.name.local) {
+        attribute.name.local.to_string()
+    } else {
+        format!("{}={}", attribute.name.local, attribute.value)
     }
 }
 
@@ -244,12 +246,14 @@ pub fn tree(page: &str) -> Vec<String> {
 
 /// Comments, and the text of what must not be translated, sorted.
 pub fn untranslated(page: &str) -> Vec<String> {
-    let text = |node: &PageNode| match &node.node.data {
-        NodeData::Comment { contents } => Some(contents.to_string()),
-        NodeData::Text { contents } if node.kept => Some(contents.borrow().to_string()),
-        _ => None,
-    };
-    let mut all: Vec<String> = nodes(page).iter().filter_map(text).collect();
+    let mut all: Vec<String> = nodes(page)
+        .iter()
+        .filter_map(|node: &PageNode| match &node.node.data {
+            NodeData::Comment { contents } => Some(contents.to_string()),
+            NodeData::Text { contents } if node.kept => Some(contents.borrow().to_string()),
+            _ => None,
+        })
+        .collect();
     all.sort_unstable();
     all
 }

@@ -18,14 +18,17 @@ fn into(text: &str, format: Format, target: &str) -> String {
 
 /// The languages and their categories, ordinal ones if `is_ordinal`.
 fn languages(is_ordinal: bool) -> BTreeMap<&'static str, Vec<&'static str>> {
-    let row = |row: &'static str| {
-        let columns: Vec<&str> = row.split('\t').collect();
-        (
-            columns[0],
-            columns[1 + usize::from(is_ordinal)].split(' ').collect(),
-        )
-    };
-    LANGUAGES.lines().skip(1).map(row).collect()
+    LANGUAGES
+        .lines()
+        .skip(1)
+        .map(|row: &'static str| {
+            let columns: Vec<&str> = row.split('\t').collect();
+            (
+                columns[0],
+                columns[1 + usize::from(is_ordinal)].split(' ').collect(),
+            )
+        })
+        .collect()
 }
 
 /// A way in which a file has a plural.
@@ -153,15 +156,17 @@ impl Kind {
     fn file(&self, arms: &[(&str, String)]) -> String {
         let [before, behind, between] = self.file;
         let [start, middle, end] = self.arm;
-        let arm = |(name, text): &(&str, String)| {
-            // The default of Fluent has a star before it.
-            let is_default = self.format == Format::Fluent && *name == "other";
-            format!(
-                "{}{start}{name}{middle}{text}{end}",
-                if is_default { "*" } else { "" }
-            )
-        };
-        let arms: Vec<String> = arms.iter().map(arm).collect();
+        let arms: Vec<String> = arms
+            .iter()
+            .map(|(name, text): &(&str, String)| {
+                // The default of Fluent has a star before it.
+                let is_default = self.format == Format::Fluent && *name == "other";
+                format!(
+                    "{}{start}{name}{middle}{text}{end}",
+                    if is_default { "*" } else { "" }
+                )
+            })
+            .collect();
         [before, &arms.join(between), behind].concat()
     }
 
@@ -214,21 +219,28 @@ fn cases(kind: &Kind) -> Vec<Case> {
                 zero.map(|(name, text)| (*name, text.clone())).collect();
             for name in names {
                 let known = arms.iter().find(|(known, _)| known == name);
-                let copied = || text("other");
-                expected.insert(name, known.map_or_else(copied, |(_, text)| text.clone()));
+                expected.insert(
+                    name,
+                    known.map_or_else(|| text("other"), |(_, text)| text.clone()),
+                );
             }
-            let in_capitals = |(name, text): (&str, String)| {
-                let text = ["zero", "one", "two", "few", "many", "other", "files"]
-                    .iter()
-                    .fold(text, |text, word| {
-                        text.replace(&format!(" {word}"), &format!(" {}", word.to_uppercase()))
-                    });
-                (name.to_owned(), text)
-            };
             all.push((
                 file.clone(),
                 *target,
-                expected.into_iter().map(in_capitals).collect(),
+                expected
+                    .into_iter()
+                    .map(|(name, text): (&str, String)| {
+                        let text = ["zero", "one", "two", "few", "many", "other", "files"]
+                            .iter()
+                            .fold(text, |text, word| {
+                                text.replace(
+                                    &format!(" {word}"),
+                                    &format!(" {}", word.to_uppercase()),
+                                )
+                            });
+                        (name.to_owned(), text)
+                    })
+                    .collect(),
             ));
         }
     }

@@ -49,10 +49,12 @@ type Word = (usize, String);
 
 /// Each word of letters with a number behind it, its index in `all`.
 fn numbered(round: usize, sentence: &PendingSentence, all: &mut Vec<Word>) -> Translated {
-    let (mut text, mut links) = (String::new(), Vec::new());
+    let mut text = String::new();
+    let mut links = Vec::new();
     for word in sentence.text.split_inclusive(' ') {
         let at = word.as_ptr() as usize - sentence.text.as_ptr() as usize;
-        let (source, target) = (at..at + word.trim_end().len(), text.len());
+        let source = at..at + word.trim_end().len();
+        let target = text.len();
         let stem = word.trim_end_matches([' ', '.', ',', ';', ':', '!', '?']);
         text += stem;
         if !stem.is_empty() && stem.chars().all(char::is_alphabetic) {
@@ -75,25 +77,27 @@ fn members(bytes: &[u8]) -> Vec<Vec<u8>> {
         _ => return vec![bytes.to_vec()],
     };
     let count = zip.len();
-    let member = |index| {
-        let mut all = Vec::new();
-        // Archives of others may have broken members, which are not texts.
-        let _ = zip
-            .by_index(index)
-            .map(|mut member| member.read_to_end(&mut all));
-        all
-    };
-    (0..count).map(member).collect()
+    (0..count)
+        .map(|index| {
+            let mut all = Vec::new();
+            // Archives of others may have broken members, which are not texts.
+            let _ = zip
+                .by_index(index)
+                .map(|mut member| member.read_to_end(&mut all));
+            all
+        })
+        .collect()
 }
 
 /// The text of a file, of all members of an archive.
 fn text(bytes: &[u8], kind: &str) -> String {
-    match bytes.starts_with(b"PK") {
-        true => members(bytes)
+    if bytes.starts_with(b"PK") {
+        members(bytes)
             .iter()
             .map(|it| String::from_utf8_lossy(it).into_owned())
-            .collect(),
-        false => WholeFile::read(bytes.to_vec(), kind).unwrap().text,
+            .collect()
+    } else {
+        WholeFile::read(bytes.to_vec(), kind).unwrap().text
     }
 }
 
@@ -107,7 +111,8 @@ fn counted<'a>(all: impl Iterator<Item = &'a str>) -> HashMap<&'a str, usize> {
 /// The words whose numbers are not `found`. A sentence that loses a placeholder is translated again
 /// in parts; its words have new numbers then.
 fn lost<'a>(words: &'a [Word], found: &HashMap<&str, usize>) -> Vec<&'a str> {
-    let (mut again, mut lost) = (HashMap::<&str, usize>::new(), Vec::new());
+    let mut again = HashMap::<&str, usize>::new();
+    let mut lost = Vec::new();
     for (number, (round, word)) in words.iter().enumerate().rev() {
         let left = again.entry(word).or_default();
         match (found.contains_key(&*letters(number)), round) {
@@ -126,8 +131,13 @@ fn translated(
     file: &WholeFile,
     model: &mut dyn FnMut(usize, &PendingSentence) -> Translated,
 ) -> Result<Vec<u8>, String> {
-    let fits = |sentence: &str| sentence.len() <= 400;
-    let document = Document::try_parse(&file.text, file.format, [Some("en"), None], &[], &fits);
+    let document = Document::try_parse(
+        &file.text,
+        file.format,
+        [Some("en"), None],
+        &[],
+        &|sentence: &str| sentence.len() <= 400,
+    );
     let mut document = document.map_err(|error| error.to_string())?;
     for round in 0.. {
         let pending = document.pending();
@@ -188,8 +198,8 @@ fn judge(path: &Path, kind: &str, out: &Path, counts: &mut Counts) -> Result<(),
     .unwrap();
     let target = number.replace_all(&target, "");
     let [source, target] = [&*source, &*target].map(|text| tag.replace_all(text, " "));
-    let no_letter = |c: char| !c.is_alphabetic();
-    let [before, after] = [&*source, &*target].map(|text| counted(text.split(no_letter)));
+    let [before, after] =
+        [&*source, &*target].map(|text| counted(text.split(|c: char| !c.is_alphabetic())));
     let all = lost.len();
     lost.retain(|word| after.get(word) < before.get(word));
     counts.untouched += all - lost.len();

@@ -13,7 +13,8 @@ const SUBTITLES: &str = "1\r\n00:00:01,000 --> 00:00:02,000\r\n<i>Hello there,</
 #[test]
 fn tags_within_words_keep_their_order_beside_added_words() {
     let added = |sentence: &PendingSentence| {
-        let (mut text, mut links) = (String::new(), Vec::new());
+        let mut text = String::new();
+        let mut links = Vec::new();
         for word in sentence.text.split_inclusive(' ') {
             let start = text.len();
             text.push_str(word.trim_end());

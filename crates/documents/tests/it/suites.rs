@@ -32,21 +32,22 @@ fn packages() -> Vec<PathBuf> {
 type Suite = Vec<(String, String)>;
 
 fn readmes() -> Suite {
-    let read = |path: PathBuf| {
-        let file = path.join("README.md");
-        Some((file.display().to_string(), fs::read_to_string(file).ok()?))
-    };
-    packages().into_iter().filter_map(read).collect()
+    packages()
+        .into_iter()
+        .filter_map(|path: PathBuf| {
+            let file = path.join("README.md");
+            Some((file.display().to_string(), fs::read_to_string(file).ok()?))
+        })
+        .collect()
 }
 
 /// The examples in the tests of `pulldown-cmark`.
 fn examples() -> Suite {
-    let is_parser = |path: &PathBuf| {
+    let mut all = Suite::new();
+    for package in packages().into_iter().filter(|path: &PathBuf| {
         path.file_name()
             .is_some_and(|name| name.to_string_lossy().starts_with("pulldown-cmark-0."))
-    };
-    let mut all = Suite::new();
-    for package in packages().into_iter().filter(is_parser) {
+    }) {
         for entry in fs::read_dir(package.join("tests/suite"))
             .into_iter()
             .flatten()
@@ -93,13 +94,15 @@ fn within(suite: &Suite) -> Suite {
         ("with CRLF", &|text| text.replace('\n', "\r\n")),
         ("with CR", &|text| text.replace('\n', "\r")),
     ];
-    let in_form = |(form, change): &Form<'_>| {
-        suite
-            .iter()
-            .map(|(name, text)| (format!("{name} {form}"), change(text)))
-            .collect::<Suite>()
-    };
-    forms.iter().flat_map(in_form).collect()
+    forms
+        .iter()
+        .flat_map(|(form, change): &Form<'_>| {
+            suite
+                .iter()
+                .map(|(name, text)| (format!("{name} {form}"), change(text)))
+                .collect::<Suite>()
+        })
+        .collect()
 }
 
 /// Every sentence in square brackets, between words of other text.
@@ -145,8 +148,11 @@ pub fn tree(markdown: &str) -> Vec<String> {
         | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
         | Options::ENABLE_MATH
         | Options::ENABLE_GFM;
-    let (mut all, mut inline, mut open) = (Vec::new(), Vec::new(), Vec::<String>::new());
-    let (mut code, mut html) = (false, String::new());
+    let mut all = Vec::new();
+    let mut inline = Vec::new();
+    let mut open = Vec::<String>::new();
+    let mut code = false;
+    let mut html = String::new();
     for event in Parser::new_ext(markdown, options) {
         let name = match &event {
             Event::Text(text) if code => text.to_string(),

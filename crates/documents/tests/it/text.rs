@@ -43,28 +43,32 @@ fn protected_parts_that_the_model_keeps_cost_no_second_round() {
 
 #[test]
 fn a_number_may_change_its_separators() {
-    let model = |_: &PendingSentence| Translated {
-        text: "1.234,5 Euro".into(),
-        links: Vec::new(),
-    };
     assert_eq!(
-        translate_rounds("1,234.5 euros", Format::Text, &model),
+        translate_rounds("1,234.5 euros", Format::Text, &|_: &PendingSentence| {
+            Translated {
+                text: "1.234,5 Euro".into(),
+                links: Vec::new(),
+            }
+        }),
         ("1.234,5 Euro".into(), 1)
     );
 }
 
 #[test]
 fn protected_parts_follow_the_words_beside_them() {
-    let lower = |sentence: &PendingSentence| {
-        let Translated { text, links } = reverse(sentence);
-        // The first round loses the placeholder.
-        Translated {
-            text: text.replace("NAME", "XXXX"),
-            links,
-        }
-    };
     assert_eq!(
-        translate("Hello {NAME} over there", Format::Text, &lower),
+        translate(
+            "Hello {NAME} over there",
+            Format::Text,
+            &|sentence: &PendingSentence| {
+                let Translated { text, links } = reverse(sentence);
+                // The first round loses the placeholder.
+                Translated {
+                    text: text.replace("NAME", "XXXX"),
+                    links,
+                }
+            }
+        ),
         "there over Hello {NAME}"
     );
 }

@@ -32,16 +32,15 @@ pub fn added_placeholders(source: &str, translation: &str, others: &[char]) -> V
         .into_iter()
         .for_each(|range| *known.entry(&source[range]).or_default() += 1);
     let rest = LazyCell::new(|| blank(source, &verbatim(source)));
-    let is_new = |range: &Span| {
-        let part = &translation[range.clone()];
-        match known.get_mut(part) {
-            Some(left) => std::mem::replace(left, left.saturating_sub(1)) == 0,
-            None if part.starts_with(others) || rest.contains(part) => false,
-            None => part.len() < 2 || !is_amount(part, &rest),
-        }
-    };
     new.into_iter()
-        .filter(is_new)
+        .filter(|range: &Span| {
+            let part = &translation[range.clone()];
+            match known.get_mut(part) {
+                Some(left) => std::mem::replace(left, left.saturating_sub(1)) == 0,
+                None if part.starts_with(others) || rest.contains(part) => false,
+                None => part.len() < 2 || !is_amount(part, &rest),
+            }
+        })
         .map(|range| without(translation, range))
         .collect()
 }
@@ -50,22 +49,24 @@ pub fn added_placeholders(source: &str, translation: &str, others: &[char]) -> V
 /// have.
 fn placeholders(text: &str) -> Vec<Span> {
     let all = verbatim(text);
-    let begins = |it: &&Span| {
-        OPENING
-            .iter()
-            .any(|sign| text[(*it).clone()].starts_with(sign))
-    };
-    let mut found: Vec<Span> = all.iter().filter(begins).cloned().collect();
+    let mut found: Vec<Span> = all
+        .iter()
+        .filter(|it: &&Span| {
+            OPENING
+                .iter()
+                .any(|sign| text[(*it).clone()].starts_with(sign))
+        })
+        .cloned()
+        .collect();
     let signs = FRAGMENTS.iter().flat_map(|sign| text.match_indices(sign));
     let signs = signs.map(|(at, sign)| at..at + sign.len());
     // A placeholder's first sign twice.
     let doubles = found.iter().map(|it| it.start.saturating_sub(1)..it.start);
-    let is_double = |it: &Span| {
-        text.get(it.clone())
-            .is_some_and(|c| text[it.end..].starts_with(c))
-    };
     let loose = signs
-        .chain(doubles.filter(is_double))
+        .chain(doubles.filter(|it: &Span| {
+            text.get(it.clone())
+                .is_some_and(|c| text[it.end..].starts_with(c))
+        }))
         .filter(|it| !it.is_empty() && !overlaps(&all, it));
     found.extend(loose.collect::<Vec<_>>());
     found.sort_by_key(|range| range.start);
@@ -91,8 +92,9 @@ fn without(text: &str, range: Span) -> (Span, String) {
     if word.len() > 1 && !is_directive && word.chars().all(is_letter) {
         return (range, word.into());
     }
-    let ends = |c: char| c.is_whitespace() || matches!(mark(c), Mark::Terminal | Mark::Separator);
-    let is_last = text[range.end..].chars().next().is_none_or(ends);
+    let is_last = text[range.end..].chars().next().is_none_or(|c: char| {
+        c.is_whitespace() || matches!(mark(c), Mark::Terminal | Mark::Separator)
+    });
     let space = usize::from(is_last && text[..range.start].ends_with(' '));
     (range.start - space..range.end, String::new())
 }

@@ -114,19 +114,22 @@ impl<'a> Cloze<'a> {
     /// Puts the parts back into `translation`, a translation of the text, at the positions given by
     /// the alignment `links`.
     pub fn fill(&self, translation: &str, links: &[Link]) -> FilledCloze {
-        let is_valid = |link: &&Link| {
-            let texts = (
-                self.text.get(link.source.clone()),
-                translation.get(link.target.clone()),
-            );
-            matches!(texts, (Some(_), Some(_)))
-        };
-        let links: Vec<&Link> = links.iter().filter(is_valid).collect();
+        let links: Vec<&Link> = links
+            .iter()
+            .filter(|link: &&Link| {
+                let texts = (
+                    self.text.get(link.source.clone()),
+                    translation.get(link.target.clone()),
+                );
+                matches!(texts, (Some(_), Some(_)))
+            })
+            .collect();
         let positions = GapPositions::new(self, translation, &links);
         let mut all: Vec<(usize, &Gap)> =
             self.gaps.iter().map(|it| (positions.of(it), it)).collect();
         all.sort_by_key(|(position, _)| *position);
-        let (mut filled, mut at) = (FilledCloze::default(), 0);
+        let mut filled = FilledCloze::default();
+        let mut at = 0;
         let mut shifts = vec![(0, 0)];
         for (position, Gap { range, .. }) in all {
             let position = position.max(at);
@@ -185,7 +188,8 @@ impl<'a> Cloze<'a> {
             let (from, to) = shifts[shifts.partition_point(|&(from, _)| from <= at) - 1];
             at - from + to
         };
-        let (from, to) = (link.source.start, link.source.end.checked_sub(1)?);
+        let from = link.source.start;
+        let to = link.source.end.checked_sub(1)?;
         let source = source(from)?..source(to)? + 1;
         let target = target(link.target.start)..target(link.target.end.checked_sub(1)?) + 1;
         Some(Link { source, target })
@@ -214,7 +218,8 @@ struct GapPositions<'a> {
 
 impl<'a> GapPositions<'a> {
     fn new(gapped: &'a Cloze<'a>, translation: &'a str, links: &[&'a Link]) -> Self {
-        let (mut by_start, mut by_end) = (links.to_vec(), links.to_vec());
+        let mut by_start = links.to_vec();
+        let mut by_end = links.to_vec();
         by_start.sort_by_key(|link| (link.source.start, link.target.start));
         by_end.sort_by_key(|link| (link.source.end, link.target.end));
         Self {
@@ -229,20 +234,19 @@ impl<'a> GapPositions<'a> {
     /// that it counts, or after the word before it.
     fn of(&self, gap: &Gap) -> usize {
         let [before, after] = around(self.gapped.source, &gap.range);
-        let opens = |c: char| matches!(mark(c), Mark::Open | Mark::Quote);
-        let is_glued = after.is_some_and(is_letter) || before.is_some_and(opens);
+        let is_glued = after.is_some_and(is_letter)
+            || before.is_some_and(|c: char| matches!(mark(c), Mark::Open | Mark::Quote));
         let counts = gap.counts
             && self.gapped.text[gap.at..]
                 .trim_start()
                 .starts_with(is_letter);
         let is_next = !before.is_some_and(is_letter) && (is_glued || counts);
-        let side = match is_next {
-            true => self
-                .before_next(gap.at)
-                .or_else(|| self.behind_last(gap.at)),
-            false => self
-                .behind_last(gap.at)
-                .or_else(|| self.before_next(gap.at)),
+        let side = if is_next {
+            self.before_next(gap.at)
+                .or_else(|| self.behind_last(gap.at))
+        } else {
+            self.behind_last(gap.at)
+                .or_else(|| self.before_next(gap.at))
         };
         self.within(gap.at).or(side).unwrap_or(match gap.at {
             0 => 0,

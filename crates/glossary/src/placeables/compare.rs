@@ -96,8 +96,10 @@ fn unmatched([source, translation]: [Vec<Number>; 2]) -> [Vec<Number>; 2] {
         }
         None
     };
-    let is_alone = |number: &Number| !number.values.iter().any(|value| partner(value).is_some());
-    let missing = source.into_iter().filter(is_alone).collect();
+    let missing = source
+        .into_iter()
+        .filter(|number: &Number| !number.values.iter().any(|value| partner(value).is_some()))
+        .collect();
     let mut used = used.into_iter();
     let extra = translation
         .iter()
@@ -109,19 +111,24 @@ fn unmatched([source, translation]: [Vec<Number>; 2]) -> [Vec<Number>; 2] {
 
 /// The parts of dates, times and ranges as numbers by themselves.
 fn flat(all: Vec<Number>) -> Vec<Number> {
-    let parts = |number: Number| match number.parts.is_empty() || number.kind == Kind::Fraction {
-        true => vec![number],
-        false => {
-            let part = |value: &String| Number {
-                values: vec![value.clone()],
-                parts: Vec::new(),
-                kind: Kind::Whole,
-                ..number.clone()
-            };
-            number.parts.iter().map(part).collect()
-        }
-    };
-    all.into_iter().flat_map(parts).collect()
+    all.into_iter()
+        .flat_map(|number: Number| {
+            if number.parts.is_empty() || number.kind == Kind::Fraction {
+                vec![number]
+            } else {
+                number
+                    .parts
+                    .iter()
+                    .map(|value: &String| Number {
+                        values: vec![value.clone()],
+                        parts: Vec::new(),
+                        kind: Kind::Whole,
+                        ..number.clone()
+                    })
+                    .collect()
+            }
+        })
+        .collect()
 }
 
 impl Number {
@@ -133,13 +140,12 @@ impl Number {
     /// Returns whether one of `words` stands for the number. `large` is that of
     /// [`NumberWords::has`].
     pub(super) fn is_spelled(&self, words: Option<&NumberWords>, large: bool) -> bool {
-        let spelled = |words: &NumberWords| match self.kind {
+        words.is_some_and(|words: &NumberWords| match self.kind {
             Kind::Whole => words.has(&self.values[0], large),
             Kind::Fraction => {
                 self.parts[0] == "2" && words.half || words.has(&self.parts[0], false)
             }
             Kind::Exact | Kind::Date | Kind::Sequence => false,
-        };
-        words.is_some_and(spelled)
+        })
     }
 }

@@ -45,8 +45,10 @@ fn with_signs(source: &str, part: Span) -> Span {
     };
     let (Span { mut start, mut end }, _) = with_units(source, part.start..wider);
     (start, end) = (start.min(month.start), end.max(month.end));
-    let is_ordinal = |rest: &str| rest.starts_with(|c: char| c.is_alphabetic());
-    if source[end..].strip_prefix(". ").is_some_and(is_ordinal) {
+    if source[end..]
+        .strip_prefix(". ")
+        .is_some_and(|rest: &str| rest.starts_with(|c: char| c.is_alphabetic()))
+    {
         end += 1;
     }
     start..end
@@ -56,7 +58,8 @@ fn with_signs(source: &str, part: Span) -> Span {
 /// unit that touches it (`5px`), and the letters before a number (`A4`). Scripts without case are
 /// left out, because they write no spaces between words, or join particles to words.
 fn with_words(source: &str, part: Span) -> Span {
-    let (before, after) = (&source[..part.start], &source[part.end..]);
+    let before = &source[..part.start];
+    let after = &source[part.end..];
     let [left, right] = [beside(before.chars().rev()), beside(after.chars())];
     let is_number = source[part.clone()].starts_with(char::is_numeric);
     let has_left = if left.signs == 0 {
@@ -83,13 +86,16 @@ struct Neighbours {
 }
 
 fn beside(chars: impl Iterator<Item = char> + Clone) -> Neighbours {
-    let is_sign = |c: &char| {
-        let apostrophe = matches!(c, '\'' | '’');
-        let ascii = matches!(mark(*c), Mark::Terminal | Mark::Separator) && c.is_ascii();
-        let other = mark(*c) == Mark::Other && !is_letter(*c);
-        !c.is_whitespace() && !is_unspaced(*c) && *c != '`' && (apostrophe || ascii || other)
-    };
-    let signs: Vec<char> = chars.clone().take_while(is_sign).take(MOST_SIGNS).collect();
+    let signs: Vec<char> = chars
+        .clone()
+        .take_while(|c: &char| {
+            let apostrophe = matches!(c, '\'' | '’');
+            let ascii = matches!(mark(*c), Mark::Terminal | Mark::Separator) && c.is_ascii();
+            let other = mark(*c) == Mark::Other && !is_letter(*c);
+            !c.is_whitespace() && !is_unspaced(*c) && *c != '`' && (apostrophe || ascii || other)
+        })
+        .take(MOST_SIGNS)
+        .collect();
     let rest = chars.skip(signs.len());
     let is_glued = rest.clone().next().is_some_and(is_letter);
     let has_case = |c: &char| c.is_ascii_alphanumeric() || c.is_lowercase() || c.is_uppercase();
@@ -149,9 +155,10 @@ pub(super) fn needs_space(edges: [Option<char>; 2], neighbour: Option<char>, rig
     {
         return false;
     }
-    let touches = match right {
-        true => matches!(mark(next), Mark::Terminal | Mark::Separator | Mark::Close),
-        false => mark(next) == Mark::Open || "„“‚-/".contains(next),
+    let touches = if right {
+        matches!(mark(next), Mark::Terminal | Mark::Separator | Mark::Close)
+    } else {
+        mark(next) == Mark::Open || "„“‚-/".contains(next)
     };
     let is_wide = matches!(next, '\u{3000}'..='\u{303F}' | '\u{FF00}'..='\u{FF65}');
     !touches && !is_wide

@@ -45,7 +45,8 @@ pub fn missing_placeables(source: &str, others: &[Span], translation: &str) -> O
     let Some(positions) = positions_of_texts(source, &parts, translation) else {
         return Some(Vec::new());
     };
-    let (rest, left) = (blank(source, &parts), blank(translation, &positions));
+    let rest = blank(source, &parts);
+    let left = blank(translation, &positions);
     if numbers_stay(&rest, &left) {
         return None;
     }
@@ -108,11 +109,9 @@ fn positions_of_texts(source: &str, parts: &[Span], translation: &str) -> Option
 /// Returns whether `text[range]` is not part of a longer word.
 fn is_whole(text: &str, range: &Span) -> bool {
     let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let (before, within, after) = (
-        &text[..range.start],
-        &text[range.clone()],
-        &text[range.end..],
-    );
+    let before = &text[..range.start];
+    let within = &text[range.clone()];
+    let after = &text[range.end..];
     !(word(within.chars().next()) && word(before.chars().next_back())
         || word(within.chars().next_back()) && word(after.chars().next()))
 }

@@ -90,7 +90,9 @@ fn fraction(text: &str, start: usize, sign: Span) -> Number {
         values.push(decimal(whole, &format!("{:03}", thousandths / below_value)));
     }
     let (wider, units) = with_units(text, start..sign.end);
-    let (range, parts, kind) = (start..sign.end, vec![below.into()], Kind::Fraction);
+    let range = start..sign.end;
+    let parts = vec![below.into()];
+    let kind = Kind::Fraction;
     Number {
         range,
         text: text[wider].into(),
@@ -106,8 +108,10 @@ fn number(text: &str, range: Span, groups: &[Group]) -> Number {
     let items: Vec<&[Group]> = groups
         .chunk_by(|_, next| !is_between(next.separator))
         .collect();
-    let (before, after) = (&text[..range.start], &text[range.end..]);
-    let (mut values, mut parts) = (Vec::new(), Vec::new());
+    let before = &text[..range.start];
+    let after = &text[range.end..];
+    let mut values = Vec::new();
+    let mut parts = Vec::new();
     let mut kind = Kind::Sequence;
     match (is_date(groups), &items[..]) {
         (true, _) => {
@@ -149,12 +153,11 @@ fn number(text: &str, range: Span, groups: &[Group]) -> Number {
         Sign::None
     };
     add_sign(sign, &mut values);
-    let is_sign = |c: &char| sign != Sign::None && !c.is_alphabetic() && !c.is_whitespace();
     let start = range.start
         - before
             .chars()
             .next_back()
-            .filter(is_sign)
+            .filter(|c: &char| sign != Sign::None && !c.is_alphabetic() && !c.is_whitespace())
             .map_or(0, char::len_utf8);
     let (letters, word) = word_around(text, start..range.end);
     let (wider, units) = with_units(text, start..range.end);
@@ -190,13 +193,14 @@ fn number(text: &str, range: Span, groups: &[Group]) -> Number {
 fn joined(groups: &[Group], parts: &[String]) -> String {
     let is_clock = groups[1..].iter().all(|group| group.separator == ':');
     let digits = groups[1..].iter().map(|group| &*group.digits);
-    match is_clock {
-        true => [&*parts[0]]
+    if is_clock {
+        [&*parts[0]]
             .into_iter()
             .chain(digits)
             .collect::<Vec<_>>()
-            .join(":"),
-        false => parts.join(":"),
+            .join(":")
+    } else {
+        parts.join(":")
     }
 }
 
@@ -372,17 +376,21 @@ impl Number {
             .chars()
             .map(|c| super::scan::digit(c).unwrap_or(c))
             .collect();
-        let swap = |c: char| match c {
-            '.' => ',',
-            ',' | '٫' => '.',
-            c => c,
-        };
         let mut forms = vec![self.text.clone(), ascii.clone()];
         let is_time = self.values.iter().any(|value| value.contains(':'));
         match (self.kind, is_time) {
             (Kind::Sequence | Kind::Date, _) => {}
             (_, true) => forms.push(ascii.replace('.', ":")),
-            (_, false) => forms.push(ascii.chars().map(swap).collect()),
+            (_, false) => forms.push(
+                ascii
+                    .chars()
+                    .map(|c: char| match c {
+                        '.' => ',',
+                        ',' | '٫' => '.',
+                        c => c,
+                    })
+                    .collect(),
+            ),
         }
         forms.dedup();
         forms

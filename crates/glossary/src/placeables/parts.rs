@@ -99,7 +99,9 @@ fn name_of(found: &Captures<'_>) -> &'static str {
 
 /// Returns the parts of `text` that its translation has to keep, from left to right.
 pub fn parts(text: &str) -> Vec<Part> {
-    let (mut all, mut at, mut no_message) = (Vec::new(), 0, 0);
+    let mut all = Vec::new();
+    let mut at = 0;
+    let mut no_message = 0;
     // A text in which `$1` is a group of a regular expression and not an amount.
     let has_groups = text.split("$1").skip(1).any(is_group);
     while let Some(found) = next_part(text, at) {
@@ -178,7 +180,8 @@ fn is_group(after: &str) -> bool {
 /// The part that `found` is, if the text around it is as it has to be; the part before it ends at
 /// `last`.
 fn part(text: &str, (range, name): (Span, &str), last: usize, has_groups: bool) -> Option<Part> {
-    let (before, after) = (&text[..range.start], &text[range.end..]);
+    let before = &text[..range.start];
+    let after = &text[range.end..];
     let has_case = |c: char| c.is_lowercase() || c.is_uppercase();
     let in_word = |c: Option<char>| c.is_some_and(|c| has_case(c) || c.is_numeric() || c == '_');
     let word_before = range.start > last && in_word(before.chars().next_back());

@@ -11,8 +11,9 @@ const COMMANDS: &str = include_str!("tex.txt");
 
 /// Returns whether `letters`, which follow a backslash, are a command of TeX.
 pub(super) fn is_command(letters: &str) -> bool {
-    let is_one = |name: &str| letters == name || name.len() > 3 && letters.starts_with(name);
-    COMMANDS.split_whitespace().any(is_one)
+    COMMANDS
+        .split_whitespace()
+        .any(|name: &str| letters == name || name.len() > 3 && letters.starts_with(name))
 }
 
 /// The beginning of a plural or a select in ICU's messages; the beginning of an arm.
@@ -39,7 +40,8 @@ pub(super) fn message(text: &str, start: usize) -> Result<(Vec<[Span; 2]>, usize
         ICU[pattern].captures(&text[at..text.floor_char_boundary(at + 120)])
     };
     let length = |found: &Captures<'_>| found.get(0).map_or(0, |found| found.len());
-    let (mut arms, mut has_other) = (Vec::new(), false);
+    let mut arms = Vec::new();
+    let mut has_other = false;
     let mut at = start + found(0, start).map(|found| length(&found)).ok_or(start)?;
     while let Some(arm) = found(1, at) {
         has_other |= &arm[1] == "other";
@@ -52,16 +54,18 @@ pub(super) fn message(text: &str, start: usize) -> Result<(Vec<[Span; 2]>, usize
         at = end + 1;
     }
     let rest = text[at..].trim_start();
-    match has_other && rest.starts_with('}') {
-        true => Ok((arms, text.len() - rest.len() + 1)),
-        false => Err(at),
+    if has_other && rest.starts_with('}') {
+        Ok((arms, text.len() - rest.len() + 1))
+    } else {
+        Err(at)
     }
 }
 
 /// The offset of the brace that closes an arm which begins at `start`. After an apostrophe, braces
 /// are plain text up to the next apostrophe.
 fn closing(text: &str, start: usize) -> Option<usize> {
-    let (mut depth, mut chars) = (0usize, text[start..].char_indices().peekable());
+    let mut depth = 0usize;
+    let mut chars = text[start..].char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         match c {
             '\'' if chars

@@ -27,7 +27,8 @@ pub(super) fn digit(c: char) -> Option<char> {
 /// The runs of `text` from left to right. With `joined`, spaces between groups of three digits
 /// belong to a run.
 pub(super) fn runs(text: &str, joined: bool) -> Vec<(Span, Vec<Group>)> {
-    let (mut all, mut at) = (Vec::new(), 0);
+    let mut all = Vec::new();
+    let mut at = 0;
     while let Some(start) = text[at..]
         .find(|c| digit(c).is_some())
         .map(|begin| at + begin)

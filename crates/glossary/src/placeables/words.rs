@@ -87,10 +87,12 @@ static UNITS_BY_FIRST: LazyLock<HashMap<char, Vec<(Unit, &str)>>> = LazyLock::ne
 
 /// The unit whose sign or abbreviation begins `text` as a whole word, and its bytes.
 fn unit_at(text: &str) -> Option<(Unit, usize)> {
-    let goes_on = |c: char| c.is_alphanumeric() && !is_unspaced(c) || "²³/".contains(c);
     let is_whole = |sign: &str| {
         text.starts_with(sign)
-            && !(sign.ends_with(char::is_alphanumeric) && text[sign.len()..].starts_with(goes_on))
+            && !(sign.ends_with(char::is_alphanumeric)
+                && text[sign.len()..].starts_with(|c: char| {
+                    c.is_alphanumeric() && !is_unspaced(c) || "²³/".contains(c)
+                }))
     };
     let first = text.chars().next()?;
     UNITS_BY_FIRST
@@ -104,7 +106,8 @@ fn unit_at(text: &str) -> Option<(Unit, usize)> {
 /// `number`, a range of `text`, with the unit or currency beside it, and these units.
 pub(super) fn with_units(text: &str, number: Span) -> (Span, Vec<Unit>) {
     let blanks = [' ', '\u{a0}', '\u{202f}'];
-    let (mut range, mut units) = (number, Vec::new());
+    let mut range = number;
+    let mut units = Vec::new();
     let after = text[range.end..].trim_start_matches(blanks);
     if let Some((unit, length)) = unit_at(after) {
         range.end = text.len() - after.len() + length;
@@ -132,30 +135,32 @@ pub(super) fn has_percent(text: &str, lower: &str) -> bool {
 
 /// Returns whether `text` has `unit`, or a word for it; `lower` is `text` in small letters.
 pub(super) fn has_unit(text: &str, lower: &str, unit: Unit) -> bool {
-    let is_in_word = |c: char| c.is_alphanumeric() && !is_unspaced(c);
-    unit.signs
-        .split(' ')
-        .any(|sign| match sign.starts_with(char::is_alphabetic) {
-            true => text.match_indices(sign).any(|(at, _)| {
-                let goes_on = text[at + sign.len()..].starts_with(is_in_word);
+    unit.signs.split(' ').any(|sign| {
+        if sign.starts_with(char::is_alphabetic) {
+            text.match_indices(sign).any(|(at, _)| {
+                let goes_on = text[at + sign.len()..]
+                    .starts_with(|c: char| c.is_alphanumeric() && !is_unspaced(c));
                 !goes_on && !text[..at].ends_with(|c: char| c.is_alphabetic() && !is_unspaced(c))
-            }),
-            false => text.contains(sign),
-        })
-        || has_stem(lower, unit.stems)
+            })
+        } else {
+            text.contains(sign)
+        }
+    }) || has_stem(lower, unit.stems)
 }
 
 /// Returns whether one of `stems` begins a word of `lower`; each is found anywhere in scripts
 /// without spaces.
 fn has_stem(lower: &str, stems: &str) -> bool {
-    let is_in_word = |c: char| c.is_alphanumeric() && !is_unspaced(c);
     stems
         .split(' ')
         .map(|stem| stem.replace('_', " "))
         .any(|stem| {
             let is_anywhere = stem.starts_with(is_unspaced);
             let mut found = lower.match_indices(&*stem);
-            found.any(|(at, _)| is_anywhere || !lower[..at].ends_with(is_in_word))
+            found.any(|(at, _)| {
+                is_anywhere
+                    || !lower[..at].ends_with(|c: char| c.is_alphanumeric() && !is_unspaced(c))
+            })
         })
 }
 
@@ -195,12 +200,13 @@ pub(super) fn is_label(before: &str) -> bool {
         .rsplit(|c: char| !c.is_alphabetic() && !is_mark(c))
         .next()
         .unwrap_or_default();
-    LABELS.split_whitespace().any(
-        |label| match label.starts_with(is_unspaced) || label == "№" {
-            true => near.ends_with(label),
-            false => begins(word, label, 4),
-        },
-    )
+    LABELS.split_whitespace().any(|label| {
+        if label.starts_with(is_unspaced) || label == "№" {
+            near.ends_with(label)
+        } else {
+            begins(word, label, 4)
+        }
+    })
 }
 
 /// The bytes of the word at the beginning of `after` that multiplies a number, without the space
@@ -208,7 +214,8 @@ pub(super) fn is_label(before: &str) -> bool {
 pub(super) fn scale_word(after: &str) -> (Span, Vec<usize>) {
     let rest = after.trim_start_matches([' ', '\u{a0}', '\u{202f}', '-']);
     let word = first_word(rest);
-    let (mut entries, mut best) = (SCALES.split_whitespace(), ("", ""));
+    let mut entries = SCALES.split_whitespace();
+    let mut best = ("", "");
     while let (Some(stem), Some(powers)) = (entries.next(), entries.next()) {
         if begins(&word, stem, 5) && stem.len() > best.0.len() {
             best = (stem, powers);
@@ -320,8 +327,10 @@ pub(super) fn month_name(month: usize, language: usize) -> &'static str {
 
 /// The names of [`MONTHS`] in small letters.
 static MONTHS_IN_LOWER_CASE: LazyLock<Vec<Vec<String>>> = LazyLock::new(|| {
-    let names = |row: &str| row.split(' ').map(str::to_lowercase).collect();
-    MONTHS.lines().map(names).collect()
+    MONTHS
+        .lines()
+        .map(|row: &str| row.split(' ').map(str::to_lowercase).collect())
+        .collect()
 });
 
 /// The month that a word names, or an abbreviation of at least three letters.
@@ -333,10 +342,11 @@ fn month(word: &str) -> Option<usize> {
         return None;
     }
     let lower = word.to_lowercase();
-    let is_named = |name: &String| *name == lower || letters <= 4 && name.starts_with(&lower);
-    MONTHS_IN_LOWER_CASE
-        .iter()
-        .position(|names| names.iter().any(is_named))
+    MONTHS_IN_LOWER_CASE.iter().position(|names| {
+        names
+            .iter()
+            .any(|name: &String| *name == lower || letters <= 4 && name.starts_with(&lower))
+    })
 }
 
 /// The month that is named directly before or after `number`, a range of `text`, with the bytes of
@@ -398,7 +408,6 @@ pub(super) enum Sign {
 /// The sign at the end of `before`, the text before a number.
 pub(super) fn sign(before: &str) -> Sign {
     let rest = before.trim_end_matches(['-', '−', '－', '+', '＋']);
-    let begins = |c: char| c.is_whitespace() || "([{\"„“«‚'".contains(c);
     match before[rest.len()..].chars().count() {
         0 => {
             let near = rest.floor_char_boundary(rest.len().saturating_sub(24));
@@ -411,7 +420,9 @@ pub(super) fn sign(before: &str) -> Sign {
                 (false, false) => Sign::None,
             }
         }
-        1 if rest.is_empty() || rest.ends_with(begins) => {
+        1 if rest.is_empty()
+            || rest.ends_with(|c: char| c.is_whitespace() || "([{\"„“«‚'".contains(c)) =>
+        {
             if before.ends_with(['+', '＋']) {
                 Sign::Plus
             } else {

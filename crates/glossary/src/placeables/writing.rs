@@ -76,12 +76,14 @@ impl Marks {
     }
 
     fn write(&self, amount: &Amount, is_grouped: bool) -> String {
-        let (digits, mut text) = (&amount.digits, String::new());
+        let digits = &amount.digits;
+        let mut text = String::new();
         for (at, digit) in digits.char_indices() {
             let left = digits.len() - at;
-            let ends_group = match self.has_pairs {
-                true => left == 3 || left > 3 && left % 2 == 1,
-                false => left % 3 == 0,
+            let ends_group = if self.has_pairs {
+                left == 3 || left > 3 && left % 2 == 1
+            } else {
+                left % 3 == 0
             };
             if is_grouped && at > 0 && ends_group {
                 text.push(self.group);
@@ -129,12 +131,14 @@ impl Writing {
     /// `None` if a code is unknown or both formats are equal.
     pub fn between(from: &str, into: &str) -> Option<Self> {
         let code = |code: &str| find_language(code, LANGUAGES.split_whitespace()).ok();
-        let (from, into) = (code(from)?, code(into)?);
+        let from = code(from)?;
+        let into = code(into)?;
         let names = match [from, into].map(language_of_months) {
             [Some(from), Some(into)] if from != into => Some([from, into]),
             _ => None,
         };
-        let (from, into) = (Marks::of(from)?, Marks::of(into)?);
+        let from = Marks::of(from)?;
+        let into = Marks::of(into)?;
         (from != into || names.is_some()).then_some(Self { from, into, names })
     }
 
@@ -163,7 +167,8 @@ impl Writing {
     }
 
     fn amounts(&self, source: &str, translation: &str) -> Vec<(Span, String)> {
-        let (mut amounts, mut others) = (HashMap::<String, Vec<Amount>>::new(), HashMap::new());
+        let mut amounts = HashMap::<String, Vec<Amount>>::new();
+        let mut others = HashMap::new();
         let items_of_source = items(source);
         for (index, item) in items_of_source.iter().enumerate() {
             let next = items_of_source.get(index + 1);
@@ -189,8 +194,10 @@ impl Writing {
             }
             // The marks of a number that is not an amount in the source stay.
             if let Some(&other) = others.get(&digits(&groups)) {
-                let is_mark = |group: &Group| matches!(group.separator, '.' | ',' | '\'');
-                let is_other = other != text && groups[1..].iter().all(is_mark);
+                let is_other = other != text
+                    && groups[1..]
+                        .iter()
+                        .all(|group: &Group| matches!(group.separator, '.' | ',' | '\''));
                 return is_other.then(|| (range, other.to_owned()));
             }
             let known = |marks: &Marks| {
@@ -204,9 +211,10 @@ impl Writing {
             };
             if let Some((theirs, amount)) = known(&self.into).filter(|found| !is_copy(found)) {
                 let is_one = |other: &Amount| other.fraction == amount.fraction;
-                let fraction = match theirs.iter().any(is_one) || amount.fraction.is_none() {
-                    true => amount.fraction.clone(),
-                    false => theirs[0].fraction.clone(),
+                let fraction = if theirs.iter().any(is_one) || amount.fraction.is_none() {
+                    amount.fraction.clone()
+                } else {
+                    theirs[0].fraction.clone()
                 };
                 let right = self
                     .into
@@ -224,7 +232,8 @@ impl Writing {
     /// Returns whether `item` of `text`, before the item `next`, counts or measures something,
     /// beyond doubt.
     fn is_amount(&self, text: &str, item: &Item<'_>, next: Option<&Item<'_>>) -> bool {
-        let (before, after) = (&text[..item.run.start], &text[item.run.end..]);
+        let before = &text[..item.run.start];
+        let after = &text[item.run.end..];
         let is_word = |c: char| is_letter(c) && !is_unspaced(c) || "_#§@\\".contains(c);
         if !item.is_alone || before.ends_with(is_word) || is_label(before) {
             return false;
@@ -267,15 +276,14 @@ fn scale_changes(source: &str, translation: &str, languages: [usize; 2]) -> Vec<
         .into_iter()
         .filter_map(|(run, _)| scale_after(source, &run).map(|(word, _)| &source[word]))
         .collect();
-    let change = |(run, _): (Span, _)| {
-        let (word, powers) = scale_after(translation, &run)?;
-        let new = scale_name(&powers, &translation[run], languages)?;
-        let is_copied = known.contains(&translation[word.clone()]);
-        (is_copied && translation[word.clone()] != *new).then_some((word, new))
-    };
     runs(translation, true)
         .into_iter()
-        .filter_map(change)
+        .filter_map(|(run, _): (Span, _)| {
+            let (word, powers) = scale_after(translation, &run)?;
+            let new = scale_name(&powers, &translation[run], languages)?;
+            let is_copied = known.contains(&translation[word.clone()]);
+            (is_copied && translation[word.clone()] != *new).then_some((word, new))
+        })
         .collect()
 }
 
@@ -286,7 +294,8 @@ fn digits(groups: &[Group]) -> String {
 
 /// Applies `changes` to `text`, except changes that overlap an earlier one.
 pub fn apply_edits(text: &str, changes: &[(Span, String)]) -> String {
-    let (mut all, mut at) = (String::new(), 0);
+    let mut all = String::new();
+    let mut at = 0;
     for (range, new) in changes {
         if range.start < at {
             continue;
@@ -299,7 +308,8 @@ pub fn apply_edits(text: &str, changes: &[(Span, String)]) -> String {
 
 /// The numbers of `text` and the sides of its ranges, but those in addresses and placeholders.
 fn items(text: &str) -> Vec<Item<'_>> {
-    let (kept, mut all) = (verbatim(text), Vec::new());
+    let kept = verbatim(text);
+    let mut all = Vec::new();
     for (run, groups) in runs(text, true)
         .into_iter()
         .filter(|(run, _)| !overlaps(&kept, run))
@@ -323,14 +333,13 @@ fn items(text: &str) -> Vec<Item<'_>> {
                 .into_iter()
                 .next()
                 .map(|(_, groups)| groups);
-            let item = |groups| Item {
+            all.extend(groups.map(|groups| Item {
                 text: &text[range.clone()],
                 run: run.clone(),
                 range,
                 groups,
                 is_alone,
-            };
-            all.extend(groups.map(item));
+            }));
         }
     }
     all
@@ -338,8 +347,9 @@ fn items(text: &str) -> Vec<Item<'_>> {
 
 /// Returns whether `groups` are an address of IPv4.
 fn is_address(groups: &[Group]) -> bool {
-    let is_byte = |it: &Group| it.digits.parse::<u8>().is_ok() && !it.digits.starts_with("00");
     groups.len() == 4
         && groups[1..].iter().all(|next| next.separator == '.')
-        && groups.iter().all(is_byte)
+        && groups
+            .iter()
+            .all(|it: &Group| it.digits.parse::<u8>().is_ok() && !it.digits.starts_with("00"))
 }

@@ -51,21 +51,20 @@ impl PeerArgs {
         check_packages(python, work.peer.1)?;
         let mut options: Vec<String> = std::env::args().skip(1).collect();
         let kind = options.remove(0);
-        let one = |setting: &String| {
-            let mut command = Command::new(std::env::current_exe()?);
-            command.arg(&kind).args(without_comparison(&options));
-            Ok(measured(command.args(setting.split(' ')), work.figure)?
-                .into_iter()
-                .map(|run| Run {
-                    setting: setting.clone(),
-                    ..run
-                })
-                .collect::<Vec<_>>())
-        };
         let run_ours = |settings: &[String]| {
             Ok(settings
                 .iter()
-                .map(one)
+                .map(|setting: &String| {
+                    let mut command = Command::new(std::env::current_exe()?);
+                    command.arg(&kind).args(without_comparison(&options));
+                    Ok(measured(command.args(setting.split(' ')), work.figure)?
+                        .into_iter()
+                        .map(|run| Run {
+                            setting: setting.clone(),
+                            ..run
+                        })
+                        .collect::<Vec<_>>())
+                })
                 .collect::<Result<Vec<_>>>()?
                 .concat())
         };

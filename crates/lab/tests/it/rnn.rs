@@ -69,8 +69,12 @@ fn logits_attention_losses_and_gradients_match_pytorch() {
     });
     let weights = model.attention(source, input).cross[0].to_data();
     let keys = weights.shape()[3];
-    let real = |index: usize| targets[index / keys] != 0;
-    assert_near("attention", &weights, &case["attention.cross"], real);
+    assert_near(
+        "attention",
+        &weights,
+        &case["attention.cross"],
+        |index: usize| targets[index / keys] != 0,
+    );
     let outputs = ids(&case, "target_output", &device);
     let sums = label_smoothed_cross_entropy(logits, outputs, 0, 0.1);
     let tokens = targets.iter().filter(|&&id| id != 0).count() as f64;

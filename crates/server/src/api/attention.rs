@@ -49,10 +49,11 @@ pub(crate) async fn attention(
     Fields(client, request): Fields<AttentionRequest>,
 ) -> Result<impl IntoResponse> {
     let sentence = look(&client, request).await?;
-    let answer = move |_: &Cancel| serde_json::to_vec(&sentence);
-    let json = compute(&client.sender, LOOK, answer)
-        .await?
-        .expect("numbers and texts are JSON");
+    let json = compute(&client.sender, LOOK, move |_: &Cancel| {
+        serde_json::to_vec(&sentence)
+    })
+    .await?
+    .expect("numbers and texts are JSON");
     Ok(([(header::CONTENT_TYPE, "application/json")], json))
 }
 
@@ -64,8 +65,12 @@ pub(crate) async fn view(
 ) -> Result<impl IntoResponse> {
     let title = format!("Attention, {} to {}", request.source, request.target);
     let sentence = look(&client, request).await?;
-    let draw = move |_: &Cancel| linked_page(&title, &[sentence], "attention.css", "attention.js");
-    Ok(page::html(compute(&client.sender, LOOK, draw).await?))
+    Ok(page::html(
+        compute(&client.sender, LOOK, move |_: &Cancel| {
+            linked_page(&title, &[sentence], "attention.css", "attention.js")
+        })
+        .await?,
+    ))
 }
 
 async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence> {
@@ -85,11 +90,13 @@ async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence> {
             .await?;
         let engine = pipeline.queue().await?.engine().clone();
         let look = async |translation: String| {
-            let (engine, sentence) = (engine.clone(), sentence.clone());
-            let look = move |_: &Cancel| engine.attention(&sentence, &translation);
-            let found = compute(&client.sender, LOOK, look)
-                .await
-                .map_err(QueueError::from)?;
+            let engine = engine.clone();
+            let sentence = sentence.clone();
+            let found = compute(&client.sender, LOOK, move |_: &Cancel| {
+                engine.attention(&sentence, &translation)
+            })
+            .await
+            .map_err(QueueError::from)?;
             found.map_err(|error| ApiError::from(QueueError::from(error)))
         };
         let mut translation = translation.unwrap_or_default();

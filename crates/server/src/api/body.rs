@@ -92,11 +92,13 @@ pub(super) async fn open<T: Send + 'static>(
     let bytes = to_bytes(body, usize::MAX).await.map_err(unread)?;
     let sender = head.extensions.get::<Sender>().cloned();
     let sender = sender.expect("a sender, which is told with every request");
-    let (known, service) = (sender.clone(), service.clone());
+    let known = sender.clone();
+    let service = service.clone();
     compute(&sender, Price::of_bytes(bytes.len()), move |_| {
-        let content = match kind.ends_with("json") && !bytes.is_empty() {
-            true => Content::Json(bytes),
-            false => Content::Form(form::read(&head, &kind, bytes, most)?),
+        let content = if kind.ends_with("json") && !bytes.is_empty() {
+            Content::Json(bytes)
+        } else {
+            Content::Form(form::read(&head, &kind, bytes, most)?)
         };
         let sender = match known {
             Sender::Address(_) if service.keys.are_required() => {
@@ -127,10 +129,9 @@ pub(crate) fn key_of_head(head: &Parts) -> Option<String> {
     let is_known = |scheme: &str| ["bearer", "deepl-auth-key"].contains(&scheme);
     let bearer = bearer.filter(|(scheme, _)| is_known(&scheme.to_ascii_lowercase()));
     let mut query = urlencoded(head.uri.query().unwrap_or_default().as_bytes());
-    let of_query = || query.find(|part| part.name == KEY)?.text().ok();
     bearer
         .map(|(_, key)| key.trim().to_owned())
-        .or_else(of_query)
+        .or_else(|| query.find(|part| part.name == KEY)?.text().ok())
 }
 
 /// The type of a body, in small letters, that of JSON where none is named.
@@ -218,20 +219,21 @@ fn fields<'de, T: DeserializeOwned + PartialSchema>(
     from: impl Deserializer<'de, Error = serde_json::Error>,
     lenient: bool,
 ) -> Result<T> {
-    let (mut known, mut unknown) = (None, None);
-    let mut ignored = |path: serde_ignored::Path| {
+    let mut known = None;
+    let mut unknown = None;
+    let from = serde_ignored::Deserializer::new(from, &mut |path: serde_ignored::Path| {
         let known: &Vec<String> = known.get_or_insert_with(names::<T>);
         unknown = unknown
             .take()
             .or_else(|| misspelt(&path.to_string(), known, lenient));
-    };
-    let from = serde_ignored::Deserializer::new(from, &mut ignored);
+    });
     let fields = serde_path_to_error::deserialize(from);
     if let Some(error) = unknown {
         return Err(error);
     }
     fields.map_err(|cause| {
-        let (path, error) = (cause.path().to_string(), cause.into_inner().to_string());
+        let path = cause.path().to_string();
+        let error = cause.into_inner().to_string();
         let missing = error
             .strip_prefix("missing field `")
             .and_then(|rest| rest.split('`').next());

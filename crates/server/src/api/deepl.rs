@@ -166,7 +166,8 @@ pub(crate) async fn deepl_translate(
         request.split_sentences.as_deref(),
         &["0", "1", "nonewlines"],
     )?;
-    let (texts, tags) = (request.text.into_list().0, items(request.ignore_tags));
+    let texts = request.text.into_list().0;
+    let tags = items(request.ignore_tags);
     if texts.is_empty() {
         return Err(ApiError::missing("text"));
     }
@@ -204,7 +205,7 @@ pub(crate) async fn deepl_translate(
     };
     let all = best(client.translate(read, &pairs, choice, glossaries).await?);
     let model = request.model_type.map(|model| model.replace("prefer_", ""));
-    let answer = move |cancel: &Cancel| {
+    Ok(Json(compute(&client.sender, price, move |cancel: &Cancel| {
         let mut translations = Vec::new();
         for ((pair, text), count) in pairs.iter().zip(all).zip(counts) {
             cancel.unwind_if_cancelled();
@@ -213,8 +214,7 @@ pub(crate) async fn deepl_translate(
             translations.push(json!({"detected_source_language": language, "text": text, "billed_characters": count, "model_type_used": model}));
         }
         json!({"translations": translations})
-    };
-    Ok(Json(compute(&client.sender, price, answer).await?))
+    }).await?))
 }
 
 /// The texts of a request with marks, and what is needed to take them away.
@@ -231,12 +231,14 @@ impl Prepared {
     fn new(texts: Vec<String>, tags: Vec<String>, is_xml: bool, cancel: &Cancel) -> Self {
         let is_xml = is_xml && !texts.iter().any(|text| text.contains(BLOCK));
         let counts = texts.iter().map(|text| text.chars().count()).collect();
-        let prepared = |text| {
-            cancel.unwind_if_cancelled();
-            if is_xml { marked(text, &tags) } else { text }
-        };
         Self {
-            texts: texts.into_iter().map(prepared).collect(),
+            texts: texts
+                .into_iter()
+                .map(|text| {
+                    cancel.unwind_if_cancelled();
+                    if is_xml { marked(text, &tags) } else { text }
+                })
+                .collect(),
             counts,
             is_xml,
             tags,
@@ -259,8 +261,10 @@ fn marked(text: String, tags: &[String]) -> String {
     let mut marked = parts.next().unwrap_or_default().to_owned();
     let mut between = "";
     for part in parts {
-        let is_end = |c: char| c.is_whitespace() || c == '>' || c == '/';
-        let (name, rest) = part.split_at(part.find(is_end).unwrap_or(part.len()));
+        let (name, rest) = part.split_at(
+            part.find(|c: char| c.is_whitespace() || c == '>' || c == '/')
+                .unwrap_or(part.len()),
+        );
         let stays = if tags.iter().any(|tag| tag == name) {
             STAYS
         } else {

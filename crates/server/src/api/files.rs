@@ -61,8 +61,10 @@ pub(crate) async fn translate_file(
     request: Request,
 ) -> Result<Json<FileResponse>> {
     let limits = service.limits;
-    let read = move |content| read_file::<FileRequest>(content, &limits);
-    let (client, (sent, request)) = open(request, &service, MOST_FIELDS, read).await?;
+    let (client, (sent, request)) = open(request, &service, MOST_FIELDS, move |content| {
+        read_file::<FileRequest>(content, &limits)
+    })
+    .await?;
     let empty = [("source", &request.source), ("target", &request.target)];
     if let Some((field, _)) = empty.iter().find(|(_, value)| value.is_empty()) {
         return Err(ApiError::missing(field));
@@ -72,7 +74,8 @@ pub(crate) async fn translate_file(
         .await?;
     let key = format!("{}.{}", unguessable(), plain(&upload.name));
     upload.keep(&client, &key, None, Vec::new()).await?;
-    let (origin, prefix) = (origin(&headers), prefix(&client, &headers));
+    let origin = origin(&headers);
+    let prefix = prefix(&client, &headers);
     let translated_file_url = format!("{origin}{prefix}/download_file/{key}");
     Ok(Json(FileResponse {
         translated_file_url,
@@ -199,8 +202,10 @@ impl Upload {
         let pair = self.pairs[0].clone();
         let languages = [pair.source, pair.target];
         let file = self.file;
-        let write = move |_: &_| file.write(text, languages.each_ref().map(|it| Some(&**it)));
-        let bytes = compute(&client.sender, price, write).await?;
+        let bytes = compute(&client.sender, price, move |_: &_| {
+            file.write(text, languages.each_ref().map(|it| Some(&**it)))
+        })
+        .await?;
         let size = bytes.len();
         let stored = StoredFile {
             name: self.name,
@@ -250,9 +255,10 @@ pub(crate) fn prefix<'a>(service: &'a Service, headers: &'a HeaderMap) -> &'a st
 
 /// Returns whether `text` is the beginning of a path, and nothing that a URL could misunderstand.
 pub(crate) fn is_prefix(text: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~/".contains(c);
     text.starts_with('/')
-        && text.chars().all(is_plain)
+        && text
+            .chars()
+            .all(|c: char| c.is_ascii_alphanumeric() || "-._~/".contains(c))
         && !["//", ".."].iter().any(|s| text.contains(s))
 }
 
@@ -273,14 +279,16 @@ pub(super) fn extension(name: &str) -> &str {
 
 /// `name` without what a path or a header could misunderstand.
 fn plain(name: &str) -> String {
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || c == '.' || c == '-' {
-            c
-        } else {
-            '_'
-        }
-    };
-    let name: String = name.chars().map(plain).collect();
+    let name: String = name
+        .chars()
+        .map(|c: char| {
+            if c.is_ascii_alphanumeric() || c == '.' || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect();
     name[name.len().saturating_sub(100)..].to_owned()
 }
 

@@ -74,8 +74,9 @@ async fn multipart(head: &request::Parts, bytes: Bytes, most: usize) -> Result<V
     let mut request = Request::new(Body::from(bytes));
     *request.headers_mut() = head.headers.clone();
     let parts = Multipart::from_request(request, &()).await;
-    let wrong = |_| ApiError::media_type("multipart/form-data without its boundary");
-    let (mut parts, mut all) = (parts.map_err(wrong)?, Vec::new());
+    let mut parts =
+        parts.map_err(|_| ApiError::media_type("multipart/form-data without its boundary"))?;
+    let mut all = Vec::new();
     let broken = |error: MultipartError| ApiError::body(error.body_text(), "send the form whole");
     while let Some(part) = parts
         .next_field()

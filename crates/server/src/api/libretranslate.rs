@@ -168,16 +168,21 @@ pub(crate) struct ServedLanguage {
 #[utoipa::path(get, path = "/languages", tag = "LibreTranslate",
     responses((status = 200, body = Vec<ServedLanguage>)))]
 pub(crate) async fn languages(State(service): State<Shared>) -> Json<Vec<ServedLanguage>> {
-    let language = |code: &str| {
-        let targets = service.models.pairs().filter(|pair| pair.source == code);
-        let targets = targets.map(|pair| pair.target.clone()).collect();
-        ServedLanguage {
-            code: code.into(),
-            name: name(code),
-            targets,
-        }
-    };
-    Json(service.all_codes().into_iter().map(language).collect())
+    Json(
+        service
+            .all_codes()
+            .into_iter()
+            .map(|code: &str| {
+                let targets = service.models.pairs().filter(|pair| pair.source == code);
+                let targets = targets.map(|pair| pair.target.clone()).collect();
+                ServedLanguage {
+                    code: code.into(),
+                    name: name(code),
+                    targets,
+                }
+            })
+            .collect(),
+    )
 }
 
 /// The settings that LibreTranslate's page requests from its server.

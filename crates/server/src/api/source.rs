@@ -98,7 +98,8 @@ impl Client {
             } else {
                 format!("text {number}")
             };
-            let (code, known) = (&pair.source, self.sources(Some(&target)).join(", "));
+            let code = &pair.source;
+            let known = self.sources(Some(&target)).join(", ");
             let message = format!(
                 "{text} seems to be {} ({code}), which is not served",
                 name(code)
@@ -232,18 +233,23 @@ impl Client {
             n_best: 1,
         };
         for ((pair, is_said), indices) in asked {
-            let work = |&(index, _): &(usize, &str)| {
-                let text: String = texts[index].words.chars().take(MOST_CHARACTERS).collect();
-                let prefix = if is_said { text.clone() } else { String::new() };
-                Work {
-                    text,
-                    prefix,
-                    ..Work::default()
-                }
-            };
             let pipeline = self.pipeline(pair, choice, Vec::new()).await?;
             let all = pipeline
-                .sentences(indices.iter().map(work).collect())
+                .sentences(
+                    indices
+                        .iter()
+                        .map(|&(index, _): &(usize, &str)| {
+                            let text: String =
+                                texts[index].words.chars().take(MOST_CHARACTERS).collect();
+                            let prefix = if is_said { text.clone() } else { String::new() };
+                            Work {
+                                text,
+                                prefix,
+                                ..Work::default()
+                            }
+                        })
+                        .collect(),
+                )
                 .await?;
             for ((index, code), found) in indices.into_iter().zip(all) {
                 let stays = if Some(code) == target { STAYS } else { 0.0 };
@@ -254,7 +260,8 @@ impl Client {
             let (most, code) = *scores.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
             let others: f64 = scores.iter().map(|(score, _)| (score - most).exp()).sum();
             let differs = scores.iter().any(|(score, _)| *score < most);
-            let (language, confidence) = (code.to_owned(), 100.0 / others);
+            let language = code.to_owned();
+            let confidence = 100.0 / others;
             differs.then_some(Detection {
                 language,
                 confidence,

@@ -224,14 +224,16 @@ pub(crate) async fn sentences(
     let pair = client.pair(&source, &target)?;
     let glossary = glossary_of(&client, glossary).await?;
     if pair.source == pair.target {
-        let same = |sentence: SentenceRequest| {
-            let [text, _] = sentence.parts().map(String::from);
-            vec![ScoredTranslation {
-                text,
-                ..ScoredTranslation::default()
-            }]
-        };
-        let sentences = sentences.into_iter().map(same).collect();
+        let sentences = sentences
+            .into_iter()
+            .map(|sentence: SentenceRequest| {
+                let [text, _] = sentence.parts().map(String::from);
+                vec![ScoredTranslation {
+                    text,
+                    ..ScoredTranslation::default()
+                }]
+            })
+            .collect();
         return Ok(Json(SentencesResponse { sentences }));
     }
     let size = sentences
@@ -244,7 +246,8 @@ pub(crate) async fn sentences(
         let texts = sentences.iter().flat_map(SentenceRequest::parts);
         let _permit = client.permit(texts, choice.n_best).await?;
         let pipeline = client.pipeline(&pair, choice, vec![glossary]).await?;
-        let (glossaries, mut left) = (pipeline.glossaries.clone(), client.limits.characters);
+        let glossaries = pipeline.glossaries.clone();
+        let mut left = client.limits.characters;
         let work = move |sentence: &SentenceRequest| {
             let [text, prefix] = sentence.parts().map(String::from);
             with_terms(
@@ -295,7 +298,9 @@ fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation>
             source: range_of(&sources, link.source),
             target: range_of(&targets, link.target),
         });
-        let (links, second_search, memory) = (links.collect(), is_second, is_known);
+        let links = links.collect();
+        let second_search = is_second;
+        let memory = is_known;
         ScoredTranslation {
             links,
             score,
@@ -327,7 +332,8 @@ fn choice(
 
 /// The glossary of a request.
 async fn glossary_of(client: &Client, pairs: Option<Vec<[String; 2]>>) -> Result<Arc<Glossary>> {
-    let (pairs, most) = (pairs.unwrap_or_default(), client.limits.terms);
+    let pairs = pairs.unwrap_or_default();
+    let most = client.limits.terms;
     let price = Price::of_terms(pairs.iter().flatten().map(String::len).sum());
     Ok(compute(&client.sender, price, move |_| terms(pairs, most))
         .await??

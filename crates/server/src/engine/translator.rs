@@ -93,12 +93,12 @@ impl TranslatorEngine {
         found: Alternative,
         cancelled: &AtomicBool,
     ) -> Result<Candidate, EngineError> {
-        let links = match work.links && !cancelled.load(Ordering::Relaxed) {
-            true => self
-                .translator
+        let links = if work.links && !cancelled.load(Ordering::Relaxed) {
+            self.translator
                 .links(&work.text, &found.text)
-                .map_err(engine_error)?,
-            false => Vec::new(),
+                .map_err(engine_error)?
+        } else {
+            Vec::new()
         };
         let doubts = quality_warnings(&work.text, &found.text)
             .into_iter()
@@ -113,7 +113,8 @@ impl TranslatorEngine {
             memory,
             ..
         } = found.hypothesis;
-        let (text, is_known) = (found.text, memory.is_some());
+        let text = found.text;
+        let is_known = memory.is_some();
         Ok(Candidate {
             text,
             score,
@@ -134,30 +135,34 @@ impl Engine for TranslatorEngine {
         cancelled: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
         let options = self.options(choice);
-        let request = |(job, flag): (&&Job, &Arc<AtomicBool>)| {
-            let request = job
-                .request
-                .as_ref()
-                .and_then(|request| request.downcast_ref::<Request>());
-            let request = request.expect("a job that this engine prepared").clone();
-            Request {
-                cancel: flag.clone().into(),
-                ..request
-            }
-        };
-        let requests = jobs.iter().zip(cancelled).map(request).collect();
+        let requests = jobs
+            .iter()
+            .zip(cancelled)
+            .map(|(job, flag): (&&Job, &Arc<AtomicBool>)| {
+                let request = job
+                    .request
+                    .as_ref()
+                    .and_then(|request| request.downcast_ref::<Request>());
+                let request = request.expect("a job that this engine prepared").clone();
+                Request {
+                    cancel: flag.clone().into(),
+                    ..request
+                }
+            })
+            .collect();
         let translations = self.translator.translate_requests(requests, &options);
         let translations = translations.map_err(engine_error)?;
-        let candidates = |((job, flag), translation): ((&&Job, &Arc<AtomicBool>), Translation)| {
-            let found = translation.n_best.into_iter();
-            found
-                .map(|found| self.candidate(&job.work, found, flag))
-                .collect()
-        };
         jobs.iter()
             .zip(cancelled)
             .zip(translations)
-            .map(candidates)
+            .map(
+                |((job, flag), translation): ((&&Job, &Arc<AtomicBool>), Translation)| {
+                    let found = translation.n_best.into_iter();
+                    found
+                        .map(|found| self.candidate(&job.work, found, flag))
+                        .collect()
+                },
+            )
             .collect()
     }
 

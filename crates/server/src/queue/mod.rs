@@ -118,9 +118,12 @@ impl Queue {
         }
         let engine = self.engine().clone();
         let cost = Price::of_text(work.iter().map(Work::size).sum());
-        let price = move |cancel: &Cancel| priced(&*engine, work, choice, cancel);
-        let items = compute(sender, cost, price).await??;
-        let (count, leaving) = (items.len(), CancelOnDrop::default());
+        let items = compute(sender, cost, move |cancel: &Cancel| {
+            priced(&*engine, work, choice, cancel)
+        })
+        .await??;
+        let count = items.len();
+        let leaving = CancelOnDrop::default();
         match self.put(sender, items, choice, leaving.0.clone()) {
             Ok(answer) => answer.await.unwrap_or(Err(QueueError::Stopped)),
             Err(QueueError::Stopped) => Ok(vec![Vec::new(); count]),
@@ -136,10 +139,8 @@ impl Queue {
         abandoned: Arc<AtomicBool>,
     ) -> Result<oneshot::Receiver<Answer>, QueueError> {
         let (reply, answer) = oneshot::channel();
-        let (waiting, heaviest) = (
-            self.shared.settings.waiting,
-            self.shared.settings.heaviest(),
-        );
+        let waiting = self.shared.settings.waiting;
+        let heaviest = self.shared.settings.heaviest();
         let weight = items.len().min(heaviest);
         let mut state = self.shared.lock();
         state.forget_abandoned();
@@ -169,17 +170,16 @@ fn priced(
     choice: Choice,
     cancel: &Cancel,
 ) -> Result<VecDeque<Item>, EngineError> {
-    let priced = |(index, work): (usize, Work)| {
-        cancel.unwind_if_cancelled();
-        Ok(Item {
-            index,
-            job: engine.prepare(work, choice)?,
-        })
-    };
     let mut items: Vec<Item> = work
         .into_iter()
         .enumerate()
-        .map(priced)
+        .map(|(index, work): (usize, Work)| {
+            cancel.unwind_if_cancelled();
+            Ok(Item {
+                index,
+                job: engine.prepare(work, choice)?,
+            })
+        })
         .collect::<Result<_, _>>()?;
     items.sort_by_key(|item| std::cmp::Reverse(item.job.cost));
     Ok(items.into())
@@ -244,9 +244,10 @@ impl Shared {
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
         let jobs: Vec<&Job> = batch.iter().map(|taken| &taken.job).collect();
         let abandoned: Vec<_> = batch.iter().map(|taken| taken.abandoned.clone()).collect();
-        let translate = || self.engine.translate(&jobs, choice, &abandoned);
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(translate))
-            .unwrap_or_else(|_| Err(panicked()))
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            self.engine.translate(&jobs, choice, &abandoned)
+        }))
+        .unwrap_or_else(|_| Err(panicked()))
     }
 
     /// Translates each sentence by itself after `error`, so that one at fault does not harm others.

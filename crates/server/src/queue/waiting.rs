@@ -114,7 +114,8 @@ impl WaitingRequest {
         abandoned: Arc<AtomicBool>,
         reply: oneshot::Sender<Answer>,
     ) -> Self {
-        let (answers, missing) = (vec![Vec::new(); items.len()], items.len());
+        let answers = vec![Vec::new(); items.len()];
+        let missing = items.len();
         let partial = Arc::new(Mutex::new(PartialAnswer {
             answers,
             missing,
@@ -135,7 +136,8 @@ impl WaitingRequest {
 
     fn take(&mut self) -> (u64, Sentence) {
         let Item { index, job } = self.items.pop_front().expect("one with sentences");
-        let (partial, abandoned) = (self.partial.clone(), self.abandoned.clone());
+        let partial = self.partial.clone();
+        let abandoned = self.abandoned.clone();
         (
             job.cost as u64,
             Sentence {
@@ -267,14 +269,17 @@ impl State {
         // Workers that have nothing to do get their share.
         let idle = settings.workers.saturating_sub(self.running).max(1);
         let most = settings.batch.min(self.sentences.div_ceil(idle));
-        let (mut taken, mut longest) = (Vec::new(), 0);
+        let mut taken = Vec::new();
+        let mut longest = 0;
         while taken.len() < most {
             let fits = |request: &WaitingRequest| match taken.len() {
                 0 => self.may_begin(request.cost(), settings),
                 others => longest.max(request.cost()) * (others + 1) <= settings.cost(),
             };
-            let is_next = |request: &WaitingRequest| request.choice == choice && fits(request);
-            let Some((key, _)) = self.requests.find(is_next) else {
+            let Some((key, _)) = self
+                .requests
+                .find(|request: &WaitingRequest| request.choice == choice && fits(request))
+            else {
                 break;
             };
             let (cost, sentence) = self.requests.turn(&key, WaitingRequest::take);
@@ -343,17 +348,20 @@ mod tests {
             text: name.into(),
             ..Work::default()
         };
-        let item = |(index, &cost)| Item {
-            index,
-            job: Job {
-                work: work.clone(),
-                cost,
-                request: None,
-            },
-        };
         let abandoned = Arc::<AtomicBool>::default();
         let (reply, _) = oneshot::channel();
-        let items = costs.iter().enumerate().map(item).collect();
+        let items = costs
+            .iter()
+            .enumerate()
+            .map(|(index, &cost)| Item {
+                index,
+                job: Job {
+                    work: work.clone(),
+                    cost,
+                    request: None,
+                },
+            })
+            .collect();
         let sender = Sender::Key(sender.into());
         state.put(
             &sender,
@@ -446,15 +454,16 @@ mod tests {
     fn an_unloaded_model_ends_what_it_has_begun() {
         let mut state = State::default();
         let (reply, mut answer) = oneshot::channel();
-        let item = |index| Item {
-            index,
-            job: Job {
-                work: Work::default(),
-                cost: 300,
-                request: None,
-            },
-        };
-        let items = (0..3).map(item).collect();
+        let items = (0..3)
+            .map(|index| Item {
+                index,
+                job: Job {
+                    work: Work::default(),
+                    cost: 300,
+                    request: None,
+                },
+            })
+            .collect();
         let request = WaitingRequest::new(choice(1), items, Arc::default(), reply);
         state.put(&Sender::Key("one".into()), request);
         let batch = state.take(SETTINGS).expect("a batch");

@@ -436,10 +436,13 @@ fn glossaries_made_at_the_same_time_are_all_there_and_operations_have_names() {
 
 /// The answer to the upload of `file`, with further fields.
 fn upload(server: &Running, name: &str, file: &[u8], fields: &[(&str, &str)]) -> (u16, Value) {
-    let part = |(name, value): &(&str, &str)| {
-        format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
-    };
-    let mut body: Vec<u8> = fields.iter().map(part).collect::<String>().into();
+    let mut body: Vec<u8> = fields
+        .iter()
+        .map(|(name, value): &(&str, &str)| {
+            format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+        })
+        .collect::<String>()
+        .into();
     body.extend(
         format!(
             "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n"
@@ -458,10 +461,8 @@ fn upload(server: &Running, name: &str, file: &[u8], fields: &[(&str, &str)]) ->
 
 /// The last status of a document.
 fn wait(server: &Running, made: &Value) -> Value {
-    let (path, begun) = (
-        format!("/v2/document/{}", made["document_id"].as_str().unwrap()),
-        Instant::now(),
-    );
+    let path = format!("/v2/document/{}", made["document_id"].as_str().unwrap());
+    let begun = Instant::now();
     loop {
         let (status, answer) = server.post(&path, json!({"document_key": made["document_key"]}));
         assert_eq!(status, 200, "{answer}");

@@ -26,18 +26,20 @@ impl Engine for Knowing {
         _: Choice,
         _: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
-        let candidate = |job: &&Job| {
-            let work = &job.work;
-            let side = usize::from(!work.prefix.is_empty());
-            let known = self.words[side].iter().any(|word| work.text.contains(word));
-            let text = format!("{} {}", work.text, self.pair);
-            vec![Candidate {
-                text,
-                score: if known { -1.0 } else { -5.0 },
-                ..Candidate::default()
-            }]
-        };
-        Ok(jobs.iter().map(candidate).collect())
+        Ok(jobs
+            .iter()
+            .map(|job: &&Job| {
+                let work = &job.work;
+                let side = usize::from(!work.prefix.is_empty());
+                let known = self.words[side].iter().any(|word| work.text.contains(word));
+                let text = format!("{} {}", work.text, self.pair);
+                vec![Candidate {
+                    text,
+                    score: if known { -1.0 } else { -5.0 },
+                    ..Candidate::default()
+                }]
+            })
+            .collect())
     }
 
     fn fits(&self, _: &str) -> bool {
@@ -67,7 +69,8 @@ fn serving(pairs: &[&'static str], memory: u64) -> Running {
         settings.models = pairs
             .iter()
             .map(|&pair| {
-                let (engine, mut source) = (engine(pair), first.clone());
+                let engine = engine(pair);
+                let mut source = first.clone();
                 source.pair = pair.parse().unwrap();
                 source.load = Arc::new(move || Ok(engine.clone()));
                 source

@@ -12,12 +12,11 @@ const FORM: &str = "application/x-www-form-urlencoded";
 /// A form of `multipart/form-data` as `client` writes it: its boundary, and headers that it adds to
 /// each part.
 fn multipart(boundary: &str, headers: &str, fields: &[(&str, &str)]) -> (String, Vec<u8>) {
-    let part = |(name, value): &(&str, &str)| {
+    let body = fields.iter().map(|(name, value): &(&str, &str)| {
         format!(
             "--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n{headers}\r\n{value}\r\n"
         )
-    };
-    let body = fields.iter().map(part).collect::<String>() + &format!("--{boundary}--\r\n");
+    }).collect::<String>() + &format!("--{boundary}--\r\n");
     (
         format!("multipart/form-data; boundary={boundary}"),
         body.into_bytes(),
@@ -191,7 +190,8 @@ fn a_key_is_taken_wherever_libretranslate_takes_it() {
     let server = Running::start(Arc::new(Shouting::default()), |settings| {
         settings.keys = vec!["secret".into()]
     });
-    let (fields, key) = ("q=a&source=de&target=en", "api_key=secret");
+    let fields = "q=a&source=de&target=en";
+    let key = "api_key=secret";
     let form = format!("{fields}&{key}");
     let parts = [
         ("q", "a"),

@@ -328,7 +328,8 @@ fn a_request_larger_than_the_queue_leaves_room_to_others() {
 
 /// Asks for a text as a client of this address, behind a proxy of this machine.
 fn ask_from(address: &str, server: &Arc<Running>, q: Value) -> std::thread::JoinHandle<u16> {
-    let (server, address) = (server.clone(), address.to_owned());
+    let server = server.clone();
+    let address = address.to_owned();
     std::thread::spawn(move || {
         let body = json!({"q": q, "source": "de", "target": "en"}).to_string();
         let headers = [("x-forwarded-for", &*address)];
@@ -399,8 +400,9 @@ fn expensive_bodies() -> Vec<(&'static str, Value)> {
         "msgid \"\"\nmsgstr \"\"\n{}\nmsgid \"Haus\"\nmsgstr \"\"\n",
         rule.repeat(40)
     );
-    let term = |number: usize| [format!("{}x{number}", "a ".repeat(20)), "b".to_owned()];
-    let terms: Vec<[String; 2]> = (0..200).map(term).collect();
+    let terms: Vec<[String; 2]> = (0..200)
+        .map(|number: usize| [format!("{}x{number}", "a ".repeat(20)), "b".to_owned()])
+        .collect();
     let glossary = json!({"sentences": vec!["a a a a"; 200], "source": "de", "target": "en", "glossary": terms});
     let texts = json!({"q": vec!["<b>a</b>. `b`"; 900], "source": "auto", "target": "en", "format": "html"});
     vec![
@@ -426,16 +428,18 @@ fn small_bodies_that_are_expensive_hold_up_nobody() {
         let server = Arc::new(Running::start(Arc::new(slow(0)), |_| {}));
         let text = body.to_string();
         assert!(text.len() < 16 << 10, "{path}: {}", text.len());
-        let send = |_| {
-            let (server, text) = (server.clone(), text.clone());
-            std::thread::spawn(move || {
-                let headers = [("x-forwarded-for", "10.0.0.1")];
-                server
-                    .send(path, "application/json", &headers, text.as_bytes())
-                    .0
+        let sent: Vec<_> = (0..400)
+            .map(|_| {
+                let server = server.clone();
+                let text = text.clone();
+                std::thread::spawn(move || {
+                    let headers = [("x-forwarded-for", "10.0.0.1")];
+                    server
+                        .send(path, "application/json", &headers, text.as_bytes())
+                        .0
+                })
             })
-        };
-        let sent: Vec<_> = (0..400).map(send).collect();
+            .collect();
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(3) {
             let asked = Instant::now();
@@ -490,16 +494,20 @@ fn the_parsing_of_a_client_that_has_gone_ends() {
 
 /// A form of either kind with these fields: its type and its body.
 fn form(multipart: bool, fields: &[(&str, &str)]) -> (&'static str, String) {
-    let part = |(name, value): &(&str, &str)| match multipart {
-        true => {
-            format!("--b\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
-        }
-        false => format!("{name}={value}&"),
-    };
-    let parts: String = fields.iter().map(part).collect();
-    match multipart {
-        true => ("multipart/form-data; boundary=b", parts + "--b--\r\n"),
-        false => ("application/x-www-form-urlencoded", parts),
+    let parts: String = fields
+        .iter()
+        .map(|(name, value): &(&str, &str)| {
+            if multipart {
+                format!("--b\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+            } else {
+                format!("{name}={value}&")
+            }
+        })
+        .collect();
+    if multipart {
+        ("multipart/form-data; boundary=b", parts + "--b--\r\n")
+    } else {
+        ("application/x-www-form-urlencoded", parts)
     }
 }
 
@@ -570,7 +578,8 @@ fn without_a_key_nothing_is_read_but_the_key() {
     let texts = vec![""; 600_000];
     let body =
         |key: &str| json!({"q": texts, "source": "de", "target": "en", "api_key": key}).to_string();
-    let (json, path) = ("application/json", "/translate");
+    let json = "application/json";
+    let path = "/translate";
     for (headers, body, expected) in [
         (&[("authorization", "Bearer two")][..], body("one"), 403),
         (&[], body("two"), 403),

@@ -34,12 +34,16 @@ fn models_are_loaded_when_asked_for_and_unloaded_for_others() {
 
 #[test]
 fn a_model_is_loaded_once_however_many_ask_and_leave() {
-    let (loads, loading, most) = (Counter::default(), Counter::default(), Counter::default());
+    let loads = Counter::default();
+    let loading = Counter::default();
+    let most = Counter::default();
     let server = Running::start(Arc::new(Shouting::default()), |settings| {
         settings.preload = false;
         settings.memory = 1;
         for source in &mut settings.models {
-            let (loads, loading, most) = (loads.clone(), loading.clone(), most.clone());
+            let loads = loads.clone();
+            let loading = loading.clone();
+            let most = most.clone();
             source.load = Arc::new(move || {
                 loads.fetch_add(1, Ordering::SeqCst);
                 most.fetch_max(loading.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);

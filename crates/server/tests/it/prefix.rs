@@ -68,7 +68,8 @@ fn addresses_have_the_prefix_of_the_proxy() {
 #[test]
 fn a_server_told_its_prefix_takes_paths_with_and_without_it() {
     for told in ["/mt", "/mt/", "/a/b"] {
-        let (server, prefix) = (server(told), told.trim_end_matches('/'));
+        let server = server(told);
+        let prefix = told.trim_end_matches('/');
         let pages = [
             "/",
             "/page.js",

@@ -84,32 +84,38 @@ impl Proxy {
             .map(|name| format!("{name}_temp_path {name};"))
             .concat();
         let locations: String = locations.iter().map(|location| location.nginx()).collect();
-        let settings = |port| {
-            format!(
+        Self::start(
+            "nginx",
+            |port| {
+                format!(
                 "daemon off; master_process off; pid nginx.pid; error_log stderr; events {{}}
                  http {{ access_log off; {temporary} client_max_body_size 4m; proxy_set_header Host $http_host;
                  server {{ listen 127.0.0.1:{port}; {locations} }} }}"
             )
-        };
-        Self::start("nginx", settings, |command, folder, file| {
-            command.arg("-p").arg(folder).arg("-c").arg(file);
-        })
+            },
+            |command, folder, file| {
+                command.arg("-p").arg(folder).arg("-c").arg(file);
+            },
+        )
     }
 
     /// Caddy, likewise.
     pub fn caddy(locations: &[Location]) -> Option<Self> {
         let locations: String = locations.iter().map(|location| location.caddy()).collect();
-        let settings = |port| {
-            format!(
-                "{{\nadmin off\nauto_https off\n}}\n:{port} {{\nbind 127.0.0.1\n{locations}}}\n"
-            )
-        };
-        Self::start("caddy", settings, |command, folder, file| {
-            command
-                .args(["run", "--adapter", "caddyfile", "--config"])
-                .arg(file);
-            command.env("HOME", folder).env("XDG_DATA_HOME", folder);
-        })
+        Self::start(
+            "caddy",
+            |port| {
+                format!(
+                    "{{\nadmin off\nauto_https off\n}}\n:{port} {{\nbind 127.0.0.1\n{locations}}}\n"
+                )
+            },
+            |command, folder, file| {
+                command
+                    .args(["run", "--adapter", "caddyfile", "--config"])
+                    .arg(file);
+                command.env("HOME", folder).env("XDG_DATA_HOME", folder);
+            },
+        )
     }
 
     fn start(
@@ -175,7 +181,9 @@ fn under_a_path_of_a_proxy_everything_is_found() {
         })
     };
     // One is told its path by the proxy, one by its own setting, and the last one is asked with it.
-    let (told, set, kept) = (server(""), server("/set"), server("/kept"));
+    let told = server("");
+    let set = server("/set");
+    let kept = server("/kept");
     let locations = [
         Location::Told("/told", &told.address),
         Location::Stripped("/set", &set.address),

@@ -13,7 +13,8 @@ fn terms_that_come_again_in_every_sentence_are_bounded() {
     let long = vec!["x".repeat(200); 20].join("|");
     let glossary = json!([["a", long]]);
     let ask = |count: usize| {
-        let (lines, pair) = (vec!["a"; count], json!({"source": "de", "target": "en"}));
+        let lines = vec!["a"; count];
+        let pair = json!({"source": "de", "target": "en"});
         let fields = [
             json!({"sentences": lines}),
             json!({"texts": lines.join("\n\n")}),

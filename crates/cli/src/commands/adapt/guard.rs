@@ -86,13 +86,12 @@ impl Comparison {
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let score = |(metric, result): &(String, PairedResult)| {
+        json!({ "text": self.name, "scores": self.results.iter().map(|(metric, result): &(String, PairedResult)| {
             json!({
                 "metric": metric, "before": result.baseline, "after": result.system,
                 "interval": Self::interval(result), "p": result.p_value,
             })
-        };
-        json!({ "text": self.name, "scores": self.results.iter().map(score).collect::<Vec<_>>() })
+        }).collect::<Vec<_>>() })
     }
 }
 
@@ -187,10 +186,8 @@ pub(super) fn check_direction(model: &Translator, held: &[Pair], found: &[String
     let chrf = |found: &[String], side: usize| {
         Chrf::default().evaluate(&as_strs(found), &References::new(&sides[side..=side]))
     };
-    let (as_it_is, turned) = (
-        chrf(&found[..held.len()], 1)?.value,
-        chrf(&turned, 0)?.value,
-    );
+    let as_it_is = chrf(&found[..held.len()], 1)?.value;
+    let turned = chrf(&turned, 0)?.value;
     ensure!(
         turned < FAR_BETTER * as_it_is.max(10.0),
         "the memory seems to go from the model's target language into its source language: chrF is {turned:.0} that \
@@ -211,9 +208,12 @@ mod tests {
         let perfect = |index: usize| format!("the {index} houses of the {index} streets");
         let text: Vec<Pair> = (0..50).map(|index| ["".into(), perfect(index)]).collect();
         let before: Vec<String> = (0..50).map(perfect).collect();
-        let after = (0..50).map(|index| match index < wrong {
-            true => perfect(index).replace("houses", "trees"),
-            false => perfect(index),
+        let after = (0..50).map(|index| {
+            if index < wrong {
+                perfect(index).replace("houses", "trees")
+            } else {
+                perfect(index)
+            }
         });
         Comparison::new("general", &text, [before.clone(), after.collect()]).unwrap()
     }

@@ -28,7 +28,8 @@ pub(super) fn learn(
     memory: &Memory,
     general: &General,
 ) -> Result<()> {
-    let (text, run) = (folders.work.join("memory.tsv"), folders.work.join("run"));
+    let text = folders.work.join("memory.tsv");
+    let run = folders.work.join("run");
     write(&text, &memory.train)?;
     let mut line: Vec<OsString> = vec!["train".into(), "--from".into(), (&start.model).into()];
     line.extend(["--train".into(), text.into(), "--mix".into()]);

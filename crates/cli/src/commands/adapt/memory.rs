@@ -69,13 +69,13 @@ impl Memory {
     ) -> Result<Self> {
         let mut entries = Vec::new();
         let mut counts = read(files, languages, &mut |unit| {
-            let (file, time) = (unit.file, unit.time);
-            let entry = |pair| Entry {
+            let file = unit.file;
+            let time = unit.time;
+            entries.extend(unit.sentences.into_iter().map(|pair| Entry {
                 pair,
                 file,
                 time: time.clone(),
-            };
-            entries.extend(unit.sentences.into_iter().map(entry));
+            }));
         })?;
         let terms = terms(&entries);
         let kept = cleaned(entries, &mut counts);
@@ -110,21 +110,21 @@ impl Memory {
         let wanted = (count / 5.0)
             .max(FEWEST_HELD.min(count / 3.0))
             .min(MOST_HELD);
-        let (share, wanted) = (wanted / count, wanted as usize);
-        let latest_first = |time: &String| time.bytes().map(|byte| !byte).collect();
-        let time = |entry: &Entry| {
-            Some(&entry.time)
-                .filter(|it| !it.is_empty())
-                .map(latest_first)
+        let share = wanted / count;
+        let wanted = wanted as usize;
+        let by_time = || {
+            lowest(&entries, wanted, |entry: &Entry| {
+                Some(&entry.time)
+                    .filter(|it| !it.is_empty())
+                    .map(|time: &String| time.bytes().map(|byte| !byte).collect())
+            })
         };
-        let by_time = || lowest(&entries, wanted, time);
         let by_file = || {
             let files: HashSet<usize> = entries.iter().map(|entry| entry.file).collect();
-            let rank = |entry: &Entry| {
+            lowest(&entries, wanted, |entry: &Entry| {
                 let hash = Sha256::digest(entry.file.to_le_bytes());
                 (files.len() >= MANY_FILES).then(|| [&[role(entry.file) as u8][..], &hash].concat())
-            };
-            lowest(&entries, wanted, rank)
+            })
         };
         let bound = (share * 2f64.powi(64)) as u64;
         let by_hash = || {
@@ -158,12 +158,18 @@ impl Memory {
 
 /// Writes `pairs` as a table.
 pub(super) fn write(path: &Path, pairs: &[Pair]) -> Result<()> {
-    let line = |[source, target]: &Pair| {
-        let [source, target] = [source, target].map(|side| side.replace(['\t', '\n', '\r'], " "));
-        format!("{source}\t{target}\n")
-    };
-    fs::write(path, pairs.iter().map(line).collect::<String>())
-        .with_context(|| path.display().to_string())
+    fs::write(
+        path,
+        pairs
+            .iter()
+            .map(|[source, target]: &Pair| {
+                let [source, target] =
+                    [source, target].map(|side| side.replace(['\t', '\n', '\r'], " "));
+                format!("{source}\t{target}\n")
+            })
+            .collect::<String>(),
+    )
+    .with_context(|| path.display().to_string())
 }
 
 /// Marks the `wanted` entries with the lowest ranks, and further entries whose rank equals the
@@ -192,7 +198,8 @@ fn cleaned(mut entries: Vec<Entry>, counts: &mut Counts) -> Vec<Entry> {
              ..
          }| {
             let lengths = [source, target].map(|side| side.chars().count());
-            let (short, long) = (lengths[0].min(lengths[1]), lengths[0].max(lengths[1]));
+            let short = lengths[0].min(lengths[1]);
+            let long = lengths[0].max(lengths[1]);
             let reason = match () {
                 () if short == 0 => "without words",
                 () if source == target => "equal to their source",
@@ -219,13 +226,15 @@ fn terms(entries: &[Entry]) -> Vec<Pair> {
             translations.entry(source).or_default().push(target);
         }
     }
-    let term = |(source, targets): (&str, Vec<&str>)| {
-        let target = targets[0];
-        let is_alike = targets.len() > 1 && targets.iter().all(|other| *other == target);
-        let is_term = is_alike && source != target && !target.is_empty() && !has_signs(source);
-        is_term.then(|| [source.to_string(), target.to_string()])
-    };
-    let mut terms: Vec<Pair> = translations.into_iter().filter_map(term).collect();
+    let mut terms: Vec<Pair> = translations
+        .into_iter()
+        .filter_map(|(source, targets): (&str, Vec<&str>)| {
+            let target = targets[0];
+            let is_alike = targets.len() > 1 && targets.iter().all(|other| *other == target);
+            let is_term = is_alike && source != target && !target.is_empty() && !has_signs(source);
+            is_term.then(|| [source.to_string(), target.to_string()])
+        })
+        .collect();
     terms.sort();
     terms
 }
@@ -246,9 +255,8 @@ fn normal(text: &str) -> String {
 
 /// A hash of the words of `text`. Numbers and punctuation do not change it.
 fn key(text: &str) -> u64 {
-    let is_sign = |c: char| !c.is_alphabetic();
     let words: Vec<&str> = text
-        .split(is_sign)
+        .split(|c: char| !c.is_alphabetic())
         .filter(|word| !word.is_empty())
         .collect();
     let hash = Sha256::digest(words.join(" ").to_lowercase());
@@ -262,12 +270,14 @@ mod tests {
     /// The memory of files with these names and texts, from English into German.
     fn read(files: &[(&str, String)]) -> Result<Memory> {
         let folder = tempfile::tempdir().unwrap();
-        let write = |(name, text): &(&str, String)| {
-            let path = folder.path().join(name);
-            fs::write(&path, text).unwrap();
-            path
-        };
-        let paths: Vec<PathBuf> = files.iter().map(write).collect();
+        let paths: Vec<PathBuf> = files
+            .iter()
+            .map(|(name, text): &(&str, String)| {
+                let path = folder.path().join(name);
+                fs::write(&path, text).unwrap();
+                path
+            })
+            .collect();
         Memory::read(&paths, [Some("en"), Some("de")], |_| Role::New)
     }
 
@@ -291,41 +301,45 @@ mod tests {
 
     /// Lines of `count` pairs that begin with the number `first`.
     fn lines(first: usize, count: usize, separator: &str) -> String {
-        let line = |number| pair(number).join(separator) + "\n";
-        (first..first + count).map(line).collect()
+        (first..first + count)
+            .map(|number| pair(number).join(separator) + "\n")
+            .collect()
     }
 
     fn po(count: usize) -> String {
-        let message = |number| {
-            let [source, target] = pair(number);
-            format!("msgid \"{source}\"\nmsgstr \"{target}\"\n\n")
-        };
-        (0..count).map(message).collect()
+        (0..count)
+            .map(|number| {
+                let [source, target] = pair(number);
+                format!("msgid \"{source}\"\nmsgstr \"{target}\"\n\n")
+            })
+            .collect()
     }
 
     fn tmx(times: impl Iterator<Item = usize>) -> String {
-        let unit = |(number, time): (usize, usize)| {
-            let [source, target] = pair(number);
-            let text = |language: &str, text: &str| {
-                format!("<tuv xml:lang=\"{language}\"><seg>{text}</seg></tuv>")
-            };
-            let (source, target) = (text("en-GB", &source), text("DE", &target));
-            format!("<tu changedate=\"202601{time:02}T101500Z\">{source}{target}</tu>\n")
-        };
-        let units: String = times.enumerate().map(unit).collect();
+        let units: String = times
+            .enumerate()
+            .map(|(number, time): (usize, usize)| {
+                let [source, target] = pair(number);
+                let text = |language: &str, text: &str| {
+                    format!("<tuv xml:lang=\"{language}\"><seg>{text}</seg></tuv>")
+                };
+                let source = text("en-GB", &source);
+                let target = text("DE", &target);
+                format!("<tu changedate=\"202601{time:02}T101500Z\">{source}{target}</tu>\n")
+            })
+            .collect();
         format!(
             "<?xml version=\"1.0\"?>\n<tmx version=\"1.4\"><header srclang=\"en\"/><body>\n{units}</body></tmx>\n"
         )
     }
 
     fn xliff(count: usize) -> String {
-        let unit = |number| {
+        let units: String = (0..count).map(|number| {
             let [source, target] = pair(number);
             format!(
                 "<trans-unit id='{number}'><source>{source}</source><target>{target}</target></trans-unit>\n"
             )
-        };
-        let units: String = (0..count).map(unit).collect();
+        }).collect();
         format!(
             "<xliff version='1.2'><file source-language='en' target-language='de-AT'>{units}</file></xliff>"
         )
@@ -335,8 +349,10 @@ mod tests {
     fn every_form_of_a_memory_has_the_same_pairs() {
         let csv = format!("\"The \"\"word\"\" of it,\nis\";Ja\n{}", lines(0, 100, ";"));
         let [en, de] = [0, 1].map(|side| {
-            let half = |line: &str| line.split('\t').nth(side).unwrap().to_string() + "\n";
-            lines(0, 100, "\t").lines().map(half).collect::<String>()
+            lines(0, 100, "\t")
+                .lines()
+                .map(|line: &str| line.split('\t').nth(side).unwrap().to_string() + "\n")
+                .collect::<String>()
         });
         for files in [
             vec![("a.po", po(100))],

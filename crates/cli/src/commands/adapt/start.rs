@@ -71,10 +71,9 @@ pub(super) fn finished(args: &Args, folders: &Folders) -> Result<Option<Value>> 
     let (Some(card), Some(work)) = (read_json(&args.out.join(CARD)), work) else {
         return Ok(None);
     };
-    let is_same = |key: &str| card[key] == work[key];
     let is_finished = ["base", "model", "memory", "general", "updates"]
         .into_iter()
-        .all(is_same)
+        .all(|key: &str| card[key] == work[key])
         && card["memory"] == hashes(&args.memory)?
         && card["general"] == hashes(&args.general)?;
     Ok(is_finished.then_some(card))
@@ -107,10 +106,12 @@ fn read_json(path: &Path) -> Option<Value> {
 
 /// The names and the hashes of the files `paths` as JSON.
 fn hashes(paths: &[PathBuf]) -> Result<Value> {
-    let hash = |path: &PathBuf| -> Result<Value> {
-        Ok(json!({ "file": path.display().to_string(), "sha256": digest_of_file(path)? }))
-    };
-    paths.iter().map(hash).collect()
+    paths
+        .iter()
+        .map(|path: &PathBuf| -> Result<Value> {
+            Ok(json!({ "file": path.display().to_string(), "sha256": digest_of_file(path)? }))
+        })
+        .collect()
 }
 
 /// The hash of a model's manifest, which contains the hashes of the model's files.

@@ -31,7 +31,8 @@ pub fn run(args: Args) -> Result<()> {
     let translator = args.computing.load(model.as_slice())?;
     args.html.as_deref().map_or(Ok(()), check_writable)?;
     let mut output = Output::standard();
-    let (mut kept, mut habits) = (Vec::new(), HeadHabits::default());
+    let mut kept = Vec::new();
+    let mut habits = HeadHabits::default();
     // Text goes out sentence by sentence; only a page needs all of them at once.
     each(&args, &translator, |sentence| {
         if args.heads {
@@ -87,9 +88,10 @@ fn each(
 /// Writes the table of heads, and a word of caution if some of them rest.
 fn print_heads(args: &Args, output: &mut Output, habits: &HeadHabits) -> Result<()> {
     let habits = habits.means();
-    match args.json {
-        true => output.line(serde_json::to_string(&habits)?)?,
-        false => output.line(heads_table(&habits).trim_end())?,
+    if args.json {
+        output.line(serde_json::to_string(&habits)?)?
+    } else {
+        output.line(heads_table(&habits).trim_end())?
     }
     let resting = habits
         .iter()

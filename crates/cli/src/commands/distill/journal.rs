@@ -76,8 +76,9 @@ impl Journal {
 
     /// Reads what is there, and returns how many bytes of it are whole lines.
     fn read(&mut self, identity: &Value, input: &mut Input) -> Result<u64> {
-        let (mut reader, mut line, mut whole) =
-            (BufReader::new(self.file.get_ref()), Vec::new(), 0);
+        let mut reader = BufReader::new(self.file.get_ref());
+        let mut line = Vec::new();
+        let mut whole = 0;
         loop {
             line.clear();
             reader

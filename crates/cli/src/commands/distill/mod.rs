@@ -123,7 +123,8 @@ pub fn run(args: Args) -> Result<()> {
         Ok(())
     })?;
     drop(teacher);
-    let (lines, mut kept) = (journal.lines, 0);
+    let lines = journal.lines;
+    let mut kept = 0;
     part.complete(part.lines.start + lines, |out| {
         kept = journal.finish(out, !is_whole)?;
         (!is_whole).then(|| digest_of_file(out)).transpose()
@@ -192,10 +193,11 @@ impl Teacher<'_> {
             .requests(&texts, options)?
             .into_iter()
             .enumerate();
-        let fits = |(_, request): &(usize, Request)| (1..limit).contains(&request.source.len());
-        let (usable, requests): (Vec<usize>, Vec<Request>) = requests.filter(fits).unzip();
-        let done = |count| progress.add(count);
-        let (found, failure) = translator.translate_ids_until_error(requests, options, &done);
+        let (usable, requests): (Vec<usize>, Vec<Request>) = requests
+            .filter(|(_, request): &(usize, Request)| (1..limit).contains(&request.source.len()))
+            .unzip();
+        let (found, failure) =
+            translator.translate_ids_until_error(requests, options, &|count| progress.add(count));
         failure.map_or(Ok(()), Err)?;
         let chosen: Vec<Option<String>> = usable
             .par_iter()
@@ -235,8 +237,9 @@ fn best(texts: Vec<String>, reference: Option<&str>) -> Option<String> {
             .map_or(0.0, |it| it.value)
     };
     let scored = texts.into_iter().map(|text| (score(&text), text));
-    let better = |best: (f64, String), it: (f64, String)| if it.0 > best.0 { it } else { best };
-    scored.reduce(better).map(|(_, text)| text)
+    scored
+        .reduce(|best: (f64, String), it: (f64, String)| if it.0 > best.0 { it } else { best })
+        .map(|(_, text)| text)
 }
 
 #[cfg(test)]

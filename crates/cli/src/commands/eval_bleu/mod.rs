@@ -251,12 +251,12 @@ fn compare(
     systems: &[Vec<&str>],
     references: &References,
 ) -> Result<()> {
-    let (test, trials) = (args.paired.unwrap_or(Test::Bs), args.trials);
-    let compare = |&name| paired::compare(test, trials, &*metric(name, args), systems, references);
+    let test = args.paired.unwrap_or(Test::Bs);
+    let trials = args.trials;
     let all = args
         .metric
         .iter()
-        .map(compare)
+        .map(|&name| paired::compare(test, trials, &*metric(name, args), systems, references))
         .collect::<Result<Vec<_>>>()?;
     let mut names: Vec<String> = names
         .iter()
@@ -289,14 +289,16 @@ fn score(
         Ok(metric.evaluate_with_confidence(hypotheses, references, bootstrap)?)
     };
     let scores = args.metric.iter().map(score).collect::<Result<Vec<_>>>()?;
-    let lost = |score: &Score| {
-        let fits = match writing {
-            WritingSystem::Chinese => args.tokenize == writing.bleu().tokenizer,
-            _ => writing.fits_bleu(),
-        };
-        score.name == "BLEU" && fits && score.value < LITTLE
-    };
-    if !args.model.is_empty() && hypotheses.len() >= FEW && scores.iter().any(lost) {
+    if !args.model.is_empty()
+        && hypotheses.len() >= FEW
+        && scores.iter().any(|score: &Score| {
+            let fits = match writing {
+                WritingSystem::Chinese => args.tokenize == writing.bleu().tokenizer,
+                _ => writing.fits_bleu(),
+            };
+            score.name == "BLEU" && fits && score.value < LITTLE
+        })
+    {
         note(
             "nearly nothing is right: does the model translate from the language of --input into that of --reference?",
         );
@@ -404,8 +406,8 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<(Vec<String>,
     }
     warnings.finish();
     let progress = Progress::new(0, Some(lines.len()));
-    let done = |count| progress.add(count);
-    let (found, failure) = translator.translate_ids_until_error(requests, &options, &done);
+    let (found, failure) =
+        translator.translate_ids_until_error(requests, &options, &|count| progress.add(count));
     failure
         .map_or(Ok(()), Err)
         .with_context(|| path.display().to_string())?;

@@ -70,13 +70,15 @@ pub struct Comparison {
 impl Comparison {
     /// The score of each system, the baseline first, and with the others their probability.
     fn sides(&self) -> Vec<(f64, Option<Confidence>, Option<f64>)> {
-        let first = |it: &PairedResult| (it.baseline, it.baseline_confidence, None);
-        let other = |it: &PairedResult| (it.system, it.system_confidence, Some(it.p_value));
         self.results
             .first()
-            .map(first)
+            .map(|it: &PairedResult| (it.baseline, it.baseline_confidence, None))
             .into_iter()
-            .chain(self.results.iter().map(other))
+            .chain(
+                self.results
+                    .iter()
+                    .map(|it: &PairedResult| (it.system, it.system_confidence, Some(it.p_value))),
+            )
             .collect()
     }
 }
@@ -109,16 +111,19 @@ pub fn print_text(names: &[String], all: &[Comparison], width: usize) -> Result<
 
 /// Prints a JSON object for each system, as sacreBLEU does with `--format json`.
 pub fn print_json(names: &[String], all: &[Comparison]) -> Result<()> {
-    let object = |(index, name): (usize, &String)| {
-        let mut object = Map::from_iter([("system".to_owned(), Value::from(name.as_str()))]);
-        for comparison in all {
-            let (score, confidence, p_value) = comparison.sides()[index];
-            let [mean, ci] = [confidence.map(|c| c.mean), confidence.map(|c| c.interval)];
-            let value = json!({"score": score, "p_value": p_value, "mean": mean, "ci": ci});
-            object.insert(comparison.name.clone(), value);
-        }
-        Value::Object(object)
-    };
-    let systems: Vec<Value> = names.iter().enumerate().map(object).collect();
+    let systems: Vec<Value> = names
+        .iter()
+        .enumerate()
+        .map(|(index, name): (usize, &String)| {
+            let mut object = Map::from_iter([("system".to_owned(), Value::from(name.as_str()))]);
+            for comparison in all {
+                let (score, confidence, p_value) = comparison.sides()[index];
+                let [mean, ci] = [confidence.map(|c| c.mean), confidence.map(|c| c.interval)];
+                let value = json!({"score": score, "p_value": p_value, "mean": mean, "ci": ci});
+                object.insert(comparison.name.clone(), value);
+            }
+            Value::Object(object)
+        })
+        .collect();
     put(serde_json::to_string_pretty(&systems)?)
 }

@@ -195,7 +195,8 @@ impl Figure {
             points.next().is_some(),
             "nothing to draw: no series has a point"
         );
-        let (rows, height) = (self.grid().0 as u32, self.chart_size().1);
+        let rows = self.grid().0 as u32;
+        let height = self.chart_size().1;
         Ok((self.width(), self.legend_height() + height * rows))
     }
 

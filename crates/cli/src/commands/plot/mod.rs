@@ -96,9 +96,10 @@ pub fn run(args: Args) -> Result<()> {
     }
     let figure = Figure(charts);
     for path in args.output {
-        let text = match ends(&path, &["csv"]) {
-            true => numbers(&figure.0) + "\n",
-            false => figure.to_svg()?,
+        let text = if ends(&path, &["csv"]) {
+            numbers(&figure.0) + "\n"
+        } else {
+            figure.to_svg()?
         };
         write_whole(&path, text)?;
         note(format_args!("wrote {}", path.display()));
@@ -155,7 +156,8 @@ fn no_run(path: &Path) -> String {
     match runs.first() {
         None => format!("is no run; name the folder of one, or its {METRICS_FILE}"),
         Some(run) => {
-            let (runs, run) = (counted(runs.len(), "run"), run.display());
+            let runs = counted(runs.len(), "run");
+            let run = run.display();
             format!("is no run, but holds {runs}: name what is to be drawn, such as {run}")
         }
     }

@@ -57,7 +57,8 @@ impl Pen {
     /// Draws a line through `points`, which are given in pixels.
     pub fn line<B: DrawingBackend>(self, area: &Area<B>, points: &[(i32, i32)]) -> DrawResult<B> {
         let style = self.color.stroke_width(pixels(WIDTH).max(1) as u32);
-        let (dash, gap) = (pixels(self.dash.0), pixels(self.dash.1));
+        let dash = pixels(self.dash.0);
+        let gap = pixels(self.dash.1);
         if gap == 0 {
             return area.draw(&PathElement::new(points.to_vec(), style));
         }

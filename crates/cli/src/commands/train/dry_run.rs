@@ -83,12 +83,13 @@ fn print_measured(config: &TrainConfig, estimate: &RunEstimate) -> Result<()> {
     }
     output::print(format_args!(
         "# time: {}, the mean of {measured} updates being {seconds:.3} s; validations come on top",
-        match updates.is_finite() {
-            true => format!(
+        if updates.is_finite() {
+            format!(
                 "about {} for {updates} updates",
                 duration(updates * seconds)
-            ),
-            false => "without end, since no limit is set".into(),
+            )
+        } else {
+            "without end, since no limit is set".into()
         }
     ))?;
     let every = config.validation.every as f64;
@@ -97,12 +98,13 @@ fn print_measured(config: &TrainConfig, estimate: &RunEstimate) -> Result<()> {
     } else {
         updates
     };
-    match !config.data.valid.is_empty() && first.is_finite() {
-        true => output::print(format_args!(
+    if !config.data.valid.is_empty() && first.is_finite() {
+        output::print(format_args!(
             "# first score: after update {first}, about {}",
             duration(first * seconds)
-        )),
-        false => output::print("# first score: none, without a validation text (--valid)"),
+        ))
+    } else {
+        output::print("# first score: none, without a validation text (--valid)")
     }
 }
 
@@ -132,8 +134,9 @@ pub(super) fn fitted(
         return Ok(config.clone());
     }
     output::note("measuring models of several sizes: half a minute, on a busy machine longer");
-    let seconds = |it: &TrainConfig| Ok::<_, Error>(estimated(it, corpora, devices)?.seconds);
-    let (config, note) = fit(config, seconds)?;
+    let (config, note) = fit(config, |it: &TrainConfig| {
+        Ok::<_, Error>(estimated(it, corpora, devices)?.seconds)
+    })?;
     output::note(note);
     Ok(config)
 }
@@ -149,7 +152,8 @@ pub(super) fn estimated(
 ) -> Result<RunEstimate> {
     let folder = tempfile::tempdir().context("a temporary folder cannot be made; set TMPDIR")?;
     guarded("choose a smaller training.budget", || {
-        let (config, quiet) = (config.clone(), Verbosity::Quiet);
+        let config = config.clone();
+        let quiet = Verbosity::Quiet;
         let learner = Learner::new(config, corpora, folder.path(), RunMode::New, quiet, devices)?;
         Ok(learner.estimate(MEASURED)?)
     })

@@ -89,9 +89,10 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
         .check()?;
     if let Some(ranks) = follows {
         let corpora = Corpora::prepare_for(&config, start, texts, &mut |_| ())?;
-        let follow = || Ok(follow(Rc::clone(ranks), &corpora, &devices)?);
         return signals
-            .run_interruptible(|_| guarded("", follow))
+            .run_interruptible(|_| {
+                guarded("", || Ok(follow(Rc::clone(ranks), &corpora, &devices)?))
+            })
             .map(|()| None);
     }
     texts.check(&folder, mode)?;
@@ -149,14 +150,13 @@ fn train(
             let config = config.clone();
             let learner = Learner::new(config, corpora, folder, mode, verbosity(), workers)?;
             started();
-            Ok(
-                learner.train_killable(interrupted, |killable| match killable {
-                    true => {
-                        signals.stop_at_once("stopped; --resume makes the rest of the run's end")
-                    }
-                    false => signals.stop_gracefully(),
-                })?,
-            )
+            Ok(learner.train_killable(interrupted, |killable| {
+                if killable {
+                    signals.stop_at_once("stopped; --resume makes the rest of the run's end")
+                } else {
+                    signals.stop_gracefully()
+                }
+            })?)
         })
     });
     match outcome?.reason {

@@ -140,7 +140,8 @@ impl UsesFiles for Args {
 /// # Errors
 /// Returns an error of usage if several inputs would have the same output.
 pub(super) fn files(args: &Args) -> Result<Vec<(PathBuf, Option<PathBuf>)>> {
-    let (inputs, out) = (&args.inputs, args.out.as_deref());
+    let inputs = &args.inputs;
+    let out = args.out.as_deref();
     let folder = match (&inputs[..], out) {
         ([input], _) if out.is_none_or(|out| !out.is_dir()) || is_standard_input(input) => {
             return Ok(vec![(input.clone(), args.out.clone())]);
@@ -167,7 +168,9 @@ pub(super) fn files(args: &Args) -> Result<Vec<(PathBuf, Option<PathBuf>)>> {
     for input in inputs {
         let output = Some(folder.join(own_name(input)?));
         if let Some((other, _)) = files.iter().find(|(_, known)| *known == output) {
-            let (one, two, folder) = (other.display(), input.display(), folder.display());
+            let one = other.display();
+            let two = input.display();
+            let folder = folder.display();
             return Err(wrong_usage(format_args!(
                 "{one} and {two} would have one output in {folder}; translate them into two folders"
             )));

@@ -32,8 +32,11 @@ impl Job<'_> {
             let all = Catalogue::read(&file.text, format, [None; 2])
                 .with_context(name)?
                 .messages;
-            let is_new = |message: &&Message| message.state == MessageState::Untranslated;
-            let (count, new) = (all.len(), all.iter().filter(is_new).count());
+            let count = all.len();
+            let new = all
+                .iter()
+                .filter(|message: &&Message| message.state == MessageState::Untranslated)
+                .count();
             note(format_args!(
                 "{}: {new} of {count} messages have no translation",
                 name()

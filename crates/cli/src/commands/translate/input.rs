@@ -108,7 +108,8 @@ impl Input {
         if let Some(prefix) = prefixes.next_line()? {
             return Ok(Some((line.text, Some(prefix.text))));
         }
-        let (path, number) = (prefixes.path().display(), line.number);
+        let path = prefixes.path().display();
+        let number = line.number;
         bail!("--prefix {path}: ends before line {number}; it needs one line per sentence")
     }
 
@@ -120,7 +121,8 @@ impl Input {
         if prefixes.next_line()?.is_none() {
             return Ok(());
         }
-        let (path, count) = (prefixes.path().display(), self.lines.taken);
+        let path = prefixes.path().display();
+        let count = self.lines.taken;
         let text = self.lines.path.display();
         bail!(
             "--prefix {path}: has more than the {count} lines of {text}; it needs one line per \
@@ -150,16 +152,16 @@ impl Lines {
         reader.skip_lines(range.start)?;
         let name = reader.path().to_owned();
         let (sender, lines) = sync_channel(AHEAD);
-        let (count, is_whole) = (length(range), range.end == u64::MAX);
-        let read = move || {
+        let count = length(range);
+        let is_whole = range.end == u64::MAX;
+        let thread = thread::Builder::new().name("input".into()).spawn(move || {
             for line in reader.take(count) {
                 let is_last = line.is_err();
                 if sender.send(line).is_err() || is_last {
                     return;
                 }
             }
-        };
-        let thread = thread::Builder::new().name("input".into()).spawn(read);
+        });
         thread.context("no thread can be started that reads the text")?;
         Ok(Self {
             path: name,
@@ -173,9 +175,10 @@ impl Lines {
     /// The next line; `None` at the end. In a dialogue, it is also `None` if `may_be_late` is true
     /// and no line has arrived within [`PATIENCE`].
     fn next(&mut self, may_be_late: bool) -> Result<Option<Line>> {
-        let line = match self.is_dialogue && may_be_late {
-            true => self.lines.recv_timeout(PATIENCE).ok(),
-            false => self.lines.recv().ok(),
+        let line = if self.is_dialogue && may_be_late {
+            self.lines.recv_timeout(PATIENCE).ok()
+        } else {
+            self.lines.recv().ok()
         };
         self.taken += u64::from(line.is_some());
         Ok(line.transpose()?)
@@ -190,9 +193,10 @@ fn is_dialogue(path: &Path) -> bool {
     let input = std::os::fd::AsFd::as_fd(&input).try_clone_to_owned();
     #[cfg(windows)]
     let input = std::os::windows::io::AsHandle::as_handle(&input).try_clone_to_owned();
-    let found = match is_standard_input(path) {
-        true => input.and_then(|input| File::from(input).metadata()),
-        false => fs::metadata(path),
+    let found = if is_standard_input(path) {
+        input.and_then(|input| File::from(input).metadata())
+    } else {
+        fs::metadata(path)
     };
     found.map_or(true, |found| !found.is_file())
 }

@@ -49,7 +49,8 @@ pub fn run(args: Args) -> Result<()> {
     note_terminal(args.inputs.iter().chain(&args.prefix).map(PathBuf::as_path));
     let mut shared = None;
     for (input, output) in &files {
-        let (translator, output) = (&translator, output.as_deref());
+        let translator = &translator;
+        let output = output.as_deref();
         let job = Job {
             args: &args,
             translator,
@@ -70,10 +71,13 @@ pub fn run(args: Args) -> Result<()> {
 impl Job<'_> {
     /// Translates line by line. The output is in `shared` from then on.
     fn lines(&self, shared: &mut Option<signals::Shared>) -> Result<()> {
-        let (args, prefix) = (self.args, self.args.prefix.as_deref());
+        let args = self.args;
+        let prefix = self.args.prefix.as_deref();
         let texts = of_sides(self.input, prefix)?;
-        let identity = || self.identity();
-        let Some(part) = Part::open(&args.shard, self.output, &texts, args.chunk, identity)? else {
+        let Some(part) = Part::open(&args.shard, self.output, &texts, args.chunk, || {
+            self.identity()
+        })?
+        else {
             return Ok(());
         };
         let input = Input::open(self.input, prefix, &part.lines)?;
@@ -159,11 +163,12 @@ impl Job<'_> {
 fn check_text(args: &Args) -> Result<()> {
     if let [first, ..] = &args.text[..] {
         let text = args.text.join(" ");
-        return Err(wrong_usage(match Path::new(first).exists() {
-            true => format!("{first}: name the file to translate with --input {first}"),
-            false => format!(
+        return Err(wrong_usage(if Path::new(first).exists() {
+            format!("{first}: name the file to translate with --input {first}")
+        } else {
+            format!(
                 "text is read from standard input or a file: echo {text:?} | burnformer translate, or --input FILE"
-            ),
+            )
         }));
     }
     for input in args.inputs.iter().filter(|_| args.format.is_none()) {

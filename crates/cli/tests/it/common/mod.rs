@@ -26,17 +26,18 @@ const WORDS: [(&str, &str); 10] = [
 /// `count` pairs of two to six number words, from a generator seeded by `seed`.
 pub fn pairs(seed: u64, count: usize) -> Vec<(String, String)> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let pair = |_| {
-        let length = rng.random_range(2..7);
-        let words: Vec<_> = (0..length)
-            .map(|_| WORDS[rng.random_range(0..WORDS.len())])
-            .collect();
-        let side = |f: fn(&(&'static str, &'static str)) -> &'static str| {
-            words.iter().map(f).collect::<Vec<_>>().join(" ")
-        };
-        (side(|w| w.0), side(|w| w.1))
-    };
-    (0..count).map(pair).collect()
+    (0..count)
+        .map(|_| {
+            let length = rng.random_range(2..7);
+            let words: Vec<_> = (0..length)
+                .map(|_| WORDS[rng.random_range(0..WORDS.len())])
+                .collect();
+            let side = |f: fn(&(&'static str, &'static str)) -> &'static str| {
+                words.iter().map(f).collect::<Vec<_>>().join(" ")
+            };
+            (side(|w| w.0), side(|w| w.1))
+        })
+        .collect()
 }
 
 /// Writes both sides of `pairs` to `folder/name.de` and `folder/name.en`.

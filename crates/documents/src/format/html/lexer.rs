@@ -70,9 +70,11 @@ pub(super) struct LexedText {
 pub(super) fn lex(text: &str) -> LexedText {
     let templates = templates(text);
     let masked = numbered(&masked(text, &templates));
-    let (text, mut emitter) = (masked.as_str(), DefaultEmitter::<usize>::new_with_span());
+    let text = masked.as_str();
+    let mut emitter = DefaultEmitter::<usize>::new_with_span();
     emitter.naively_switch_states(true);
-    let (mut tokens, mut end) = (Vec::new(), 0);
+    let mut tokens = Vec::new();
+    let mut end = 0;
     for token in Tokenizer::new_with_emitter(text, emitter) {
         let Ok(token) = token;
         let Some(token) = convert(token) else {
@@ -116,7 +118,9 @@ fn templates(text: &str) -> Vec<Span> {
         regex(r"\{\{|\{%|\{#|<%|<\?(?:php|=)|<(?:!(?:-?[^-<>][^<>]*)?|\?[^<>]*)<[%?]")
     });
     let mut all = Vec::new();
-    let (mut at, mut unclosed, messages) = (0, [0; CLOSING.len()], messages(text));
+    let mut at = 0;
+    let mut unclosed = [0; CLOSING.len()];
+    let messages = messages(text);
     while let Some(found) = OPENING.find_at(text, at) {
         at = found.end();
         let kind = CLOSING
@@ -146,12 +150,17 @@ fn templates(text: &str) -> Vec<Span> {
 
 /// `text` with letters in the names of tags that are numbers.
 fn numbered(text: &str) -> String {
-    let letter = |c: char| {
-        c.to_digit(10)
-            .map_or(c, |digit| char::from(LETTERS[digit as usize]))
-    };
-    let named = |tag: &regex::Captures<'_>| tag[0].chars().map(letter).collect::<String>();
-    NUMBERED.replace_all(text, named).into_owned()
+    NUMBERED
+        .replace_all(text, |tag: &regex::Captures<'_>| {
+            tag[0]
+                .chars()
+                .map(|c: char| {
+                    c.to_digit(10)
+                        .map_or(c, |digit| char::from(LETTERS[digit as usize]))
+                })
+                .collect::<String>()
+        })
+        .into_owned()
 }
 
 fn convert(token: html5gum::Token<usize>) -> Option<Token> {
@@ -184,15 +193,17 @@ fn start(tag: &StartTag<usize>) -> TokenKind {
         let value = tag.attributes.get(name.as_bytes())?;
         Some(String::from_utf8_lossy(&value.value).to_ascii_lowercase())
     };
-    let untranslated = |classes: String| {
-        classes
-            .split_ascii_whitespace()
-            .any(|class| class == "notranslate")
-    };
     let translate = match attribute("translate").as_deref() {
         Some("no") => Some(false),
         Some("yes" | "") => Some(true),
-        _ if attribute("class").is_some_and(untranslated) => Some(false),
+        _ if attribute("class").is_some_and(|classes: String| {
+            classes
+                .split_ascii_whitespace()
+                .any(|class| class == "notranslate")
+        }) =>
+        {
+            Some(false)
+        }
         _ => None,
     };
     TokenKind::Start {
@@ -206,7 +217,8 @@ fn start(tag: &StartTag<usize>) -> TokenKind {
 /// the next `>`.
 fn without_cdata(text: &str, tokens: Vec<Token>) -> Vec<Token> {
     let mut all: Vec<Token> = Vec::with_capacity(tokens.len());
-    let (mut foreign, mut until) = (0usize, 0);
+    let mut foreign = 0usize;
+    let mut until = 0;
     let mut unclosed = false;
     for mut token in tokens {
         if token.range.end <= until {
@@ -244,7 +256,13 @@ impl LexedText {
     fn new(tokens: Vec<Token>, templates: Vec<Span>, masked: String) -> Self {
         let is_block =
             |token: &Token| matches!(token.role(), Some(Role::Block | Role::Preformatted));
-        let is_translated = |token: &Token| {
+        let all = |test: fn(&Token) -> bool| {
+            (0..tokens.len())
+                .filter(|&index| test(&tokens[index]))
+                .collect()
+        };
+        let blocks = all(is_block);
+        let translated = all(|token: &Token| {
             matches!(
                 token.kind,
                 TokenKind::Start {
@@ -252,13 +270,7 @@ impl LexedText {
                     ..
                 }
             )
-        };
-        let all = |test: fn(&Token) -> bool| {
-            (0..tokens.len())
-                .filter(|&index| test(&tokens[index]))
-                .collect()
-        };
-        let (blocks, translated) = (all(is_block), all(is_translated));
+        });
         Self {
             partner: partners(&tokens),
             tokens,

@@ -10,7 +10,8 @@ use crate::words::Span;
 /// The ends of such elements by their starts. An element whose tags are in two blocks, or that
 /// crosses emphasis, is none.
 pub(super) fn elements(events: &[(Event<'_>, Span)]) -> HashMap<usize, usize> {
-    let (mut all, mut depth) = (HashMap::new(), 0);
+    let mut all = HashMap::new();
+    let mut depth = 0;
     // The element whose end is looked for: its name, its start, the depth there, and how many of
     // its name are open in it.
     let mut open: Option<(String, usize, usize, usize)> = None;

@@ -33,10 +33,10 @@ pub(in crate::format) fn parse(text: &str) -> Vec<Block> {
         .iter()
         .map(|(label, _)| folded(label))
         .collect();
-    let marks = |c: char| c.is_whitespace() || c == '>';
-    let notes = text
-        .lines()
-        .any(|line| line.trim_start_matches(marks).starts_with("[^"));
+    let notes = text.lines().any(|line| {
+        line.trim_start_matches(|c: char| c.is_whitespace() || c == '>')
+            .starts_with("[^")
+    });
     let references = Arc::new(References { labels, notes });
     Parser {
         text,
@@ -48,7 +48,8 @@ pub(in crate::format) fn parse(text: &str) -> Vec<Block> {
 
 /// The alternative texts of the images in `text`, without those that name their definition.
 pub(in crate::format) fn texts(text: &str) -> Vec<(Span, Block)> {
-    let (mut all, mut image) = (Vec::new(), None);
+    let mut all = Vec::new();
+    let mut image = None;
     for (event, range) in Events::new_ext(text, options()).into_offset_iter() {
         match (event, &mut image) {
             (Event::Start(Tag::Image { link_type, .. }), _) => {
@@ -77,16 +78,17 @@ pub(in crate::format) fn texts(text: &str) -> Vec<(Span, Block)> {
 /// first other block begins.
 pub(in crate::format) fn has_shape_of(source: &str, text: &str) -> Result<(), usize> {
     use Tag::{Emphasis, Image, Link, Strikethrough, Strong};
-    let block = |(event, range): (Event<'_>, Span)| match event {
-        Event::Start(Emphasis | Image { .. } | Link { .. } | Strikethrough | Strong) => None,
-        Event::Start(tag) => Some((format!("{tag:?}"), range.start)),
-        Event::Rule => Some(("rule".into(), range.start)),
-        _ => None,
-    };
     let [mut old, mut new] = [source, text].map(|text| {
         Events::new_ext(text, options())
             .into_offset_iter()
-            .filter_map(block)
+            .filter_map(|(event, range): (Event<'_>, Span)| match event {
+                Event::Start(Emphasis | Image { .. } | Link { .. } | Strikethrough | Strong) => {
+                    None
+                }
+                Event::Start(tag) => Some((format!("{tag:?}"), range.start)),
+                Event::Rule => Some(("rule".into(), range.start)),
+                _ => None,
+            })
     });
     loop {
         match (old.next(), new.next()) {
@@ -100,27 +102,27 @@ pub(in crate::format) fn has_shape_of(source: &str, text: &str) -> Result<(), us
 /// The blocks of a text that is read again, with the definitions of its document. Blocks without
 /// letters are among them.
 pub(super) fn read_again(text: &str, references: &Arc<References>) -> Vec<Block> {
-    let known = |link: BrokenLink<'_>| {
-        let nowhere = || (CowStr::from(""), CowStr::from(""));
-        references
-            .labels
-            .contains(&folded(&link.reference))
-            .then(nowhere)
-    };
     // These need no definitions.
     let notes = if references.notes {
         Options::ENABLE_OLD_FOOTNOTES
     } else {
         Options::empty()
     };
-    let events = Events::new_with_broken_link_callback(text, options() | notes, Some(known));
-    let (blocks, references) = (
-        Blocks {
-            has_all: true,
-            ..Blocks::default()
-        },
-        Arc::clone(references),
+    let events = Events::new_with_broken_link_callback(
+        text,
+        options() | notes,
+        Some(|link: BrokenLink<'_>| {
+            references
+                .labels
+                .contains(&folded(&link.reference))
+                .then(|| (CowStr::from(""), CowStr::from("")))
+        }),
     );
+    let blocks = Blocks {
+        has_all: true,
+        ..Blocks::default()
+    };
+    let references = Arc::clone(references);
     Parser {
         text,
         blocks,
@@ -139,9 +141,8 @@ fn folded(label: &str) -> String {
 pub(super) fn without_marks(raw: &str, newline: &str) -> String {
     let mut lines = raw.split('\n').map(|line| line.trim_end_matches('\r'));
     let first = lines.next().unwrap_or_default().to_string();
-    let marks = |c: char| c.is_whitespace() || c == '>';
     lines.fold(first, |all, line| {
-        all + newline + line.trim_start_matches(marks)
+        all + newline + line.trim_start_matches(|c: char| c.is_whitespace() || c == '>')
     })
 }
 
@@ -326,7 +327,8 @@ impl<'a> Parser<'a> {
     }
 
     fn close(&mut self, name: &str, range: Span) {
-        let (text, start) = (self.text, self.end.min(range.end));
+        let text = self.text;
+        let start = self.end.min(range.end);
         let end = if name == "[" {
             self.collapsed_end(range.end)
         } else {
@@ -364,7 +366,8 @@ impl<'a> Parser<'a> {
         let end = self.end.min(range.start);
         let unread = &self.text[end..range.start];
         let escaped = unread.len() - unread.trim_end_matches('\\').len();
-        let (start, is_first) = (range.start - escaped % 2, self.blocks.open.is_none());
+        let start = range.start - escaped % 2;
+        let is_first = self.blocks.open.is_none();
         let builder = self.blocks.builder(start);
         if let Some(line_end) = self.line_end.take().filter(|_| !is_first) {
             // The next line may begin with marks of the quotation or the list around.
@@ -405,7 +408,8 @@ impl<'a> Parser<'a> {
     fn finish_block(&mut self) {
         let lines = take(&mut self.lines);
         self.line_end = None;
-        let (level, references) = (Level::Bare, Arc::clone(&self.references));
+        let level = Level::Bare;
+        let references = Arc::clone(&self.references);
         let position = self
             .positions
             .last()

@@ -99,8 +99,10 @@ pub(in crate::format) fn html_lines(html: &str, source: &str, newline: &str) -> 
     if html.matches('\n').count() * newline.len() > MAX_MARKS * (html.len() + source.len()) {
         return source.into();
     }
-    let is_empty = |line: &str| line.chars().all(|c| c.is_whitespace() || c == '>');
-    let has_empty = source.trim().lines().any(is_empty);
+    let has_empty = source
+        .trim()
+        .lines()
+        .any(|line: &str| line.chars().all(|c| c.is_whitespace() || c == '>'));
     let mut lines = html.split('\n');
     let mut out = lines.next().unwrap_or_default().to_string();
     let mut lines = lines.peekable();
@@ -117,12 +119,11 @@ pub(in crate::format) fn html_lines(html: &str, source: &str, newline: &str) -> 
 
 /// For each block of `text`, and for a paragraph behind it, whether it is HTML.
 fn blocks(text: &str) -> Vec<bool> {
-    let is_html = |event: Event<'_>| match event {
-        Event::Start(tag @ (Tag::HtmlBlock | Tag::Paragraph)) => Some(tag == Tag::HtmlBlock),
-        _ => None,
-    };
     Events::new_ext(&format!("{text}\n\nx"), options())
-        .filter_map(is_html)
+        .filter_map(|event: Event<'_>| match event {
+            Event::Start(tag @ (Tag::HtmlBlock | Tag::Paragraph)) => Some(tag == Tag::HtmlBlock),
+            _ => None,
+        })
         .collect()
 }
 

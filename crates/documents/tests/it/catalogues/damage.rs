@@ -107,7 +107,8 @@ fn a_file_of_another_format_is_refused() {
 #[test]
 fn a_damaged_file_is_refused_or_keeps_its_messages() {
     const SIGNS: &str = "\"'\\\\{}[]<>&#:=\n\r \t,|>*@-!~?%u";
-    let (mut seed, signs) = (7_u64, SIGNS.chars().collect::<Vec<_>>());
+    let mut seed = 7_u64;
+    let signs = SIGNS.chars().collect::<Vec<_>>();
     let mut random = |below: usize| {
         seed = seed
             .wrapping_mul(6_364_136_223_846_793_005)

@@ -10,11 +10,18 @@ use super::*;
 fn parts_of_lines() {
     let name = |key: &str| std::env::var(key).expect("PARTS_OF and PARTS_TO name files");
     let text = std::fs::read_to_string(name("PARTS_OF")).unwrap();
-    let line = |line: &str| {
-        let verbatim = |part: &Part| part.kind == PartKind::Verbatim;
-        let parts = parts(line).into_iter().filter(verbatim);
-        let ranges = parts.map(|Part { range, .. }| format!("{}-{}", range.start, range.end));
-        ranges.collect::<Vec<_>>().join(" ") + "\n"
-    };
-    std::fs::write(name("PARTS_TO"), text.lines().map(line).collect::<String>()).unwrap();
+    std::fs::write(
+        name("PARTS_TO"),
+        text.lines()
+            .map(|line: &str| {
+                let parts = parts(line)
+                    .into_iter()
+                    .filter(|part: &Part| part.kind == PartKind::Verbatim);
+                let ranges =
+                    parts.map(|Part { range, .. }| format!("{}-{}", range.start, range.end));
+                ranges.collect::<Vec<_>>().join(" ") + "\n"
+            })
+            .collect::<String>(),
+    )
+    .unwrap();
 }

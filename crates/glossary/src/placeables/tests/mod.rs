@@ -7,8 +7,9 @@ mod writing;
 
 /// The parts of `text` that are kept byte for byte.
 fn found(text: &str) -> Vec<&str> {
-    let verbatim = |part: &Part| part.kind == PartKind::Verbatim;
-    let parts = parts(text).into_iter().filter(verbatim);
+    let parts = parts(text)
+        .into_iter()
+        .filter(|part: &Part| part.kind == PartKind::Verbatim);
     parts.map(|part| &text[part.range]).collect()
 }
 
@@ -110,7 +111,8 @@ fn a_text_with_a_part_has_a_sign_of_it() {
     let pieces = "a Z ww w. www. 7 ٣ ½ n_1 ä 東 ' - + . ( ) : :: ! !x :x @ # $ % %s { } {% <% < > [ ] [[ \\\\ ` / ~ \
         __ http:// tel: C: Www. MAILTO: 16 °C € plural, * | ^ \u{fe0f}\u{20e3} , ? …";
     let pieces: Vec<&str> = pieces.split(' ').chain([" ", " "]).collect();
-    let (mut state, mut with_parts) = (7u32, 0);
+    let mut state = 7u32;
+    let mut with_parts = 0;
     for _ in 0..20_000 {
         let text: String = (0..6)
             .map(|_| {
@@ -118,8 +120,10 @@ fn a_text_with_a_part_has_a_sign_of_it() {
                 pieces[(state >> 16) as usize % pieces.len()]
             })
             .collect();
-        let is_kept = |part: &Part| part.kind != PartKind::Symbol;
-        if parts(&text).iter().any(is_kept) {
+        if parts(&text)
+            .iter()
+            .any(|part: &Part| part.kind != PartKind::Symbol)
+        {
             with_parts += 1;
             assert!(may_have_parts(&text), "{text:?}");
         }

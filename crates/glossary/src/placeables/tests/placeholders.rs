@@ -79,7 +79,9 @@ fn placeholders_of_every_grammar_are_found() {
 
 /// The placeholders of a line: what is divided by spaces outside of brackets.
 fn split(line: &str) -> Vec<&str> {
-    let (mut all, mut start, mut depth) = (Vec::new(), 0, 0);
+    let mut all = Vec::new();
+    let mut start = 0;
+    let mut depth = 0;
     for (at, c) in line.char_indices() {
         match c {
             '{' | '(' | '[' | '<' => depth += 1,

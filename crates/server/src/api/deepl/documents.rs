@@ -53,8 +53,10 @@ pub(crate) async fn deepl_document(
     request: Request,
 ) -> Result<Json<Value>> {
     let limits = service.limits;
-    let read = move |content| read_file::<DeeplDocumentRequest>(content, &limits);
-    let (client, (sent, request)) = open(request, &service, MOST_FIELDS, read).await?;
+    let (client, (sent, request)) = open(request, &service, MOST_FIELDS, move |content| {
+        read_file::<DeeplDocumentRequest>(content, &limits)
+    })
+    .await?;
     known("formality", request.formality.as_deref(), &FORMALITIES)?;
     let is_other = |end: &String| !end.eq_ignore_ascii_case(extension(&sent.name));
     let other = request
@@ -163,9 +165,10 @@ pub(crate) async fn deepl_document_result(
 /// Returns an error if the document is not kept any more or the key is wrong.
 fn kept(client: &Client, id: &str, request: &DeeplKeyRequest) -> Result<StoredFile> {
     let file = client.files.get_for(&client.sender, id);
-    let is_for = |file: &StoredFile| file.is_for(Some(&request.document_key));
-    file.filter(is_for).ok_or_else(|| {
-        let error = "there is no such document, its key is another, or its ten minutes are over";
-        ApiError::new(StatusCode::NOT_FOUND, error)
-    })
+    file.filter(|file: &StoredFile| file.is_for(Some(&request.document_key)))
+        .ok_or_else(|| {
+            let error =
+                "there is no such document, its key is another, or its ten minutes are over";
+            ApiError::new(StatusCode::NOT_FOUND, error)
+        })
 }

@@ -91,19 +91,19 @@ async fn glossaries(
     if dictionaries.is_empty() {
         dictionaries.push(only);
     }
-    let (mut terms, time) = (Vec::new(), time_stamp().replace('Z', ".000Z"));
+    let mut terms = Vec::new();
+    let time = time_stamp().replace('Z', ".000Z");
     for dictionary in dictionaries {
         terms.push(read(&client, dictionary).await?);
     }
     let size = terms.iter().map(|(_, terms)| terms.size()).sum::<usize>() + name.len();
-    let (id, new) = (
-        unguessable(),
-        Arc::new(StoredGlossary { name, time, terms }),
-    );
+    let id = unguessable();
+    let new = Arc::new(StoredGlossary { name, time, terms });
     let answer = described(&id, &new);
     let is_kept = client.glossaries.put(&client.sender, &id, new, size);
-    let made = || (StatusCode::CREATED, Json(answer)).into_response();
-    is_kept.then(made).ok_or_else(ApiError::too_many)
+    is_kept
+        .then(|| (StatusCode::CREATED, Json(answer)).into_response())
+        .ok_or_else(ApiError::too_many)
 }
 
 /// Tells about a glossary, or forgets it.
@@ -136,13 +136,20 @@ async fn glossary_entries(
     let pair = pair.transpose()?;
     let glossary = client.glossaries.get_for(&client.sender, &id);
     let glossary = glossary.ok_or_else(unknown)?;
-    let is_asked = |(known, _): &&Dictionary| pair.as_ref().is_none_or(|pair| known == pair);
-    let found = glossary.terms.iter().find(is_asked).ok_or_else(unknown)?;
+    let found = glossary
+        .terms
+        .iter()
+        .find(|(known, _): &&Dictionary| pair.as_ref().is_none_or(|pair| known == pair))
+        .ok_or_else(unknown)?;
     let found = found.clone();
     let price = Price::of_bytes(found.1.size());
-    let write = move |_: &Cancel| {
-        let line = |entry: &Entry| format!("{}\t{}", entry.source, entry.targets.join("|"));
-        let entries = found.1.entries().map(line).collect::<Vec<_>>().join("\n");
+    Ok(compute(&client.sender, price, move |_: &Cancel| {
+        let entries = found
+            .1
+            .entries()
+            .map(|entry: &Entry| format!("{}\t{}", entry.source, entry.targets.join("|")))
+            .collect::<Vec<_>>()
+            .join("\n");
         if is_whole {
             let kind = "text/tab-separated-values; charset=utf-8";
             return ([(header::CONTENT_TYPE, kind)], entries).into_response();
@@ -150,8 +157,8 @@ async fn glossary_entries(
         let mut answer = dictionary(&found);
         answer["entries"] = entries.into();
         Json(json!({"dictionaries": [answer]})).into_response()
-    };
-    Ok(compute(&client.sender, price, write).await?)
+    })
+    .await?)
 }
 
 /// The glossaries of a sender, the newest first. What a sender may keep is bounded, and so is the
@@ -214,14 +221,14 @@ async fn read(client: &Client, sent: DeeplDictionary) -> Result<Dictionary> {
 /// The first two cells of each row.
 fn pairs(text: &str, is_csv: bool) -> Result<Vec<[String; 2]>> {
     let rows = rows(text, if is_csv { ',' } else { '\t' }, is_csv).into_iter();
-    let pair = |(line, mut row): (u64, Vec<String>)| {
+    rows.map(|(line, mut row): (u64, Vec<String>)| {
         row.truncate(2);
         let error = format!("line {line} has no translation");
         let remedy = "tabs with entries_format tsv, commas with csv";
         row.try_into()
             .map_err(|_| ApiError::bad("entries", error, remedy))
-    };
-    rows.map(pair).collect()
+    })
+    .collect()
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ const FRAME: &str = "<!doctype html><meta charset=utf-8><body><script src=\"/ste
 /// page lets nobody put it into a frame.
 fn forward(mut stream: TcpStream, server: &str, told: &Sender<String>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
-    let (mut head, mut length) = (String::new(), 0);
+    let mut head = String::new();
+    let mut length = 0;
     loop {
         let mut line = String::new();
         reader.read_line(&mut line)?;
@@ -78,7 +79,8 @@ fn told(server: &str, choice: &str) -> Option<Vec<String>> {
     let server = server.trim_start_matches("http://").to_owned();
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
-            let (server, send) = (server.clone(), send.clone());
+            let server = server.clone();
+            let send = send.clone();
             std::thread::spawn(move || drop(forward(stream, &server, &send)));
         }
     });

@@ -72,7 +72,8 @@ impl Engine for Shouting {
                 .map(String::from)
                 .collect::<Vec<_>>()
         };
-        let (keys, queries) = (words(sentence), words(translation));
+        let keys = words(sentence);
+        let queries = words(translation);
         let columns = keys.len();
         let weights = (0..queries.len() * columns)
             .map(|index| index % columns == (index / columns).min(columns - 1))
@@ -117,20 +118,22 @@ fn candidates(work: &Work, choice: Choice) -> Vec<Candidate> {
         .map(|any| format!(" [{}]", any.targets[0]))
         .collect();
     let shouted = format!("{}{}{terms}", work.prefix, work.text.to_uppercase());
-    let links = match work.links && shouted.len() == work.text.len() {
-        true => vec![Link {
+    let links = if work.links && shouted.len() == work.text.len() {
+        vec![Link {
             source: 0..work.text.len(),
             target: 0..shouted.len(),
-        }],
-        false => Vec::new(),
+        }]
+    } else {
+        Vec::new()
     };
-    let candidate = |rank: usize| Candidate {
-        text: format!("{shouted}{}", "!".repeat(rank)),
-        score: -(rank as f64),
-        links: links.clone(),
-        ..Candidate::default()
-    };
-    (0..choice.n_best.max(1)).map(candidate).collect()
+    (0..choice.n_best.max(1))
+        .map(|rank: usize| Candidate {
+            text: format!("{shouted}{}", "!".repeat(rank)),
+            score: -(rank as f64),
+            links: links.clone(),
+            ..Candidate::default()
+        })
+        .collect()
 }
 
 /// A server on a free port of this machine, which stops when it is dropped.
@@ -156,15 +159,14 @@ impl Running {
             .build()
             .expect("a runtime");
         let runtime = serving.handle().clone();
-        let serve = move || {
-            let stopped = async { drop(stopped.await) };
-            serving.block_on(server.run(stopped)).expect("serving");
-        };
         Self {
             address,
             runtime,
             stop: Some(stop),
-            thread: Some(std::thread::spawn(serve)),
+            thread: Some(std::thread::spawn(move || {
+                let stopped = async { drop(stopped.await) };
+                serving.block_on(server.run(stopped)).expect("serving");
+            })),
         }
     }
 

@@ -1,15 +1,17 @@
 use super::*;
 
 fn chart(title: &'static str, names: &[&str]) -> Chart {
-    let line = |name: &&str| Series {
-        name: name.to_string(),
-        points: vec![(0.0, 1.0), (1.0, 10.0), (2.0, 100.0)],
-    };
     Chart {
         title,
         x: Axis::linear("updates"),
         y: Axis::log("loss"),
-        series: names.iter().map(line).collect(),
+        series: names
+            .iter()
+            .map(|name: &&str| Series {
+                name: name.to_string(),
+                points: vec![(0.0, 1.0), (1.0, 10.0), (2.0, 100.0)],
+            })
+            .collect(),
     }
 }
 
@@ -32,7 +34,8 @@ fn titles_axes_and_legend_stand_in_the_svg() {
 
 #[test]
 fn marks_are_round_and_those_of_a_logarithmic_axis_are_powers_of_two() {
-    let (linear, log) = (Axis::linear("x"), Axis::log("y"));
+    let linear = Axis::linear("x");
+    let log = Axis::log("y");
     assert_eq!(
         [-0.1, 0.30000000000000004, 1500.0].map(|at| linear.number(at)),
         ["-0.1", "0.3", "1500"]
@@ -78,7 +81,8 @@ fn one_point_is_drawn_too() {
 #[test]
 fn neighbouring_series_differ_in_colour_and_in_dashes() {
     for index in 0..20 {
-        let (one, next) = (Pen::of(index), Pen::of(index + 1));
+        let one = Pen::of(index);
+        let next = Pen::of(index + 1);
         assert!(one.color != next.color && one.dash != next.dash);
     }
 }
