@@ -13,7 +13,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use burnformer_documents::Format;
 use burnformer_glossary::Glossary;
-use serde::de::{Error, IgnoredAny};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -286,7 +286,7 @@ fn unmarked(text: &str, tags: &[String]) -> String {
 
 /// An option that no model here can follow, and that changes the translation: only null is taken.
 fn refused<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
-    match Option::<IgnoredAny>::deserialize(from)? {
+    match Option::<Value>::deserialize(from)? {
         None => Ok(()),
         Some(_) => Err(D::Error::custom(
             "no model of this server can follow it; leave it out",

@@ -410,7 +410,12 @@ fn expensive_bodies() -> Vec<(&'static str, Value)> {
         ("/translate", document("<b>Das.</b>".repeat(1_400), "html")),
         (
             "/translate",
-            document("a: \"Das Haus. \"\n".repeat(900), "yaml"),
+            document(
+                (0..600)
+                    .map(|number| format!("a{number}: Das Haus.\n"))
+                    .collect(),
+                "yaml",
+            ),
         ),
         (
             "/translate",
