@@ -343,7 +343,7 @@ fn a_model_is_fine_tuned_on_a_mixture_named_on_the_command_line() {
     ];
     let said = stderr(&toy.train("tuned", &[&short[..], &mix].concat()));
     assert!(
-        said.contains("weights and tokenisers: those of") && said.contains("start/"),
+        said.contains("weights and tokenisers: from") && said.contains("start/"),
         "{said}"
     );
     assert!(toy.weights("tuned", 40) != toy.weights("base", 40));
