@@ -1,4 +1,7 @@
 //! A sample of the pairs of a corpus, by which another text learns how many of its pairs are in it.
+//!
+//! It is collected while the corpus is tokenised, and kept beside the tokens in the cache
+//! (`pairs-….sample`).
 
 use burnformer_text::visible;
 

@@ -216,7 +216,7 @@ fn no_temporary_files_remain() {
         .map(|path| path.extension().unwrap().to_str().unwrap())
         .collect();
     // The first is the lock of those who write there.
-    assert_eq!(ends, ["lock", "tokens", "json", "sha256"]);
+    assert_eq!(ends, ["lock", "tokens", "sample", "json", "sha256"]);
 }
 
 #[test]
