@@ -1,30 +1,32 @@
-//! An allocator that counts.
+//! An allocator that counts for each thread, because tests run beside each other.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::cell::Cell;
 
 struct Counting;
 
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-static ASKED: AtomicUsize = AtomicUsize::new(0);
-static CALLS: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    /// The bytes that the thread holds. It may free what another thread allocated.
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+    static ASKED: Cell<usize> = const { Cell::new(0) };
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+}
 
 // SAFETY: every call goes to the system's allocator as it is.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let size = layout.size();
-        let held = HELD.fetch_add(size, Relaxed) + size;
-        PEAK.fetch_max(held, Relaxed);
-        ASKED.fetch_add(size, Relaxed);
-        CALLS.fetch_add(1, Relaxed);
+        let held = HELD.get() + layout.size() as isize;
+        HELD.set(held);
+        PEAK.set(PEAK.get().max(held));
+        ASKED.set(ASKED.get() + layout.size());
+        CALLS.set(CALLS.get() + 1);
         // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Relaxed);
+        HELD.set(HELD.get() - layout.size() as isize);
         // SAFETY: the caller keeps the contract of `dealloc`.
         unsafe { System.dealloc(memory, layout) }
     }
@@ -33,7 +35,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What a piece of work takes.
+/// What a piece of work takes on its thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted {
     /// The largest number of bytes that it holds at one time.
@@ -44,15 +46,17 @@ pub struct Counted {
     pub calls: usize,
 }
 
-/// Runs `work` alone, and counts what it takes.
+/// Runs `work` and counts what it takes.
 pub fn counted<T>(work: impl FnOnce() -> T) -> (Counted, T) {
-    static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let before = [&HELD, &ASKED, &CALLS].map(|it| it.load(Relaxed));
-    PEAK.store(before[0], Relaxed);
+    let held = HELD.get();
+    let asked = ASKED.get();
+    let calls = CALLS.get();
+    PEAK.set(held);
     let result = work();
-    let after = [&PEAK, &ASKED, &CALLS].map(|it| it.load(Relaxed));
-    let [peak, asked, calls] = [0, 1, 2].map(|index| after[index].saturating_sub(before[index]));
-    let counted = Counted { peak, asked, calls };
+    let counted = Counted {
+        peak: usize::try_from(PEAK.get() - held).unwrap_or_default(),
+        asked: ASKED.get() - asked,
+        calls: CALLS.get() - calls,
+    };
     (counted, result)
 }
