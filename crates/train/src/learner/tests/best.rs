@@ -44,11 +44,11 @@ fn without_validation_the_last_model_is_the_best_if_the_average_is_left_out() {
     let run = toy.folder.path().join("run");
     assert!(toy.best("run") == toy.model("run", "average"));
     // The end is made again, with damaged checkpoints.
+    fs::remove_file(run.join("finished.json")).unwrap();
     let learner = toy.resumed("run", &[]).unwrap();
     for name in ["best", "average"] {
         fs::remove_dir_all(run.join(name)).unwrap();
     }
-    fs::remove_file(run.join("finished.json")).unwrap();
     for step in ["step-000010", "step-000020"] {
         fs::remove_file(run.join("checkpoints").join(step).join("config.json")).unwrap();
     }
