@@ -1,4 +1,4 @@
-//! A block: text that belongs together, its markup, its sentences.
+//! A block: text that is translated together, with its markup and sentences.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,60 +9,60 @@ use crate::Translated;
 use crate::escape::Escape;
 use crate::words::{Span, moved, within};
 
-/// A paragraph, a heading, a table cell, a subtitle.
+/// A paragraph, heading, table cell or subtitle.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
-    /// The byte range of the block in the document. These bytes are written unchanged if
-    /// translation changes no sentence.
+    /// The byte range of the block in the document. If no sentence changes, these bytes are written
+    /// as they are.
     pub(crate) source: Span,
-    /// Plain text. White space before, between and after the sentences is kept unchanged.
+    /// Plain text. White space before, between and after sentences is kept.
     pub(crate) text: String,
-    /// Markup in the order of its beginnings; parents come before their children.
+    /// Markup in the order of its start positions; parents come before their children.
     pub(crate) nodes: Vec<Node>,
-    /// The parts that must stay unchanged; sorted, disjoint.
+    /// The parts that must stay unchanged, sorted and disjoint.
     pub(crate) atoms: Vec<Atom>,
-    /// Sorted, disjoint, without white space at their ends.
+    /// Sorted and disjoint, without white space at their ends.
     pub(crate) segments: Vec<Segment>,
     pub(crate) escape: Escape,
     pub(crate) lines: Lines,
 }
 
-/// The lines of a block whose text is one line.
+/// The line breaks of a block that is one line of text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lines {
-    /// The offsets of the source's line breaks, which are spaces in the text.
+    /// The offsets in the text of spaces that are line breaks in the source.
     pub(crate) breaks: Vec<usize>,
-    /// The text of a line break.
+    /// The line break as the document writes it.
     pub(crate) newline: Arc<str>,
 }
 
 /// A piece of markup within a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
-    /// Bytes of the block's text; empty for a point.
+    /// Byte range in the block's text; empty for a point.
     pub(crate) range: Span,
-    /// The element around it, by index.
+    /// The index of the enclosing element.
     pub(crate) parent: Option<usize>,
     pub(crate) kind: Kind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Stands around text. A link that finds its definition by its text has this as `label`, which
-    /// is written if the text changes.
+    /// Encloses text. `label` is set for a link that finds its definition by its text; it is
+    /// written if the text changes.
     Element {
         open: String,
         close: String,
         label: Option<String>,
     },
-    /// Stands between characters. `space_after` says that the source has white space after it and
-    /// the text has none; `is_space` says that the space after it in the text replaces it.
+    /// Stands between characters. If `space_after` is set, white space follows it in the source but
+    /// not in the text. If `is_space` is set, it replaces the space after it in the text.
     Point {
         raw: String,
         space_after: bool,
         is_space: bool,
     },
-    /// Stands for text that must stay unchanged, an [`Atom`].
+    /// Replaces an [`Atom`], text that must stay unchanged.
     Atom { raw: String },
 }
 
@@ -70,15 +70,14 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug)]
 pub(crate) struct Atom {
     pub(crate) range: Span,
-    /// The index of the node that the document has instead of the text, if there is one.
+    /// The index of the node that replaces the text in the document, if there is one.
     pub(crate) node: Option<usize>,
-    /// The rule by which it is kept; symbols are kept byte for byte too.
+    /// Why the text is kept. Symbols are kept byte for byte as well.
     pub(crate) kind: PartKind,
-    /// The text of a message, in the categories of the target language, and its arms by their
-    /// bytes.
+    /// An ICU message in the plural categories of the target language, and its arms by byte range.
     pub(crate) message: String,
     pub(crate) arms: Vec<(Span, Block)>,
-    /// The message with the translations of its arms, if they change it.
+    /// The message with its arms translated; `None` if nothing changes.
     pub(crate) written: Option<String>,
 }
 
@@ -97,15 +96,16 @@ pub(crate) enum State {
     Whole,
     /// To be translated without its atoms.
     Reduced,
-    /// Boxed, because most sentences wait for their translations at one time.
+    /// Boxed because most sentences are pending at the same time.
     Done(Box<AtomText>),
 }
 
-/// A translation with the ranges of the atoms in it.
+/// A translation and the ranges of its atoms.
 #[derive(Clone, Debug)]
 pub(crate) struct AtomText {
     pub(crate) translated: Translated,
-    /// Index of the atom in [`Block::atoms`], bytes of the translation; sorted by these.
+    /// Pairs of an index into [`Block::atoms`] and a byte range of the translation, sorted by
+    /// range.
     pub(crate) atoms: Vec<(usize, Span)>,
 }
 
@@ -123,7 +123,7 @@ impl Atom {
 }
 
 impl Node {
-    /// Returns whether it is a link of HTML or Markdown around text.
+    /// Returns whether this is a link around text, in HTML or Markdown.
     pub(crate) fn is_link(&self) -> bool {
         let Kind::Element { open, .. } = &self.kind else {
             return false;
@@ -135,7 +135,7 @@ impl Node {
 
 impl Block {
     /// Returns whether translation changes no sentence. Differences in white space and control
-    /// characters are ignored.
+    /// characters do not count.
     pub(crate) fn is_unchanged(&self) -> bool {
         self.atoms.iter().all(|atom| atom.written.is_none())
             && self
@@ -153,7 +153,7 @@ impl Block {
                 })
     }
 
-    /// The arms of its messages.
+    /// Iterates over the arms of the block's messages.
     pub(crate) fn arms_mut(&mut self) -> impl Iterator<Item = &mut Block> {
         self.atoms
             .iter_mut()
@@ -161,12 +161,12 @@ impl Block {
             .map(|(_, arm)| arm)
     }
 
-    /// Indices of the atoms within `range`.
+    /// Returns the indices of the atoms within `range`.
     pub(crate) fn atoms_in(&self, range: &Span) -> Span {
         within(&self.atoms, |atom| &atom.range, range)
     }
 
-    /// The ranges of the atoms within `range`, relative to its start.
+    /// Returns the ranges of the atoms within `range`, relative to its start.
     pub(crate) fn parts(&self, range: &Span) -> Vec<Span> {
         let atoms = self.atoms[self.atoms_in(range)].iter();
         atoms
@@ -174,7 +174,7 @@ impl Block {
             .collect()
     }
 
-    /// The offsets in the text at which markup begins or ends. Atoms are not markup.
+    /// Returns the offsets in the text where markup begins or ends. Atoms are not markup.
     pub(crate) fn borders(&self) -> BTreeSet<usize> {
         let nodes = self
             .nodes

@@ -1,4 +1,4 @@
-//! Building a [`Block`] from the pieces of a document, in their order.
+//! Builds a [`Block`] from the pieces of a document in their order.
 
 use std::collections::HashMap;
 use std::mem::take;
@@ -10,26 +10,26 @@ use crate::block::{Atom, Block, Kind, Lines, Node};
 use crate::escape::{ATTRIBUTE, Escape};
 use crate::words::single_spaced;
 
-/// Precedes the escape of a character that XML cannot contain, in XLIFF as Okapi writes it.
+/// Okapi writes this before the escape of a character that XML cannot contain.
 const ESCAPE: char = '\u{fff0}';
 
-/// The treatment of runs of white space.
+/// How runs of white space are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Space {
     #[default]
     Keep,
-    /// One space for each run, except at the ends of the block.
+    /// Each run becomes one space; runs at the ends of the block are dropped.
     Collapse,
 }
 
-/// Collects text and markup. Tags without a partner, and those that cross others, become points.
+/// Collects text and markup. Tags without a partner and tags that cross others become points.
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
     text: String,
     space: Space,
-    /// If true, the text has more than white space.
+    /// If true, the text contains more than white space.
     begun: bool,
-    /// White space that is not yet in the text.
+    /// White space not yet added to the text.
     pending: String,
     nodes: Vec<Node>,
     atoms: Vec<Atom>,
@@ -46,7 +46,7 @@ impl Builder {
     }
 
     pub(crate) fn text(&mut self, text: &str) {
-        // A reference to a joiner may stand alone; what is beside it is not known.
+        // A reference to a joiner may stand alone: its neighbours are not known here.
         let is_alone = text.chars().all(is_invisible);
         let text = visible_but(text, |c: char| is_alone || c.is_control() || c == ESCAPE)
             .replace(ATTRIBUTE, "");
@@ -68,15 +68,16 @@ impl Builder {
         }
     }
 
-    /// One space, whatever is before it, for a line break. Returns its offset.
+    /// Adds one space for a line break and returns its offset. Preceding white space does not
+    /// matter.
     pub(crate) fn line_break(&mut self) -> usize {
         self.flush_space();
         self.text.push(' ');
         self.text.len() - 1
     }
 
-    /// A line break `raw` within a sentence, with the white space around it: one space for the
-    /// model.
+    /// Adds `raw`, a line break within a sentence, with the white space around it. The model sees
+    /// one space.
     pub(crate) fn break_point(&mut self, raw: &str) {
         if !self.begun || self.text.ends_with(|c: char| c.is_ascii_whitespace()) {
             return self.point(raw);
@@ -90,7 +91,7 @@ impl Builder {
         self.text.push(' ');
     }
 
-    /// The line break that is the last that was added.
+    /// Returns the last line break if nothing was added after it.
     fn last_break(&mut self) -> Option<&mut String> {
         let end = self.text.len();
         let last = self
@@ -107,9 +108,9 @@ impl Builder {
         }
     }
 
-    /// Text that must stay unchanged, and that the document has as `raw`.
+    /// Adds `text` that must stay unchanged; the document writes it as `raw`.
     pub(crate) fn atom(&mut self, text: &str, raw: &str) {
-        // Sentences have no white space at their ends and no line breaks.
+        // Sentences contain no line breaks and no white space at their ends.
         let text = single_spaced(text);
         if text.is_empty() {
             return self.point(raw);
@@ -143,7 +144,7 @@ impl Builder {
         *self.open_by_name.entry(name.into()).or_default() += 1;
     }
 
-    /// The end of the last element of this name; `label` is that of a link.
+    /// Ends the last open element of this name. `label` is set for links.
     pub(crate) fn close(&mut self, name: &str, raw: &str, label: Option<String>) {
         if self.open_by_name.get(name).is_none_or(|&count| count == 0) {
             return self.point(raw);
@@ -166,7 +167,7 @@ impl Builder {
         }
     }
 
-    /// Returns whether an element is open.
+    /// Returns whether any element is open.
     pub(crate) fn is_open(&self) -> bool {
         !self.open.is_empty()
     }
@@ -177,7 +178,7 @@ impl Builder {
         Some((name, index))
     }
 
-    /// Makes a point of the element `index`, which is not closed.
+    /// Turns the unclosed element `index` into a point.
     fn demote(&mut self, index: usize) {
         let node = &mut self.nodes[index];
         node.range.end = node.range.start;
@@ -225,15 +226,15 @@ impl Builder {
         }
     }
 
-    /// The block, not yet split into sentences.
+    /// Returns the block, not yet split into sentences.
     pub(crate) fn finish(mut self, escape: Escape) -> Block {
         self.text.push_str(&take(&mut self.pending));
-        // Elements that are not closed last to the end of the block at least.
+        // Unclosed elements extend at least to the end of the block.
         while let Some((_, index)) = self.pop() {
             self.nodes[index].range.end = self.text.len();
         }
         for index in 0..self.nodes.len() {
-            // Parents come before their children; their own parents are known already.
+            // Parents come before their children, so the parent's own parent is final.
             if let Some(parent) = self.nodes[index].parent
                 && matches!(self.nodes[parent].kind, Kind::Point { .. })
             {

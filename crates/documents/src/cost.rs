@@ -1,34 +1,34 @@
-//! The price of a file, which is known before it is unpacked.
+//! The cost of a file, known before it is unpacked.
 
 use burnformer_files::archive::Price;
 
 use crate::OfficeKind;
 
-/// The largest number of bytes of memory for one byte of a text. A sentence of one letter on a line
-/// of its own is the most expensive. `tests/memory.rs` holds documents to these numbers.
+/// Upper bound on memory per byte of text. The worst case is one-letter sentences on lines of their
+/// own. `tests/memory.rs` checks these bounds.
 const TEXT: u64 = 640;
-/// The same for one byte of the XML of Word, PowerPoint and Excel, with long names of elements.
+/// Upper bound on memory per byte of Word, PowerPoint or Excel XML, with long element names.
 const OFFICE: u64 = 80;
-/// The same for one byte of the XML of OpenDocument and EPUB.
+/// Upper bound on memory per byte of OpenDocument or EPUB XML.
 const OTHER_OFFICE: u64 = 160;
-/// The memory for a file in an archive.
+/// Memory in bytes for each file in an archive.
 const ENTRY: u64 = 1 << 10;
-/// The memory that every file needs.
+/// Memory in bytes for every document.
 const BASE: u64 = 1 << 20;
 
-/// What a file becomes when it is read.
+/// The size of a file after reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// The number of files in the archive; 1 for a text.
+    /// Number of files in the archive; 1 for a text.
     pub entries: usize,
-    /// The number of bytes of text or XML that are read from the file.
+    /// Number of bytes of text or XML read from the file.
     pub unpacked: u64,
-    /// The bytes of memory for one of these bytes.
+    /// Memory in bytes for each unpacked byte.
     memory_per_byte: u64,
 }
 
 impl Cost {
-    /// The cost of a text of this number of bytes.
+    /// Returns the cost of a text of `bytes` bytes.
     pub fn of_text(bytes: usize) -> Self {
         Self {
             entries: 1,
@@ -37,7 +37,7 @@ impl Cost {
         }
     }
 
-    /// The cost of a document of this kind and price.
+    /// Returns the cost of an Office document.
     pub(crate) fn of_office(price: Price, kind: OfficeKind) -> Self {
         let memory_per_byte = match kind {
             OfficeKind::Docx | OfficeKind::Pptx | OfficeKind::Xlsx => OFFICE,
@@ -50,8 +50,8 @@ impl Cost {
         }
     }
 
-    /// The largest number of bytes of memory that reading the file, translating it and writing it
-    /// hold at one time, without those of the model.
+    /// Returns an upper bound, in bytes, on the memory for reading, translating and writing the
+    /// file. The model's own memory is not included.
     pub fn memory(self) -> u64 {
         let entries = ENTRY * self.entries as u64;
         let text = self.memory_per_byte.saturating_mul(self.unpacked);

@@ -1,4 +1,4 @@
-//! Detection of a text's language.
+//! Language detection.
 
 use std::sync::LazyLock;
 
@@ -11,32 +11,32 @@ use whatlang::{Detector, Info, Lang};
 use crate::words::regex;
 use crate::{Document, Format};
 
-/// The number of bytes at the beginning of a text's words from which its language is detected.
+/// Number of bytes of words, from the beginning, used for detection.
 const MOST_BYTES: usize = 4_000;
 
-/// Below this confidence, the detected language of a short text is ignored.
+/// Minimum confidence for the detected language of a short text.
 const LEAST_CONFIDENCE: f64 = 10.0;
 
-/// From this confidence on, a language is sure: of 1,000 texts of one to four words in German and
-/// English, 2 of 394 above it were in the other language, and 186 of 606 below it.
+/// Minimum confidence for a certain language. Measured on 1,000 German and English texts of one to
+/// four words: above it 2 of 394 were in the other language, below it 186 of 606.
 const SURE: f64 = 50.0;
 
-/// A language that a text may be in.
+/// A detected language.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Detection {
-    /// The code, as the models name it if one takes the language.
+    /// The language code, as the models write it if one supports the language.
     pub language: String,
-    /// The confidence in the language, from 0 to 100.
+    /// Confidence from 0 to 100.
     pub confidence: f64,
-    /// If true, a model translates the language.
+    /// If true, a model supports the language.
     #[serde(skip)]
     pub served: bool,
 }
 
-/// The language of all `texts` together. It is one of `codes`, the languages of the models, unless
-/// the texts are clearly in another language; `None` if the texts have no words. Markup, code,
-/// addresses and numbers do not count.
+/// Detects the language of all `texts` together. The result is one of `codes`, the languages of the
+/// models, unless the texts are clearly in another language. Returns `None` if the texts contain no
+/// words. Markup, code, addresses and numbers are ignored.
 pub fn detect<'a>(texts: impl IntoIterator<Item = &'a str>, codes: &[&str]) -> Option<Detection> {
     let texts: Vec<String> = texts
         .into_iter()
@@ -46,15 +46,15 @@ pub fn detect<'a>(texts: impl IntoIterator<Item = &'a str>, codes: &[&str]) -> O
     (sure || !found.served || found.confidence >= LEAST_CONFIDENCE).then_some(found)
 }
 
-/// The words of `text` without markup, code, addresses and numbers, at most the first ones. `fits`
-/// is asked about every sentence, as by [`Document::parse`].
+/// Returns the first words of `text` without markup, code, addresses and numbers. `fits` is called
+/// for each sentence, as in [`Document::parse`].
 pub fn prose(text: &str, format: Format, fits: &dyn Fn(&str) -> bool) -> String {
     let format = match format {
         Format::Text if text.contains('<') && text.contains('>') => Format::Html,
         Format::Text if text.contains('`') => Format::Markdown,
         format => format,
     };
-    // Documents have code within their sentences, since models translate it with them.
+    // Documents keep code in their sentences, because models translate them together.
     let is_html = format == Format::Html;
     let is_marked = is_html || format == Format::Markdown;
     let text = if is_marked {
@@ -65,7 +65,7 @@ pub fn prose(text: &str, format: Format, fits: &dyn Fn(&str) -> bool) -> String 
     words_of(&Document::parse(&text, format, None, fits))
 }
 
-/// The words of a `document`, as [`prose`] gives those of a text.
+/// Returns the words of a `document`, like [`prose`] for a text.
 pub fn words_of(document: &Document) -> String {
     let sentences = document.pending();
     let mut words = String::new();
@@ -76,7 +76,7 @@ pub fn words_of(document: &Document) -> String {
         if words.len() >= MOST_BYTES {
             break;
         } else if word.contains(is_unspaced) {
-            // A sentence without spaces may have numbers and names of code anywhere.
+            // Without spaces, numbers and code may stand anywhere in a sentence.
             words.extend(word.chars().filter(|&c| is_unspaced(c)).take(MOST_BYTES));
             words.push(' ');
         } else if is_word(word) {
@@ -90,8 +90,8 @@ pub fn words_of(document: &Document) -> String {
 static CODE: LazyLock<[Regex; 2]> =
     LazyLock::new(|| ["(?s)`.*?`", "(?s)<code.*?</code>"].map(regex));
 
-/// Returns whether `text`, which has no white space, is a word, and no number, address, placeholder
-/// or name of code.
+/// Returns whether `text`, which contains no white space, is a word and not a number, address,
+/// placeholder or identifier.
 fn is_word(text: &str) -> bool {
     let core = text.trim_matches(|c: char| !c.is_alphanumeric());
     core.contains(char::is_alphabetic)
@@ -108,14 +108,14 @@ fn is_word(text: &str) -> bool {
         && !text.starts_with(['@', '#', '$', '{', '%', '&', '\\', '_'])
 }
 
-/// The languages of models, as far as the detector knows them.
+/// The models' languages, restricted to languages known to the detector.
 pub struct Languages<'a> {
     langs: Vec<(Lang, &'a str)>,
     others: Vec<&'a str>,
 }
 
 impl<'a> Languages<'a> {
-    /// The languages with these codes.
+    /// Creates a set of the languages with these codes.
     pub fn new(codes: &[&'a str]) -> Self {
         let (known, others) = codes
             .iter()
@@ -134,7 +134,7 @@ impl<'a> Languages<'a> {
             .map(|known| known.1)
     }
 
-    /// The most probable of the languages except those in `without`.
+    /// Returns the most probable language that is not in `without`.
     fn among(&self, text: &str, without: &[&str]) -> Option<Info> {
         let left = self
             .langs
@@ -146,7 +146,7 @@ impl<'a> Languages<'a> {
             .then_some(found)
     }
 
-    /// The `most` most probable languages of `text`, followed by up to as many languages that the
+    /// Returns the `most` most probable languages of `text`, then up to as many languages that the
     /// detector does not know.
     pub fn ranked(&self, text: &str, most: usize) -> Vec<&'a str> {
         let mut codes = Vec::new();
@@ -157,12 +157,12 @@ impl<'a> Languages<'a> {
         codes
     }
 
-    /// The most probable language of `text`, and whether the detection is certain. The result is
-    /// one of these languages unless the text is certainly in another.
+    /// Returns the most probable language of `text`, and whether the detection is certain. The
+    /// result is one of these languages unless the text is certainly in another.
     pub fn detect(&self, text: &str) -> Option<(Detection, bool)> {
         let any = Detector::new().detect(text)?;
         let is_reliable = any.is_reliable();
-        // The language of a short text cannot be found among all languages, but often among a few.
+        // A short text is too short for detection among all languages, but often enough for a few.
         let among = self.among(text, &[]);
         let among = among.filter(|_| !is_reliable || self.code(any.lang()).is_some());
         let found = among.unwrap_or(any);
@@ -174,7 +174,7 @@ impl<'a> Languages<'a> {
         };
         let confidence = found.confidence() * 100.0;
         let served = code.is_some();
-        // A detector that lacks one of the languages takes it for another.
+        // A language that the detector lacks is mistaken for another.
         let sure = if served {
             is_reliable || (confidence >= SURE && self.others.is_empty())
         } else {
@@ -193,7 +193,7 @@ impl<'a> Languages<'a> {
 
 fn lang(code: &str) -> Option<Lang> {
     let language = burnformer_text::language(code.split(['-', '_']).next()?)?;
-    // The detector has macrolanguages' main members where ISO 639-1 names the macrolanguage.
+    // The detector knows the main member where ISO 639-1 names the macrolanguage.
     Lang::from_code(match language.to_639_3() {
         "zho" => "cmn",
         "fas" => "pes",
@@ -223,7 +223,7 @@ mod tests {
                 "Le vieil homme vit au bord de la mer et pêche tous les jours.",
                 "fr",
             ),
-            // Too short for a detector that knows all languages.
+            // Too short for detection among all languages.
             ("Guten Morgen!", "de"),
             ("Good morning!", "en"),
         ] {

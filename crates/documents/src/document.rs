@@ -17,13 +17,13 @@ use crate::{PendingSentence, Translated};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The largest number of comparisons of the blocks of a document.
+/// Maximum number of times that the blocks of a written document are compared with its source.
 const MOST_REPAIRS: usize = 8;
 
-/// Says whether a model takes a sentence whole.
+/// Returns whether the model accepts a sentence whole.
 type Fits<'a> = &'a dyn Fn(&str) -> bool;
 
-/// A document with the translations that it has so far.
+/// A document and the translations it has so far.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
     /// Without its byte-order mark.
@@ -31,19 +31,18 @@ pub struct Document {
     byte_order_mark: bool,
     /// The texts to translate. All bytes between them stay unchanged.
     blocks: Vec<Block>,
-    /// Texts in tags and images, for which [`ATTRIBUTE`] stands in the source.
+    /// Texts of tags and images; [`ATTRIBUTE`] marks their places in the source.
     attributes: Vec<Attribute>,
-    /// The messages of a catalogue that are translated, as documents.
+    /// The messages of a catalogue that are translated, each as a document.
     messages: Vec<(Slot, Document)>,
     format: Format,
     writing: Option<Writing>,
-    /// If true, its text is from a translation memory.
+    /// If true, the text comes from a translation memory.
     is_answer: bool,
 }
 
 impl Document {
-    /// Sets how amounts are written in translations; with `None`, they are written as in the
-    /// source.
+    /// Sets how amounts are written in translations. `None` keeps the spelling of the source.
     pub fn with_writing(mut self, writing: Option<Writing>) -> Self {
         self.messages
             .iter_mut()
@@ -51,27 +50,27 @@ impl Document {
         Self { writing, ..self }
     }
 
-    /// Divides `text` into sentences.
+    /// Parses `text` and splits it into sentences.
     ///
-    /// `language` is the language of the text (`de`, `pt-BR`; English if it is not known);
-    /// abbreviations depend on it. `fits` says whether the model takes a sentence whole. Longer
-    /// ones are cut at clauses (semicolons, colons, dashes, commas, conjunctions), else between
-    /// words, never shortened.
+    /// `language` is the language code of the text, such as `de` or `pt-BR`. It selects
+    /// abbreviations; the default is English. `fits` returns whether the model accepts a sentence
+    /// whole. Longer sentences are split at clauses (semicolons, colons, dashes, commas,
+    /// conjunctions), else between words. Nothing is truncated.
     ///
-    /// A catalogue has the sentences of the messages that have no translation. A broken one stays
+    /// A catalogue yields the sentences of its untranslated messages. A broken catalogue stays
     /// unchanged.
     pub fn parse(text: &str, format: Format, language: Option<&str>, fits: Fits<'_>) -> Self {
         let parsed = Self::try_parse(text, format, [language, None], &[], fits);
         parsed.unwrap_or_else(|_| Self::with_messages(text.into(), format, Vec::new()))
     }
 
-    /// Parses like [`parse`](Self::parse), but a broken catalogue is an error. `languages` are
-    /// those of the source and of the translation. Plurals get the categories of the latter; if it
-    /// is not given, they keep their own. Of a catalogue, the
-    /// messages without a translation are translated, and those in the states `more`.
+    /// Like [`parse`](Self::parse), but a broken catalogue is an error. `languages` are the source
+    /// and target language. Plurals get the categories of the target language, or keep their own
+    /// without one. In a catalogue, messages without a translation and messages in the states
+    /// `more` are translated.
     ///
     /// # Errors
-    /// The errors of [`Catalogue::read`].
+    /// See [`Catalogue::read`].
     pub fn try_parse(
         text: &str,
         format: Format,
@@ -84,11 +83,11 @@ impl Document {
         Ok(document)
     }
 
-    /// Reads the texts of a document without dividing them into sentences: their language need not
-    /// be known. [`divide`](Self::divide) does the rest of [`try_parse`](Self::try_parse).
+    /// Reads the texts of a document without splitting them into sentences, so their language need
+    /// not be known. [`divide`](Self::divide) completes [`try_parse`](Self::try_parse).
     ///
     /// # Errors
-    /// The errors of [`Catalogue::read`].
+    /// See [`Catalogue::read`].
     pub fn read(
         text: &str,
         format: Format,
@@ -99,8 +98,8 @@ impl Document {
         Reader { target, more }.document(text, format)
     }
 
-    /// Divides the texts of a document that was [`read`](Self::read) into sentences. `languages`
-    /// and `fits` are as in [`try_parse`](Self::try_parse).
+    /// Splits the texts of a document from [`read`](Self::read) into sentences. `languages` and
+    /// `fits` are as in [`try_parse`](Self::try_parse).
     pub fn divide(&mut self, [language, target]: [Option<&str>; 2], fits: Fits<'_>) {
         let target = target.and_then(Categories::of);
         let divider = Divider {
@@ -126,13 +125,13 @@ impl Document {
         }
     }
 
-    /// The text of a message of a catalogue, its source or its translation, as a document: HTML if
-    /// it has tags, else plain text.
+    /// Parses the source or translation of a catalogue's message: as HTML if it has tags, else as
+    /// plain text.
     pub fn message(text: &str, language: Option<&str>, fits: Fits<'_>) -> Self {
         Self::parse(text, catalogue::format_of(text), language, fits)
     }
 
-    /// The sentences of the text of a message, without its markup.
+    /// Returns the sentences of a message without its markup.
     pub fn sentences(text: &str, language: Option<&str>) -> Vec<String> {
         let text = text.trim();
         let is_end = |c: char| mark(c) == Mark::Terminal;
@@ -145,10 +144,10 @@ impl Document {
         pending.into_iter().map(|sentence| sentence.text).collect()
     }
 
-    /// Translates the messages of a catalogue for which `translation` has a text, except for
-    /// plurals. They are not pending then, and PO does not mark them as machine translations.
+    /// Fills the messages of a catalogue with the texts returned by `translation`, except plurals.
+    /// Filled messages are no longer pending, and PO does not mark them as fuzzy.
     pub fn with_memory(mut self, translation: &dyn Fn(&str) -> Option<String>) -> Self {
-        // The forms of a plural are messages of one group beside each other.
+        // The forms of a plural are consecutive messages of one group.
         for group in self
             .messages
             .chunk_by_mut(|(one, _), (next, _)| one.group == next.group)
@@ -159,7 +158,7 @@ impl Document {
                 continue;
             }
             if let Some(text) = translation(source) {
-                // gettext asks for the line breaks of the source at both ends.
+                // gettext requires the source's line breaks at both ends.
                 let source = source.replacen(source.trim(), text.trim(), 1);
                 *message = Self {
                     source,
@@ -172,7 +171,7 @@ impl Document {
         self
     }
 
-    /// The blocks that are not those of its messages.
+    /// Iterates over the blocks of the document itself, without its messages.
     fn text_blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
         self.attributes
             .iter_mut()
@@ -187,13 +186,13 @@ impl Document {
             .chain(&self.blocks)
     }
 
-    /// Returns whether every sentence is its own translation.
+    /// Returns whether every sentence equals its translation.
     fn is_unchanged(&self) -> bool {
         !self.is_answer && self.text_blocks().all(Block::is_unchanged)
     }
 
-    /// The sentences to translate now. Empty when the document is done, which is after at most two
-    /// rounds.
+    /// Returns the sentences to translate now. It is empty when the document is done, after at most
+    /// two rounds.
     pub fn pending(&self) -> Vec<PendingSentence> {
         let messages = self
             .messages
@@ -205,11 +204,11 @@ impl Document {
             .collect()
     }
 
-    /// Takes the translations of the sentences of [`Document::pending`], in their order.
+    /// Accepts the translations of [`Document::pending`], in the same order.
     ///
     /// # Panics
     ///
-    /// If there are more or fewer translations than sentences.
+    /// If the number of translations differs from the number of pending sentences.
     pub fn accept(&mut self, translations: Vec<Translated>) {
         let given = translations.len();
         let mut used = 0;
@@ -233,7 +232,7 @@ impl Document {
             .for_each(|(_, message)| message.accept_from(next));
     }
 
-    /// The translated document. Sentences that are still pending stay unchanged.
+    /// Returns the translated document. Pending sentences stay untranslated.
     pub fn finish(mut self) -> String {
         self.text_blocks_mut().for_each(write_messages);
         let out = if self.messages.is_empty() {
@@ -259,7 +258,7 @@ impl Document {
             .collect()
     }
 
-    /// The catalogue with the translations of its messages.
+    /// Returns the catalogue with its messages translated.
     fn written_catalogue(&mut self) -> String {
         let write = |(slot, mut message): (Slot, Self)| {
             message.text_blocks_mut().for_each(write_messages);
@@ -270,9 +269,9 @@ impl Document {
         catalogue::write(&self.source, written.collect())
     }
 
-    /// The document with the translations of its blocks. Puts the source back where a translation
-    /// would make other blocks of the document: a line directly behind a table or a definition can
-    /// become a part of it.
+    /// Returns the document with its blocks translated. A block keeps its source if its translation
+    /// would change the document's blocks. For example, a line directly after a table or a
+    /// definition can become a part of it.
     fn written_blocks(&self) -> String {
         let text = |range: &Span| &self.source[range.clone()];
         let mut parts: Vec<(Span, String)> = self
@@ -300,7 +299,7 @@ impl Document {
     }
 }
 
-/// `block` in its document; `source`, which it is there, if it does not change.
+/// Returns `block` as the document writes it, or `source` if it does not change.
 fn written(block: &Block, source: &str) -> String {
     if block.is_unchanged() {
         source.into()
@@ -309,7 +308,7 @@ fn written(block: &Block, source: &str) -> String {
     }
 }
 
-/// Reads documents whose plurals get the categories of `target`.
+/// Reads documents and gives their plurals the categories of `target`.
 struct Reader<'a> {
     target: Option<Categories>,
     more: &'a [MessageState],
@@ -345,7 +344,7 @@ impl Reader<'_> {
     }
 }
 
-/// Divides documents of one language for a model.
+/// Splits documents of one language into sentences for a model.
 struct Divider<'a> {
     language: Option<&'a str>,
     target: Option<&'a Categories>,
@@ -363,7 +362,8 @@ impl Divider<'_> {
             .for_each(|block| self.prepare(block, 0));
     }
 
-    /// Divides `block` and the arms of its messages into sentences; it is `depth` messages deep.
+    /// Splits `block` and the arms of its messages into sentences. `depth` counts enclosing
+    /// messages.
     fn prepare(&self, block: &mut Block, depth: usize) {
         let messages = find_atoms(&block.text, &block.borders(), &mut block.atoms);
         if depth < message::DEEPEST {
@@ -373,7 +373,7 @@ impl Divider<'_> {
             .arms_mut()
             .for_each(|arm| self.prepare(arm, depth + 1));
         split(block, self.language, self.fits);
-        // Nothing in a message with tags can be told from its syntax.
+        // In a message with tags, text and syntax cannot be told apart.
         let is_cut = |segment: &&mut Segment| overlaps(&messages, &segment.range);
         block
             .segments
@@ -383,7 +383,7 @@ impl Divider<'_> {
     }
 }
 
-/// Writes the messages of `block` whose arms have changed.
+/// Writes the messages in `block` with changed arms.
 fn write_messages(block: &mut Block) {
     block.arms_mut().for_each(write_messages);
     for atom in block.atoms.iter_mut().filter(|atom| !atom.arms.is_empty()) {

@@ -1,4 +1,4 @@
-//! Encodings: the bytes of a file as text, and its translation as bytes of the same encoding.
+//! Decodes files to text, and encodes translations in the same encoding.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -14,19 +14,19 @@ use regex::bytes::Regex;
 use crate::escape::by_number;
 use crate::format::Format;
 
-/// The number of bytes in which a page names its encoding, by the standard of HTML.
+/// A page declares its encoding within this number of bytes, by the HTML standard.
 const HEAD: usize = 1024;
-/// Fewer letters than these tell nothing about the encoding of a text.
+/// Minimum number of letters to guess an encoding.
 const FEWEST: usize = 8;
 
-/// The remedies for PO and XML.
+/// Remedies for PO and XML.
 const OF_PO: &str = "name its encoding in its header (Content-Type: text/plain; charset=…), or `msgconv -t UTF-8 -o NEW OLD` converts it";
 const OF_XML: &str = "name its encoding in its first line (<?xml version=\"1.0\" encoding=\"…\"?>), or `xmllint --encode UTF-8 OLD` converts it";
 
-/// The first bytes of files that are no texts, and sentences on what they are and what to do.
+/// Signatures of binary files, with what each file is and what to do.
 const BINARY: &str = include_str!("binary.tsv");
 
-/// The names that PO, XML and HTML have for the encoding of a file.
+/// The encoding declarations of PO, XML and HTML.
 static NAMES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
     let name = r#"=\s*["']?\s*([\w.:+-]+)"#;
     let names = [
@@ -37,16 +37,16 @@ static NAMES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
     names.map(|before| Regex::new(&format!("(?-u){before}{name}")).expect("it is tested"))
 });
 
-/// The reason for which a file cannot be read, as a sentence with a remedy.
+/// Why a file cannot be read, as a sentence with a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BrokenFile(pub(crate) String);
 
-/// The characters that an encoding has.
+/// The characters that an encoding can represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Range {
     Ascii,
-    /// ISO 8859, which has only control characters from 0x80 to 0x9f.
+    /// ISO 8859: 0x80 to 0x9f are control characters.
     Iso,
     All,
 }
@@ -60,9 +60,9 @@ pub(crate) struct Charset {
 }
 
 impl Charset {
-    /// The encoding of a file that begins with `bytes`: that of its byte-order mark, else the
-    /// declared one, else UTF-8 if the bytes are valid UTF-8. Otherwise Java properties are read as
-    /// ISO 8859-1, and the encoding of other texts is guessed from the bytes.
+    /// Returns the encoding of a file that begins with `bytes`. The first of these applies: the
+    /// byte-order mark, the declared encoding, UTF-8 if the bytes are valid UTF-8, ISO 8859-1 for
+    /// Java properties, a guess from the bytes.
     fn of(bytes: &[u8], format: Format) -> Result<Self, String> {
         let of = |encoding| Self {
             encoding,
@@ -99,10 +99,10 @@ impl Charset {
         })
     }
 
-    /// The encoding `name` of a file with these `bytes`.
+    /// Returns the encoding `name` of a file with these `bytes`.
     fn named(name: &str, bytes: &[u8], format: Format) -> Result<Self, String> {
         let lower = name.to_ascii_lowercase();
-        // A template of gettext has the word of which a translator makes a name.
+        // gettext templates contain the placeholder CHARSET.
         let is_ascii = ["charset", "ascii", "us-ascii"].contains(&&*lower);
         let label = if is_ascii { "utf-8" } else { &lower };
         let find = |label: &str| Encoding::for_label_no_replacement(label.as_bytes());
@@ -121,7 +121,7 @@ impl Charset {
             true if encoding.is_single_byte() => iso(bytes),
             _ => Range::All,
         };
-        // Programs write "UTF-16" into files that are not: the name itself can be read here.
+        // Some programs declare "UTF-16" wrongly: the declaration itself was readable as bytes.
         let is_wide = encoding == UTF_16LE || encoding == UTF_16BE;
         Ok(Self {
             encoding: if is_wide { UTF_8 } else { encoding },
@@ -130,10 +130,10 @@ impl Charset {
         })
     }
 
-    /// The text of `bytes`, a file of this `format`, and its encoding.
+    /// Decodes `bytes`, a file of this `format`, and returns its text and encoding.
     ///
     /// # Errors
-    /// If the bytes are not of their encoding, or it could not write them back.
+    /// If the bytes are not valid in their encoding, or encoding the text would not restore them.
     pub(crate) fn decode(bytes: &[u8], format: Format) -> Result<(String, Self), BrokenFile> {
         if let Some(fault) = binary(bytes) {
             return Err(BrokenFile(fault.into()));
@@ -156,7 +156,7 @@ impl Charset {
         Err(BrokenFile(format!("{fault}; {}", remedy(format))))
     }
 
-    /// The name of the encoding.
+    /// Returns the encoding's name.
     pub(crate) fn name(self) -> &'static str {
         match self.range {
             Range::Iso if self.encoding == WINDOWS_1252 => "ISO-8859-1",
@@ -164,9 +164,9 @@ impl Charset {
         }
     }
 
-    /// The bytes of `text`. A character that the encoding lacks is written by its number where the
-    /// format has such numbers. Else the bytes are those of UTF-8, and the header of PO or a
-    /// byte-order mark says so.
+    /// Encodes `text`. A character that the encoding lacks becomes a numeric reference if the
+    /// format has them. Otherwise the file becomes UTF-8, declared in the PO header or by a
+    /// byte-order mark.
     pub(crate) fn encode(self, text: String) -> Vec<u8> {
         let lacking = |&c: &char| !c.is_ascii() && self.lacks(c);
         let lacking: HashSet<char> = text.chars().filter(lacking).collect();
@@ -206,7 +206,7 @@ impl Charset {
         lacks || is_control || self.range == Range::Ascii
     }
 
-    /// Encodes `text`, all of whose characters must exist in this encoding.
+    /// Encodes `text`; every character must exist in this encoding.
     fn encoded(self, text: &str) -> Cow<'_, [u8]> {
         let units = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect();
         match self.encoding {
@@ -217,7 +217,7 @@ impl Charset {
     }
 }
 
-/// The characters of a file that says that it is ISO 8859; some are of Windows in truth.
+/// Returns the characters of a file declared as ISO 8859; some are Windows code pages.
 fn iso(bytes: &[u8]) -> Range {
     if bytes.iter().any(|byte| matches!(byte, 0x80..=0x9f)) {
         Range::All
@@ -226,7 +226,7 @@ fn iso(bytes: &[u8]) -> Range {
     }
 }
 
-/// The sentence on a file that is no text.
+/// Returns the message for a binary file.
 pub(crate) fn binary(bytes: &[u8]) -> Option<&'static str> {
     let begins = |magic: &str| {
         let bytes = bytes.iter().map(|&byte| Some(byte)).chain([None]);
@@ -239,14 +239,14 @@ pub(crate) fn binary(bytes: &[u8]) -> Option<&'static str> {
     rows.find_map(|(magic, fault)| begins(magic).then_some(fault))
 }
 
-/// Returns whether `bytes` are UTF-8 with a few others among them.
+/// Returns whether `bytes` are UTF-8 with a few invalid bytes.
 fn is_damaged(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let broken = text.matches('\u{fffd}').count();
     text.chars().filter(|c| !c.is_ascii()).count() >= 2 * broken
 }
 
-/// The encoding of a text that does not name it; none if it does not tell.
+/// Guesses the encoding of a text that does not declare it; `None` if there is too little evidence.
 fn guess(bytes: &[u8]) -> Option<&'static Encoding> {
     if bytes
         .iter()
@@ -264,7 +264,7 @@ fn guess(bytes: &[u8]) -> Option<&'static Encoding> {
     Some(detector.guess(None, Utf8Detection::Deny))
 }
 
-/// The way to a file of this format whose encoding is known.
+/// Returns how to get a file of this format in a known encoding.
 fn remedy(format: Format) -> &'static str {
     match format {
         Format::Po => OF_PO,
@@ -277,8 +277,8 @@ fn is_xml(format: Format) -> bool {
     matches!(format, Format::Xliff | Format::Tmx | Format::Android)
 }
 
-/// A memory (TMX) in UTF-8, and whether it was in another encoding: bytes that are not of it are
-/// then U+FFFD.
+/// Converts a TMX file to UTF-8, and returns whether it was in another encoding. In that case
+/// invalid bytes become U+FFFD.
 pub(crate) fn tmx_as_utf8(mut file: impl BufRead) -> Result<(impl BufRead, bool), String> {
     let first = file.fill_buf().map_err(|error| error.to_string())?;
     let encoding = Charset::of(first, Format::Tmx)?.encoding;

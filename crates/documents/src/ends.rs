@@ -1,5 +1,6 @@
-//! The ends of sentences: those that `sentencex` finds, without ends after abbreviations, and with
-//! ends before code, an address, a number or a small letter, which `sentencex` never finds.
+//! Sentence ends. `sentencex` finds most of them. This module removes ends after abbreviations, and
+//! adds ends before code, addresses, numbers and lowercase letters, where `sentencex` never finds
+//! one.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
@@ -10,18 +11,18 @@ use sentencex::languages::Language;
 
 use crate::words::{self, Span, is_unspaced, is_within, regex};
 
-/// The largest number of bytes before a mark that are looked at.
+/// Number of bytes examined before a mark.
 const REACH: usize = 512;
 
-/// A mark that can end a sentence, with the quotes and brackets behind it.
+/// A mark that can end a sentence, with the closing quotes and brackets after it.
 static END: LazyLock<Regex> = LazyLock::new(|| {
     const CLOSING: &str = r#"["'”“’»«›‹)\]」』）]*"#;
     let pattern = format!(r"([.!?…؟।॥۔]+)({CLOSING})\s+|([。！？｡]+)({CLOSING})\s*");
     regex(&pattern)
 });
 
-/// By language, the abbreviations within a sentence; with `^`, words that are capitalised only at
-/// its beginning. Some lists are of languages.
+/// By language, abbreviations that occur within a sentence. Words marked `^` are capitalised only
+/// at its beginning. Some lists belong to several languages.
 static WORDS: LazyLock<HashMap<&str, HashSet<&str>>> = LazyLock::new(|| {
     let lines = include_str!("abbreviations.txt")
         .lines()
@@ -39,7 +40,7 @@ pub(crate) struct Ends {
 
 /// A mark that can end a sentence.
 struct Mark<'a> {
-    /// Up to the mark, at most [`REACH`] bytes of the sentence.
+    /// The sentence up to the mark, at most its last [`REACH`] bytes.
     before: &'a str,
     mark: &'a str,
     /// The word before the mark, and whether it is the first of its sentence.
@@ -50,7 +51,7 @@ struct Mark<'a> {
 }
 
 impl Ends {
-    /// The rules of `language` (`de`, `pt-BR`; English if it is not known).
+    /// Returns the rules of `language`, such as `de` or `pt-BR`; English if `None` or unknown.
     pub(crate) fn new(language: Option<&str>) -> Self {
         let language = language.unwrap_or("en");
         let code = language
@@ -64,14 +65,14 @@ impl Ends {
         }
     }
 
-    /// Offsets at which a sentence of `text` ends, sorted. The splitter gets `parts` of it, and
-    /// none is within one of `atoms`.
+    /// Returns the sorted offsets where sentences of `text` end, none of them within `atoms`. The
+    /// splitter gets `text` in `parts`.
     pub(crate) fn find(&self, text: &str, parts: &[Span], atoms: &[Span]) -> Vec<usize> {
         let end = |piece: &str| piece.as_ptr().addr() + piece.len() - text.as_ptr().addr();
         let pieces = parts
             .iter()
             .flat_map(|part| self.language.segment(&text[part.clone()]));
-        // For each offset, whether the splitter knows it, and the mark before it.
+        // By offset: whether the splitter found it, and the mark before it.
         let mut all: BTreeMap<usize, (bool, Option<_>)> =
             pieces.map(|piece| (end(piece), (true, None))).collect();
         for found in END.captures_iter(text) {
@@ -103,7 +104,8 @@ impl Ends {
                         self.is_unseen(&mark, word, next)
                     }
                 }
-                // After a bracket or a quotation, a dash or a small letter continues the sentence.
+                // After a bracket or quotation, a dash or a lowercase letter continues the
+                // sentence.
                 Some(_) => {
                     let whole = text[start..].starts_with(|c| words::mark(c) == words::Mark::Open);
                     let next = text[at..].trim_start_matches(['-', '–', '—', ' ']);
@@ -120,8 +122,8 @@ impl Ends {
         ends
     }
 
-    /// Returns whether the sentence goes on behind `mark`, although a capital follows: an initial,
-    /// an abbreviation, an ordinal number.
+    /// Returns whether the sentence continues after `mark` despite a capital letter: after an
+    /// initial, an abbreviation or an ordinal number.
     fn is_within(&self, mark: &Mark<'_>) -> bool {
         let small = mark.next.starts_with(char::is_lowercase);
         let initial = mark.word.starts_with(char::is_uppercase) && mark.is_letter();
@@ -129,8 +131,8 @@ impl Ends {
         mark.mark == "." && (word || small && self.is_abbreviation(mark)) && !self.begins(mark)
     }
 
-    /// Returns whether the sentence ends at `mark`, behind which `sentencex` sees no beginning: an
-    /// atom, a small letter, a number. `is_code` says whether the word is in an atom.
+    /// Returns whether the sentence ends at `mark` although `sentencex` sees no beginning after it:
+    /// an atom, a lowercase letter or a number. `is_code` says whether the word is in an atom.
     fn is_unseen(&self, mark: &Mark<'_>, is_code: bool, is_atom: bool) -> bool {
         let Some(next) = mark.next.chars().next().filter(|_| !mark.is_open()) else {
             return false;
@@ -153,8 +155,8 @@ impl Ends {
         }
     }
 
-    /// Returns whether a word follows that is capitalised only where a sentence begins. Behind a
-    /// title, it is a name.
+    /// Returns whether a word follows that is capitalised only at the start of a sentence. After a
+    /// title it is a name.
     fn begins(&self, mark: &Mark<'_>) -> bool {
         let next = mark
             .next
@@ -168,7 +170,7 @@ impl Ends {
     }
 
     fn is_ordinal(&self, mark: &Mark<'_>) -> bool {
-        // In some, years and months too.
+        // Some languages write years and months this way, too.
         let most = if is_word("years", &self.code) { 4 } else { 2 };
         let is_ordinal = is_word("ordinals", &self.code);
         mark.is_number()
@@ -191,8 +193,8 @@ impl Ends {
             || self.is_listed(mark)
     }
 
-    /// Returns whether the word is in the list, or has no vowel and is neither an acronym nor a
-    /// unit behind a number.
+    /// Returns whether the word is a listed abbreviation, or has no vowel and is neither an acronym
+    /// nor a unit after a number.
     fn is_listed(&self, mark: &Mark<'_>) -> bool {
         const CONSONANTS: &str = "bcdfghjklmnpqrstvwxzбвгджзйклмнпрстфхцчшщ";
         let small = mark.word.to_lowercase();
@@ -219,7 +221,8 @@ impl Ends {
 }
 
 impl<'a> Mark<'a> {
-    /// The mark `range` of a sentence that begins at `start`; the next begins at `next`.
+    /// Creates the mark `range` in a sentence that begins at `start`. The next sentence would begin
+    /// at `next`.
     fn new(text: &'a str, start: usize, range: Span, next: usize) -> Self {
         let start = start.min(range.start);
         let before = &text[text
@@ -249,7 +252,7 @@ impl<'a> Mark<'a> {
         !self.word.is_empty() && self.word.chars().all(|c| c.is_ascii_digit())
     }
 
-    /// Returns whether the mark is in brackets or in a quotation.
+    /// Returns whether the mark is inside brackets or a quotation.
     fn is_open(&self) -> bool {
         let mut brackets = 0usize;
         let mut is_quoted = false;
@@ -269,9 +272,9 @@ fn is_word(list: &str, word: &str) -> bool {
     WORDS.get(list).is_some_and(|words| words.contains(word))
 }
 
-/// Returns whether a sentence can end at `at`: behind white space, in a script that has none, or
-/// between a closing quote and the beginning of another sentence. A particle behind a quotation
-/// (Korean, Japanese) belongs to its sentence.
+/// Returns whether a sentence can end at `at`: after white space, in a script without spaces, or
+/// between a closing quote and the start of a sentence. A particle after a quotation (Korean,
+/// Japanese) belongs to its sentence.
 fn can_end(text: &str, at: usize, atoms: &[Span]) -> bool {
     let (before, after) = text.split_at(at);
     let (Some(last), Some(first)) = (before.chars().next_back(), after.chars().next()) else {

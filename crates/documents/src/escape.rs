@@ -1,9 +1,9 @@
-//! The spelling of text in a document.
+//! How text is escaped in a document.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// The rules by which the characters of a block are written.
+/// The escaping rules of a block.
 #[derive(Clone, Debug)]
 pub(crate) enum Escape {
     Plain,
@@ -11,77 +11,77 @@ pub(crate) enum Escape {
     Markdown(Markdown),
     Srt,
     Ass,
-    /// The alternative text of an image in Markdown.
+    /// The alternative text of a Markdown image.
     Alternative,
-    /// A text with messages of ICU, or an arm of one, in which `#` is a number. An apostrophe
-    /// before a letter quotes nothing, and is doubled only if the text `doubles` others: some
-    /// programs would show both.
+    /// A text with ICU messages, or an arm of a message, where `#` is a number. An apostrophe
+    /// before a letter quotes nothing. It is doubled only if the text `doubles` others, because
+    /// some programs would show both.
     Message {
         doubles: bool,
         is_arm: bool,
     },
-    /// The value of an attribute between quotes of this kind.
+    /// An attribute value in quotes of this kind.
     Attribute(Option<char>, Entities),
 }
 
-/// Stands in a tag before and after the number of an attribute. No text has this character.
+/// Marks an attribute in a tag, before and after its number. No text contains this character.
 pub(crate) const ATTRIBUTE: char = '\u{fdd0}';
 
-/// The way in which a document writes special characters. Its translation writes them in the same
-/// way.
+/// How a document writes special characters, and therefore how its translation does.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entities {
-    /// Characters with their references (`é` as `&eacute;`).
+    /// Characters by their references, such as `é` by `&eacute;`.
     pub(crate) names: Arc<BTreeMap<char, String>>,
-    /// `<`, `>` or `&` stands in the text as it is.
+    /// Characters among `<`, `>` and `&` that the text contains unescaped.
     pub(crate) bare: Vec<char>,
 }
 
-/// The rules by which characters of a Markdown block get a backslash.
+/// The rules for backslashes in a Markdown block.
 #[derive(Clone, Debug)]
 pub(crate) struct Markdown {
     pub(crate) level: Level,
     pub(crate) position: Position,
-    /// If true, the block is a part of a paragraph, in whose other parts markup can end.
+    /// If true, the block is a part of a paragraph, and markup can end in the other parts.
     pub(crate) is_part: bool,
     pub(crate) references: Arc<References>,
 }
 
-/// The definitions of a document, which make links and notes of brackets in its text.
+/// The definitions of a document. They turn brackets in its text into links and footnotes.
 #[derive(Debug, Default)]
 pub(crate) struct References {
-    /// The labels of links in one case.
+    /// Link labels, case-folded.
     pub(crate) labels: HashSet<String>,
-    /// If true, a line begins as the definition of a note.
+    /// If true, a line begins like a footnote definition.
     pub(crate) notes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
-    /// Characters that divide cells of a table, and backslashes.
+    /// Only characters that divide table cells, and backslashes.
     Bare,
-    /// The characters that would begin markup in most positions.
+    /// Characters that would begin markup in most positions.
     Light,
     /// Every character that can begin markup.
     Full,
 }
 
-/// The position of a Markdown block.
+/// Where a Markdown block stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
     Paragraph,
-    /// In an item of a list, where `[x]` is a task.
+    /// In a list item, where `[x]` is a task.
     Item,
-    /// In a quotation, where `[!NOTE]` is an alert.
+    /// In a block quote, where `[!NOTE]` is an alert.
     Quote,
     Heading,
-    /// A heading that is underlined.
+    /// A heading with an underline.
     Underlined,
     TableCell,
 }
 
 impl Position {
-    /// The Markdown before a block in this position, its line break, and the Markdown after it.
+    /// Returns the Markdown before a block in this position, its line break, and the Markdown after
+    /// it.
     pub(crate) fn around(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Paragraph => ("", "\n", ""),
@@ -95,7 +95,7 @@ impl Position {
 }
 
 impl Escape {
-    /// Returns whether `c` stands in an atom as it is.
+    /// Returns whether `c` is written in atoms without escaping.
     pub(crate) fn keeps_atoms(&self, c: char) -> bool {
         match self {
             Self::Markdown(rules) => rules.level != Level::Full && c != '|',
@@ -103,7 +103,8 @@ impl Escape {
         }
     }
 
-    /// The signs that mean nothing in the text of a block, because they are written otherwise.
+    /// Returns the characters that have no special meaning in the block's text, because it escapes
+    /// them.
     pub(crate) fn signs(&self) -> &[char] {
         match self {
             Self::Plain | Self::Message { .. } => &[],
@@ -113,17 +114,17 @@ impl Escape {
         }
     }
 
-    /// Writes `c`, between `last` and `after`.
+    /// Writes `c`, which stands between `last` and `after`.
     pub(crate) fn write(&self, out: &mut String, last: Option<char>, c: char, after: Option<char>) {
         match self {
             Self::Plain => out.push(c),
-            // SubRip has no escapes: text that would become a tag has other characters.
+            // SubRip has no escapes: lookalike characters keep text from becoming a tag.
             Self::Srt => out.push(match (c, after) {
                 ('<', Some(next)) if next.is_ascii_alphabetic() || next == '/' => '‹',
                 ('{', Some('\\')) => '(',
                 _ => c,
             }),
-            // Nor has SSA: text that would become a tag or a line break has other characters.
+            // SSA has none either: lookalikes keep text from becoming a tag or a line break.
             Self::Ass => out.push(match (c, after) {
                 ('{', _) => '(',
                 ('}', _) => ')',
@@ -131,7 +132,7 @@ impl Escape {
                 _ => c,
             }),
             Self::Alternative => match c {
-                // Code goes before brackets, and nothing hides its marks.
+                // Code spans bind tighter than brackets, and a backslash does not hide their marks.
                 '`' => out.push_str("&#96;"),
                 '&' if after.is_none_or(|c| c.is_whitespace()) => out.push(c),
                 _ => {
@@ -164,8 +165,8 @@ impl Escape {
 }
 
 impl Entities {
-    /// The way in which `source`, a block of the document, writes them: as they are, if it has no
-    /// reference to a sign that the document writes in two ways.
+    /// Returns how `source`, a block of the document, writes special characters. If the document
+    /// writes a sign in two ways and the block has no reference to it, the sign stays bare.
     pub(crate) fn of_block(&self, source: &str) -> Self {
         Self {
             bare: self
@@ -187,7 +188,7 @@ impl Entities {
         if let Some(name) = self.names.get(&c).filter(|_| !self.bare.contains(&c)) {
             return out.push_str(name);
         }
-        // After a bare character, a letter would make it a tag or a reference.
+        // After a bare character, these would begin a tag or a reference.
         let harmless = after.is_none_or(|c| !c.is_ascii_alphanumeric() && !"/!?#".contains(c));
         match c {
             '<' | '&' if self.bare.contains(&c) && harmless => out.push(c),
@@ -218,7 +219,7 @@ impl Markdown {
             '#' if self.position == Position::Heading => false,
             '{' | '}' => !matches!(self.position, Position::Heading | Position::Underlined),
             '!' => after.is_some_and(|c| c != '['),
-            // These are markup only at the beginning of a line; a list, only after a number.
+            // These are markup only at the beginning of a line, or, for a list, after a number.
             '-' | '+' | '#' | '=' | ':' | '|' => before.is_some(),
             '.' | ')' => !before.is_some_and(|c| c.is_ascii_digit()),
             _ => true,
@@ -227,7 +228,7 @@ impl Markdown {
     }
 }
 
-/// `c` by the numbers of its units of UTF-16, as Java and JSON write it: `\u00e9`.
+/// Returns `c` as its UTF-16 code units, the way Java and JSON escape it: `\u00e9`.
 pub(crate) fn by_number(c: char) -> String {
     c.encode_utf16(&mut [0; 2])
         .iter()

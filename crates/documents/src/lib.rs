@@ -1,28 +1,29 @@
-//! Documents for a translation model: text, pages, Markdown, subtitles and localisation files go
-//! in; sentences come out; their translations go back in; and the translated document comes out
-//! with its markup, white space and line structure. An [`Office`] document is a page of HTML on the
-//! way.
+//! Documents for a translation model: text, HTML, Markdown, subtitles and localisation files.
 //!
-//! A [`Document`] is a *skeleton* that stays unchanged, byte for byte (tags of blocks, scripts,
-//! code, indentation, times of subtitles), and *blocks* of text between its parts (a paragraph, a
-//! heading, a table cell, a subtitle). A block is split into sentences, because models translate
+//! A [`Document`] yields sentences and accepts their translations. It writes the translated
+//! document with its markup, white space and line structure. An [`Office`] document is read as a
+//! page of HTML.
+//!
+//! A document consists of *blocks* (a paragraph, a heading, a table cell, a subtitle) and the
+//! *skeleton* between them (block tags, scripts, code, indentation, subtitle times). The skeleton
+//! stays unchanged, byte for byte. A block is split into sentences, because models translate
 //! sentences. Markup within a block (`<b>`, a link, an image) is taken out of the sentences. It is
 //! put back around the words of the translation that are aligned to its words in the source. No
-//! translation can lose or double a tag.
+//! translation can lose or duplicate a tag.
 //!
-//! Addresses, placeholders such as `{name}`, numbers and code must not be translated. They go to
-//! the model with their sentence first, because the sentence is then complete. If the translation
-//! changes one of them, the sentence is translated a second time without them, and they are put
-//! back by alignment.
+//! Addresses, placeholders such as `{name}`, numbers and code must not be translated. They first go
+//! to the model inside their sentence, because the sentence is then complete. If the translation
+//! changes one of them, the sentence is translated again without them, and they are put back by
+//! alignment.
 //!
 //! A [`Catalogue`] is a file of messages (PO, XLIFF, TMX, JSON and others). Each message without a
-//! translation is a separate document, whose translation is written into the message's slot; all
+//! translation is a separate document. Its translation is written into the message's slot; all
 //! other bytes stay unchanged.
 //!
-//! [`detect`] tells the language of a text from its words, without markup, code and addresses.
+//! [`detect`] detects the language of a text from its words, without markup, code and addresses.
 //!
-//! The crate knows no model and no tokeniser. It trades completeness for a bounded cost: work grows
-//! with the length of the text, and nothing recurses by the depth of the markup.
+//! The crate depends on no model and no tokeniser. It trades completeness for bounded cost: work
+//! grows with the length of the text, and nothing recurses by the depth of the markup.
 //!
 //! ```
 //! use burnformer_documents::{Document, Format, Link, PendingSentence, Translated};
@@ -81,14 +82,14 @@ pub use format::{Format, UnknownFormat};
 pub use office::{Office, OfficeKind};
 pub use whole_file::WholeFile;
 
-/// Plain text for the model: one sentence, or a clause of a sentence that is too long for the
-/// model. It has no markup and neither leading nor trailing white space.
+/// Plain text for the model: a sentence, or a clause of a sentence that is too long. It has no
+/// markup, and no white space at its ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingSentence {
     /// The text to translate.
     pub text: String,
-    /// If true, [`Translated::links`] are needed to put markup back. If they are missing, positions
-    /// are estimated from the order of words.
+    /// If true, [`Translated::links`] are needed to put markup back. Without them, positions are
+    /// estimated from word order.
     pub links: bool,
 }
 
@@ -97,11 +98,11 @@ pub struct PendingSentence {
 pub struct Translated {
     /// The translation of [`PendingSentence::text`].
     pub text: String,
-    /// The alignment. It may be empty; links with ranges outside of the texts are ignored.
+    /// The alignment, which may be empty. Links with ranges outside of the texts are ignored.
     pub links: Vec<Link>,
 }
 
-/// The program in the README, which the tests compile and run.
+/// The README's program, compiled and run as a documentation test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

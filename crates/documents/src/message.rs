@@ -1,5 +1,5 @@
-//! Plurals and selects of ICU: each arm is translated as a separate text, and the syntax stays.
-//! Plurals have the arms of the target language.
+//! ICU plurals and selects. Each arm is translated as a separate text, and the syntax stays.
+//! Plurals get the arms of the target language.
 
 use std::sync::LazyLock;
 
@@ -13,11 +13,12 @@ use crate::format::{TAG, tagged};
 use crate::plurals::{Categories, MULTIPLIED, Plural, adapted};
 use crate::words::{Span, regex};
 
-/// Messages in messages deeper than this stay unchanged.
+/// Maximum nesting of messages; deeper ones stay unchanged.
 pub(crate) const DEEPEST: usize = 8;
 
-/// An apostrophe and a quoted text, whose signs mean nothing. Around messages, an apostrophe that
-/// closes no quotation is one of the language; in an arm, there is the number of a plural, too.
+/// An escaped apostrophe or a quoted text, where characters have no special meaning. Around
+/// messages, an apostrophe that closes no quotation belongs to the language. In an arm, `#` matches
+/// as the number of a plural, too.
 static KEPT: LazyLock<[Regex; 2]> = LazyLock::new(|| {
     [
         r"''|'[{}][^']*(?:''[^']*)*'",
@@ -26,7 +27,7 @@ static KEPT: LazyLock<[Regex; 2]> = LazyLock::new(|| {
     .map(regex)
 });
 
-/// Gives the atoms of `block`, which is `depth` messages deep, that are messages their arms.
+/// Finds the arms of the messages among the atoms of `block`. `depth` counts enclosing messages.
 pub(crate) fn find_arms(block: &mut Block, target: Option<&Categories>, depth: usize) {
     let target = target.filter(|_| depth < MULTIPLIED);
     for atom in block.atoms.iter_mut().filter(|atom| atom.node.is_none()) {
@@ -35,7 +36,7 @@ pub(crate) fn find_arms(block: &mut Block, target: Option<&Categories>, depth: u
         atom.message =
             target.map_or_else(|| text.to_owned(), |target| adapted(text, &plurals, target));
         let message = &*atom.message;
-        // An offset makes another number of it.
+        // With an offset, `#` shows another number.
         let plural = plurals.first().filter(|_| !message.contains("offset"));
         let sample = |name| target?.sample(name, plural?.is_ordinal);
         atom.arms = arms(message)
@@ -50,7 +51,7 @@ pub(crate) fn find_arms(block: &mut Block, target: Option<&Categories>, depth: u
     }
 }
 
-/// The plurals and selects of ICU.
+/// Returns the ranges of ICU plurals and selects.
 pub(crate) fn messages(text: &str) -> Vec<Span> {
     if !["plural", "select"].iter().any(|kind| text.contains(kind)) {
         return Vec::new();
@@ -60,7 +61,7 @@ pub(crate) fn messages(text: &str) -> Vec<Span> {
         .collect()
 }
 
-/// `text` with `x` in place of each character of `parts`.
+/// Replaces each character within `parts` by `x`.
 pub(crate) fn masked(text: &str, parts: &[Span]) -> String {
     apply_edits(
         text,
@@ -71,12 +72,12 @@ pub(crate) fn masked(text: &str, parts: &[Span]) -> String {
     )
 }
 
-/// The block of `text`: that of an `arm` of a message, whose number is shown to the model as a
-/// number if one is known; else a text around messages.
+/// Returns the block for `text`: an arm of a message if `arm` is given, else a text around
+/// messages. The model sees the arm's sample number, if known, in place of `#`.
 pub(crate) fn body(text: &str, arm: Option<Option<&str>>) -> Block {
     let is_arm = arm.is_some();
     let sample = arm.flatten().filter(|_| !text.contains(char::is_numeric));
-    // The spaces around an element are one to the model, which cannot tell on whose side it stood.
+    // The model sees the spaces around an element as one. It cannot tell their sides apart.
     let space = if TAG.is_match(text) {
         Space::Collapse
     } else {
@@ -87,7 +88,7 @@ pub(crate) fn body(text: &str, arm: Option<Option<&str>>) -> Block {
     let braces = parts(text).into_iter().map(|part| part.range);
     let braces = braces.filter(|range| text[range.clone()].starts_with('{'));
     let around = if is_arm { Vec::new() } else { messages(text) };
-    // An apostrophe in a message quotes nothing behind it.
+    // An apostrophe inside a message quotes nothing after it.
     let masked = masked(text, &around);
     let kept = KEPT[usize::from(is_arm)]
         .find_iter(&masked)
@@ -105,7 +106,7 @@ pub(crate) fn body(text: &str, arm: Option<Option<&str>>) -> Block {
         match &text[range] {
             "#" => builder.atom(sample.unwrap_or("#"), "#"),
             raw if raw.starts_with(['#', '\'']) => builder.atom(raw, raw),
-            // A message may have tags in it.
+            // A message may contain tags.
             raw if raw.starts_with('{') && !raw.starts_with("{\\") => builder.text(raw),
             raw => tagged(raw, &mut builder, Builder::text),
         }
@@ -118,7 +119,7 @@ pub(crate) fn body(text: &str, arm: Option<Option<&str>>) -> Block {
 }
 
 impl Atom {
-    /// The message with its arms as `write` writes them; `None` if none of them changes.
+    /// Returns the message with each arm written by `write`; `None` if no arm changes.
     pub(crate) fn written(&self, write: impl Fn(&Block, &str) -> String) -> Option<String> {
         let text = &*self.message;
         let out = apply_edits(

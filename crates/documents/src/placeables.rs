@@ -1,5 +1,5 @@
-//! Placeables, the parts of a text that must not be translated: addresses, placeholders, code,
-//! numbers. They are found as the atoms of a block, taken out of sentences, and put back into their
+//! Placeables: text that must not be translated, such as addresses, placeholders, code and numbers.
+//! They become the atoms of a block, are removed from sentences if necessary, and are put back into
 //! translations.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -13,9 +13,9 @@ use crate::alignment::{Alignment, Pair};
 use crate::block::{Atom, AtomText, Block, State};
 use crate::words::{Span, has_letters, moved};
 
-/// Adds the other parts of `text` that must stay unchanged to `atoms`, which are sorted. Of a part
-/// that a border of markup cuts, those of its pieces are added: a sign before a tag does not belong
-/// to a placeholder behind it. Returns the messages of ICU that are cut.
+/// Adds the remaining placeables in `text` to the sorted `atoms`. A placeable cut by markup is
+/// replaced by the placeables in its pieces: a sign before a tag does not belong to a placeholder
+/// after it. Returns the ICU messages that are cut.
 pub(crate) fn find_atoms(
     text: &str,
     borders: &BTreeSet<usize>,
@@ -31,7 +31,7 @@ pub(crate) fn find_atoms(
                 .get(next)
                 .filter(|atom| atom.range.start < range.end)
         };
-        // After the number of a plural, `#{x}` is not a placeholder of Ruby.
+        // After the number of a plural, `#{x}` is not a Ruby placeholder.
         if let Some(end) = known(&range)
             .map(|atom| atom.range.end)
             .filter(|&end| end < range.end)
@@ -63,8 +63,8 @@ pub(crate) fn find_atoms(
     messages
 }
 
-/// The spans of the atoms of `block.text[range]` in `translation`, if it has each of them as often
-/// as the source, and no other placeholder; sorted by these.
+/// Finds the atoms of `block.text[range]` in `translation`, sorted by position. Returns `None`
+/// unless each occurs as often as in the source, and no other placeholder does.
 pub(crate) fn locate(block: &Block, range: &Span, translation: &str) -> Option<Vec<(usize, Span)>> {
     let atoms = block.atoms_in(range);
     let source = &block.text[range.clone()];
@@ -86,11 +86,11 @@ pub(crate) fn locate(block: &Block, range: &Span, translation: &str) -> Option<V
     Some(spans)
 }
 
-/// `translated` without the placeholders that `source`, a text of `block`, lacks; `source` if
-/// nothing else is left.
+/// Returns `translated` without placeholders that `source`, a text of `block`, lacks. Returns
+/// `source` if nothing else is left.
 pub(crate) fn tidied(source: &str, block: &Block, translated: Translated) -> Translated {
     let changes = added_placeholders(source, &translated.text, block.escape.signs());
-    // Signs of the source that are no parts are prose.
+    // Signs in the source that are not placeables are prose.
     if changes.is_empty() || !added_placeholders("", source, &[]).is_empty() {
         return translated;
     }
@@ -106,12 +106,12 @@ pub(crate) fn tidied(source: &str, block: &Block, translated: Translated) -> Tra
     }
 }
 
-/// `block.text[range]` without its atoms.
+/// Returns `block.text[range]` without its atoms.
 pub(crate) fn reduced<'a>(block: &'a Block, range: &Span) -> Cloze<'a> {
     Cloze::without(&block.text[range.clone()], block.parts(range).into_iter())
 }
 
-/// The state of a sentence that is to be translated without its atoms.
+/// Returns the state of a sentence to be translated without its atoms.
 pub(crate) fn without_atoms(block: &Block, range: &Span) -> State {
     if has_letters(&reduced(block, range).text) {
         State::Reduced
@@ -120,7 +120,7 @@ pub(crate) fn without_atoms(block: &Block, range: &Span) -> State {
     }
 }
 
-/// The translation of the whole sentence `block.text[range]`, from that of the `reduced` one.
+/// Restores the atoms of the sentence `block.text[range]` in the translation of its `reduced` text.
 pub(crate) fn restore(
     block: &Block,
     range: &Span,
@@ -142,7 +142,7 @@ pub(crate) fn restore(
     }
 }
 
-/// `done`, a translation of `source`, with its amounts as its language writes them.
+/// Writes the amounts in `done`, a translation of `source`, the way its language does.
 pub(crate) fn with_amounts(mut done: AtomText, source: &str, writing: Option<Writing>) -> AtomText {
     let changes = writing.map(|writing| writing.changes(source, &done.translated.text));
     let atoms = done.atoms.iter_mut().map(|(_, range)| range);
@@ -150,7 +150,7 @@ pub(crate) fn with_amounts(mut done: AtomText, source: &str, writing: Option<Wri
     done
 }
 
-/// Makes `changes` in `translated`, with whose words its links and `others` move.
+/// Applies `changes` to `translated`, and moves its links and the spans in `others`.
 pub(crate) fn change<'a>(
     translated: &'a mut Translated,
     others: impl Iterator<Item = &'a mut Span>,
@@ -175,7 +175,7 @@ pub(crate) fn change<'a>(
     translated.text = apply_edits(&translated.text, changes);
 }
 
-/// Links between the words of the two texts in their order.
+/// Links the words of two texts in order.
 fn even_links(source: &str, target: &str) -> Vec<Link> {
     let mut alignment = Alignment::default();
     let range = 0..source.len();

@@ -1,4 +1,4 @@
-//! Rendering of a block and the positions of its markup as text.
+//! Renders a block and its markup as text.
 
 use crate::alignment::Alignment;
 use crate::block::{Atom, Block, Kind};
@@ -6,25 +6,25 @@ use crate::escape::Escape;
 use crate::projection::children;
 use crate::words::{Mark, Span, is_unspaced, is_within, mark};
 
-/// The positions of a block's markup and atoms in its translation.
+/// The positions of markup and atoms in a block's translation.
 pub(crate) struct Layout {
     pub(crate) alignment: Alignment,
-    /// For each node, its bytes in the translation.
+    /// By node, its byte range in the translation.
     pub(crate) spans: Vec<Span>,
-    /// Atoms with their bytes; sorted.
+    /// Atoms with their byte ranges, sorted.
     pub(crate) atoms: Vec<(usize, Span)>,
 }
 
-/// A block as text.
+/// A rendered block.
 #[derive(Default)]
 pub(crate) struct Markup {
     pub(crate) text: String,
-    /// Markup and text without white space, by which two blocks are compared.
+    /// Markup and text without white space, for comparing blocks.
     pub(crate) outline: String,
 }
 
-/// The translated block as it stands in the document. A line ends at each of `breaks`, which are
-/// sorted; a space there becomes the line break.
+/// Renders the translated block for its document. A line ends at each of the sorted `breaks`; a
+/// space there becomes the line break.
 pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usize]) -> Markup {
     let mut writer = Writer {
         block,
@@ -83,9 +83,8 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
     writer.out
 }
 
-/// The offsets that break the translation into the number of lines of the source: at spaces,
-/// between words that need none, and never within one of `atoms`, which are sorted ranges of the
-/// translation.
+/// Returns the offsets that split the translation into as many lines as the source. Lines break at
+/// spaces, or between words in scripts without spaces, and never within the sorted `atoms`.
 pub(crate) fn breaks(block: &Block, alignment: &Alignment, atoms: &[(usize, Span)]) -> Vec<usize> {
     let target = &alignment.target;
     if block.lines.breaks.is_empty() || *target == block.text {
@@ -112,7 +111,7 @@ pub(crate) fn breaks(block: &Block, alignment: &Alignment, atoms: &[(usize, Span
     nearest(&candidates, ideals)
 }
 
-/// For each of `ideals` the nearest of `candidates` after those that are taken; both are sorted.
+/// Picks, for each of `ideals`, the nearest candidate after the previous pick. Both are sorted.
 fn nearest(candidates: &[usize], ideals: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     let mut left = candidates;
@@ -131,11 +130,11 @@ fn nearest(candidates: &[usize], ideals: impl Iterator<Item = usize>) -> Vec<usi
 /// An element that is being written.
 struct Frame<'a> {
     node: Option<usize>,
-    /// Children that are left.
+    /// The remaining children.
     children: &'a [usize],
     at: usize,
     end: usize,
-    /// The offset at which its text begins.
+    /// The offset where its text begins.
     text: usize,
 }
 
@@ -145,9 +144,9 @@ struct Writer<'a> {
     escape: &'a Escape,
     breaks: &'a [usize],
     out: Markup,
-    /// The offset at which the line begins.
+    /// The offset where the line begins.
     line: usize,
-    /// If true, a line break must come before the next text.
+    /// If true, a line break must precede the next text.
     owes_line: bool,
     /// The last character of the text, without markup.
     last: Option<char>,
@@ -158,7 +157,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes the beginning of a node; returns whether it has an end.
+    /// Writes the beginning of a node, and returns whether it has an end.
     fn open(&mut self, node: usize) -> bool {
         let at = self.block.nodes[node].range.start;
         match &self.block.nodes[node].kind {
@@ -192,7 +191,7 @@ impl Writer<'_> {
             Kind::Atom { raw } => {
                 self.pay_space(None);
                 self.pay_line();
-                // Two spans of code or formulas would be one.
+                // Two adjacent code spans or formulas would merge.
                 if raw.starts_with(['`', '$']) && self.out.text.ends_with(&raw[..1]) {
                     self.push(' ');
                 }
@@ -203,7 +202,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes `raw`, which stood at `at` in the source, with the white space that it had around it.
+    /// Writes `raw`, found at `at` in the source, with the white space that was around it.
     fn point(&mut self, raw: &str, at: usize, space_after: bool) {
         self.pay_space(None);
         let space_before = !self.has_space && self.block.text[..at].ends_with(char::is_whitespace);
@@ -215,7 +214,7 @@ impl Writer<'_> {
         self.owes_space |= space_after;
     }
 
-    /// Writes the end of a node whose text begins at `text` of the output.
+    /// Writes the end of a node. `text` is the offset in the output where its text begins.
     fn close(&mut self, node: Option<usize>, text: usize) {
         if let Some(Kind::Element { close, label, .. }) =
             node.map(|node| &self.block.nodes[node].kind)
@@ -230,10 +229,10 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes `raw`; `kind` tells beginnings from ends, which can be the same characters.
+    /// Writes `raw`. `kind` distinguishes start and end, which can be the same characters.
     fn markup(&mut self, raw: &str, kind: &str) {
         self.out.text.push_str(raw);
-        // White space is a part of some line breaks, and all of others.
+        // Some line breaks contain white space or are nothing else.
         let name = Some(raw.trim())
             .filter(|name| !name.is_empty())
             .unwrap_or(raw);
@@ -242,10 +241,10 @@ impl Writer<'_> {
         }
     }
 
-    /// Ends the line. An empty one would end the paragraph.
+    /// Writes the pending line break, unless the line is empty, which would end the paragraph.
     fn pay_line(&mut self) {
         if std::mem::take(&mut self.owes_line) && !self.out.text[self.line..].trim().is_empty() {
-            // Two spaces at the end of a line mean something in Markdown.
+            // In Markdown, two spaces at the end of a line are a line break.
             self.out
                 .text
                 .truncate(self.out.text.trim_end_matches(' ').len());
@@ -255,7 +254,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes `range` of the translation, without the atoms that have nodes.
+    /// Writes `range` of the translation, without atoms that have nodes.
     fn text(&mut self, range: Span) {
         let atoms = &self.layout.atoms;
         let first = atoms.partition_point(|(_, span)| span.start < range.start);
@@ -279,7 +278,7 @@ impl Writer<'_> {
         self.characters(at..range.end, false);
     }
 
-    /// Writes a message of ICU with other arms than in the translation.
+    /// Writes an ICU message with its translated arms.
     fn message(&mut self, text: &str) {
         self.pay_line();
         let mut rest = text.chars();
@@ -289,7 +288,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes `c` as the format does.
+    /// Writes `c` escaped for the format.
     fn character(&mut self, c: char, after: Option<char>, is_verbatim: bool) {
         if is_verbatim && self.escape.keeps_atoms(c) {
             self.out.text.push(c)
@@ -302,7 +301,7 @@ impl Writer<'_> {
         self.last = Some(c);
     }
 
-    /// Writes `range` of the translation; `is_verbatim` for an atom.
+    /// Writes `range` of the translation. `is_verbatim` is set for atoms.
     fn characters(&mut self, range: Span, is_verbatim: bool) {
         let target = &self.layout.alignment.target;
         let mut at_start_of_line = false;
@@ -312,7 +311,7 @@ impl Writer<'_> {
                 (self.owes_line, self.owes_space) = (true, false);
                 at_start_of_line = true;
             }
-            // A line does not begin with a space: after one, a `#` would not be recognised as the
+            // A line must not begin with a space: a `#` after it would not be recognised as the
             // first character.
             if (at_start_of_line || std::mem::take(&mut self.has_space)) && c == ' ' {
                 continue;
@@ -320,7 +319,7 @@ impl Writer<'_> {
             at_start_of_line = false;
             self.pay_line();
             self.pay_space(Some(c));
-            // Markup of Markdown can be escaped by the character before it.
+            // In Markdown, a character before markup can escape it.
             let end = if matches!(self.escape, Escape::Markdown(_)) {
                 range.end
             } else {
@@ -334,8 +333,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the white space that is owed, unless text follows whose first character `next` needs
-    /// none before it.
+    /// Writes the pending white space, unless `next`, the first character after it, needs none.
     fn pay_space(&mut self, next: Option<char>) {
         let owed = std::mem::take(&mut self.owes_space);
         let touches = |c: char| {

@@ -1,4 +1,4 @@
-//! The sentences of a block: those that are pending, and what becomes of their translations.
+//! The sentences of a block, and what their translations become.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use crate::render::Layout;
 use crate::words::{Mark, Span, has_letters, is_unspaced, mark, moved, trim};
 use crate::{PendingSentence, Translated};
 
-/// The translations of pending sentences, in their order.
+/// Returns the translations of pending sentences, one by one.
 pub(crate) type Next<'a> = &'a mut dyn FnMut() -> Option<Translated>;
 
-/// The pending sentences of `block` and of the arms in it.
+/// Returns the pending sentences of `block` and of its messages' arms.
 pub(crate) fn sentences(block: &Block) -> Vec<PendingSentence> {
     let borders = block.borders();
     let sentence = |Segment { range, state }: &Segment| match state {
@@ -39,7 +39,7 @@ pub(crate) fn sentences(block: &Block) -> Vec<PendingSentence> {
         .collect()
 }
 
-/// Returns whether markup begins or ends between the first and the last word of `range`.
+/// Returns whether markup begins or ends between the first and last word of `range`.
 fn divides_words(block: &Block, range: &Span, borders: &BTreeSet<usize>) -> bool {
     let text = &block.text[range.clone()];
     let first = text.find(char::is_alphanumeric).map(|at| range.start + at);
@@ -50,7 +50,7 @@ fn divides_words(block: &Block, range: &Span, borders: &BTreeSet<usize>) -> bool
     borders.range(first..=last).any(|&border| border > first)
 }
 
-/// Takes the translations of the pending sentences of `block` from `next`.
+/// Takes the translations of the block's pending sentences from `next`.
 pub(crate) fn accept(block: &mut Block, next: Next<'_>, writing: Option<Writing>) {
     block.arms_mut().for_each(|arm| accept(arm, next, writing));
     let mut is_first_round = false;
@@ -94,7 +94,7 @@ fn accept_whole(block: &Block, range: &Span, translated: Translated) -> State {
     }))
 }
 
-/// Divides sentences in which an element would lose its words: they are translated piece by piece.
+/// Splits sentences where an element would lose its words, so that each piece is translated alone.
 fn divide(block: &mut Block) {
     let is_element = |node: &&Node| matches!(node.kind, Kind::Element { .. });
     if block.nodes.iter().find(is_element).is_none() {
@@ -149,16 +149,16 @@ fn divide(block: &mut Block) {
     }
 }
 
-/// Returns whether no word is cut at `at`.
+/// Returns whether `at` is between words.
 fn is_edge(text: &str, at: usize) -> bool {
     let (before, after) = text.split_at(at);
     let in_word = |c: char| c.is_alphanumeric() && !is_unspaced(c);
     !(before.ends_with(in_word) && after.starts_with(in_word))
 }
 
-/// A translation without characters that break lines, and without white space at its ends.
+/// Removes line-breaking characters, and white space at the ends.
 pub(crate) fn clean(mut translated: Translated) -> Translated {
-    // Each is replaced by white space of the same number of bytes, which keeps links right.
+    // The replacement has the same number of bytes, so that links stay valid.
     let replaced = |c: char| match c {
         '\u{85}' => '\u{a0}',
         '\u{2028}' | '\u{2029}' => '\u{2003}',
@@ -179,9 +179,8 @@ pub(crate) fn clean(mut translated: Translated) -> Translated {
     translated
 }
 
-/// Removes the full stop that models add to a cell, a title or a clause whose source has none. If
-/// the source ends with a comma or a colon, so does its translation. Thai and Lao have no full
-/// stop.
+/// Removes the full stop that models add to a cell, title or clause without one. If the source ends
+/// with a comma or a colon, so does the translation. Thai and Lao have no full stop.
 fn with_stop_of(source: &str, mut translated: Translated) -> Translated {
     let closes = |c: char| matches!(mark(c), Mark::Close | Mark::Quote);
     let body = translated.text.trim_end_matches(closes);
@@ -204,7 +203,7 @@ fn with_stop_of(source: &str, mut translated: Translated) -> Translated {
         .rsplit(char::is_whitespace)
         .next()
         .unwrap_or_default();
-    // An ellipsis, or an abbreviation: "e.g.", or one that the source has.
+    // An ellipsis, an abbreviation such as "e.g.", or one that the source has.
     if word.is_empty() || word.contains(stop) || source.contains(&body[at - word.len()..]) {
         return translated;
     }
@@ -215,7 +214,7 @@ fn with_stop_of(source: &str, mut translated: Translated) -> Translated {
     translated
 }
 
-/// The layout of all parts of the block.
+/// Returns the positions of all markup and atoms.
 pub(crate) fn layout(block: &Block) -> Layout {
     let mut alignment = Alignment::default();
     let mut atoms = Vec::new();
@@ -262,7 +261,7 @@ pub(crate) fn layout(block: &Block) -> Layout {
     }
 }
 
-/// A sentence that is its own translation.
+/// Returns a sentence as its own translation.
 fn kept(block: &Block, range: &Span) -> AtomText {
     let text = block.text[range.clone()].to_string();
     let pair = |atom: usize| (atom, moved(&block.atoms[atom].range, range.start, 0));
@@ -276,8 +275,8 @@ fn kept(block: &Block, range: &Span) -> AtomText {
     }
 }
 
-/// The text between two sentences. It is the source's, except between scripts with and without
-/// spaces.
+/// Returns the text between two sentences. It is copied from the source, except between scripts
+/// with and without spaces.
 fn gap(block: &Block, range: Span, before: &str, after: &str) -> String {
     let gap = &block.text[range.clone()];
     let edges = (before.chars().next_back(), after.chars().next());

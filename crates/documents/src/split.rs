@@ -1,4 +1,4 @@
-//! Splits text into sentences, and sentences that are too long into clauses.
+//! Splits text into sentences, and long sentences into clauses.
 
 use std::sync::LazyLock;
 
@@ -10,17 +10,18 @@ use crate::ends::Ends;
 use crate::placeables::without_atoms;
 use crate::words::{Span, has_letters, is_within, regex, trim};
 
-/// Most bytes that the splitter gets at once, which bounds the cost of text without sentences.
+/// Maximum number of bytes given to the splitter at once. It bounds the cost of text without
+/// sentences.
 const PART_BYTES: usize = 4 << 10;
 
-/// Longer sentences are cut even if the model takes them, because invisible characters may have no
-/// tokens.
+/// Longer sentences are split even if the model accepts them, because invisible characters may have
+/// no tokens.
 const LONGEST_SENTENCE: usize = 4 << 10;
 
-/// The model does not get longer ones.
+/// Maximum number of bytes of an atom that the model sees.
 const LONGEST_ATOM: usize = 120;
 
-/// Fills the block's segments.
+/// Splits the block's text into segments.
 pub(crate) fn split(block: &mut Block, language: Option<&str>, fits: &dyn Fn(&str) -> bool) {
     let atoms: Vec<Span> = block.atoms.iter().map(|atom| atom.range.clone()).collect();
     let mut segments = Vec::new();
@@ -43,7 +44,7 @@ pub(crate) fn split(block: &mut Block, language: Option<&str>, fits: &dyn Fn(&st
     block.segments = segments;
 }
 
-/// Sentences of `text` without the white space around them.
+/// Returns the sentences of `text` without surrounding white space.
 fn sentences(text: &str, atoms: &[Span], language: Option<&str>, items: Vec<usize>) -> Vec<Span> {
     let mut starts = items;
     starts.extend(Ends::new(language).find(text, &parts(text), atoms));
@@ -53,11 +54,10 @@ fn sentences(text: &str, atoms: &[Span], language: Option<&str>, items: Vec<usiz
     ranges.filter(|range| !range.is_empty()).collect()
 }
 
-/// Marks between the items of a menu.
+/// Marks between menu items.
 static SEPARATOR: LazyLock<Regex> = LazyLock::new(|| regex(r"\s([|·•‧∙⋅›→])\s"));
 
-/// The borders of the items of a menu: of marks between them, and of links if they are all that
-/// there is.
+/// Returns the borders of menu items: separator marks, or links if the block has no other text.
 fn items(block: &Block, atoms: &[Span]) -> Vec<usize> {
     let text = &block.text;
     let marks = SEPARATOR
@@ -83,7 +83,7 @@ fn items(block: &Block, atoms: &[Span]) -> Vec<usize> {
     all
 }
 
-/// `text` in parts of about `PART_BYTES`, cut at white space where there is some.
+/// Splits `text` into parts of about `PART_BYTES`, at white space where possible.
 fn parts(text: &str) -> Vec<Span> {
     let mut all = Vec::new();
     let mut start = 0;
@@ -103,8 +103,8 @@ fn parts(text: &str) -> Vec<Span> {
     all
 }
 
-/// Positions where a sentence can be cut, the best first. A cut is at the end of the match, or of
-/// its group if it has one.
+/// Where a sentence can be split, best first. It is split at the end of the match, or of its group
+/// if it has one.
 static CUTS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
     [
         r"[;:]\s|[；：]|\s[–—-]\s",
@@ -115,7 +115,7 @@ static CUTS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
     .map(regex)
 });
 
-/// `sentence` in pieces that fit, cut in halves at the best positions.
+/// Splits `sentence` in halves at the best positions until each piece fits.
 fn clauses(text: &str, sentence: Span, atoms: &[Span], fits: &dyn Fn(&str) -> bool) -> Vec<Span> {
     let fits = |part: &str| part.len() <= LONGEST_SENTENCE && fits(part);
     let mut done = Vec::new();
@@ -137,7 +137,7 @@ fn clauses(text: &str, sentence: Span, atoms: &[Span], fits: &dyn Fn(&str) -> bo
     done
 }
 
-/// The offset at which `range` is cut: the best kind of cut in its middle half, else anywhere,
+/// Returns where to split `range`: at the best kind of position in its middle half, else anywhere,
 /// else within a word.
 fn middle(text: &str, range: &Span, atoms: &[Span]) -> Option<usize> {
     let slice = &text[range.clone()];

@@ -1,11 +1,10 @@
-//! Whole files of every format: a text to translate, and the file into which its translation is
-//! written.
+//! Whole files of any format: reads the text to translate, and writes the file with its
+//! translation.
 
 use crate::encoding::Charset;
 use crate::{BrokenFile, Cost, Format, Office, OfficeKind};
 
-/// A file to translate. It is read from bytes and the name of a format, and has a text to translate
-/// in a [`Format`].
+/// A file to translate. It holds the text of the file as a [`Format`].
 #[derive(Clone, Debug)]
 pub struct WholeFile {
     /// The text to translate.
@@ -19,11 +18,10 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
-    /// Reads `bytes`, whose format is `kind`: the name of a [`Format`], or the extension of a file
-    /// without its dot.
+    /// Reads `bytes`. `kind` is the name of a [`Format`], or a file extension without its dot.
     ///
     /// # Errors
-    /// If there is no such format, or if the file is broken.
+    /// If the format is unknown, or the file is broken.
     pub fn read(bytes: Vec<u8>, kind: &str) -> Result<Self, BrokenFile> {
         if let Some(kind) = OfficeKind::from_extension(kind) {
             let office = Office::read(bytes, kind)?;
@@ -43,11 +41,11 @@ impl WholeFile {
         })
     }
 
-    /// What `bytes` become when they are read, before anything of them is unpacked or decoded.
-    /// `kind` is as in [`read`](Self::read).
+    /// Returns the cost of reading `bytes`, before anything is unpacked or decoded. `kind` is as in
+    /// [`read`](Self::read).
     ///
     /// # Errors
-    /// If there is no such format, or if an archive is broken, has two files that share bytes, has
+    /// If the format is unknown, or if an archive is broken, has two files that share bytes, has
     /// more than 10,000 files, or would unpack to more than 64 MiB of XML.
     pub fn cost(bytes: &[u8], kind: &str) -> Result<Cost, BrokenFile> {
         match OfficeKind::from_extension(kind) {
@@ -56,10 +54,10 @@ impl WholeFile {
         }
     }
 
-    /// A file with the content `text`; `kind` is as in [`read`](Self::read).
+    /// Creates a file from `text`; `kind` is as in [`read`](Self::read).
     ///
     /// # Errors
-    /// If there is no such format of texts.
+    /// If there is no text format of this name.
     pub fn of_text(text: String, kind: &str) -> Result<Self, BrokenFile> {
         Ok(Self {
             text,
@@ -69,20 +67,21 @@ impl WholeFile {
         })
     }
 
-    /// The encoding's name; `None` for UTF-8, an Office document, or text in memory.
+    /// Returns the encoding's name; `None` for UTF-8, an Office document, or text in memory.
     pub fn encoding(&self) -> Option<&'static str> {
         self.charset
             .map(Charset::name)
             .filter(|name| *name != "UTF-8")
     }
 
-    /// The number of bytes held in memory. An Office document takes more than its compressed file.
+    /// Returns the number of bytes held in memory. An Office document takes more than its
+    /// compressed file.
     pub fn size(&self) -> usize {
         self.text.len() + self.office.as_ref().map_or(0, Office::size)
     }
 
     /// Returns the bytes of the file, in its encoding, with `translated` in place of its text.
-    /// `languages` are those of source and translation; an Office document names the second.
+    /// `languages` are the source and target language; an Office document then names the target.
     pub fn write(&self, translated: String, languages: [Option<&str>; 2]) -> Vec<u8> {
         match (&self.office, self.charset) {
             (Some(office), _) => office.write(&translated, languages),
@@ -91,14 +90,14 @@ impl WholeFile {
         }
     }
 
-    /// The extensions of all files that are read, without their dots.
+    /// Iterates over the extensions of all supported files, without their dots.
     pub fn extensions() -> impl Iterator<Item = &'static str> {
         let texts = Format::extensions().map(|(extension, _)| extension);
         texts.chain(OfficeKind::extensions())
     }
 }
 
-/// The format of texts with this name or extension.
+/// Returns the text format with this name or extension.
 fn format(kind: &str) -> Result<Format, BrokenFile> {
     let format = kind.parse().ok().or_else(|| Format::from_extension(kind));
     format.ok_or_else(|| {

@@ -1,15 +1,15 @@
-//! Words and characters, as all other modules see them.
+//! Words and characters, as every other module defines them.
 
 pub(crate) use burnformer_glossary::{Mark, Span, mark, overlaps};
 use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The regular expression `pattern`, which is valid.
+/// Compiles `pattern`, which must be valid.
 pub(crate) fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a valid pattern")
 }
 
-/// Returns whether `text` holds something that a model could translate.
+/// Returns whether `text` contains something to translate.
 pub(crate) fn has_letters(text: &str) -> bool {
     text.chars().any(char::is_alphabetic)
 }
@@ -18,15 +18,15 @@ pub(crate) fn has_words(text: &str) -> bool {
     text.chars().any(char::is_alphanumeric)
 }
 
-/// A word, a number, or one mark of punctuation; white space is in none of them.
+/// A word, a number, or one punctuation mark, without white space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) range: Span,
     pub(crate) is_word: bool,
 }
 
-/// The tokens of `text[range]` (Unicode's words, UAX #29). Each range of `whole`, sorted and
-/// disjoint, is one word.
+/// Returns the tokens of `text[range]`, words by Unicode's UAX #29. Each range in `whole` (sorted,
+/// disjoint) counts as one word.
 pub(crate) fn tokens(text: &str, range: Span, whole: &[Span]) -> Vec<Token> {
     let mut all = Vec::new();
     let mut at = range.start;
@@ -42,7 +42,8 @@ pub(crate) fn tokens(text: &str, range: Span, whole: &[Span]) -> Vec<Token> {
     all
 }
 
-/// Returns whether `word` is an abbreviation of single letters (`e.g`) without its last stop.
+/// Returns whether `word` is an abbreviation of single letters without its last stop, such as
+/// `e.g`.
 fn is_short(word: &str) -> bool {
     word.contains('.')
         && word
@@ -71,38 +72,38 @@ fn plain_tokens(text: &str, range: Span, all: &mut Vec<Token>) {
     }
 }
 
-/// The items of `all`, which are sorted, whose ranges are within `range`, by their indices.
+/// Returns the indices of the items of `all` (sorted) within `range`.
 pub(crate) fn within<T>(all: &[T], range_of: impl Fn(&T) -> &Span, range: &Span) -> Span {
     let start = all.partition_point(|item| range_of(item).start < range.start);
     let end = all.partition_point(|item| range_of(item).end <= range.end);
     start..end.max(start)
 }
 
-/// Returns whether `at` is within one of `all`, which are sorted and disjoint, and not at its ends.
+/// Returns whether `at` is strictly inside one of the ranges `all` (sorted, disjoint).
 pub(crate) fn is_within(all: &[Span], at: usize) -> bool {
     let next = all.partition_point(|range| range.end <= at);
     all.get(next).is_some_and(|range| range.start < at)
 }
 
-/// `range`, counted from `to` instead of `from`.
+/// Moves `range` from the origin `from` to the origin `to`.
 pub(crate) fn moved(range: &Span, from: usize, to: usize) -> Span {
     range.start - from + to..range.end - from + to
 }
 
-/// The part of `range` without white space at its ends; empty at its start if there is nothing
-/// else.
+/// Returns `range` without white space at its ends. If nothing is left, the result is empty at its
+/// start.
 pub(crate) fn trim(text: &str, range: Span) -> Span {
     let end = range.start + text[range.clone()].trim_end().len();
     end - text[range.start..end].trim_start().len()..end
 }
 
-/// `text` with one space for each run of white space, and none at its ends.
+/// Returns `text` with each run of white space as one space, and none at its ends.
 pub(crate) fn single_spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns whether no space stands beside this character: a script without spaces, or punctuation
-/// of Chinese and Japanese.
+/// Returns whether `c` needs no space beside it: a script without spaces, or Chinese and Japanese
+/// punctuation.
 pub(crate) fn is_unspaced(c: char) -> bool {
     burnformer_glossary::is_unspaced(c)
         || matches!(c, '\u{3000}'..='\u{312F}' | '\u{FF00}'..='\u{FF65}')

@@ -1,4 +1,4 @@
-//! XML as elements with their bytes.
+//! XML as a list of elements with their byte ranges.
 
 use quick_xml::Reader;
 use quick_xml::escape::unescape;
@@ -7,36 +7,36 @@ use quick_xml::events::{BytesStart, Event};
 use crate::catalogue::BrokenCatalogue;
 use crate::words::Span;
 
-/// Elements within elements deeper than this are refused, and more of them than this.
+/// Maximum depth and number of elements; a file with more is refused.
 const MAX_DEPTH: usize = 200;
 const MAX_ELEMENTS: usize = 1 << 20;
 
-/// An element of a file.
+/// An element of an XML file.
 pub(crate) struct Element<'a> {
     /// The name with its prefix.
     pub(crate) name: &'a str,
-    /// The bytes of its start tag.
+    /// Byte range of the start tag.
     pub(crate) tag: Span,
-    /// The bytes between its tags.
+    /// Byte range between the tags.
     pub(crate) inner: Span,
-    /// The bytes with its tags.
+    /// Byte range including both tags.
     pub(crate) outer: Span,
-    /// The index of the element around it.
+    /// The index of the enclosing element.
     pub(crate) parent: Option<usize>,
 }
 
 impl<'a> Element<'a> {
-    /// The bytes of its end tag; none if it is one tag.
+    /// Returns the byte range of the end tag; empty for a self-closing tag.
     pub(crate) fn end_tag(&self) -> Span {
         self.inner.end..self.outer.end
     }
 
-    /// The name without its prefix.
+    /// Returns the name without its prefix.
     pub(crate) fn local_name(&self) -> &'a str {
         self.name.rsplit(':').next().unwrap_or_default()
     }
 
-    /// The value of the attribute `name`, with any prefix or none, in the file `text`.
+    /// Returns the value of the attribute `name` in the file `text`, ignoring prefixes.
     pub(crate) fn attribute(&self, text: &str, name: &str) -> Option<String> {
         let tag = text[self.tag.clone()].trim_matches(['<', '>', '/']);
         let tag = BytesStart::from_content(tag, self.name.len());
@@ -48,10 +48,10 @@ impl<'a> Element<'a> {
     }
 }
 
-/// The elements of `text` in the order of their start tags.
+/// Returns the elements of `text` in the order of their start tags.
 ///
 /// # Errors
-/// If the XML is broken, cut off, or too large or deep.
+/// If the XML is broken, truncated, too large or too deep.
 pub(crate) fn elements(text: &str) -> Result<Vec<Element<'_>>, BrokenCatalogue> {
     // The reader does not count a byte-order mark.
     let skipped = text.len() - text.trim_start_matches('\u{feff}').len();

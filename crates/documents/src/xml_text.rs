@@ -1,4 +1,4 @@
-//! The text of XML.
+//! Text inside XML.
 
 use std::sync::LazyLock;
 
@@ -10,13 +10,13 @@ use crate::xml::elements;
 
 static SECTION: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)<!\[CDATA\[(.*?)\]\]>"));
 
-/// `text` as text of XML.
+/// Escapes `text` for XML.
 pub(crate) fn escaped(text: &str) -> String {
     readable(&partial_escape(text))
 }
 
-/// `xml`, escaped text of XML, as each reader takes it. A character that its readers change is
-/// written by its number. One that XML cannot contain becomes U+FFFD.
+/// Makes `xml`, escaped text, mean the same to every reader. Characters that some readers change
+/// are written as numeric references. Characters that XML cannot contain become U+FFFD.
 pub(crate) fn readable(xml: &str) -> String {
     let mut out = String::with_capacity(xml.len());
     for c in xml.replace("]]>", "]]&gt;").chars() {
@@ -31,14 +31,13 @@ pub(crate) fn readable(xml: &str) -> String {
     out
 }
 
-/// Returns whether `xml` is well-formed as the inside of an element.
+/// Returns whether `xml` is well-formed as the content of an element.
 pub(crate) fn is_well_formed(xml: &str) -> bool {
     let file = format!("<x>{xml}</x>");
     elements(&file).is_ok_and(|all| all.first().is_some_and(|it| it.outer == (0..file.len())))
 }
 
-/// The decoded text of `raw`, the inside of an element; `None` if it has elements or unknown
-/// entities.
+/// Decodes `raw`, the content of an element; `None` if it has elements or unknown entities.
 pub(crate) fn plain(raw: &str) -> Option<String> {
     let with_text = without_sections(raw);
     if with_text.contains('<') {
@@ -47,7 +46,7 @@ pub(crate) fn plain(raw: &str) -> Option<String> {
     unescape(&with_text).ok().map(|text| text.into_owned())
 }
 
-/// `raw` with escaped text instead of its CDATA sections.
+/// Replaces the CDATA sections of `raw` by escaped text.
 pub(crate) fn without_sections(raw: &str) -> String {
     SECTION
         .replace_all(raw, |found: &Captures<'_>| {
@@ -56,7 +55,7 @@ pub(crate) fn without_sections(raw: &str) -> String {
         .into()
 }
 
-/// The start tag `tag` with `value` as its attribute `name`.
+/// Sets the attribute `name` of the start tag `tag` to `value`.
 pub(crate) fn with_attribute(tag: &str, name: &str, value: &str) -> String {
     for quote in ['"', '\''] {
         let before = format!(" {name}={quote}");
@@ -74,11 +73,11 @@ pub(crate) fn with_attribute(tag: &str, name: &str, value: &str) -> String {
     )
 }
 
-/// The code of a tag in XLIFF or TMX, and any other tag.
+/// The code of a tag in XLIFF or TMX, or any other tag.
 static TAGS: LazyLock<Regex> =
     LazyLock::new(|| regex(r"<(?:bpt|ept|it|ph|ut)(?:\s[^<>]*[^<>/])?>[^<]*</[a-z]+>|<[^<>]*>"));
 
-/// The text of `raw` without its elements and their code.
+/// Returns the text of `raw` without its elements and their code.
 pub(crate) fn text_of(raw: &str) -> String {
     let text = TAGS.replace_all(raw, "");
     unescape(&text).map_or(text.to_string(), |text| text.into_owned())

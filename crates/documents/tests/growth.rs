@@ -62,7 +62,7 @@ fn are_counted() -> bool {
     branches::ARE_COUNTED.load(std::sync::atomic::Ordering::Relaxed)
 }
 
-/// Steps up to now: branches, or nanoseconds of processor time of this thread.
+/// Returns the steps so far: branches, or nanoseconds of this thread's processor time.
 fn steps() -> u64 {
     if are_counted() {
         return branches::COUNT.load(std::sync::atomic::Ordering::Relaxed);
@@ -76,10 +76,10 @@ fn steps() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Translates `text`, word by word and into nothing. Sentences of 200 letters fit.
+/// Translates `text` word by word, and into nothing. Sentences of 200 letters fit.
 fn translate(text: &str, format: Format) {
     let fits = |part: &str| part.chars().filter(|c| c.is_alphanumeric()).count() <= 200;
-    // A sentence that is its own translation would not be written anew.
+    // A sentence that equals its translation would not be rewritten.
     let other = |sentence: &PendingSentence| {
         let Translated { text, links } = reverse(sentence);
         Translated {
@@ -101,9 +101,9 @@ fn translate(text: &str, format: Format) {
     }
 }
 
-/// The lengths that are compared: the bytes of the short document, the factor between both lengths,
-/// and the largest ratio of their steps. Text without sentences is read in parts of 4 KB, within
-/// which work may grow faster.
+/// Returns the bytes of the short document, the factor between both lengths, and the maximum ratio
+/// of their steps. Text without sentences is read in parts of 4 KB, and work may grow faster within
+/// them.
 fn lengths() -> (usize, usize, f64) {
     if are_counted() {
         (16_000, 2, 2.5)
@@ -112,7 +112,8 @@ fn lengths() -> (usize, usize, f64) {
     }
 }
 
-/// The ratio of the steps of the longer document to those of the short one, which has `bytes`.
+/// Returns the ratio between the steps of the long document and of the short one with `bytes`
+/// bytes.
 fn growth(start: &str, piece: &str, format: Format, bytes: usize) -> f64 {
     let (_, times, _) = lengths();
     let [short, long] = [1, times].map(|times| {
@@ -124,9 +125,9 @@ fn growth(start: &str, piece: &str, format: Format, bytes: usize) -> f64 {
     long as f64 / short.max(1) as f64
 }
 
-/// Fails if the work of `piece` over and over behind `start` grows faster than its length, whatever
-/// the length is: three times, and where steps are counted for documents that are four times as
-/// long each time.
+/// Fails if the work of repeating `piece` after `start` grows faster than its length, at any
+/// length: tried three times, and, where steps are counted, with documents four times as long each
+/// time.
 fn grows_in_proportion(start: &str, piece: &str, format: Format) -> Result<(), TestCaseError> {
     let (bytes, _, limit) = lengths();
     let longer = if are_counted() { 4 } else { 1 };
@@ -198,7 +199,8 @@ fn translate_file(text: &str, format: Format) {
     document.finish();
 }
 
-/// The ratio of the steps of a file of `times * bytes` to those of one of `bytes`.
+/// Returns the ratio between the steps of a file of `times * bytes` bytes and a file of `bytes`
+/// bytes.
 fn growth_inside(file: &ValidFile, filling: &Filling<'_>, bytes: usize, times: usize) -> f64 {
     let [short, long] = [1, times].map(|times| {
         let text = file.filled(filling, times * bytes);

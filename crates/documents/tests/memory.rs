@@ -1,9 +1,8 @@
-//! The memory that a file takes is in proportion to its bytes, whatever is in it.
+//! The memory for a file is proportional to its size, whatever it contains.
 //!
-//! Files of each format are generated: at each position of a string stands a long text, and beside
-//! it many small children of the part that it belongs to. A large part that is copied for each of
-//! many small ones would need gigabytes. The allocator counts the bytes that are held, and the calls
-//! by which they are asked for.
+//! Files of each format are generated: at each string position stands a long text, and beside it
+//! many small children of the enclosing part. Copying a large part for each of many small ones
+//! would need gigabytes. The allocator counts the bytes held, and the calls that request them.
 
 #[path = "memory/counting.rs"]
 mod counting;
@@ -16,8 +15,8 @@ use burnformer_documents::{Cost, Document, PendingSentence, Translated, WholeFil
 use counting::{Counted, counted};
 use files::{File, LONG, files, office, plain};
 
-/// The translation of a sentence whose words are in the opposite order and in capitals, so that
-/// every block is written anew.
+/// Translates a sentence into its words in reverse order and in capitals, so that every block is
+/// rewritten.
 fn reversed(sentence: &PendingSentence) -> Translated {
     let words: Vec<&str> = sentence.text.split(' ').rev().collect();
     Translated {
@@ -49,7 +48,7 @@ fn translate(bytes: Vec<u8>, kind: &str) -> usize {
     file.write(document.finish(), languages).len()
 }
 
-/// What the translation of `file` takes.
+/// Returns what translating `file` takes.
 fn count(file: &File) -> Counted {
     let bytes = file.bytes.clone();
     let (counted, _) = counted(|| translate(bytes, file.kind));
@@ -60,15 +59,15 @@ fn cost(file: &File) -> Cost {
     WholeFile::cost(&file.bytes, file.kind).unwrap_or_else(|error| panic!("{}: {error}", file.name))
 }
 
-/// Fills the tables that are made once for all files, such as those of regular expressions.
+/// Fills the tables built once for all files, such as regular expressions.
 fn warm_up() {
     for file in plain(2) {
         translate(file.bytes, file.kind);
     }
 }
 
-/// Fails if a file takes more memory than its price says. Prints the largest number of bytes for a
-/// byte of the text of each kind.
+/// Fails if a file takes more memory than its price says. Prints the maximum number of bytes per
+/// byte of text of each kind.
 fn check(files: impl Iterator<Item = File>) {
     warm_up();
     let mut largest: BTreeMap<&str, (f64, String)> = BTreeMap::new();

@@ -1,9 +1,9 @@
-//! ZIP archives from outside, with a price that is known before they are unpacked.
+//! ZIP archives from untrusted sources. Their cost is known before they are unpacked.
 //!
-//! The central directory of an archive declares how many bytes each file unpacks to. The price is
-//! the sum of these sizes, and [`unpack`] never passes the size that a file declares. Two files of
-//! an archive may not share bytes of it: otherwise a small archive with many names for the same
-//! bytes would need much memory.
+//! The central directory declares how many bytes each file unpacks to. The price is the sum of
+//! these sizes, and [`unpack`] never exceeds the declared size of a file. Two files of an archive
+//! must not share bytes: otherwise a small archive with many names for the same bytes would need
+//! much memory.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Seek, Write};
@@ -12,17 +12,17 @@ use zip::ZipArchive;
 use zip::read::ZipFile;
 use zip::result::{ZipError, ZipResult};
 
-/// What an archive costs the program that unpacks it.
+/// The cost of unpacking an archive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Price {
-    /// The number of files in the archive, with those that are not unpacked.
+    /// Number of files in the archive, including files that are not unpacked.
     pub entries: usize,
-    /// The number of bytes that the unpacked files have, as the archive declares them.
+    /// Number of bytes in the unpacked files, as the archive declares them.
     pub unpacked: u64,
 }
 
 impl Price {
-    /// Returns whether neither number is above that of `limit`.
+    /// Returns whether neither number exceeds `limit`.
     pub fn is_within(self, limit: Self) -> bool {
         self.entries <= limit.entries && self.unpacked <= limit.unpacked
     }
@@ -31,7 +31,7 @@ impl Price {
 /// Opens an archive and reads its central directory.
 ///
 /// # Errors
-/// If it is no archive, is cut off or damaged, or if two of its files share bytes.
+/// If it is not an archive, is truncated or damaged, or has two files that share bytes.
 pub fn open<R: Read + Seek>(reader: R) -> ZipResult<ZipArchive<R>> {
     let mut archive = ZipArchive::new(reader)?;
     if archive.has_overlapping_entries()? {
@@ -40,7 +40,8 @@ pub fn open<R: Read + Seek>(reader: R) -> ZipResult<ZipArchive<R>> {
     Ok(archive)
 }
 
-/// The price of unpacking the files of `archive` whose names pass `is_wanted`. Nothing is unpacked.
+/// Returns the price of unpacking the files of `archive` with names accepted by `is_wanted`.
+/// Nothing is unpacked.
 ///
 /// # Errors
 /// If the name of a file cannot be read.
@@ -87,7 +88,7 @@ mod tests {
 
     const ENTRY: &[u8] = b"PK\x01\x02";
 
-    /// An archive of files with these names, each with 1,000 equal bytes.
+    /// Creates an archive of files with these names, each 1,000 equal bytes.
     fn write(names: &[&str]) -> Vec<u8> {
         let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
         for name in names {
@@ -99,7 +100,7 @@ mod tests {
         archive.finish().unwrap().into_inner()
     }
 
-    /// The places of the entries of the central directory.
+    /// Returns the offsets of the entries in the central directory.
     fn entries(bytes: &[u8]) -> Vec<usize> {
         let starts = bytes.windows(ENTRY.len()).enumerate();
         starts

@@ -1,10 +1,10 @@
-//! Folders that exist completely or not at all, at whatever moment the machine stops.
+//! Folders that exist completely or not at all, even after a crash or a power cut.
 //!
-//! A process that makes a folder first takes the [`FolderLock`] of its path. It writes the files
-//! into a [`NewFolder`] beside the path, under a hidden name, so that patterns such as `step-*` do
-//! not match it. Every file is flushed to the disk, then the new folder itself. It is renamed to
-//! its path, or exchanged with the old folder in one step if the system can, and the parent folder
-//! is flushed too.
+//! A process that creates a folder first takes the [`FolderLock`] of its path. It writes the files
+//! into a [`NewFolder`] beside the path. The hidden name keeps patterns such as `step-*` from
+//! matching it. Every file is flushed to disk, then the new folder itself. It is renamed to its
+//! path, or exchanged with the old folder in one step where the system supports this. Then the
+//! parent folder is flushed too.
 //!
 //! For the folder `model`, the names are:
 //!
@@ -28,7 +28,7 @@ const LOCK: &str = "lock";
 const PARTIAL: &str = "partial";
 const OLD: &str = "old";
 
-/// The hidden name of `path` with this suffix, such as `.model.partial`.
+/// Returns the hidden name of `path` with this suffix, such as `.model.partial`.
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(
@@ -39,13 +39,13 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// The paths at which a killed process may have left the folder `path`, whole or in part.
+/// Returns the paths where a killed process may have left the folder `path` or parts of it.
 pub fn leftovers(path: &Path) -> [PathBuf; 2] {
     [beside(path, PARTIAL), beside(path, OLD)]
 }
 
-/// Returns the folder that a leftover such as `.model.partial` or `.model.lock` belongs to, or
-/// `None` for any other name.
+/// Returns the folder that a leftover such as `.model.partial` or `.model.lock` belongs to; `None`
+/// for any other name.
 pub fn owner_of(leftover: &Path) -> Option<PathBuf> {
     let kind = leftover.extension()?;
     let name = leftover.file_stem()?.to_str()?.strip_prefix('.')?;
@@ -53,10 +53,10 @@ pub fn owner_of(leftover: &Path) -> Option<PathBuf> {
     (is_ours && !name.is_empty()).then(|| leftover.with_file_name(name))
 }
 
-/// The right to make, replace or remove the folder at one path. One process has it at a time. The
-/// system releases it when the process ends, however it ends.
+/// The right to create, replace or remove the folder at one path. Only one process holds it at a
+/// time. The system releases it when the process ends, even if it is killed.
 ///
-/// On a file system without locks, every process has it.
+/// On a file system without locks, every process gets it.
 #[derive(Debug)]
 pub struct FolderLock {
     path: PathBuf,
@@ -66,12 +66,12 @@ pub struct FolderLock {
 
 impl FolderLock {
     /// Takes the lock of the folder `path`, which need not exist, and repairs what a killed process
-    /// left of it. If `path` is a symbolic link to a folder, that folder is meant.
+    /// left. A symbolic link to a folder stands for that folder.
     ///
     /// # Errors
-    /// [`ErrorKind::WouldBlock`] if another process has the lock; the message names the process.
-    /// [`ErrorKind::InvalidInput`] if `path` has no name, as `..`. Other errors of the operating
-    /// system; the folder in which `path` lies must exist.
+    /// [`ErrorKind::WouldBlock`] if another process holds the lock; the message names the process.
+    /// [`ErrorKind::InvalidInput`] if `path` has no name, like `..`. Other errors of the operating
+    /// system; the parent of `path` must exist.
     pub fn try_new(path: &Path) -> io::Result<Self> {
         Self::locked_by(path, |file| match file.try_lock() {
             Ok(()) => Ok(()),
@@ -80,8 +80,7 @@ impl FolderLock {
         })
     }
 
-    /// Takes the lock as [`try_new`](Self::try_new) does, after waiting for the process that has
-    /// it.
+    /// Like [`try_new`](Self::try_new), but waits for the process that holds the lock.
     ///
     /// # Errors
     /// The errors of [`try_new`](Self::try_new), except [`ErrorKind::WouldBlock`].
@@ -103,9 +102,9 @@ impl FolderLock {
                 Err(cause) if cause.kind() == ErrorKind::Unsupported => break None,
                 Err(cause) => return Err(cause),
             }
-            // The process that had the lock may have removed the file in between.
+            // The previous holder may have removed the file meanwhile.
             if is_file_at(&file, &name) {
-                // The id is only for the message. A full disk may have no room for it.
+                // The id is only for the message, and a full disk may have no room for it.
                 let _ = sign(&mut file);
                 break Some(file);
             }
@@ -115,7 +114,7 @@ impl FolderLock {
         Ok(lock)
     }
 
-    /// Makes an empty folder beside the path, which is later put in its place.
+    /// Creates an empty folder beside the path, to be published later.
     ///
     /// # Errors
     /// Errors of the operating system.
@@ -128,8 +127,8 @@ impl FolderLock {
         })
     }
 
-    /// Removes the folder at the path. It is renamed first, so that the path never has only a part
-    /// of the files.
+    /// Removes the folder at the path. It is renamed first, so the path never holds only a part of
+    /// the files.
     ///
     /// # Errors
     /// Errors of the operating system.
@@ -152,7 +151,7 @@ impl FolderLock {
 
 impl Drop for FolderLock {
     fn drop(&mut self) {
-        // The file is removed while it is locked, so that no other process has it. Windows cannot
+        // The file is removed under the lock, so that no other process holds it. Windows cannot
         // reuse the name of a removed file that another process still has open.
         if self.file.is_some() && cfg!(unix) {
             let _ = fs::remove_file(beside(&self.path, LOCK));
@@ -160,8 +159,8 @@ impl Drop for FolderLock {
     }
 }
 
-/// A folder under a temporary name, to be filled and then put in its place. If it is dropped before
-/// that, it is removed: on a full disk, it would take the space that everything else needs.
+/// A folder under a temporary name, to be filled and then published. If it is dropped before that,
+/// it is removed: on a full disk, it would take the space that everything else needs.
 #[derive(Debug)]
 pub struct NewFolder<'a> {
     lock: &'a FolderLock,
@@ -169,22 +168,21 @@ pub struct NewFolder<'a> {
 }
 
 impl NewFolder<'_> {
-    /// The temporary path of the folder.
+    /// Returns the temporary path of the folder.
     pub fn path(&self) -> &Path {
         &self.made
     }
 
-    /// Flushes the folder to the disk and renames it to its path, where nothing or an empty folder
-    /// may be.
+    /// Flushes the folder to disk and renames it to its path. Only an empty folder may be there.
     ///
     /// # Errors
-    /// Errors of the operating system, [`ErrorKind::DirectoryNotEmpty`] if a folder with files is
-    /// there. What was there is left unchanged.
+    /// Errors of the operating system, and [`ErrorKind::DirectoryNotEmpty`] if a folder with files
+    /// is there. Existing files stay unchanged.
     pub fn publish_new(self) -> io::Result<()> {
         let path = &self.lock.path;
         sync_all_in(&self.made)?;
         if cfg!(windows) {
-            // Windows renames onto no folder, not even an empty one.
+            // Windows cannot rename onto a folder, not even an empty one.
             let _ = fs::remove_dir(path);
         }
         with_retries(|| fs::rename(&self.made, path))?;
@@ -192,11 +190,11 @@ impl NewFolder<'_> {
         Ok(())
     }
 
-    /// Flushes the folder to the disk and moves it to its path. A folder that is there already is
-    /// replaced, in one step where the system can; a file is not.
+    /// Flushes the folder to disk and moves it to its path. An existing folder is replaced, in one
+    /// step where the system supports this. An existing file is not.
     ///
     /// # Errors
-    /// Errors of the operating system. What was there is left unchanged.
+    /// Errors of the operating system. An existing folder or file stays unchanged.
     pub fn replace(self) -> io::Result<()> {
         let path = &self.lock.path;
         if !path.is_dir() {
@@ -204,8 +202,8 @@ impl NewFolder<'_> {
         }
         sync_all_in(&self.made)?;
         exchange(&self.made, path)?;
-        // The folder is complete at its path. Flushing its parent only protects it from a power cut
-        // in the next seconds.
+        // The folder is complete. Flushing its parent only protects it from a power cut in the next
+        // seconds.
         let _ = sync_folder_of(path);
         Ok(())
     }
@@ -213,13 +211,13 @@ impl NewFolder<'_> {
 
 impl Drop for NewFolder<'_> {
     fn drop(&mut self) {
-        // After an exchange it is the old folder. What cannot be removed now is removed by the next
-        // process that takes the lock.
+        // After an exchange this is the old folder. What cannot be removed now is removed by the
+        // next process that takes the lock.
         let _ = remove_folder(&self.made);
     }
 }
 
-/// Removes the folder at `path` with all its files, if there is one.
+/// Removes the folder at `path` with all its files, if it exists.
 ///
 /// # Errors
 /// Errors of the operating system.
@@ -230,7 +228,7 @@ pub fn remove_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns whether `file` is still the file of this name.
+/// Returns whether `file` is still the file at `name`.
 #[cfg(unix)]
 fn is_file_at(file: &File, name: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -240,7 +238,7 @@ fn is_file_at(file: &File, name: &Path) -> bool {
     [open.dev(), open.ino()] == [found.dev(), found.ino()]
 }
 
-/// Returns whether `file` is still the file of this name. It is, because it is never removed.
+/// Returns whether `file` is still the file at `name`. It always is, because it is never removed.
 #[cfg(not(unix))]
 fn is_file_at(_: &File, _: &Path) -> bool {
     true
@@ -253,7 +251,7 @@ fn sign(file: &mut File) -> io::Result<()> {
     write!(file, "{}", std::process::id())
 }
 
-/// The error for a lock that another process has.
+/// Returns the error for a lock that another process holds.
 fn in_use(file: &mut File) -> io::Error {
     let mut holder = String::new();
     let _ = file.read_to_string(&mut holder);
@@ -272,7 +270,7 @@ fn sync_all_in(folder: &Path) -> io::Result<()> {
         if entry.file_type()?.is_dir() {
             sync_all_in(&entry.path())?;
         } else {
-            // Windows flushes only what was opened to be written.
+            // Windows flushes only files opened for writing.
             File::options()
                 .append(true)
                 .open(entry.path())?
@@ -282,7 +280,7 @@ fn sync_all_in(folder: &Path) -> io::Result<()> {
     sync_folder(folder)
 }
 
-/// Exchanges two folders, in one step where the system can.
+/// Exchanges two folders, in one step where the system supports this.
 fn exchange(new: &Path, path: &Path) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
     {
@@ -296,8 +294,8 @@ fn exchange(new: &Path, path: &Path) -> io::Result<()> {
     exchange_in_steps(new, path)
 }
 
-/// Replaces a folder in two steps. If the second one never happens, the next [`FolderLock`] undoes
-/// the first.
+/// Replaces a folder in two steps. If the second step does not happen, the next [`FolderLock`]
+/// undoes the first.
 fn exchange_in_steps(new: &Path, path: &Path) -> io::Result<()> {
     let old = beside(path, OLD);
     with_retries(|| fs::rename(path, &old))?;

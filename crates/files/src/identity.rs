@@ -1,43 +1,43 @@
-//! The identity of a file, which does not depend on its name.
+//! The identity of a file, independent of its name.
 
 use std::fs::{self, File};
 use std::io::{stdin, stdout};
 use std::path::Path;
 
-/// A regular file, whatever its name is. Other spellings of a path, symbolic links and hard links
-/// of one file have the same identity. Pipes, terminals and devices have none, because writing to
-/// them destroys nothing that is read.
+/// A regular file, regardless of its name. Other spellings of the path, symbolic links and hard
+/// links have the same identity. Pipes, terminals and devices have none: writing to them destroys
+/// nothing that is read.
 ///
-/// The identity is valid while the file exists: a later file may get the number of a removed one.
+/// The identity is valid while the file exists: a later file may reuse the number of a removed one.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct FileId(Id);
 
-/// The numbers of the device and of the inode.
+/// Device and inode number.
 #[cfg(unix)]
 type Id = (u64, u64);
 
-/// A handle, which has the numbers of the volume and of the file.
+/// A handle with the volume and file number.
 #[cfg(windows)]
 type Id = same_file::Handle;
 
-/// Other systems do not tell.
+/// Other systems do not provide identities.
 #[cfg(not(any(unix, windows)))]
 type Id = ();
 
 impl FileId {
-    /// Returns the file at `path`, or `None` if there is no regular file.
+    /// Returns the file at `path`; `None` if it is not a regular file.
     pub fn of_path(path: &Path) -> Option<Self> {
         // Opening a pipe would wait for the program at its other end.
         let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
         is_file.then(|| id_of_path(path)).flatten().map(Self)
     }
 
-    /// Returns the file from which standard input is read, or `None` if it is not a regular file.
+    /// Returns the file that standard input reads; `None` if it is not a regular file.
     pub fn of_standard_input() -> Option<Self> {
         Self::of_file(duplicate(&stdin())?)
     }
 
-    /// Returns the file to which standard output is written, or `None` if it is not a regular file.
+    /// Returns the file that standard output writes; `None` if it is not a regular file.
     pub fn of_standard_output() -> Option<Self> {
         Self::of_file(duplicate(&stdout())?)
     }

@@ -1,32 +1,29 @@
-//! Replaces files completely or not at all, even if the machine stops in the middle.
+//! Replaces files completely or not at all, even after a crash or a power cut.
 //!
-//! A file is written under another name in the same folder and flushed to the disk. Then it is
-//! renamed to its final name, and the folder is flushed. A program that opens the path finds either
-//! the old content or the new, even after a power cut. The file has the permissions of any new file
-//! of the user: `rw-rw-rw-` without the bits that the umask removes.
+//! A file is written under another name in the same folder and flushed to disk. Then it is renamed
+//! to its final name, and the folder is flushed. A program that opens the path sees either the old
+//! content or the new. The file gets the permissions of any new file of the user: `rw-rw-rw-`
+//! without the bits that the umask removes.
 //!
 //! Every crate of the workspace that replaces a file uses this crate. Several processes may write
-//! to the same folder, and those that replace one path may run on several machines.
+//! to the same folder. Processes that replace the same path may run on several machines.
 //!
 //! - [`write()`], [`write_with`] and [`Temporary::beside`] write beside their path. The next
 //!   process that replaces the same path removes the file that a killed process left.
-//! - [`Temporary::new`] is for folders with files of many names, such as a cache. The next process
+//! - [`Temporary::new`] is for folders of files with many names, such as a cache. The next process
 //!   that is alone in the folder [removes](remove_leftovers) the files that killed processes left.
-//! - [`FolderLock`] does the same for a folder with all its files, which a [`NewFolder`] replaces in
+//! - [`FolderLock`] does the same for a folder with all its files. A [`NewFolder`] replaces it in
 //!   one step.
 //!
 //! [`try_reserve`] reserves the memory for a large file.
 //!
-//! It also reads files of users: [`read_whole`] never reads more than a limit, and [`FileId`] tells
-//! whether two names are those of one file.
+//! The crate also reads users' files: [`read_whole`] never reads more than a limit, and [`FileId`]
+//! tells whether two names refer to the same file.
 //!
-//! With the feature `archive`, the module of that name opens ZIP archives from outside and tells their price
-//! before anything is unpacked.
+//! With the feature `archive`, the module of that name opens ZIP archives from untrusted sources,
+//! and tells their price before anything is unpacked.
 //!
-//! With the feature `archive`, the module of that name opens ZIP archives from outside and tells their price
-//! before anything is unpacked.
-//!
-//! Windows cannot flush a folder. There, and on file systems that refuse it, that step is left out.
+//! Windows cannot flush a folder. There, and on file systems that refuse it, this step is skipped.
 
 #![forbid(unsafe_code)]
 // The programs in the README are compiled and run as documentation tests.
@@ -52,8 +49,8 @@ pub use memory::{is_refusable, try_reserve};
 pub use read::{FileKind, ReadError, ReadProblem, read_to_end, read_whole};
 pub use temporary::{Readers, Temporary, remove_leftovers, write, write_with};
 
-/// Gives an error its message as `Debug` form: a program whose `main` returns the error prints that
-/// form.
+/// Makes the `Debug` form of an error its message, because a program prints that form for an error
+/// returned from `main`.
 #[macro_export]
 macro_rules! debug_as_message {
     ($error:ty) => {
@@ -65,7 +62,7 @@ macro_rules! debug_as_message {
     };
 }
 
-/// Opens the file at `path` to read and write it, and makes it if it is not there.
+/// Opens the file at `path` for reading and writing, and creates it if it does not exist.
 ///
 /// # Errors
 /// Errors of the operating system.
@@ -78,13 +75,13 @@ pub fn open_or_create(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Renames or removes a file or folder by `attempt`. On Windows that fails while another program, a
-/// virus scanner for example, has it open: it is then tried again for two and a half seconds.
+/// Renames or removes a file or folder with `attempt`. On Windows this fails while another program,
+/// such as a virus scanner, has it open. It is then retried for two and a half seconds.
 ///
 /// # Errors
 /// The last error of `attempt`.
 pub fn with_retries(mut attempt: impl FnMut() -> io::Result<()>) -> io::Result<()> {
-    // Access is denied, or it is shared with nobody.
+    // Access denied, or a sharing violation.
     let is_open = |code| cfg!(windows) && [5, 32].contains(&code);
     for pause in (0..8).map(|doublings| Duration::from_millis(10 << doublings)) {
         match attempt() {
@@ -95,15 +92,15 @@ pub fn with_retries(mut attempt: impl FnMut() -> io::Result<()>) -> io::Result<(
     attempt()
 }
 
-/// Flushes the folder of `path`. Only after that does a rename survive a power cut.
+/// Flushes the folder of `path`. Only then does a rename survive a power cut.
 ///
 /// # Errors
-/// Errors of the operating system. A file system that cannot flush folders is no error.
+/// Errors of the operating system, except on a file system that cannot flush folders.
 pub fn sync_folder_of(path: &Path) -> io::Result<()> {
     sync_folder(folder_of(path))
 }
 
-/// Flushes the names of the files in `folder`.
+/// Flushes the file names in `folder`.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     match File::open(folder).and_then(|folder| folder.sync_all()) {
         // Some file systems, and all of Windows, cannot flush a folder.
@@ -112,7 +109,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// The folder of `path`; `.` if the path has no folder.
+/// Returns the folder of `path`; `.` if the path has none.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent()
         .filter(|folder| !folder.as_os_str().is_empty())

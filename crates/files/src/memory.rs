@@ -7,13 +7,13 @@ thread_local! {
     static IS_REFUSABLE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Reserves memory for exactly `count` more elements of `elements`, as
-/// [`Vec::try_reserve_exact`] does. While it runs, [`is_refusable`] is true on this thread.
+/// Reserves memory for exactly `count` more elements, like [`Vec::try_reserve_exact`]. Meanwhile,
+/// [`is_refusable`] is true on this thread.
 ///
-/// Large files are read into memory from here, so that the error names the file.
+/// Large files are read into memory reserved here, so that the error names the file.
 ///
 /// # Errors
-/// Returns an error if the system has too little memory.
+/// If the system has too little memory.
 pub fn try_reserve<T>(elements: &mut Vec<T>, count: usize) -> Result<(), TryReserveError> {
     IS_REFUSABLE.set(true);
     let reserved = elements.try_reserve_exact(count);
@@ -21,10 +21,10 @@ pub fn try_reserve<T>(elements: &mut Vec<T>, count: usize) -> Result<(), TryRese
     reserved
 }
 
-/// Returns whether the caller of the allocator on this thread handles a refusal.
+/// Returns whether the allocator's caller on this thread handles a refusal.
 ///
-/// An allocator cannot tell [`Vec::try_reserve`] from [`Vec::reserve`]. One that ends the process
-/// where memory is short asks here first, and returns null if the result is true.
+/// An allocator cannot tell [`Vec::try_reserve`] from [`Vec::reserve`]. An allocator that ends the
+/// process when memory is short asks here first, and returns null if the result is true.
 pub fn is_refusable() -> bool {
     IS_REFUSABLE.get()
 }

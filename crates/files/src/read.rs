@@ -1,37 +1,37 @@
-//! Reads whole files, but never more than a limit.
+//! Reads whole files up to a limit.
 //!
-//! A file of a user may be a device or a pipe that never ends. A reader without a limit would fill
+//! A user's file may be a device or a pipe that never ends. Without a limit, reading it would fill
 //! the memory of the machine.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// A kind of file that is read whole, and its limit.
+/// A kind of file that is read whole, and its size limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileKind {
     /// The name of the kind in messages, with its article: `a glossary`.
     pub name: &'static str,
-    /// The largest number of bytes that is read.
+    /// Maximum number of bytes.
     pub limit: u64,
     /// What the user can do about a longer file.
     pub remedy: &'static str,
 }
 
 impl FileKind {
-    /// A file of settings, which people write: at most 1 MiB.
+    /// A settings file, written by people: at most 1 MiB.
     pub const SETTINGS: Self = Self::new("a file of settings", 1);
     /// A list of keys, tokens or certificates: at most 16 MiB.
     pub const KEYS: Self = Self::new("a file of keys", 16);
-    /// A file in which this program keeps notes for itself: at most 16 MiB.
+    /// A file of the program's own notes: at most 16 MiB.
     pub const NOTES: Self = Self::new("a file of notes", 16);
-    /// A glossary: at most 256 MiB, some millions of terms.
+    /// A glossary: at most 256 MiB, several million terms.
     pub const GLOSSARY: Self = Self::new("a glossary", 256);
-    /// A tokeniser: at most 256 MiB. One for 250,000 tokens takes about 35.
+    /// A tokeniser: at most 256 MiB. A tokeniser with 250,000 tokens takes about 35 MiB.
     pub const TOKENIZER: Self = Self::new("a tokeniser", 256);
-    /// A shortlist: at most 256 MiB. One for 250,000 tokens takes about 100.
+    /// A shortlist: at most 256 MiB. A shortlist for 250,000 tokens takes about 100 MiB.
     pub const SHORTLIST: Self = Self::new("a shortlist", 256);
-    /// A document, a catalogue or a table that is not read line by line: at most 256 MiB.
+    /// A document, catalogue or table not read line by line: at most 256 MiB.
     pub const DOCUMENT: Self = Self::divisible("a document", 256);
     /// The metrics of a run: at most 256 MiB, about a million lines.
     pub const METRICS: Self = Self::new("a file of metrics", 256);
@@ -44,7 +44,7 @@ impl FileKind {
         }
     }
 
-    /// A kind that can be given in several files.
+    /// Creates a kind that can be split into several files.
     const fn divisible(name: &'static str, mebibytes: u64) -> Self {
         Self {
             remedy: "name another file, or divide this one",
@@ -57,19 +57,19 @@ impl FileKind {
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {problem}")]
 pub struct ReadError {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
     /// The problem.
     pub problem: ReadProblem,
 }
 
-/// The reason why a file cannot be read whole.
+/// Why a file cannot be read whole.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadProblem {
-    /// The operating system does not give it.
+    /// The operating system returned an error.
     #[error(transparent)]
     Unreadable(io::Error),
-    /// It has more bytes than a file of this kind may have, or never ends.
+    /// The file is longer than the limit of its kind, or never ends.
     #[error(
         "has more than {} MiB, the limit for {}; {}",
         .0.limit >> 20,
@@ -80,8 +80,8 @@ pub enum ReadProblem {
 }
 
 impl ReadProblem {
-    /// The problem as an error of the operating system, for error types that hold one and name the
-    /// path themselves.
+    /// Converts the problem into an I/O error, for error types that hold one and name the path
+    /// themselves.
     pub fn into_io(self) -> io::Error {
         match self {
             Self::Unreadable(cause) => cause,
@@ -91,17 +91,17 @@ impl ReadProblem {
 }
 
 impl ReadError {
-    /// [`ReadProblem::into_io`] of the problem.
+    /// Converts the problem with [`ReadProblem::into_io`].
     pub fn into_io(self) -> io::Error {
         self.problem.into_io()
     }
 }
 
-/// Returns the content of the file at `path`, which is of the given `kind`.
+/// Reads the file at `path`, of the given `kind`.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read, or is longer than the limit of its kind. At most
-/// one byte beyond the limit is read.
+/// If the file cannot be read, or exceeds the limit of its kind. At most one byte beyond the limit
+/// is read.
 pub fn read_whole(path: &Path, kind: FileKind) -> Result<Vec<u8>, ReadError> {
     let content = match File::open(path) {
         Ok(file) => read_to_end(file, kind),
@@ -113,10 +113,10 @@ pub fn read_whole(path: &Path, kind: FileKind) -> Result<Vec<u8>, ReadError> {
     })
 }
 
-/// Returns all bytes that come from `reader`, which is open already, such as a decompressor.
+/// Reads everything from `reader`, such as a decompressor.
 ///
 /// # Errors
-/// Returns the errors of [`read_whole`], without the path.
+/// The errors of [`read_whole`], without the path.
 pub fn read_to_end(reader: impl Read, kind: FileKind) -> Result<Vec<u8>, ReadProblem> {
     let mut bytes = Vec::new();
     reader

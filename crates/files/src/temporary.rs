@@ -1,4 +1,4 @@
-//! Temporary files in folders that several processes write.
+//! Temporary files in folders shared by several processes.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -9,37 +9,37 @@ use tempfile::{Builder, NamedTempFile};
 
 use crate::{folder_of, open_or_create, sync_folder_of, with_retries};
 
-/// The start of the names of temporary files, chosen so that no file of a user has such a name.
+/// Prefix of temporary file names, unlikely in the user's own files.
 const PREFIX: &str = ".burnformer-";
 const SUFFIX: &str = ".temporary";
 /// The lock file of a folder. A process with temporary files in the folder holds it as a shared
-/// lock. A process that removes leftovers holds it alone. The file is never removed, because a lock
-/// on a removed file protects nothing.
+/// lock. A process that removes leftovers holds it exclusively. The file is never removed, because
+/// a lock on a removed file protects nothing.
 const LOCK: &str = ".burnformer.lock";
 
-/// The end of the names of temporary files that belong to one path.
+/// Suffix of temporary files that belong to one path.
 const PARTIAL: &str = ".partial";
 
-/// The users who may read a temporary file.
+/// Who may read a temporary file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
-    /// Only the user who made the file.
+    /// Only its owner.
     Owner,
-    /// The users whom the umask allows to read a new file.
+    /// Everyone whom the umask allows to read new files.
     Umask,
 }
 
-/// A file under a temporary name, which is written and then [published](Temporary::publish). If it
-/// is dropped before that, it is removed. Several processes may have such files in the same folder.
+/// A file under a temporary name, to be written and then [published](Temporary::publish). If it is
+/// dropped before that, it is removed. Several processes may have such files in the same folder.
 #[derive(Debug)]
 pub struct Temporary {
-    // The order of fields matters: the file is removed before the lock is released.
+    // Field order matters: the file is removed before the lock is released.
     file: NamedTempFile,
     _lock: Option<File>,
 }
 
 impl Temporary {
-    /// Makes an empty file in `folder`, after removing [what killed processes left
+    /// Creates an empty file in `folder`, after removing [what killed processes left
     /// there](remove_leftovers).
     ///
     /// # Errors
@@ -47,16 +47,16 @@ impl Temporary {
     pub fn new(folder: &Path, readers: Readers) -> io::Result<Self> {
         remove_leftovers(folder);
         let lock = lock_file(folder);
-        // On a file system without locks there is no protection, and no process removes leftovers.
+        // A file system without locks gives no protection, and no process removes leftovers.
         let lock = lock.filter(|lock| lock.lock_shared().is_ok());
         let file = make(folder, PREFIX.as_ref(), SUFFIX, readers)?;
         Ok(Self { file, _lock: lock })
     }
 
-    /// Makes an empty file beside `path` that any user may read whom the umask allows, after
-    /// removing what killed processes left that wrote to the same path. Temporary files for other
-    /// paths in the folder are left alone, because the locks of many network file systems say
-    /// nothing about the processes of other machines.
+    /// Creates an empty file beside `path`, readable as the umask allows. First it removes what
+    /// killed processes left while writing the same path. Temporary files for other paths stay,
+    /// because the locks of many network file systems say nothing about processes on other
+    /// machines.
     ///
     /// # Errors
     /// Errors of the operating system; the folder of `path` must exist.
@@ -68,16 +68,16 @@ impl Temporary {
         remove_abandoned(folder, &prefix);
         loop {
             let file = make(folder, &prefix, PARTIAL, Readers::Umask)?;
-            // On a file system without locks, no process removes the file of another.
+            // On a file system without locks, no process removes another's file.
             let _ = file.as_file().lock();
-            // Another process may have taken the file for abandoned before it was locked.
+            // Another process may have removed the file as abandoned before it was locked.
             if file.path().exists() {
                 return Ok(Self { file, _lock: None });
             }
         }
     }
 
-    /// Another handle of the file, for another writer.
+    /// Returns another handle of the file, for another writer.
     ///
     /// # Errors
     /// Errors of the operating system.
@@ -85,22 +85,22 @@ impl Temporary {
         self.file.as_file().try_clone()
     }
 
-    /// The temporary path of the file.
+    /// Returns the temporary path of the file.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// Flushes the file to the disk and renames it to `path`, which must be on the same file
-    /// system. A file that is there already is replaced.
+    /// Flushes the file to disk and renames it to `path`, which must be on the same file system. An
+    /// existing file is replaced.
     ///
     /// # Errors
-    /// Errors of the operating system. A file that was at `path` is then unchanged.
+    /// Errors of the operating system. An existing file at `path` stays unchanged.
     pub fn publish(self, path: &Path) -> io::Result<()> {
         self.file.as_file().sync_all()?;
         with_retries(|| fs::rename(self.file.path(), path))?;
         let _ = self.file.keep();
-        // The file is complete at its path. Flushing the folder only protects it from a power cut
-        // in the next seconds.
+        // The file is complete. Flushing the folder only protects it from a power cut in the next
+        // seconds.
         let _ = sync_folder_of(path);
         Ok(())
     }
@@ -116,18 +116,18 @@ impl Write for Temporary {
     }
 }
 
-/// Replaces the file at `path` by one with the content `bytes`.
+/// Replaces the file at `path` by a file with the content `bytes`.
 ///
 /// # Errors
-/// Errors of the operating system. The old file is then unchanged.
+/// Errors of the operating system. The old file then stays unchanged.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |file| file.write_all(bytes))
 }
 
-/// Replaces the file at `path` by one that `fill` writes.
+/// Replaces the file at `path` by a file written by `fill`.
 ///
 /// # Errors
-/// The error of `fill`, and errors of the operating system. The old file is then unchanged.
+/// The error of `fill`, and errors of the operating system. The old file then stays unchanged.
 pub fn write_with(
     path: &Path,
     fill: impl FnOnce(&mut Temporary) -> io::Result<()>,
@@ -138,8 +138,7 @@ pub fn write_with(
 }
 
 /// Removes the temporary files that killed processes left in `folder`. If a living process has
-/// temporary files there, nothing is removed; a later call will do it. Files that cannot be removed
-/// stay.
+/// temporary files there, nothing is removed until a later call. Files that cannot be removed stay.
 pub fn remove_leftovers(folder: &Path) {
     let leftovers = files_named(folder, PREFIX.as_ref(), SUFFIX);
     let Some(leftovers) = leftovers.filter(|found| !found.is_empty()) else {
@@ -148,7 +147,7 @@ pub fn remove_leftovers(folder: &Path) {
     let Some(lock) = lock_file(folder) else {
         return;
     };
-    // Then no living process has a temporary file here, because it would hold the lock.
+    // No living process has a temporary file here, because it would hold the lock.
     if lock.try_lock().is_ok() {
         leftovers
             .iter()
@@ -156,7 +155,7 @@ pub fn remove_leftovers(folder: &Path) {
     }
 }
 
-/// The files in `folder` whose names begin with `prefix` and end with `suffix`.
+/// Returns the files in `folder` with names that begin with `prefix` and end with `suffix`.
 fn files_named(folder: &Path, prefix: &OsStr, suffix: &str) -> Option<Vec<PathBuf>> {
     let fits = |name: &OsStr| {
         let name = name.as_encoded_bytes();
@@ -171,7 +170,7 @@ fn files_named(folder: &Path, prefix: &OsStr, suffix: &str) -> Option<Vec<PathBu
     )
 }
 
-/// Makes an empty file in `folder`.
+/// Creates an empty file in `folder`.
 fn make(
     folder: &Path,
     prefix: &OsStr,
@@ -192,26 +191,26 @@ fn make(
         .make_in(folder, |path| options.open(path))
 }
 
-/// Removes the temporary files of one path whose processes have ended. Their names begin with
+/// Removes the temporary files of one path that ended processes left. Their names begin with
 /// `prefix`.
 fn remove_abandoned(folder: &Path, prefix: &OsStr) {
     for path in files_named(folder, prefix, PARTIAL).unwrap_or_default() {
-        // NFS locks only files that are open for writing.
+        // NFS locks only files opened for writing.
         let Ok(file) = File::options().read(true).write(true).open(&path) else {
             continue;
         };
-        // The lock is held until the name is gone, or another process could take over the file
-        // in between.
+        // The lock is held until the name is gone. Otherwise another process could take over the
+        // file in between.
         if file.try_lock().is_ok() {
             let _ = fs::remove_file(&path);
         }
     }
 }
 
-/// Opens the lock file of the folder; `None` if there can be none.
+/// Opens the lock file of the folder; `None` if that fails.
 fn lock_file(folder: &Path) -> Option<File> {
     let path = folder.join(LOCK);
-    // The lock file of another user can still be opened for reading, and locked.
+    // Another user's lock file can still be opened for reading, and locked.
     open_or_create(&path).or_else(|_| File::open(&path)).ok()
 }
 
@@ -252,7 +251,7 @@ mod tests {
         for name in of_a_user.iter().copied().chain([leftover.as_str()]) {
             fs::write(home.path().join(name), "text").unwrap();
         }
-        // Every file opens the lock anew, as another process does.
+        // Each call opens the lock anew, like another process.
         let lock = lock_file(home.path()).unwrap();
         lock.lock_shared().unwrap();
         let alive = Temporary::new(home.path(), Readers::Owner).unwrap();

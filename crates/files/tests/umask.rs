@@ -1,5 +1,5 @@
-//! The umask decides who may read what is written. It belongs to the whole process: hence
-//! the separate processes.
+//! The umask decides who may read written files. It belongs to the whole process, hence the
+//! separate processes.
 #![cfg(unix)]
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use burnformer_files::{Readers, Temporary, write};
 
-/// Names the folder in which the child process writes.
+/// Names the folder where the child process writes.
 const FOLDER: &str = "BURNFORMER_UMASK_FOLDER";
 
 #[test]

@@ -7,23 +7,23 @@ use crate::{MOST_ALTERNATIVES, MOST_CHARACTERS};
 /// A term and its translations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The location of the entry: a file and a line, or a number.
+    /// Where the entry is defined: a file and a line, or a number.
     pub location: String,
     /// The source term.
     pub source: String,
     /// The accepted translations.
     pub targets: Vec<String>,
     pub(crate) words: Vec<Word>,
-    /// If true, the term is in lower case; it is then found in any case.
+    /// If true, the term is in lower case and matches in any case.
     pub(crate) any_case: bool,
     /// If true, its last word may have any ending.
     pub(crate) is_open: bool,
 }
 
 impl Entry {
-    /// Creates an entry for the term `source` with the translations in `target`, separated by `|`.
-    /// Both are brought to normal form C, with single spaces and without invisible characters. A
-    /// `*` at the end of a word stands for any ending (`talo*` for `talossa`).
+    /// Creates an entry for the term `source`, with the translations in `target` separated by `|`.
+    /// Both are normalised to form C, with single spaces and without invisible characters. A `*` at
+    /// the end of a word stands for any ending (`talo*` for `talossa`).
     ///
     /// # Errors
     /// Returns a [`GlossaryError`] if a term is empty or too long, or has too many translations.
@@ -48,8 +48,8 @@ impl Entry {
         }
     }
 
-    /// Returns the rank of the entry. Of two entries that begin at the same word, the longer one
-    /// has the larger rank, then the more exact one.
+    /// Returns the rank of the entry. Among entries that match at the same word, longer ones rank
+    /// higher, then more exact ones.
     pub(crate) fn rank(&self) -> (usize, usize, bool, bool) {
         let last = self
             .words
@@ -58,8 +58,8 @@ impl Entry {
         (self.words.len(), last, !self.any_case, !self.is_open)
     }
 
-    /// Returns whether the last word of the term matches `word` of a sentence, alone, with any
-    /// ending if the term is open, or with particles. `text` gives the form that is compared.
+    /// Returns whether the last word of the term matches `word` of a sentence: exactly, with any
+    /// ending if the term is open, or with particles. `text` selects the form to compare.
     pub(crate) fn ends_with(&self, word: &Word, text: fn(&Word) -> &str) -> bool {
         let last = self.words.last().map_or("", text);
         let rest = text(word).strip_prefix(last);
@@ -80,7 +80,7 @@ fn terms(source: &str, target: &str) -> Result<(String, Vec<String>), EntryProbl
     }
 }
 
-/// `term`, which is a part of `text`, in its normal form.
+/// Normalises `term`, a part of `text`, and checks it.
 fn checked(side: &'static str, term: &str, text: &str) -> Result<String, EntryProblem> {
     let normal = normalized(term);
     match normal.chars().count() {

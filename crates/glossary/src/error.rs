@@ -6,7 +6,7 @@ pub enum GlossaryError {
     /// The file cannot be read.
     #[error("{path}: {cause}")]
     Unreadable {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The error of the operating system.
         cause: std::io::Error,
@@ -16,12 +16,12 @@ pub enum GlossaryError {
     Entry {
         /// The file and line of the entry, or its number in a list of pairs.
         location: String,
-        /// The problem of the entry, and its remedy.
+        /// What is wrong with the entry, and the remedy.
         problem: EntryProblem,
     },
 }
 
-/// The problem with an entry of a glossary.
+/// A problem with a glossary entry.
 #[derive(Debug, thiserror::Error)]
 pub enum EntryProblem {
     /// The line is not UTF-8.
@@ -80,7 +80,7 @@ pub enum EntryProblem {
 }
 
 impl EntryProblem {
-    /// The error that names the entry's location.
+    /// Returns the error with the entry's location.
     pub(crate) fn at(self, location: String) -> GlossaryError {
         GlossaryError::Entry {
             location,

@@ -23,11 +23,11 @@ impl Glossary {
         Self::parse(path, &bytes)
     }
 
-    /// Parses the content of a file. Error messages name the file as `path`.
+    /// Parses the content of a file. Errors name the file as `path`.
     ///
     /// # Errors
-    /// Returns [`GlossaryError::Entry`] for the first line that is not UTF-8, that has not two
-    /// columns, or whose terms [`Entry::new`] or [`Glossary::add`] refuses.
+    /// Returns [`GlossaryError::Entry`] for the first line that is not UTF-8, does not have two
+    /// columns, or contains a term that [`Entry::new`] or [`Glossary::add`] refuses.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self, GlossaryError> {
         let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
         let mut glossary = Self::default();
@@ -55,8 +55,8 @@ impl Glossary {
     }
 }
 
-/// Returns the rows of a text table with their line numbers. Cells are separated by `separator`,
-/// and may be quoted (RFC 4180) if `has_quotes` is true. Empty rows are left out.
+/// Returns the rows of a text table with their line numbers. Cells are separated by `separator`.
+/// They may be quoted (RFC 4180) if `has_quotes` is true. Empty rows are left out.
 pub fn rows(text: &str, separator: char, has_quotes: bool) -> Vec<(u64, Vec<String>)> {
     let mut builder = csv::ReaderBuilder::new();
     builder

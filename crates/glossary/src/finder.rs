@@ -1,4 +1,4 @@
-//! Finds the entries that begin at each word of a sentence, in one pass over the sentence.
+//! Finds the entries that begin at each word, in one pass over the sentence.
 
 use aho_corasick::Anchored;
 use aho_corasick::automaton::{Automaton, StateID};
@@ -7,27 +7,27 @@ use aho_corasick::nfa::contiguous::NFA;
 use crate::entry::Entry;
 use crate::words::Word;
 
-// Bytes that no text has.
+// Bytes that occur in no text.
 const BEGIN: u8 = 0xFF;
-/// Stands before a word without white space before it.
+/// Precedes a word that has no white space before it.
 const JOINED: u8 = 0xFD;
 
-/// Finds entries by the automaton of Aho and Corasick (1975), from the end of a sentence to its
-/// beginning: its state after the first letter of a word knows the longest term that begins there.
-/// The time is linear in the length of the sentence and independent of the terms.
+/// Finds entries with the automaton of Aho and Corasick (1975), reading the sentence backwards.
+/// After the first letter of a word, the automaton's state knows the longest term that begins
+/// there. The time is linear in the length of the sentence and independent of the number of terms.
 #[derive(Clone, Debug)]
 pub(crate) struct Finder {
     any_case: Terms,
     as_written: Terms,
 }
 
-/// Terms that are compared in one way.
+/// Terms that are compared in the same way.
 #[derive(Clone, Debug)]
 struct Terms {
     automaton: NFA,
     /// The entry of each term.
     numbers: Vec<usize>,
-    /// The text of a word that is compared.
+    /// Selects the form of a word to compare.
     text: fn(&Word) -> &str,
 }
 
@@ -39,8 +39,8 @@ impl Finder {
         }
     }
 
-    /// Returns for each word of `sentence` the index of the best entry that begins there: the
-    /// longest entry, and of two with equal length the case-sensitive one.
+    /// Returns, for each word of `sentence`, the index of the best entry that begins there. Longer
+    /// entries are better; among equally long ones, the case-sensitive one.
     pub fn entries_at(&self, entries: &[Entry], sentence: &[Word]) -> Vec<Option<usize>> {
         let longest = |terms: &Terms| terms.longest(entries, sentence);
         let both = longest(&self.any_case)
@@ -63,7 +63,7 @@ impl Terms {
             .enumerate()
             .filter(|(_, entry)| entry.any_case == any_case);
         let mut selected: Vec<(usize, &Entry)> = selected.collect();
-        // Entries of the same words are sorted so that those that match any ending come last.
+        // Among entries of the same words, entries that match any ending come last.
         selected.sort_by_key(|(_, entry)| entry.is_open);
         let (numbers, terms): (Vec<usize>, Vec<Vec<u8>>) = selected
             .into_iter()
@@ -77,7 +77,7 @@ impl Terms {
         }
     }
 
-    /// For each word of `sentence` the number of the longest entry that begins with it.
+    /// Returns, for each word of `sentence`, the index of the longest entry that begins with it.
     fn longest(&self, entries: &[Entry], sentence: &[Word]) -> Vec<Option<usize>> {
         let start = self
             .automaton
@@ -98,9 +98,9 @@ impl Terms {
         found
     }
 
-    /// The entry of the longest term that ends with `state` and whose last word may end as it does
-    /// in `rest`, the sentence from the term's first word on. A state lists its terms from the
-    /// longest to the shortest.
+    /// Returns the entry of the longest term in `state` that matches `rest`, the sentence from the
+    /// term's first word on. The endings of the last words must agree. A state lists its terms from
+    /// the longest to the shortest.
     fn longest_at(&self, state: StateID, entries: &[Entry], rest: &[Word]) -> Option<usize> {
         let is_match = self.automaton.is_match(state);
         let count = if is_match {
@@ -116,14 +116,14 @@ impl Terms {
     }
 }
 
-/// A term as its sentence reads from its end.
+/// Returns a term the way a reversed sentence contains it.
 fn backwards(words: &[Word], text: fn(&Word) -> &str) -> Vec<u8> {
     let mut bytes: Vec<u8> = words
         .iter()
         .rev()
         .flat_map(|word| word_backwards(text(word)).chain(joint(word)))
         .collect();
-    // Any text may come before a term.
+    // Any text may precede a term.
     bytes.truncate(bytes.len() - joint(&words[0]).count());
     bytes
 }

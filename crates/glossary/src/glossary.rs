@@ -1,4 +1,4 @@
-//! Glossaries, and how their entries are found in a sentence.
+//! Glossaries, and the search for their entries in a sentence.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -9,16 +9,16 @@ use crate::error::{EntryProblem, GlossaryError};
 use crate::finder::Finder;
 use crate::words::{Word, joined, words};
 
-/// The largest number of terms of a sentence.
+/// Maximum number of terms in a sentence.
 pub const MOST_TERMS: usize = 64;
 
 /// Terms and their translations.
 #[derive(Clone, Debug, Default)]
 pub struct Glossary {
     entries: Vec<Entry>,
-    /// The entries by their term.
+    /// The index of each entry, by its term.
     by_source: HashMap<String, usize>,
-    /// Made when it is first needed.
+    /// Built on first use.
     finder: OnceLock<Finder>,
 }
 
@@ -31,8 +31,7 @@ impl PartialEq for Glossary {
 impl Eq for Glossary {}
 
 impl Glossary {
-    /// Creates a glossary from pairs of a source term and its translation, or several translations
-    /// separated by `|`.
+    /// Creates a glossary from pairs of a source term and its translations, separated by `|`.
     ///
     /// # Errors
     /// Returns a [`GlossaryError`] that names the pair by its number.
@@ -50,7 +49,7 @@ impl Glossary {
     /// Adds an entry.
     ///
     /// # Errors
-    /// Returns [`EntryProblem::Duplicate`] if the glossary has an entry for this term already.
+    /// Returns [`EntryProblem::Duplicate`] if the glossary already has an entry for this term.
     pub fn add(&mut self, entry: Entry) -> Result<(), GlossaryError> {
         if let Some(&first) = self.by_source.get(&entry.source) {
             let first = self.entries[first].location.clone();
@@ -67,24 +66,24 @@ impl Glossary {
         Ok(())
     }
 
-    /// The entries in the order in which they were given.
+    /// Iterates over the entries in the order in which they were added.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// The approximate memory of the glossary in bytes, including the automaton that finds its
-    /// terms.
+    /// Returns the approximate memory of the glossary in bytes, including the automaton that finds
+    /// its terms.
     pub fn size(&self) -> usize {
         let texts = self
             .entries
             .iter()
             .flat_map(|it| it.targets.iter().chain([&it.source]));
-        // An entry takes 1 KiB besides its texts, and the words of these eight bytes for each.
+        // Each entry takes 1 KiB, and each byte of its texts 8 bytes of words.
         1024 * self.len() + 8 * texts.map(String::len).sum::<usize>()
     }
 
@@ -93,7 +92,7 @@ impl Glossary {
         self.entries.is_empty()
     }
 
-    /// For each word of `sentence` the best entry that begins with it.
+    /// Returns, for each word of `sentence`, the best entry that begins with it.
     fn entries_at(&self, sentence: &[Word]) -> Vec<Option<&Entry>> {
         let finder = self.finder.get_or_init(|| Finder::new(&self.entries));
         let numbers = finder.entries_at(&self.entries, sentence).into_iter();
@@ -103,10 +102,10 @@ impl Glossary {
     }
 }
 
-/// A term of a sentence.
+/// A term found in a sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Term {
-    /// The term as written in the sentence, in normal form C, with single spaces.
+    /// The term as the sentence writes it, in normal form C with single spaces.
     pub source: String,
     /// The accepted translations.
     pub targets: Vec<String>,
@@ -119,14 +118,14 @@ impl Term {
     }
 }
 
-/// Returns the terms of `glossaries` that occur in `sentence`, with their accepted translations.
-/// The translation of the sentence must contain one of them for each term. Of several terms with
-/// the same translations, only the first is returned.
+/// Returns the terms of `glossaries` in `sentence`, with their accepted translations. The
+/// translation of the sentence must contain one translation of each term. Among terms with the same
+/// translations, only the first is returned.
 ///
-/// Terms are found as whole words, from left to right; of the terms that begin at the same word the
-/// longest is taken, and terms do not overlap. A lower-case term matches case-insensitively; any
-/// other term matches case-sensitively. If several glossaries have a term, the first one counts.
-/// The time is linear in the sentence and in the terms.
+/// Terms match whole words from left to right and do not overlap. The longest term that begins at a
+/// word is taken. A lower-case term matches in any case; all others match case-sensitively. If
+/// several glossaries have a term, the first one counts. The time is linear in the sentence and in
+/// the terms.
 pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Term> {
     if glossaries.iter().all(|glossary| glossary.is_empty()) {
         return Vec::new();
@@ -141,7 +140,7 @@ pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Term> {
     let mut targets = HashSet::new();
     let mut position = 0;
     while position < words.len() {
-        // The last of equal entries is chosen, which is in the first glossary.
+        // The last maximum is the entry of the first glossary.
         let best = found
             .iter()
             .rev()
@@ -164,8 +163,7 @@ pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Term> {
     wanted
 }
 
-/// Returns the [`MOST_TERMS`] longest terms of `wanted`, or all if there are fewer, in the given
-/// order.
+/// Returns the [`MOST_TERMS`] longest terms of `wanted`, or all if there are fewer, in their order.
 pub fn longest(wanted: Vec<Term>) -> Vec<Term> {
     let mut numbered: Vec<(usize, Term)> = wanted.into_iter().enumerate().collect();
     numbered.sort_by_cached_key(|(_, term)| Reverse(term.source.chars().count()));
@@ -299,7 +297,7 @@ mod tests {
         assert_eq!(source(&[("größe", "size")], "Die GRO\u{308}ßE."), "GRÖßE");
     }
 
-    /// The best entry at each word, found by trying every entry at every word.
+    /// Finds the best entry at each word by trying every entry.
     fn by_trying(glossary: &Glossary, sentence: &str) -> Vec<Vec<String>> {
         let words = words(sentence);
         let begins = |entry: &Entry, at: usize| {
@@ -333,7 +331,7 @@ mod tests {
 
     #[test]
     fn the_automaton_finds_what_trying_every_term_finds() {
-        // Numbers from the higher bits of a linear congruential generator.
+        // Random numbers from the higher bits of a linear congruential generator.
         let mut state = 1u32;
         let mut next = |below: u32| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -372,7 +370,7 @@ mod tests {
         assert!(matches > 1000, "{matches}");
     }
 
-    /// To compare every word with every term takes 1.9 billion comparisons of words.
+    /// Comparing every word with every term would take 1.9 billion comparisons.
     #[test]
     fn terms_that_all_begin_alike_are_found_in_one_pass() {
         let term = |number: usize| format!("{}{number}", "a ".repeat(96));

@@ -1,13 +1,13 @@
-//! Glossaries: pairs of a term and its prescribed translation, found in sentences as whole words.
+//! Glossaries: terms and their prescribed translations, found in sentences as whole words.
 //!
-//! A [`Glossary`] is read from a file with two columns that are separated by a tab, or made from
-//! pairs. [`wanted`] gives the terms that the translation of a sentence must contain. This crate
-//! does not make a model write them.
+//! A [`Glossary`] is read from a file with two tab-separated columns, or created from pairs.
+//! [`wanted`] returns the terms that the translation of a sentence must contain. This crate does
+//! not make a model write them.
 //!
-//! The trade-off taken: *terms are found by their letters alone*, without a morphology of any
-//! language. A term is found only in the form in which it is written, so each inflected form of the
-//! source needs a separate entry. On the target side an entry may list several forms
-//! (`house|houses`), among which the model chooses.
+//! The trade-off: *terms are found by their letters alone*, without morphology. A term is found
+//! only in the form in which it is written, so each inflected form of the source needs its own
+//! entry. On the target side, an entry may list several forms (`house|houses`), and the model
+//! chooses among them.
 //!
 //! ```
 //! use burnformer_glossary::{Glossary, wanted};
@@ -43,7 +43,7 @@ pub use placeables::{
 };
 pub use words::{Mark, Span, is_in_word, is_unspaced, mark, overlaps, past};
 
-/// The largest number of characters of a term.
+/// Maximum number of characters in a term.
 pub const MOST_CHARACTERS: usize = 200;
-/// The largest number of translations of a term.
+/// Maximum number of translations of a term.
 pub const MOST_ALTERNATIVES: usize = 20;

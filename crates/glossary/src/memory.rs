@@ -1,4 +1,4 @@
-//! Translation memories: segments with translations that people made, found exactly or nearly.
+//! Translation memories: segments with human translations, found by exact or fuzzy match.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -8,17 +8,17 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::words::{is_in_word, is_letter};
 
-/// The entries of the index that a search visits, those of the rarest words first, and the pairs
-/// that it compares word by word.
+/// Maximum number of index entries that a search visits, starting with the rarest words, and of
+/// pairs that it compares word by word.
 const MOST_VISITED: usize = 10_000;
 const MOST_COMPARED: usize = 32;
-/// Segments of more words are compared up to here.
+/// Number of words compared in a longer segment.
 const LONGEST: usize = 200;
-/// The lowest score of a match, and the highest score of a pair that is not equal.
+/// Minimum score of a match, and maximum score of a pair that is not equal.
 const LEAST: f64 = 0.6;
 const MOST: f64 = 0.99;
 
-/// A translation memory, which looks up the translations of segments and finds similar segments.
+/// A translation memory: looks up exact translations, and finds similar segments.
 ///
 /// ```
 /// use burnformer_glossary::TranslationMemory;
@@ -30,29 +30,29 @@ const MOST: f64 = 0.99;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TranslationMemory {
-    /// The source and the translation of each pair, one after the other.
+    /// The source and translation of each pair, one after the other.
     text: String,
-    /// The ends of both in `text`.
+    /// The ends of source and translation in `text`.
     ends: Vec<[usize; 2]>,
-    /// The last pair of each source, by the hash of the source.
+    /// The index of the last pair of each source, by the source's hash.
     exact: HashMap<u64, u32>,
-    /// The pairs that have each word, by the hash of the word.
+    /// The indices of the pairs that contain each word, by the word's hash.
     words: HashMap<u64, Vec<u32>>,
 }
 
-/// A pair of a translation memory whose source is similar to a given segment.
+/// A pair of a translation memory with a source similar to a given segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MemoryMatch<'a> {
     /// The source of the pair.
     pub source: &'a str,
     /// The translation of the pair.
     pub translation: &'a str,
-    /// The share of words and signs that are the same, from 0 to 1; 1 if the segments are equal.
+    /// The share of equal words and signs, from 0 to 1; 1 if the segments are equal.
     pub score: f64,
 }
 
 impl TranslationMemory {
-    /// The number of pairs.
+    /// Returns the number of pairs.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -62,7 +62,7 @@ impl TranslationMemory {
         self.ends.is_empty()
     }
 
-    /// Adds a pair, which replaces an earlier pair with the same source. A pair without text is
+    /// Adds a pair. It replaces an earlier pair with the same source. A pair without text is
     /// ignored.
     pub fn push(&mut self, source: &str, translation: &str) {
         let key = hash(&normal(source));
@@ -93,21 +93,21 @@ impl TranslationMemory {
         }
     }
 
-    /// The translation of `source`, if the memory has it. Differences in white space and in Unicode
-    /// normalisation are ignored.
+    /// Returns the translation of `source`, if the memory contains it. Differences in white space
+    /// and Unicode normalisation are ignored.
     pub fn translation(&self, source: &str) -> Option<&str> {
         self.equal(source).map(|[_, translation]| translation)
     }
 
-    /// The pair whose source equals `source` after normalising white space and Unicode.
+    /// Returns the pair with this source, ignoring white space and Unicode normalisation.
     fn equal(&self, source: &str) -> Option<[&str; 2]> {
         let source = normal(source);
         let pair = self.pair(*self.exact.get(&hash(&source))?);
         (normal(pair[0]) == source).then_some(pair)
     }
 
-    /// The pair whose source is most similar to `source`; `None` if no pair is similar. The time
-    /// does not grow with the memory.
+    /// Returns the pair with the most similar source; `None` if no pair is similar. The time does
+    /// not grow with the memory.
     pub fn nearest(&self, source: &str) -> Option<MemoryMatch<'_>> {
         if let Some([source, translation]) = self.equal(source) {
             return Some(MemoryMatch {
@@ -151,7 +151,7 @@ impl TranslationMemory {
         best.filter(|best| best.score >= LEAST)
     }
 
-    /// The source and the translation of the pair `index`.
+    /// Returns the source and translation of the pair `index`.
     fn pair(&self, index: u32) -> [&str; 2] {
         let index = index as usize;
         let start = index
@@ -178,7 +178,7 @@ fn hash(text: &str) -> u64 {
     hasher.finish()
 }
 
-/// `text` with single spaces, in Unicode's composed form.
+/// Normalises `text` to form C with single spaces.
 fn normal(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = words.join(" ");
@@ -189,8 +189,8 @@ fn normal(text: &str) -> String {
     }
 }
 
-/// The words of `text` in small letters, and its other signs. A character of a script without
-/// spaces is a word.
+/// Returns the words of `text` in lower case, and its other signs. In scripts without spaces, each
+/// character is a word.
 fn words(text: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut continues = false;
@@ -212,7 +212,7 @@ fn words(text: &str) -> Vec<String> {
     all
 }
 
-/// One less the edits from one list of words to the other for each word of the longer.
+/// Returns 1 minus the edit distance between two lists of words, divided by the longer length.
 #[allow(clippy::ptr_arg, reason = "strsim takes no slices")]
 fn likeness(one: &Vec<String>, other: &Vec<String>) -> f64 {
     let edits = strsim::generic_levenshtein(one, other);

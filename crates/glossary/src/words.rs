@@ -1,6 +1,6 @@
 //! Words: runs of letters, digits and combining marks.
 //!
-//! The Korean particles, which are attached to the preceding word, are defined here too.
+//! Korean particles, which attach to the preceding word, are defined here too.
 
 use burnformer_text::{visible, visible_but};
 use unicode_normalization::UnicodeNormalization;
@@ -9,19 +9,19 @@ use unicode_normalization::char::is_combining_mark;
 /// A range of bytes in a text.
 pub type Span = std::ops::Range<usize>;
 
-/// Returns whether this character is a part of a word: a letter, a digit or a combining mark of a
-/// script that puts spaces between words. In the other scripts (Chinese, Japanese, Thai, Lao,
-/// Burmese, Khmer) every character counts as a word.
+/// Returns whether this character is part of a word: a letter, digit or combining mark of a script
+/// with spaces between words. In scripts without spaces (Chinese, Japanese, Thai, Lao, Burmese,
+/// Khmer) every character counts as a word.
 pub fn is_in_word(c: char) -> bool {
     is_letter(c) && !is_unspaced(c)
 }
 
-/// Returns whether this character is a part of a word of any script.
+/// Returns whether this character is part of a word in any script.
 pub(crate) fn is_letter(c: char) -> bool {
     c.is_alphanumeric() || is_combining_mark(c)
 }
 
-/// Returns whether words of this character's script are written without spaces between them.
+/// Returns whether this character's script is written without spaces between words.
 pub fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c),
         0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF // Thai, Lao, Burmese, Khmer
@@ -30,7 +30,7 @@ pub fn is_unspaced(c: char) -> bool {
         | 0x20000..=0x3FFFF)
 }
 
-/// The kinds of punctuation. A mark at the edge of a markup element stays inside the element if the
+/// Kinds of punctuation. A mark at the edge of a markup element stays inside the element if the
 /// translation has a mark of the same kind there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
@@ -63,11 +63,11 @@ pub fn mark(c: char) -> Mark {
     }
 }
 
-/// The largest number of marks that are compared: many points of markup can be in one run of them.
+/// Maximum number of marks compared, because one run of marks can contain many points of markup.
 const MOST_MARKS: usize = 32;
 
-/// Returns the length in bytes of the start of `rest` that consists of marks of the same kinds as
-/// `marks`, in this order.
+/// Returns the length in bytes of the start of `rest` that has the same kinds of marks as `marks`,
+/// in the same order.
 pub fn past(rest: impl Iterator<Item = char>, marks: impl Iterator<Item = char>) -> usize {
     let mut end = 0;
     let ends = rest.map(|c| {
@@ -85,30 +85,30 @@ pub fn past(rest: impl Iterator<Item = char>, marks: impl Iterator<Item = char>)
     same.last().map_or(0, |(_, (_, end))| end)
 }
 
-/// Returns whether one of `all`, which are sorted and disjoint, has bytes of `range`.
+/// Returns whether `range` overlaps one of the ranges `all` (sorted, disjoint).
 pub fn overlaps(all: &[Span], range: &Span) -> bool {
     let next = all.partition_point(|other| other.end <= range.start);
     all.get(next).is_some_and(|other| other.start < range.end)
 }
 
-/// A word, or one character that is neither in a word nor white space.
+/// A word, or a single other character that is not white space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
     pub text: String,
     /// `text` in lower case.
     pub folded: String,
-    /// If true, there is white space before the word.
+    /// If true, white space precedes the word.
     pub spaced: bool,
 }
 
-/// Returns `text` in normal form C, with single spaces between its words and without invisible
-/// characters except controls, which a model cannot write.
+/// Normalises `text` to form C, with single spaces. Removes invisible characters other than
+/// controls, because a model cannot write them.
 pub(crate) fn normalized(text: &str) -> String {
     let composed: String = visible_but(text, char::is_control).nfc().collect();
     composed.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The text of `words`, with single spaces between those that are spaced.
+/// Joins `words`, with single spaces before words that are spaced.
 pub(crate) fn joined(words: &[Word]) -> String {
     let mut text = String::new();
     for word in words {
@@ -122,7 +122,7 @@ pub(crate) fn joined(words: &[Word]) -> String {
     text
 }
 
-/// The words of `text`, which is normalised.
+/// Splits `text`, which must be normalised, into words.
 pub(crate) fn words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut spaced = false;
@@ -148,17 +148,17 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
     words
 }
 
-/// Particles by the sound before them, of each on a line: after any, after a consonant, after a
-/// vowel, after a consonant but ㄹ, after a vowel or ㄹ.
+/// Korean particles by the sound before them, one group a line: any, a consonant, a vowel, a
+/// consonant except ㄹ, a vowel or ㄹ.
 const PARTICLES: &str = include_str!("particles.txt");
-/// The largest number of particles in a row, and the syllables of the longest row.
+/// Maximum number of consecutive particles, and of their syllables.
 const IN_A_ROW: usize = 4;
 const SYLLABLES: usize = 10;
-/// After one syllable, short particles make other words (`수도`, `길이`), but these.
+/// After one syllable, short particles make other words (`수도`, `길이`), except these.
 const OF_OBJECTS: [&str; 2] = ["을", "를"];
 
-/// Returns whether `rest`, which is written to a word that ends in `word`, consists of particles
-/// that agree with it in sound. The sound of a word in another script is unknown.
+/// Returns whether `rest`, attached to a word that ends in `word`, consists of particles that agree
+/// with its final sound. The sound of a word in another script is unknown.
 pub(crate) fn are_particles(word: &str, rest: &str) -> bool {
     let Some(last) = word.chars().next_back() else {
         return false;
@@ -170,7 +170,7 @@ pub(crate) fn are_particles(word: &str, rest: &str) -> bool {
         && is_row_of_particles(last, rest, IN_A_ROW)
 }
 
-/// Returns whether `rest` consists of at most `most` particles, the first of which follows `last`.
+/// Returns whether `rest` consists of at most `most` particles. The first one follows `last`.
 fn is_row_of_particles(last: char, rest: &str, most: usize) -> bool {
     let class = |is_after: [bool; 5]| PARTICLES.lines().zip(is_after);
     let classes = match final_of(last) {
@@ -193,7 +193,7 @@ fn is_row_of_particles(last: char, rest: &str, most: usize) -> bool {
     })
 }
 
-/// The number of the final consonant of a syllable of Hangul: 0 for none, 8 for ㄹ.
+/// Returns the index of a Hangul syllable's final consonant: 0 for none, 8 for ㄹ.
 fn final_of(c: char) -> Option<u32> {
     let syllable = u32::from(c)
         .checked_sub(0xAC00)
@@ -225,8 +225,8 @@ mod tests {
         assert_eq!(normalized("  Gro\u{308}ße \t der\nZahl "), "Größe der Zahl");
     }
 
-    /// The forms follow the rules of the National Institute of Korean Language (조사): agreement with
-    /// the final sound.
+    /// The forms follow the rules of the National Institute of Korean Language (조사) on agreement
+    /// with the final sound.
     #[test]
     fn particles_agree_with_the_sound_before_them() {
         for (word, rests) in [

@@ -1,4 +1,4 @@
-//! The time of a look-up in memories of up to a million segments.
+//! Look-up time in memories of up to a million segments.
 
 use std::time::Instant;
 
@@ -39,7 +39,7 @@ fn time_per_look_up() {
         }
         let load = begun.elapsed().as_secs_f64();
         let asked: Vec<&String> = all.iter().step_by(all.len() / 1000).collect();
-        // Each with a word more, so that it is not found as it is.
+        // One more word each, so that there is no exact match.
         let asked: Vec<String> = asked
             .iter()
             .map(|source| format!("{source} more"))

@@ -1,4 +1,4 @@
-//! The alignment of one sentence after the other.
+//! Aligns one sentence after the other.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::{Alignment, Pair, Unit, WordPart};
 use crate::Link;
 use crate::words::{Span, Token, moved, tokens};
 
-/// A piece that a unit may translate, and the number of bytes that are linked.
+/// A piece that a unit may translate, and the number of linked bytes.
 type Vote = (usize, usize);
 
 impl Alignment {
@@ -53,7 +53,7 @@ impl Alignment {
         }
     }
 
-    /// The votes for each unit.
+    /// Returns the votes for each unit.
     fn votes(&self, first: usize, pair: &Pair<'_>, units: &[Token]) -> Vec<Vec<Vote>> {
         let mut all = vec![Vec::new(); units.len()];
         for link in pair.links {
@@ -68,8 +68,8 @@ impl Alignment {
         all
     }
 
-    /// The piece that `link` gives to `unit`. Of several pieces it is the one at the same share of
-    /// the link's length.
+    /// Returns the piece that `link` assigns to `unit`. If the link covers several, it is the piece
+    /// at the same relative position.
     fn vote(&self, first: usize, offset: usize, link: &Link, unit: &Span) -> Option<Vote> {
         let start = link.source.start.saturating_add(offset);
         let end = link.source.end.saturating_add(offset);
@@ -87,8 +87,8 @@ impl Alignment {
         Some((first + piece.clamp(low, high - 1), weight))
     }
 
-    /// Without links, words belong to those at the same position of the order, which begin at
-    /// piece `first`.
+    /// Without links, the n-th word translates the n-th word of the source. The source words begin
+    /// at piece `first`.
     fn even_votes(&self, first: usize, units: &[Token]) -> Vec<Vec<Vote>> {
         let mut words: Vec<usize> = (first..self.pieces.len()).collect();
         words.dedup_by_key(|piece| self.pieces[*piece].word);
@@ -122,7 +122,7 @@ impl Alignment {
         let new = &pair.target[range.clone()];
         let is_same = old.len() == new.len() && old.to_lowercase() == new.to_lowercase();
         if parts.len() > 1 && is_same {
-            // The same word is cut where the source cuts it, in any case.
+            // A word that is the same in both texts, ignoring case, is cut at the same places.
             for part in parts {
                 let range = moved(&self.pieces[part].range, word.start, range.start);
                 self.push_unit(shifted(range), part);
@@ -143,7 +143,7 @@ impl Alignment {
         *units = Some((units.map_or(index, |(first, _)| first), index));
     }
 
-    /// The piece with most votes, of the word with most votes.
+    /// Returns the piece with the most votes within the word with the most votes.
     fn best(&self, votes: &[Vote]) -> Option<usize> {
         let mut of_piece = BTreeMap::new();
         let mut of_word = BTreeMap::new();
@@ -151,7 +151,7 @@ impl Alignment {
             *of_piece.entry(piece).or_insert(0) += weight;
             *of_word.entry(self.pieces[piece].word).or_insert(0) += weight;
         }
-        // The first of equal pieces is chosen.
+        // Ties go to the first piece.
         let sums = |&&(piece, _): &&Vote| (of_word[&self.pieces[piece].word], of_piece[&piece]);
         votes.iter().rev().max_by_key(sums).map(|&(piece, _)| piece)
     }

@@ -1,5 +1,4 @@
-//! The alignment of a translation: each of its words with the word of the source that it
-//! translates.
+//! Word alignment of a translation: each of its words with the source word that it translates.
 
 mod build;
 
@@ -10,16 +9,16 @@ use burnformer_glossary::past;
 use crate::Link;
 use crate::words::{Mark, Span, mark, within};
 
-/// The alignment of a text with its translation, sentence by sentence.
+/// The alignment of a text with its translation, built sentence by sentence.
 #[derive(Debug, Default)]
 pub(crate) struct Alignment {
-    /// The translation. Text between two sentences is added to it.
+    /// The translation, including the text between sentences.
     pub(crate) target: String,
-    /// Words of the source, cut at borders of markup; sorted.
+    /// The words of the source, cut where markup begins or ends; sorted.
     pub(crate) pieces: Vec<WordPart>,
-    /// Words and marks of the translation; sorted.
+    /// The words and punctuation marks of the translation; sorted.
     pub(crate) units: Vec<Unit>,
-    /// Each sentence in the source and in the translation.
+    /// The range of each sentence in the source and in the translation.
     pub(crate) sentences: Vec<(Span, Span)>,
 }
 
@@ -27,44 +26,44 @@ pub(crate) struct Alignment {
 #[derive(Debug)]
 pub(crate) struct WordPart {
     pub(crate) range: Span,
-    /// Parts of a word have the number of the word.
+    /// The index of the word; its parts share it.
     pub(crate) word: usize,
-    /// First and last unit that belongs to it.
+    /// The first and last unit aligned to it.
     pub(crate) units: Option<(usize, usize)>,
 }
 
-/// A word or a mark of the translation.
+/// A word or punctuation mark of the translation.
 #[derive(Debug)]
 pub(crate) struct Unit {
     pub(crate) range: Span,
     pub(crate) is_word: bool,
-    /// The piece of the source that it belongs to.
+    /// The piece of the source aligned to it.
     pub(crate) piece: Option<usize>,
 }
 
-/// A sentence with its translation and links: the input of [`Alignment::sentence`].
+/// A translated sentence with its links: the input of [`Alignment::sentence`].
 pub(crate) struct Pair<'a> {
     pub(crate) source: &'a str,
-    /// The sentence in `source`.
+    /// The range of the sentence in `source`.
     pub(crate) range: Span,
     pub(crate) target: &'a str,
     /// Relative to the sentence.
     pub(crate) links: &'a [Link],
-    /// Parts of `source` and of `target` that are one word each.
+    /// Ranges of `source` and `target` that count as one word each.
     pub(crate) whole: (&'a [Span], &'a [Span]),
-    /// The offsets at which markup cuts words of `source`.
+    /// The offsets where markup cuts words of `source`.
     pub(crate) borders: &'a BTreeSet<usize>,
 }
 
 impl Alignment {
-    /// The pieces of the word of `piece`.
+    /// Returns all pieces of the word that `piece` belongs to.
     pub(crate) fn word_of(&self, piece: usize) -> Span {
         let word = self.pieces[piece].word;
         let start = self.pieces.partition_point(|piece| piece.word < word);
         start..self.pieces.partition_point(|piece| piece.word <= word)
     }
 
-    /// Links between the words of the two texts that belong together.
+    /// Returns links between aligned words.
     pub(crate) fn links(&self) -> Vec<Link> {
         self.units
             .iter()
@@ -78,24 +77,24 @@ impl Alignment {
             .collect()
     }
 
-    /// Pieces within `range` of the source.
+    /// Returns the indices of the pieces within `range` of the source.
     pub(crate) fn pieces_in(&self, range: &Span) -> Span {
         within(&self.pieces, |piece| &piece.range, range)
     }
 
-    /// Units within `range` of the translation.
+    /// Returns the indices of the units within `range` of the translation.
     pub(crate) fn units_in(&self, range: &Span) -> Span {
         within(&self.units, |unit| &unit.range, range)
     }
 
-    /// The offset in the translation that corresponds to `at` in `source`. `spaces` says whether
-    /// white space is before and behind it.
+    /// Returns the offset in the translation that corresponds to `at` in `source`. `spaces` says
+    /// whether white space precedes and follows it.
     pub(crate) fn position(&self, source: &str, at: usize, spaces: (bool, bool)) -> usize {
         let next = self
             .sentences
             .partition_point(|(source, _)| source.end < at);
         let Some((range, target)) = self.sentences.get(next) else {
-            // The white space after the last sentence is the same as in the source.
+            // After the last sentence, white space is copied from the source.
             let last = self.sentences.last();
             let (end, target) = last.map_or((0, 0), |(source, target)| (source.end, target.end));
             return (target + (at - end)).min(self.target.len());
@@ -135,8 +134,8 @@ impl Alignment {
         .unwrap_or(target.start)
     }
 
-    /// If a word of the source is cut before `piece`, the offset of the cut: between its
-    /// parts if they are parts of one word of the translation, else after the word.
+    /// Returns the offset of the cut if a source word is cut before `piece`. It is between the
+    /// parts if they translate to parts of one word, else after the word.
     fn end_of_word(&self, piece: usize, pieces: &Span) -> Option<usize> {
         let last = piece.checked_sub(1).filter(|last| pieces.contains(last))?;
         let word = Some(self.word_of(last)).filter(|word| word.contains(&piece))?;
@@ -152,7 +151,7 @@ impl Alignment {
         Some(self.units[last].range.end)
     }
 
-    /// Returns whether `at` is between the ends of a sentence of the source.
+    /// Returns whether `at` is strictly inside a sentence of the source.
     pub(crate) fn is_in_sentence(&self, at: usize) -> bool {
         let next = self
             .sentences
@@ -162,8 +161,9 @@ impl Alignment {
             .is_some_and(|(source, _)| source.start < at)
     }
 
-    /// The end of the translation of the last aligned piece of `pieces`, with the marks between it
-    /// and `at`. If no piece is aligned, the end of the marks at the beginning of the sentence.
+    /// Returns where the translation of the last aligned piece in `pieces` ends, including the
+    /// marks between it and `at`. If no piece is aligned, returns the end of the marks that begin
+    /// the sentence.
     fn after_piece(
         &self,
         text: &str,
@@ -190,8 +190,8 @@ impl Alignment {
         Some(end + past(self.target[end..target.end].chars(), marks.chars()))
     }
 
-    /// The start of the translation of the first aligned piece of `pieces`, with the marks between
-    /// `at` and it.
+    /// Returns where the translation of the first aligned piece in `pieces` begins, including the
+    /// marks between `at` and it.
     fn before_piece(&self, text: &str, at: usize, pieces: Span, target: &Span) -> Option<usize> {
         let (piece, unit) = pieces
             .clone()
@@ -201,8 +201,8 @@ impl Alignment {
         Some(self.preceding(unit, marks, target.start))
     }
 
-    /// The end of `unit` and of the marks after it that are of the kinds of `marks`, in this order,
-    /// and end before `limit`.
+    /// Returns the end of `unit` and the marks after it, as long as they match `marks` in order and
+    /// end before `limit`.
     pub(crate) fn following(&self, unit: usize, marks: &str, limit: usize) -> usize {
         let end = self.units[unit].range.end;
         end + past(
@@ -211,8 +211,8 @@ impl Alignment {
         )
     }
 
-    /// The start of `unit` and of the marks before it, as [`Alignment::following`]; `marks` are in
-    /// the order of the text.
+    /// Returns the start of `unit` and the marks before it, like [`Alignment::following`]. `marks`
+    /// are in text order.
     pub(crate) fn preceding(&self, unit: usize, marks: &str, limit: usize) -> usize {
         let start = self.units[unit].range.start;
         let rest = self.target.get(limit..start).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Android's resources: strings, plurals and lists of strings.
+//! Android string resources: strings, plurals and arrays of strings.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};
@@ -12,17 +12,17 @@ use crate::words::regex;
 use crate::xml::{Element, elements};
 use crate::xml_text::{plain, without_sections};
 
-/// Characters that mean something else, quotes and the white space that Android joins.
+/// Escapes, quotes, and white space that Android collapses.
 static JOINED: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)\\.|"|[ \t\r\n]+"#));
 
 /// A text in quotes.
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)^".*[^\\]"$|^""$"#));
 
-/// A text with the spaces around it. Only a number makes a space at the ends a part of the text.
+/// A text with the spaces around it. A space at the ends counts only if it is escaped by number.
 static INNER: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?s)^\s*(?:\\u0020)*((?:[^\\]|\\.)*?)(?:\\u0020)*\s*$"));
 
-/// The texts of `text`, and the plurals among them.
+/// Reads the texts of a file and their plurals.
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     let all = elements(text)?;
     if all.first().is_none_or(|root| root.name != "resources") {
@@ -31,7 +31,7 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     }
     let attribute = |element: &Element<'_>, name| element.attribute(text, name).unwrap_or_default();
     let is_kept = |element: &Element<'_>| attribute(element, "translatable") == "false";
-    // The tag of a group is read once, however many items there are.
+    // The tag of a group is read once, however many items it has.
     let mut groups = HashMap::<usize, Option<Arc<str>>>::new();
     let mut group = |index: usize| {
         let name = |element| Arc::from(attribute(element, "name"));
@@ -94,8 +94,8 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     Ok((texts, plurals.into_values().collect()))
 }
 
-/// The text that Android shows for `raw`: without quotes, and, unless it was `quoted`, with one
-/// space for white space.
+/// Returns the text that Android shows for `raw`: without quotes, and with white space collapsed
+/// unless it was `quoted`.
 fn shown(raw: &str, quoted: bool) -> String {
     let joined = JOINED.replace_all(raw, |found: &Captures<'_>| match &found[0] {
         escape if quoted || escape.starts_with('\\') => escape.to_owned(),

@@ -1,5 +1,5 @@
-//! Fluent: the patterns of messages, of attributes and of the arms of selections. Terms, which are
-//! names, stay.
+//! Fluent: the patterns of messages, attributes and select arms. Terms are names and stay
+//! unchanged.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -12,8 +12,8 @@ use crate::escape::by_number;
 use crate::plurals::{Arm, MULTIPLIED, Plural};
 use crate::words::{Span, regex, trim};
 
-/// The name of a message or a term, that of an attribute, a comment, the beginning of a selection
-/// and of its arms; a placeable, which is a part of a pattern; a brace.
+/// A token: the name of a message, term or attribute, a comment, the start of a select or of its
+/// arms, a placeable within a pattern, or a brace.
 static PART: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"(?m)^-?[A-Za-z][\w-]*[ ]*=|^[ ]+\.[A-Za-z][\w-]*[ ]*=|^#.*$",
@@ -21,15 +21,15 @@ static PART: LazyLock<Regex> = LazyLock::new(|| {
         r#"|\{\s*"(?:\\.|[^"\\\n])*"\s*\}|\{(?:[^{}\n]|\n[ \r\n])*\s*\}|[{}]"#,
     ))
 });
-/// The placeables that are known as parts of a text, among them signs of the syntax as strings.
+/// Placeables allowed in a text, including string literals for syntax characters.
 static KNOWN: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"\{"(?:[{}\[*. ]|\\u[0-9a-f]{4})"\}|\{[^{}\n]{0,80}\}"#));
-/// A line of no pattern: it is not indented.
+/// A line outside of patterns: it is not indented.
 static JUNK: LazyLock<Regex> = LazyLock::new(|| regex(r"\n\S"));
-/// A break of lines with the white space around it.
+/// A line break with the white space around it.
 static BREAK: LazyLock<Regex> = LazyLock::new(|| regex(r"\s*\n\s*"));
 
-/// The texts of `text`, and the plurals among them.
+/// Reads the texts of a file and their plurals.
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     let newline = if text.contains('\r') { "\r\n" } else { "\n" };
     let mut file = File {
@@ -44,17 +44,17 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     Ok((file.all, file.plurals))
 }
 
-/// The state of reading a file.
+/// The state of the parser.
 #[derive(Default)]
 struct File<'a> {
     text: &'a str,
     newline: &'static str,
-    /// The name of the message, and this with that of its attribute; none outside of messages.
+    /// The message's name, empty outside of messages; `key` adds the attribute's name.
     name: Arc<str>,
     key: Context,
-    /// The selections that are open.
+    /// The open selects.
     open: Vec<Plural>,
-    /// The byte at which the pattern begins.
+    /// The byte where the pattern begins.
     at: usize,
     all: Vec<Message>,
     plurals: Vec<Plural>,
@@ -110,7 +110,8 @@ impl File<'_> {
         }
     }
 
-    /// Ends an arm before `part`, which ends at `end`, and begins the next if it is its name.
+    /// Ends the current arm before `part`, which ends at `end`. Begins the next arm if `part` is
+    /// its name.
     fn arm(&mut self, part: &str, end: usize) {
         let Some(Plural { arms, .. }) = self.open.last_mut() else {
             return;
@@ -152,8 +153,8 @@ impl File<'_> {
     }
 }
 
-/// The text of lines that a reader sees as one, with its paragraphs; `None` if it has a placeable
-/// that is not known to be a part of a text.
+/// Returns the text that readers see for `lines`: each paragraph joined to one line. Returns `None`
+/// if there is a placeable that is not allowed in a text.
 fn joined(lines: &str) -> Option<String> {
     if KNOWN.replace_all(lines, "").contains(['{', '}']) {
         return None;
@@ -167,20 +168,20 @@ fn joined(lines: &str) -> Option<String> {
     Some(joined.into_owned())
 }
 
-/// The text of a message as it is written.
+/// How a message's text is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
     newline: &'static str,
-    /// The white space before its lines.
+    /// The indentation of its lines.
     indent: String,
-    /// If true, nothing is before it on its line.
+    /// If true, it begins its line.
     begins_line: bool,
-    /// The placeables of the source. Other braces are text.
+    /// The placeables of the source. All other braces are text.
     placeables: Vec<String>,
 }
 
 impl Pattern {
-    /// The pattern at `range` of the file `text`.
+    /// Creates the pattern at `range` of the file `text`.
     fn new(text: &str, range: &Span, newline: &'static str) -> Self {
         let before = text[..range.start].trim_end_matches(' ');
         let begins_line = before.ends_with('\n');
@@ -198,7 +199,7 @@ impl Pattern {
         }
     }
 
-    /// The lines of `text`, in which a string in braces stands for what would be syntax.
+    /// Returns `text` as lines; characters that would be syntax become string literals in braces.
     pub(super) fn write(&self, text: &str) -> String {
         let known: HashMap<String, &str> = self
             .placeables
@@ -221,7 +222,7 @@ fn without_spaces(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
-/// Writes `line`. The placeables that are `known`, without their spaces, are those of the source.
+/// Writes `line`. `known` maps placeables without spaces to their spelling in the source.
 fn write_line(out: &mut String, line: &str, begins_line: bool, known: &HashMap<String, &str>) {
     let last = line.len().saturating_sub(1);
     let mut placeables = KNOWN.find_iter(line).peekable();

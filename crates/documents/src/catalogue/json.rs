@@ -1,5 +1,5 @@
-//! JSON: the strings of objects and lists; ARB, in which they are messages of ICU. YAML has objects
-//! and lists, too.
+//! JSON objects and lists of strings, and ARB, where the strings are ICU messages. YAML shares
+//! [`Keys`].
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,10 +12,10 @@ use super::spelling::Spelling;
 use crate::plurals::{Arm, NAMES, Plural};
 use crate::words::{Span, regex};
 
-/// A string, or the beginning or the end of an object or a list.
+/// A string, or the beginning or end of an object or list.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| regex(r#""(?:\\.|[^"\\])*"|[{}\[\]]"#));
 
-/// The texts of `text`, and the plurals among them.
+/// Reads the texts of a file and their plurals.
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| BrokenCatalogue {
         line: error.line().max(1),
@@ -44,7 +44,7 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     Ok((keys.texts, keys.plurals))
 }
 
-/// The keys of the text of an entry (browsers' extensions, FormatJS, Transifex), and of what tells
+/// The keys of an entry's text (browser extensions, FormatJS, Transifex), and the keys of notes
 /// about it.
 const TEXTS: [&str; 3] = ["message", "defaultMessage", "string"];
 const NOTES: [&str; 5] = [
@@ -55,7 +55,7 @@ const NOTES: [&str; 5] = [
     "context",
 ];
 
-/// The texts of a file, read in its order.
+/// Collects the texts of a file in order.
 #[derive(Default)]
 pub(super) struct Keys<'a> {
     pub(super) text: &'a str,
@@ -68,23 +68,23 @@ pub(super) struct Keys<'a> {
 #[derive(Default)]
 struct Container {
     name: String,
-    /// The number of texts and of plurals before it.
+    /// The number of texts and plurals before it.
     start: [usize; 2],
-    /// The key of the next value, with its first byte; none in a list.
+    /// The key of the next value and its first byte; `None` in a list.
     key: Option<(String, usize)>,
-    /// The plurals in it with the number of their keys, by these without the category.
+    /// Plurals by their key without the category, each with its number of keys.
     plurals: BTreeMap<String, (usize, Plural)>,
     /// If true, nothing in it is translated.
     is_kept: bool,
     /// If true, it has one of [`TEXTS`].
     is_entry: bool,
-    /// If true, it has keys that are neither categories nor [`NOTES`].
+    /// If true, it has keys other than categories and [`NOTES`].
     has_words: bool,
-    /// The texts and the plurals of its [`NOTES`].
+    /// The ranges of texts and plurals that belong to its [`NOTES`].
     notes: Vec<[Span; 2]>,
 }
 
-/// `key` without the category at its end, and this category.
+/// Splits the category off the end of `key`.
 fn category(key: &str) -> Option<(&str, &'static str)> {
     let base = |name: &&'static str| Some((key.strip_suffix(*name)?, *name));
     NAMES
@@ -93,7 +93,7 @@ fn category(key: &str) -> Option<(&str, &'static str)> {
         .filter(|(base, _)| base.is_empty() || base.ends_with('_'))
 }
 
-/// Removes the items at `ranges`, which are sorted, from `all`. Each item moves at most once.
+/// Removes the items at the sorted `ranges` from `all`. Each item moves at most once.
 fn remove<T>(all: &mut Vec<T>, ranges: &[Span]) {
     let Some(first) = ranges.first() else {
         return;
@@ -109,7 +109,7 @@ fn remove<T>(all: &mut Vec<T>, ranges: &[Span]) {
 }
 
 impl Keys<'_> {
-    /// The key of the next value, whose first byte is at `start`.
+    /// Sets the key of the next value; its first byte is at `start`.
     pub(super) fn key(&mut self, key: String, start: usize) {
         let Some(container) = self.open.last_mut() else {
             return;
@@ -121,8 +121,8 @@ impl Keys<'_> {
         container.key = Some((key, start));
     }
 
-    /// Takes the key of the next value with its first byte, and whether it stays unchanged: keys
-    /// that begin with `@` or `$` tell about others, and so do those below an empty key.
+    /// Takes the key of the next value with its first byte, and whether the value stays unchanged.
+    /// Values stay if their key is empty or begins with `@` or `$`, which marks metadata.
     fn next(&mut self) -> ((String, usize), bool) {
         let Some(container) = self.open.last_mut() else {
             return Default::default();
@@ -135,7 +135,7 @@ impl Keys<'_> {
         (key.unwrap_or_default(), is_kept)
     }
 
-    /// Begins an object or a list. If `kept` is true, nothing in it is translated.
+    /// Begins an object or list. If `kept` is set, nothing in it is translated.
     pub(super) fn open(&mut self, kept: bool) {
         let (((name, _), is_kept), start) = (self.next(), [self.texts.len(), self.plurals.len()]);
         let is_kept = is_kept || kept;
@@ -147,8 +147,8 @@ impl Keys<'_> {
         });
     }
 
-    /// Ends an object or a list. Notes in an entry of the file stay unchanged. An object whose keys
-    /// are categories is a plural if it has no others but notes: "one" may be a word.
+    /// Ends an object or list. Notes in an entry stay unchanged. An object is a plural if all its
+    /// keys are categories or notes: "one" alone may be a word.
     pub(super) fn close(&mut self) {
         let Some(container) = self.open.pop() else {
             return;
@@ -184,7 +184,7 @@ impl Keys<'_> {
         self.end(&name, start);
     }
 
-    /// Ends the value of `key`, before which were so many texts and plurals.
+    /// Ends the value of `key`. `text` and `plural` count the texts and plurals before it.
     fn end(&mut self, key: &str, [text, plural]: [usize; 2]) {
         let Some(container) = self.open.last_mut() else {
             return;
@@ -194,7 +194,7 @@ impl Keys<'_> {
         container.notes.extend(NOTES.contains(&key).then_some(note));
     }
 
-    /// A value at `range`; without a text, it stays unchanged.
+    /// Adds the value at `range`. Without a text it stays unchanged.
     pub(super) fn value(&mut self, range: Span, text: Option<String>, spelling: Spelling) {
         let (((key, first), is_kept), start) =
             (self.next(), [self.texts.len(), self.plurals.len()]);
@@ -207,8 +207,8 @@ impl Keys<'_> {
         self.end(&key, start);
     }
 
-    /// Adds the value of `key` at `inner` to a plural. Those of Rails have categories as keys, and
-    /// those of i18next have them at the end of keys; both have an arm for the number 0.
+    /// Adds the value of `key` at `inner` to a plural. In Rails, the category is the key; in
+    /// i18next, it ends the key. Both have an arm for the number 0.
     fn arm(&mut self, key: &str, whole: Span, inner: &Span) {
         let Some(container) = self.open.last_mut() else {
             return;

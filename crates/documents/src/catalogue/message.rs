@@ -1,4 +1,4 @@
-//! Messages of a catalogue, and the slots of the file into which their translations are written.
+//! Messages of a catalogue, and the slots of the file that receive their translations.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -9,28 +9,28 @@ use super::spelling::Spelling;
 use crate::words::{Span, has_letters, regex};
 use crate::xml_text::text_of;
 
-/// A message of a catalogue: a source text and, if it is translated, its translation.
+/// A message of a catalogue: a source text and its translation, if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The line of the file at which the message begins, from 1.
+    /// The line where the message begins, from 1.
     pub line: usize,
-    /// The context that distinguishes messages with the same source: PO's `msgctxt`, a unit's id.
+    /// Distinguishes messages with the same source: PO's `msgctxt`, or the unit's id.
     pub context: Context,
-    /// The source text. It may have tags.
+    /// The source text, which may contain tags.
     pub source: String,
     /// The translation; empty if there is none.
     pub target: String,
     /// The state of the translation.
     pub state: MessageState,
-    /// The time at which the translation was made or changed, as the file writes it (TMX:
-    /// `20240131T120000Z`); empty if the file does not say it.
+    /// When the translation was made or changed, as the file writes it (TMX: `20240131T120000Z`);
+    /// empty if the file does not say.
     pub time: String,
     pub(crate) slot: Slot,
 }
 
 impl Message {
-    /// A text of a file of one language, whose line is not known yet. A translation replaces the
-    /// bytes of `range`.
+    /// Creates the message for a text in a monolingual file. A translation replaces the bytes of
+    /// `range`. The line is set later.
     pub(super) fn text(
         context: impl Into<Context>,
         range: Span,
@@ -58,15 +58,15 @@ impl Message {
         }
     }
 
-    /// The source and the translation without elements of XLIFF or TMX and the code in them.
+    /// Returns the source and translation without XLIFF and TMX elements and the code in them.
     pub fn plain(&self) -> [String; 2] {
         let is_markup = self.slot.is_markup();
         [&self.source, &self.target].map(|it| if is_markup { text_of(it) } else { it.clone() })
     }
 }
 
-/// The name of a message in its file. It is written as the names with a dot between them. Messages
-/// of one group share its name, which may be long, and have no copies of it.
+/// The name of a message in its file, written with dots between its parts. The messages of a group
+/// share the group's name, because it may be long.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Context {
     group: Option<Arc<str>>,
@@ -74,7 +74,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// The context of the message `name` in `group`.
+    /// Creates the context of the message `name` in `group`.
     pub(super) fn new(group: &Arc<str>, name: &str) -> Self {
         Self {
             group: Some(Arc::clone(group)),
@@ -104,8 +104,8 @@ impl fmt::Display for Context {
     }
 }
 
-/// Values with letters that are not text to translate: identifiers with a sign, a capital or a
-/// digit within, language codes, switches, plural rules, choice formats of Java, single letters.
+/// Values that are not prose although they contain letters: identifiers (with a sign, or a capital
+/// or digit inside), language codes, switches, plural rules, Java choice formats, single letters.
 static CODE: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"^(?:true|false|null|[A-Za-z]|nplurals\s*=.*|[^\s{}%<>$]*(?:[a-z][A-Z]|[a-zA-Z][0-9]|\w[_.:=+]\w)[^\s{}%<>$]*|",
@@ -123,11 +123,11 @@ fn is_language(text: &str) -> bool {
 pub enum MessageState {
     /// The message has no translation.
     Untranslated,
-    /// The translation has to be reviewed.
+    /// The translation needs a review.
     Fuzzy,
-    /// It is ready for use.
+    /// The translation is ready for use.
     Translated,
-    /// The message is not to be translated.
+    /// The message must not be translated.
     Kept,
 }
 
@@ -135,24 +135,24 @@ pub enum MessageState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub(crate) range: Span,
-    /// The text before and after the written translation.
+    /// Text written before and after the translation.
     pub(crate) around: [String; 2],
     pub(crate) spelling: Spelling,
-    /// Other bytes that change with the translation: flags and states.
+    /// Other edits made with the translation: flags and states.
     pub(crate) marks: Vec<(Span, String)>,
-    /// The number of the message. The plural forms of one message are written together.
+    /// The index of the message. Plural forms of one message are written together.
     pub(crate) group: usize,
 }
 
 impl Slot {
-    /// Does not write the PO flag that asks for a review: a person wrote the translation.
+    /// Removes the PO flag that asks for a review, because a person wrote the translation.
     pub(crate) fn accept(&mut self) {
         if matches!(self.spelling, Spelling::Po(_)) {
             self.marks.clear();
         }
     }
 
-    /// Returns whether the text has tags of the file, which a text from elsewhere has not.
+    /// Returns whether the text contains the file's own tags, which a text from elsewhere lacks.
     pub(crate) fn has_tags(&self) -> bool {
         self.is_markup() || self.spelling == Spelling::Arms
     }
@@ -163,18 +163,18 @@ impl Slot {
     }
 }
 
-/// The error for a file that is not a valid catalogue of its format.
+/// The error for a file that violates its catalogue format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {fault}")]
 pub struct BrokenCatalogue {
-    /// The line at which it is broken, from 1.
+    /// The line of the error, from 1.
     pub line: usize,
-    /// The fault and its remedy.
+    /// What is wrong, and the remedy.
     pub fault: String,
 }
 
 impl BrokenCatalogue {
-    /// The fault at byte `at` of `text`.
+    /// Creates the error for byte `at` of `text`.
     pub(crate) fn at(text: &str, at: usize, fault: impl Into<String>) -> Self {
         Self {
             line: Lines::of(text).number(at),
@@ -183,7 +183,7 @@ impl BrokenCatalogue {
     }
 }
 
-/// The lines of a file.
+/// The offsets of a file's lines.
 pub(crate) struct Lines(Vec<usize>);
 
 impl Lines {
@@ -191,7 +191,7 @@ impl Lines {
         Self(text.match_indices('\n').map(|(at, _)| at).collect())
     }
 
-    /// The number of the line of byte `at`, from 1.
+    /// Returns the line number of byte `at`, from 1.
     pub(crate) fn number(&self, at: usize) -> usize {
         self.0.partition_point(|&end| end < at) + 1
     }
@@ -200,7 +200,7 @@ impl Lines {
 /// The result of reading a catalogue.
 pub(crate) type Result<T, E = BrokenCatalogue> = std::result::Result<T, E>;
 
-/// Returns whether two codes (`de`, `DE-at`) name one language.
+/// Returns whether two codes, such as `de` and `DE-at`, name the same language.
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
     let base = |code: &str| {
         code.split(['-', '_', '@'])

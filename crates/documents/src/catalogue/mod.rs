@@ -1,5 +1,5 @@
-//! Catalogues: files of messages with their translations, such as PO, XLIFF and TMX. All bytes of a
-//! file stay unchanged, except in the slots of translated messages.
+//! Catalogues: files of messages and their translations, such as PO, XLIFF and TMX. All bytes stay
+//! unchanged, except in the slots of translated messages.
 
 mod android;
 mod fluent;
@@ -31,18 +31,18 @@ use crate::words::Span;
 pub struct Catalogue {
     /// The messages, in the order of the file.
     pub messages: Vec<Message>,
-    /// The source and target language, as the file writes them; `None` if it does not name them.
+    /// The source and target language as the file writes them; `None` if it does not name them.
     pub languages: [Option<String>; 2],
 }
 
 impl Catalogue {
-    /// Reads `text`. The `languages` that are given, codes such as `de` and `pt-BR`, must be those
-    /// of the file. Of a file with more than two languages (TMX), the messages from the one into
-    /// the other are read.
+    /// Reads `text`. `languages`, if given, must be the languages of the file, as codes such as
+    /// `de` and `pt-BR`. In a file with more than two languages (TMX), they select the messages to
+    /// read.
     ///
     /// # Errors
-    /// If the file is broken, or does not have these languages. A format that is not a catalogue
-    /// has no messages.
+    /// If the file is broken or does not have these languages. A format that is not a catalogue has
+    /// no messages.
     pub fn read(text: &str, format: Format, languages: [Option<&str>; 2]) -> Result<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (messages, found) = match format {
@@ -73,14 +73,14 @@ impl Catalogue {
     }
 }
 
-/// Returns `text` with the plural categories of `target` in place of those of its language.
+/// Returns `text` with its plurals in the categories of `target`.
 pub(crate) fn with_categories(text: &str, format: Format, target: &Categories) -> Result<String> {
     let outer = adapted(text, &texts(text, format)?.1, target);
-    // Plurals within the arms of others come behind them.
+    // Plurals inside the arms of others are adapted after them.
     Ok(adapted(&outer, &texts(&outer, format)?.1, target))
 }
 
-/// The messages of a file of one language, and its plurals.
+/// Returns the messages and plurals of a monolingual file.
 fn texts(text: &str, format: Format) -> Result<(Vec<Message>, Vec<Plural>)> {
     let (mut all, plurals) = match format {
         Format::Json => json::read(text)?,
@@ -101,8 +101,8 @@ fn texts(text: &str, format: Format) -> Result<(Vec<Message>, Vec<Plural>)> {
     Ok((all, plurals))
 }
 
-/// Writes `translations` into their slots in `text`. The boolean tells whether a translation
-/// differs from the source; a message stays unchanged if none of its forms differs.
+/// Writes `translations` into their slots in `text`. The boolean says whether a translation differs
+/// from the source. A message stays unchanged if none of its forms differs.
 pub(crate) fn write(text: &str, translations: Vec<(Slot, String, bool)>) -> String {
     let changing = translations
         .iter()
@@ -118,7 +118,8 @@ pub(crate) fn write(text: &str, translations: Vec<(Slot, String, bool)>) -> Stri
         edits.push((slot.range.clone(), written));
         edits.extend(slot.marks.iter().cloned());
     }
-    // The forms of one message have the same marks; insertions at one offset keep their order.
+    // The forms of a message share marks; a stable sort keeps the order of insertions at one
+    // offset.
     edits.sort_by_key(|(range, _)| (range.start, range.end));
     edits.dedup();
     apply_edits(text, &edits)

@@ -1,4 +1,4 @@
-//! Files of keys with a text each: Java's properties and Apple's tables of strings.
+//! Files of key-value pairs: Java properties and Apple strings files.
 
 use std::sync::LazyLock;
 
@@ -8,10 +8,10 @@ use super::message::{BrokenCatalogue, Message, Result};
 use super::spelling::{Spelling, unescaped};
 use crate::words::regex;
 
-/// White space with comments, a key, the sign behind it, a value, and the end of both.
+/// White space and comments, a key, the separator, a value, and the end of the pair.
 type Grammar = [Regex; 5];
 
-/// Java's properties, in whose keys and values characters and ends of lines may be escaped.
+/// Java properties. Keys and values may contain escaped characters and line ends.
 static PROPERTIES: LazyLock<Grammar> = LazyLock::new(|| {
     [
         r"^(?:[ \t\f]*(?:[#!][^\r\n]*)?(?:\r\n?|\n))*(?:[ \t\f]*(?:[#!][^\r\n]*)?\z)?[ \t\f]*",
@@ -22,7 +22,7 @@ static PROPERTIES: LazyLock<Grammar> = LazyLock::new(|| {
     ]
     .map(regex)
 });
-/// Apple's tables of strings, of which some are words without quotes.
+/// Apple strings files. Some strings are words without quotes.
 static STRINGS: LazyLock<Grammar> = LazyLock::new(|| {
     let string = r#"^(?s:"(?:\\.|[^"\\])*"|[\w.$/:-]+)"#;
     [
@@ -34,10 +34,10 @@ static STRINGS: LazyLock<Grammar> = LazyLock::new(|| {
     ]
     .map(regex)
 });
-/// A parameter of a message of Java.
+/// A parameter of a Java message.
 static PARAMETER: LazyLock<Regex> = LazyLock::new(|| regex(r"\{\d+(?:,[^{}]*)?\}"));
 
-/// The texts of the properties `text`.
+/// Reads the texts of a properties file.
 pub(super) fn properties(text: &str) -> Result<Vec<Message>> {
     let is_ascii = text.is_ascii();
     let mut all = pairs(
@@ -49,7 +49,7 @@ pub(super) fn properties(text: &str) -> Result<Vec<Message>> {
         },
         "",
     )?;
-    // An apostrophe alone tells that messages are not those of Java's MessageFormat.
+    // A single apostrophe in a message with parameters shows that MessageFormat is not used.
     let has_parameter = |it: &Message| PARAMETER.is_match(&it.source);
     if !all
         .iter()
@@ -66,13 +66,13 @@ pub(super) fn properties(text: &str) -> Result<Vec<Message>> {
     Ok(all)
 }
 
-/// The texts of the table of strings `text`.
+/// Reads the texts of a strings file.
 pub(super) fn strings(text: &str) -> Result<Vec<Message>> {
     let fault = "here is no `\"key\" = \"text\";`; end the one before with `\";`, and write \\\" within a string; `plutil -lint FILE` shows more, and `plutil -convert json -o NEW.json FILE` makes JSON of a property list";
     pairs(text, &STRINGS, &Spelling::Apple, fault)
 }
 
-/// The pairs of `text`. Anything else in it is a `fault`.
+/// Reads the pairs of `text`. Anything else in it is the error `fault`.
 fn pairs(text: &str, grammar: &Grammar, spelling: &Spelling, fault: &str) -> Result<Vec<Message>> {
     let mut all = Vec::new();
     let mut at = 0;

@@ -1,9 +1,9 @@
-//! Plural forms of gettext: `nplurals=3; plural=n%10==1 && n%100!=11 ? 0 : …`.
+//! Plural forms of gettext, such as `nplurals=3; plural=n%10==1 && n%100!=11 ? 0 : …`.
 
-/// Longer expressions are not read. The longest of a language has 260 bytes.
+/// Maximum length of an expression in bytes. The longest known has 260.
 const LONGEST: usize = 400;
 
-/// Binary operators, from those that bind least.
+/// Binary operators, the weakest first.
 const OPERATORS: [&[&str]; 6] = [
     &["||"],
     &["&&"],
@@ -13,16 +13,16 @@ const OPERATORS: [&[&str]; 6] = [
     &["*", "/", "%"],
 ];
 
-/// The numbers that have a plural form.
+/// The numbers of a plural form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Form {
-    /// If true, 1 is one of them.
+    /// If true, it applies to 1.
     pub(super) has_one: bool,
-    /// If true, there are others.
+    /// If true, it applies to other numbers.
     pub(super) has_others: bool,
 }
 
-/// The plural forms that the header field `rule` describes; `None` if it is not a rule.
+/// Parses the header field `rule`; `None` if it is not a plural rule.
 pub(super) fn forms(rule: &str) -> Option<Vec<Form>> {
     let field = |name: &str| {
         let fields = rule.split(';').filter_map(|field| field.split_once('='));
@@ -45,7 +45,7 @@ pub(super) fn forms(rule: &str) -> Option<Vec<Form>> {
     Some(forms)
 }
 
-/// The value of `expression` for the number `n`; `None` if it is not an expression.
+/// Evaluates `expression` for the number `n`; `None` if it is not an expression.
 fn value(expression: &str, n: u64) -> Option<u64> {
     let mut reader = Reader {
         rest: expression.trim_start(),
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_rules_of_languages_are_those_of_gettext() {
-        // GNU gettext's manual, "Plural forms"; the values are those of ngettext.
+        // From "Plural forms" in the GNU gettext manual; the values are from ngettext.
         let russian =
             "n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2";
         for (n, form) in [

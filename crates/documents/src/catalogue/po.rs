@@ -1,4 +1,4 @@
-//! Catalogues of GNU gettext: PO, and templates (POT).
+//! GNU gettext catalogues (PO) and templates (POT).
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -11,30 +11,30 @@ use super::spelling::{Spelling, unescaped};
 use crate::plurals::hides;
 use crate::words::{Span, regex};
 
-/// The largest number of strings of an entry; no language has more than six plural forms.
+/// Maximum number of strings in an entry. No language has more than six plural forms.
 const MOST_FIELDS: usize = 16;
 
-/// A string of an entry, which may stand on several lines.
+/// A string of an entry, which may span lines.
 struct Field<'a> {
     keyword: &'a str,
-    /// The text that it means.
+    /// The decoded text.
     text: String,
-    /// Its bytes, from the first quote to the last.
+    /// The byte range from the first quote to the last.
     range: Span,
 }
 
-/// The entry that is being read.
+/// An entry being read.
 #[derive(Default)]
 struct Entry<'a> {
-    /// The byte at which its first keyword stands.
+    /// The byte where its first keyword begins.
     start: usize,
     fields: Vec<Field<'a>>,
-    /// The byte behind the `#,` of its flags.
+    /// The byte after the `#,` of its flags.
     flags: Option<usize>,
     is_fuzzy: bool,
 }
 
-/// Reads the messages of the catalogue `text`, and its languages; it may name only the second.
+/// Reads the messages and languages of `text`. A file may name only the target language.
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, [Option<String>; 2])> {
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let known = HashMap::new();
@@ -55,7 +55,7 @@ struct Reader<'a> {
     newline: &'static str,
     language: Option<String>,
     forms: Option<Vec<Form>>,
-    /// The context and the source of each message, and its first byte.
+    /// The first byte of each message, by context and source.
     known: HashMap<(Option<String>, String), usize>,
     lines: Lines,
 }
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
         Ok((messages, [None, self.language]))
     }
 
-    /// Adds the string on `line`, whose first byte is at `start`, to `entry`.
+    /// Adds the string on `line` to `entry`; the line begins at `start`.
     fn field(&self, entry: &mut Entry<'a>, line: &'a str, start: usize) -> Result<()> {
         let broken = |fault: &str| BrokenCatalogue::at(self.text, start, fault);
         let quote = line.find('"').ok_or_else(|| {
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads the header, which is the translation of the empty text.
+    /// Reads the header, the translation of the empty text.
     fn head(&mut self, entry: &Entry<'_>) {
         let Some(field) = entry.fields.last() else {
             return;
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
         }
-        // A rule is computed for many numbers. Like gettext, this reads the first and no other.
+        // A rule is evaluated for many numbers. Like gettext, only the first is read.
         self.forms = rule.and_then(forms);
     }
 
@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
             (true, true) => MessageState::Fuzzy,
             (true, false) => MessageState::Translated,
         };
-        // gettext reads no flags between the previous texts and the keywords.
+        // gettext ignores flags between the previous texts and the keywords.
         let before = self.text[..entry.start].split_inclusive('\n').rev();
         let previous = before.take_while(|line| line.trim_start().starts_with("#|"));
         let at = entry.start - previous.map(str::len).sum::<usize>();
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
             let range = field.range.clone();
             messages.push(message(source.clone(), target, range, Default::default()));
         }
-        // Forms that the language has and the template has not.
+        // Plural forms of the language that the template lacks.
         let count = self.forms.as_ref().map_or(0, Vec::len);
         let (Some(plural), Some(last)) = (plural, translations.last()) else {
             return;
@@ -247,8 +247,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The source of plural form `form`: the singular if the form is that of 1, and has no other
-    /// numbers or the singular does not hide the number.
+    /// Returns the source of plural form `form`. It is the singular if the form applies to 1, and
+    /// either to no other number or the singular shows the number.
     fn source<'s>(&self, form: usize, [singular, plural]: [&'s String; 2]) -> &'s String {
         let usual = [(true, false), (false, true)][form.min(1)];
         let known = self.forms.as_ref().and_then(|forms| forms.get(form));
@@ -266,7 +266,7 @@ impl<'a> Entry<'a> {
         self.fields.iter().find(|field| field.keyword == keyword)
     }
 
-    /// Returns whether it has a translation, be it empty.
+    /// Returns whether the entry has a translation, even an empty one.
     fn is_whole(&self) -> bool {
         self.fields
             .iter()
@@ -279,7 +279,7 @@ fn begins(line: &str) -> bool {
     line.starts_with("msgctxt") || line.starts_with("msgid") && !line.starts_with("msgid_plural")
 }
 
-/// The number of the plural form of `msgstr[2]`.
+/// Returns the index in `msgstr[2]`.
 fn index_of(keyword: &str) -> Option<usize> {
     keyword
         .strip_prefix("msgstr[")?
@@ -289,10 +289,10 @@ fn index_of(keyword: &str) -> Option<usize> {
         .ok()
 }
 
-/// The inside of a string.
+/// The content of a string.
 static STRING: LazyLock<Regex> = LazyLock::new(|| regex(r#"^(?:\\.|[^"\\])*$"#));
 
-/// The text of a string in quotes; `None` if it is not one.
+/// Unquotes a string; `None` if it is not one.
 fn unquoted(string: &str) -> Option<String> {
     let inside = string.strip_prefix('"')?.strip_suffix('"')?;
     unescaped(inside).filter(|_| STRING.is_match(inside))

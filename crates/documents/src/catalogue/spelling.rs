@@ -1,4 +1,4 @@
-//! The quoting, escapes and line breaks of texts in each format.
+//! Quoting, escapes and line breaks of each format.
 
 use std::sync::LazyLock;
 
@@ -12,39 +12,39 @@ use crate::message::messages;
 use crate::words::regex;
 use crate::xml_text;
 
-/// A tag or a comment in the text of a message.
+/// A tag or a comment in a message.
 static TAG: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?s)</?(?:[A-Za-z][^<>]*|\d+\s*/?)>|<!--.*?-->"));
 
-/// The rules by which a translation is written. Whatever the text is, the file can be read, and the
-/// text is that of the translation. A character that a format cannot contain becomes U+FFFD.
+/// How a translation is written. For any text, the file stays readable and reads back as the
+/// translation. A character that the format cannot contain becomes U+FFFD.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Spelling {
-    /// A string of PO, whose lines end as those of the file do.
+    /// A PO string. The value is the line end of the file.
     Po(&'static str),
     /// Text in XML.
     Xml,
-    /// XML, which is written as it is.
+    /// XML, written as it is.
     Markup,
-    /// XML that is a message of ICU with elements in its arms.
+    /// XML that is an ICU message with elements in its arms.
     Arms,
-    /// A text of Android within XML; with elements if it has any.
+    /// Android text in XML, with elements if true.
     Android(bool),
-    /// A text of Android between quotes.
+    /// Android text between quotes.
     AndroidQuoted,
-    /// The inside of a string of JSON; if true, it is in ASCII.
+    /// The content of a JSON string, in ASCII if true.
     Json(bool),
-    /// The inside of a string of Apple.
+    /// The content of an Apple string.
     Apple,
-    /// A string of YAML in double quotes, in single quotes, without any, and a block of lines.
+    /// YAML strings: double-quoted, single-quoted, plain, and a block.
     Quoted,
     Single,
     Plain,
     Block(Block),
     /// A pattern of Fluent.
     Pattern(Pattern),
-    /// A value of Java's properties: in ASCII, and, in a message of Java with parameters, with each
-    /// apostrophe doubled.
+    /// A value in Java properties, in ASCII if `is_ascii`. `doubles` doubles each apostrophe, as in
+    /// a Java message with parameters.
     Property {
         is_ascii: bool,
         doubles: bool,
@@ -52,7 +52,7 @@ pub(crate) enum Spelling {
 }
 
 impl Spelling {
-    /// The bytes that stand for `text`.
+    /// Returns the bytes for `text`.
     pub(crate) fn write(&self, text: &str) -> String {
         match self {
             Self::Po(newline) => po_string(text, newline),
@@ -78,7 +78,7 @@ impl Spelling {
                     text.into()
                 };
                 let written = escaped(&doubled, "\\", units(*is_ascii));
-                // White space before a value is not part of it.
+                // White space before a value is not a part of it.
                 let begin = if written.starts_with(' ') { "\\" } else { "" };
                 begin.to_string() + &written
             }
@@ -86,8 +86,8 @@ impl Spelling {
     }
 }
 
-/// `xml` with the text outside of its tags as `write` writes it. If it is not well-formed then, all
-/// of it is text.
+/// Applies `write` to the text outside of the tags in `xml`. If the result is not well-formed, all
+/// of `xml` is escaped as text.
 fn markup(xml: &str, write: fn(&str) -> String) -> String {
     let out = outside_tags(xml, write);
     if xml_text::is_well_formed(&out) {
@@ -97,8 +97,8 @@ fn markup(xml: &str, write: fn(&str) -> String) -> String {
     }
 }
 
-/// The text of a value of Java, Android or Apple, in which a backslash stands before characters
-/// that mean something else, their numbers and ends of lines; `None` if a number is broken.
+/// Resolves the backslash escapes of a Java, Android or Apple value: special characters, numbers
+/// and line ends. Returns `None` if a number is invalid.
 pub(super) fn unescaped(value: &str) -> Option<String> {
     let mut units: Vec<u16> = Vec::new();
     let mut chars = value.chars().peekable();
@@ -129,7 +129,7 @@ pub(super) fn unescaped(value: &str) -> Option<String> {
     Some(String::from_utf16_lossy(&units))
 }
 
-/// The number of a character that is written by it.
+/// Returns how a character is written by number.
 fn units(is_ascii: bool) -> fn(char) -> Option<String> {
     if is_ascii {
         |c| (c.is_control() || !c.is_ascii()).then(|| by_number(c))
@@ -138,7 +138,7 @@ fn units(is_ascii: bool) -> fn(char) -> Option<String> {
     }
 }
 
-/// `text` with a backslash before `special` characters, and with what `other` makes of others.
+/// Escapes `special` characters with a backslash, and other characters with `other`.
 pub(super) fn escaped(text: &str, special: &str, other: fn(char) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -156,12 +156,12 @@ pub(super) fn escaped(text: &str, special: &str, other: fn(char) -> Option<Strin
     out
 }
 
-/// A string of C ends with its first zero.
+/// A C string ends at its first NUL.
 fn po_character(c: char) -> Option<String> {
     (c == '\0').then(|| char::REPLACEMENT_CHARACTER.into())
 }
 
-/// `text` in quotes: one line, or an empty string and then one string for each line.
+/// Quotes `text`: on one line, or as an empty string followed by one string per line.
 fn po_string(text: &str, newline: &str) -> String {
     let lines: Vec<String> = text
         .split_inclusive('\n')
@@ -174,7 +174,7 @@ fn po_string(text: &str, newline: &str) -> String {
     }
 }
 
-/// `text` as Android's resources have it, in which two signs mean something at the beginning.
+/// Escapes `text` for Android, where two signs are special at the beginning.
 fn android(text: &str) -> String {
     let begin = if text.starts_with(['@', '?']) {
         "\\"
@@ -184,14 +184,13 @@ fn android(text: &str) -> String {
     begin.to_string() + &escaped(text, "'\"\\", android_character)
 }
 
-/// XML cannot contain these characters. In Android's resources they have numbers of their own.
+/// XML cannot contain these characters; Android has its own escapes for them.
 fn android_character(c: char) -> Option<String> {
     let is_unknown = c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
     is_unknown.then(|| by_number(c))
 }
 
-/// `text`, which Android would show with one space for several and with none at its ends, with the
-/// others by their number.
+/// Escapes by number the spaces that Android would drop: at the ends, and all but one in a row.
 fn spaced(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -206,13 +205,13 @@ fn spaced(text: &str) -> String {
     out
 }
 
-/// The format of the text of a message. Tags are those of ICU where it has a plural or a select.
+/// Returns the format of a message. With a plural or select, tags belong to the ICU message.
 pub(crate) fn format_of(text: &str) -> Format {
     let is_html = TAG.is_match(text) && messages(text).is_empty();
     if is_html { Format::Html } else { Format::Text }
 }
 
-/// `xml` with the text outside of its tags as `write` writes it.
+/// Applies `write` to the text outside of the tags in `xml`.
 pub(super) fn outside_tags(xml: &str, write: fn(&str) -> String) -> String {
     let mut out = String::new();
     let mut at = 0;

@@ -9,20 +9,19 @@ use crate::encoding::tmx_as_utf8;
 use crate::words::Span;
 use crate::xml::{Element, elements};
 
-/// The largest number of bytes of a unit, and of everything that is outside of units.
+/// Maximum number of bytes in a unit, and in everything outside of units.
 const LONGEST: usize = 16 << 20;
-/// The largest number of languages that an error lists.
+/// Maximum number of languages listed in an error.
 const MOST_LANGUAGES: usize = 40;
 
-/// Reads a translation memory (TMX) from `file` and passes its messages to `each`, one after the
-/// other, so that the file may be larger than the machine's memory. Returns the languages of the
-/// first message.
+/// Reads a translation memory (TMX) from `file` and passes its messages to `each` one by one, so
+/// the file may be larger than memory. Returns the languages of the first message.
 ///
-/// `languages` are the codes of the source and of the target. By default, the source is the source
-/// language of the file, and the target is the first other language of each unit.
+/// `languages` are the codes of the source and target language. By default, the source is the
+/// file's source language, and the target is the first other language of each unit.
 ///
 /// # Errors
-/// If the file is broken, is not in its encoding, cannot be read, or has no text in these
+/// If the file is broken, is not valid in its encoding, cannot be read, or has no text in these
 /// languages.
 pub fn stream_tmx(
     file: impl BufRead,
@@ -33,8 +32,8 @@ pub fn stream_tmx(
     stream(file, languages, each)
 }
 
-/// Like [`stream_tmx`], for a file that is UTF-8 whatever encoding it declares. `is_decoded` says
-/// whether it was converted from another encoding.
+/// Like [`stream_tmx`], for a file already in UTF-8, whatever encoding it declares. `is_decoded`
+/// says whether it was converted from another encoding.
 pub(super) fn stream(
     (mut file, is_decoded): (impl BufRead, bool),
     languages: [Option<&str>; 2],
@@ -79,7 +78,7 @@ pub(super) fn stream(
             }
             let more = variants(unit, &all).map(|(language, _)| language);
             known.extend(more.take(MOST_LANGUAGES.saturating_sub(known.len())));
-            // Line numbers outside of units stay those of the file.
+            // Keeps the line numbers outside of units.
             outside += &"\n".repeat(unit.matches('\n').count());
         }
         line += text.matches('\n').count();
@@ -107,7 +106,8 @@ fn is_end_of_unit(text: &[u8]) -> bool {
         .is_some_and(|tag| tag.trim_ascii_end().ends_with(b"</tu"))
 }
 
-/// The text up to the end of the next unit, which begins at `line`, or of the file; none behind it.
+/// Returns the text up to the end of the next unit, which begins at `line`, or of the file. Returns
+/// `None` at the end.
 fn next_unit(file: &mut impl BufRead, line: usize, is_decoded: bool) -> Result<Option<String>> {
     let mut text = Vec::new();
     let broken = |fault| BrokenCatalogue { line, fault };
@@ -132,7 +132,7 @@ fn next_unit(file: &mut impl BufRead, line: usize, is_decoded: bool) -> Result<O
     Ok((!text.is_empty()).then_some(text))
 }
 
-/// The language that the header calls the source, unless it is each of them.
+/// Returns the source language in the header, unless it is `*all*`.
 fn source_of(outside: &str) -> Option<String> {
     let value = outside
         .split_once("srclang=")?
@@ -145,14 +145,14 @@ fn source_of(outside: &str) -> Option<String> {
         .map(String::from)
 }
 
-/// The segments of a unit with their languages.
+/// Returns the segments of a unit with their languages.
 fn variants<'a>(
     text: &'a str,
     all: &'a [Element<'a>],
 ) -> impl Iterator<Item = (String, [&'a Element<'a>; 2])> {
     let mut last = None;
     let segments = all.iter().filter(|element| element.local_name() == "seg");
-    // A language has one segment. The tag of a language with many is read once.
+    // Each language has one segment. The tag of a language with several is read once.
     let firsts = segments.filter(move |segment| {
         let is_first = last != Some(segment.parent);
         last = Some(segment.parent);
@@ -164,7 +164,7 @@ fn variants<'a>(
     })
 }
 
-/// The message of the unit `text` and its languages; `None` if it lacks one of the `pair`.
+/// Returns the message of the unit `text` and its languages; `None` if it lacks one of `pair`.
 fn message(
     text: &str,
     all: &[Element<'_>],

@@ -1,4 +1,4 @@
-//! XLIFF 1.2 and 2: units with a source and, often, a translation.
+//! XLIFF 1.2 and 2: units of a source and, often, a translation.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::format::Format;
 use crate::xml::{Element, elements};
 use crate::xml_text::{plain, with_attribute, without_sections};
 
-/// The text of `raw`, the inside of an element, and the rule by which a translation of it is
-/// written. A text with elements stays XML, unless they are all in the arms of a message of ICU.
+/// Returns the text of `raw`, the content of an element, and how to write its translation. A text
+/// with elements stays XML, unless all elements are inside the arms of an ICU message.
 pub(super) fn content(raw: &str) -> (String, Spelling) {
     let markup = without_sections(raw);
     let is_message = |text: &str| format_of(text) == Format::Text && unescape(text).is_ok();
@@ -25,7 +25,7 @@ pub(super) fn content(raw: &str) -> (String, Spelling) {
     }
 }
 
-/// The messages of `text`, and the languages from which and into which they are translated.
+/// Reads the messages of `text`, and its source and target language.
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, [Option<String>; 2]), BrokenCatalogue> {
     let all = elements(text)?;
     let root = all.first().filter(|root| root.local_name() == "xliff");
@@ -60,17 +60,17 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, [Option<String>; 2]), Br
     Ok((messages, languages))
 }
 
-/// The indices of the first elements of each kind in a unit.
+/// For a unit, the index of its first element of each kind.
 #[derive(Default)]
 struct Unit {
     source: Option<usize>,
-    /// The source in segments.
+    /// The segmented source.
     seg_source: Option<usize>,
     target: Option<usize>,
 }
 
-/// The units of a file by their indices. They are elements with this `name`. XLIFF has none within
-/// another, and each would have a copy of the text in it.
+/// Returns the units of a file, elements with this `name`, by index. Nested units are skipped:
+/// XLIFF has none, and each would copy the text inside it.
 fn units(all: &[Element], name: &str) -> BTreeMap<usize, Unit> {
     let mut units = BTreeMap::<usize, Unit>::new();
     let mut end = 0;
@@ -93,7 +93,7 @@ fn units(all: &[Element], name: &str) -> BTreeMap<usize, Unit> {
     units
 }
 
-/// For each element, whether it or one around it says that it is not translated.
+/// For each element, whether it or an enclosing one is marked as not translatable.
 fn kept(text: &str, all: &[Element]) -> Vec<bool> {
     let mut kept: Vec<bool> = Vec::with_capacity(all.len());
     for element in all {
@@ -114,7 +114,7 @@ struct File<'a> {
 }
 
 impl File<'_> {
-    /// The message of the unit `index`; `None` if it has no source.
+    /// Returns the message of the unit `index`; `None` if it has no source.
     fn message(&self, index: usize, children: &Unit) -> Option<Message> {
         let text = self.text;
         let unit = &self.all[index];
@@ -154,7 +154,8 @@ impl File<'_> {
         })
     }
 
-    /// The slot of a translation: what is within `target`, or a new element after `previous`.
+    /// Returns the slot for a translation: the content of `target`, or a new element after
+    /// `previous`.
     fn slot(
         &self,
         unit: &Element<'_>,

@@ -12,11 +12,11 @@ use crate::escape::by_number;
 use crate::plurals::Plural;
 use crate::words::{Span as Bytes, regex};
 
-/// An anchor, a tag and the indicator of lines before a text.
+/// An anchor, a tag and a block indicator before a text.
 static PROPERTIES: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^(?:(?:[&!]\S*|#.*)\s+)+(?:[|>].*\s+)?"));
 
-/// The texts of `text`, and the plurals among them.
+/// Reads the texts of a file and their plurals.
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     let bytes = text
         .char_indices()
@@ -50,11 +50,11 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
 
 struct File<'a> {
     text: &'a str,
-    /// The first byte of each character.
+    /// The byte offset of each character.
     bytes: Vec<usize>,
     newline: &'static str,
     keys: Keys<'a>,
-    /// For each mapping or list that is open, whether the next node is a key; none in a list.
+    /// For each open mapping or list, whether the next node is a key; `None` in a list.
     mappings: Vec<Option<bool>>,
 }
 
@@ -91,7 +91,7 @@ impl File<'_> {
         }
     }
 
-    /// Returns whether the node that follows is a key.
+    /// Returns whether the next node is a key.
     fn node(&mut self) -> bool {
         match self.mappings.last_mut() {
             Some(Some(is_key)) => std::mem::replace(is_key, !*is_key),
@@ -99,8 +99,8 @@ impl File<'_> {
         }
     }
 
-    /// The bytes of a text that a translation replaces, behind its anchor and tag if it
-    /// `is_named`, and how it is written there; `None` if this cannot be told.
+    /// Returns the bytes of a scalar that a translation replaces, and how to write it. They start
+    /// after its anchor and tag if it `is_named`. Returns `None` if this cannot be determined.
     fn scalar(&self, span: Span, style: ScalarStyle, is_named: bool) -> Option<(Bytes, Spelling)> {
         let [start, end] = [span.start, span.end].map(|it| self.bytes[it.index()]);
         let properties = PROPERTIES.find(&self.text[start..end]).filter(|_| is_named);
@@ -109,10 +109,10 @@ impl File<'_> {
         let newline = self.newline;
         let range = start..start + source.len();
         Some(match style {
-            // The span may go on to the end of a comment.
+            // The span may extend to the end of a comment.
             ScalarStyle::DoubleQuoted => (start..start + string(source)?, Spelling::Quoted),
             ScalarStyle::SingleQuoted => (start..start + string(source)?, Spelling::Single),
-            // A colon behind a text that has one is read in two ways.
+            // Readers disagree about a colon after a text that contains one.
             ScalarStyle::Plain => {
                 let is_key = self.text[range.end..]
                     .trim_start_matches(' ')
@@ -121,7 +121,7 @@ impl File<'_> {
             }
             ScalarStyle::Literal | ScalarStyle::Folded => {
                 let block = Block::at(self.text, start, newline)?;
-                // Lines that begin with white space are not joined.
+                // Lines that begin with white space are not folded.
                 if block.is_folded() && source.contains(&format!("{newline}{} ", block.indent)) {
                     return None;
                 }
@@ -134,21 +134,22 @@ impl File<'_> {
     }
 }
 
-/// The indicator of a block of lines, and a comment behind it.
+/// The indicator of a block scalar, and a comment after it.
 static HEADER: LazyLock<Regex> = LazyLock::new(|| regex(r"[|>][-+0-9]*(?:[ \t]+#.*)?$"));
 
-/// A text as a block of lines.
+/// A block scalar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
-    /// The text from its indicator up to its first line.
+    /// The text from the indicator up to the first line.
     header: String,
     newline: &'static str,
-    /// The white space before each line.
+    /// The indentation of each line.
     indent: String,
 }
 
 impl Block {
-    /// The block of the file `text` whose lines begin at `start`; `None` if it has no indicator.
+    /// Parses the block with lines beginning at `start` in the file `text`; `None` if it has no
+    /// indicator.
     fn at(text: &str, start: usize, newline: &'static str) -> Option<Self> {
         let before = text[..start].trim_end();
         let line = before.rfind('\n').map_or(0, |end| end + 1);
@@ -161,12 +162,12 @@ impl Block {
         })
     }
 
-    /// Returns whether a reader joins its lines.
+    /// Returns whether readers join its lines.
     fn is_folded(&self) -> bool {
         self.header.starts_with('>')
     }
 
-    /// `text` in lines, or in quotes if a reader of the lines would see another text.
+    /// Writes `text` as a block, or in quotes if readers would see another text in the block.
     pub(super) fn write(&self, text: &str) -> String {
         let lines = text.trim_matches('\n');
         let is_indented = |line: &str| line.starts_with([' ', '\t']);
@@ -185,7 +186,7 @@ impl Block {
         for (number, line) in lines.split('\n').enumerate() {
             if number > 0 {
                 out += self.newline;
-                // The first end of a line between two lines is a space in a folded text.
+                // In a folded text, the first line end between two lines is a space.
                 out += if self.is_folded() && !line.is_empty() {
                     self.newline
                 } else {
@@ -199,20 +200,19 @@ impl Block {
     }
 }
 
-/// Words that stand for other values in one version of YAML or another.
+/// Words that are other values in some version of YAML.
 const VALUES: [&str; 10] = [
     "true", "false", "null", "~", "yes", "no", "on", "off", "y", "n",
 ];
 
-/// Returns whether only the number of a character can stand in a file: some readers refuse it or
-/// take it for the end of a line.
+/// Returns whether `c` must be escaped by number: some readers refuse it or take it for a line end.
 fn needs_number(c: char) -> bool {
     let ends_line = matches!(c, '\u{2028}' | '\u{2029}');
     let is_mark = matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}');
     ends_line || is_mark || c.is_control() && c != '\n' && c != '\t'
 }
 
-/// `text` in double quotes.
+/// Writes `text` in double quotes.
 pub(super) fn quoted(text: &str) -> String {
     format!(
         "\"{}\"",
@@ -221,7 +221,7 @@ pub(super) fn quoted(text: &str) -> String {
     )
 }
 
-/// `text` in single quotes, or in double ones if it has what only those can hold.
+/// Writes `text` in single quotes, or in double quotes if it needs escapes.
 pub(super) fn single(text: &str) -> String {
     if text.contains(|c: char| c == '\n' || needs_number(c)) {
         quoted(text)
@@ -230,9 +230,8 @@ pub(super) fn single(text: &str) -> String {
     }
 }
 
-/// `text` without quotes, or in double ones unless each reader of YAML 1.1 and 1.2 takes it for a
-/// text wherever it stands. All numbers, times, dates and signs begin with another character than a
-/// letter.
+/// Writes `text` without quotes if every YAML 1.1 and 1.2 reader takes it for a string anywhere,
+/// else in double quotes. Numbers, times, dates and signs never begin with a letter.
 pub(super) fn plain(text: &str) -> String {
     let is_value =
         VALUES.iter().any(|value| text.eq_ignore_ascii_case(value)) || text.parse::<f64>().is_ok();
@@ -246,7 +245,7 @@ pub(super) fn plain(text: &str) -> String {
     if is_plain { text.into() } else { quoted(text) }
 }
 
-/// The length of the string in quotes at the beginning of `text`.
+/// Returns the length of the quoted string at the beginning of `text`.
 fn string(text: &str) -> Option<usize> {
     static STRING: LazyLock<Regex> =
         LazyLock::new(|| regex(r#"^(?s:"(?:\\.|[^"\\])*"|'(?:''|[^'])*')"#));

@@ -1,5 +1,5 @@
-//! Advanced SubStation Alpha: the texts of dialogues; fields, styles, override tags and drawings
-//! stay.
+//! Advanced SubStation Alpha. Dialogue text is translated; fields, styles, override tags and
+//! drawings stay unchanged.
 
 use std::sync::LazyLock;
 
@@ -11,10 +11,10 @@ use crate::builder::{Builder, Space};
 use crate::escape::Escape;
 use crate::words::{Span, regex};
 
-/// The number of fields of a dialogue line if no `Format` line names them.
+/// Number of fields in a dialogue line without a `Format` line.
 const FIELDS: usize = 10;
 
-/// Override tags, breaks of lines and hard spaces; the number of a drawing.
+/// Override tags, line breaks and hard spaces; the group is a drawing's number.
 static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"\{[^{}]*\}|\\h|\\[Nn](?:\s*\\[Nn])*"));
 static DRAWING: LazyLock<Regex> = LazyLock::new(|| regex(r"\\p(\d+)"));
 
@@ -45,7 +45,7 @@ pub(super) fn parse(text: &str) -> Vec<Block> {
     blocks.all
 }
 
-/// Adds the text of a dialogue, which begins at `start`.
+/// Adds the text of a dialogue; it begins at `start`.
 fn dialogue(text: &str, start: usize, blocks: &mut Blocks) {
     let mut builder = Builder::new(Space::Keep);
     let mut breaks = Vec::new();
@@ -65,7 +65,7 @@ fn dialogue(text: &str, start: usize, blocks: &mut Blocks) {
             tag if tag == newline && !is_drawing && start > 0 && end < text.len() => {
                 breaks.push(builder.line_break());
             }
-            // Empty lines, and those at the ends.
+            // Empty lines, and line breaks at the ends.
             tag if tag.starts_with("\\N") || tag.starts_with("\\n") => builder.break_point(tag),
             tag => {
                 builder.point(tag);

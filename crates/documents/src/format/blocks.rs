@@ -1,4 +1,4 @@
-//! The blocks of a document, in the order in which they are read.
+//! The blocks of a document, in reading order.
 
 use std::sync::Arc;
 
@@ -6,18 +6,18 @@ use crate::block::Block;
 use crate::builder::{Builder, Space};
 use crate::words::{has_letters, moved};
 
-/// The blocks of a document that was read so far. All bytes between them stay unchanged.
+/// The blocks read so far. All bytes between them stay unchanged.
 #[derive(Default)]
 pub(super) struct Blocks {
     pub(super) all: Vec<Block>,
-    /// The block that is being read, with its start.
+    /// The block being read and its start.
     pub(super) open: Option<(usize, Builder)>,
-    /// If true, blocks without letters are kept.
+    /// If true, blocks without letters are kept in the list.
     pub(super) has_all: bool,
 }
 
 impl Blocks {
-    /// The block that is being read; a new one begins at `start`.
+    /// Returns the block being read, or begins one at `start`.
     pub(super) fn builder(&mut self, start: usize) -> &mut Builder {
         &mut self
             .open
@@ -25,7 +25,7 @@ impl Blocks {
             .1
     }
 
-    /// Ends the block that is being read at `end`.
+    /// Ends the block being read at `end`.
     pub(super) fn finish(&mut self, end: usize, finish: impl FnOnce(Builder) -> Block) {
         let Some((start, builder)) = self.open.take() else {
             return;
@@ -36,13 +36,13 @@ impl Blocks {
         });
     }
 
-    /// Adds a `block` that is behind all others. One without letters stays unchanged.
+    /// Adds `block` after all others. A block without letters stays unchanged.
     pub(super) fn add(&mut self, block: Block) {
         self.all
             .extend((self.has_all || has_letters(&block.text)).then_some(block));
     }
 
-    /// Adds the `blocks` of a part of the document that begins at `start`; `newline` is between
+    /// Adds the `blocks` of a part of the document that begins at `start`. `newline` separates its
     /// lines.
     pub(super) fn insert(&mut self, start: usize, blocks: Vec<Block>, newline: &Arc<str>) {
         self.all.extend(blocks.into_iter().map(|mut block| {

@@ -1,4 +1,4 @@
-//! HTML: tags that divide text into blocks, tags within text, and parts that are not translated.
+//! HTML: tags that divide text into blocks, tags within text, and elements that are not translated.
 
 pub(super) mod attributes;
 mod lexer;
@@ -12,16 +12,16 @@ use crate::builder::Builder;
 use crate::escape::{Entities, Escape};
 use crate::words::{Mark, Span, has_letters, mark, single_spaced, within};
 
-/// Most bytes of code that a block has as text.
+/// Maximum number of bytes of code that a block shows as text.
 const LONGEST_CODE: usize = 1000;
-/// Most bytes of the mark of a note.
+/// Maximum number of bytes in a note mark.
 const LONGEST_NOTE: usize = 12;
 
 pub(super) fn parse(text: &str) -> Vec<Block> {
     read(text).0
 }
 
-/// The values of the attributes of `page` that are translated, with their blocks.
+/// Returns the translatable attribute values of `page` with their blocks.
 pub(super) fn texts(page: &str) -> Vec<(Span, Block)> {
     read(page)
         .1
@@ -30,7 +30,7 @@ pub(super) fn texts(page: &str) -> Vec<(Span, Block)> {
         .collect()
 }
 
-/// The blocks of a text, and the values of its attributes that readers see.
+/// Returns the blocks of a text, and the ranges of attribute values that readers see.
 fn read(text: &str) -> (Vec<Block>, Vec<Span>) {
     let lexed = lex(text);
     let entities = lexer::entities(lexed.shown());
@@ -53,7 +53,7 @@ fn read(text: &str) -> (Vec<Block>, Vec<Span>) {
     (parser.blocks.all, parser.texts)
 }
 
-/// Tags as text, for inline HTML in other formats: its role in a block.
+/// Adds a tag of inline HTML in another format.
 pub(super) fn inline_tag(builder: &mut Builder, raw: &str) {
     let lexed = lex(raw);
     match lexed.tokens.as_slice() {
@@ -80,7 +80,7 @@ pub(super) fn inline_tag(builder: &mut Builder, raw: &str) {
     }
 }
 
-/// The name of the tag `raw`, whether it begins an element, and whether this element stays
+/// Returns the name of the tag `raw`, whether it begins an element, and whether this element stays
 /// unchanged.
 pub(super) fn inline_role(raw: &str) -> Option<(String, bool, bool)> {
     match lex(raw).tokens.pop()?.kind {
@@ -97,7 +97,7 @@ pub(super) fn inline_role(raw: &str) -> Option<(String, bool, bool)> {
     }
 }
 
-/// The element `raw`, which stays unchanged.
+/// Adds the element `raw`, which stays unchanged.
 pub(super) fn inline_element(builder: &mut Builder, raw: &str) {
     let lexed = lex(raw);
     let hidden = matches!(&lexed.tokens[0].kind, TokenKind::Start { name, .. } if role(name) == Role::Hidden);
@@ -120,14 +120,14 @@ struct Parser<'a> {
     lexed: &'a LexedText,
     entities: Entities,
     blocks: Blocks,
-    /// Parts in which text is (not) translated: the last token of each, and whether it is.
+    /// Regions that are translated or not: the last token of each, and whether it is translated.
     regions: Vec<(usize, bool)>,
     /// The values of attributes that readers see.
     texts: Vec<Span>,
 }
 
 impl Parser<'_> {
-    /// Reads token `index` and returns the next to read.
+    /// Reads token `index` and returns the next index to read.
     fn token(&mut self, index: usize) -> usize {
         while self.regions.last().is_some_and(|&(end, _)| end < index) {
             self.regions.pop();
@@ -183,7 +183,7 @@ impl Parser<'_> {
             self.blocks.builder(range.start).point(raw);
             return end + 1;
         }
-        // XML may close an element that is one tag.
+        // XML may close a self-closing element.
         let closes =
             |it: &Token| matches!(&it.kind, TokenKind::End { name: other } if other == name);
         let is_closed = self.lexed.tokens.get(index + 1).is_some_and(closes);
@@ -201,8 +201,8 @@ impl Parser<'_> {
         last + 1
     }
 
-    /// Returns whether the comment or instruction `range` is alone on its lines, and no sentence
-    /// goes on behind it; or has no end.
+    /// Returns whether the comment or instruction `range` is alone on its lines with no sentence
+    /// continuing after it, or is unterminated.
     fn stands_alone(&self, range: &Span) -> bool {
         let before = &self.text[..range.start];
         let after = &self.text[range.end..];
@@ -211,7 +211,7 @@ impl Parser<'_> {
         let alone = self.text[range.clone()].starts_with("<!--")
             && before.trim_end_matches(blank).ends_with(ends)
             && after.trim_start_matches(blank).starts_with(ends);
-        // After a comment without an end, the rest would be a part of it.
+        // After an unterminated comment, the rest would become part of it.
         after.is_empty() && !self.text.ends_with('>')
             || alone
                 && !(before
@@ -220,8 +220,8 @@ impl Parser<'_> {
                     && after.trim_start().starts_with(char::is_lowercase))
     }
 
-    /// Returns whether there is another line break beside the one whose first and last token are
-    /// given. Two of them divide paragraphs.
+    /// Returns whether another line break adjoins this one, given by its first and last token. Two
+    /// line breaks divide paragraphs.
     fn is_repeated(&self, of: Span) -> bool {
         let tokens = &self.lexed.tokens;
         let is_break = |token: Option<&Token>| matches!(token, Some(Token { kind: TokenKind::Start { name, .. } | TokenKind::End { name }, .. }) if name == "br");
@@ -238,8 +238,8 @@ impl Parser<'_> {
             )
     }
 
-    /// The last token of the element that begins at `index` and stays unchanged. Elements within a
-    /// line that are not closed do not count.
+    /// Returns the last token of the untranslated element that begins at `index`. Unclosed elements
+    /// within a line do not count.
     fn verbatim_end(&self, index: usize, role: Role) -> Option<usize> {
         let last = self.lexed.tokens.len() - 1;
         match (self.lexed.partner[index], role) {
@@ -252,7 +252,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The element of tokens `index..=end` stays unchanged.
+    /// Keeps the element of tokens `index..=end` unchanged.
     fn verbatim(&mut self, index: usize, end: usize, role: Role) -> usize {
         let is_closed = self.lexed.partner[index].is_some();
         let inline = is_closed && matches!(role, Role::Code | Role::Inline | Role::Hidden);
@@ -271,7 +271,7 @@ impl Parser<'_> {
         end + 1
     }
 
-    /// Returns whether tokens `index..=end` are the mark of a note ("[1]", "*"), which would only
+    /// Returns whether tokens `index..=end` are a note mark such as "[1]" or "*", which would
     /// disturb the model.
     fn is_note(&self, index: usize, end: usize) -> bool {
         let content = content(self.text, &self.lexed.tokens[index..=end]);
@@ -305,14 +305,14 @@ impl Parser<'_> {
     }
 }
 
-/// The text of `tokens` with single spaces; empty if it is very long.
+/// Returns the text of `tokens` with single spaces; empty if it is very long.
 fn content(text: &str, tokens: &[Token]) -> String {
     let mut all = String::new();
     for Token { range, kind } in tokens {
         match kind {
             TokenKind::Text => all.push_str(&lexer::decode(&text[range.clone()])),
             TokenKind::Start { name, .. } => match name.as_str() {
-                // The code of a tag in XLIFF or TMX is not part of a sentence.
+                // In XLIFF and TMX, the code of a tag is not part of a sentence.
                 "bpt" | "ept" | "it" | "ut" => return String::new(),
                 "br" => all.push(' '),
                 _ => {}

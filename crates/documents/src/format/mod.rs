@@ -1,4 +1,4 @@
-//! Formats: how a document is divided into blocks.
+//! Document formats, and how each is divided into blocks.
 
 mod ass;
 mod blocks;
@@ -19,48 +19,48 @@ use crate::escape::{ATTRIBUTE, Escape};
 use crate::render::{Layout, breaks, render};
 use crate::words::Span;
 
-/// A text in a tag or an image that readers see, as it is and as a block.
+/// A text that readers see in a tag or image: as written, and as a block.
 pub(crate) type Attribute = (String, Block);
 
-/// Formats of documents.
+/// A document format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
-    /// Plain text. Every line is a paragraph; empty lines, indentation, marks of lists (`- `,
-    /// `1. `, `> `) and line ends stay.
+    /// Plain text. Every line is a paragraph. Empty lines, indentation, list and quotation marks
+    /// (`- `, `1. `, `> `) and line ends stay unchanged.
     #[default]
     Text,
-    /// HTML: pages and fragments, well-formed or not.
+    /// HTML pages and fragments, well-formed or not.
     Html,
-    /// Markdown (CommonMark with GitHub's tables, strikethrough, task lists and footnotes; front
-    /// matter).
+    /// Markdown: CommonMark with GitHub's tables, strikethrough, task lists and footnotes, and
+    /// front matter.
     Markdown,
-    /// SubRip or WebVTT subtitles. Every subtitle is translated on its own, because its words must
-    /// be on the screen while it is spoken.
+    /// SubRip or WebVTT subtitles. Each subtitle is translated on its own, because its words must
+    /// be on screen while they are spoken.
     Srt,
     /// Advanced SubStation Alpha, subtitles with styles.
     Ass,
-    /// Catalogues of GNU gettext, PO and POT. A translation is marked as fuzzy.
+    /// GNU gettext catalogues, PO and POT. Translations are marked as fuzzy.
     Po,
-    /// XLIFF 1.2 and 2. A translation has the state of one that is to be reviewed.
+    /// XLIFF 1.2 and 2. Translations are marked as needing review.
     Xliff,
     /// TMX 1.4, a translation memory.
     Tmx,
-    /// Texts of JSON: of browsers' extensions, i18next and others, and ARB with messages of ICU.
+    /// JSON: browser extensions, i18next and others, and ARB with ICU messages.
     Json,
-    /// Texts of YAML, as Rails has them.
+    /// Rails locale YAML.
     Yaml,
-    /// Java's properties.
+    /// Java properties.
     Properties,
-    /// Android's resources.
+    /// Android string resources.
     Android,
-    /// Apple's tables of strings.
+    /// Apple strings files.
     Strings,
     /// Fluent.
     Fluent,
 }
 
-/// The formats in their order, with their names and the extensions of their files.
+/// The formats in order, with their names and file extensions.
 const TABLE: [(Format, &str, &str); 14] = [
     (Format::Text, "text", "txt"),
     (Format::Html, "html", "html htm xhtml"),
@@ -84,7 +84,7 @@ impl Format {
         TABLE.iter().map(|&(format, ..)| format)
     }
 
-    /// The extensions of files, without their dots, and their formats.
+    /// Iterates over all file extensions, without their dots, and their formats.
     pub fn extensions() -> impl Iterator<Item = (&'static str, Self)> {
         TABLE
             .iter()
@@ -93,24 +93,24 @@ impl Format {
             })
     }
 
-    /// The format of files with this extension, without its dot, in any case.
+    /// Returns the format of files with this extension, without its dot, in any case.
     pub fn from_extension(extension: &str) -> Option<Self> {
         let extension = extension.to_ascii_lowercase();
         Self::extensions().find_map(|(known, format)| (known == extension).then_some(format))
     }
 
-    /// The name of the format, such as `html`, `po` or `json`.
+    /// Returns the name of the format, such as `html`, `po` or `json`.
     pub const fn name(self) -> &'static str {
         TABLE[self as usize].1
     }
 
-    /// The names of all formats.
+    /// Returns the names of all formats.
     pub fn names() -> String {
         Self::all().map(Self::name).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns whether files of this format are [catalogues](crate::Catalogue). By default,
-    /// only their untranslated messages are translated.
+    /// Returns whether files of this format are [catalogues](crate::Catalogue). By default, only
+    /// their untranslated messages are translated.
     pub fn is_catalogue(self) -> bool {
         !matches!(
             self,
@@ -118,13 +118,13 @@ impl Format {
         )
     }
 
-    /// Returns whether files of this format have texts with their translations.
+    /// Returns whether files of this format contain texts with their translations.
     pub fn has_translations(self) -> bool {
         matches!(self, Self::Po | Self::Xliff | Self::Tmx)
     }
 
-    /// Returns whether `text` cannot be of this format, which has no rule that it breaks: words
-    /// without a subtitle.
+    /// Returns whether `text` is foreign to this format: a subtitle file with text but no cue. Text
+    /// is never foreign to other formats.
     pub(crate) fn is_foreign(self, text: &str) -> bool {
         let is_known: fn(&str) -> bool = match self {
             Self::Srt => srt::is_known,
@@ -134,8 +134,8 @@ impl Format {
         crate::words::has_letters(text) && !text.split(['\n', '\r']).any(is_known)
     }
 
-    /// Checks that `text`, which is written for `source`, has the same blocks. The error is the
-    /// position of the first other block.
+    /// Checks that `text`, written in place of `source`, has the same blocks. The error is the
+    /// position of the first different block.
     pub(crate) fn has_shape_of(self, source: &str, text: &str) -> Result<(), usize> {
         if self == Self::Markdown {
             markdown::has_shape_of(source, text)
@@ -144,7 +144,7 @@ impl Format {
         }
     }
 
-    /// `text` with marks in place of its attributes, these as they are, and the blocks of it.
+    /// Returns `text` with marks in place of its attributes, the attributes, and the blocks.
     pub(crate) fn parse(self, text: &str) -> (String, Vec<Attribute>, Vec<Block>) {
         let texts = match self {
             _ if text.contains(ATTRIBUTE) => Vec::new(),
@@ -192,13 +192,13 @@ impl FromStr for Format {
     }
 }
 
-/// The error for a name that is not the name of a [`Format`].
+/// The error for an unknown [`Format`] name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no document format `{0}`; the formats are {names}", names = Format::names())]
 pub struct UnknownFormat(String);
 
-/// The translated block as it stands in the document, in the number of lines of the source.
-/// `source` is the block in the document.
+/// Returns the translated block as its document writes it, with as many lines as `source`, the
+/// block in the document.
 pub(crate) fn finish_block(block: &Block, layout: &Layout, source: &str) -> String {
     let breaks = breaks(block, &layout.alignment, &layout.atoms);
     let escape = match &block.escape {
@@ -212,7 +212,7 @@ pub(crate) fn finish_block(block: &Block, layout: &Layout, source: &str) -> Stri
             markdown::finish(block, layout, rules, &breaks).unwrap_or_else(|| source.into())
         }
         Escape::Html(_) if !newline.is_empty() => markdown::html_lines(&text(), source, newline),
-        // An arrow makes times of a line.
+        // An arrow would turn a line into subtitle times.
         Escape::Srt => text().replace("-->", "--›"),
         Escape::Attribute(None, _) => format!("\"{}\"", text()),
         _ => text(),

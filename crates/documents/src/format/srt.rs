@@ -1,4 +1,4 @@
-//! SubRip: numbers and times stay, every subtitle is a block.
+//! SubRip and WebVTT: numbers and times stay unchanged, and every subtitle is a block.
 
 use std::sync::LazyLock;
 
@@ -12,18 +12,18 @@ use crate::words::{Span, regex};
 
 static TIMES: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^[\s\p{Cf}]*(?:\d+:)?\d+:\d+(?:[.,]\d+)?\s*-->\s*\d+:\d+"));
-/// Tags of HTML, of WebVTT (`<c.red>`, `<00:01.000>`) and of SSA; the second group is the name of
-/// the first two kinds.
+/// Tags of HTML, WebVTT (`<c.red>`, `<00:01.000>`) and SSA. The second group is the name of an HTML
+/// or WebVTT tag.
 pub(crate) static TAG: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"<(/?)([A-Za-z][\w:-]*|\d+)(?:[\s.][^<>]*)?/?>|<\d[\d:.]*>|\{\\[^{}]*\}")
 });
-/// A line with its end, which may be a carriage return alone.
+/// A line and its end, which may be a lone carriage return.
 static LINE: LazyLock<Regex> = LazyLock::new(|| regex(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+"));
 /// The dash before the words of a speaker.
 static SPEAKER: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^(?:<[^<>]*>|\{\\[^{}]*\}|\p{Cf})*[-–—‐]\s*"));
 
-/// Returns whether `line` is the times of a subtitle or the beginning of a file of WebVTT.
+/// Returns whether `line` is the times of a subtitle or the beginning of a WebVTT file.
 pub(super) fn is_known(line: &str) -> bool {
     line.starts_with("WEBVTT") || TIMES.is_match(line)
 }
@@ -36,8 +36,8 @@ pub(super) fn parse(text: &str) -> Vec<Block> {
         .collect();
     let is_time = |line: usize| times.get(line).is_some_and(|&is_time| is_time);
     let is_blank = |line: usize| text[lines[line].clone()].trim().is_empty();
-    // In WebVTT, an empty line ends a cue, and notes and names of cues follow. In SubRip, an empty
-    // line may stand in it.
+    // In WebVTT, an empty line ends a cue, and notes and cue names follow. In SubRip, a subtitle
+    // may contain an empty line.
     let webvtt = text.starts_with("WEBVTT");
     let is_text = |line: usize| {
         let number = text[lines[line].clone()]
@@ -64,12 +64,12 @@ pub(super) fn parse(text: &str) -> Vec<Block> {
     blocks.all
 }
 
-/// The lines of one subtitle. The words of each speaker of a dialogue are a block.
+/// Adds the lines of one subtitle. In a dialogue, each speaker's words are a block.
 fn subtitle(text: &str, lines: &[Span], blocks: &mut Blocks) {
     let line = |number: usize| text[lines[number].clone()].trim_end();
     let speaks = |number: usize| SPEAKER.is_match(line(number));
     let several = (0..lines.len()).filter(|&number| speaks(number)).count() > 1;
-    // A single dash may stand between the words of a sentence.
+    // A single dash may be punctuation within a sentence.
     let ends = |number: usize| !line(number).ends_with(|c: char| c.is_alphanumeric() || c == ',');
     let mut starts: Vec<usize> = (1..lines.len())
         .filter(|number: &usize| speaks(*number) && (several || ends(number - 1)))
@@ -115,7 +115,7 @@ fn block(text: &str, lines: &[Span]) -> Block {
     }
 }
 
-/// Adds `line`: tags as markup, everything else by `other`.
+/// Adds `line`: tags as markup, the rest by `other`.
 pub(crate) fn tagged(line: &str, builder: &mut Builder, other: impl Fn(&mut Builder, &str)) {
     let mut at = 0;
     let rest = |builder: &mut Builder, text: &str| {

@@ -1,5 +1,5 @@
-//! Plain text: every line is a paragraph, and so are lines that a message of ICU joins; tabulators
-//! divide it into cells.
+//! Plain text: every line is a paragraph, and so are lines joined by an ICU message. Tabs divide a
+//! line into cells.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use crate::escape::Escape;
 use crate::message::{body, messages};
 use crate::words::{Span, is_within, overlaps, regex};
 
-/// Indentation and marks of lists and quotations.
+/// Indentation, list marks and quotation marks.
 static PREFIX: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^[\s\p{Cf}]*(?:(?:[-*+•‣◦–—]|#{1,6}|\d{1,3}[.)]|\p{L}\)|>+)\s+)*"));
 
@@ -47,7 +47,7 @@ pub(super) fn parse(text: &str) -> Vec<Block> {
     blocks.all
 }
 
-/// The end of the line in which the byte `at` is.
+/// Returns the end of the line that contains byte `at`.
 fn line_end(text: &str, at: usize) -> usize {
     text[at..]
         .find(['\n', '\r'])

@@ -1,7 +1,7 @@
-//! Office documents: archives of XML, whose paragraphs are translated in their positions.
+//! Office documents: archives of XML files. Their paragraphs are translated in place.
 //!
-//! A paragraph becomes a paragraph of HTML: its runs and links are elements, and pictures, fields,
-//! notes and everything else in it are points. The words of a bold run are therefore found in a
+//! A paragraph becomes a paragraph of HTML. Its runs and links become elements; pictures, fields,
+//! notes and everything else become points. The words of a bold run are therefore found in a
 //! translation like the words of `<b>`. All bytes outside of translated paragraphs stay unchanged.
 
 mod kind;
@@ -21,7 +21,7 @@ use crate::encoding::{BrokenFile, Charset, binary};
 use crate::format::Format;
 use crate::words::regex;
 
-/// The largest number of bytes of the XML of a document, and of files in it.
+/// Limits on the bytes of XML and the number of files in a document.
 const LIMIT: Price = Price {
     entries: 10_000,
     unpacked: 64 << 20,
@@ -30,14 +30,14 @@ const LIMIT: Price = Price {
 /// An archive in memory.
 type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
-/// A document of an office program or an electronic book.
+/// An office document or electronic book.
 #[derive(Clone, Debug)]
 pub struct Office {
     archive: Vec<u8>,
     parts: Vec<Part>,
 }
 
-/// A file of the archive that has text.
+/// A file of the archive with text.
 #[derive(Clone, Debug)]
 struct Part {
     /// The index of the file in the archive.
@@ -48,15 +48,15 @@ struct Part {
 }
 
 impl Office {
-    /// The bytes of the archive and of the XML in it.
+    /// Returns the bytes of the archive and of its XML.
     pub(crate) fn size(&self) -> usize {
         self.archive.len() + self.parts.iter().map(|part| part.xml.len()).sum::<usize>()
     }
 
-    /// What the document becomes when it is read. Nothing is unpacked.
+    /// Returns the cost of reading the document. Nothing is unpacked.
     ///
     /// # Errors
-    /// Those of [`Office::read`] that can be told from the directory of the archive.
+    /// The errors of [`Office::read`] that the archive's directory reveals.
     pub(crate) fn price(bytes: &[u8], kind: OfficeKind) -> Result<Price, BrokenFile> {
         Ok(opened(bytes, kind)?.1)
     }
@@ -64,8 +64,8 @@ impl Office {
     /// Reads the bytes of a document.
     ///
     /// # Errors
-    /// If they are not an archive, are encrypted, would unpack to more than 64 MiB of XML, have
-    /// more than 10,000 files or two that share bytes, or their XML is broken.
+    /// If the bytes are not an archive, are encrypted, would unpack to more than 64 MiB of XML,
+    /// have more than 10,000 files or two that share bytes, or contain broken XML.
     pub fn read(archive: Vec<u8>, kind: OfficeKind) -> Result<Self, BrokenFile> {
         let (mut zip, _) = opened(&archive, kind)?;
         let mut parts = Vec::new();
@@ -82,7 +82,7 @@ impl Office {
         Ok(Self { archive, parts })
     }
 
-    /// The paragraphs of the document as a page of HTML, to be translated as one.
+    /// Returns the paragraphs as one page of HTML.
     pub fn html(&self) -> String {
         let mut page = String::new();
         for paragraph in self.parts.iter().flat_map(|part| &part.paragraphs) {
@@ -91,12 +91,12 @@ impl Office {
         page
     }
 
-    /// The document with the paragraphs of `html`, the translation of [`Office::html`] from the
-    /// first of `languages` into the second. The second takes the place of the first wherever the
-    /// document names its language.
+    /// Returns the document with the paragraphs of `html`, the translation of [`Office::html`].
+    /// `languages` are the source and target language. The target replaces the source wherever the
+    /// document declares its language.
     ///
     /// # Panics
-    /// If the paragraphs of `html` are not those of the page.
+    /// If `html` lacks a paragraph of the page.
     pub fn write(&self, html: &str, languages: [Option<&str>; 2]) -> Vec<u8> {
         let mut lines = html.split_terminator("</p>\n");
         let mut translated = |_: &Paragraph| {
@@ -155,7 +155,7 @@ impl Office {
 }
 
 impl Part {
-    /// Reads the `bytes` of the file `name`; `None` if its texts are in another file.
+    /// Reads `bytes`, the file `name`; `None` if its texts are in another file.
     fn read(
         index: usize,
         name: &str,
@@ -184,7 +184,7 @@ impl Part {
     }
 }
 
-/// The archive `bytes` of a document, and its price.
+/// Opens the archive `bytes` and returns it with its price.
 fn opened(bytes: &[u8], kind: OfficeKind) -> Result<(Archive<'_>, Price), BrokenFile> {
     if let Some(fault) = binary(bytes).filter(|_| !bytes.starts_with(b"PK")) {
         return Err(BrokenFile(fault.into()));
@@ -210,7 +210,7 @@ fn opened(bytes: &[u8], kind: OfficeKind) -> Result<(Archive<'_>, Price), Broken
     Err(BrokenFile(fault.into()))
 }
 
-/// The name of file `index` of an archive.
+/// Returns the name of file `index` in the archive.
 fn name(zip: &Archive<'_>, index: usize) -> ZipResult<String> {
     Ok(zip.by_index_data(index)?.name()?.into_owned())
 }
@@ -222,7 +222,8 @@ fn broken(error: ZipError) -> BrokenFile {
     ))
 }
 
-/// `xml` with the second of `languages` where tags and a book's list of files name the first.
+/// Replaces the first of `languages` by the second where tags and a book's list of files declare
+/// it.
 fn in_language(xml: String, languages: [Option<&str>; 2]) -> String {
     let [Some(from), Some(into)] = languages else {
         return xml;

@@ -1,4 +1,4 @@
-//! Paragraphs of XML as HTML, and back.
+//! Converts XML paragraphs to HTML and back.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -9,17 +9,17 @@ use super::kind::{BREAKS, KEPT, OfficeKind, VOID, has};
 use crate::words::{Span, regex};
 use crate::xml::{Element, elements};
 
-/// The largest number of bytes of tags and properties that runs of a translated paragraph have, as
-/// a multiple of the bytes of the paragraph and of its translation. A run that a translation divides
-/// has its properties several times. A paragraph that would have more keeps its source.
+/// Maximum number of bytes in the run tags and properties of a translated paragraph, as a multiple
+/// of the bytes of the paragraph and its translation. A run that a translation splits repeats its
+/// properties. A paragraph above the limit keeps its source.
 const MAX_REPEATED: usize = 16;
 
-/// A paragraph with words.
+/// A paragraph that contains words.
 #[derive(Clone, Debug)]
 pub(super) struct Paragraph {
-    /// The first byte of its start tag.
+    /// The offset of its start tag.
     start: usize,
-    /// The bytes between its tags.
+    /// The byte range between its tags.
     inner: Span,
     /// Its text, with `<i id=N>` for element N, and `<img id=N>` or `<br id=N>` for point N.
     pub(super) html: String,
@@ -29,43 +29,43 @@ pub(super) struct Paragraph {
     base: Option<usize>,
 }
 
-/// An element or point of a paragraph. Its bytes are ranges of the XML, so that no text has a copy
-/// of the properties of its run.
+/// An element or point of a paragraph. It stores ranges of the XML, so that run properties are not
+/// copied for each text.
 #[derive(Clone, Debug)]
 enum Mark {
-    /// An element around text: its start tag and its end tag.
+    /// An element around text: its start tag and end tag.
     Element { open: Span, close: Span },
-    /// A text: the name of its element, and the index of its run.
+    /// A text: the name of its element and the index of its run.
     Text { name: Span, run: Option<usize> },
-    /// A point, which may have paragraphs in it, and the index of its run.
+    /// A point, which may contain paragraphs, and the index of its run.
     Point { range: Span, run: Option<usize> },
 }
 
-/// A run of text, whose children become separate runs where a translation divides them.
+/// A run of text. Its children become separate runs where a translation splits them.
 #[derive(Clone, Debug)]
 struct Run {
-    /// Its start tag and its end tag.
+    /// Its start tag and end tag.
     open: Span,
     close: Span,
     properties: Span,
-    /// The same number for runs that are written alike. Texts without a run have 0.
+    /// Equal for runs with the same formatting; 0 for texts without a run.
     look: usize,
 }
 
-/// A tag of a translated paragraph, or the text up to the next.
+/// A tag of a translated paragraph, or the text up to the next tag.
 static PIECE: LazyLock<Regex> = LazyLock::new(|| regex("<[^>]*>?|[^<]+"));
 
-/// A piece of a paragraph: the bytes of a text, or the number of a mark.
+/// A piece of a paragraph: the byte range of a text, or the index of a mark.
 enum Item {
     Text(Span),
-    /// A text in which line breaks are shown.
+    /// A text that shows its line breaks.
     Lines(Span),
     Open(usize),
     Close(usize),
     Point(usize, &'static str),
 }
 
-/// The paragraphs of `xml` that have words, in the order of their start tags.
+/// Returns the paragraphs of `xml` that contain words, in the order of their start tags.
 pub(super) fn paragraphs(xml: &str, kind: OfficeKind) -> Result<Vec<Paragraph>, String> {
     let all = elements(xml).map_err(|broken| broken.to_string())?;
     let mut kept = vec![false; all.len()];
@@ -94,24 +94,25 @@ pub(super) fn paragraphs(xml: &str, kind: OfficeKind) -> Result<Vec<Paragraph>, 
         .collect())
 }
 
-/// A file of an archive as a tree.
+/// A file of the archive as a tree.
 struct Part<'a> {
     xml: &'a str,
     kind: OfficeKind,
     all: Vec<Element<'a>>,
-    /// For each element, the index of the first element behind it that is not within it.
+    /// For each element, the index of the first later element outside of it.
     next: Vec<usize>,
-    /// For each element, if it holds text of its paragraph, and if it holds paragraphs.
+    /// For each element, whether it contains text of its paragraph, and whether it contains
+    /// paragraphs.
     holds: Vec<[bool; 2]>,
 }
 
 impl<'a> Part<'a> {
-    /// The name of an element; Excel's own may have a prefix or none.
+    /// Returns the name of an element. Excel's own elements may have a prefix or none.
     fn name(&self, index: usize) -> &'a str {
         self.all[index].name.trim_start_matches("x:")
     }
 
-    /// The elements within an element that are in no other element within it.
+    /// Iterates over the direct children of an element.
     fn children(&self, index: usize) -> impl Iterator<Item = usize> + Clone {
         let end = self.next[index];
         let first = Some(index + 1).filter(|&child| child < end);
@@ -120,7 +121,7 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// Finds the elements that hold text and paragraphs; children come behind their parents.
+    /// Finds the elements that contain text or paragraphs. Children come after their parents.
     fn find_holders(&mut self) {
         for index in (0..self.all.len()).rev() {
             let name = self.name(index);
@@ -141,7 +142,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The bytes between the children of an element.
+    /// Iterates over the byte ranges between an element's children.
     fn gaps(&self, index: usize) -> impl Iterator<Item = Span> {
         let inner = &self.all[index].inner;
         let outers = self.children(index).map(|child| &self.all[child].outer);
@@ -170,7 +171,7 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// Adds all between the tags of an element of a paragraph.
+    /// Adds the content of an element in a paragraph.
     fn inline(&self, index: usize, draft: &mut Draft) {
         let has_runs = self.kind.run(self.name(index)).is_some();
         let children = self.children(index).map(Some).chain([None]);
@@ -231,7 +232,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Adds a text element, which may be that of a run.
+    /// Adds a text element, which may belong to a run.
     fn text(&self, index: usize, run: Option<usize>, draft: &mut Draft) {
         let Element {
             name, tag, inner, ..
@@ -244,25 +245,25 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The tag of HTML for a point of this name.
+/// Returns the HTML tag for a point of this name.
 fn tag_of(name: &str) -> &'static str {
     if has(BREAKS, name) { "br" } else { "img" }
 }
 
-/// The start tag of a run without the numbers of the revisions that made it.
+/// Returns a run's start tag without revision numbers.
 fn without_revisions(tag: &str) -> String {
     let parts = tag.trim_end_matches('>').split_whitespace();
     let kept: Vec<&str> = parts.filter(|part| !part.starts_with("w:rsid")).collect();
     kept.join(" ") + ">"
 }
 
-/// A paragraph that is being read.
+/// A paragraph being read.
 struct Draft<'a> {
     xml: &'a str,
     items: Vec<Item>,
     marks: Vec<Mark>,
     runs: Vec<Run>,
-    /// The looks of runs, by their start tags and their properties.
+    /// The look of each run, by its start tag and properties.
     looks: HashMap<(String, &'a str), usize>,
 }
 
@@ -300,7 +301,7 @@ impl<'a> Draft<'a> {
         self.marks.len() - 1
     }
 
-    /// Adds a point. One that directly follows another of the same run is a part of this.
+    /// Adds a point, or extends a point of the same run that directly precedes it.
     fn point(&mut self, range: Span, run: Option<usize>, tag: &'static str) {
         if tag == "img"
             && let Some(Item::Point(_, "img")) = self.items.last()
@@ -317,7 +318,7 @@ impl<'a> Draft<'a> {
         self.marks.push(Mark::Point { range, run });
     }
 
-    /// The look of the text `mark`; `None` for other marks.
+    /// Returns the look of the text `mark`; `None` for other marks.
     fn look(&self, mark: usize) -> Option<usize> {
         match self.marks[mark] {
             Mark::Text { run, .. } => Some(run.map_or(0, |run| self.runs[run].look)),
@@ -325,8 +326,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Makes one run of runs beside each other that are written alike, and takes away the tags of
-    /// those that have the most text. Returns the text whose run is written around this text.
+    /// Joins adjacent runs of the same look, and omits the tags of the look with the most text.
+    /// Returns the text with the run that is written around this text.
     fn join_runs(&mut self) -> Option<usize> {
         let mut lengths = vec![(0, None); self.looks.len() + 1];
         for pair in self.items.windows(2) {
@@ -368,7 +369,7 @@ impl<'a> Draft<'a> {
         base
     }
 
-    /// The items as HTML.
+    /// Returns the items as HTML.
     fn html(&self) -> String {
         let mut html = String::new();
         for item in &self.items {
@@ -387,7 +388,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Writes XML with the translations of its paragraphs.
+/// Writes XML with translated paragraphs.
 pub(super) struct Writer<'a> {
     pub(super) xml: &'a str,
     pub(super) paragraphs: &'a [Paragraph],
@@ -395,7 +396,7 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Adds the bytes of `range`, with the paragraphs in them, to `out`.
+    /// Appends the bytes of `range`, including its paragraphs, to `out`.
     pub(super) fn range(&self, range: Span, out: &mut String) {
         let mut at = range.start;
         let first = self
@@ -405,7 +406,7 @@ impl Writer<'_> {
             .iter()
             .zip(&self.translated[first..]);
         for (paragraph, translated) in within.take_while(|(known, _)| known.start < range.end) {
-            // Paragraphs within a changed one are written with it.
+            // Paragraphs inside a changed one are written with it.
             if paragraph.start >= at && *translated != paragraph.html {
                 *out += &self.xml[at..paragraph.inner.start];
                 self.paragraph(paragraph, translated, out);
@@ -415,7 +416,7 @@ impl Writer<'_> {
         *out += &self.xml[at..range.end];
     }
 
-    /// Adds the translation `html` of `paragraph` to `out`.
+    /// Appends `html`, the translation of `paragraph`, to `out`.
     fn paragraph(&self, paragraph: &Paragraph, html: &str, out: &mut String) {
         let start = out.len();
         let limit = MAX_REPEATED * (paragraph.inner.len() + html.len());
@@ -439,19 +440,19 @@ impl Writer<'_> {
     }
 }
 
-/// A translated paragraph that is being written.
+/// A translated paragraph being written.
 struct Body<'a> {
     writer: &'a Writer<'a>,
     paragraph: &'a Paragraph,
     out: &'a mut String,
-    /// The run that is open.
+    /// The open run.
     run: Option<usize>,
-    /// The bytes of tags and properties of runs.
+    /// The number of bytes in run tags and properties so far.
     repeated: usize,
 }
 
 impl Body<'_> {
-    /// Writes a tag or a text; `open` has the marks of the elements around it.
+    /// Writes a tag or a text. `open` contains the marks of enclosing elements.
     fn piece(&mut self, piece: &str, open: &mut Vec<usize>) {
         let number = piece
             .split_once(" id=")
@@ -475,7 +476,7 @@ impl Body<'_> {
         }
     }
 
-    /// Ends the run that is open and begins `run`, unless they are the same.
+    /// Closes the open run and opens `run`, unless they are the same.
     fn enter(&mut self, run: Option<usize>) {
         if self.run == run {
             return;
@@ -493,7 +494,7 @@ impl Body<'_> {
         self.run = run;
     }
 
-    /// Writes the start or the end tag of an element that is no run.
+    /// Writes the start or end tag of an element other than a run.
     fn tag(&mut self, mark: usize, is_start: bool) {
         if let Mark::Element { open, close } = &self.paragraph.marks[mark] {
             self.enter(None);

@@ -1,9 +1,9 @@
-//! Projection of markup: the span of each element in a translation, by the alignment of words.
+//! Markup projection: finds each element's span in a translation by word alignment.
 //!
 //! The children of an element (or of the whole block) share its part of the translation, its
-//! *window*: each gets the longest run of words that are aligned to its words in the source. A run
-//! may contain words that are aligned to nothing, and punctuation, but no words of other elements.
-//! Elements therefore stay within their parents and never cross, whatever the alignment is.
+//! *window*. Each gets the longest run of words aligned to its own source words. A run may contain
+//! unaligned words and punctuation, but no words of other elements. Elements therefore stay within
+//! their parents and never cross, whatever the alignment is.
 
 mod unaligned;
 
@@ -13,11 +13,10 @@ use crate::alignment::{Alignment, Unit};
 use crate::block::{Block, Kind, Node};
 use crate::words::{Span, trim, within};
 
-/// Elements deeper than this are not aligned: the first child gets everything. Browsers stop at
-/// 512.
+/// Deeper elements are not aligned: the first child gets everything. Browsers stop at 512.
 const DEEPEST: usize = 100;
 
-/// For each node of `block`, its bytes in the translation. `atoms` has those of the atoms.
+/// Returns the byte range of each node of `block` in the translation. `atoms` are already placed.
 pub(crate) fn project(block: &Block, alignment: &Alignment, atoms: &[(usize, Span)]) -> Vec<Span> {
     let mut spans = vec![0..0; block.nodes.len()];
     for (atom, span) in atoms {
@@ -42,7 +41,7 @@ pub(crate) fn project(block: &Block, alignment: &Alignment, atoms: &[(usize, Spa
         .enumerate()
         .filter(|(_, some)| !some.is_empty())
     {
-        // A parent comes before its children; its span is known.
+        // A parent comes before its children, so its span is known.
         let window = spans[index].clone();
         let source = block.nodes[index].range.clone();
         let family = Family {
@@ -64,7 +63,7 @@ pub(crate) fn project(block: &Block, alignment: &Alignment, atoms: &[(usize, Spa
     spans
 }
 
-/// Nodes without a parent, and the children of each node.
+/// Returns the nodes without a parent, and the children of each node.
 pub(crate) fn children(nodes: &[Node]) -> (Vec<usize>, Vec<Vec<usize>>) {
     let mut roots = Vec::new();
     let mut children = vec![Vec::new(); nodes.len()];
@@ -80,9 +79,9 @@ pub(crate) fn children(nodes: &[Node]) -> (Vec<usize>, Vec<Vec<usize>>) {
 struct Family<'a> {
     block: &'a Block,
     alignment: &'a Alignment,
-    /// The element in the source.
+    /// The element's range in the source.
     source: Span,
-    /// The element in the translation.
+    /// The element's range in the translation.
     window: Span,
     children: &'a [usize],
 }
@@ -113,8 +112,8 @@ impl<'a> Family<'a> {
         self.keep_unpaired(spans);
     }
 
-    /// End tags without a beginning keep their order, and what follows an element without an end is
-    /// in it, as in the source.
+    /// Keeps the order of end tags without a beginning. What follows an element without an end
+    /// stays inside it, as in the source.
     fn keep_unpaired(&self, spans: &mut [Span]) {
         let nodes = &self.block.nodes;
         let ends: Vec<usize> = self.children.iter().copied().filter(|child: &usize| matches!(&nodes[*child].kind, Kind::Point { raw, .. } if raw.starts_with("</"))).collect();
@@ -132,7 +131,7 @@ impl<'a> Family<'a> {
         }
     }
 
-    /// Very deep markup: the first element gets the window.
+    /// In very deep markup, the first element gets the window.
     fn project_unaligned(&self, spans: &mut [Span]) {
         let Span { start, end } = self.window;
         let mut at = start;
@@ -168,7 +167,7 @@ impl<'a> Family<'a> {
         }
     }
 
-    /// Gives `range` to `child` if it is free, not empty and in the window.
+    /// Gives `range` to `child` if it is free, not empty, and inside the window.
     fn take(&self, range: Span, child: usize, used: &mut Used) {
         let inside = self.window.start <= range.start && range.end <= self.window.end;
         if inside && !range.is_empty() && used.is_free(&range) {
@@ -176,7 +175,7 @@ impl<'a> Family<'a> {
         }
     }
 
-    /// The longest run of each other element: units that are aligned to its words and to no others.
+    /// Gives each other element its longest run: units aligned to its words and to no others.
     fn take_runs(&self, used: &mut Used) {
         let elements = self
             .children
@@ -191,7 +190,7 @@ impl<'a> Family<'a> {
             .filter(|unit: &&Unit| unit.is_word && (unit.piece.is_some() || only.is_some()))
             .map(|unit: &'a Unit| (only.or_else(|| self.owner(&elements, unit.piece?)), unit))
             .collect();
-        // By child, the bytes of its words and its range.
+        // By child, the number of bytes in its longest run's words, and the run's range.
         let mut longest: BTreeMap<usize, (usize, Span)> = BTreeMap::new();
         for run in units.chunk_by(|(owner, _), (next, _)| owner == next) {
             let ((Some(child), first), (_, last)) = (run[0], run[run.len() - 1]) else {
@@ -210,7 +209,7 @@ impl<'a> Family<'a> {
         }
     }
 
-    /// The child that holds every word of this element, if there is one.
+    /// Returns the child that contains every word of this element, if there is one.
     fn only_child_with_words(&self, elements: &[usize]) -> Option<usize> {
         let pieces = self.alignment.pieces_in(&self.source);
         let first = pieces.start;
@@ -219,7 +218,7 @@ impl<'a> Family<'a> {
         (self.owner(elements, last) == Some(owner)).then_some(owner)
     }
 
-    /// The child around piece `piece` of the source.
+    /// Returns the child around source piece `piece`.
     fn owner(&self, elements: &[usize], piece: usize) -> Option<usize> {
         let piece = &self.alignment.pieces[piece].range;
         let nodes = &self.block.nodes;
@@ -228,8 +227,8 @@ impl<'a> Family<'a> {
         (piece.end <= nodes[child].range.end).then_some(child)
     }
 
-    /// The runs with the punctuation and the white space at their ends that their elements have in
-    /// the source.
+    /// Extends the runs by the punctuation and white space that their elements have at their ends
+    /// in the source.
     fn with_marks(&self, used: &Used) -> Used {
         let mut all = Used::default();
         let mut low = self.window.start;
@@ -271,7 +270,7 @@ impl<'a> Family<'a> {
         self.with_space(run, child, limits)
     }
 
-    /// `run` with the white space around it, where the element has white space at its ends.
+    /// Extends `run` by the white space around it, where the element has white space at its ends.
     fn with_space(&self, mut run: Span, child: usize, limits: Span) -> Span {
         let target = &self.alignment.target;
         let source = &self.block.text[self.block.nodes[child].range.clone()];
@@ -286,10 +285,10 @@ impl<'a> Family<'a> {
     }
 }
 
-/// Parts of the window that markup has already.
+/// Parts of the window taken by markup.
 #[derive(Default)]
 struct Used {
-    /// By their starts, with their ends and the node.
+    /// The end and the node of each part, by its start.
     parts: BTreeMap<usize, (usize, usize)>,
     nodes: BTreeSet<usize>,
 }

@@ -1,15 +1,15 @@
-//! Elements whose words are not aligned to a run, elements without text, and points.
+//! Elements without a run of aligned words, elements without text, and points.
 
 use super::{Family, Used};
 use crate::block::Kind;
 use crate::words::{Span, has_words};
 
-/// The distance from its expected position within which a mark is looked for, in bytes.
+/// Maximum distance, in bytes, between a mark and its expected position.
 const REACH: usize = 256;
 
 impl Family<'_> {
-    /// Gives a span to an element whose words have no run: a word that it shares with others, the
-    /// same punctuation, white space.
+    /// Gives a span to an element without a run: a word that it shares with others, the same
+    /// punctuation, or white space.
     pub(super) fn take_unaligned(&self, child: usize, used: &mut Used) {
         let source = &self.block.nodes[child].range;
         let text = &self.block.text[source.clone()];
@@ -65,8 +65,8 @@ impl Family<'_> {
         (space > 0).then(|| at..at + rest.floor_char_boundary(space.min(source.len())))
     }
 
-    /// The offset in the translation that corresponds to `at` in the source. With `space_after`,
-    /// white space follows there that the text does not have.
+    /// Returns the offset in the translation that corresponds to `at` in the source. If
+    /// `space_after` is set, the source has white space there that the text lacks.
     pub(super) fn position(&self, at: usize, space_after: bool) -> usize {
         let text = &self.block.text;
         let before = text[..at].ends_with(char::is_whitespace);
@@ -75,8 +75,8 @@ impl Family<'_> {
         position.clamp(self.window.start, self.window.end)
     }
 
-    /// The offset of a point, or of an element without text. It is not within the part of another
-    /// element.
+    /// Returns the offset of a point or an element without text. It is never inside another
+    /// element's part.
     pub(super) fn empty_position(&self, child: usize, used: &Used) -> usize {
         let node = &self.block.nodes[child];
         let space_after = matches!(
@@ -87,7 +87,7 @@ impl Family<'_> {
             }
         );
         let mut at = self.position(node.range.start, space_after);
-        // Between sentences, white space is the same as in the source.
+        // Between sentences, white space is copied from the source.
         if self.alignment.is_in_sentence(node.range.start) {
             at += self.white_space_before(node.range.start, space_after, at);
         }
@@ -98,8 +98,9 @@ impl Family<'_> {
         }
     }
 
-    /// The length of the white space at `at` in the translation that goes before the element at
-    /// `source`. With `space_after`, white space followed it that the text does not have.
+    /// Returns the length of the white space at `at` in the translation that precedes the element,
+    /// which is at `source`. If `space_after` is set, the source has white space after it that the
+    /// text lacks.
     fn white_space_before(&self, source: usize, space_after: bool, at: usize) -> usize {
         let (before, after) = self.block.text.split_at(source);
         let before = before.len() - before.trim_end().len();
@@ -110,7 +111,7 @@ impl Family<'_> {
         if before > 0 && after > 0 && space >= before + after {
             target.floor_char_boundary(before)
         } else if space_after || before > 0 && !rest.starts_with(char::is_alphanumeric) {
-            // Behind white space, unless that would put it against the next word.
+            // After white space, unless the element would then touch the next word.
             space
         } else {
             0

@@ -1,4 +1,4 @@
-//! Valid files of each format with a text in each position of a string.
+//! Valid files of each format with a text at each string position.
 
 use burnformer_documents::Format;
 
@@ -18,8 +18,8 @@ const NUMBER: char = '¤';
 /// The texts that are repeated in a string.
 const FILLINGS: [&str; 2] = ["a ", " "];
 
-/// A text that is repeated in one of the strings of a file, the position of the string in the file,
-/// and whether it is repeated in the first unit or, with the same length, in each of them.
+/// A text repeated in one of a file's strings, the position of the string, and whether it is
+/// repeated in the first unit or, with the same length, in each unit.
 #[derive(Debug, Default)]
 pub struct Filling<'a> {
     text: &'a str,
@@ -74,8 +74,8 @@ impl ValidFile {
     }
 }
 
-/// Writes `part`, whose first string has this `position` in the file, with `text` at the position
-/// of `filling`.
+/// Writes `part` with `text` at the position of `filling`. The part's first string is at `position`
+/// in the file.
 fn fill(
     out: &mut String,
     part: &str,

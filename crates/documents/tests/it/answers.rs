@@ -1,5 +1,5 @@
-//! Whatever a translation memory answers, the file that is written can be read, with the same keys
-//! and that text.
+//! Whatever a translation memory answers, the written file can be read, with the same keys and the
+//! answer as text.
 
 use std::collections::HashMap;
 use std::fs;
@@ -251,7 +251,7 @@ impl Random {
         loop {
             let count = 1 + self.below(5);
             let answer: String = (0..count).map(|_| PARTS[self.below(PARTS.len())]).collect();
-            // The white space around a text is that of its source.
+            // A text keeps the white space around its source.
             let answer = answer.trim();
             if !answer.is_empty() {
                 return answer.into();
@@ -260,7 +260,7 @@ impl Random {
     }
 }
 
-/// A file of each kind in which a memory has translated the messages, with its answers.
+/// Returns a file of each kind with its messages translated by a memory, and the answers.
 fn answered(seed: u64) -> Vec<(&'static str, Format, String, Vec<String>)> {
     let mut random = Random(seed * 2 + 1);
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! Catalogues: what is translated goes into its slot, everything else stays byte for byte.
+//! Catalogues: translations go into their slots; everything else stays byte for byte.
 
 mod damage;
 mod samples;
@@ -148,7 +148,7 @@ fn a_plural_form_is_translated_from_the_number_that_it_counts() {
             "%d file",
             vec!["%d FILE", "%d FILES"],
         ),
-        // The form is that of 0 as well, or of 21, and must show the number.
+        // The form also applies to 0 or 21, so it must show the number.
         (
             "nplurals=2; plural=n>1;",
             "A file",
@@ -202,7 +202,7 @@ fn notes_of_an_entry_stay_wherever_they_stand() {
         let expected = json(|it| it.1, &expected);
         assert_eq!(translate(&source, Format::Json, &upper), expected);
     }
-    // Without a message, and below the entries of the file, these are keys as others are.
+    // Without a message, and below the file's entries, these are ordinary keys.
     for text in [
         "{\"a\": {\"description\": \"One text\", \"title\": \"Two texts\"}}",
         "{\"a\": {\"b\": {\"description\": \"One text\", \"message\": \"Two texts\"}}}",
@@ -305,9 +305,9 @@ fn visible(text: &str) -> Vec<char> {
     all
 }
 
-/// Files of other people, from the folder that `CATALOGUES` names: `CATALOGUES=FOLDER cargo test
-/// --release -p burnformer-documents --test it other_peoples -- --ignored --nocapture`. Those with
-/// numbered words are written beside them, for `msgfmt`, translate-toolkit and others to judge.
+/// Real files from the folder `CATALOGUES`: `CATALOGUES=FOLDER cargo test --release -p
+/// burnformer-documents --test it other_peoples -- --ignored --nocapture`. Files with numbered
+/// words are written beside them, for `msgfmt`, translate-toolkit and others to check.
 #[test]
 #[ignore = "needs a folder of files"]
 fn other_peoples_catalogues_stay_as_they_are() {
@@ -409,7 +409,7 @@ fn a_memory_answers_whole_messages_without_the_flag_but_no_plurals() {
         "msgctxt \"menu\"\nmsgid \"Open\"\nmsgstr \"Auf\"\nmsgctxt",
         "msgid \"Open\"\nmsgstr \"Öffnen\"\n",
         "msgstr[0] \"\"\nmsgstr[1] \"\"\n",
-        // A line break at the end of the source is one of the translation.
+        // A line break at the end of the source needs one in the translation.
         "\nmsgstr \"Erste <b>Zeile</b>\\n\"\n",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -491,7 +491,7 @@ fn spaces_at_the_ends_of_a_string_of_android_stay() {
     );
 }
 
-/// The texts of react-i18next, whose tags have numbers for names.
+/// The texts of react-i18next, with numbers as tag names.
 #[test]
 fn numbered_tags_are_tags() {
     let tags = |text: &str| {
@@ -524,7 +524,7 @@ fn numbered_tags_are_tags() {
     }
 }
 
-/// Okapi writes characters that XML has not as U+FFF0 and an escape.
+/// Okapi writes characters that XML cannot contain as U+FFF0 and an escape.
 #[test]
 fn escapes_of_xliff_stay_whole() {
     let unit = |text: &str, target: &str| {

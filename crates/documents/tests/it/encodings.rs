@@ -1,5 +1,5 @@
-//! Files in the encodings of their programs. `fixtures/encodings.py` makes the bytes by Python's
-//! codecs.
+//! Files in the encodings of their programs. `fixtures/encodings.py` generates the bytes with
+//! Python's codecs.
 
 use burnformer_documents::{Document, Format, PendingSentence, Translated, WholeFile, stream_tmx};
 
@@ -44,7 +44,7 @@ const XLIFF: &str = "<?xml version=\"1.0\" encoding=\"@\"?>\n<xliff version=\"1.
 const TMX: &str = "<?xml version='1.0' encoding='@' ?>\n<tmx version=\"1.4\"><header srclang='en'/><body><tu><tuv xml:lang='en'><seg>";
 const ANDROID: &str = "<?xml version=\"1.0\" encoding=\"@\"?>\n<resources>\n<string name=\"a\">";
 
-/// The ways in which a file tells its encoding.
+/// How a file declares its encoding.
 #[derive(Clone, Copy, PartialEq)]
 enum Told {
     Mark,
@@ -52,7 +52,7 @@ enum Told {
     Not,
 }
 
-/// The bytes of `text` in the encoding `name`, of which ASCII is a part, or UTF-16.
+/// Encodes `text` in the encoding `name`, an extension of ASCII or UTF-16.
 fn ascii(text: &str, name: &str) -> Vec<u8> {
     let units = text.encode_utf16();
     match name {
@@ -62,7 +62,7 @@ fn ascii(text: &str, name: &str) -> Vec<u8> {
     }
 }
 
-/// A file of each format and each text that it can have, with the rows of [`TEXTS`].
+/// Returns a file of each format with each text that it can contain, with the rows of [`TEXTS`].
 fn all() -> impl Iterator<Item = (Format, Told, [&'static str; 3], Vec<u8>)> {
     let rows = TEXTS
         .lines()
@@ -78,7 +78,7 @@ fn all() -> impl Iterator<Item = (Format, Told, [&'static str; 3], Vec<u8>)> {
                         Told::Name => before.contains('@') && !is_wide,
                         Told::Not if name == "utf-8" || is_wide => true,
                         Told::Not if format == Format::Properties => name == "iso8859-1",
-                        // These cannot be told from those of Windows.
+                        // These cannot be told from Windows code pages.
                         Told::Not => !format.is_catalogue() && !name.starts_with("iso"),
                     };
                     if !can {
@@ -372,9 +372,9 @@ fn a_memory_is_read_in_its_encoding_as_a_stream() {
     }
 }
 
-/// Files of other kinds are named, with a way out, whatever the format is that they are given as.
+/// Files of other kinds are recognised and get a remedy, whatever format was given.
 #[test]
-fn a_file_that_is_no_text_is_named_with_a_remedy() {
+fn binary_files_are_named_with_a_remedy() {
     let kinds: [(&[u8], &str, &str); 15] = [
         (
             b"bplist00\xd1\x01\x02QaQb",

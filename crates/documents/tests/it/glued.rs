@@ -1,5 +1,5 @@
 //! Parts that touch letters, digits or punctuation: after a translation without them, they return
-//! to the neighbours that they had.
+//! to their neighbours.
 
 use std::cell::RefCell;
 
@@ -53,7 +53,8 @@ const ENGINES: [Engine; 4] = [
     }),
 ];
 
-/// The translation by `engine`, which writes each part as `-` at first, and whether it has a word.
+/// Returns the translation by `engine`, which first writes each part as `-`, and whether it
+/// contains a word.
 fn without(part: &str, text: &str, engine: Engine) -> (String, String) {
     let last = RefCell::new(String::new());
     let model = |sentence: &PendingSentence| {

@@ -1,4 +1,4 @@
-//! HTML documents, with translators that do what models do.
+//! HTML documents, with translators that behave like models.
 
 use crate::common::{Model, identity, reverse, translate, translate_rounds, unlinked, upper};
 use burnformer_documents::{Document, Format, Link, PendingSentence, Translated};
@@ -114,10 +114,9 @@ fn children_stay_in_their_parents_when_words_are_scattered() {
     );
 }
 
-/// Models do so with a menu in one sentence, and with a word that the other language does not
-/// write.
+/// Models do this with a menu in one sentence, and with a word that the other language omits.
 #[test]
-fn a_sentence_in_which_an_element_would_lose_its_words_is_translated_piece_by_piece() {
+fn sentences_are_split_where_an_element_would_lose_its_words() {
     let links = [("very", "ja"), ("good", "gut")];
     let pieces = [
         ("very the good", "ja gut", &links[..]),
@@ -333,7 +332,7 @@ fn ampersands_are_written_as_in_their_block() {
 
 /// Files of XML have an end tag for elements that are one tag.
 #[test]
-fn an_end_tag_of_an_element_without_content_stays_behind_its_start() {
+fn end_tags_of_empty_elements_stay_after_their_start() {
     let links = [("Haus", "house"), ("alt", "old")];
     for tag in [
         "br",
@@ -367,7 +366,7 @@ fn an_end_tag_of_an_element_without_content_stays_behind_its_start() {
 
 /// `#{x}` is a placeholder of Ruby, and `#<b>{x}</b>` is not.
 #[test]
-fn a_sign_before_a_tag_is_no_part_of_the_placeholder_behind_it() {
+fn a_sign_before_a_tag_is_not_part_of_the_next_placeholder() {
     for sign in ["#", "$", "%", "100%", "a$"] {
         for placeholder in ["{user_name}", "{0}", "{n, number}", "{{x}}"] {
             for page in [
@@ -493,7 +492,7 @@ fn without_links_a_second_round_still_knows_the_order_of_words() {
     );
 }
 
-/// The attributes are those of the HTML standard that browsers translate.
+/// The attributes that browsers translate, by the HTML standard.
 #[test]
 fn attributes_that_readers_see_are_translated() {
     for (before, after) in [

@@ -1,4 +1,4 @@
-//! Engines that write placeholders which the source lacks.
+//! Engines that write placeholders missing from the source.
 
 use crate::common::{identity, translate};
 use burnformer_documents::{Format, PendingSentence, Translated};
@@ -33,8 +33,8 @@ const INVENTED: [&str; 12] = [
     "%setzung", "%{user}",
 ];
 
-/// The placeholders that Python's `%` and its `format` read, those of JavaScript and of
-/// Objective-C, by the grammars in their manuals.
+/// Finds the placeholders of Python's `%` and `format`, JavaScript and Objective-C, by the grammars
+/// in their manuals.
 fn placeholders(text: &str) -> Vec<String> {
     let grammar = concat!(
         r"\$\{[^{}]*\}|%\{\w*\}|\{\{[^{}]*\}\}|\{[^{}]*\}|",

@@ -1,5 +1,4 @@
-//! Invisible characters within documents: sentences, parts and markup are those of the document
-//! without them.
+//! Invisible characters in documents change no sentences, parts or markup.
 
 use crate::common::{identity, translate, upper};
 use burnformer_documents::{Document, Format, PendingSentence, Translated};
@@ -11,7 +10,7 @@ const INVISIBLE: [char; 14] = [
     '\u{202B}', '\u{202C}', '\u{2066}', '\u{2069}', '\u{61C}', '\u{115F}',
 ];
 
-/// Documents; every second part is text, into which invisible characters are put.
+/// Documents; every second part is text that receives invisible characters.
 const DOCUMENTS: [(Format, &str, &[&str]); 9] = [
     (
         Format::Text,
@@ -123,7 +122,7 @@ fn sentences(text: &str, format: Format, language: &str) -> Vec<String> {
         .collect()
 }
 
-/// An engine that sees and writes no invisible character.
+/// An engine that neither reads nor writes invisible characters.
 fn blind(sentence: &PendingSentence) -> Translated {
     let text = visible(&sentence.text).trim().to_string();
     let Translated { text, .. } = upper(&PendingSentence { text, links: false });
@@ -144,7 +143,7 @@ fn invisible_characters_change_no_sentence_and_no_markup() {
             let indices = part.char_indices().map(|(at, _)| at).chain([part.len()]);
             for (at, c) in indices.flat_map(|at| INVISIBLE.map(|c| (at, c))) {
                 let changed = format!("{}{c}{}", &part[..at], &part[at..]);
-                // Where it joins letters, it has a meaning.
+                // A character that joins letters has a meaning.
                 if visible(&changed) != **part {
                     continue;
                 }

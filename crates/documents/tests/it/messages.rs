@@ -1,12 +1,12 @@
-//! Messages of ICU: the arms of plurals and selects are texts of their own.
+//! ICU messages: the arms of plurals and selects are separate texts.
 
 use std::cell::RefCell;
 
 use crate::common::{identity, translate, translate_into, translate_rounds, unlinked, upper};
 use burnformer_documents::{Document, Format, PendingSentence, Translated};
 
-/// Messages and what they become in capitals, each on its line: random ones, which `messageformat`
-/// parsers read as the same syntax around other text.
+/// Random messages and their translations into capitals, one a line. `messageformat` parsers read
+/// the same syntax around other text.
 const RANDOM: &str = include_str!("../fixtures/messages.txt");
 
 #[test]
@@ -28,9 +28,9 @@ fn arms_are_translated_and_syntax_stays() {
             "{n, plural, other {it''s '{not}' an '#' <b>item</b>}}",
             "{n, plural, other {IT''S '{not}' AN '#' <b>ITEM</b>}}",
         ),
-        // Programs that know no quotes show what the file has.
+        // Programs without quoting show what the file has.
         ("{n, plural, other {don't}}", "{n, plural, other {DON'T}}"),
-        // These are none: an arm `other` is missing, a brace is.
+        // These are incomplete: an arm `other` is missing, and a brace.
         (
             "{n, plural, one {a {x} cat}} here",
             "{N, PLURAL, ONE {A {x} CAT}} HERE",
@@ -150,8 +150,8 @@ fn tags_in_the_arms_of_a_message_stay() {
     }
 }
 
-/// `message` with one apostrophe for two where one means the same to ICU: not beside a sign that it
-/// quotes.
+/// Halves doubled apostrophes in `message` where ICU reads both the same: not beside a sign that
+/// they quote.
 fn once(message: &str) -> String {
     let is_sign = |c: Option<char>| c.is_none_or(|c| "{}#|'".contains(c));
     let mut out = String::new();
@@ -183,8 +183,8 @@ fn lines_of_a_message_may_be_indented_with_tabulators() {
     assert_eq!(translate(text, Format::Text, &identity), text);
 }
 
-/// The model sees a number of the category, by CLDR, and the file has the sign again; where the
-/// number does not return, the sign does.
+/// The model sees a number of the category, by CLDR, and the file gets the sign back. If the number
+/// does not return, the sign still does.
 #[test]
 fn an_arm_is_translated_with_a_number_of_its_category() {
     let into = |message: &str, target: &str, model: &dyn Fn(&str) -> String| {

@@ -1,4 +1,4 @@
-//! Office documents: what is not translated stays byte for byte, and words keep their runs.
+//! Office documents: untranslated bytes stay unchanged, and words keep their runs.
 
 use std::io::{Cursor, Read, Write};
 
@@ -50,7 +50,7 @@ fn translate(bytes: Vec<u8>, kind: OfficeKind, engine: impl Fn(&str) -> String) 
     }
 }
 
-/// The translation of `xml`, the file `name` of a document, whose words are in capitals.
+/// Translates `xml`, the file `name` of a document, into capitals.
 fn capitals(kind: OfficeKind, name: &str, xml: &str) -> String {
     let whole = [
         ("mimetype", "m"),

@@ -6,7 +6,8 @@ use crate::common::{Model, identity, markup, reverse, translate, unlinked, upper
 use crate::pages::{letters, tree, untranslated};
 use burnformer_documents::{Format, PendingSentence, Translated};
 
-/// The faults of `page` behind models that return it, that change letters, order and positions.
+/// Returns the faults of `page` after models that return it, or change letters, order and
+/// positions.
 fn faults(page: &str) -> Vec<&'static str> {
     let mut all = Vec::new();
     let mut check = |holds: bool, fault: &'static str| {

@@ -161,7 +161,7 @@ struct PageNode {
     kept: bool,
 }
 
-/// Elements whose text stays.
+/// Elements with text that stays unchanged.
 const KEPT: [&str; 23] = [
     "script",
     "style",
@@ -233,7 +233,7 @@ fn attribute(attribute: &Attribute) -> String {
     }
 }
 
-/// Each element with its attributes and those of all its ancestors, sorted.
+/// Returns each element with the attributes of itself and its ancestors, sorted.
 pub fn tree(page: &str) -> Vec<String> {
     let nodes = nodes(page);
     let elements = nodes

@@ -1,4 +1,4 @@
-//! Plurals have the categories of the target language.
+//! Plurals get the categories of the target language.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::common::{identity, translate, translate_into, upper};
 
 /// Languages with their cardinal and ordinal categories, as Node knows them.
 const LANGUAGES: &str = include_str!("../fixtures/categories.tsv");
-/// The languages of which the generated files are.
+/// The languages of the generated files.
 const SOURCES: [&str; 5] = ["en", "ja", "ru", "ar", "cy"];
 
 fn into(text: &str, format: Format, target: &str) -> String {
@@ -31,7 +31,7 @@ fn languages(is_ordinal: bool) -> BTreeMap<&'static str, Vec<&'static str>> {
         .collect()
 }
 
-/// A way in which a file has a plural.
+/// How a file writes a plural.
 struct Kind {
     format: Format,
     is_ordinal: bool,
@@ -39,7 +39,7 @@ struct Kind {
     number: &'static str,
     /// The beginning and the end of the file, and the text between two arms.
     file: [&'static str; 3],
-    /// The text before the name of an arm, before its text, and behind this.
+    /// The text before an arm's name, before its text, and after its text.
     arm: [&'static str; 3],
     /// If true, the name for the number 0 stays in every language.
     has_zero: bool,
@@ -371,7 +371,7 @@ fn the_rest_of_a_file_with_plurals_stays() {
             "{\"a_other\":\"all\",\"a_one\":\"one\",\"a_two\":\"two\",\"b_one\":\"one\",\"b_two\":\"two\",\"b_other\":\"all\"}",
             "{\"a_other\":\"ALL\",\"b_other\":\"ALL\"}",
         ),
-        // Nobody can tell that a single key is one of a plural unless its text counts.
+        // A single key counts as part of a plural only if its text counts something.
         (
             Format::Json,
             "de",

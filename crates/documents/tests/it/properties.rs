@@ -173,7 +173,7 @@ proptest! {
     }
 }
 
-/// A declaration ends with the first `>`, be it one of a template.
+/// A declaration ends at the first `>`, even inside a template.
 #[test]
 fn templates_in_declarations_hide_no_tag() {
     for open in [

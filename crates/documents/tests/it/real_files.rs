@@ -1,5 +1,5 @@
-//! Files of other people in every format: an engine that returns its input changes no byte, and
-//! with one that numbers words no word is lost and none stands twice.
+//! Real files of every format: an engine that returns its input changes no byte, and with an engine
+//! that numbers words, none is lost or duplicated.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::common::identity;
 use burnformer_documents::{Document, Link, PendingSentence, Translated, WholeFile};
 
-/// The files under `folder` that have one of the known extensions, which is their kind.
+/// The files under `folder` with a known extension, their kind.
 fn under(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
     for path in fs::read_dir(folder)
         .into_iter()
@@ -44,7 +44,7 @@ fn letters(mut number: usize) -> String {
     }
 }
 
-/// A word that has a number and the round in which it was translated.
+/// A numbered word: the round of its translation, and its text.
 type Word = (usize, String);
 
 /// Each word of letters with a number behind it, its index in `all`.
@@ -108,8 +108,8 @@ fn counted<'a>(all: impl Iterator<Item = &'a str>) -> HashMap<&'a str, usize> {
     counts
 }
 
-/// The words whose numbers are not `found`. A sentence that loses a placeholder is translated again
-/// in parts; its words have new numbers then.
+/// Returns the words with numbers that are not `found`. A sentence that loses a placeholder is
+/// translated again in parts, and its words get new numbers.
 fn lost<'a>(words: &'a [Word], found: &HashMap<&str, usize>) -> Vec<&'a str> {
     let mut again = HashMap::<&str, usize>::new();
     let mut lost = Vec::new();
@@ -125,8 +125,8 @@ fn lost<'a>(words: &'a [Word], found: &HashMap<&str, usize>) -> Vec<&'a str> {
     lost
 }
 
-/// The bytes of the file translated by `model`, which gets the number of the round: in the second
-/// one are sentences that are translated again without their placeholders.
+/// Returns the file's bytes translated by `model`. The model gets the number of the round: in the
+/// second, sentences are translated again without their placeholders.
 fn translated(
     file: &WholeFile,
     model: &mut dyn FnMut(usize, &PendingSentence) -> Translated,

@@ -1,5 +1,5 @@
-//! Sentences in ten scripts: each is given to the model alone, because models leave out sentences
-//! that they get with others.
+//! Sentences in ten scripts. Each goes to the model alone, because models omit sentences from
+//! longer texts.
 
 use burnformer_documents::{Document, Format};
 

@@ -8,8 +8,8 @@ const SUBTITLES: &str = "1\r\n00:00:01,000 --> 00:00:02,000\r\n<i>Hello there,</
     3\r\n00:00:05,000 --> 00:00:06,000\r\n\r\n\
     4\r\n00:00:07,000 --> 00:00:08,000\r\n♪ 12 ♪\r\n5\r\n00:00:09,000 --> 00:00:10,000\r\nI <3 you";
 
-/// Tags that divide a word, as those of karaoke, stay in their order at its letters, whatever words
-/// the translation adds to it.
+/// Tags within a word, as in karaoke, keep their order at its letters, whatever words the
+/// translation adds.
 #[test]
 fn tags_within_words_keep_their_order_beside_added_words() {
     let added = |sentence: &PendingSentence| {
@@ -139,8 +139,7 @@ fn a_translation_cannot_bring_tags_or_lines_in() {
     );
 }
 
-/// A cue in the ways in which players read it: `TIME` stands for the line of times, `|` for the end
-/// of a line.
+/// A cue in the forms that players accept: `TIME` stands for the line of times, `|` for a line end.
 #[test]
 fn every_line_of_a_cue_is_translated() {
     for cue in [

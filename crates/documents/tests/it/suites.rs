@@ -1,6 +1,6 @@
-//! Markdown of other people: the examples of CommonMark and of GitHub's extensions, as
-//! `pulldown-cmark` has them in its tests, and the READMEs of the packages in cargo's registry,
-//! where they are for everybody who builds this one. Neither is copied here.
+//! Real Markdown: the examples of CommonMark and GitHub's extensions, from the tests of
+//! `pulldown-cmark`, and the READMEs in cargo's registry, where every build has them. Neither is
+//! copied here.
 
 use std::fs;
 use std::path::PathBuf;
@@ -136,8 +136,8 @@ fn shorten(sentence: &PendingSentence) -> Translated {
     }
 }
 
-/// The elements of `markdown` in the order of the document, without text; those of a paragraph in
-/// alphabetical order, each with those around it. Emphasis may be written as HTML.
+/// Returns the elements of `markdown` in document order, without text. Elements of a paragraph are
+/// in alphabetical order, each with its ancestors. Emphasis may be written as HTML.
 pub fn tree(markdown: &str) -> Vec<String> {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
@@ -226,7 +226,7 @@ pub fn tree(markdown: &str) -> Vec<String> {
     all
 }
 
-/// The number of documents of `suite` that are `same` after a translation by `model`; prints the
+/// Counts the documents of `suite` that are `same` after translation by `model`, and prints the
 /// names of the others.
 fn count(suite: &Suite, name: &str, model: Model<'_>, same: &dyn Fn(&str, &str) -> bool) -> usize {
     let is_same = |(document, text): &&(String, String)| {

@@ -16,9 +16,8 @@ pub struct File {
     pub bytes: Vec<u8>,
 }
 
-/// Files of text, a line each: the extension, what comes before the children, a child, and what
-/// comes behind them. `@` stands for the text that is long in one of the files, and `#` for the
-/// number of a child.
+/// Text files, one a line: the extension, what precedes the children, a child, and what follows
+/// them. `@` marks a text that is long in one of the files, and `#` the number of a child.
 const TEXTS: &[[&str; 4]] = &[
     ["txt", "- @ @\t@\n", "a b\n", "@"],
     [
@@ -193,8 +192,8 @@ const TEXTS: &[[&str; 4]] = &[
     ["ftl", "a = @", "\n    a { $b } c", "\n"],
 ];
 
-/// Office documents: the extension, what comes before the children, a child, and what comes behind
-/// them, all within a file of the archive.
+/// Office documents: the extension, what precedes the children, a child, and what follows them, all
+/// within one file of the archive.
 const OFFICE: &[[&str; 4]] = &[
     [
         "docx",
@@ -259,7 +258,7 @@ const OFFICE: &[[&str; 4]] = &[
     ],
 ];
 
-/// The file of an archive with the text of each kind, and one by which the kind is known.
+/// For each kind, the archive's file with the text, and a file that identifies the kind.
 const MAINS: [(&str, &str, &str); 5] = [
     ("docx", "word/document.xml", "word/document.xml"),
     ("pptx", "ppt/slides/slide1.xml", "ppt/presentation.xml"),
@@ -268,7 +267,7 @@ const MAINS: [(&str, &str, &str); 5] = [
     ("epub", "a.xhtml", "META-INF/container.xml"),
 ];
 
-/// A document of this `kind` whose XML is `start`, `child` so many `times`, and an end.
+/// Creates a document of this `kind` with the XML `start`, `child` repeated `times`, and an end.
 pub fn office(kind: &'static str, start: &str, child: &str, times: usize) -> File {
     let xml = start.to_string() + &child.repeat(times);
     let bytes = archive(kind, &format!("<a>{xml}</a>"));
@@ -289,8 +288,8 @@ fn archive(kind: &str, xml: &str) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// The text of `parts` in which the mark `@` number `position` is a word of `length` letters, and
-/// the others are one letter. The child stands in it so many `times`.
+/// Fills `parts`: the mark `@` number `position` becomes a word of `length` letters, and the others
+/// one letter. The child is repeated `times`.
 fn filled(parts: &[&str; 3], position: usize, [length, times]: [usize; 2]) -> String {
     let [start, child, end] = parts;
     let letters = |seen: usize| "y".repeat(if seen == position { length } else { 1 });
@@ -316,7 +315,7 @@ fn filled(parts: &[&str; 3], position: usize, [length, times]: [usize; 2]) -> St
     out
 }
 
-/// A file for each position of each format, with a text of this `length` there and so many
+/// Returns a file for each position of each format, with a text of this `length` there and so many
 /// children.
 pub fn files(length: usize, times: usize) -> impl Iterator<Item = File> {
     let rows = TEXTS.iter().chain(OFFICE);

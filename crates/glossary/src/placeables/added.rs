@@ -1,4 +1,4 @@
-//! Placeholders in a translation that do not occur in its source.
+//! Placeholders in a translation that its source lacks.
 
 use std::cell::LazyCell;
 use std::collections::HashMap;
@@ -8,18 +8,18 @@ use super::parts::verbatim;
 use super::words::has_percent;
 use crate::words::{Mark, Span, is_letter, mark, overlaps};
 
-/// The signs with which placeholders begin. Addresses, paths, code in backticks and characters of
-/// HTML do not count, nor does a colon before a word, which many sentences have.
+/// How placeholders begin. Addresses, paths, code in backticks and HTML references do not count.
+/// Neither does a colon before a word, which is common in sentences.
 const OPENING: [&str; 10] = ["%", "{", "$", "<", "#{", "[", "*|", "\\", "__", "|"];
 
-/// The signs that a translation has of a placeholder without its beginning or its end.
+/// What remains of a placeholder when a translation loses its beginning or end.
 const FRAGMENTS: [&str; 13] = [
     "{", "}", "%(", "%[", "%<", "<%", "%>", "[[", "]]", "*|", "|*", "$t(", "\\(",
 ];
 
-/// Returns the edits that remove from `translation` each placeholder that does not occur in
-/// `source` or occurs there less often: byte ranges, in order, with their new texts. A word after a
-/// sign is kept, and so are placeholders that begin with one of `others`.
+/// Returns edits that remove placeholders from `translation` that occur less often in `source`, or
+/// not at all: byte ranges in order, with their replacements. A word after a sign is kept, and so
+/// are placeholders that begin with one of `others`.
 pub fn added_placeholders(source: &str, translation: &str, others: &[char]) -> Vec<(Span, String)> {
     let mut known: HashMap<&str, usize> = HashMap::new();
     let new = placeholders(translation);
@@ -45,8 +45,8 @@ pub fn added_placeholders(source: &str, translation: &str, others: &[char]) -> V
         .collect()
 }
 
-/// The ranges of the placeholders in `text`, and of signs outside of them that only placeholders
-/// have.
+/// Returns the ranges of placeholders in `text`, and of other signs that occur only in
+/// placeholders.
 fn placeholders(text: &str) -> Vec<Span> {
     let all = verbatim(text);
     let mut found: Vec<Span> = all
@@ -60,7 +60,7 @@ fn placeholders(text: &str) -> Vec<Span> {
         .collect();
     let signs = FRAGMENTS.iter().flat_map(|sign| text.match_indices(sign));
     let signs = signs.map(|(at, sign)| at..at + sign.len());
-    // A placeholder's first sign twice.
+    // A placeholder's first sign, doubled.
     let doubles = found.iter().map(|it| it.start.saturating_sub(1)..it.start);
     let loose = signs
         .chain(doubles.filter(|it: &Span| {
@@ -75,8 +75,8 @@ fn placeholders(text: &str) -> Vec<Span> {
     found
 }
 
-/// Returns whether `part` is an amount of `source` as some languages write it: `%50` in Turkish,
-/// `5 $US` in French.
+/// Returns whether `part` is an amount in `source` that some languages write like a placeholder:
+/// `%50` in Turkish, `5 $US` in French.
 fn is_amount(part: &str, source: &str) -> bool {
     let (sign, rest) = part.split_at(1);
     let is_number = rest.bytes().all(|byte| byte.is_ascii_digit());
@@ -85,7 +85,7 @@ fn is_amount(part: &str, source: &str) -> bool {
         || sign == "$" && (is_number && source.contains(rest) || is_code)
 }
 
-/// The change that removes the placeholder at `range`, with the space before it.
+/// Returns the edit that removes the placeholder at `range`, with the space before it.
 fn without(text: &str, range: Span) -> (Span, String) {
     let word = text[range.clone()].trim_start_matches(['%', '$']);
     let is_directive = word.len() < 4 && word.starts_with(['h', 'j', 'l', 'q', 't', 'z']);

@@ -1,5 +1,5 @@
-//! Removes from a sentence the parts that its translation has to keep, and puts them back into the
-//! translation, next to the same neighbours.
+//! Removes parts from a sentence that its translation must keep, and restores them in the
+//! translation beside the same neighbours.
 
 use super::glue::{around, glued, is_alike, needs_space};
 use crate::words::{Mark, Span, is_in_word, is_letter, mark, past};
@@ -8,50 +8,47 @@ use crate::words::{Mark, Span, is_in_word, is_letter, mark, past};
 /// source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Bytes of the source text.
+    /// Byte range of the source text.
     pub source: Span,
-    /// Bytes of the translated text.
+    /// Byte range of the translated text.
     pub target: Span,
 }
 
-/// A sentence with gaps in place of parts that its translation has to keep.
+/// A sentence with gaps in place of the parts that its translation must keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cloze<'a> {
     source: &'a str,
     /// The rest of the sentence.
     pub text: String,
-    /// The bytes that are left: the start in `text`, and the range in `source`.
+    /// The remaining bytes: the start in `text`, and the range in `source`.
     kept: Vec<(usize, Span)>,
     gaps: Vec<Gap>,
 }
 
-/// Parts of a sentence with only punctuation between them, and the signs and words attached to
-/// them.
+/// Parts of a sentence separated only by punctuation, and the signs and words attached to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Gap {
     /// The position of the gap in [`Cloze::text`].
     at: usize,
-    /// The bytes of the part in the source.
+    /// The byte range of the part in the source.
     range: Span,
-    /// If true, the part belongs to the word after it, as a number belongs to the noun that it
-    /// counts.
+    /// If true, the part belongs to the word after it, like a number to the noun that it counts.
     counts: bool,
 }
 
-/// A translation with the removed parts put back.
+/// A translation with the removed parts restored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilledCloze {
-    /// The translation with the parts in it.
+    /// The translation including the parts.
     pub text: String,
-    /// The links of the whole texts; the links of the parts come last.
+    /// The links of the complete texts; the links of the parts come last.
     pub links: Vec<Link>,
-    /// Bytes of the source and of the text for each gap, in the order of the source.
+    /// For each gap in source order, its byte range in the source and in the text.
     gaps: Vec<Link>,
 }
 
 impl<'a> Cloze<'a> {
-    /// Removes `parts`, which must be sorted, from `source`, together with the signs and words
-    /// attached to them.
+    /// Removes the sorted `parts` from `source`, with the signs and words attached to them.
     pub fn without(source: &'a str, parts: impl Iterator<Item = Span>) -> Self {
         let mut ranges: Vec<(Span, bool)> = Vec::new();
         for part in parts {
@@ -111,8 +108,8 @@ impl<'a> Cloze<'a> {
             .for_each(|gap| gap.at = end);
     }
 
-    /// Puts the parts back into `translation`, a translation of the text, at the positions given by
-    /// the alignment `links`.
+    /// Restores the parts in `translation`, a translation of the text, at positions given by the
+    /// alignment `links`.
     pub fn fill(&self, translation: &str, links: &[Link]) -> FilledCloze {
         let links: Vec<&Link> = links
             .iter()
@@ -136,7 +133,8 @@ impl<'a> Cloze<'a> {
             filled.text.push_str(&translation[at..position]);
             at = position;
             let [before, after] = around(self.source, range);
-            // A sign that touched the part does so again; the space is on its other side.
+            // A sign that touched the part touches it again; the space goes on the sign's other
+            // side.
             let is_sign = |c: Option<char>| c.is_some_and(|c| !is_letter(c));
             let last = filled.text.trim_end();
             if is_sign(before) && is_alike(before, last.chars().next_back()) {
@@ -174,7 +172,7 @@ impl<'a> Cloze<'a> {
         filled
     }
 
-    /// `link` of the reduced texts as one of the whole texts.
+    /// Converts `link` from the reduced texts to the complete ones.
     fn whole(&self, link: &Link, shifts: &[(usize, usize)]) -> Option<Link> {
         let source = |at: usize| {
             let part = self
@@ -197,7 +195,7 @@ impl<'a> Cloze<'a> {
 }
 
 impl FilledCloze {
-    /// Returns the position in the text of a `part` of the source, if the part is in a gap.
+    /// Returns the position in the text of a source `part`; `None` if it is not in a gap.
     pub fn position(&self, part: &Span) -> Option<Span> {
         let next = self
             .gaps
@@ -208,7 +206,7 @@ impl FilledCloze {
     }
 }
 
-/// The links of a translation, in which the positions of gaps are looked for.
+/// The links of a translation, used to find the positions of gaps.
 struct GapPositions<'a> {
     gapped: &'a Cloze<'a>,
     translation: &'a str,
@@ -230,8 +228,8 @@ impl<'a> GapPositions<'a> {
         }
     }
 
-    /// The position of `gap` in the translation: at the word that it is glued to, before the word
-    /// that it counts, or after the word before it.
+    /// Returns the position of `gap` in the translation: at the word it is glued to, before the
+    /// word it counts, or after the preceding word.
     fn of(&self, gap: &Gap) -> usize {
         let [before, after] = around(self.gapped.source, &gap.range);
         let is_glued = after.is_some_and(is_letter)
@@ -254,7 +252,7 @@ impl<'a> GapPositions<'a> {
         })
     }
 
-    /// The position of `at` in a word that is around it.
+    /// Returns the position of `at` inside the word around it.
     fn within(&self, at: usize) -> Option<usize> {
         let next = self.by_start.partition_point(|link| link.source.start < at);
         let Link { source, target } = self.by_start[next.checked_sub(1)?];
@@ -265,8 +263,8 @@ impl<'a> GapPositions<'a> {
         })
     }
 
-    /// The position after the translation of the last word before `at`, and after the marks between
-    /// the two.
+    /// Returns the position after the translation of the last word before `at`, and after the marks
+    /// between them.
     fn behind_last(&self, at: usize) -> Option<usize> {
         let next = self.by_end.partition_point(|link| link.source.end <= at);
         let Link { source, target } = self.by_end[next.checked_sub(1)?];
@@ -279,7 +277,8 @@ impl<'a> GapPositions<'a> {
         Some(self.translation.len() - rest.as_str().len() + past(rest, marks))
     }
 
-    /// Before the translation of the first word after `at`, and the marks between the two.
+    /// Returns the position before the translation of the first word after `at`, and before the
+    /// marks between them.
     fn before_next(&self, at: usize) -> Option<usize> {
         let next = self.by_start.partition_point(|link| link.source.start < at);
         let Link { source, target } = self.by_start.get(next)?;
@@ -297,13 +296,13 @@ fn closes(c: char) -> bool {
     matches!(mark(c), Mark::Terminal | Mark::Separator | Mark::Close)
 }
 
-/// Returns whether nothing but punctuation is between two parts, a list for example.
+/// Returns whether only punctuation stands between two parts, as in a list.
 fn joins(source: &str, end: usize, start: usize) -> bool {
     start <= end || source[end..start].chars().all(|c| !is_letter(c))
 }
 
-/// Returns whether the part is a number that counts something, and no year, or a placeholder for
-/// one.
+/// Returns whether the part is a number that counts something and is not a year, or a placeholder
+/// for such a number.
 fn counts(part: &str) -> bool {
     let is_year = part.len() == 4 && part.parse().is_ok_and(|it: u32| (1000..2100).contains(&it));
     part.starts_with(|c: char| c.is_numeric()) && !is_year || part.starts_with("%d")

@@ -1,17 +1,16 @@
-//! Comparison of the values of the numbers in a source and its translation.
+//! Compares the values of the numbers in a source and its translation.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::number::{Kind, Number, numbers};
 use super::words::{NumberWords, Unit, has_month, has_percent, has_unit};
 
-/// Returns whether the numbers in `translation` and `source` have the same values, each equally
-/// often.
+/// Returns whether `translation` and `source` contain the same number values equally often.
 ///
-/// Values count, not digits: 1.234,5 is 1,234.5 and ١٢٣٤٫٥, 7.8 billion is 7,8 Milliarden, 14:30 is
-/// 2:30 p.m. Words may stand for whole numbers up to twelve, and numbers for words. A number that
-/// is a fraction in one language and a whole number in another may be either. A source without
-/// digits is not compared.
+/// Values are compared, not digits: 1.234,5 equals 1,234.5 and ١٢٣٤٫٥, 7.8 billion equals 7,8
+/// Milliarden, 14:30 equals 2:30 p.m. Words may stand for integers up to twelve, and numbers for
+/// words. A number that is a fraction in one language and an integer in another may be either. A
+/// source without digits is not compared.
 pub fn numbers_stay(source: &str, translation: &str) -> bool {
     [true, false].iter().any(|&joined| {
         let sides = [source, translation].map(|text| numbers(text, joined));
@@ -45,13 +44,13 @@ fn stay(sides: [Vec<Number>; 2], texts: [&str; 2]) -> bool {
         .iter()
         .filter(|number| !number.is_spelled(before.as_ref(), true));
     let rest: Vec<&Number> = lost.chain(new).collect();
-    // A month may have a name on one side.
+    // One side may name the month.
     let is_month =
         |number: &Number| has_date && number.is_small() || months.contains(&number.values[0]);
     rest.is_empty() || rest.len() == 1 && is_month(rest[0])
 }
 
-/// Returns whether the translation has the units and the months beside the numbers of the source.
+/// Returns whether the translation keeps the units and months beside the source's numbers.
 fn signs_stay(sides: &[Vec<Number>; 2], [source, translation]: [&str; 2]) -> bool {
     let units: BTreeSet<Unit> = sides[0]
         .iter()
@@ -77,7 +76,7 @@ fn signs_stay(sides: &[Vec<Number>; 2], [source, translation]: [&str; 2]) -> boo
             .all(|month| has_month(translation, month) || has_date(month))
 }
 
-/// The numbers of each side that have no partner with a common value on the other.
+/// Returns the numbers of each side without a partner of equal value on the other.
 fn unmatched([source, translation]: [Vec<Number>; 2]) -> [Vec<Number>; 2] {
     let mut by_value: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, number) in translation.iter().enumerate().rev() {
@@ -109,7 +108,7 @@ fn unmatched([source, translation]: [Vec<Number>; 2]) -> [Vec<Number>; 2] {
     [missing, extra]
 }
 
-/// The parts of dates, times and ranges as numbers by themselves.
+/// Splits dates, times and ranges into their numbers.
 fn flat(all: Vec<Number>) -> Vec<Number> {
     all.into_iter()
         .flat_map(|number: Number| {
@@ -132,13 +131,12 @@ fn flat(all: Vec<Number>) -> Vec<Number> {
 }
 
 impl Number {
-    /// Returns whether the number is a whole number up to 12.
+    /// Returns whether the number is an integer up to 12.
     fn is_small(&self) -> bool {
         self.kind == Kind::Whole && self.values[0].parse().is_ok_and(|value: u64| value <= 12)
     }
 
-    /// Returns whether one of `words` stands for the number. `large` is that of
-    /// [`NumberWords::has`].
+    /// Returns whether one of `words` stands for the number. `large` is as in [`NumberWords::has`].
     pub(super) fn is_spelled(&self, words: Option<&NumberWords>, large: bool) -> bool {
         words.is_some_and(|words: &NumberWords| match self.kind {
             Kind::Whole => words.has(&self.values[0], large),

@@ -1,22 +1,21 @@
-//! The signs and letters that belong to a part, and the spaces beside it.
+//! The signs and letters attached to a part, and the spaces beside it.
 
 use super::number::ENDINGS;
 use super::words::{month_beside, scale_word, with_units};
 use crate::words::{Mark, Span, is_in_word, is_letter, is_unspaced, mark};
 
-/// The largest number of letters of a word that is kept with a part because it is glued to it.
+/// Maximum number of letters in a word that is kept because it is glued to a part.
 const MOST_LETTERS: usize = 24;
-/// The letters of a word that is kept with the signs between it and a part.
+/// Maximum number of letters in a word kept with a part although signs separate them.
 const SHORT: usize = 2;
-/// The largest number of signs between a part and a word.
+/// Maximum number of signs between a part and a word.
 const MOST_SIGNS: usize = 4;
 
-/// Returns `part` extended by everything attached to it: a currency, a percentage, the full stop of
-/// an ordinal number, brackets and quotes, signs without a space between, and words that cannot
-/// stand alone.
+/// Extends `part` by everything attached to it: a currency, a percentage, the full stop of an
+/// ordinal number, brackets and quotes, adjacent signs, and words that cannot stand alone.
 pub(super) fn glued(source: &str, part: Span) -> Span {
     let mut range = in_brackets(source, with_signs(source, part));
-    // Brackets around a part can be a part of a name: `f(5).x`.
+    // Brackets around a part can belong to a name: `f(5).x`.
     for _ in 0..3 {
         let wider = in_brackets(
             source,
@@ -30,8 +29,8 @@ pub(super) fn glued(source: &str, part: Span) -> Span {
     range
 }
 
-/// `part` with its month, or with the word that multiplies it and its unit, currency or percentage,
-/// which may have a space between, or a full stop.
+/// Extends `part` by its month, or by its multiplier word and its unit, currency or percentage. A
+/// space may separate them, and a full stop may follow.
 fn with_signs(source: &str, part: Span) -> Span {
     if !source[part.clone()].ends_with(|c: char| c.is_numeric()) {
         return part;
@@ -54,9 +53,9 @@ fn with_signs(source: &str, part: Span) -> Span {
     start..end
 }
 
-/// `part` with the signs beside it and with short words after them (`a=5`, `5-s`), an ending or a
-/// unit that touches it (`5px`), and the letters before a number (`A4`). Scripts without case are
-/// left out, because they write no spaces between words, or join particles to words.
+/// Extends `part` by the signs beside it with short words after them (`a=5`, `5-s`), by an adjacent
+/// ending or unit (`5px`), and by the letters before a number (`A4`). Scripts without case are left
+/// out, because they write no spaces between words or attach particles.
 fn with_words(source: &str, part: Span) -> Span {
     let before = &source[..part.start];
     let after = &source[part.end..];
@@ -75,13 +74,13 @@ fn with_words(source: &str, part: Span) -> Span {
     part.start - width(&left, has_left)..part.end + width(&right, has_right)
 }
 
-/// The neighbours that are glued to one side of a part.
+/// What is glued to one side of a part.
 struct Neighbours {
-    /// Bytes of the signs that belong to the part.
+    /// The number of bytes of signs that belong to the part.
     signs: usize,
-    /// Bytes of the word after them, if it may belong to the part.
+    /// The number of bytes of the word after them, if it may belong to the part.
     word: usize,
-    /// The number of characters.
+    /// The number of characters in the word.
     letters: usize,
 }
 
@@ -104,7 +103,7 @@ fn beside(chars: impl Iterator<Item = char> + Clone) -> Neighbours {
         .take(MOST_LETTERS)
         .collect();
     let is_word = word.len() < MOST_LETTERS && word.iter().any(has_case);
-    // A comma or a full stop without a letter behind it is the sentence's.
+    // A comma or full stop without a letter after it belongs to the sentence.
     let bytes = |all: &[char]| all.iter().map(|c| c.len_utf8()).sum();
     let count = signs
         .iter()
@@ -122,7 +121,7 @@ fn beside(chars: impl Iterator<Item = char> + Clone) -> Neighbours {
     }
 }
 
-/// `part` with brackets or quotes directly around it, which would be left empty.
+/// Extends `part` by brackets or quotes directly around it, which would be left empty.
 fn in_brackets(source: &str, part: Span) -> Span {
     match around(source, &part).map(|c| c.map(|c| (mark(c), c.len_utf8()))) {
         [Some((Mark::Open, left)), Some((Mark::Close, right))]
@@ -133,7 +132,7 @@ fn in_brackets(source: &str, part: Span) -> Span {
     }
 }
 
-/// The characters of `source` before and after `range`.
+/// Returns the characters of `source` before and after `range`.
 pub(super) fn around(source: &str, range: &Span) -> [Option<char>; 2] {
     [
         source[..range.start].chars().next_back(),
@@ -141,9 +140,9 @@ pub(super) fn around(source: &str, range: &Span) -> [Option<char>; 2] {
     ]
 }
 
-/// Returns whether white space is needed between a part and `neighbour`, the character of the
-/// translation on its left or, with `right`, on its right. `edges` are the neighbour in the source
-/// and the character of the part beside it. A neighbour that touched the part does so again.
+/// Returns whether white space is needed between a part and `neighbour`, the translation's
+/// character on its left or, with `right`, on its right. `edges` are the neighbour in the source
+/// and the adjacent character of the part. A neighbour that touched the part touches it again.
 pub(super) fn needs_space(edges: [Option<char>; 2], neighbour: Option<char>, right: bool) -> bool {
     let Some(next) = neighbour.filter(|c| !c.is_whitespace()) else {
         return false;
@@ -164,8 +163,8 @@ pub(super) fn needs_space(edges: [Option<char>; 2], neighbour: Option<char>, rig
     !touches && !is_wide
 }
 
-/// Returns whether the neighbour of a part in the translation stands for the one in the source: it
-/// is the same letter or kind of mark, or both are of scripts without case.
+/// Returns whether `neighbour` in the translation corresponds to the part's neighbour in the
+/// source: the same letter, the same kind of mark, or both in scripts without case.
 pub(super) fn is_alike(source: Option<char>, neighbour: Option<char>) -> bool {
     let (Some(source), Some(next)) = (source, neighbour) else {
         return false;

@@ -1,5 +1,5 @@
-//! Placeables: the parts of a sentence that its translation has to keep, which are addresses,
-//! placeholders, code, and the values of numbers.
+//! Placeables: parts of a sentence that its translation must keep, which are addresses,
+//! placeholders, code and number values.
 
 mod added;
 mod cloze;
@@ -29,10 +29,10 @@ use number::numbers;
 use parts::{may_have_verbatim, verbatim};
 use words::NumberWords;
 
-/// Returns `None` if `translation` keeps the placeholders and addresses of `source` and the values
-/// of its numbers, and has no other placeholder. If only numbers have changed, returns the numbers
-/// of `source` as terms, otherwise an empty list. Symbols may be lost, because words can replace
-/// them, but the further parts `others` may not.
+/// Returns `None` if `translation` keeps the placeholders, addresses and number values of `source`,
+/// and adds no placeholder. If only numbers changed, returns the source's numbers as terms;
+/// otherwise returns an empty list. Symbols may be lost, because words can replace them, but the
+/// further parts `others` may not.
 pub fn missing_placeables(source: &str, others: &[Span], translation: &str) -> Option<Vec<Term>> {
     if !added_placeholders(source, translation, &[]).is_empty() {
         return Some(Vec::new());
@@ -65,20 +65,20 @@ pub fn missing_placeables(source: &str, others: &[Span], translation: &str) -> O
     )
 }
 
-/// Returns whether `text` may have a number or another part that its translation has to keep.
+/// Returns whether `text` may contain a number or another part that its translation must keep.
 pub fn may_have_parts(text: &str) -> bool {
     text.contains(char::is_numeric) || may_have_verbatim(text)
 }
 
-/// Returns the ranges in `translation` of the `parts` of `source`, which must be sorted, or `None`
-/// if a part does not occur equally often in both or the value of another number changes.
+/// Finds the sorted `parts` of `source` in `translation`. Returns `None` if a part does not occur
+/// equally often in both, or the value of another number changes.
 pub fn positions(source: &str, parts: &[Span], translation: &str) -> Option<Vec<Span>> {
     let positions = positions_of_texts(source, parts, translation)?;
     let stay = numbers_stay(&blank(source, parts), &blank(translation, &positions));
     stay.then_some(positions)
 }
 
-/// Like [`positions`], whatever the numbers are.
+/// Like [`positions`], but ignores numbers.
 fn positions_of_texts(source: &str, parts: &[Span], translation: &str) -> Option<Vec<Span>> {
     let texts = parts.iter().map(|part| &source[part.clone()]);
     let finder = AhoCorasick::builder()
@@ -92,7 +92,7 @@ fn positions_of_texts(source: &str, parts: &[Span], translation: &str) -> Option
             .push(occurrence.range());
     }
     let is_whole = |range: &Span| is_whole(translation, range);
-    // Between scripts without spaces, the words around a part touch it.
+    // In scripts without spaces, words touch a part, so no position may be whole.
     for positions in found
         .values_mut()
         .filter(|positions| positions.iter().any(is_whole))

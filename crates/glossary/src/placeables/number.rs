@@ -1,4 +1,4 @@
-//! Numbers with the values that they may have in the notations of different languages.
+//! Numbers with all values that they may have in the notations of different languages.
 
 use super::scan::{Group, runs};
 use unicode_normalization::UnicodeNormalization;
@@ -6,45 +6,45 @@ use unicode_normalization::UnicodeNormalization;
 use super::words::{Sign, Unit, clock, month_beside, scale_word, sign, with_units};
 use crate::words::{Span, is_in_word};
 
-/// The largest number of letters beside a number that are looked at.
+/// Maximum number of letters examined beside a number.
 const MOST_LETTERS: usize = 20;
 
-/// Endings of ordinal numbers and decades, which are translated.
+/// Endings of ordinal numbers and decades, which may be translated.
 pub(super) const ENDINGS: [&str; 7] = ["st", "nd", "rd", "th", "er", "s", "e"];
 
 /// A number, a date, a time, a ratio or a range.
 #[derive(Clone, Debug)]
 pub(super) struct Number {
-    /// Bytes of the text, with the sign.
+    /// Byte range in the text, including the sign.
     pub range: Span,
-    /// The text of `range`, with the letters that belong to it.
+    /// The text of `range` with the letters that belong to it.
     pub text: String,
-    /// The values that it may have, each in one form: `1.234` is a fraction in English and a
-    /// thousand in German.
+    /// The possible values in canonical form: `1.234` is a fraction in English and a thousand in
+    /// German.
     pub values: Vec<String>,
-    /// The values of its parts, if it has several; the denominator of a fraction.
+    /// The values of its parts, if there are several, or the denominator of a fraction.
     pub parts: Vec<String>,
     /// The units beside it.
     pub units: Vec<Unit>,
     pub kind: Kind,
-    /// The month beside a day or a year, with the bytes of its name.
+    /// The month beside a day or year, with the byte range of its name.
     pub month: Option<(usize, Span)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A whole number that words may replace.
+    /// An integer that words may replace.
     Whole,
-    /// One that they may not: it has a sign, a fraction or letters beside it.
+    /// A number that words may not replace: it has a sign, a fraction or adjacent letters.
     Exact,
-    /// A date, whose parts may have another order.
+    /// A date; its parts may be reordered.
     Date,
-    /// A sign such as ½, alone or after a whole number.
+    /// A sign such as ½, alone or after an integer.
     Fraction,
     Sequence,
 }
 
-/// The numbers of `text` from left to right; `joined` as in [`runs`].
+/// Returns the numbers of `text` from left to right. `joined` is as in [`runs`].
 pub(super) fn numbers(text: &str, joined: bool) -> Vec<Number> {
     let groups = runs(text, joined).into_iter();
     let mut all: Vec<Number> = groups
@@ -69,7 +69,7 @@ pub(super) fn is_fraction(c: char) -> bool {
     matches!(c, '¼'..='¾' | '⅐'..='⅞')
 }
 
-/// The number that begins at `start`, perhaps with a whole number, and ends with the fraction at
+/// Returns the number that begins at `start`, perhaps with an integer, and ends with the fraction
 /// `sign`.
 fn fraction(text: &str, start: usize, sign: Span) -> Number {
     let whole = text[start..sign.start]
@@ -134,7 +134,7 @@ fn number(text: &str, range: Span, groups: &[Group]) -> Number {
             values.push(joined(groups, &parts));
         }
     }
-    // Several marks of one kind that divide no groups of thousands: a version.
+    // Repeated marks of one kind that do not separate thousands: a version.
     if values.is_empty() {
         parts = groups.iter().map(|group| integer(&group.digits)).collect();
         (values, kind) = (vec![parts.join(":")], Kind::Sequence);
@@ -189,7 +189,7 @@ fn number(text: &str, range: Span, groups: &[Group]) -> Number {
     }
 }
 
-/// The value of a sequence of `parts`; 7:05 is not 7:5.
+/// Returns the value of a sequence of `parts`. 7:05 differs from 7:5.
 fn joined(groups: &[Group], parts: &[String]) -> String {
     let is_clock = groups[1..].iter().all(|group| group.separator == ':');
     let digits = groups[1..].iter().map(|group| &*group.digits);
@@ -204,7 +204,7 @@ fn joined(groups: &[Group], parts: &[String]) -> String {
     }
 }
 
-/// Writes `sign` before `values`; a word may as well join two numbers.
+/// Prefixes `values` with `sign`. A word may instead join two numbers.
 fn add_sign(sign: Sign, values: &mut Vec<String>) {
     let unsigned = if sign == Sign::PlusWord {
         values.clone()
@@ -218,12 +218,12 @@ fn add_sign(sign: Sign, values: &mut Vec<String>) {
     }
 }
 
-/// Returns whether this separator stands between two numbers.
+/// Returns whether this separator joins two numbers.
 pub(super) fn is_between(separator: char) -> bool {
     matches!(separator, ':' | '/' | '-')
 }
 
-/// Day, month and year in any order: `1.2.2003`, `2003-02-01`.
+/// Returns whether this is day, month and year in any order: `1.2.2003`, `2003-02-01`.
 pub(super) fn is_date(groups: &[Group]) -> bool {
     let [first, second, third] = groups else {
         return false;
@@ -234,7 +234,8 @@ pub(super) fn is_date(groups: &[Group]) -> bool {
         && matches!(lengths, [1 | 2, 1 | 2, 2 | 4] | [4, 1 | 2, 1 | 2])
 }
 
-/// The values of a number without signs: groups of thousands, a fraction, or both are possible.
+/// Returns the possible values of an unsigned number: with thousands separators, a fraction, or
+/// both.
 fn values_of(groups: &[Group]) -> Vec<String> {
     let [first, rest @ ..] = groups else {
         return Vec::new();
@@ -265,7 +266,7 @@ fn values_of(groups: &[Group]) -> Vec<String> {
     values
 }
 
-/// Returns whether `groups` are those of one whole number: 1 234 567, or 12,34,567 as in India.
+/// Returns whether `groups` form one integer: 1 234 567, or 12,34,567 as in India.
 pub(super) fn are_thousands(groups: &[Group]) -> bool {
     let [first, rest @ ..] = groups else {
         return false;
@@ -281,7 +282,7 @@ pub(super) fn are_thousands(groups: &[Group]) -> bool {
         && !first.digits.starts_with('0')
 }
 
-/// A whole number in one form. Zeros before a long one belong to an identifier.
+/// Returns an integer in canonical form. Leading zeros of a long one mark an identifier.
 pub(super) fn integer(digits: &str) -> String {
     let value = digits.trim_start_matches('0');
     match value.is_empty() {
@@ -298,7 +299,7 @@ pub(super) fn decimal(whole: &str, fraction: &str) -> String {
     }
 }
 
-/// `value` times ten to the power of `by`.
+/// Multiplies `value` by ten to the power of `by`.
 fn scaled(value: &str, by: usize) -> String {
     let (whole, fraction) = value.split_once('.').unwrap_or((value, ""));
     let moved = fraction.len().min(by);
@@ -306,7 +307,7 @@ fn scaled(value: &str, by: usize) -> String {
     decimal(&integer(&digits), &fraction[moved..])
 }
 
-/// Adds the other ways to write a time: 2.30 Uhr is 2:30, 2:30 p.m. is 14:30, and 14:00 is 14.
+/// Adds other notations of a time: 2.30 Uhr is 2:30, 2:30 p.m. is 14:30, and 14:00 is 14.
 fn add_times(groups: &[Group], after: &str, values: &mut Vec<String>) {
     let [hour, rest @ ..] = groups else { return };
     let minute = match rest {
@@ -330,8 +331,8 @@ fn add_times(groups: &[Group], after: &str, values: &mut Vec<String>) {
     }
 }
 
-/// Returns whether letters touch the number, and the range with those that belong to it: all before
-/// it (A4), a unit behind it (5m).
+/// Returns whether letters touch the number, and its range with letters that belong to it: all
+/// letters before it (A4), a unit after it (5m).
 fn word_around(text: &str, range: Span) -> (bool, Span) {
     let in_word = |c: &char| c.is_ascii_alphanumeric();
     let letters = text[..range.start]
@@ -357,7 +358,8 @@ fn word_around(text: &str, range: Span) -> (bool, Span) {
     (letters, range.start - before..range.end + suffix)
 }
 
-/// Bytes of the capitals and the hyphen at the end of `before`, as in COVID-19.
+/// Returns the length in bytes of the capitals and the hyphen at the end of `before`, as in
+/// COVID-19.
 fn capitals_before(before: &str) -> usize {
     let rest = before.strip_suffix('-').unwrap_or_default();
     let name = rest.trim_end_matches(|c: char| c.is_ascii_uppercase());
@@ -368,8 +370,8 @@ fn capitals_before(before: &str) -> usize {
 }
 
 impl Number {
-    /// The forms that a model may write instead: with a decimal comma or point, with digits of
-    /// ASCII.
+    /// Returns other forms that a model may write: with a decimal comma or point, or with ASCII
+    /// digits.
     pub(super) fn forms(&self) -> Vec<String> {
         let ascii: String = self
             .text

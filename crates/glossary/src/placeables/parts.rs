@@ -8,35 +8,35 @@ use super::number::{is_fraction, numbers};
 use super::placeholders::{is_command, message};
 use crate::words::{Mark, Span, mark, overlaps};
 
-/// A part of a sentence that its translation has to keep.
+/// A part of a sentence that its translation must keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The bytes of the part in its text.
+    /// The byte range of the part in its text.
     pub range: Span,
-    /// The rule by which the part is kept.
+    /// How the part is kept.
     pub kind: PartKind,
 }
 
-/// The rule by which a translation keeps a part of its source.
+/// How a translation keeps a part of its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartKind {
     /// An address, a placeholder or code, kept byte for byte.
     Verbatim,
-    /// A symbol, a currency or an emoji, which models tend to drop: kept byte for byte unless words
+    /// A symbol, currency or emoji. Models tend to drop it. It is kept byte for byte unless words
     /// can replace it.
     Symbol,
-    /// A number, whose value is kept.
+    /// A number; its value is kept.
     Number,
 }
 
-/// Signs that begin most addresses, placeholders and code.
+/// Signs that occur in most addresses, placeholders and code.
 const SIGNS: &str = "{<%$#&\\[@_`/§№|^~";
 
-/// The least digits of an account, with which each text is searched by the patterns.
+/// A text with this many digits is searched by the patterns: it may contain an account number.
 const LEAST_DIGITS: usize = 8;
 
-/// Returns whether `text` may have an address, a placeholder or code. Only such a text is searched
-/// by the patterns of [`parts`].
+/// Returns whether `text` may contain an address, a placeholder or code. Other texts are not
+/// searched by the patterns of [`parts`].
 pub(super) fn may_have_verbatim(text: &str) -> bool {
     let is_before = |sign: char, next: fn(char) -> bool| {
         text.match_indices(sign)
@@ -72,13 +72,12 @@ pub(super) fn verbatim(text: &str) -> Vec<Span> {
     all.map(|part| part.range).collect()
 }
 
-/// Parts by a pattern on each line, in the order of their precedence, behind a name: that of a
-/// kind, or of the neighbours that a placeholder must have, without which its signs are prose.
-/// Words are of letters of ASCII where a pattern looks for their ends: Unicode's `\b` is fifteen
-/// times slower.
+/// Patterns of parts, one a line, in order of precedence. Before each stands a name: the kind, or
+/// the neighbours that a placeholder must have, without which its signs are prose. Word boundaries
+/// are ASCII, because Unicode's `\b` is fifteen times slower.
 const PATTERNS: &str = include_str!("parts.tsv");
 
-/// The names of [`PATTERNS`], and a pattern that has each of them as a group.
+/// The names of [`PATTERNS`], and one regular expression with a group for each.
 static TABLE: LazyLock<(Vec<&str>, Regex)> = LazyLock::new(|| {
     let lines = PATTERNS.lines().filter(|line| !line.starts_with('#'));
     let rows = lines.filter_map(|line| line.split_once('\t'));
@@ -91,18 +90,18 @@ static TABLE: LazyLock<(Vec<&str>, Regex)> = LazyLock::new(|| {
     (names, pattern.expect("valid patterns"))
 });
 
-/// The name of the pattern that was found.
+/// Returns the name of the pattern that matched.
 fn name_of(found: &Captures<'_>) -> &'static str {
     let group = found.iter().skip(1).position(|group| group.is_some());
     group.map_or("any", |index| TABLE.0[index])
 }
 
-/// Returns the parts of `text` that its translation has to keep, from left to right.
+/// Returns the parts of `text` that its translation must keep, from left to right.
 pub fn parts(text: &str) -> Vec<Part> {
     let mut all = Vec::new();
     let mut at = 0;
     let mut no_message = 0;
-    // A text in which `$1` is a group of a regular expression and not an amount.
+    // In such a text, `$1` is a group of a regular expression and not an amount.
     let has_groups = text.split("$1").skip(1).any(is_group);
     while let Some(found) = next_part(text, at) {
         let Some(range) = found.get(0).map(|found| found.range()) else {
@@ -111,7 +110,7 @@ pub fn parts(text: &str) -> Vec<Part> {
         let name = name_of(&found);
         if name != "icu" {
             let part = part(text, (range.clone(), name), at, has_groups);
-            // Text that begins like a percentage may be another part after the sign.
+            // What begins like a percentage may be another part after the sign.
             let is_sign = part.is_none() && text[range.start..].starts_with('%');
             at = if is_sign { range.start + 1 } else { range.end };
             all.extend(part);
@@ -141,7 +140,7 @@ pub fn parts(text: &str) -> Vec<Part> {
     all
 }
 
-/// Bytes of an address without the punctuation that belongs to the sentence around it.
+/// Returns the length of an address without the sentence's punctuation at its end.
 fn without_closing(address: &str) -> usize {
     let opening = address.matches('(').count();
     let mut closing = address.matches(')').count();
@@ -165,19 +164,19 @@ fn without_closing(address: &str) -> usize {
     }
 }
 
-/// The largest number of letters of a formula or a unit.
+/// Maximum number of letters in a formula or unit.
 const MOST_LETTERS: usize = 4;
 
-/// The least number of bytes that a search reads ahead.
+/// Minimum number of bytes that a search reads ahead.
 const REACH: usize = 1024;
 
-/// Returns whether the text before `after` is not the beginning of an amount: `$1.50`.
+/// Returns whether the text before `after` does not begin an amount such as `$1.50`.
 fn is_group(after: &str) -> bool {
     let rest = after.trim_start_matches(['.', ',']);
     !rest.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// The part that `found` is, if the text around it is as it has to be; the part before it ends at
+/// Returns the part for a match if the text around it is as required. The previous part ends at
 /// `last`.
 fn part(text: &str, (range, name): (Span, &str), last: usize, has_groups: bool) -> Option<Part> {
     let before = &text[..range.start];
@@ -188,13 +187,13 @@ fn part(text: &str, (range, name): (Span, &str), last: usize, has_groups: bool) 
     let word_after = in_word(after.chars().next());
     let fits = match name {
         "url" | "no-word-before" => !word_before,
-        // White space or an opening sign before it, as no colon of a sentence has.
+        // Needs white space or an opening sign before it, unlike a colon in a sentence.
         "start" => !before.ends_with(|c: char| {
             !c.is_whitespace() && mark(c) != Mark::Open && !"\"'„“«‚‘=/,+|>".contains(c)
         }),
-        // A digit before it would be a percentage: `5%p`.
+        // A digit before it would make it a percentage: `5%p`.
         "no-digit-before" => range.start == last || !before.ends_with(|c: char| c.is_numeric()),
-        // Letters behind it can make it a command of TeX.
+        // Letters after it can make it a TeX command.
         "no-command" => {
             let letters = &text[range.start + 1..];
             let end = letters
@@ -203,23 +202,23 @@ fn part(text: &str, (range, name): (Span, &str), last: usize, has_groups: bool) 
             !is_command(&letters[..end])
         }
         "path" | "line" | "no-word" => !word_before && !word_after,
-        // A number before it would be a percentage: `5 %ige`.
+        // A number before it would make it a percentage: `5 %ige`.
         "no-percentage" => {
             let number = before.trim_end().ends_with(char::is_numeric);
             !word_after && (range.start == last || !number)
         }
-        // In a text without `$1`, others are amounts.
+        // In a text without `$1`, these are amounts.
         "first-group" => has_groups && is_group(after),
         "code" => {
             let has = |kind: fn(&u8) -> bool| text.as_bytes()[range.clone()].iter().any(kind);
             let is_code =
                 has(|&byte| byte == b'_') || has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase);
-            // German writes both genders so: `Lehrer_innen`, `Kolleg_in`.
+            // German writes both genders like this: `Lehrer_innen`, `Kolleg_in`.
             let is_noun = has(u8::is_ascii_uppercase)
                 && ["_innen", "_in"]
                     .iter()
                     .any(|end| text[range.clone()].ends_with(end));
-            // A number may continue, or have begun.
+            // A number may continue after it, or have begun before it.
             let is_sign = |c| "-/.,:_'".contains(c);
             let has_begun = text[range.start..].starts_with(char::is_numeric)
                 && before.trim_end_matches(is_sign).ends_with(char::is_numeric);
@@ -237,7 +236,7 @@ fn part(text: &str, (range, name): (Span, &str), last: usize, has_groups: bool) 
     } else {
         range.end
     };
-    // A long word with a footnote's number has a translation.
+    // A long word with a footnote number is translated.
     let letters = text[range.clone()]
         .chars()
         .filter(|c| c.is_alphabetic())
@@ -254,8 +253,9 @@ fn part(text: &str, (range, name): (Span, &str), last: usize, has_groups: bool) 
     })
 }
 
-/// The first part from `at` on. Reading ends soon after it. Otherwise, in a text of many `1-`, each
-/// of them would begin an address whose `@` is searched up to the end of the text.
+/// Returns the first part from `at` on. Reading ends soon after the part. Otherwise, in a text of
+/// many `1-`, each would begin an address and the search for its `@` would reach the end of the
+/// text.
 fn next_part(text: &str, mut at: usize) -> Option<Captures<'_>> {
     let mut reach = REACH;
     loop {

@@ -1,4 +1,4 @@
-//! Commands of TeX that look like placeholders, and ICU's messages.
+//! TeX commands that look like placeholders, and ICU messages.
 
 use std::sync::LazyLock;
 
@@ -6,17 +6,17 @@ use regex::{Captures, Regex};
 
 use crate::words::Span;
 
-/// Commands of TeX that begin like an escape; those of four letters or more with any ending.
+/// TeX commands that begin like an escape. Commands of four or more letters may have any ending.
 const COMMANDS: &str = include_str!("tex.txt");
 
-/// Returns whether `letters`, which follow a backslash, are a command of TeX.
+/// Returns whether `letters` after a backslash are a TeX command.
 pub(super) fn is_command(letters: &str) -> bool {
     COMMANDS
         .split_whitespace()
         .any(|name: &str| letters == name || name.len() > 3 && letters.starts_with(name))
 }
 
-/// The beginning of a plural or a select in ICU's messages; the beginning of an arm.
+/// The beginning of an ICU plural or select, and the beginning of an arm.
 static ICU: LazyLock<[Regex; 2]> = LazyLock::new(|| {
     [
         r"^\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,\s*(?:offset:\s*\d+)?",
@@ -25,7 +25,7 @@ static ICU: LazyLock<[Regex; 2]> = LazyLock::new(|| {
     .map(|pattern| Regex::new(pattern).expect("a valid pattern"))
 });
 
-/// The names and the texts of the arms of `text` if it is a plural or a select in ICU's messages.
+/// Returns the names and texts of the arms of `text` if it is an ICU plural or select.
 pub fn arms(text: &str) -> Vec<[Span; 2]> {
     match message(text, 0) {
         Ok((arms, end)) if end == text.len() => arms,
@@ -33,8 +33,8 @@ pub fn arms(text: &str) -> Vec<[Span; 2]> {
     }
 }
 
-/// The arms and the end of the ICU message that begins at `start`. If there is no valid message,
-/// the error is the offset at which the search continues.
+/// Returns the arms and the end of the ICU message that begins at `start`. If there is no valid
+/// message, the error is the offset where the search continues.
 pub(super) fn message(text: &str, start: usize) -> Result<(Vec<[Span; 2]>, usize), usize> {
     let found = |pattern: usize, at: usize| {
         ICU[pattern].captures(&text[at..text.floor_char_boundary(at + 120)])
@@ -61,8 +61,8 @@ pub(super) fn message(text: &str, start: usize) -> Result<(Vec<[Span; 2]>, usize
     }
 }
 
-/// The offset of the brace that closes an arm which begins at `start`. After an apostrophe, braces
-/// are plain text up to the next apostrophe.
+/// Returns the offset of the brace that closes an arm beginning at `start`. After an apostrophe,
+/// braces are plain text up to the next apostrophe.
 fn closing(text: &str, start: usize) -> Option<usize> {
     let mut depth = 0usize;
     let mut chars = text[start..].char_indices().peekable();

@@ -2,30 +2,30 @@
 
 use crate::words::Span;
 
-/// Spaces that divide groups of digits.
+/// Spaces that separate groups of digits.
 const SPACES: [char; 4] = [' ', '\u{a0}', '\u{202f}', '\u{2009}'];
-/// Separators within numbers, dates, times, ratios and ranges, as one sign of each kind.
+/// Separators in numbers, dates, times, ratios and ranges, with one sign for each kind.
 const SEPARATORS: &str = ".,'٫:/-";
 
-/// A digit sequence, converted to ASCII, and the separator before it, with one sign for each kind
-/// of separator.
+/// A digit sequence, converted to ASCII, and the separator before it, as one sign for each kind of
+/// separator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Group {
     pub separator: char,
     pub digits: String,
 }
 
-/// The value of a decimal digit of any script.
+/// Returns the value of a decimal digit in any script.
 pub(super) fn digit(c: char) -> Option<char> {
-    // Unicode's decimal digits are in rows of ten that begin at these zeros.
+    // Unicode's decimal digits come in rows of ten that begin at these zeros.
     const ZEROS: &str = include_str!("zeros.txt");
     let zeros = if c.is_numeric() { ZEROS.trim_end() } else { "" };
     let zero = zeros.chars().rfind(|&zero| zero <= c)?;
     char::from_digit(u32::from(c) - u32::from(zero), 36).filter(char::is_ascii_digit)
 }
 
-/// The runs of `text` from left to right. With `joined`, spaces between groups of three digits
-/// belong to a run.
+/// Returns the runs of `text` from left to right. With `joined`, spaces between groups of three
+/// digits belong to a run.
 pub(super) fn runs(text: &str, joined: bool) -> Vec<(Span, Vec<Group>)> {
     let mut all = Vec::new();
     let mut at = 0;
@@ -58,7 +58,7 @@ fn digits(text: &str, start: usize) -> (String, usize) {
     (digits, start + bytes)
 }
 
-/// The group after `groups`, which end at `end`, and its end.
+/// Returns the group after `groups`, which end at `end`, and its end.
 fn next_group(text: &str, end: usize, groups: &[Group], joined: bool) -> Option<(Group, usize)> {
     let separator = text[end..].chars().next()?;
     let (digits, next) = digits(text, end + separator.len_utf8());
@@ -79,7 +79,7 @@ fn next_group(text: &str, end: usize, groups: &[Group], joined: bool) -> Option<
     })
 }
 
-/// One sign for all that have the same meaning.
+/// Returns one sign for all separators of the same meaning.
 pub(super) fn plain(separator: char) -> char {
     match separator {
         '．' => '.',

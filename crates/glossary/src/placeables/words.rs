@@ -1,35 +1,35 @@
-//! Words that stand for numbers or belong to them, in the languages that most models know.
+//! Words that stand for numbers or belong to them, in the languages most models support.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::words::{Span, is_unspaced};
 
-/// A unit on each line, in three columns: its [`UnitKind`]; its signs and abbreviations, which stand
-/// beside a number; the beginnings of the words that can stand for them, in which `_` is a space.
+/// Units, one a line, in three columns: the [`UnitKind`]; signs and abbreviations written beside a
+/// number; stems of words for the unit. `_` stands for a space.
 const UNITS: &str = include_str!("units.tsv");
-/// The names of a month on each line, first in [`LANGUAGES`].
+/// The names of each month, one month a line, first in [`LANGUAGES`].
 const MONTHS: &str = include_str!("months.txt");
-/// No name of a month has more letters and marks.
+/// Maximum number of letters and marks in the name of a month.
 const MAX_MONTH_LETTERS: usize = 16;
 /// The names of 10³, 10⁶, 10⁹ and 10¹² after a number, in the same languages: after 1, and after
-/// other numbers; `_` is a space.
+/// other numbers. `_` stands for a space.
 const SCALE_NAMES: &str = include_str!("scales.txt");
 /// Words before a number that belongs to a title, a version or an identifier.
 const LABELS: &str = include_str!("labels.txt");
 /// Words for things that are often counted in fractions, in addition to [`UNITS`].
 const COUNTED: &str = include_str!("counted.txt");
 
-/// The beginnings of the words for 1 to 12, each on a line, of cardinal and ordinal numbers. Those
-/// of up to three letters of ASCII, and those with a `$`, are whole words.
+/// Stems of the words for 1 to 12, one number a line, cardinal and ordinal. Entries of up to three
+/// ASCII letters, and entries with a `$`, are whole words.
 const NUMBERS: &str = include_str!("numbers.txt");
 
-/// The beginnings of words after a number that multiply it, with the power of ten: the longest that
-/// fits counts. A second power is that of the languages with long scales. Entries of up to five
-/// ASCII letters are whole words.
+/// Stems of words that multiply the number before them, with the power of ten. The longest match
+/// counts. A second power is for languages with long scales. Entries of up to five ASCII letters
+/// are whole words.
 const SCALES: &str = include_str!("multipliers.txt");
 
-/// The entries of [`SCALES`] after which a full stop belongs to the word.
+/// Entries of [`SCALES`] that a full stop abbreviates.
 const ABBREVIATED: [&str; 8] = ["tsd", "тыс", "mio", "mln", "млн", "mrd", "mld", "млрд"];
 
 /// What a unit measures.
@@ -48,12 +48,12 @@ pub(super) struct Unit {
     kind: UnitKind,
     /// Signs and abbreviations, separated by spaces.
     signs: &'static str,
-    /// The beginnings of words, separated by spaces.
+    /// Stems of words, separated by spaces.
     stems: &'static str,
 }
 
 impl Unit {
-    /// The unit on `line` of [`UNITS`].
+    /// Parses a line of [`UNITS`].
     fn parse(line: &'static str) -> Option<Self> {
         let mut columns = line.splitn(3, '\t');
         let kind = match columns.next()? {
@@ -72,8 +72,8 @@ fn units() -> impl Iterator<Item = Unit> {
     UNITS.lines().filter_map(Unit::parse)
 }
 
-/// The units with each of their signs and abbreviations, by its first character. A text has many
-/// numbers, and units are looked for on both sides of each.
+/// The units by the first character of their signs and abbreviations. A text has many numbers, and
+/// units are searched on both sides of each.
 static UNITS_BY_FIRST: LazyLock<HashMap<char, Vec<(Unit, &str)>>> = LazyLock::new(|| {
     let mut all = HashMap::<char, Vec<(Unit, &str)>>::new();
     for unit in units() {
@@ -85,7 +85,7 @@ static UNITS_BY_FIRST: LazyLock<HashMap<char, Vec<(Unit, &str)>>> = LazyLock::ne
     all
 });
 
-/// The unit whose sign or abbreviation begins `text` as a whole word, and its bytes.
+/// Returns the unit with a sign or abbreviation that begins `text` as a whole word, and its length.
 fn unit_at(text: &str) -> Option<(Unit, usize)> {
     let is_whole = |sign: &str| {
         text.starts_with(sign)
@@ -103,7 +103,7 @@ fn unit_at(text: &str) -> Option<(Unit, usize)> {
         .max_by_key(|&(_, length)| length)
 }
 
-/// `number`, a range of `text`, with the unit or currency beside it, and these units.
+/// Extends `number`, a range of `text`, by the adjacent units or currency, and returns them.
 pub(super) fn with_units(text: &str, number: Span) -> (Span, Vec<Unit>) {
     let blanks = [' ', '\u{a0}', '\u{202f}'];
     let mut range = number;
@@ -127,13 +127,13 @@ pub(super) fn with_units(text: &str, number: Span) -> (Span, Vec<Unit>) {
     (range, units)
 }
 
-/// Returns whether `text` has percentages; `lower` is `text` in small letters.
+/// Returns whether `text` contains percentages. `lower` is `text` in lower case.
 pub(super) fn has_percent(text: &str, lower: &str) -> bool {
     let mut percents = units().filter(|unit| unit.kind == UnitKind::Percent);
     percents.any(|unit| has_unit(text, lower, unit))
 }
 
-/// Returns whether `text` has `unit`, or a word for it; `lower` is `text` in small letters.
+/// Returns whether `text` contains `unit` or a word for it. `lower` is `text` in lower case.
 pub(super) fn has_unit(text: &str, lower: &str, unit: Unit) -> bool {
     unit.signs.split(' ').any(|sign| {
         if sign.starts_with(char::is_alphabetic) {
@@ -148,8 +148,8 @@ pub(super) fn has_unit(text: &str, lower: &str, unit: Unit) -> bool {
     }) || has_stem(lower, unit.stems)
 }
 
-/// Returns whether one of `stems` begins a word of `lower`; each is found anywhere in scripts
-/// without spaces.
+/// Returns whether one of `stems` begins a word of `lower`, or stands anywhere in scripts without
+/// spaces.
 fn has_stem(lower: &str, stems: &str) -> bool {
     stems
         .split(' ')
@@ -166,8 +166,7 @@ fn has_stem(lower: &str, stems: &str) -> bool {
 
 const HALVES: &str = "half halb hälft halv demi moitié medi mitad met\u{e0} mezz meia meio полов полтор 半 반 절반 आध نصف ครึ่ง";
 const MINUS: &str = "minus moins menos meno минус マイナス 负 ناقص ऋण ลบ";
-/// The beginnings of what stands after a time of day, without spaces and full stops; after noon
-/// first.
+/// Stems of the words after a time of day, without spaces and full stops; p.m. comes first.
 const CLOCKS: [&str; 9] = [
     "pm",
     "uhrnachm",
@@ -191,8 +190,8 @@ pub(super) fn is_unit(after: &str) -> bool {
             .any(|unit| begins(&word, unit, 3))
 }
 
-/// Returns whether `before` ends with a word that makes the following number a title, a version or
-/// an identifier.
+/// Returns whether `before` ends with a word that makes the next number a title, version or
+/// identifier.
 pub(super) fn is_label(before: &str) -> bool {
     let near = before[before.floor_char_boundary(before.len().saturating_sub(40))..].to_lowercase();
     let near = near.trim_end_matches(|c: char| c.is_whitespace() || ".:-–#".contains(c));
@@ -209,8 +208,8 @@ pub(super) fn is_label(before: &str) -> bool {
     })
 }
 
-/// The bytes of the word at the beginning of `after` that multiplies a number, without the space
-/// before it but with the full stop of an abbreviation, and its powers of ten.
+/// Returns the byte range of the multiplier word at the beginning of `after`, and its powers of
+/// ten. The range excludes the space before it and includes the full stop of an abbreviation.
 pub(super) fn scale_word(after: &str) -> (Span, Vec<usize>) {
     let rest = after.trim_start_matches([' ', '\u{a0}', '\u{202f}', '-']);
     let word = first_word(rest);
@@ -238,8 +237,8 @@ pub(super) fn scale_word(after: &str) -> (Span, Vec<usize>) {
     )
 }
 
-/// The name of a power of ten after the number `value` in the language `into`, for a word of the
-/// language `from`. `all` are the powers that the word may mean, in ascending order: a billion is
+/// Returns the name of a power of ten after the number `value`, for translation between two
+/// languages. `all` are the powers that the source word may mean, in ascending order: a billion is
 /// the smallest in English and the largest in all other languages.
 pub(super) fn scale_name(all: &[usize], value: &str, [from, into]: [usize; 2]) -> Option<String> {
     let power = if from == 0 { all.first() } else { all.last() };
@@ -249,14 +248,13 @@ pub(super) fn scale_name(all: &[usize], value: &str, [from, into]: [usize; 2]) -
     Some(if value == "1" { one } else { others }.replace('_', " "))
 }
 
-/// The numbers from 1 to 12 for which a text has words.
+/// The numbers from 1 to 12 that a text writes as words.
 #[derive(Default)]
 pub(super) struct NumberWords {
     small: [bool; 12],
     /// If true, there is a word for a half.
     pub half: bool,
-    /// Like `small`, with the words with which those of larger numbers begin: for 20 or 200 it is
-    /// 2.
+    /// Like `small`, for words that begin larger numbers: 20 and 200 count as 2.
     first: [bool; 12],
 }
 
@@ -290,8 +288,8 @@ impl NumberWords {
         all
     }
 
-    /// Returns whether a word stands for the whole number `value`, or, with `large`, begins as its
-    /// words do if it is above 12.
+    /// Returns whether a word stands for the integer `value`. With `large`, a value above 12 needs
+    /// only the word that it begins with.
     pub(super) fn has(&self, value: &str, large: bool) -> bool {
         let row = |digits: &str| {
             digits
@@ -310,10 +308,10 @@ impl NumberWords {
     }
 }
 
-/// The languages of the first names of [`MONTHS`], in their order.
+/// The languages of the first names in [`MONTHS`], in order.
 const LANGUAGES: &str = "en de fr es it pt nl ru";
 
-/// The index of the language `code` for [`month_name`].
+/// Returns the index of the language `code` for [`month_name`].
 pub(super) fn language_of_months(code: &str) -> Option<usize> {
     LANGUAGES
         .split(' ')
@@ -325,7 +323,7 @@ pub(super) fn month_name(month: usize, language: usize) -> &'static str {
     names.split(' ').nth(language).unwrap_or_default()
 }
 
-/// The names of [`MONTHS`] in small letters.
+/// The names of [`MONTHS`] in lower case.
 static MONTHS_IN_LOWER_CASE: LazyLock<Vec<Vec<String>>> = LazyLock::new(|| {
     MONTHS
         .lines()
@@ -333,10 +331,10 @@ static MONTHS_IN_LOWER_CASE: LazyLock<Vec<Vec<String>>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The month that a word names, or an abbreviation of at least three letters.
+/// Returns the month that a word names, in full or abbreviated to at least three letters.
 fn month(word: &str) -> Option<usize> {
     let letters = word.chars().take(MAX_MONTH_LETTERS + 1).count();
-    // These are verbs and an adjective, too.
+    // These are also verbs and an adjective.
     let is_other = ["may", "march", "august", "mar"].contains(&word);
     if is_other || !(3..=MAX_MONTH_LETTERS).contains(&letters) {
         return None;
@@ -349,8 +347,8 @@ fn month(word: &str) -> Option<usize> {
     })
 }
 
-/// The month that is named directly before or after `number`, a range of `text`, with the bytes of
-/// its name.
+/// Returns the month named directly before or after `number`, a range of `text`, with the byte
+/// range of its name.
 pub(super) fn month_beside(text: &str, number: &Span) -> Option<(usize, Span)> {
     const MOST_BYTES: usize = 32;
     let before = &text[..number.end.min(number.start)];
@@ -405,7 +403,7 @@ pub(super) enum Sign {
     PlusWord,
 }
 
-/// The sign at the end of `before`, the text before a number.
+/// Returns the sign at the end of `before`, the text before a number.
 pub(super) fn sign(before: &str) -> Sign {
     let rest = before.trim_end_matches(['-', '−', '－', '+', '＋']);
     match before[rest.len()..].chars().count() {
@@ -433,8 +431,8 @@ pub(super) fn sign(before: &str) -> Sign {
     }
 }
 
-/// Returns whether the time of day that stands before `after` is after noon, by the words behind it
-/// (`p.m.`); `None` if there are none.
+/// Returns whether the time of day before `after` is p.m. according to the words after it; `None`
+/// if there are none.
 pub(super) fn clock(after: &str) -> Option<bool> {
     let near = after
         .chars()
@@ -456,8 +454,8 @@ fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
 
-/// Returns whether `word` is `stem`, or begins with it if it has more than `short` letters or is
-/// not of ASCII.
+/// Returns whether `word` is `stem`. It may also begin with `stem` if that has more than `short`
+/// letters or is not ASCII.
 fn begins(word: &str, stem: &str, short: usize) -> bool {
     word == stem.trim_end_matches('$')
         || (stem.len() > short || !stem.is_ascii()) && word.starts_with(stem)
@@ -467,7 +465,7 @@ fn begins(word: &str, stem: &str, short: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// Returns whether `sign` is written as a code of ISO 4217.
+    /// Returns whether `sign` is written like an ISO 4217 code.
     fn is_code(sign: &str) -> bool {
         sign.len() == 3 && sign.chars().all(|c| c.is_ascii_uppercase())
     }

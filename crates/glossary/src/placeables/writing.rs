@@ -1,4 +1,4 @@
-//! Decimal marks and thousands separators in the conventions of each language.
+//! Decimal marks and thousands separators in each language.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,8 +10,8 @@ use super::scan::{Group, plain, runs};
 use super::words::{is_label, is_unit, language_of_months, month_name, scale_name, scale_word};
 use crate::words::{Mark, Span, is_letter, is_unspaced, mark, overlaps};
 
-/// Decimal mark and mark of groups of the languages on each line of [`LANGUAGES`], by the numbers
-/// in digits of ASCII of CLDR 48.
+/// Decimal mark and thousands separator of the languages on each line of [`LANGUAGES`]. From CLDR
+/// 48, for ASCII digits.
 const MARKS: [(char, char); 6] = [
     ('.', ','),
     (',', '.'),
@@ -21,20 +21,20 @@ const MARKS: [(char, char); 6] = [
     ('.', '\u{a0}'),
 ];
 const LANGUAGES: &str = include_str!("marks.txt");
-/// The languages that divide digits before the last three into pairs.
+/// Languages that group the digits before the last three in pairs.
 const PAIRS: &str = "hi bn ta te mr gu pa ne ml or as dz en-in";
 
 /// A fraction of this many digits is not part of a version number.
 const LONG_FRACTION: usize = 4;
-/// The bytes of a word between two amounts, such as "and".
+/// Maximum number of bytes in a word between two amounts, such as "and".
 const MOST_JOINING: usize = 8;
 
-/// The number formats of the source language and of the target language.
+/// The number formats of the source and target language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Writing {
     from: Marks,
     into: Marks,
-    /// The languages by which months, millions and the like are named.
+    /// The languages used to name months, millions and the like.
     names: Option<[usize; 2]>,
 }
 
@@ -46,7 +46,7 @@ struct Marks {
 }
 
 impl Marks {
-    /// The marks of a language, or of its region, by its code in [`LANGUAGES`].
+    /// Returns the format of a language or its region, by its code in [`LANGUAGES`].
     fn of(code: &str) -> Option<Self> {
         let has = |list: &str| list.split_whitespace().any(|known| known == code);
         let (decimal, group) = MARKS[LANGUAGES.lines().position(has)?];
@@ -57,7 +57,7 @@ impl Marks {
         })
     }
 
-    /// `groups` as a number, if the language writes it so.
+    /// Parses `groups` as a number; `None` if the language does not write it like this.
     fn read(&self, groups: &[Group]) -> Option<Amount> {
         let last = groups
             .last()
@@ -115,20 +115,20 @@ impl Amount {
     }
 }
 
-/// A sequence of digits with separators, which may be a side of a range.
+/// A sequence of digits with separators, which may be one side of a range.
 struct Item<'a> {
     range: Span,
-    /// The range in which it is a side.
+    /// The whole range, if this is one side.
     run: Span,
     text: &'a str,
     groups: Vec<Group>,
-    /// If true, no date, time, version or address is around it.
+    /// If true, it is not inside a date, time, version or address.
     is_alone: bool,
 }
 
 impl Writing {
-    /// Returns the number formats of two languages, given by their codes (`de`, `deu`, `pt-BR`), or
-    /// `None` if a code is unknown or both formats are equal.
+    /// Returns the number formats of two languages, given by their codes (`de`, `deu`, `pt-BR`).
+    /// Returns `None` if a code is unknown or both formats are equal.
     pub fn between(from: &str, into: &str) -> Option<Self> {
         let code = |code: &str| find_language(code, LANGUAGES.split_whitespace()).ok();
         let from = code(from)?;
@@ -142,11 +142,10 @@ impl Writing {
         (from != into || names.is_some()).then_some(Self { from, into, names })
     }
 
-    /// Returns the edits that write the amounts in `translation` in the format of the target
-    /// language, together with the months, millions and similar words beside them: byte ranges, in
-    /// order, with their new texts. Amounts are numbers that count or measure something in
-    /// `source`. Dates, times, versions and other identifiers stay unchanged, and so do numbers in
-    /// doubt.
+    /// Returns edits that write the amounts in `translation` in the format of the target language,
+    /// with the months, millions and similar words beside them: byte ranges in order, with their
+    /// replacements. An amount is a number that counts or measures something in `source`. Dates,
+    /// times, versions and other identifiers stay unchanged, and so do uncertain numbers.
     pub fn changes(&self, source: &str, translation: &str) -> Vec<(Span, String)> {
         let mut all = self.amounts(source, translation);
         if let Some([from, into]) = self.names {
@@ -192,7 +191,7 @@ impl Writing {
             if groups.len() == 1 {
                 return None;
             }
-            // The marks of a number that is not an amount in the source stay.
+            // A number that is not an amount in the source keeps its marks.
             if let Some(&other) = others.get(&digits(&groups)) {
                 let is_other = other != text
                     && groups[1..]
@@ -229,8 +228,8 @@ impl Writing {
         items(translation).into_iter().filter_map(change).collect()
     }
 
-    /// Returns whether `item` of `text`, before the item `next`, counts or measures something,
-    /// beyond doubt.
+    /// Returns whether `item` of `text`, followed by `next`, certainly counts or measures
+    /// something.
     fn is_amount(&self, text: &str, item: &Item<'_>, next: Option<&Item<'_>>) -> bool {
         let before = &text[..item.run.start];
         let after = &text[item.run.end..];
@@ -244,12 +243,12 @@ impl Writing {
         }
         let is_in_brackets = before.ends_with(|c| mark(c) == Mark::Open)
             && after.starts_with(|c| mark(c) == Mark::Close);
-        // A point may divide the parts of a version or of a title.
+        // A point may separate the parts of a version or title.
         let has_point = item.groups.len() == 2
             && item.groups[1].separator == '.'
             && item.groups[1].digits.len() < LONG_FRACTION;
         let is_plain = !(is_in_brackets || has_point && self.from.decimal == '.');
-        // Between 0.5 and 1.5 metres.
+        // As in "between 0.5 and 1.5 metres".
         let is_joined = || {
             next.is_some_and(|next| {
                 let between = text
@@ -265,8 +264,7 @@ impl Writing {
     }
 }
 
-/// The changes after which a word that multiplies a number in `source`, and stands so in
-/// `translation`, has the name of the language into which it is translated.
+/// Returns edits that translate multiplier words copied from `source` to `translation`.
 fn scale_changes(source: &str, translation: &str, languages: [usize; 2]) -> Vec<(Span, String)> {
     let scale_after = |text: &str, run: &Span| {
         let (word, powers) = scale_word(&text[run.end..]);
@@ -287,7 +285,7 @@ fn scale_changes(source: &str, translation: &str, languages: [usize; 2]) -> Vec<
         .collect()
 }
 
-/// The digits of all `groups`.
+/// Returns the digits of all `groups`.
 fn digits(groups: &[Group]) -> String {
     groups.iter().map(|group| &*group.digits).collect()
 }
@@ -306,7 +304,8 @@ pub fn apply_edits(text: &str, changes: &[(Span, String)]) -> String {
     all + &text[at..]
 }
 
-/// The numbers of `text` and the sides of its ranges, but those in addresses and placeholders.
+/// Returns the numbers of `text` and the sides of its ranges, outside of addresses and
+/// placeholders.
 fn items(text: &str) -> Vec<Item<'_>> {
     let kept = verbatim(text);
     let mut all = Vec::new();
@@ -314,7 +313,7 @@ fn items(text: &str) -> Vec<Item<'_>> {
         .into_iter()
         .filter(|(run, _)| !overlaps(&kept, run))
     {
-        // No time has groups of thousands, but a ratio may: 1:10,000.
+        // No time has thousands separators, but a ratio may: 1:10,000.
         let sides = groups.chunk_by(|_, next| next.separator != ':');
         let is_ratio = sides
             .into_iter()
@@ -345,7 +344,7 @@ fn items(text: &str) -> Vec<Item<'_>> {
     all
 }
 
-/// Returns whether `groups` are an address of IPv4.
+/// Returns whether `groups` are an IPv4 address.
 fn is_address(groups: &[Group]) -> bool {
     groups.len() == 4
         && groups[1..].iter().all(|next| next.separator == '.')

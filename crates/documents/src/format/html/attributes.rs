@@ -14,7 +14,8 @@ static ATTRIBUTE: LazyLock<Regex> = LazyLock::new(|| {
     regex(r#"[\s/]([^\s"'<>/=]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>][^\s>]*))"#)
 });
 
-/// The values of such attributes of `element`, whose start tag `tag` begins at `start`.
+/// Returns the ranges of these attributes' values in `tag`, the start tag of `element`, which
+/// begins at `start`.
 pub(super) fn texts(element: &str, tag: &str, start: usize) -> Vec<Span> {
     let all: Vec<(String, Span)> = ATTRIBUTE
         .captures_iter(tag)
@@ -51,7 +52,7 @@ fn is_text(element: &str, name: &str, role: &str) -> bool {
     }
 }
 
-/// The value `page[range]`, unless it is a name or code.
+/// Returns the value `page[range]` as a block, unless it is a name or code.
 pub(super) fn block(page: &str, range: Span) -> Option<Block> {
     let source = &page[range.clone()];
     if !is_prose(source) || !has_letters(&decode(source)) {

@@ -1,4 +1,4 @@
-//! HTML as tags and text with their ranges, by the tokeniser of the HTML standard (`html5gum`).
+//! HTML as tags and text with byte ranges, tokenised by the HTML standard (`html5gum`).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -13,8 +13,8 @@ use crate::escape::Entities;
 use crate::message::{masked, messages};
 use crate::words::{Span, is_within, regex};
 
-/// The tags of texts that React shows, `<0>` and `</0>`, and letters for their digits, of which no
-/// name of HTML is.
+/// React's numbered tags, `<0>` and `</0>`, and the letters that replace their digits. No HTML name
+/// consists of these letters.
 static NUMBERED: LazyLock<Regex> = LazyLock::new(|| regex(r"</?[0-9]+\s*/?>"));
 const LETTERS: &[u8; 10] = b"cefgjkvwxz";
 
@@ -25,7 +25,7 @@ pub(super) struct Token {
 }
 
 impl Token {
-    /// The role of the element of a tag.
+    /// Returns the role of the tag's element.
     pub(super) fn role(&self) -> Option<Role> {
         match &self.kind {
             TokenKind::Start { name, .. } | TokenKind::End { name } => Some(role(name)),
@@ -46,24 +46,23 @@ pub(super) enum TokenKind {
         name: String,
     },
     Text,
-    /// Comments, the document type, and text that the standard drops.
+    /// Comments, document types, and text that the standard drops.
     Other,
 }
 
-/// The tokens of a text, without gaps between them.
+/// The tokens of a text, without gaps.
 #[derive(Debug)]
 pub(super) struct LexedText {
     pub(super) tokens: Vec<Token>,
-    /// Tags of template languages; sorted, disjoint.
+    /// Tags of template languages, sorted and disjoint.
     pub(super) templates: Vec<Span>,
-    /// The text, in which `x` stands for the characters of these tags: some of them would be
-    /// markup.
+    /// The text with `x` for each character of these tags, because some would be markup.
     pub(super) masked: String,
-    /// For each start tag its end tag, and the other way round.
+    /// For each tag, its matching start or end tag.
     pub(super) partner: Vec<Option<usize>>,
-    /// The tokens that divide text into blocks, by their indices.
+    /// The indices of tokens that divide text into blocks.
     blocks: Vec<usize>,
-    /// The tokens that say `translate="yes"`, by their indices.
+    /// The indices of tokens with `translate="yes"`.
     translated: Vec<usize>,
 }
 
@@ -81,7 +80,7 @@ pub(super) fn lex(text: &str) -> LexedText {
             continue;
         };
         let Span { start, end: until } = token.range;
-        // Spans are in order; a token that is not would be read as text that is dropped.
+        // Spans are in order; a token that is not would be read as dropped text.
         if start < end || until <= start || text.get(start..until).is_none() {
             continue;
         }
@@ -103,7 +102,7 @@ pub(super) fn lex(text: &str) -> LexedText {
     LexedText::new(without_cdata(text, tokens), templates, masked)
 }
 
-/// Tags of Jinja, Liquid, Mustache, ERB and PHP in `text`.
+/// Finds the tags of Jinja, Liquid, Mustache, ERB and PHP in `text`.
 fn templates(text: &str) -> Vec<Span> {
     const CLOSING: [(&str, &str); 6] = [
         ("{{", "}}"),
@@ -113,7 +112,7 @@ fn templates(text: &str) -> Vec<Span> {
         ("<?php", "?>"),
         ("<?=", "?>"),
     ];
-    // A template in a declaration is not one: it ends with the first `>`.
+    // A declaration ends at the first `>`, so a template in it does not count.
     static OPENING: LazyLock<Regex> = LazyLock::new(|| {
         regex(r"\{\{|\{%|\{#|<%|<\?(?:php|=)|<(?:!(?:-?[^-<>][^<>]*)?|\?[^<>]*)<[%?]")
     });
@@ -131,7 +130,7 @@ fn templates(text: &str) -> Vec<Span> {
             continue;
         };
         let rest = &text[at..];
-        // Braces are closed in the same line.
+        // Braces are closed on the same line.
         let end = if kind < 3 {
             rest.find('\n').unwrap_or(rest.len())
         } else {
@@ -148,7 +147,7 @@ fn templates(text: &str) -> Vec<Span> {
     all
 }
 
-/// `text` with letters in the names of tags that are numbers.
+/// Replaces the digits of numeric tag names by letters.
 fn numbered(text: &str) -> String {
     NUMBERED
         .replace_all(text, |tag: &regex::Captures<'_>| {
@@ -213,8 +212,8 @@ fn start(tag: &StartTag<usize>) -> TokenKind {
     }
 }
 
-/// In SVG and MathML, `<![CDATA[` lasts to `]]>`; the tokeniser, which knows no tree, ends it at
-/// the next `>`.
+/// In SVG and MathML, `<![CDATA[` extends to `]]>`. The tokeniser has no tree and ends it at the
+/// next `>`.
 fn without_cdata(text: &str, tokens: Vec<Token>) -> Vec<Token> {
     let mut all: Vec<Token> = Vec::with_capacity(tokens.len());
     let mut foreign = 0usize;
@@ -286,7 +285,7 @@ impl LexedText {
         self.next_block(index) < end
     }
 
-    /// The texts of elements that show theirs.
+    /// Iterates over the texts of elements that show their content.
     pub(super) fn shown(&self) -> impl Iterator<Item = &str> {
         let is_hidden = |token: &Token| matches!(&token.kind, TokenKind::Start { name, .. } if role(name) == Role::Hidden);
         let before = iter::once(None).chain(self.tokens.iter().map(Some));
@@ -305,18 +304,18 @@ impl LexedText {
         matches!(&self.tokens[index].kind, TokenKind::Start { name, .. } if is("closes itself", name))
     }
 
-    /// The next token after `index` that divides text; the number of tokens if there is none.
+    /// Returns the next token after `index` that divides text, or the number of tokens.
     pub(super) fn next_block(&self, index: usize) -> usize {
         next(&self.blocks, index).unwrap_or(self.tokens.len())
     }
 }
 
-/// The first of `all`, which are sorted, that is above `index`.
+/// Returns the first of the sorted `all` above `index`.
 fn next(all: &[usize], index: usize) -> Option<usize> {
     all.get(all.partition_point(|&it| it <= index)).copied()
 }
 
-/// For each start tag the end tag of the same name that closes it.
+/// Matches each start tag with the end tag that closes it.
 fn partners(tokens: &[Token]) -> Vec<Option<usize>> {
     let mut partner = vec![None; tokens.len()];
     let mut open: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -339,7 +338,7 @@ fn partners(tokens: &[Token]) -> Vec<Option<usize>> {
 static REFERENCE: LazyLock<Regex> =
     LazyLock::new(|| regex(r"&(?:#[xX]?[0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]{1,31});?"));
 
-/// `raw` with characters instead of references.
+/// Decodes the character references of `raw`.
 pub(crate) fn decode(raw: &str) -> Cow<'_, str> {
     REFERENCE.replace_all(raw, |found: &regex::Captures<'_>| {
         decode_reference(&found[0])
@@ -354,7 +353,7 @@ fn decode_reference(raw: &str) -> String {
     tokens.collect()
 }
 
-/// Finds how the document writes special characters: by a reference such as `&nbsp;` if it never
+/// Finds how the document writes special characters: by reference, such as `&nbsp;`, if it never
 /// contains the character itself.
 pub(super) fn entities<'a>(texts: impl Iterator<Item = &'a str>) -> Entities {
     let mut names: BTreeMap<char, String> = BTreeMap::new();

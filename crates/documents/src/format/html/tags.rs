@@ -1,12 +1,12 @@
-//! The part that an element plays for the text around it.
+//! The roles of HTML elements.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The part that an element plays.
+/// The role of an element in the text around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Divides text: the text before it and the text in it are two blocks.
+    /// Divides text: the text before it and inside it are two blocks.
     Block,
     /// Stands within text.
     Inline,
@@ -21,7 +21,7 @@ pub(super) enum Role {
 }
 
 impl Role {
-    /// Returns whether an element that says `translate` about itself stays unchanged.
+    /// Returns whether an element with this `translate` attribute stays unchanged.
     pub(super) fn keeps(self, translate: Option<bool>) -> bool {
         match self {
             Self::Hidden => true,
@@ -32,7 +32,7 @@ impl Role {
     }
 }
 
-/// The kinds of elements, with their names in lower case.
+/// The element names of each kind, in lower case.
 static KINDS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
     let lines = include_str!("tags.txt")
         .lines()
@@ -42,13 +42,13 @@ static KINDS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Returns whether elements called `name`, in lower case, are of `kind`: a role, `empty` (one tag),
-/// or `closes itself` (the next block ends them).
+/// Returns whether the element `name`, in lower case, is of `kind`: a role, `empty` (no end tag),
+/// or `closes itself` (ended by the next block).
 pub(super) fn is(kind: &str, name: &str) -> bool {
     KINDS.get(kind).is_some_and(|names| names.contains(&name))
 }
 
-/// The role of elements called `name`, in lower case.
+/// Returns the role of the element `name`, in lower case.
 pub(super) fn role(name: &str) -> Role {
     match name {
         _ if is("block", name) => Role::Block,

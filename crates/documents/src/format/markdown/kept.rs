@@ -1,4 +1,4 @@
-//! Elements of HTML in a paragraph whose content stays unchanged.
+//! HTML elements in a paragraph that stay unchanged.
 
 use std::collections::HashMap;
 
@@ -7,13 +7,13 @@ use pulldown_cmark::{Event, TagEnd};
 use crate::format::html;
 use crate::words::Span;
 
-/// The ends of such elements by their starts. An element whose tags are in two blocks, or that
-/// crosses emphasis, is none.
+/// Maps the start of each such element to its end. An element that spans two blocks or crosses
+/// emphasis does not count.
 pub(super) fn elements(events: &[(Event<'_>, Span)]) -> HashMap<usize, usize> {
     let mut all = HashMap::new();
     let mut depth = 0;
-    // The element whose end is looked for: its name, its start, the depth there, and how many of
-    // its name are open in it.
+    // The element being closed: its name, its start, the depth there, and the number of open
+    // elements of the same name inside it.
     let mut open: Option<(String, usize, usize, usize)> = None;
     for (event, range) in events {
         match event {

@@ -13,7 +13,7 @@ use crate::format::blocks::Blocks;
 use crate::format::html::{self, attributes::is_prose};
 use crate::words::{Span, has_letters};
 
-/// The Markdown that is read and written.
+/// The Markdown extensions that are read and written.
 pub(super) fn options() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
@@ -46,7 +46,7 @@ pub(in crate::format) fn parse(text: &str) -> Vec<Block> {
     .read(events.into_offset_iter())
 }
 
-/// The alternative texts of the images in `text`, without those that name their definition.
+/// Returns the alternative texts of images in `text`, except where they name a definition.
 pub(in crate::format) fn texts(text: &str) -> Vec<(Span, Block)> {
     let mut all = Vec::new();
     let mut image = None;
@@ -74,8 +74,8 @@ pub(in crate::format) fn texts(text: &str) -> Vec<(Span, Block)> {
         .collect()
 }
 
-/// Checks that `text` has the blocks of `source`. The error is the position in `text` at which the
-/// first other block begins.
+/// Checks that `text` has the blocks of `source`. The error is the position in `text` where the
+/// first different block begins.
 pub(in crate::format) fn has_shape_of(source: &str, text: &str) -> Result<(), usize> {
     use Tag::{Emphasis, Image, Link, Strikethrough, Strong};
     let [mut old, mut new] = [source, text].map(|text| {
@@ -99,8 +99,8 @@ pub(in crate::format) fn has_shape_of(source: &str, text: &str) -> Result<(), us
     }
 }
 
-/// The blocks of a text that is read again, with the definitions of its document. Blocks without
-/// letters are among them.
+/// Reads a written block again with the definitions of its document. Blocks without letters are
+/// included.
 pub(super) fn read_again(text: &str, references: &Arc<References>) -> Vec<Block> {
     // These need no definitions.
     let notes = if references.notes {
@@ -132,12 +132,12 @@ pub(super) fn read_again(text: &str, references: &Arc<References>) -> Vec<Block>
     .read(events.into_offset_iter())
 }
 
-/// A label in one case.
+/// Case-folds a label.
 fn folded(label: &str) -> String {
     label.to_lowercase().to_uppercase().to_lowercase()
 }
 
-/// `raw` with `newline` between its lines, without indentation and marks of quotations.
+/// Joins the lines of `raw` with `newline`, without indentation and quotation marks.
 pub(super) fn without_marks(raw: &str, newline: &str) -> String {
     let mut lines = raw.split('\n').map(|line| line.trim_end_matches('\r'));
     let first = lines.next().unwrap_or_default().to_string();
@@ -150,9 +150,9 @@ pub(super) fn without_marks(raw: &str, newline: &str) -> String {
 #[derive(Default)]
 struct HtmlBlock {
     start: usize,
-    /// The bytes of the block, with spaces instead of the marks of quotations.
+    /// The text of the block, with spaces in place of quotation marks.
     text: String,
-    /// The marks at the beginning of a line.
+    /// The marks at the beginning of each line.
     marks: String,
 }
 
@@ -175,18 +175,18 @@ struct Parser<'a> {
     text: &'a str,
     blocks: Blocks,
     references: Arc<References>,
-    /// The end of the part that was read.
+    /// The end of the part already read.
     end: usize,
-    /// The positions of text in the containers that are open.
+    /// The positions of text in the open containers.
     positions: Vec<Position>,
-    /// The number of open elements whose content is not read.
+    /// The number of open elements with skipped content.
     skipped: usize,
-    /// The end of the element of HTML that stays unchanged.
+    /// The end of the HTML element that stays unchanged.
     kept_until: usize,
     lines: Lines,
     /// If true, the block is a part of a paragraph.
     is_part: bool,
-    /// The start of a line break that is not yet in the block.
+    /// The start of a line break not yet added to the block.
     line_end: Option<usize>,
     html: Option<HtmlBlock>,
 }
@@ -343,15 +343,15 @@ impl<'a> Parser<'a> {
         self.inline(start..end, |builder, raw| builder.close(name, raw, label));
     }
 
-    /// The end of a link or an image that ends at `end`: the parser leaves the second brackets of
-    /// `[text][]` out.
+    /// Returns the end of a link or image. The parser ends `[text][]` at `end`, before the second
+    /// brackets.
     fn collapsed_end(&self, end: usize) -> usize {
         let (before, after) = self.text.split_at(end);
         let collapsed = !before.ends_with("[]") && before.ends_with(']') && after.starts_with("[]");
         end + if collapsed { 2 } else { 0 }
     }
 
-    /// A line break that ends the line also where the text is shown, within an element.
+    /// Adds a line break that also shows as one, within an element.
     fn hard_break(&mut self, range: Span) {
         let rest = &self.text[range.end..];
         let marks = rest.len() - rest.trim_start_matches([' ', '\t', '>']).len();
@@ -360,7 +360,7 @@ impl<'a> Parser<'a> {
         });
     }
 
-    /// Adds `range` of the text to the block by `add`.
+    /// Adds `range` of the text to the block with `add`.
     fn inline(&mut self, range: Span, add: impl FnOnce(&mut Builder, &str)) {
         let raw = &self.text[range.clone()];
         let end = self.end.min(range.start);
@@ -370,16 +370,16 @@ impl<'a> Parser<'a> {
         let is_first = self.blocks.open.is_none();
         let builder = self.blocks.builder(start);
         if let Some(line_end) = self.line_end.take().filter(|_| !is_first) {
-            // The next line may begin with marks of the quotation or the list around.
-            // The shortest is that of a line which continues a quotation without its marks. No
-            // longer one is written at lines that do not have it.
+            // The next line may begin with the marks of an enclosing quotation or list. The
+            // shortest prefix is a line that continues a quotation without its marks. Longer
+            // prefixes are never written at lines that lack them.
             let newline = &self.text[line_end..start];
             if self.lines.breaks.is_empty() || newline.len() < self.lines.newline.len() {
                 self.lines.newline = newline.into();
             }
             self.lines.breaks.push(builder.line_break());
         } else if !is_first {
-            // Between two events stand only backslashes. Anything else is kept.
+            // Only backslashes stand between two events. Anything else is kept.
             let unread = unread.trim_matches(|c: char| c.is_whitespace() || c == '\\');
             if !unread.is_empty() {
                 builder.point(unread);

@@ -9,12 +9,12 @@ use crate::block::{Block, Kind};
 use crate::escape::{Escape, Level, Markdown};
 use crate::render::{Layout, render};
 
-/// The largest number of bytes of marks at the beginnings of the lines of HTML, as a multiple of the
-/// bytes of the block and of its translation.
+/// Maximum number of bytes in the marks that begin lines of HTML, as a multiple of the bytes of the
+/// block and its translation.
 const MAX_MARKS: usize = 4;
 
-/// The translated block, escaped as little as possible: read again, it must be the same text with
-/// the same markup. None if it cannot be written so.
+/// Returns the translated block with as little escaping as possible. Read again, it must have the
+/// same text and markup. Returns `None` if it cannot be written like that.
 pub(in crate::format) fn finish(
     block: &Block,
     layout: &Layout,
@@ -51,7 +51,7 @@ pub(in crate::format) fn finish(
     )
 }
 
-/// Emphasis as HTML, for positions where asterisks are none: beside letters, between punctuation.
+/// Writes emphasis as HTML where asterisks do not work: beside letters, between punctuation.
 fn with_html_tags(block: &Block) -> Block {
     let mut block = block.clone();
     for node in &mut block.nodes {
@@ -91,11 +91,11 @@ fn reads_as_meant(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usi
     is_same && around && shown(&outline(found)) == shown(&written.outline)
 }
 
-/// `html` within Markdown: no line is empty, which would end it unless `source` has such lines, and
-/// each begins with the marks in `newline`, which are spaces now. It is `source` if it would not be
-/// a block of HTML, or another.
+/// Returns `html` for use within Markdown. An empty line would end it, so none is written unless
+/// `source` has some. Each line begins with the marks in `newline`, which are spaces until then.
+/// Returns `source` if the result would not be the same block of HTML.
 pub(in crate::format) fn html_lines(html: &str, source: &str, newline: &str) -> String {
-    // An empty line of a list may have no marks in the source.
+    // In a list, an empty line of the source may have no marks.
     if html.matches('\n').count() * newline.len() > MAX_MARKS * (html.len() + source.len()) {
         return source.into();
     }
@@ -117,7 +117,7 @@ pub(in crate::format) fn html_lines(html: &str, source: &str, newline: &str) -> 
     if holds { out } else { source.into() }
 }
 
-/// For each block of `text`, and for a paragraph behind it, whether it is HTML.
+/// For each block of `text`, and for a paragraph after it, whether it is HTML.
 fn blocks(text: &str) -> Vec<bool> {
     Events::new_ext(&format!("{text}\n\nx"), options())
         .filter_map(|event: Event<'_>| match event {
@@ -131,8 +131,7 @@ fn is_space(c: char) -> bool {
     c.is_ascii_whitespace()
 }
 
-/// The block with `newline` instead of line breaks and the marks of quotations and indentation
-/// behind them.
+/// Replaces line breaks, and the quotation marks and indentation after them, by `newline`.
 fn with_newline(block: &Block, newline: &str) -> Block {
     let mut block = block.clone();
     block.lines.newline = newline.into();
@@ -150,7 +149,7 @@ fn with_newline(block: &Block, newline: &str) -> Block {
     block
 }
 
-/// The markup and the text of a block as it was read.
+/// Returns the markup and text of a block after reading.
 fn outline(block: &Block) -> String {
     let mut alignment = Alignment::default();
     alignment.target += &block.text;

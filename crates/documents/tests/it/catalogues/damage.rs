@@ -1,4 +1,4 @@
-//! Catalogues that are damaged or of another format: a sentence with the line and a remedy.
+//! Damaged catalogues and other formats get an error with the line and a remedy.
 
 use super::*;
 

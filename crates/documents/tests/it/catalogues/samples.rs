@@ -2,8 +2,8 @@
 
 use burnformer_documents::Format;
 
-/// A catalogue with each kind of entry, and its translation into capitals by the rules of gettext's
-/// manual.
+/// A catalogue with each kind of entry, and its translation into capitals by the rules of the
+/// gettext manual.
 pub const PO: [&str; 2] = [
     r##"# Header
 msgid ""

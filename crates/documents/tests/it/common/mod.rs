@@ -16,7 +16,7 @@ pub fn translate_rounds(text: &str, format: Format, model: Model<'_>) -> (String
     translate_into(text, format, None, model)
 }
 
-/// The translation into the language `target`, if it is known, and the number of rounds.
+/// Translates into the language `target`, if given, and returns the number of rounds.
 pub fn translate_into(
     text: &str,
     format: Format,
@@ -58,7 +58,7 @@ pub fn upper(sentence: &PendingSentence) -> Translated {
     }
 }
 
-/// The words in reverse order; punctuation stays at the place where it was.
+/// Reverses the words; punctuation stays in place.
 pub fn reverse(sentence: &PendingSentence) -> Translated {
     let source = &sentence.text;
     let ranges: Vec<(usize, &str)> = words(source).collect();

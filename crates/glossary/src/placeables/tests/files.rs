@@ -1,10 +1,10 @@
-//! The parts of other people's texts.
+//! Parts in real texts.
 
 use super::*;
 
-/// Writes the ranges of the parts of each line of the file that `PARTS_OF` names, which are kept
-/// byte for byte, to the file that `PARTS_TO` names: `PARTS_OF=lines.txt PARTS_TO=parts.txt cargo
-/// test --release -p burnformer-glossary parts_of_lines -- --ignored`
+/// Writes the ranges of verbatim parts, for each line of the file `PARTS_OF`, to the file
+/// `PARTS_TO`: `PARTS_OF=lines.txt PARTS_TO=parts.txt cargo test --release -p burnformer-glossary
+/// parts_of_lines -- --ignored`
 #[test]
 #[ignore = "reads a file"]
 fn parts_of_lines() {

@@ -5,7 +5,7 @@ mod placeholders;
 mod values;
 mod writing;
 
-/// The parts of `text` that are kept byte for byte.
+/// Returns the parts of `text` that are kept byte for byte.
 fn found(text: &str) -> Vec<&str> {
     let parts = parts(text)
         .into_iter()
@@ -104,10 +104,9 @@ fn lost_parts_are_prescribed() {
     );
 }
 
-/// Random strings of the pieces of parts: whatever the patterns find, its signs
-/// announce.
+/// Random strings of pieces of parts: every part found contains a sign that announces it.
 #[test]
-fn a_text_with_a_part_has_a_sign_of_it() {
+fn texts_with_parts_contain_a_sign() {
     let pieces = "a Z ww w. www. 7 ٣ ½ n_1 ä 東 ' - + . ( ) : :: ! !x :x @ # $ % %s { } {% <% < > [ ] [[ \\\\ ` / ~ \
         __ http:// tel: C: Www. MAILTO: 16 °C € plural, * | ^ \u{fe0f}\u{20e3} , ? …";
     let pieces: Vec<&str> = pieces.split(' ').chain([" ", " "]).collect();

@@ -1,9 +1,9 @@
-//! Each grammar in sentences, and the same signs in prose.
+//! Each placeholder grammar in sentences, and the same signs in prose.
 
 use super::found;
 use crate::{added_placeholders, apply_edits, arms, missing_placeables};
 
-/// Placeholders of one grammar on each line, as their documentation has them.
+/// Placeholders from the documentation of each grammar, one grammar a line.
 const GRAMMARS: [&str; 45] = [
     "%s %d %5d %-5.2f %05.1f %lld %lu %zu %x %c %@ %i %+d %.3e", // C, Objective-C
     "%1$s %2$d %1$@ %3$.2f",                                     // POSIX
@@ -77,7 +77,7 @@ fn placeholders_of_every_grammar_are_found() {
     assert_eq!(found("$1 hat $2 gesehen."), ["$1", "$2"]);
 }
 
-/// The placeholders of a line: what is divided by spaces outside of brackets.
+/// Splits a line at spaces outside of brackets.
 fn split(line: &str) -> Vec<&str> {
     let mut all = Vec::new();
     let mut start = 0;
@@ -139,7 +139,7 @@ fn messages_of_icu_are_kept_whole_and_their_arms_are_known() {
         texts("{n, plural, offset:1=1{a}other{{m, select, other {b}}}}")[1],
         "{m, select, other {b}}"
     );
-    // Neither is complete: an arm `other` is missing, and a brace.
+    // Both are incomplete: the arm `other` is missing, and a brace.
     assert_eq!(found("{count, plural, one {a}}"), ["{a}"]);
     assert_eq!(found("{count, plural, one {a} other"), ["{a}"]);
 }
@@ -167,14 +167,14 @@ fn letters_of_scripts_without_case_and_letters_before_a_sign_do_not_hide_a_place
         ("\\nnew\\tand \\rund", vec!["\\n", "\\t", "\\r"]),
         ("\\nu, \\tau, \\textbf, \\right and \\to", vec![]),
         ("in $HOME/.config.", vec!["$HOME/.config"]),
-        // A number may go on behind its sign.
+        // A number may continue after its sign.
         ("ich_3,5 und es_2024-04, I_2024-04mal und I/3,5m", vec![]),
     ] {
         assert_eq!(found(text), placeholders, "{text}");
     }
 }
 
-/// A model that has seen many placeholders begins one within another.
+/// Models that have seen many placeholders begin one inside another.
 #[test]
 fn a_placeholder_within_itself_is_noticed() {
     let forms = "%(name)s %(name)d %{name} %<name>s %[name] {name} {0} {{name}} ${name} #{name} {%x%} \
@@ -211,7 +211,7 @@ fn a_placeholder_within_itself_is_noticed() {
     }
 }
 
-/// Random signs: the edits are in order and apart, whatever signs share a character.
+/// Edits of random signs are in order and disjoint, even if signs share a character.
 #[test]
 fn edits_of_random_signs_do_not_overlap() {
     let pieces = [

@@ -1,4 +1,4 @@
-//! Values of numbers, in the formats of babel's languages and in sentences.
+//! Number values, in babel's formats and in sentences.
 
 use std::collections::BTreeMap;
 

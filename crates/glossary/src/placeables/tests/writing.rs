@@ -1,4 +1,4 @@
-//! Numbers in the writing of another language, by CLDR as Python's babel knows it.
+//! Numbers converted to another language's format, checked with Python's babel (CLDR).
 
 use crate::{Writing, apply_edits};
 
@@ -20,7 +20,7 @@ fn an_amount_is_written_as_the_language_of_the_translation_does() {
             for (into, right) in languages.iter().zip(&numbers) {
                 let sentence = |number: &str| format!("Es waren -{number} km, ca. {number} €.");
                 let given = sentence(source);
-                // Blanks of all widths divide groups.
+                // Spaces of any width separate groups.
                 let blanks = |text: String| text.replace(char::is_whitespace, " ");
                 let found = blanks(written(from, into, &given, &given));
                 assert_eq!(found, blanks(sentence(right)), "{from} {into}");
