@@ -1,4 +1,4 @@
-//! Devices to build in: those that the command line names.
+//! Devices to compile in, as named by the command line.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -6,10 +6,11 @@ use std::process::ExitCode;
 
 use crate::shell::{cargo, exit_code};
 
-/// Devices that need the cargo feature of their name; every other device is in the default build.
+/// Devices that need the cargo feature of the same name. Every other device is in the default
+/// build.
 pub const FEATURES: [&str; 6] = ["wgpu", "vulkan", "cuda", "metal", "rocm", "ndarray"];
 
-/// The cargo features of the devices that `args` name: `--device cuda:1` needs `cuda`.
+/// The cargo features for the devices named in `args`: `--device cuda:1` needs `cuda`.
 pub fn devices_of(args: &[OsString]) -> Vec<String> {
     let args = args.iter().map(|arg| arg.to_str().unwrap_or_default());
     let options: Vec<&str> = args.take_while(|arg| *arg != "--").collect();
@@ -30,7 +31,7 @@ pub fn devices_of(args: &[OsString]) -> Vec<String> {
     known.map(String::from).collect()
 }
 
-/// The options of cargo for the devices that `args` name.
+/// The cargo options for the devices named in `args`.
 pub fn features_of(args: &[OsString]) -> Vec<String> {
     devices_of(args)
         .into_iter()
@@ -38,19 +39,19 @@ pub fn features_of(args: &[OsString]) -> Vec<String> {
         .collect()
 }
 
-/// Returns whether this machine has a GPU, for which choosing among kernels by timing them pays.
+/// Returns whether this machine has a GPU. Autotuning of kernels pays only there.
 pub fn has_gpu() -> bool {
     let files = ["/dev/dri/renderD128", "/proc/driver/nvidia/version"];
     !cfg!(target_os = "linux") || files.into_iter().any(|file| Path::new(file).exists())
 }
 
-/// The devices and features that `test` and `check` build in and run.
+/// The devices and features that `test` and `check` compile and run.
 pub struct Plan {
     /// Devices besides the CPU.
     pub devices: Vec<String>,
-    /// If true, the command line names the devices, and no other is tested.
+    /// If true, the command line names the devices, and no others are tested.
     named: bool,
-    /// If true, training over MPI is built in.
+    /// If true, training over MPI is compiled in.
     mpi: bool,
     /// The other arguments.
     pub rest: Vec<OsString>,
@@ -74,7 +75,7 @@ impl Plan {
         }
     }
 
-    /// `--features …` for the whole workspace; nothing if the default build has all.
+    /// `--features …` for the whole workspace; empty if the default build has all.
     pub fn features(&self) -> Vec<String> {
         let mpi = self.mpi.then(|| "mpi".to_owned());
         let features = self
@@ -90,7 +91,8 @@ impl Plan {
         }
     }
 
-    /// `cargo test` of the workspace in the one build, with `variables` in its environment.
+    /// Runs `cargo test` for the workspace with the features of this plan and `variables` in its
+    /// environment.
     pub fn cargo_test(&self, args: &[OsString], variables: &[(&str, &str)]) -> ExitCode {
         let mut command = cargo("test");
         command
@@ -103,7 +105,7 @@ impl Plan {
         exit_code(command.envs(variables.iter().copied()).status())
     }
 
-    /// Returns whether `device` computes the same as the CPU, by the binary's test.
+    /// Returns whether `device` computes the same as the CPU, by the test in the binary.
     pub fn is_here(&self, device: &str) -> bool {
         let test = [
             "--quiet",
@@ -188,7 +190,7 @@ mod tests {
         assert_eq!(plan.rest, words("reference -- --nocapture"));
         let plan = Plan::of(&words("--device=cpu reference"));
         assert!(plan.named && plan.devices.is_empty());
-        // Without either option, what is tested is what `cargo xtask train` has built.
+        // Without either option, the tests use the same build as `cargo xtask train`.
         let plan = Plan::of(&words("reference"));
         assert!(!plan.named && plan.features().is_empty());
     }

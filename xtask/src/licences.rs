@@ -7,9 +7,8 @@ use std::{env, fs};
 
 use crate::shell::cargo;
 
-/// The licences of the crates that are in the program of `package`, built with these arguments of
-/// cargo, without those of this workspace: a list by name, and each text once with the crates that
-/// have it.
+/// The licences of all external crates in the program of `package`, built with these cargo
+/// arguments: a list by name, and each text once with the crates that have it.
 pub fn texts(package: &str, arguments: &[String]) -> Result<String, String> {
     let mut command = cargo("tree");
     command.args([
@@ -57,7 +56,7 @@ pub fn texts(package: &str, arguments: &[String]) -> Result<String, String> {
     Ok(text)
 }
 
-/// The entry of a line `NAME vVERSION`, licence and address; none for a crate in a folder.
+/// The entry for a line with `NAME vVERSION`, licence and URL; `None` for a crate in a folder.
 fn dependency(line: &str) -> Option<String> {
     let (package, rest) = line.split_once('\t')?;
     let (name, version) = package.split_once(" v")?;
@@ -65,8 +64,7 @@ fn dependency(line: &str) -> Option<String> {
     (!origin.starts_with("(/")).then(|| format!("{name} {version}\t{rest}"))
 }
 
-/// The texts of licences in the source of the crate `package`, its name and version, which cargo
-/// keeps.
+/// The licence texts in cargo's copy of the source of `package`, given as name and version.
 fn files_of(package: &str) -> Vec<String> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home

@@ -1,8 +1,7 @@
-//! Measures the code and the comments of the workspace, beside figures of projects that are known
-//! to read well. It reports and fails nothing.
+//! Measures the code and the comments of the workspace, and prints figures of projects that are
+//! known to read well beside them. It never fails.
 //!
-//! A line of code is a line that is neither blank nor a comment. Files of tests and inline test
-//! modules are left out.
+//! A line of code is neither blank nor a comment. Test files and inline test modules are left out.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,16 +9,16 @@ use std::path::{Path, PathBuf};
 
 use crate::shell::say;
 
-/// Words that begin the name of a constant where the field says `MAX` or `MIN`.
+/// Prefixes of names of constants that usually begin with `MAX` or `MIN`.
 const SUPERLATIVES: [&str; 5] = ["MOST_", "LONGEST", "FEWEST", "SHORTEST", "LARGEST"];
 
-/// Prepositions that may stand before "which".
+/// The prepositions that [`Totals::prepositional_which`] counts.
 const PREPOSITIONS: [&str; 14] = [
     "of", "in", "on", "by", "with", "from", "for", "to", "at", "after", "before", "under",
     "between", "through",
 ];
 
-/// The sums over the sources outside of tests.
+/// Sums over all sources outside of tests.
 #[derive(Default)]
 struct Totals {
     lines: usize,
@@ -30,11 +29,11 @@ struct Totals {
     named_closures: usize,
     /// Statements that match on `true` and `false`.
     bool_matches: usize,
-    /// Constants whose names begin with a superlative.
+    /// Constants with a name that begins with a superlative.
     superlative_constants: usize,
     /// Words of comments.
     words: usize,
-    /// The phrases "those of" and "that of" in comments.
+    /// "those" or "that" followed by "of" in comments.
     those_of: usize,
     whose: usize,
     /// "which" after a preposition.
@@ -104,8 +103,8 @@ impl Totals {
         }
     }
 
-    /// A row for each measurement, with the range in ripgrep, burn-nn, tokenizers, mistral.rs and
-    /// rust-analyzer.
+    /// Formats a row for each measurement, with the range in ripgrep, burn-nn, tokenizers,
+    /// mistral.rs and rust-analyzer.
     fn table(&self) -> String {
         let in_thousand_lines = |count: usize| 1e3 * count as f64 / self.lines.max(1) as f64;
         let in_ten_thousand_words = |count: usize| 1e4 * count as f64 / self.words.max(1) as f64;
@@ -190,7 +189,7 @@ fn is_named_closure(line: &str) -> bool {
     is_name && value.trim_start_matches("move ").starts_with('|')
 }
 
-/// Returns whether `line` declares a constant whose name begins with a superlative.
+/// Returns whether `line` declares a constant with a name that begins with a superlative.
 fn is_superlative_constant(line: &str) -> bool {
     let Some((_, name)) = line.split_once("const ") else {
         return false;
@@ -203,7 +202,7 @@ pub fn is_test(name: &&str) -> bool {
     matches!(*name, "tests" | "tests.rs" | "test.rs" | "fuzz")
 }
 
-/// The sources and documents below `folder`, without what a build has made.
+/// The sources and documents below `folder`, without build outputs.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -276,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn phrases_are_counted_in_comments_alone() {
+    fn phrases_are_counted_only_in_comments() {
         let text = "/// Those of a model whose key, by which it is found,\n/// and that of\n/// another.\nlet whose = 1;\n";
         let mut totals = Totals::default();
         totals.add_comments(text);

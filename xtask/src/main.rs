@@ -1,13 +1,13 @@
 //! `cargo xtask <command>`: builds, runs, tests and checks Burnformer.
 //!
-//! For a command of `burnformer`, the binary is built in release mode, with the cargo feature that
-//! its `--device` needs, and run in the caller's folder, so that relative paths, standard streams
-//! and exit codes are those of the binary. `test` and `check` use the same profile and, unless
+//! A command of `burnformer` builds the binary in release mode, with the cargo feature that its
+//! `--device` needs, and runs it in the caller's folder. Relative paths, standard streams and exit
+//! codes therefore behave as in the binary. `test` and `check` use the same profile and, unless
 //! `--device` or `--mpi` asks for more, the same build. The trade-off: the names of commands are
-//! read from the source of that binary, and in exchange this program compiles in seconds and never
+//! parsed from the source of the binary, and in exchange this program compiles in seconds and never
 //! waits for Burn.
 
-// `println!` and `eprintln!` panic where their stream fails.
+// `println!` and `eprintln!` panic if their stream fails.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod devices;
@@ -77,7 +77,7 @@ const CHECKS: [(&str, &str, &str); 6] = [
         "deny check --hide-inclusion-graph licenses sources",
         "",
     ),
-    // Each crate as it would be published, without compiling it.
+    // Packages each crate as for publishing, without compiling it.
     (
         "packages",
         "package --quiet --workspace --no-verify --allow-dirty --exclude-lockfile",
@@ -96,14 +96,14 @@ const CHECKS: [(&str, &str, &str); 6] = [
     ("documentation", "doc --release --workspace --no-deps", ""),
 ];
 
-/// Cargo commands that take none of the workspace's features, or other ones.
+/// Cargo commands that do not take the features of the workspace.
 const WITHOUT_FEATURES: [&str; 4] = ["fmt", "deny", "package", "check"];
 
-/// Modules of tests whose numbers have to hold on every device, besides those of the whole suite,
-/// which computes on the CPU.
+/// Test modules with numbers that have to hold on every device. The whole suite computes on the
+/// CPU.
 const ON_EVERY_DEVICE: &str = "reference:: rnn:: mask:: cross_entropy:: norm:: attention:: adam::";
 
-/// The program that holds them.
+/// The test program with these modules.
 const PROGRAM_OF_TESTS: [&str; 2] = ["--test", "it"];
 
 fn main() -> ExitCode {
@@ -187,7 +187,7 @@ fn help() -> ExitCode {
         .write_all(text.as_bytes())
         .and_then(|()| output.flush())
     {
-        // Whoever reads it may stop early, as `head` does.
+        // The reader may stop early, as `head` does.
         Err(cause) if cause.kind() != io::ErrorKind::BrokenPipe => {
             say(format_args!(
                 "xtask: standard output: cannot be written: {cause}"
@@ -205,7 +205,7 @@ fn run(package: &str, args: Vec<OsString>) -> ExitCode {
     exit_code(become_child(&mut command))
 }
 
-/// The whole suite, then on each further device what has to hold there.
+/// Runs the whole suite, then on each further device the tests that have to pass there.
 fn test(args: &[OsString]) -> ExitCode {
     let plan = Plan::of(args);
     let suite = plan.cargo_test(&plan.rest, &[]);
@@ -229,13 +229,13 @@ fn test(args: &[OsString]) -> ExitCode {
     success(passed)
 }
 
-/// Runs the tests whose numbers hold on every device on `device`. Returns whether they pass.
+/// Runs [`ON_EVERY_DEVICE`] on `device`. Returns whether the tests pass.
 fn same_numbers(plan: &Plan, device: &str) -> bool {
     say(format_args!("xtask: the same numbers on {device}"));
     let parts = plan.rest.split(|argument| argument == "--");
     let [options, given] = [0, 1].map(|part| parts.clone().nth(part).unwrap_or_default());
-    // Filters of the caller replace the modules: the harness runs every test that any of its
-    // filters names.
+    // Filters of the caller replace the modules, because the harness runs every test that matches
+    // any filter.
     let asked = options
         .iter()
         .chain(given)
@@ -252,7 +252,7 @@ fn same_numbers(plan: &Plan, device: &str) -> bool {
     plan.cargo_test(&tests, &[("BURN_DEVICE", device)]) == ExitCode::SUCCESS
 }
 
-/// Runs every step even after one failed, so that one call shows everything that has to be mended.
+/// Runs every step even after a failure, so that one call shows everything to fix.
 fn check(args: &[OsString]) -> ExitCode {
     let plan = Plan::of(args);
     if let Some(argument) = plan.rest.first() {
@@ -296,7 +296,7 @@ fn check(args: &[OsString]) -> ExitCode {
     success(failed.is_empty())
 }
 
-/// Arguments after `cargo run` that run the program of `package` with `args`.
+/// Arguments for `cargo run` to run the program of `package` with `args`.
 fn run_arguments(package: &str, args: &[OsString]) -> Vec<OsString> {
     let mut devices = devices_of(args);
     if devices.contains(&"wgpu".into()) && has_gpu() {
@@ -313,7 +313,7 @@ fn run_arguments(package: &str, args: &[OsString]) -> Vec<OsString> {
         .collect()
 }
 
-/// Replaces this process, so that signals reach the binary itself; returns only on failure.
+/// Replaces this process, so that signals reach the binary itself. Returns only on failure.
 #[cfg(unix)]
 fn become_child(command: &mut Command) -> io::Result<ExitStatus> {
     Err(std::os::unix::process::CommandExt::exec(command))

@@ -1,4 +1,4 @@
-//! Helpers of every command: cargo and other programs, files, exit codes, and a line on standard
+//! Helpers for all commands: cargo and other programs, files, exit codes, and messages on standard
 //! error.
 
 use std::ffi::OsStr;
@@ -11,7 +11,7 @@ use std::{env, fs};
 /// The exit code for a command line that was not understood.
 pub const USAGE: u8 = 2;
 
-/// Prints a line on standard error; a failure to do so is ignored, where `eprintln!` would panic.
+/// Prints a line on standard error. Ignores a failure to write, which would make `eprintln!` panic.
 pub fn say(text: impl Display) {
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
@@ -24,7 +24,7 @@ pub fn success(good: bool) -> ExitCode {
     }
 }
 
-/// The exit code of a command that ends with `result`; its failure is printed.
+/// The exit code of a command that ends with `result`. Prints the error.
 pub fn finished(result: Result<(), String>) -> ExitCode {
     success(
         result
@@ -33,7 +33,7 @@ pub fn finished(result: Result<(), String>) -> ExitCode {
     )
 }
 
-/// `cargo <subcommand>` on this workspace, whatever the caller's folder is.
+/// `cargo <subcommand>` on this workspace, whatever the current folder is.
 pub fn cargo(subcommand: &str) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command
@@ -44,8 +44,8 @@ pub fn cargo(subcommand: &str) -> Command {
     command
 }
 
-/// Takes from `command` what cargo tells this program of itself: it would tell build scripts, and
-/// have them run anew.
+/// Removes the variables that cargo sets for this program from `command`. Build scripts would see
+/// them and run again.
 pub fn as_from_a_shell(command: &mut Command) {
     let of_package = |name: &str| {
         ["CARGO_PKG_", "CARGO_MANIFEST_"]
@@ -62,8 +62,8 @@ pub fn manifest() -> PathBuf {
     workspace().join("Cargo.toml")
 }
 
-/// The workspace's folder, as cargo tells a program that it runs: clones that share a target folder
-/// may share this program, compiled in either.
+/// The folder of the workspace, from the environment that cargo sets at run time. Clones that share
+/// a target folder may share this program, compiled in either.
 pub fn workspace() -> PathBuf {
     let manifest =
         env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
@@ -73,7 +73,7 @@ pub fn workspace() -> PathBuf {
         .to_path_buf()
 }
 
-/// The child's exit code; 1 where it did not start or a signal ended it.
+/// The exit code of the child; 1 if it did not start or a signal ended it.
 pub fn exit_code(status: io::Result<ExitStatus>) -> ExitCode {
     if let Err(cause) = &status {
         say(format_args!("xtask: cannot start cargo: {cause}"));
@@ -83,7 +83,7 @@ pub fn exit_code(status: io::Result<ExitStatus>) -> ExitCode {
         .map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// Runs `command`.
+/// Runs `command` and returns an error if it fails.
 pub fn succeeds(command: &mut Command) -> Result<(), String> {
     let name = Path::new(command.get_program())
         .file_name()

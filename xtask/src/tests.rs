@@ -61,8 +61,8 @@ fn tests_run_with_the_oldest_compiler_that_the_manifest_allows() {
     );
 }
 
-/// Each crate of others with its features, as `arguments` build them; `None` where some of them are
-/// not on this machine.
+/// The external crates with their features, as built by `arguments`; `None` if some are not on this
+/// machine.
 fn built_by(arguments: &str) -> Option<std::collections::BTreeSet<String>> {
     let form = ["--prefix", "none", "--format", "{p} {f}", "--offline"];
     let output = shell::cargo("tree")

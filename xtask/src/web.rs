@@ -1,5 +1,5 @@
-//! Builds the npm package of the translator in WebAssembly, into `target/npm`, by the script in
-//! `crates/web`, and tests it in Node, and in Deno, Chromium and Firefox where they are installed.
+//! Builds the npm package of the translator in WebAssembly into `target/npm`, by the script in
+//! `crates/web`. Tests it in Node, and in Deno, Chromium and Firefox if they are installed.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,10 +10,12 @@ use crate::{licences, wheel};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Builds the package; with `--test`, runs its tests, which compare it with the program that
-/// `BURNFORMER` names, or with one that is built here. Variables of cargo hold for WebAssembly
-/// alone if their names begin with `WEB_`: by `WEB_CARGO`, `WEB_RUSTC` and
-/// `WEB_CARGO_UNSTABLE_BUILD_STD` another compiler builds its standard library.
+/// Builds the package and, with `--test`, runs its tests. They compare it with the program that
+/// `BURNFORMER` names, or with one that is built here.
+///
+/// Cargo's variables apply only to WebAssembly if their names have the prefix `WEB_`. For example,
+/// `WEB_CARGO`, `WEB_RUSTC` and `WEB_CARGO_UNSTABLE_BUILD_STD` select another compiler and build
+/// its standard library.
 pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
     let is_tested = args == ["--test"];
     if !args.is_empty() && !is_tested {

@@ -1,4 +1,4 @@
-//! Builds the Python package by maturin, into `target/wheel`, and tests it where it is installed.
+//! Builds the Python package with maturin into `target/wheel`, installs it and tests it.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,8 +9,8 @@ use crate::devices::{Plan, features_of};
 use crate::licences;
 use crate::shell::{USAGE, as_from_a_shell, cargo, copy, finished, say, succeeds, write};
 
-/// The packages that build a wheel: maturin, and what compiles for another system or for an older C
-/// library.
+/// The packages that build a wheel: maturin, and a compiler for other systems and older C
+/// libraries.
 const TOOLS: [&str; 3] = [
     "maturin==1.16.0",
     "cargo-zigbuild==0.24.1",
@@ -19,21 +19,21 @@ const TOOLS: [&str; 3] = [
 /// The packages that the tests of a wheel need.
 const TEST_TOOLS: [&str; 2] = ["pytest==9.2.0", "mypy==2.4.1"];
 
-/// The oldest C library of a build for a named target.
+/// The minimum version of glibc for a build with a named target.
 const GLIBC: &str = "2.28";
 
-/// The build of the package.
+/// The options of a build of the package.
 #[derive(Default)]
 pub struct Build {
     /// `--features …` for the devices besides the CPU.
     features: Vec<String>,
-    /// The target that the command line names; the program and the wheel then need no newer C
-    /// library than [`GLIBC`].
+    /// The target that the command line names. The program and the wheel then need no C library
+    /// newer than [`GLIBC`].
     pub target: Option<String>,
 }
 
 impl Build {
-    /// The build that `--device` and `--target` in `args` describe, and the other arguments.
+    /// Parses `--device` and `--target` in `args`. Returns the build and the other arguments.
     pub fn of(args: &[OsString]) -> (Self, Vec<OsString>) {
         let mut rest = Plan::of(args).rest;
         let index = rest.iter().position(|arg| arg == "--target");
@@ -72,8 +72,8 @@ impl Build {
     }
 }
 
-/// Builds the wheel, with the devices that `--device` names, for this machine or for `--target`;
-/// with `--test`, installs it into a fresh environment and runs its tests there, which compare it
+/// Builds the wheel, with the devices that `--device` names, for this machine or for `--target`.
+/// With `--test`, installs it into a fresh environment and runs its tests there. They compare it
 /// with the program `burnformer`.
 pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
     let (what, rest) = Build::of(args);
@@ -92,7 +92,7 @@ pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
     }))
 }
 
-/// The path of the new wheel.
+/// Builds the wheel and returns its path.
 pub fn build(workspace: &Path, what: &Build) -> Result<PathBuf, String> {
     let folder = workspace.join("target/wheel");
     let wheels = folder.join("dist");
@@ -122,8 +122,8 @@ pub fn build(workspace: &Path, what: &Build) -> Result<PathBuf, String> {
     Ok(found.ok_or("maturin left no wheel")?.path())
 }
 
-/// The program `name` of the environment of tools. For a target, it finds the compiler there, and
-/// strips what it links.
+/// A command for the program `name` in the environment of tools. For a target, it finds the
+/// compiler there, and strips its output.
 fn tool(workspace: &Path, name: &str, what: &Build) -> Result<Command, String> {
     let needed = if what.target.is_some() {
         TOOLS.len()
@@ -148,7 +148,7 @@ fn tool(workspace: &Path, name: &str, what: &Build) -> Result<Command, String> {
     Ok(command)
 }
 
-/// The program `burnformer`, built.
+/// Builds the program `burnformer` and returns its path.
 pub fn program(workspace: &Path, what: &Build) -> Result<PathBuf, String> {
     let folder = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let mut folder = folder.unwrap_or_else(|| workspace.join("target"));
@@ -186,8 +186,8 @@ fn test(workspace: &Path, wheel: &Path, what: &Build) -> Result<(), String> {
     succeeds(command.env("BURNFORMER", program))
 }
 
-/// The Python of an environment in `folder` that has `packages`; of a new one if it has to be
-/// `fresh`.
+/// Returns the Python of a virtual environment in `folder` with `packages`. If `fresh`, a new
+/// environment is created.
 fn environment(folder: &Path, packages: &[OsString], fresh: bool) -> Result<PathBuf, String> {
     let programs = folder.join(if cfg!(windows) { "Scripts" } else { "bin" });
     let python = programs.join(if cfg!(windows) {

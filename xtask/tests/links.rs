@@ -1,4 +1,4 @@
-//! The links of every Markdown file of the repository: the file and the heading that they name
+//! Checks the links of every Markdown file of the repository. The file and the heading of each link
 //! exist, and the pages of the guide are reachable inside it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// The folder that mdBook makes the guide of; its pages may link to each other only.
+/// The folder that mdBook builds the guide from. Its pages may link only to each other.
 const GUIDE: &str = "docs";
 
 /// The guide's table of contents.
@@ -17,18 +17,18 @@ const SUMMARY: &str = "docs/SUMMARY.md";
 /// The links and anchors of a Markdown file.
 #[derive(Debug, Default, PartialEq)]
 struct Page {
-    /// The anchors of its headings, as GitHub and mdBook make them, and those that stand in it.
+    /// The anchors of its headings, as GitHub and mdBook generate them, and explicit anchors.
     anchors: BTreeSet<String>,
-    /// The destinations of its links and pictures that are not on the web.
+    /// The local destinations of its links and pictures.
     links: Vec<String>,
-    /// The code of the page outside of blocks.
+    /// The inline code of the page.
     code: Vec<String>,
 }
 
-/// Every fault of the links below `root`, a sentence each.
+/// Returns every broken link below `root`, a sentence each.
 ///
 /// # Errors
-/// If the files cannot be listed or read.
+/// Returns an error if the files cannot be listed or read.
 fn faults(root: &Path) -> Result<Vec<String>, String> {
     let mut pages = BTreeMap::new();
     for file in markdown_files(root)? {
@@ -66,7 +66,7 @@ fn markdown_files(root: &Path) -> Result<Vec<PathBuf>, String> {
     }
     let listed = String::from_utf8_lossy(&output.stdout).into_owned();
     let mut files: Vec<PathBuf> = listed.lines().map(PathBuf::from).collect();
-    // Fixtures are what tests read, links that lead nowhere included.
+    // Fixtures are inputs of tests, with dead links.
     files.retain(|file| root.join(file).exists() && !file.iter().any(|part| part == "fixtures"));
     Ok(files)
 }
@@ -108,7 +108,7 @@ impl Page {
         page
     }
 
-    /// The anchor of a further heading: repeated ones are numbered.
+    /// The anchor of a further heading. Repeated anchors are numbered.
     fn free_anchor(&self, heading: &str) -> String {
         let anchor = anchor(heading);
         let numbered = (1..).map(|number| format!("{anchor}-{number}"));
@@ -125,7 +125,7 @@ fn is_on_the_web(link: &str) -> bool {
         .any(|scheme| link.starts_with(scheme))
 }
 
-/// A heading as an anchor: lower case, blanks as hyphens, no punctuation.
+/// The anchor of a heading: lower case, hyphens for spaces, no punctuation.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().to_lowercase();
     let kept = kept
@@ -134,7 +134,7 @@ fn anchor(heading: &str) -> String {
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// The error in `link` of `file`, if there is one.
+/// The error in the link `link` of `file`, if there is one.
 fn fault(root: &Path, pages: &BTreeMap<PathBuf, Page>, file: &Path, link: &str) -> Option<String> {
     let (path, fragment) = link.split_once('#').unwrap_or((link, ""));
     let target = match path {
@@ -157,7 +157,7 @@ fn fault(root: &Path, pages: &BTreeMap<PathBuf, Page>, file: &Path, link: &str) 
     None
 }
 
-/// A path without `.` and `..`, without looking at the disk.
+/// Resolves `.` and `..` in a path, without the file system.
 fn normalized(path: &Path) -> PathBuf {
     let mut parts = PathBuf::new();
     for part in path.components() {
@@ -172,7 +172,7 @@ fn normalized(path: &Path) -> PathBuf {
     parts
 }
 
-/// Pages of the guide that its table of contents does not list, which mdBook would leave out.
+/// Pages of the guide that its table of contents does not list. mdBook would leave them out.
 fn unlisted(pages: &BTreeMap<PathBuf, Page>) -> Vec<String> {
     let summary = Path::new(SUMMARY);
     let Some(contents) = pages.get(summary) else {
@@ -201,8 +201,9 @@ fn every_link_of_the_repository_leads_somewhere() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The files in `page` that do not exist below `root`: a guide's page cannot link to source files
-/// and names them as code, by their path or, in the folder `base` if there is one, by their name.
+/// Source files that `page` names but that do not exist below `root`. Pages of the guide cannot
+/// link to source files and name them as code: by path, or by name in the folder `base` if there is
+/// one.
 fn missing_files<'a>(root: &Path, base: Option<&str>, page: &'a Page) -> Vec<&'a str> {
     let is_path = |code: &str| code.starts_with("crates/") && !code.contains('*');
     let is_file = |code: &&str| is_path(code) || base.is_some() && code.ends_with(".rs");
@@ -252,7 +253,7 @@ fn every_source_file_that_a_page_of_the_guide_names_exists() {
     assert_eq!(missing, ["masks.rs", "crates/data/sampler"]);
 }
 
-/// The faults of a repository that holds `files`.
+/// The broken links of a repository with these `files`.
 fn faults_of(files: &[(&str, &str)]) -> Vec<String> {
     let pages = files
         .iter()
@@ -316,7 +317,7 @@ fn a_page_of_the_guide_may_neither_leave_it_nor_be_missing_from_its_contents() {
 }
 
 #[test]
-fn anchors_are_those_of_github() {
+fn anchors_match_github() {
     let page = Page::of("# `train --out`: why?\n## Twice\n## Twice\n");
     let expected = ["train---out-why", "twice", "twice-1"];
     assert_eq!(page.anchors, expected.map(String::from).into());

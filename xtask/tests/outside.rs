@@ -1,9 +1,8 @@
-//! The programs of the guide and of the folders `examples` compile and run in packages outside of
-//! this workspace, with the dependencies that their page names and no others.
+//! Programs of the guide and of the folders `examples` compile and run in packages outside of this
+//! workspace, with only the dependencies that their page names.
 //!
 //! `cargo test --release -p xtask --test outside -- --ignored --nocapture --test-threads 1`
-//! compiles Burn anew and trains the language model for its ten minutes, for which the machine has
-//! to be idle.
+//! compiles Burn again and trains the language model for ten minutes. The machine has to be idle.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use std::process::Command;
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 
-/// A program, and the arguments with which it runs; without them it is only compiled.
+/// A program and its arguments. Without arguments it is only compiled.
 struct Program {
     name: String,
     text: String,
@@ -25,8 +24,8 @@ fn root() -> &'static Path {
         .expect("xtask lies in the workspace")
 }
 
-/// The blocks of code in the page at `path` that are marked as `language`: the whole mark and the
-/// text of each.
+/// The code blocks in the page at `path` that are marked as `language`: the whole info string and
+/// the text of each.
 fn blocks(path: &str, language: &str) -> Vec<(String, String)> {
     let page = fs::read_to_string(root().join(path)).expect(path);
     let mut blocks: Vec<(String, String)> = Vec::new();
@@ -48,7 +47,7 @@ fn blocks(path: &str, language: &str) -> Vec<(String, String)> {
     blocks
 }
 
-/// The dependencies that the page at `path` prints, a block each.
+/// The blocks of dependencies in the page at `path`.
 fn dependencies(path: &str) -> Vec<String> {
     let here = format!("path = \"{}/", root().display());
     blocks(path, "toml")
@@ -62,7 +61,7 @@ fn dependencies(path: &str) -> Vec<String> {
         .collect()
 }
 
-/// The programs that the page at `path` prints, with its hidden lines, as rustdoc reads them.
+/// The programs in the page at `path`, including hidden lines, as rustdoc reads them.
 fn programs(path: &str) -> Vec<Program> {
     let stem = path
         .trim_end_matches(".md")
@@ -109,7 +108,7 @@ fn example(path: &str, arguments: Option<&[&str]>) -> Program {
     }
 }
 
-/// Writes the package, compiles it in the way that the page tells, and runs its programs.
+/// Writes the package, compiles it as the page describes, and runs its programs.
 fn check(name: &str, dependencies: &str, programs: &[Program]) {
     let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("outside");
     let folder = std::env::temp_dir()
@@ -155,8 +154,8 @@ fn check(name: &str, dependencies: &str, programs: &[Program]) {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A package outside of the workspace with the layers, for which `burn` has the version 0.22.99: a
-/// copy of that in cargo's registry, under `[patch]`.
+/// Creates a package outside of the workspace that uses the layers with `burn` 0.22.99: a copy of
+/// Burn from cargo's registry, under `[patch]`.
 fn host_of_another_version(name: &str) -> PathBuf {
     let metadata = Command::new(env!("CARGO"))
         .args(["metadata", "--offline", "--format-version", "1"])
@@ -191,7 +190,7 @@ fn host_of_another_version(name: &str) -> PathBuf {
         "pub use burnformer_core::Transformer;\n",
     )
     .unwrap();
-    // Only these versions of the other dependencies are on this machine for sure.
+    // Only these versions of the other dependencies are sure to be on this machine.
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let core = root().join("crates/core");
     let text = format!(
@@ -204,7 +203,7 @@ fn host_of_another_version(name: &str) -> PathBuf {
     folder
 }
 
-/// The output of cargo for the host.
+/// Runs cargo in the package and returns its output.
 fn cargo_in(folder: &Path, arguments: &[&str]) -> String {
     let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("host");
     let mut command = Command::new(env!("CARGO"));
@@ -317,18 +316,18 @@ fn the_example_of_another_architecture_compiles_as_a_package_with_its_dependenci
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// The page whose dependencies the programs have.
+/// The page with the dependencies of the programs.
 const PAGE: &str = "docs/guide/embedding.md";
 
-/// The dependencies that [`PAGE`] prints: of one crate, of single crates, and what the examples
-/// need besides.
+/// The dependencies in [`PAGE`]: the facade crate, single crates, and further dependencies of the
+/// examples.
 fn of_the_page() -> [String; 3] {
     dependencies(PAGE)
         .try_into()
         .expect("the page has three blocks of dependencies")
 }
 
-// Other systems compile other crates.
+// Other systems compile different crates.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_page_counts_the_crates_that_a_first_build_compiles() {
@@ -370,7 +369,7 @@ fn the_page_counts_the_crates_that_a_first_build_compiles() {
     }
 }
 
-/// The dependencies of the layers among those of single crates.
+/// The dependencies of the layers, out of the dependencies on single crates.
 fn layers(crates: &str) -> String {
     let lines = crates.lines().filter(|line| !line.contains("infer"));
     lines.map(|line| format!("{line}\n")).collect()

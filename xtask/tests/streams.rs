@@ -1,4 +1,4 @@
-//! Standard streams that fail: this program does not panic.
+//! Standard streams that fail do not make the program panic.
 #![cfg(target_os = "linux")]
 
 use std::fs::OpenOptions;
@@ -13,7 +13,7 @@ fn full() -> Stdio {
         .into()
 }
 
-/// A pipe whose reader has gone.
+/// A pipe with a closed reader.
 fn closed() -> Stdio {
     let (reader, writer) = pipe().unwrap();
     drop(reader);
@@ -33,7 +33,7 @@ fn ends(output: &Output, code: i32) {
 }
 
 #[test]
-fn the_help_says_when_it_cannot_be_written_and_nothing_when_nobody_reads_it() {
+fn the_help_reports_a_write_error_but_no_broken_pipe() {
     let output = xtask(&[]).stdout(full()).output().unwrap();
     ends(&output, 1);
     assert!(String::from_utf8_lossy(&output.stderr).contains("standard output: cannot be written"));

@@ -1,4 +1,4 @@
-//! Work on a pool of threads. The caller waits for it without Python's lock.
+//! Runs work on a thread pool. The caller waits for it without the GIL.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,27 +15,27 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::exception;
 
-/// The longest time between Ctrl-C and its effect.
+/// The maximum delay between Ctrl-C and its effect.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The threads of a process, and the turns of those who have work for them.
+/// The threads of a process, and the turns of the calls that have work for them.
 struct Pool {
     process: u32,
     threads: ThreadPool,
-    /// The number of calls that may still start. At most as many compute at once as there are
-    /// threads: a thread that waits within one call takes up work of another on the same stack,
-    /// which would not hold hundreds of calls, and the first call would end last.
+    /// The number of calls that may still start. At most as many calls compute at once as there are
+    /// threads. A thread that waits within one call takes up work of another on the same stack. The
+    /// stack would not hold hundreds of calls, and the first call would end last.
     turns: Mutex<usize>,
     ended: Condvar,
 }
 
-/// The threads, once there was something to compute. All parallel loops run inside them, so that
+/// The thread pool, started by the first computation. All parallel loops run inside it, so that
 /// rayon's global pool, which a forked process could not use, never starts.
 static POOL: Mutex<Option<Arc<Pool>>> = Mutex::new(None);
 
-/// The threads of this process. A process that was forked has none of its parent's, and starts its
-/// own. (The lock is only taken by threads that have Python's, so that no other thread has it while
-/// a process is forked.)
+/// Returns the thread pool of this process. A forked process has none of the threads of its parent,
+/// and starts its own. (Only threads that hold the GIL take the lock, so no other thread holds it
+/// while a process is forked.)
 fn pool(_: Python<'_>) -> PyResult<Arc<Pool>> {
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     let process = process::id();
@@ -53,13 +53,13 @@ fn pool(_: Python<'_>) -> PyResult<Arc<Pool>> {
         turns,
         ended: Condvar::new(),
     });
-    // The parent's threads cannot be ended here: they are not in this process.
+    // The threads of the parent cannot be joined here: they are not in this process.
     std::mem::forget(pool.replace(new.clone()));
     Ok(new)
 }
 
 impl Pool {
-    /// Takes a turn if there is one soon.
+    /// Takes a turn if one is free within [`PATIENCE`].
     fn take_turn(&self) -> bool {
         let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
@@ -77,9 +77,9 @@ impl Pool {
     }
 }
 
-/// The result of `work`. Python's other threads run meanwhile, and signal handlers are called.
-/// If that raises an exception, as Ctrl-C does, the exception is returned at once, and `work` is
-/// told to end.
+/// Runs `work` and returns its result. Other Python threads run meanwhile, and signal handlers are
+/// called. If a handler raises an exception, as for Ctrl-C, it is returned at once and `work` is
+/// cancelled.
 ///
 /// # Errors
 /// A [`BurnformerError`](crate::error::BurnformerError) with the error of `work`; the exception of
@@ -99,7 +99,7 @@ pub fn compute<T: Send + 'static>(
     pool.threads.spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| work(&flag)));
         shared.end_turn();
-        // The caller does not receive the result if it was interrupted.
+        // The caller drops the receiver if it is interrupted.
         let _ = sender.send(result);
     });
     loop {

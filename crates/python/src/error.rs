@@ -9,7 +9,7 @@ pyo3::create_exception!(
     "Raised when a call fails. The message gives the reason and a remedy."
 );
 
-/// `error` as an exception with the sentence that the program would print.
+/// Converts `error` to an exception with the message that the program would print.
 pub fn exception(error: &anyhow::Error) -> PyErr {
     BurnformerError::new_err(burnformer::output::message(error))
 }

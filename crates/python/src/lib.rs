@@ -2,10 +2,10 @@
 //! class, and the program `burnformer` as a function. The package around it is in
 //! `python/burnformer`.
 //!
-//! The trade-off taken: *computations run on threads of a pool, while the caller's thread waits
-//! without Python's lock* and checks for Ctrl-C twenty times a second. Other Python threads
-//! therefore run, an interrupt needs no support in the search, and a forked process starts its
-//! own threads (see [`compute`]).
+//! The trade-off taken: *computations run on a thread pool, while the calling thread waits without
+//! the GIL* and checks for Ctrl-C twenty times a second. Other Python threads keep running, an
+//! interrupt needs no support in the search, and a forked process starts its own threads (see
+//! [`compute`]).
 
 mod compute;
 mod error;
@@ -22,27 +22,27 @@ use pyo3::prelude::*;
 
 use error::BurnformerError;
 
-/// The code that Python runs as the program. It is not `-m burnformer`, which would import the
-/// files of the current folder before those of the packages.
+/// The code that Python runs as the program. `-m burnformer` would import files of the current
+/// folder before installed packages.
 const START: &str = "import sys; sys.path = [*filter(None, sys.path)]; \
     from burnformer.__main__ import main; sys.exit(main())";
 
-/// Runs the program `burnformer` with the command line `args`, whose first word is the program's
-/// name; returns its exit code.
+/// Runs the program `burnformer` with the command line `args`, including the program name. Returns
+/// its exit code.
 #[pyfunction]
 fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
     py.detach(|| burnformer::run(args))
 }
 
-/// The model `name` as the program names it: `de-en` is `embedded:de-en`, and `OWNER/NAME` is
-/// `hf:OWNER/NAME`, unless they are folders.
+/// Returns the model `name` as the program writes it: `embedded:de-en` for `de-en` and
+/// `hf:OWNER/NAME` for `OWNER/NAME`, unless they are folders.
 #[pyfunction]
 fn model_name(name: std::path::PathBuf) -> OsString {
     translator::name_of(&name).into_os_string()
 }
 
-/// The language of `text`, or of several texts together, and how sure that is; `None` if there is
-/// nothing by which to tell. With `among`, it is one of these codes unless the text is clearly in
+/// Detects the language of `text`, or of several texts together, and a confidence. `None` if the
+/// text has nothing to go by. With `among`, it is one of these codes unless the text is clearly in
 /// another language.
 #[pyfunction]
 #[pyo3(signature = (text, among = Vec::new()))]
@@ -63,7 +63,7 @@ fn detect<'py>(
 
 #[pymodule(gil_used = false)]
 fn _burnformer(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    // A library says nothing besides its results; the program sets this anew.
+    // A library prints nothing; the program sets this again.
     burnformer::output::set_quiet(true);
     let interpreter: OsString = module
         .py()

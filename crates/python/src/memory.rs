@@ -24,8 +24,8 @@ enum Segments {
 
 #[pymethods]
 impl Memory {
-    /// The memory of a dictionary, or of files as `translate --memory` reads them. The languages
-    /// choose among those of a TMX file.
+    /// Creates a memory from a dictionary, or from files as `translate --memory` reads them. The
+    /// languages select among the languages of a TMX file.
     #[new]
     #[pyo3(signature = (segments, source_language = None, target_language = None))]
     fn new(
@@ -54,7 +54,7 @@ impl Memory {
         })
     }
 
-    /// The pair that is most like `text`, with its likeness from 0 to 1, if one is like it.
+    /// Returns the pair most similar to `text`, with its similarity from 0 to 1, if one is similar.
     fn nearest(&self, text: &str) -> Option<(String, String, f64)> {
         let MemoryMatch {
             source,

@@ -1,4 +1,4 @@
-//! The keywords of a translation as options of the search.
+//! Keyword arguments of a translation as search options.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,11 +15,10 @@ use serde_json::{Map, Value};
 
 use crate::memory::Memory;
 
-/// The keywords of a call alone.
+/// The keywords that are not keys of `generation.json`.
 const OF_CALL: &str = "batch_size batch_tokens longest truncate source_language target_language glossary memory shortlist";
 
-/// The names of all keywords: the keys of `generation.json` except `calibration`, and the keywords
-/// that only a call has.
+/// The names of all keywords: the keys of `generation.json` except `calibration`, and `OF_CALL`.
 pub fn names() -> Vec<String> {
     let all = serde_json::to_value(SearchSettings::default()).expect("settings are plain data");
     let keys = all
@@ -32,17 +31,17 @@ pub fn names() -> Vec<String> {
         .collect()
 }
 
-/// A function that takes keywords of a translation.
+/// A function that accepts keywords of a translation.
 pub struct Function {
     /// The name of the function.
     pub name: &'static str,
-    /// The further keywords.
+    /// Additional keywords of the function.
     pub keywords: &'static str,
     /// The keywords that the function does not support.
     pub refused: &'static str,
 }
 
-/// The keywords of a call, each of which was checked separately.
+/// The keywords of a call, each checked separately.
 #[derive(Default)]
 pub struct Options {
     search: SearchSettings,
@@ -65,10 +64,10 @@ enum Terms {
 }
 
 impl Options {
-    /// The keywords `given` of a call of `function`, for a model whose settings are `search`.
+    /// Reads the keywords `given` in a call of `function`, for a model with the settings `search`.
     ///
     /// # Errors
-    /// A `TypeError` for an unknown keyword or a value of another type.
+    /// A `TypeError` for an unknown keyword or a value of the wrong type.
     pub fn read(
         given: Option<&Bound<'_, PyDict>>,
         search: SearchSettings,
@@ -129,10 +128,10 @@ impl Options {
         Ok(())
     }
 
-    /// The options themselves. Reads files, and computes on all threads.
+    /// Resolves the options. Reads files, and computes on all threads.
     ///
     /// # Errors
-    /// If a value is out of its range, or a file is wrong.
+    /// Returns an error if a value is out of range, or a file is invalid.
     pub fn resolve(self, translator: &Translator) -> Result<TranslateOptions> {
         self.search.validate()?;
         let mut options = TranslateOptions {
@@ -169,7 +168,7 @@ impl Options {
     }
 }
 
-/// The value of the keyword `name`.
+/// Extracts the value of the keyword `name`.
 fn of<'py, T>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<T>
 where
     T: for<'a> FromPyObject<'a, 'py>,
@@ -181,8 +180,8 @@ where
     })
 }
 
-/// `search` with another value of the key `name`, written as in `generation.json`. Short forms are
-/// a number for GNMT's length penalty and `True` for sampling with its default settings.
+/// Returns `search` with another value of the key `name`, written as in `generation.json`. Short
+/// forms are a number for GNMT's length penalty and `True` for sampling with its default settings.
 fn searched(
     search: &SearchSettings,
     name: &str,
@@ -199,7 +198,7 @@ fn searched(
     serde_json::from_value(all).map_err(|error| PyTypeError::new_err(format!("{name}: {error}")))
 }
 
-/// A Python value as it would be in a JSON file.
+/// Converts a Python value to JSON.
 fn json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     let values = value.py().import("burnformer.values")?;
     let text: String = values.call_method1("to_json", (name, value))?.extract()?;

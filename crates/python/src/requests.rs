@@ -6,7 +6,7 @@ use burnformer_infer::{Cancel, InferError, Request, TranslateOptions, Translator
 /// The number of texts that are tokenised between two checks of `cancel`.
 const READ_AT_ONCE: usize = 1024;
 
-/// The requests to translate `texts`. `cancel` ends all of them.
+/// Creates requests to translate `texts`. `cancel` ends all of them.
 ///
 /// # Errors
 /// Returns the errors of [`requests`](Translator::requests), and an error if the numbers of texts

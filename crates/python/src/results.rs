@@ -16,7 +16,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// A string, or the strings of any iterable.
+    /// Reads a string, or the strings of any iterable.
     ///
     /// # Errors
     /// A `TypeError` if it is neither.
@@ -35,8 +35,8 @@ impl Texts {
     }
 }
 
-/// A translated sentence before it is an object: all hypotheses with their texts, and the links of
-/// the best one.
+/// A translated sentence before conversion to a Python object: all hypotheses with their texts, and
+/// the links of the best one.
 pub struct TranslationResult {
     alternatives: Vec<Alternative>,
     doubts: Vec<String>,
@@ -44,11 +44,11 @@ pub struct TranslationResult {
     alignment: Option<Vec<CharLink>>,
 }
 
-/// A link as ranges of characters: where it begins and ends in the source and in the translation.
+/// A link as ranges of characters: start and end in the source, then in the translation.
 type CharLink = ((usize, usize), (usize, usize));
 
 impl TranslationResult {
-    /// The translation of `source` that consists of `hypotheses`; with links if it is `aligned`.
+    /// Creates the translation of `source` from `hypotheses`, with links if `aligned`.
     ///
     /// # Errors
     /// The errors of [`Translator::links`].
@@ -82,7 +82,7 @@ impl TranslationResult {
     }
 }
 
-/// `links`, whose ranges count bytes, in characters, as Python counts.
+/// Converts `links` from ranges of bytes to ranges of characters, as in Python strings.
 fn in_characters(source: &str, target: &str, links: Vec<TextLink>) -> Vec<CharLink> {
     let [sources, targets] = [source, target].map(character_offsets);
     links
@@ -96,7 +96,7 @@ fn in_characters(source: &str, target: &str, links: Vec<TextLink>) -> Vec<CharLi
         .collect()
 }
 
-/// The classes of the package, by their names.
+/// The class `name` of the Python package.
 fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("burnformer.results")?.getattr(name)
 }
@@ -138,7 +138,8 @@ pub fn detection<'py>(py: Python<'py>, found: &Detection) -> PyResult<Bound<'py,
     class(py, "Detection")?.call1((&found.language, found.confidence))
 }
 
-/// The attention of `sentence` by the model `name` as an `Attention`.
+/// Converts the attention of `sentence` by the model `name` to an instance of the Python class
+/// `Attention`.
 pub fn attention<'py>(
     py: Python<'py>,
     name: &str,
@@ -164,7 +165,8 @@ pub fn attention<'py>(
     class(py, "Attention")?.call1((source, target, alignment, parts, page))
 }
 
-/// The weights of a panel as a view `[layers, heads, queries, keys]` of bytes that Python owns.
+/// The weights of a panel as a memory view `[layers, heads, queries, keys]` of bytes owned by
+/// Python.
 fn weights<'py>(py: Python<'py>, panel: &Panel) -> PyResult<Bound<'py, PyAny>> {
     let heads = || panel.layers.iter().flatten();
     let values =

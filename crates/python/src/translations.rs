@@ -21,14 +21,14 @@ pub struct Translations {
     chunk: usize,
     alignment: bool,
     ready: vec::IntoIter<TranslationResult>,
-    /// The exception to raise after the translations that are ready.
+    /// The exception to raise after the finished translations.
     failure: Option<PyErr>,
-    /// The number of texts that were translated.
+    /// The number of translated texts.
     done: usize,
 }
 
 impl Translations {
-    /// The translations of `texts`, translated `chunk` texts at a time.
+    /// Translates `texts`, `chunk` texts at a time.
     pub fn new(
         translator: Arc<Translator>,
         texts: Py<PyIterator>,
@@ -51,10 +51,11 @@ impl Translations {
         }
     }
 
-    /// The next texts. None follow those before an exception of their iterator, which is kept.
+    /// Reads the next texts. If the iterator raises an exception, it is kept, and no texts follow.
     ///
     /// # Errors
-    /// At once what ends a program: a `KeyboardInterrupt` or a `SystemExit` of the iterator.
+    /// Exceptions that end a program, at once: a `KeyboardInterrupt` or a `SystemExit` of the
+    /// iterator.
     fn next_texts(&mut self, py: Python<'_>) -> PyResult<Vec<String>> {
         let mut texts = Vec::new();
         let Some(iterator) = &self.texts else {
@@ -75,7 +76,7 @@ impl Translations {
         Ok(texts)
     }
 
-    /// Translates `texts` up to the first that cannot be translated, whose error is raised after
+    /// Translates `texts` up to the first that cannot be translated. Its error is raised after
     /// them.
     fn translate(&mut self, py: Python<'_>, texts: Vec<String>) -> PyResult<()> {
         let translator = self.translator.clone();
@@ -132,7 +133,7 @@ impl Translations {
 
     fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let found = self.next_found(py).inspect_err(|_| {
-            // The texts that were read are gone: nothing may follow as if they had been translated.
+            // The texts that were read are lost. No later text may be returned in their place.
             (self.texts, self.failure) = (None, None);
         });
         found?

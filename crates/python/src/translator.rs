@@ -46,8 +46,8 @@ const SCORE: Function = Function {
     refused: "n_best sampling small_letters second_search keep_parts glossary memory shortlist",
 };
 
-/// A model that translates. Several threads may use it at the same time, and a process that is
-/// forked as well.
+/// A model that translates. Several threads may use it at the same time, and so may a forked
+/// process.
 #[pyclass(module = "burnformer", frozen)]
 pub struct Translator {
     pub inner: Arc<burnformer_infer::Translator>,
@@ -97,9 +97,9 @@ impl Translator {
         })
     }
 
-    /// Translates one text, or the texts of an iterable, one sentence each. `prefix` is the text
-    /// with which a translation has to begin; with `alignment`, each translation tells which
-    /// characters of its source it comes from.
+    /// Translates one text, or the texts of an iterable, one sentence each. `prefix` forces the
+    /// beginning of a translation. With `alignment`, each translation contains links to the
+    /// characters of its source.
     #[pyo3(signature = (text, *, prefix = None, alignment = false, **options))]
     fn translate<'py>(
         &self,
@@ -136,9 +136,9 @@ impl Translator {
         )
     }
 
-    /// Translates any number of texts in order, in memory that does not grow with their number: an
-    /// iterator. `chunk` texts are read before the first is translated, so that those of similar
-    /// length are translated together.
+    /// Returns an iterator over the translations of any number of texts, in order and in constant
+    /// memory. `chunk` texts are read before the first is translated, so that texts of similar
+    /// length share batches.
     #[pyo3(signature = (texts, *, chunk = 2048, alignment = false, **options))]
     fn translate_iterable<'py>(
         &self,
@@ -165,10 +165,10 @@ impl Translator {
         ))
     }
 
-    /// Translates a whole document and keeps its markup: a text, or the bytes of a file, which
-    /// gives bytes. `format` is the name of a format ("text", "html", "markdown") or the extension
-    /// of files ("docx"). Texts are split into sentences by the abbreviations of `language`: by
-    /// default the source language, or English if that is not known.
+    /// Translates a whole document and keeps its markup. A text gives a text, the bytes of a file
+    /// give bytes. `format` is the name of a format ("text", "html", "markdown") or a file
+    /// extension ("docx"). Sentence splitting uses the abbreviations of `language`: by default the
+    /// source language, or English if that is unknown.
     #[pyo3(signature = (text, format = "text", *, language = None, **options))]
     fn translate_document(
         &self,
@@ -199,8 +199,8 @@ impl Translator {
         })
     }
 
-    /// The probability that the model gives to `target` as the translation of `source`: two texts,
-    /// or two iterables of texts.
+    /// Returns the probability of `target` as the translation of `source`: two texts, or two
+    /// iterables of texts.
     #[pyo3(signature = (source, target, **options))]
     fn score<'py>(
         &self,
@@ -235,8 +235,8 @@ impl Translator {
         )
     }
 
-    /// To which tokens the model attends while it reads `source` and writes `target`, by default
-    /// its own translation.
+    /// Returns the attention weights of the model for `source` and `target`, by default its own
+    /// translation.
     #[pyo3(signature = (source, target = None))]
     fn attention<'py>(
         &self,
@@ -266,7 +266,7 @@ impl Translator {
         results::attention(py, &self.__repr__(), sentence)
     }
 
-    /// Pickled by its arguments, and loaded again.
+    /// Pickles the arguments. Unpickling loads the model again.
     fn __reduce__<'py>(
         &self,
         py: Python<'py>,
@@ -295,7 +295,7 @@ impl Translator {
     }
 }
 
-/// The model that `models` name, or their ensemble.
+/// Loads the model that `models` name, or an ensemble of several.
 fn load(
     models: &[PathBuf],
     device: &str,
@@ -317,7 +317,7 @@ fn load(
 pub fn name_of(name: &Path) -> PathBuf {
     let text = name.to_str().filter(|_| !name.is_dir()).unwrap_or_default();
     let is_embedded = PAIRS.contains(&text);
-    // A path with a dot or a slash at its beginning is one that the user means as a path.
+    // A name that begins with a dot or a slash is meant as a path.
     let is_of_hub =
         !text.starts_with(['.', '/']) && !text.contains(':') && ModelName::of_hub(text).is_ok();
     match (is_embedded, is_of_hub) {
@@ -327,8 +327,7 @@ pub fn name_of(name: &Path) -> PathBuf {
     }
 }
 
-/// The folder of a model: that of this path, of the model with this name inside the module, or of
-/// one that is fetched.
+/// Returns the folder of a model: this path, an embedded model of this name, or a downloaded model.
 fn folder(given: &Path, cancel: &Cancel) -> Result<PathBuf> {
     let name = name_of(given);
     let Some(parsed) = name.to_str().and_then(ModelName::parse) else {
@@ -355,7 +354,7 @@ fn compute_type(name: &str) -> Result<ComputeType> {
     found.ok_or_else(|| anyhow!("there is no compute type `{name}`; there are {}", names()))
 }
 
-/// The scores of all pairs, or of the first ones if `cancel` is set meanwhile.
+/// Returns the scores of all pairs, or of the first ones if `cancel` is set meanwhile.
 fn score(
     translator: &burnformer_infer::Translator,
     sources: &[String],
@@ -385,7 +384,7 @@ fn score(
     Ok(scores)
 }
 
-/// The only one of `results` if one text was given, or their list.
+/// Returns the only result if a single text was given, or else a list.
 fn given_as<'py>(
     py: Python<'py>,
     is_one: bool,

@@ -1,5 +1,4 @@
-//! The bodies of requests, which are read completely before they are parsed, and the bodies of
-//! large answers.
+//! Request bodies, read completely before they are parsed, and the bodies of large answers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,23 +18,23 @@ use crate::api::limits::MAX_PATH;
 use crate::connections::Connection;
 use crate::sender::{Budget, Permit, Sender, client};
 
-/// Paths that are answered at once, by the thread of the connections.
+/// Paths that are answered at once, by the connection thread.
 const STATE: [&str; 2] = ["/health", "/ready"];
-/// A path that, like those of [`STATE`], is answered at any number of requests.
+/// A path that, like [`STATE`], is answered however many requests there are.
 const METRICS: &str = "/metrics";
-/// The largest number of bytes that are read for a client whose request is too large, and the
-/// longest time. Many clients send all of a body before they read the answer: if the connection
-/// were closed at once, they would report a broken connection instead of the answer.
+/// The maximum number of bytes, and below the maximum time, to read from a client after its request
+/// was refused as too large. Many clients send the whole body before they read the answer. If the
+/// connection were closed at once, they would report a broken connection instead of the answer.
 const MOST_DISCARDED: usize = 64 << 20;
 const LONGEST_DISCARDED: Duration = Duration::from_secs(5);
-/// The bytes of all bodies that are held together, from their first byte to the answer.
+/// The maximum size in bytes of all bodies held at once, from their first byte to the answer.
 const ALL_BODIES: usize = 128 << 20;
-/// The first bytes of each body, which always have room.
+/// The first bytes of each body that always have room.
 const SMALL_BODY: usize = 16 << 10;
 /// A client makes progress when it has sent this many more bytes of its body, or a sixteenth of it.
 /// A client that sends little therefore cannot hold much room.
 const PROGRESS: usize = 1 << 10;
-/// The time that a body may wait for room, and that it may keep its room without progress when less
+/// How long a body may wait for room, and how long it may keep its room without progress when less
 /// than half is left.
 const LONGEST_STALL: Duration = Duration::from_secs(2);
 
@@ -45,7 +44,8 @@ pub(crate) fn budget(most: usize) -> Arc<Budget> {
     Budget::new(most.saturating_mul(4).max(ALL_BODIES))
 }
 
-/// Answers a request after its body is read; the state of the server is answered without it.
+/// Reads the body of a request, then answers it. Requests for the state of the server are answered
+/// at once.
 pub(crate) async fn read(State(service): State<Shared>, request: Request, next: Next) -> Response {
     if STATE.contains(&request.uri().path()) {
         return next.run(request).await;
@@ -57,8 +57,8 @@ pub(crate) async fn read(State(service): State<Shared>, request: Request, next: 
         .await
 }
 
-/// Reads the body of a request before anything else sees it, within the limits on its size and
-/// time, for the sender as far as it is known before the body.
+/// Reads the body of a request before anything else sees it, within the limits on size and time. It
+/// counts for the sender as far as the head identifies it.
 async fn whole_request(
     service: Shared,
     connection: Connection,
@@ -102,7 +102,8 @@ async fn whole_request(
     kept(response, service.bodies.permit(&sender))
 }
 
-/// `response`, whose bytes have a `permit` until the client has taken them, since it may be slow.
+/// Returns `response` with a `permit` for its bytes that is held until the client has read them,
+/// since the client may be slow.
 fn kept(mut response: Response, mut permit: Permit) -> Response {
     let size = response.body().size_hint().lower() as usize;
     if size <= SMALL_BODY {
@@ -121,7 +122,7 @@ fn kept(mut response: Response, mut permit: Permit) -> Response {
     })
 }
 
-/// Returns all bytes of `body`, and the `permit` for the bytes beyond the first few. Calls
+/// Returns all bytes of `body`, and the `permit` for the bytes beyond [`SMALL_BODY`]. Calls
 /// `progress` while the bytes arrive.
 ///
 /// # Errors
@@ -167,7 +168,7 @@ async fn whole(
     }
 }
 
-/// Reads the rest of a body that is refused, and leaves what does not come in time.
+/// Reads and drops the rest of a refused body, within [`MOST_DISCARDED`] and [`LONGEST_DISCARDED`].
 async fn discard(mut stream: BodyDataStream) {
     let mut discarded = 0;
     let discard = async {
@@ -188,7 +189,7 @@ mod tests {
 
     use super::*;
 
-    /// A body whose first bytes come at once, and then `step` bytes every half second.
+    /// A body that sends its first bytes at once, then `step` bytes every half second.
     fn slow(first: usize, step: usize) -> Body {
         Body::from_stream(stream::unfold(0, move |number: usize| async move {
             if number > 0 {
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_keeps_its_room_by_coming_in_proportion_to_it() {
+    async fn a_body_keeps_its_room_by_proportional_progress() {
         let large = Budget::new(1 << 20);
         let short = Budget::new(180 << 10);
         let mut others = short.permit(&Sender::Key("two".into()));
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_large_answer_has_room_until_it_is_taken() {
+    async fn a_large_answer_holds_room_until_it_is_read() {
         let budget = Budget::new(100_000);
         let permit = || budget.permit(&Sender::Key("one".into()));
         let answer = || "a".repeat(40_000).into_response();

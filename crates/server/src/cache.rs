@@ -7,8 +7,7 @@ use lru::LruCache;
 use crate::engine::{Candidate, Choice, Work};
 use crate::lock::locked;
 
-/// Candidates by sentence and choice, the least recently used left out first, bounded by their
-/// bytes.
+/// Candidates by sentence and choice, bounded in bytes. The least recently used are evicted first.
 pub(crate) struct Cache {
     most: usize,
     inner: Mutex<Inner>,
@@ -19,11 +18,11 @@ struct Inner {
     bytes: usize,
 }
 
-/// About what an entry takes besides its texts.
+/// The approximate size of an entry in bytes, besides its texts.
 const ENTRY_BYTES: usize = 256;
 
 impl Cache {
-    /// Creates a cache of at most `most` bytes; 0 disables it.
+    /// Creates a cache of at most `most` bytes; 0 disables the cache.
     pub fn new(most: usize) -> Self {
         Self {
             most,
@@ -46,8 +45,8 @@ impl Cache {
             .cloned()
     }
 
-    /// Stores the candidates of the model for the language pair `pair`, under `work` and `choice`.
-    /// The least recently used entries are removed until all fit; an entry larger than the whole
+    /// Stores the candidates of the model for the language pair `pair` under `work` and `choice`.
+    /// The least recently used entries are evicted until it fits. An entry larger than the whole
     /// cache is not stored.
     pub fn put(&self, pair: &str, work: Work, choice: Choice, candidates: &[Candidate]) {
         let size = bytes(&work, candidates);
@@ -70,7 +69,7 @@ impl Cache {
         }
     }
 
-    /// The bytes that the entries take.
+    /// The size of all entries in bytes.
     #[cfg(test)]
     fn bytes(&self) -> usize {
         locked(&self.inner).bytes
@@ -111,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_found_under_the_same_choice_alone() {
+    fn an_entry_is_found_only_under_the_same_choice() {
         let cache = Cache::new(10_000);
         let choice = Choice {
             n_best: 2,
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_stay_below_the_bound_and_the_least_recently_used_goes_first() {
+    fn the_least_recently_used_entries_are_evicted_to_stay_in_bounds() {
         let cache = Cache::new(2_000);
         let choice = Choice::default();
         for number in 0..100 {

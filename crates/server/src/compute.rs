@@ -1,7 +1,7 @@
-//! Work that occupies a processor runs here, not on the threads that answer requests.
+//! Runs CPU-bound work off the threads that answer requests.
 //!
-//! Every piece of work takes a turn, whatever its size. Its price is estimated before it begins, and
-//! what it took beyond that is charged to its sender when it ends.
+//! All work takes turns, whatever its size. Its price is estimated before it begins. Time beyond
+//! the estimate is charged to the sender when the work ends.
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, LazyLock, Mutex, Weak};
@@ -14,11 +14,11 @@ use crate::lock::locked;
 use crate::price::Price;
 use crate::sender::Sender;
 
-/// Work up to this price is short.
+/// The maximum price of short work.
 const SHORT: Price = Price::from_milliseconds(20);
 
-/// Turns beyond the number of processors. Only short work of senders who have no other turn gets
-/// them, so that a short text does not wait for the end of a long document.
+/// Turns beyond the number of processors. They are reserved for short work of senders without
+/// another turn, so that a short text does not wait for a long document to finish.
 const SHORT_TURNS: usize = 1;
 
 /// Work that waits for a processor.
@@ -31,7 +31,7 @@ struct Line {
     waiting: SenderQueues<Ticket>,
 }
 
-/// Waiting work: its price, and the channel to which its turn is sent.
+/// Waiting work: its price, and the channel for its turn.
 struct Ticket {
     sender: Sender,
     price: Price,
@@ -46,10 +46,10 @@ impl Waiter for Ticket {
 }
 
 impl Line {
-    /// Gives turns to the work that waits, as long as there are any.
+    /// Gives free turns to waiting work.
     fn next(&mut self) {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        // Removes the work whose result is no longer needed.
+        // Removes cancelled work.
         self.waiting.retain(|_| {});
         while self.running.len() < processors + SHORT_TURNS {
             let takes_all = self.running.len() < processors;
@@ -71,7 +71,7 @@ impl Line {
         }
     }
 
-    /// Takes a turn back.
+    /// Ends a turn and charges the time beyond its price.
     fn end(&mut self, turn: &Turn) {
         let unpaid = turn.begun.elapsed().as_micros() as u64;
         let unpaid = unpaid.saturating_sub(turn.price.microseconds());
@@ -82,12 +82,12 @@ impl Line {
     }
 }
 
-/// A processor for work, until it is dropped.
+/// A turn on a processor; dropping it ends the turn.
 struct Turn {
     sender: Sender,
     price: Price,
     begun: Instant,
-    /// If false, nobody took it.
+    /// If false, nobody took the turn.
     is_taken: bool,
 }
 
@@ -101,7 +101,7 @@ impl Turn {
         }
     }
 
-    /// Waits for a turn of `sender`.
+    /// Waits for a turn for `sender`.
     async fn wait(sender: &Sender, price: Price) -> Self {
         let (reply, turn) = oneshot::channel();
         {
@@ -117,7 +117,7 @@ impl Turn {
         turn.await.expect("whoever waits has a turn")
     }
 
-    /// Drops a turn that nobody took, while the line is locked.
+    /// Drops a turn that nobody took. The line is locked by the caller.
     fn give_up(mut self) {
         self.is_taken = false;
     }
@@ -135,7 +135,7 @@ impl Drop for Turn {
 pub(crate) struct Cancel(Weak<()>);
 
 impl Cancel {
-    /// Ends the work by unwinding, without a report, if its result is no longer needed.
+    /// Ends the work by unwinding, without a panic message, if its result is no longer needed.
     pub fn unwind_if_cancelled(&self) {
         if self.0.strong_count() == 0 {
             resume_unwind(Box::new("nobody waits"));
@@ -143,13 +143,16 @@ impl Cancel {
     }
 }
 
-/// The work ended in a panic, which its thread has reported.
+/// The work panicked. Its thread has reported the panic.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WorkPanicked;
 
-/// The result of `work` for `sender`, which waits for the sender's turn. The work runs on a thread
-/// that may block. When the returned future is dropped, the work ends at its next call of
+/// Waits for a turn of `sender`, runs `work` on a thread that may block, and returns its result.
+/// When the returned future is dropped, the work ends at its next call to
 /// [`Cancel::unwind_if_cancelled`].
+///
+/// # Errors
+/// Returns [`WorkPanicked`] if `work` panics.
 pub(crate) async fn compute<T: Send + 'static>(
     sender: &Sender,
     price: Price,
@@ -202,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_short_piece_does_not_wait_for_long_ones() {
+    async fn short_work_does_not_wait_for_long_work() {
         let _alone = ALONE.lock().await;
         let done = Arc::new(AtomicUsize::new(0));
         let long = many("one", 200, SHORT + SHORT, &done);
@@ -218,13 +221,13 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_piece_that_takes_longer_than_its_price_is_charged_to_its_sender() {
+    async fn time_beyond_the_price_is_charged_to_the_sender() {
         let _alone = ALONE.lock().await;
         let done = Arc::new(AtomicUsize::new(0));
         let cheap = many("one", 400, Price::default(), &done);
         sleep(Duration::from_millis(100));
         let before = done.load(Ordering::SeqCst);
-        // Its price is that of a thousand pieces of the others, as they were estimated.
+        // It is charged as much as a thousand pieces of the others at their estimated price.
         compute(&sender("two"), SHORT, |_| ()).await.unwrap();
         let waited = done.load(Ordering::SeqCst) - before;
         assert!(waited < 20, "{waited} pieces went first");
@@ -232,7 +235,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn no_more_pieces_run_at_once_than_there_are_turns() {
+    async fn no_more_work_runs_at_once_than_there_are_turns() {
         let _alone = ALONE.lock().await;
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let running = Arc::new(AtomicUsize::new(0));

@@ -1,4 +1,4 @@
-//! Connections. A slow client delays neither other connections nor the end of the server.
+//! Connections. A slow client delays neither other connections nor the shutdown of the server.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -23,20 +23,19 @@ use tokio_io_timeout::TimeoutStream;
 
 use crate::lock::locked;
 
-/// The largest number of connections at the same time, if the system allows so many.
+/// The maximum number of open connections, if the system allows so many.
 const MOST: usize = 1024;
-/// Additional connections, which get the state of the server, or 503.
+/// Additional connections that are answered with the state of the server, or 503.
 const SPARE: usize = 8;
-/// The file descriptors that are left to everything else, such as loading models.
+/// File descriptors reserved for everything else, such as loading models.
 #[cfg(unix)]
 const RESERVED: u64 = 24;
-/// The time that a server which is stopped waits for requests that have not come whole, and for
-/// clients that read slowly.
+/// How long a stopped server waits for incomplete requests and for clients that read slowly.
 const BRIEF: Duration = Duration::from_secs(3);
-/// The time that a connection may be without a whole request before it can be closed for another
-/// one, so that a request on its way arrives however many clients connect at once.
+/// How long a connection may be without a complete request before it can be closed in favour of
+/// another. A request on its way therefore arrives however many clients connect at once.
 const GRACE: Duration = Duration::from_millis(100);
-/// The time of [`GRACE`] for a connection on which a part of a body has come, as long as such
+/// Replaces [`GRACE`] for a connection that has received part of a body, as long as such
 /// connections are no more than half of all.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
@@ -46,13 +45,13 @@ pub(crate) struct Connection {
     /// The address of the client, or of the proxy in front of it.
     pub peer: IpAddr,
     waiting: Waiting,
-    /// The threads that answer requests, while that of the connections waits for nothing.
+    /// The threads that answer requests, so that the connection thread never blocks.
     answers: Handle,
 }
 
 impl Connection {
-    /// Records since when the server has been waiting for the client and whether a part of a body
-    /// has arrived, or `None` if the client waits for the server.
+    /// Records when the server began to wait for the client and whether part of a body has arrived,
+    /// or `None` if the client waits for the server.
     pub fn waits(&self, since: Option<(Instant, bool)>) {
         *locked(&self.waiting) = since;
     }
@@ -66,14 +65,14 @@ impl Connection {
         let mut tasks = JoinSet::new();
         tasks.spawn_on(work, &self.answers);
         let result = tasks.join_next().await.expect("a task");
-        // A panic has been reported; a task that is cancelled is one of a runtime that ends.
+        // A panic has been reported already. A task is cancelled only when the runtime shuts down.
         result.unwrap_or_else(|error| resume_unwind(Box::new(error)))
     }
 }
 
-/// The time since which the server has waited for the client of a connection (to send more of a
-/// request or to read an answer), and whether a part of a body has come. `None` while the client
-/// waits for the server.
+/// When the server began to wait for the client of a connection (to send more of a request or to
+/// read an answer), and whether part of a body has arrived. `None` while the client waits for the
+/// server.
 type Waiting = Arc<Mutex<Option<(Instant, bool)>>>;
 
 /// A connection as the server sees it.
@@ -90,9 +89,9 @@ impl Open {
     }
 }
 
-/// Answers requests by `router` until `stop` is done, and those that have come until then. A client
-/// has the time `idle` for the head of a request, and without any progress in reading an answer;
-/// all answers have the time `drain` after `stop`.
+/// Answers requests with `router` until `stop` completes, then the requests that have arrived.
+/// `idle` is the timeout for the head of a request, and for a client that reads nothing of its
+/// answer. After `stop`, all answers have the time `drain`.
 ///
 /// Connections run on a separate thread, so that requests for the server's state are answered
 /// immediately even if all threads of the caller's runtime are busy.
@@ -121,7 +120,7 @@ pub(crate) async fn serve(
         };
         tokio::select! {
             result = serve => drop(reply.send(result)),
-            // Nobody waits for the server any more.
+            // The caller has dropped the future.
             () = reply.closed() => {}
         }
     };
@@ -131,8 +130,8 @@ pub(crate) async fn serve(
     served.await.unwrap_or(Ok(()))
 }
 
-/// Accepts and serves the connections of [`serve`] on this thread. The threads of
-/// `answers` answer the requests.
+/// Accepts the connections of [`serve`] on this thread. The threads of `answers` answer the
+/// requests.
 async fn accept(
     listener: TcpListener,
     router: Router,
@@ -185,13 +184,13 @@ async fn accept(
     }
     drop(listener);
     tracing::info!("stopping: no new connection is taken");
-    // Without a connection there is no receiver.
+    // Fails if there is no connection, so no receiver.
     let _ = closing.send(true);
     end(tasks, open, drain).await;
     Ok(())
 }
 
-/// Waits a limited time until all requests are answered, and logs those that are cut off.
+/// Waits at most `longest` until all requests are answered, and logs the requests that are cut off.
 async fn end(mut tasks: JoinSet<()>, open: Vec<Open>, longest: Duration) {
     let brief = BRIEF.min(longest);
     if timeout(brief, async { while tasks.join_next().await.is_some() {} })
@@ -225,7 +224,7 @@ async fn end(mut tasks: JoinSet<()>, open: Vec<Open>, longest: Duration) {
     }
 }
 
-/// The largest number of connections that the system allows besides other files.
+/// The maximum number of connections that the limit on open files allows.
 pub(crate) fn most() -> usize {
     #[cfg(unix)]
     if let Some(files) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
@@ -235,8 +234,8 @@ pub(crate) fn most() -> usize {
     MOST
 }
 
-/// The index of the connection without progress for longest, of those from the address with the
-/// most connections, if that is longer than its grace.
+/// Among the connections from the address with the most connections, returns the index of the one
+/// that has been idle longest, if its grace period is over.
 fn slowest(open: &[Open]) -> Option<usize> {
     let mut sizes = HashMap::<IpAddr, usize>::new();
     open.iter()
@@ -287,7 +286,7 @@ async fn answer(
     );
     let mut http = pin!(http);
     tokio::select! {
-        // The client has gone, or was too slow: there is nothing to report.
+        // The client has disconnected or was too slow: there is nothing to report.
         _ = http.as_mut() => return,
         _ = closed.changed() => http.as_mut().graceful_shutdown(),
     }

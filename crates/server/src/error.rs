@@ -14,9 +14,9 @@ pub enum ServerError {
     /// A model cannot be loaded.
     #[error("{}: {cause}", name.display())]
     Load {
-        /// The model's folder.
+        /// The model directory.
         name: PathBuf,
-        /// The problem.
+        /// The cause.
         cause: String,
     },
     /// Listening at the address failed.

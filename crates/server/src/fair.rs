@@ -1,8 +1,8 @@
-//! Turns by weighted fair queueing (Demers, Keshav and Shenker, 1989).
+//! Weighted fair queueing (Demers, Keshav and Shenker, 1989).
 //!
-//! A virtual clock runs at the speed at which each waiter would be served if all of them were
-//! served at the same time. The waiter that would finish first is served first. A waiter therefore
-//! waits for about as much work as it asks for itself, and none waits forever.
+//! A virtual clock advances as if all waiters were served at the same time at equal speed. The
+//! waiter that would finish first is served first. A waiter therefore waits for about as much work
+//! as it requests itself, and none waits forever.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,10 @@ pub(crate) trait Waiter {
 
 /// Waiters by their keys.
 struct FairQueue<K, T> {
-    /// The cost that each waiter would have been served if all were served at the same time.
+    /// The virtual clock: the cost that each waiter would have been served by now if all were
+    /// served at the same time.
     clock: u64,
-    /// The time of the virtual clock at which each sender is served next, and its waiters.
+    /// The virtual start time of the next turn of each key, and its waiter.
     waiters: BTreeMap<K, (u64, T)>,
 }
 
@@ -30,14 +31,14 @@ impl<K: Ord, T: Waiter> FairQueue<K, T> {
         }
     }
 
-    /// When each waiter would be done, its key and itself.
+    /// The virtual finish time of each waiter, with its key and the waiter.
     fn done(&self) -> impl Iterator<Item = (u64, &K, &T)> {
         self.waiters
             .iter()
             .filter_map(|(key, (since, waiter))| Some((since + waiter.next_cost()?, key, waiter)))
     }
 
-    /// The waiters in the order of their turns.
+    /// The waiters in order of their turns.
     fn in_order(&self) -> impl Iterator<Item = (&K, &T)> {
         let mut all: Vec<_> = self.done().collect();
         all.sort_by_key(|&(done, key, _)| (done, key));
@@ -77,7 +78,8 @@ impl<K: Ord, T: Waiter> Waiter for FairQueue<K, T> {
     }
 }
 
-/// Turns among senders, and for each sender among its waiters, in the order of their arrival.
+/// Takes turns among senders, and among the waiters of each sender. Ties go to the waiter that
+/// arrived first.
 pub(crate) struct SenderQueues<T> {
     arrived: u64,
     senders: FairQueue<Sender, FairQueue<u64, T>>,
@@ -105,8 +107,8 @@ impl<T: Waiter> SenderQueues<T> {
         turns.waiters.insert(self.arrived, (turns.clock, waiter));
     }
 
-    /// Returns the first waiter, in the order of turns, for which `is_next` is true, with its
-    /// sender and its number.
+    /// Returns the first waiter, in order of turns, that satisfies `is_next`, with its sender and
+    /// number.
     pub fn find(&self, is_next: impl Fn(&T) -> bool) -> Option<((Sender, u64), &T)> {
         self.senders.in_order().find_map(|(sender, all)| {
             let (number, waiter) = all.in_order().find(|(_, waiter)| is_next(waiter))?;
@@ -123,8 +125,7 @@ impl<T: Waiter> SenderQueues<T> {
         self.senders.turn(sender, |all| all.turn(number, take))
     }
 
-    /// Charges `sender` for a turn that cost `more` than was known when it was given, if the sender
-    /// still waits for others.
+    /// Charges `sender` for a turn that cost `more` than expected, if the sender has other waiters.
     pub fn charge(&mut self, sender: &Sender, more: u64) {
         let sharing = self.senders.waiters.len() as u64;
         if let Some((since, _)) = self.senders.waiters.get_mut(sender) {
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_of_many_requests_has_the_turns_of_one() {
+    fn many_requests_give_a_sender_no_more_turns() {
         let mut turns = SenderQueues::default();
         (0..60).for_each(|_| add(&mut turns, 'm', vec![10]));
         add(&mut turns, 'f', vec![10; 3]);
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_cost_more_than_was_known_is_charged() {
+    fn a_turn_is_charged_for_cost_beyond_its_estimate() {
         let mut turns = SenderQueues::default();
         (0..60).for_each(|_| add(&mut turns, 'm', vec![1]));
         add(&mut turns, 'f', vec![10; 3]);
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiter_that_has_had_its_turns_is_forgotten() {
+    fn finished_waiters_are_removed() {
         let mut turns = SenderQueues::default();
         add(&mut turns, 'a', vec![1]);
         order(&mut turns, 1);

@@ -1,4 +1,4 @@
-//! Codes and names of languages, and pairs of them.
+//! Language codes, language names and language pairs.
 
 use std::str::FromStr;
 
@@ -17,7 +17,7 @@ pub struct LanguagePair {
 impl FromStr for LanguagePair {
     type Err = String;
 
-    /// Reads `de-en`; where a code has a `-` itself, `pt-BR:en`.
+    /// Parses `de-en`. If a code itself contains a `-`, the separator is a colon: `pt-BR:en`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (source, target) = text
             .split_once(':')
@@ -36,8 +36,8 @@ impl FromStr for LanguagePair {
     }
 }
 
-/// Returns whether `code` can be a language's: letters, digits and `-` or `_` (`de`, `pt-BR`,
-/// `zh_Hans`).
+/// Returns whether `code` has the form of a language code: letters, digits and `-` or `_` (`de`,
+/// `pt-BR`, `zh_Hans`).
 pub(crate) fn is_code(code: &str) -> bool {
     (2..=16).contains(&code.len())
         && code
@@ -45,12 +45,12 @@ pub(crate) fn is_code(code: &str) -> bool {
             .all(|c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
-/// The code among `known` to which `code` refers, if there is just one.
+/// The only code among `known` that `code` refers to, if there is exactly one.
 pub(crate) fn resolve<'a>(code: &str, known: &[&'a str]) -> Option<&'a str> {
     burnformer_text::find_language(code, known.iter().copied()).ok()
 }
 
-/// The English name of a language, or its code where that is not known: `German` for `de`,
+/// The English name of a language, or its code if the name is not known: `German` for `de`,
 /// `Portuguese (BR)` for `pt-BR`.
 pub(crate) fn name(code: &str) -> String {
     let (base, region) = code.split_once(['-', '_']).unwrap_or((code, ""));
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn languages_have_names_where_their_code_is_known() {
+    fn known_codes_have_language_names() {
         assert_eq!(name("de"), "German");
         assert_eq!(name("deu"), "German");
         assert_eq!(name("pt-BR"), "Portuguese (BR)");
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_understood_as_people_write_them() {
+    fn codes_are_resolved_in_common_spellings() {
         let known = ["de", "en", "pt-BR", "zho_Hans", "zho_Hant"];
         for code in ["de", "DE", "de-DE", "de_AT", "deu", "ger", "deu_Latn"] {
             assert_eq!(resolve(code, &known), Some("de"), "{code}");
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_read_and_written() {
+    fn pairs_are_parsed_and_displayed() {
         for text in ["de-en", "pt-BR:en"] {
             let pair: LanguagePair = text.parse().unwrap();
             assert_eq!(pair.to_string().replace(':', "-"), text.replace(':', "-"));

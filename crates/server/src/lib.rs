@@ -1,20 +1,20 @@
 //! Translation over HTTP: sentences of all requests share batches, documents keep their markup.
 //!
-//! [`Server::new`] takes the models and the limits, [`Server::run`] answers requests until it is
-//! told to stop. Besides a web page, three interfaces are served: LibreTranslate's (`/translate`,
-//! `/languages`, `/detect`, …) and DeepL's (`/v2/translate`, `/v2/document`, …), so that their
-//! clients work unchanged, and `/v1/translate` and `/v1/sentences` with scores, alternatives,
-//! forced prefixes and glossaries. `/openapi.json` describes them.
+//! [`Server::new`] takes the models and the limits. [`Server::run`] answers requests until it is
+//! told to stop. It serves a web page and three interfaces. Clients of LibreTranslate
+//! (`/translate`, `/languages`, `/detect`, …) and of DeepL (`/v2/translate`, `/v2/document`, …)
+//! work unchanged. `/v1/translate` and `/v1/sentences` add scores, alternatives, forced prefixes
+//! and glossaries. `/openapi.json` describes all of them.
 //!
-//! The trade-off taken: *one queue per model between the connections and the search*. A request's
-//! text is cut into sentences, the sentences of all requests wait in one queue, and a thread takes
-//! enough of them to fill a batch. A translation depends on its sentence alone. Other requests can
-//! change an answer only through the rounding of sums, where two words have almost equal scores.
+//! The trade-off taken: *one queue per model between the connections and the search*. The text of a
+//! request is split into sentences. The sentences of all requests wait in one queue, and a thread
+//! takes enough of them to fill a batch. A translation depends only on its sentence. Other requests
+//! can change an answer only through the rounding of sums, when two words have almost equal scores.
 //! Senders take turns in the queue, and so do the requests of each sender. Turns are taken sentence
 //! by sentence and weighted by cost, so neither a long document nor a client with many requests
 //! keeps a short request waiting. The queue is bounded: beyond its length the answer is 503 with
-//! `Retry-After`. A search whose client has left ends before its next step, and nothing that
-//! computes runs on the threads that answer requests.
+//! `Retry-After`. When a client disconnects, its search ends before the next step. No computation
+//! runs on the threads that answer requests.
 //!
 //! | idea | item |
 //! |---|---|

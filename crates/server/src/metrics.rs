@@ -1,4 +1,4 @@
-//! The metrics of `/metrics`, in Prometheus' text format.
+//! Metrics for `/metrics`, in the OpenMetrics text format of Prometheus.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-/// The labels of a metric: the requests that it counts.
+/// The labels of a request counter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Route {
     path: String,

@@ -1,4 +1,4 @@
-//! The models by language pair, loaded when they are needed.
+//! The models by language pair, loaded on demand.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,9 +17,9 @@ use crate::lock::locked;
 use crate::metrics::Metrics;
 use crate::queue::{Queue, QueueSettings};
 
-/// The time for which requests may keep a model after another one was requested that has no memory
-/// beside it. Sentences whose translation has begun by then are translated to the end; the others
-/// wait until the model is loaded again.
+/// How long requests may keep a model after another one that does not fit beside it was requested.
+/// Sentences that are being translated by then are finished; the others wait until the model is
+/// loaded again.
 const LONGEST_HELD: Duration = Duration::from_secs(2);
 
 /// The source of a model.
@@ -27,11 +27,11 @@ const LONGEST_HELD: Duration = Duration::from_secs(2);
 pub struct ModelSource {
     /// The languages of the model.
     pub pair: LanguagePair,
-    /// The name of the model in messages: its folder.
+    /// The name of the model in messages: its directory.
     pub name: PathBuf,
     /// The approximate memory of the loaded model, in bytes.
     pub bytes: u64,
-    /// The prescribed translations of terms in every text, unless the request prescribes others.
+    /// The default glossary of the model. Terms in the glossary of a request take precedence.
     pub glossary: Option<Arc<Glossary>>,
     /// Loads the model.
     pub load: Arc<dyn Fn() -> Result<Arc<dyn Engine>, String> + Send + Sync>,
@@ -42,9 +42,9 @@ pub(crate) struct Models {
     slots: BTreeMap<LanguagePair, Slot>,
     queue: QueueSettings,
     memory: u64,
-    /// The longest time that a request may keep a model that is to be unloaded.
+    /// How long a request may keep a model that is to be unloaded.
     longest: Duration,
-    /// Counts uses, to tell which model was not used for longest.
+    /// Counts uses, to find the least recently used model.
     clock: AtomicU64,
     /// Held while a model is loaded, so that two do not exceed the memory together.
     loading: tokio::sync::Mutex<()>,
@@ -156,12 +156,12 @@ impl Models {
         self.slots.values().filter_map(Slot::queue)
     }
 
-    /// The number of sentences that wait in all queues.
+    /// The number of waiting sentences in all queues.
     pub fn waiting(&self) -> usize {
         self.queues().map(|queue| queue.waiting()).sum()
     }
 
-    /// Returns a pair whose model could not be loaded at the last attempt, if there is one.
+    /// Returns a language pair if the last attempt to load its model failed.
     pub fn failed(&self) -> Option<&LanguagePair> {
         let failed = |slot: &Slot| slot.failed.load(Ordering::Relaxed);
         self.slots
@@ -233,8 +233,8 @@ impl Models {
         queue.map(Arc::new).map_err(|error| error.to_string())
     }
 
-    /// Unloads models that were not used for longest until `new` fits beside the others. Requests
-    /// that have one of them already keep it until they are answered, for which this waits.
+    /// Unloads the least recently used models until `new` fits beside the others. Waits until the
+    /// requests that use them are answered.
     async fn make_room(&self, new: &Slot) {
         loop {
             let loaded = || self.slots.values().filter(|slot| slot.queue().is_some());
@@ -247,8 +247,8 @@ impl Models {
         }
     }
 
-    /// Unloads a model, and waits until no request uses it any more. Requests that take too long
-    /// wait for it again.
+    /// Unloads a model, and waits until no request uses it any more. A request that takes too long
+    /// loses the model and waits until it is loaded again.
     async fn unload(&self, slot: &Slot) {
         let Some(queue) = slot.queue() else { return };
         let lives = queue.lives();

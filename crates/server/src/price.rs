@@ -1,11 +1,11 @@
-//! What work costs, estimated before it begins.
+//! The cost of work, estimated before it begins.
 
 use std::iter::Sum;
 use std::ops::{Add, Mul};
 
 use burnformer_documents::{Cost, Format};
 
-/// The estimated time of a processor for a piece of work.
+/// The estimated processor time of a piece of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Price {
     nanoseconds: u64,
@@ -14,23 +14,23 @@ pub(crate) struct Price {
 /// The time to read or write a byte of JSON, a form or a table.
 const BYTE: Price = Price { nanoseconds: 20 };
 
-/// The time to find the sentences of a byte of text, or to put its translation back.
+/// The time per byte of text to split it into sentences, or to put its translation back.
 const BYTE_OF_TEXT: Price = Price { nanoseconds: 500 };
 
-/// The time to read a byte of text with markup or of a catalogue, besides the time for its text.
+/// The time to parse a byte of markup or of a catalogue, besides the time for its text.
 const BYTE_OF_MARKUP: Price = Price { nanoseconds: 500 };
 
-/// The time to read a rule of plural forms, which is evaluated for 201 numbers.
+/// The time to parse a rule of plural forms. The rule is evaluated for 201 numbers.
 const PLURAL_RULE: Price = Price {
     nanoseconds: 6_000_000,
 };
 
-/// The time to find a file in an archive, and to copy it into another.
+/// The time to find a file in an archive and copy it into another.
 const ENTRY: Price = Price {
     nanoseconds: 10_000,
 };
 
-/// The time to enter a byte of a term into a glossary.
+/// The time to add a byte of a term to a glossary.
 const BYTE_OF_TERM: Price = Price { nanoseconds: 500 };
 
 impl Price {
@@ -51,7 +51,7 @@ impl Price {
         BYTE * bytes
     }
 
-    /// The price of a step of work on a text of this many bytes: dividing it, or writing it.
+    /// The price of one step of work on a text of this many bytes: splitting it, or writing it.
     pub fn of_text(bytes: usize) -> Self {
         BYTE_OF_TEXT * bytes
     }

@@ -1,4 +1,4 @@
-//! The senders of requests, their keys, and the budgets that they share.
+//! Senders of requests, their keys, and the budgets that they share.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -30,11 +30,12 @@ impl Sender {
     }
 }
 
-/// The address of a client whose connection comes from `peer`; in IPv6 its network of 64 bits. Each
-/// of the `trusted` proxies appends the address that it sees to `X-Forwarded-For`, so the last
-/// address that is not a trusted proxy is right, even if the client itself wrote others before it.
-/// If there is a header `Forwarded`, `X-Forwarded-For` is ignored: a proxy that writes the former
-/// may pass on the latter as the client sent it.
+/// Returns the address of the client behind the connection from `peer`; for IPv6, its /64 network.
+///
+/// Each of the `trusted` proxies appends the address that it sees to `X-Forwarded-For`. The last
+/// address that is not a trusted proxy is therefore the client, even if the client itself wrote
+/// others before it. If there is a `Forwarded` header, `X-Forwarded-For` is ignored: a proxy that
+/// writes the former may pass on the latter as the client sent it.
 pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let parts = headers.get_all("x-forwarded-for").iter().rev();
@@ -53,7 +54,7 @@ pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Ip
     }
 }
 
-/// Reads an address with or without a port, in brackets or without them.
+/// Parses an address with or without a port, in brackets or without them.
 fn address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let bare = text
@@ -68,9 +69,10 @@ fn address(text: &str) -> Option<IpAddr> {
     )
 }
 
-/// Returns whether a sender who holds `held` of a budget may take `more` of the `free` rest: at
-/// least as much as it holds must be left to the others. One sender who takes a little at a time
-/// therefore gets half of the budget, and each of several as much as is left for the next.
+/// Returns whether a sender that holds `held` of a budget may take `more` of the `free` rest. At
+/// least as much as it holds must be left to the others. A single sender that takes a little at a
+/// time therefore gets half of the budget, and each of several gets as much as is left for the
+/// next.
 pub(crate) fn may_take(held: usize, more: usize, free: usize) -> bool {
     held + more <= free
 }
@@ -84,18 +86,18 @@ pub(crate) struct Budget {
 #[derive(Default)]
 struct Shares {
     taken: HashMap<Sender, usize>,
-    /// In the order of their arrival.
+    /// In order of arrival.
     waiting: Vec<Wish>,
 }
 
-/// A sender that waits for `more`, and the channel to which its permit is sent.
+/// A sender that waits for `more`, and the channel for its permit.
 struct Wish {
     sender: Sender,
     more: usize,
     reply: oneshot::Sender<Permit>,
 }
 
-/// A part of a [`Budget`], which is returned when the permit is dropped.
+/// A share of a [`Budget`]. Dropping the permit returns it.
 pub(crate) struct Permit {
     budget: Arc<Budget>,
     pub sender: Sender,
@@ -150,8 +152,8 @@ impl Budget {
         }
     }
 
-    /// Gives room to those who wait for it and have enough of it now: first to the senders that
-    /// hold least, and of one sender to the wish that came first.
+    /// Grants the waiting requests that fit now: first to the senders that hold least, and for each
+    /// sender in order of arrival.
     fn hand_out(self: &Arc<Self>, shares: &mut Shares) {
         let taken = &shares.taken;
         shares.waiting.retain(|wish| !wish.reply.is_closed());
@@ -165,7 +167,8 @@ impl Budget {
             }
             let permit = self.with(&wish.sender, wish.more);
             if let Err(mut permit) = wish.reply.send(permit) {
-                // Nobody waits any more. A permit with an amount would lock the shares again.
+                // The receiver is gone. Dropping a permit with an amount would lock the shares
+                // again.
                 shares.give_back(&permit.sender, permit.amount);
                 permit.amount = 0;
             }
@@ -227,7 +230,7 @@ impl Drop for Permit {
     }
 }
 
-/// The accepted keys, compared in constant time. If there are none, requests need no key.
+/// The accepted API keys, compared in constant time. If there are none, requests need no key.
 pub(crate) struct Keys(Vec<[u8; 32]>);
 
 impl Keys {
@@ -268,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn every_sender_leaves_room_to_the_next() {
+    fn every_sender_leaves_room_for_the_next() {
         let budget = Budget::new(1000);
         let all: Vec<_> = (0..5)
             .map(|number| {
@@ -289,7 +292,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_has_room_in_the_order_of_arrival_and_the_sender_with_least_first() {
+    async fn room_goes_to_the_smallest_sender_first_then_in_order_of_arrival() {
         let budget = Budget::new(100);
         let mut all = take(&budget, &sender(9), 100).unwrap();
         let (done, mut order) = tokio::sync::mpsc::unbounded_channel();
@@ -324,7 +327,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_wait_that_is_given_up_takes_nothing() {
+    async fn a_cancelled_wait_takes_nothing() {
         let budget = Budget::new(100);
         let all = take(&budget, &sender(9), 100).unwrap();
         {
@@ -368,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn trusted_proxies_tell_their_clients_however_they_write_them() {
+    fn every_form_of_a_trusted_proxy_header_gives_the_client() {
         for (headers, client) in [
             (vec![(XFF, "192.0.2.3")], "192.0.2.3"),
             (
@@ -384,7 +387,7 @@ mod tests {
             (vec![(XFF, "2001:db8::1:2:3:4")], "2001:db8::"),
             (vec![(XFF, "[2001:db8::1:2:3:4]:80")], "2001:db8::"),
             (vec![(XFF, "::ffff:192.0.2.3")], "192.0.2.3"),
-            // Every proxy on the way is trusted, or no address is given.
+            // Every proxy on the way is trusted, or the header has no address.
             (vec![(XFF, "10.1.1.1, 10.2.2.2")], "10.1.1.1"),
             (vec![(XFF, "unknown")], "10.0.0.1"),
             (vec![(XFF, "9.9.9.9, unknown, 10.2.2.2")], "10.2.2.2"),
@@ -400,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_lies_gains_nothing() {
+    fn forged_headers_do_not_change_the_client() {
         for lie in ["7.7.7.7", "10.0.0.9", "::1", "127.0.0.1"] {
             let headers = [(XFF, lie)];
             assert_eq!(

@@ -1,4 +1,4 @@
-//! The server: its start, its end, and the layers around every answer.
+//! The server: start, shutdown, and the layers around every answer.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -83,19 +83,19 @@ impl Server {
         })
     }
 
-    /// Returns the address on which the server listens.
+    /// Returns the address that the server listens on.
     ///
     /// # Errors
-    /// Returns an error if the system does not report it.
+    /// Returns an error if the system does not report the address.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Answers requests until `stop` completes. Then the server accepts no new connections, and
-    /// returns when the accepted requests have been answered or their time is over; the log names
-    /// the requests that are cut off. This takes at most [`drain`](ServerSettings::drain).
+    /// Answers requests until `stop` completes. Then the server accepts no new connections and
+    /// answers the requests that it has accepted, for at most [`drain`](ServerSettings::drain).
+    /// Requests that take longer are cut off and logged.
     ///
-    /// Threads that compute may run for another moment, so shut the runtime down with a timeout.
+    /// Compute threads may run for another moment, so shut the runtime down with a timeout.
     ///
     /// # Errors
     /// Returns [`ServerError::Load`] if a model that must be loaded at the start cannot be loaded,
@@ -142,13 +142,14 @@ fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
     if prefix.is_empty() {
         return Ok(router);
     }
-    // A layer comes before the routes of a service within the router, and not before the router's.
+    // A layer runs before the routes of a nested service, but not before the routes of its own
+    // router. The prefix has to be removed before routing.
     Ok(Router::new()
         .fallback_service(router)
         .layer(from_fn_with_state(prefix, without_prefix)))
 }
 
-/// `text` as the beginning of paths, without `/` at its end.
+/// Validates `text` as a prefix of paths and removes a trailing `/`.
 fn prefix(text: &str) -> Result<String, ServerError> {
     let plain = text.trim_end_matches('/');
     if plain.is_empty() || is_prefix(plain) {
@@ -158,8 +159,8 @@ fn prefix(text: &str) -> Result<String, ServerError> {
     }
 }
 
-/// Takes the prefix away from the path of a request that has it. Without `/` after it, the page
-/// would look for its files beside it.
+/// Removes the prefix from the path of a request. A path without `/` after the prefix is
+/// redirected, because the page would resolve its files against the parent folder.
 async fn without_prefix(
     State(prefix): State<String>,
     mut request: Request,
@@ -181,8 +182,8 @@ async fn without_prefix(
     next.run(request).await
 }
 
-/// Headers that keep browsers from guessing types, from showing the page inside others, and from
-/// telling addresses.
+/// Headers that forbid browsers to guess content types, to embed the page in a frame, and to send a
+/// referrer.
 const SAFE: [(HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
@@ -214,7 +215,7 @@ fn cors_layer(origin: &str) -> Result<CorsLayer, ServerError> {
         .allow_headers(headers))
 }
 
-/// Counts every request by its path, if that is one that is served, and logs it, without its text.
+/// Counts every request under its route, if one matches, and logs the request without its text.
 async fn observe(State(service): State<Shared>, request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>();
     let path = path.map_or("other", MatchedPath::as_str).to_owned();

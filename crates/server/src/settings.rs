@@ -9,19 +9,19 @@ use crate::queue::QueueSettings;
 /// Bounds on what one request may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The largest number of bytes of a request's body.
+    /// The maximum size of a request body in bytes.
     pub body: usize,
-    /// The largest number of characters of a request's texts together.
+    /// The maximum number of characters of all texts of a request.
     pub characters: usize,
-    /// The largest number of texts, or sentences, of a request.
+    /// The maximum number of texts, or sentences, of a request.
     pub texts: usize,
-    /// The largest number of alternatives, and the widest beam.
+    /// The maximum number of alternatives, and the maximum beam size.
     pub alternatives: usize,
-    /// The largest number of terms of a request's glossary.
+    /// The maximum number of terms in the glossary of a request.
     pub terms: usize,
-    /// The longest time for the body of a request, and from then on until the answer.
+    /// The timeout for receiving the body of a request, and again for answering it.
     pub time: Duration,
-    /// The longest time for the head of a request, and for a client that takes nothing of its
+    /// The timeout for receiving the head of a request, and for a client that reads nothing of its
     /// answer.
     pub idle: Duration,
 }
@@ -46,7 +46,7 @@ pub const LOOPBACK: [&str; 2] = ["127.0.0.0/8", "::1/128"];
 /// The settings of a [`Server`](crate::Server).
 #[derive(Clone)]
 pub struct ServerSettings {
-    /// The address on which to listen; port 0 takes a free one.
+    /// The address to listen on. Port 0 takes a free port.
     pub listen: SocketAddr,
     /// The models.
     pub models: Vec<ModelSource>,
@@ -54,30 +54,31 @@ pub struct ServerSettings {
     pub queue: QueueSettings,
     /// Bounds on requests.
     pub limits: Limits,
-    /// The largest number of bytes of cached translations; 0 disables the cache.
+    /// The maximum size of the translation cache in bytes; 0 disables the cache.
     pub cache: usize,
-    /// The largest number of bytes of model files that are loaded at the same time. A model beyond
-    /// it waits until others, the least recently used first, are unloaded.
+    /// The maximum size in bytes of all loaded models. To load a model beyond it, the least
+    /// recently used models are unloaded first.
     pub memory: u64,
     /// If true, all models are loaded before the first request; otherwise each is loaded at its
     /// first request.
     pub preload: bool,
     /// The accepted keys; empty if requests need no key.
     pub keys: Vec<String>,
-    /// The origin whose pages may send requests from a browser (`https://example.org`, or `*` for
-    /// all); `None` allows none but the server's own page.
+    /// The origin that may send requests from a browser (`https://example.org`, or `*` for all).
+    /// With `None`, only the server's own page may.
     pub cors: Option<String>,
-    /// The path under which a proxy or the server itself is reached, such as `/mt`; empty for the
-    /// root. Requests are accepted with and without it, since some proxies remove it. A proxy may
-    /// also send it as `X-Forwarded-Prefix`.
+    /// The URL path of the server, such as `/mt`; empty for the root. Requests are accepted with
+    /// and without it, since some proxies remove it. A proxy may also send it as
+    /// `X-Forwarded-Prefix`.
     pub prefix: String,
-    /// The trusted proxies: their `X-Forwarded-For` or `Forwarded` gives the address of a client.
+    /// The trusted proxies. Their `X-Forwarded-For` or `Forwarded` header gives the address of a
+    /// client.
     pub proxies: Vec<IpNet>,
-    /// The text of the page about the models, such as the source of their training text; may be
+    /// Text about the models for the web page, such as the source of their training data. May be
     /// empty.
     pub about: String,
-    /// The time that a stopped server has to answer the requests that it has accepted. Requests
-    /// that take longer are cut off.
+    /// The time that a stopped server has to answer accepted requests. Requests that take longer
+    /// are cut off.
     pub drain: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Translated files and glossaries, which clients fetch later.
+//! Translated files and glossaries that clients fetch later.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -11,42 +11,41 @@ use crate::language::LanguagePair;
 use crate::lock::locked;
 use crate::sender::{Budget, Permit, Sender};
 
-/// The largest number of bytes of translated files that are kept, and of glossaries.
+/// The maximum size in bytes of all stored files, and again of all stored glossaries.
 pub(crate) const MOST_STORED: usize = 64 << 20;
 
-/// The time for which a translated file can be fetched, and for which it is safe from the files of
-/// other senders.
+/// How long a translated file is kept, and how long it is not removed for the files of other
+/// senders.
 pub(crate) const FETCHED: [Duration; 2] = [Duration::from_secs(600), Duration::from_secs(60)];
 
-/// The time for which a glossary is kept, and for which it is safe from the glossaries of other
-/// senders.
+/// How long a glossary is kept, and how long it is not removed for the glossaries of other senders.
 pub(crate) const USED: [Duration; 2] = [Duration::MAX, Duration::from_secs(3_600)];
 
-/// The largest number of values of a sender. They are listed in one answer, since the clients of
-/// DeepL know no pages.
+/// The maximum number of values of a sender. They are listed in one answer, since clients of DeepL
+/// do not support paging.
 pub(crate) const MAX_VALUES: usize = 1_000;
 
 /// A glossary that a client has sent.
 pub(crate) struct StoredGlossary {
     pub name: String,
-    /// The time at which it was made.
+    /// The creation time.
     pub time: String,
     /// The terms of each pair of languages; at least one pair.
     pub terms: Vec<(LanguagePair, Arc<Glossary>)>,
 }
 
-/// A file that is translated or will be.
+/// A translated file, or one that is being translated.
 #[derive(Clone)]
 pub(crate) struct StoredFile {
-    /// The name that the client gave it.
+    /// The file name given by the client.
     pub name: String,
-    /// The secret that a request for it must have; `None` for a file whose identifier is enough.
+    /// The secret that a request must send; `None` if the identifier is enough.
     pub secret: Option<String>,
     pub state: FileState,
 }
 
 impl StoredFile {
-    /// Returns whether a request with `secret` may have the file.
+    /// Returns whether a request with `secret` may fetch the file.
     pub fn is_for(&self, secret: Option<&str>) -> bool {
         match (&self.secret, secret) {
             (None, None) => true,
@@ -60,19 +59,18 @@ impl StoredFile {
 #[derive(Clone)]
 pub(crate) enum FileState {
     Translating,
-    /// The translated file, and the characters of its source.
+    /// The translated file, and the number of characters of its source.
     Done(Arc<[u8]>, usize),
-    /// The reason why it failed.
+    /// The error message.
     Failed(String),
 }
 
-/// Values that clients fetch later, by identifiers that cannot be guessed. A sender's oldest values
-/// are removed to make room for its newer ones. Values of other senders are removed only after a
-/// while; until then, a value without room is refused.
+/// Values that clients fetch later by unguessable identifiers. The oldest values of a sender are
+/// removed to make room for its newer ones. Values of other senders are removed only after a while;
+/// until then, a value without room is refused.
 pub(crate) struct Store<T> {
     budget: Arc<Budget>,
-    /// The time for which a value is kept, and the time for which it is not removed for the values
-    /// of other senders.
+    /// How long a value is kept, and how long it is not removed for the values of other senders.
     times: [Duration; 2],
     values: Mutex<LruCache<String, Entry<T>>>,
 }
@@ -84,8 +82,8 @@ struct Entry<T> {
 }
 
 impl<T: Clone> Store<T> {
-    /// Creates a store for values of at most `most` bytes together. `times` are the time for which
-    /// a value is kept, and the time for which it is not removed to make room for other senders.
+    /// Creates a store for values of at most `most` bytes together. `times` are how long a value is
+    /// kept, and how long it is not removed for the values of other senders.
     pub fn new(most: usize, times: [Duration; 2]) -> Self {
         Self {
             budget: Budget::new(most),
@@ -108,7 +106,7 @@ impl<T: Clone> Store<T> {
             |entry: &Entry<T>| is_of_sender(entry) || entry.since.elapsed() >= kept;
         let is_unsafe = |entry: &Entry<T>| entry.since.elapsed() >= safe;
         let mut permit = self.budget.permit(sender);
-        // An estimate for the parts besides the text.
+        // 512 bytes are an estimate for the parts besides the text.
         while !permit.grow(bytes + 512) {
             if !pop_oldest(&mut values, is_own_or_over) && !pop_oldest(&mut values, is_unsafe) {
                 return false;
@@ -128,8 +126,8 @@ impl<T: Clone> Store<T> {
         self.find(id, |_| true)
     }
 
-    /// Returns the value stored under `id`, if it is still there and `sender` may have it: of
-    /// senders with keys, only the one that has stored it.
+    /// Returns the value stored under `id`, if it is still there and `sender` may have it. A value
+    /// stored with a key is returned only to that key.
     pub fn get_for(&self, sender: &Sender, id: &str) -> Option<T> {
         let has_key = |owner: &Sender| matches!(owner, Sender::Key(_));
         self.find(id, |owner| owner == sender || !has_key(owner))
@@ -159,7 +157,7 @@ impl<T: Clone> Store<T> {
     }
 }
 
-/// Removes the oldest entry for which `is_out` is true, and returns whether there was one.
+/// Removes the oldest entry that satisfies `is_out`, and returns whether there was one.
 fn pop_oldest<T>(
     values: &mut LruCache<String, Entry<T>>,
     is_out: impl Fn(&Entry<T>) -> bool,
@@ -172,11 +170,11 @@ fn pop_oldest<T>(
     true
 }
 
-/// A new identifier or secret that nobody can guess: 32 hexadecimal digits from the random numbers
-/// of the operating system.
+/// Returns a new identifier or secret that cannot be guessed: 32 hexadecimal digits from the random
+/// number generator of the operating system.
 ///
 /// # Panics
-/// If the system has no random numbers.
+/// Panics if the operating system has no random numbers.
 pub(crate) fn unguessable() -> String {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).expect("random numbers of the operating system");
@@ -203,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_found_until_newer_ones_need_their_room() {
+    fn files_are_kept_until_newer_ones_need_their_room() {
         let files = kept(1030);
         let first = put(&files, 1, b"12345678").unwrap();
         assert_eq!(files.get(&first).as_deref(), Some(&b"12345678"[..]));
@@ -227,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn many_addresses_drive_out_nobody() {
+    fn many_addresses_evict_no_other_sender() {
         let files = kept(100_000);
         let first = put(&files, 0, b"mine").unwrap();
         assert!(
@@ -239,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_replaced_listed_and_forgotten() {
+    fn a_value_is_replaced_listed_and_removed() {
         let files = kept(3_000);
         let one = put(&files, 1, b"one").unwrap();
         let two = put(&files, 1, b"two").unwrap();
@@ -255,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_stored_with_a_key_is_given_to_that_key_alone() {
+    fn a_value_stored_with_a_key_is_returned_only_to_that_key() {
         let files = kept(10_000);
         let key = |name: &str| Sender::Key(name.into());
         assert!(files.put(&key("one"), "a", vec![1], 1));

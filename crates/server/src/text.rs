@@ -16,15 +16,15 @@ use crate::price::Price;
 use crate::queue::Queue;
 use crate::sender::Permit;
 
-/// The parts that translate the sentences of a request: the queue of its model, and its glossaries.
+/// Translates the sentences of a request with the queue of its model and its glossaries.
 pub(crate) struct Pipeline<'a> {
     client: &'a Client,
     pub pair: LanguagePair,
     pub choice: Choice,
     /// Prescribed translations of terms; earlier glossaries take precedence.
     pub glossaries: Vec<Arc<Glossary>>,
-    /// The queue that the request had last. It keeps its model between its steps, or it would wait
-    /// for the model at each.
+    /// The queue that the request used last. The request keeps its model between steps, so that it
+    /// does not wait for the model at each.
     last: Mutex<Weak<Queue>>,
 }
 
@@ -38,17 +38,18 @@ pub(crate) fn best(all: Vec<Translations>) -> Vec<String> {
         .collect()
 }
 
-/// The documents of a request, and for each the part that is translated now.
+/// The documents of a request, and the pending work of each.
 type Round = (Vec<Document>, Vec<Vec<Work>>);
 
-/// The texts of a request, read but not yet divided into sentences, with room for the work on them.
+/// The texts of a request, parsed but not yet split into sentences, with a permit for the work on
+/// them.
 pub(crate) struct ReadTexts {
     pub texts: Arc<Vec<ReadText>>,
     pub format: Format,
     _permit: Permit,
 }
 
-/// A text, and what it is as a document.
+/// A text and its parsed document.
 #[derive(Clone)]
 pub(crate) struct ReadText {
     pub text: String,
@@ -56,14 +57,14 @@ pub(crate) struct ReadText {
 }
 
 impl ReadTexts {
-    /// The price of one step of the work on all texts.
+    /// The price of one step of work on all texts.
     pub fn price(&self) -> Price {
         Price::of_text(self.texts.iter().map(|read| read.text.len()).sum())
     }
 }
 
 impl Client {
-    /// Reads `texts` for a translation into `target`. The `permit` is kept as long as the texts.
+    /// Parses `texts` for a translation into `target`. The `permit` is held as long as the texts.
     ///
     /// # Errors
     /// Returns an error if a text is a broken catalogue.
@@ -100,7 +101,7 @@ impl Client {
         })
     }
 
-    /// Translates each of the texts by the pair with the same index, within the time limit, with
+    /// Translates each text by the language pair with the same index, within the time limit, with
     /// the terms of `glossaries` and of the model. A text that is already in the target language
     /// stays unchanged.
     pub async fn translate(
@@ -142,7 +143,7 @@ impl Client {
         self.in_time(translated).await
     }
 
-    /// Translates the only text that was read, by the first of `pairs`.
+    /// Translates a single text by the first of `pairs`.
     pub async fn translate_one(
         &self,
         read: ReadTexts,
@@ -157,8 +158,9 @@ impl Client {
         Ok(best(all).concat())
     }
 
-    /// Combines the queue of the model for `pair`, the search settings `choice` and the glossaries.
-    /// The glossaries of the request take precedence over the glossary of the model.
+    /// Creates a pipeline from the queue of the model for `pair`, the search settings `choice` and
+    /// the glossaries. The glossaries of the request take precedence over the glossary of the
+    /// model.
     pub async fn pipeline(
         &self,
         pair: &LanguagePair,
@@ -184,8 +186,8 @@ impl Client {
 }
 
 impl Pipeline<'_> {
-    /// Returns the queue of the model, which is loaded again if it was unloaded in favour of
-    /// another.
+    /// Returns the queue of the model. A model that was unloaded in favour of another is loaded
+    /// again.
     ///
     /// # Errors
     /// Returns [`ApiError`] if there is no such model, or if it cannot be loaded.
@@ -209,16 +211,16 @@ impl Pipeline<'_> {
         Ok(queue)
     }
 
-    /// Returns for each of `texts` the best translation and up to `choice.n_best − 1` alternatives.
+    /// Returns the best translation of each of `texts` and up to `choice.n_best − 1` alternatives.
     ///
-    /// An alternative consists of the next best translation of every sentence, or the best one
-    /// where there are no more. The sentences of all texts wait together, so that a request of many
+    /// An alternative consists of the next best translation of every sentence, or the best one if
+    /// there are no more. The sentences of all texts wait together, so that a request with many
     /// texts has one turn in the queue.
     ///
-    /// `size` is the number of bytes of the texts.
+    /// `size` is the size of the texts in bytes.
     ///
     /// # Errors
-    /// Returns an [`ApiError`] if the terms of its sentences are too long, or if the queue or the
+    /// Returns an [`ApiError`] if the terms of the sentences are too long, or if the queue or the
     /// model fails.
     pub async fn translate(
         &self,
@@ -250,8 +252,8 @@ impl Pipeline<'_> {
             round(documents, &glossaries, most, cancel)
         };
         let (mut documents, mut work) = compute(&self.client.sender, price, divide).await??;
-        // After the first round there is a document for each rank. What it asks for in its second
-        // round depends on its translations of the first.
+        // After the first round there is a document for each rank. The sentences of its second
+        // round depend on its translations in the first.
         let mut copies = ranks;
         loop {
             let found = self.rounds(&work).await?;
@@ -284,7 +286,7 @@ impl Pipeline<'_> {
         .await?)
     }
 
-    /// The candidates for each sentence of each document.
+    /// Returns the candidates for each sentence of each document.
     async fn rounds(&self, work: &[Vec<Work>]) -> Result<Vec<Vec<Vec<Candidate>>>> {
         let mut all = self.sentences(work.concat()).await?.into_iter();
         Ok(work
@@ -344,7 +346,8 @@ impl Pipeline<'_> {
     }
 }
 
-/// `documents` with the pending work of each, whose terms may have `most` characters together.
+/// Returns `documents` with the pending work of each. All terms together may have `most`
+/// characters.
 fn round(
     documents: Vec<Document>,
     glossaries: &[Arc<Glossary>],
@@ -375,8 +378,8 @@ fn round(
 }
 
 /// Returns `work` with the terms that `glossaries` require in its translation. `left` is the number
-/// of characters that the terms may still have; it is limited because a short term can prescribe a
-/// long translation in every sentence.
+/// of characters that remain for terms. It is limited because a short term can prescribe a long
+/// translation in every sentence.
 ///
 /// # Errors
 /// Returns an error if the terms are longer than `left`.
@@ -399,7 +402,7 @@ pub(crate) fn with_terms(
     Ok(Work { terms, ..work })
 }
 
-/// The translations in `documents`, which are `ranks` for each text, without duplicates.
+/// Returns the translations in `documents`, up to `ranks` for each text, without duplicates.
 fn finished(documents: Vec<Document>, ranks: usize, cancel: &Cancel) -> Vec<Translations> {
     let texts: Vec<String> = documents
         .into_iter()
@@ -419,7 +422,7 @@ fn finished(documents: Vec<Document>, ranks: usize, cancel: &Cancel) -> Vec<Tran
         .collect()
 }
 
-/// The candidates of this rank, or the best where there are fewer.
+/// Returns the candidate of this rank for each sentence, or the best one if there are fewer.
 fn ranked(candidates: &[Vec<Candidate>], rank: usize) -> Vec<Translated> {
     candidates
         .iter()

@@ -1,4 +1,5 @@
-//! Documents: their sentences for the translator, and their translations back in the markup.
+//! Documents: extracts sentences for the translator, and puts the translations back into the
+//! markup.
 
 use burnformer_documents::{Document as Text, Link, Translated, WholeFile};
 use burnformer_glossary::Writing;
@@ -50,15 +51,15 @@ impl Document {
         })
     }
 
-    /// Returns the sentences to translate next as a JSON list; each entry tells whether its links
-    /// are needed. The list is empty when the document is done.
+    /// Returns the sentences to translate next as a JSON list. Each entry says whether links are
+    /// needed. The list is empty when the document is done.
     pub fn pending(&self) -> String {
         let pending = self.document.pending().into_iter();
         Value::from_iter(pending.map(|sentence| json!([sentence.text, sentence.links]))).to_string()
     }
 
     /// Accepts the translations of the pending sentences as a JSON list. Each entry consists of the
-    /// text and its links, which are pairs of byte ranges.
+    /// text and its links, as pairs of byte ranges.
     ///
     /// # Errors
     /// Returns an error if `translations` is not such a list.
@@ -94,7 +95,7 @@ impl Document {
     }
 }
 
-/// The codes of languages that are not empty.
+/// Maps empty language codes to `None`.
 fn known<T: AsRef<str>>(codes: &[T; 2]) -> [Option<&str>; 2] {
     codes
         .each_ref()

@@ -1,5 +1,4 @@
-//! The paper, trained: a small Transformer that learns to write sequences backwards, or to
-//! translate a text.
+//! Trains a small Transformer in the page. It learns to reverse sequences, or to translate a text.
 
 #[cfg(feature = "gpu")]
 mod gpu;
@@ -23,14 +22,14 @@ use crate::{Result, to_js};
 
 /// The first id of a word, after `<pad>`, `<s>`, `</s>` and `<unk>`.
 const FIRST: usize = 4;
-/// The most parameters of a model and features of a batch, roughly.
+/// The approximate maximum number of parameters of a model, and of features of a batch.
 const MOST_NUMBERS: f64 = 1e7;
-/// The number of sequences on which the model is evaluated.
+/// The number of sequences for evaluation.
 const JUDGED: usize = 100;
-/// The number of sequences that are shown.
+/// The number of example sequences to show.
 const SHOWN: usize = 4;
 
-/// The choices of a reader.
+/// The settings chosen by the reader.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Choices {
@@ -38,18 +37,18 @@ struct Choices {
     schedule: ScheduleSettings,
     label_smoothing: f64,
     seed: u64,
-    /// The number of sequences in an update.
+    /// The number of sequences per update.
     batch: u64,
-    /// The largest number of words of a sequence.
+    /// The maximum number of words of a sequence.
     longest: usize,
-    /// Pairs to translate, by which the model is judged at first and from which it learns after
-    /// that; if there are none, it learns to write sequences backwards.
+    /// Pairs to translate. The first pairs are for evaluation, the rest for training. If there are
+    /// none, the model learns to reverse sequences.
     text: Vec<(Vec<u32>, Vec<u32>)>,
-    /// If false, the decoder sees the tokens that it is to predict (paper §3.2.3).
+    /// If false, the decoder sees the tokens that it should predict (paper §3.2.3).
     mask: bool,
     /// If false, attention does not divide by √d_k (paper §3.2.1).
     scale: bool,
-    /// If false, nothing tells the positions of tokens (paper §3.5).
+    /// If false, there are no positional encodings (paper §3.5).
     positions: bool,
 }
 
@@ -66,7 +65,7 @@ pub struct Lesson {
 
 #[wasm_bindgen]
 impl Lesson {
-    /// Creates an untrained model from choices in JSON, none of which may be missing.
+    /// Creates an untrained model from choices in JSON. All choices are required.
     ///
     /// # Errors
     /// Returns an error if a choice is missing, unknown or invalid.
@@ -75,7 +74,7 @@ impl Lesson {
         to_js(Self::begin(choices, Device::flex().autodiff()))
     }
 
-    /// Makes `count` updates, at most 1,000, and returns the statistics of each in JSON.
+    /// Performs `count` updates, at most 1,000, and returns the statistics of each as JSON.
     ///
     /// # Errors
     /// Returns an error if the graphics card is lost.
@@ -90,8 +89,8 @@ impl Lesson {
         Ok(Value::from_iter(updates).to_string())
     }
 
-    /// Evaluates the model on separate sequences, and returns as JSON the share that it reproduces
-    /// exactly, some examples, and the tables of the first one.
+    /// Evaluates the model on held-out sequences. Returns as JSON the share of exact matches, some
+    /// examples, and the tables of the first one.
     ///
     /// # Errors
     /// Returns the errors of [`search`].
@@ -126,7 +125,7 @@ impl Lesson {
         })
     }
 
-    /// Makes an update, and returns its learning rate and its statistics.
+    /// Performs an update, and returns its learning rate and its statistics.
     fn step(&mut self) -> (f64, PendingStatistics) {
         self.step += 1;
         let rate = self
@@ -179,7 +178,7 @@ impl Lesson {
 }
 
 impl Choices {
-    /// Refuses sizes for which a page has no memory, and vocabularies without digits.
+    /// Rejects sizes that exceed the memory of a page, and vocabularies without digits.
     fn check(&self) -> Result<(), String> {
         let model = &self.model;
         let batch = self.batch;
@@ -227,7 +226,7 @@ impl Choices {
         }
     }
 
-    /// The model without the parts of the paper that are left out.
+    /// The model without the parts of the paper that the choices switch off.
     fn ablated(&self, mut model: Transformer, device: &Device) -> Model {
         model.decoder.is_causal = self.mask;
         for layer in &mut model.encoder.layers {
@@ -256,14 +255,14 @@ impl Choices {
         model.into()
     }
 
-    /// The batch of update `step`, of `count` sequences.
+    /// The batch of `count` sequences for update `step`.
     fn batch(&self, step: u64, count: u64) -> Batch {
         let pairs = self.pairs(step, count);
         Batch::new((0..pairs.len() as u32).collect(), &pairs)
     }
 
-    /// The sequences of update `step`, counted from 1: each with itself backwards, or pairs of the
-    /// text. For step 0, the sequences on which the model is evaluated.
+    /// The sequences of update `step`, counted from 1: each with its reversal, or pairs of the
+    /// text. Step 0 has the sequences for evaluation.
     fn pairs(&self, step: u64, count: u64) -> Vec<(Vec<u32>, Vec<u32>)> {
         let key = RandomKey::new(self.seed).fold(step);
         if let Some((held_out, learnt)) = self.text.split_at_checked(JUDGED) {
@@ -290,7 +289,7 @@ impl Choices {
 mod tests {
     use super::*;
 
-    /// The choices with which the page begins, and those that are `changed`.
+    /// The default choices of the page, overridden by `changed`.
     fn choices(changed: &Value) -> Value {
         let model = TransformerConfig {
             d_ff: 256,
@@ -358,8 +357,9 @@ mod tests {
     }
 
     #[test]
-    fn without_the_factor_attention_begins_sharper() {
-        // The mean of the squares of weights: 1 over the number of keys if all are equal.
+    fn attention_starts_sharper_without_scaling() {
+        // The sum of squared weights. A query with equal weights adds 1 over the number of keys,
+        // the minimum.
         let sharpness = |scale: bool| {
             let (lesson, _) = lesson(
                 json!({"scale": scale, "d_model": 256, "heads": 2, "d_k": 128, "d_v": 128}),
@@ -378,7 +378,7 @@ mod tests {
 
     type Pairs = Vec<(Vec<u32>, Vec<u32>)>;
 
-    /// The pairs of the page, as it numbers their words.
+    /// The pairs of the page, with its word ids.
     fn text() -> (Pairs, usize) {
         let mut ids = std::collections::BTreeMap::new();
         let mut side = |text: &str| -> Vec<u32> {
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_learnt_and_the_pairs_that_judge_are_no_part_of_it() {
+    fn a_text_is_learnt_without_the_evaluation_pairs() {
         let (text, vocab) = text();
         let changed =
             json!({"source_vocab": vocab, "target_vocab": vocab, "longest": 9, "text": text});
@@ -423,9 +423,9 @@ mod tests {
         );
     }
 
-    /// The losses of fifty updates, which the package is compared with.
+    /// The losses of fifty updates. The tests of the package compare with them.
     #[test]
-    fn losses_are_those_that_were_written_down() {
+    fn losses_match_the_recorded_losses() {
         let mut lesson = begun(&json!({})).unwrap();
         let found: Vec<Value> = serde_json::from_str(&updated(&mut lesson, 50)).unwrap();
         let found: Vec<f64> = found

@@ -1,14 +1,13 @@
-//! The translator in WebAssembly: text that is translated in a page never leaves it.
+//! The translator in WebAssembly. Text translated in a page never leaves it.
 //!
-//! The same core, tokenisers and search as in the program read a model directory from memory
-//! ([`Files`]) and translate with it ([`Model`]). Documents ([`Document`]) are a module of their
-//! own, which is loaded with the first one. The trade-off: an instance computes in one thread, so
-//! that pages need no special headers; the package of `cargo xtask web` runs each in a worker, and
-//! several workers share the sentences. Options and results are JSON, to which the package gives
-//! types.
+//! [`Files`] holds a model directory in memory, and [`Model`] translates with it, by the same core,
+//! tokenisers and search as the program. Documents ([`Document`]) are a separate module that is
+//! loaded with the first document. The trade-off: an instance computes in one thread, so that pages
+//! need no special headers. The package of `cargo xtask web` runs each instance in a worker, and
+//! several workers share the sentences. Options and results are JSON; the package adds types.
 //!
-//! A model or an option that is wrong is an error with one sentence. A panic ends the instance, as
-//! it ends the program, with its message as an exception; the package then rejects waiting calls.
+//! A wrong model or option is an error with one sentence. A panic ends the instance, as it ends the
+//! program, and throws its message as an exception. The package then rejects waiting calls.
 
 #[cfg(feature = "documents")]
 mod document;
@@ -28,13 +27,12 @@ pub use document::{Document, detect};
 #[cfg(feature = "translator")]
 pub use translator::{Files, Model};
 
-/// Makes a panic throw its message. Otherwise the page would only see the trap of an unreachable
-/// instruction.
+/// Makes a panic throw its message. Otherwise the page would only see an `unreachable` trap.
 #[cfg(target_family = "wasm")]
 #[wasm_bindgen(start)]
 fn start() {
-    // The constructors of the crates that make shaders. Without this call the linker has every
-    // function that the page calls run all of them again.
+    // The constructors of the crates that generate shaders. Without this call, the linker makes
+    // every exported function run all of them again.
     #[cfg(feature = "gpu")]
     unsafe extern "C" {
         // SAFETY: it is called once, before any other function of the module.
@@ -47,11 +45,11 @@ fn start() {
     }));
 }
 
-/// The result of what a page asks for.
+/// The result of a call from the page.
 #[cfg(feature = "translator")]
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
-/// Converts the error of the result to an exception of JavaScript.
+/// Converts the error of the result to a JavaScript exception.
 #[cfg(feature = "translator")]
 fn to_js<T>(result: Result<T>) -> Result<T, JsError> {
     result.map_err(|error| JsError::new(&error.to_string()))
@@ -63,7 +61,7 @@ mod tests {
 
     /// The script that builds the package copies these files.
     #[test]
-    fn the_code_that_the_paper_page_links_to_is_there() {
+    fn code_linked_by_the_paper_page_exists() {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let links = include_str!("../page/paper.html")
             .split("href=\"code/")

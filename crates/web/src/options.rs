@@ -1,4 +1,4 @@
-//! The options of a translation, as passed by a page.
+//! Translation options, as passed by a page.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,22 +13,22 @@ use crate::Result;
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// If true, results tell which words of the translation come from which of the source.
+    /// If true, results contain the word alignment.
     pub alignment: bool,
-    /// If false, every token can be chosen, also with a model that has a shortlist.
+    /// If false, the shortlist of the model is not used.
     pub shortlist: Option<bool>,
     source_language: Option<String>,
     target_language: Option<String>,
     longest: Option<usize>,
     truncate: bool,
     glossary: BTreeMap<String, String>,
-    /// Keys of `generation.json`, which replace those of the model.
+    /// Keys of `generation.json`. They override the settings of the model.
     #[serde(flatten)]
     search: Map<String, Value>,
 }
 
 impl Options {
-    /// Returns the options for the model of `translator`: its defaults, replaced by the given
+    /// Returns the options for the model of `translator`: its defaults, overridden by the given
     /// values.
     ///
     /// # Errors
@@ -51,8 +51,8 @@ impl Options {
     }
 }
 
-/// Returns the search settings of the model with the values of `asked` replaced. If no beam size is
-/// given, the beam is at least as wide as the number of alternatives.
+/// Returns the search settings of the model, overridden by `asked`. If no beam size is given, the
+/// beam is at least as wide as the number of alternatives.
 pub fn searched(of_model: &SearchSettings, asked: &Map<String, Value>) -> Result<SearchSettings> {
     let of_model = SearchSettings {
         n_best: 1,
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn given_settings_replace_those_of_the_model_and_the_others_stay() {
+    fn given_settings_override_the_model_and_the_others_stay() {
         let found = search(r#"{"beam_size": 2, "length_penalty": {"gnmt": 1.5}}"#).unwrap();
         assert_eq!((found.beam_size, found.second_search), (2, true));
         assert_eq!(

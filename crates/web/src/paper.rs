@@ -1,4 +1,4 @@
-//! The paper, seen: one translation, with all that the model and the search computed for it.
+//! Returns everything that the model and the search compute for one translation.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -20,9 +20,9 @@ use wasm_bindgen::prelude::*;
 use crate::options::searched;
 use crate::{Files, Result, to_js};
 
-/// The largest number of tokens of either side: tables grow with the square of them.
+/// The maximum number of tokens on either side. Tables grow with its square.
 const LONGEST: usize = 60;
-/// The smallest number of candidates of a step that are shown.
+/// The minimum number of candidates to show for a step.
 const LIKELIEST: usize = 10;
 
 /// A Transformer that returns the intermediate values of a translation.
@@ -33,16 +33,16 @@ pub struct Paper {
     model: Model,
 }
 
-/// The circumstances under which a sentence is translated, all of which are given.
+/// The settings for translating a sentence. All are required.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
-    /// Search settings that replace those of the model.
+    /// Search settings. They override the settings of the model.
     search: Map<String, Value>,
-    /// The columns, from and to, of parameters that are set to zero: a head is off if the output
-    /// projection does not read it.
+    /// Ranges of columns, from and to, of parameters to set to zero. A head is off if the output
+    /// projection ignores it.
     off: BTreeMap<String, Vec<[usize; 2]>>,
-    /// The number by which logits are divided for the second probability of each token.
+    /// The divisor of the logits for the second probability of each token.
     temperature: f64,
 }
 
@@ -57,8 +57,8 @@ impl Paper {
         to_js(Self::load(&files.0))
     }
 
-    /// Translates `text` and returns the tables of the forward pass and of the search as JSON, for
-    /// a `question` in JSON.
+    /// Translates `text` with the settings of `question` in JSON. Returns the tables of the forward
+    /// pass and of the search as JSON.
     ///
     /// # Errors
     /// Returns an error if the question has an unknown or invalid value, or if the sentence is
@@ -152,8 +152,8 @@ fn ablated(model: Model, off: &BTreeMap<String, Vec<[usize; 2]>>) -> Model {
     })
 }
 
-/// Returns the attention weights of all layers and heads and the terms of the residual connections
-/// for `source` and `target`, which are token ids with `</s>` at the end.
+/// Returns the attention weights of all layers and heads and the terms of the residual connections.
+/// `source` and `target` are token ids with `</s>` at the end.
 pub fn attention(
     model: &Model,
     config: &ModelConfig,
@@ -218,14 +218,14 @@ fn thousandths(table: Tensor<2>) -> Vec<Vec<i32>> {
 /// A step of the search.
 #[derive(Serialize)]
 struct Step {
-    /// The row of the step before that each row continues, and its token.
+    /// For each row, the row of the previous step that it continues, and its token.
     rows: Vec<(usize, u32)>,
-    /// The likeliest next tokens of each row: their log-probabilities, and their probabilities at
+    /// The most likely next tokens of each row: the log-probability of each, and its probability at
     /// the temperature.
     candidates: Vec<Vec<(u32, f64, f64)>>,
 }
 
-/// A model whose steps are kept.
+/// A model that records its steps.
 struct Recorder<'a> {
     model: &'a NeuralModel,
     temperature: f64,
@@ -234,7 +234,7 @@ struct Recorder<'a> {
 }
 
 impl Recorder<'_> {
-    /// The likeliest of the tokens with these logits.
+    /// The most likely tokens for these logits.
     fn candidates(&self, logits: &[f32]) -> Vec<(u32, f64, f64)> {
         let tempered = |logit: f32| (f64::from(logit) / self.temperature) as f32;
         let all: Vec<f32> = logits.iter().map(|&logit| tempered(logit)).collect();
@@ -284,7 +284,7 @@ impl StepModel for Recorder<'_> {
 struct Recording<'a> {
     inner: Box<dyn Decoding + 'a>,
     watched: &'a Recorder<'a>,
-    /// The rows that the next ones continue, if they are others than before.
+    /// The rows that the next step continues, if they change.
     parents: Option<Vec<usize>>,
 }
 
@@ -322,7 +322,7 @@ mod tests {
 
     const TEXT: &str = "Das kleine Haus steht am See.";
 
-    /// The question without anything that is asked, and what is `changed`.
+    /// The default question, overridden by `changed`.
     fn question(changed: &Value) -> String {
         let mut all = json!({"search": {}, "off": {}, "temperature": 1.0});
         for (name, value) in changed.as_object().unwrap() {
@@ -338,7 +338,7 @@ mod tests {
             .unwrap()
     }
 
-    /// The likeliest tokens are followed from step to step, as the page draws them.
+    /// Follows the most likely tokens from step to step, as the page draws them.
     #[test]
     fn the_steps_contain_the_path_of_the_translation_and_its_score() {
         let seen = seen(json!({}));

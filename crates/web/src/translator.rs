@@ -16,14 +16,14 @@ use crate::{Result, to_js};
 /// The file of a model directory with the shortlist that came with an imported model.
 const SHORTLIST: &str = "shortlist.safetensors";
 
-/// The files of a model directory, as a page fetched them.
+/// The files of a model directory, as fetched by a page.
 #[wasm_bindgen]
 pub struct Files(pub(crate) ModelFiles);
 
 #[wasm_bindgen]
 impl Files {
-    /// Creates an empty set of files. `name` stands for the folder in messages; a name such as
-    /// `de-en` also tells the languages.
+    /// Creates an empty set of files. `name` replaces the path of the directory in messages. A name
+    /// such as `de-en` also gives the languages.
     #[wasm_bindgen(constructor)]
     pub fn new(name: String) -> Self {
         Self(ModelFiles {
@@ -32,7 +32,7 @@ impl Files {
         })
     }
 
-    /// Adds a file by its name in the folder, with its SHA-256 if the browser has computed it.
+    /// Adds a file by its name in the directory, with its SHA-256 if the browser has computed it.
     pub fn add(&mut self, name: String, bytes: Vec<u8>, hash: Option<String>) {
         self.0.hashes.extend(hash.map(|hash| (name.clone(), hash)));
         self.0.contents.insert(name, bytes);
@@ -49,8 +49,8 @@ pub struct Model {
 #[wasm_bindgen]
 impl Model {
     /// Loads the model with its shortlist, checking the hash of every file. `compute` is the
-    /// compute type of matrix products, `float32` or `int8`; the default is that of the model
-    /// directory.
+    /// compute type of matrix products, `float32` or `int8`. By default, the model directory
+    /// decides.
     ///
     /// # Errors
     /// Returns the errors of [`Translator::load`], and an error if the compute type is unknown or
@@ -65,7 +65,7 @@ impl Model {
         self.translator.tokenizers().source.encode(text).len() + 1
     }
 
-    /// Returns the largest number of source tokens and the codes of the source and target languages
+    /// Returns the maximum number of source tokens and the codes of the source and target languages
     /// under `options` as JSON. Unknown languages are `null`.
     ///
     /// # Errors
@@ -79,8 +79,8 @@ impl Model {
         Ok(json!(bounds).to_string())
     }
 
-    /// Translates `texts`, one sentence each, with `options` in JSON, and returns their
-    /// translations as a list in JSON.
+    /// Translates `texts`, one sentence each, with `options` in JSON. Returns the translations as a
+    /// JSON list.
     ///
     /// # Errors
     /// Returns an error for an unknown option or a value out of range, and the errors of
@@ -108,7 +108,7 @@ impl Model {
         })
     }
 
-    /// The options, and whether alignments are requested.
+    /// Parses the options, and whether alignments are requested.
     fn resolved(&self, options: &str) -> Result<(TranslateOptions, bool)> {
         let options: Options = serde_json::from_str(options)?;
         let has_alignment = options.alignment;
@@ -134,7 +134,7 @@ impl Model {
         Ok(Value::from(all.collect::<Result<Vec<Value>>>()?).to_string())
     }
 
-    /// A translation in JSON. Its alignment counts bytes.
+    /// A translation as JSON. Its alignment counts bytes.
     fn result(
         &self,
         source: &str,
@@ -171,7 +171,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// The German–English model inside the program.
+    /// The German–English model embedded in the program.
     pub(crate) fn files() -> ModelFiles {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/models/de-en");
         let contents = std::fs::read_dir(folder)
@@ -217,12 +217,12 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_shortlist_beside_the_model_holds_unless_it_is_not_wanted() {
+    fn the_shortlist_of_a_model_is_used_unless_switched_off() {
         let plain = Model::load(&files(), None).unwrap();
         let house = ["The house is small.", ""];
         assert_eq!(texts(&plain, "{}"), house);
         let vocabularies = vocabularies(plain.translator.tokenizers());
-        // No token is likely: only the end can be chosen.
+        // The shortlist is empty: only `</s>` can be chosen.
         let none = Shortlist::new(vocabularies, vec![], vec![]).unwrap();
         let model = Model::load(&listed(&none.to_bytes()), None).unwrap();
         assert_ne!(texts(&model, "{}"), house);
@@ -230,7 +230,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_shortlist_that_is_broken_or_of_another_model_is_named() {
+    fn a_broken_or_foreign_shortlist_is_an_error() {
         let model = Model::load(&files(), None).unwrap();
         let mut smaller = vocabularies(model.translator.tokenizers());
         smaller.sizes = [9, 9];
@@ -254,7 +254,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn bounds_are_those_of_the_options() {
+    fn bounds_follow_the_options() {
         let model = Model::load(&files(), None).unwrap();
         assert_eq!(
             model.bounds(r#"{"longest": 7}"#).ok().unwrap(),

@@ -1,5 +1,5 @@
-//! Trains a convolutional translation model of its own with Burnformer's training loop, saves it,
-//! loads it and translates with it, in some seconds.
+//! Trains a custom convolutional translation model with Burnformer's training loop, saves it, loads
+//! it and translates with it, in a few seconds.
 //!
 //! `cargo run --release`
 
@@ -26,7 +26,7 @@ const ENGLISH: [&str; 10] = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
 ];
 
-/// The differences of the run from the preset `tiny`. They leave the size of the model.
+/// Overrides of the preset `tiny`. They do not change the size of the model.
 const SETTINGS: [&str; 9] = [
     "tokenizer.train.vocab_size=300",
     "tokenizer.train.allow_smaller=true",
@@ -39,8 +39,8 @@ const SETTINGS: [&str; 9] = [
     "checkpoints.average=2",
 ];
 
-/// Trains in the folder `folder` and translates with the trained model, as a program does that
-/// knows nothing but the folder and the configuration of the model.
+/// Trains in the folder `folder` and translates with the trained model, like a program that knows
+/// only the folder and the configuration of the model.
 pub fn learn(folder: &Path, mode: RunMode, updates: u64) -> Result<ModelConfig, Box<dyn Error>> {
     let corpus = folder.join("numbers.tsv");
     fs::write(&corpus, (0..3000).map(pair).collect::<String>())?;
@@ -67,7 +67,7 @@ pub fn learn(folder: &Path, mode: RunMode, updates: u64) -> Result<ModelConfig, 
     Ok(model)
 }
 
-/// The translator of the trained model in `dir`.
+/// Loads the trained model in `dir` as a translator.
 pub fn load(dir: &Path, config: ModelConfig) -> Result<Translator, Box<dyn Error>> {
     let device = Device::default();
     let model = model_dir::load_as(dir, config.as_ref(), &device)?;

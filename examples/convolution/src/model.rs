@@ -14,17 +14,17 @@ use burnformer_core::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The number of positions that a convolution sees.
+/// The kernel size of a convolution, in positions.
 const KERNEL: usize = 3;
 
 /// The configuration of a convolutional model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ConvolutionalConfig {
-    /// The vocabularies, which are one, and the special tokens.
+    /// The shared vocabulary and the special tokens.
     pub tokens: Tokens,
-    /// Width of the model.
+    /// The width of the model.
     pub d_model: usize,
-    /// Number of convolutions of the encoder, and of the decoder.
+    /// The number of convolutions of the encoder, and of the decoder.
     pub layers: usize,
 }
 
@@ -79,7 +79,7 @@ impl Seq2SeqConfig for ConvolutionalConfig {
             embeddings: self.embeddings().init_with_key(key, device),
             positions: PositionalEncoding::sinusoidal(),
             encoder: layers(key.fold(4), KERNEL / 2),
-            // A target position sees itself and what is before it.
+            // A target position sees only itself and earlier positions.
             decoder: layers(key.fold(5), KERNEL - 1),
             attention: self.attention().init_with_key(key.fold(6), device),
             pad: self.tokens.pad,
@@ -99,7 +99,7 @@ impl Seq2SeqConfig for ConvolutionalConfig {
     }
 }
 
-/// A convolution over positions, in a residual connection.
+/// A convolution over positions with a residual connection.
 #[derive(Module, Debug)]
 struct ConvolutionLayer {
     /// `[d_model, d_model, KERNEL]`
@@ -175,7 +175,7 @@ impl Seq2Seq for Convolutional {
         })
     }
 
-    /// Computes the whole sentence again, which is simple, and slow for long ones.
+    /// Recomputes the whole sentence at each step. This is simple, but slow for long sentences.
     fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut dyn Seq2SeqCache) -> Tensor<3> {
         let Cache { source, target } = cache.downcast_mut();
         let all = Tensor::cat(target.take().into_iter().chain([tokens]).collect(), 1);

@@ -1,9 +1,8 @@
-//! Finds the files of a crate that use each other in a circle: none of them can be understood,
-//! moved or tested alone.
+//! Finds files of a crate that use each other in a circle. None of them can be understood, moved or
+//! tested alone.
 //!
-//! Sources are read as words. A path uses the file that defines the name it leads to, also by way
-//! of names that another file passes on by `pub use`. Methods, macros and glob imports are not
-//! seen.
+//! Sources are split into words. A path uses the file that defines its last name, also through `pub
+//! use` in another file. Methods, macros and glob imports are not followed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -25,8 +24,8 @@ struct Names {
     used: Vec<Vec<String>>,
 }
 
-/// The modules of a crate that are in a circle or between two, each with those of them that it
-/// uses; from the code of every module.
+/// Returns the modules of a crate that are in a circle or between two, each with the modules among
+/// them that it uses.
 fn circles(code: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>> {
     let all: BTreeMap<Module, Names> = code
         .iter()
@@ -58,7 +57,7 @@ fn circles(code: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>
     }
 }
 
-/// `path` in `module` from the crate's root on; `None` if it leads out of the crate.
+/// `path` in `module` as a path from the root of the crate; `None` if it leads out of the crate.
 fn absolute(all: &BTreeMap<Module, Names>, module: &[String], path: &[String]) -> Option<Module> {
     let (first, rest) = path.split_first()?;
     let child = [module, &path[..1]].concat();
@@ -81,8 +80,8 @@ fn absolute(all: &BTreeMap<Module, Names>, module: &[String], path: &[String]) -
     }
 }
 
-/// The file that defines the name to which a path from the root leads; `None` for a module, which
-/// has no name, and for what is not found.
+/// The file that defines the last name of a path from the root. `None` if the path is a module or
+/// is not found.
 fn definer(all: &BTreeMap<Module, Names>, path: Module, depth: usize) -> Option<Module> {
     let length = (0..path.len())
         .rev()
@@ -143,7 +142,8 @@ fn names(code: &str) -> Names {
     names
 }
 
-/// The names that the tree of a `use` from word `at` on imports, with their paths behind `prefix`.
+/// The names imported by the tree of a `use` that begins at word `at`, with their paths behind
+/// `prefix`.
 fn tree(words: &[&str], at: &mut usize, prefix: &[String]) -> Vec<(String, Vec<String>)> {
     let mut path = prefix.to_vec();
     let mut found = Vec::new();
@@ -259,7 +259,7 @@ fn found(files: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn a_circle_is_found_through_names_that_are_passed_on() {
+fn circles_are_found_through_reexports() {
     let root = (
         "",
         "mod a;\nmod b;\npub use a::{self, A as First};\nfn f(_: First) {}",

@@ -5,7 +5,7 @@ use crate::shell::workspace;
 
 /// The program computes what it draws and checks itself: paths by search, sums in two ways.
 #[test]
-fn pictures_of_the_paper_are_those_that_their_program_draws() {
+fn pictures_of_the_paper_match_their_program() {
     let images = workspace().join("docs/images");
     let folder = std::env::temp_dir().join(format!("burnformer-pictures-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();

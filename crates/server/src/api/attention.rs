@@ -1,4 +1,4 @@
-//! The attention behind a translation, in JSON and as a page.
+//! The attention weights for a translation, as JSON and as a page.
 
 use std::slice;
 
@@ -17,7 +17,7 @@ use crate::engine::Choice;
 use crate::price::Price;
 use crate::queue::QueueError;
 
-/// The price of a look into the model at a sentence of up to 100 tokens, and of writing it down.
+/// The price of computing and writing the attention of a sentence of up to 100 tokens.
 const LOOK: Price = Price::from_milliseconds(200);
 
 /// A request to `/v1/attention`.
@@ -26,23 +26,25 @@ pub(crate) struct AttentionRequest {
     /// A sentence of up to 100 tokens.
     #[schema(example = "Guten Morgen!")]
     pub sentence: String,
-    /// The translation of the text; that of `/translate` unless it is given.
+    /// The translation of the sentence. If missing, the translation of `/translate` is used.
     pub translation: Option<String>,
-    /// The code of its language.
+    /// The code of the language of the sentence.
     #[schema(example = "de")]
     pub source: String,
     /// The code of the language to translate into.
     #[schema(example = "en")]
     pub target: String,
-    /// The key, where the server asks for one.
+    /// The API key, if the server requires one.
     #[allow(dead_code)]
     pub api_key: Option<String>,
 }
 
-/// Tells the attention weights of every layer and head behind a translation: `source` and `target`
-/// are the texts, `alignment` has pairs of a word of the sentence and the word of the translation
-/// that comes from it, and each of the `panels` is one `kind` of attention (`encoder`, `decoder` or
-/// `cross`) with its `queries`, its `keys` and the weights of its `layers` by head, row and column.
+/// Returns the attention weights of every layer and head for a translation.
+///
+/// `source` and `target` are the texts. `alignment` has pairs of a word of the sentence and the
+/// word of the translation that comes from it. Each of the `panels` is one `kind` of attention
+/// (`encoder`, `decoder` or `cross`) with its `queries`, its `keys` and the weights of its `layers`
+/// by head, row and column.
 #[utoipa::path(post, path = "/v1/attention", tag = "v1", request_body = AttentionRequest,
     responses((status = 200, body = Object), Errors))]
 pub(crate) async fn attention(
@@ -57,7 +59,7 @@ pub(crate) async fn attention(
     Ok(([(header::CONTENT_TYPE, "application/json")], json))
 }
 
-/// Shows the attention weights behind a translation as a web page.
+/// Returns a web page that shows the attention weights for a translation.
 #[utoipa::path(post, path = "/attention", tag = "v1", operation_id = "attention_page", request_body = AttentionRequest,
     responses((status = 200, body = String, content_type = "text/html"), Errors))]
 pub(crate) async fn view(

@@ -1,4 +1,4 @@
-//! Reading the fields of a request: JSON, or a form of any kind with the same fields.
+//! Reads the fields of a request from JSON or from a form of any kind with the same fields.
 
 use axum::body::{Bytes, to_bytes};
 use axum::extract::{FromRequest, Request};
@@ -19,13 +19,12 @@ use crate::price::Price;
 use crate::sender::Sender;
 use crate::settings::Limits;
 
-/// The largest number of fields of a form besides the texts that the limits allow.
+/// The maximum number of fields of a form besides the texts that the limits allow.
 pub(super) const MOST_FIELDS: usize = 64;
 
 /// The fields of a request, from a body of `application/json`, `application/x-www-form-urlencoded`
-/// or `multipart/form-data`, or from the query. Fields that the request does not have are refused;
-/// if it is `LENIENT`, as clients of LibreTranslate expect, only those whose name is nearly that of
-/// one that it has.
+/// or `multipart/form-data`, or from the query. Unknown fields are refused. With `LENIENT`, which
+/// clients of LibreTranslate need, only a misspelt known name is refused.
 pub(crate) struct Fields<T, const LENIENT: bool = false>(pub Client, pub T);
 
 impl<T, const LENIENT: bool> FromRequest<Shared> for Fields<T, LENIENT>
@@ -46,14 +45,14 @@ where
     }
 }
 
-/// The body of a request, with the query, before its fields are read.
+/// The body of a request and its query, before its fields are read.
 pub(super) enum Content {
     Json(Bytes),
     Form(Vec<Part>),
 }
 
 impl Content {
-    /// The key, besides which nothing is kept of JSON.
+    /// The API key. Nothing else of a JSON body is kept.
     fn key(&self) -> Option<String> {
         #[derive(Deserialize)]
         struct Key {
@@ -75,12 +74,12 @@ impl Content {
     }
 }
 
-/// Checks the key of `request`, and returns its client and the result of `read` for its content. A
-/// form may have at most `most` fields.
+/// Checks the API key of `request`, and returns its client and the result of `read` for its
+/// content. A form may have at most `most` fields.
 ///
 /// # Errors
-/// Returns an error if the body is of no known kind or compressed, or if the key is wrong, and the
-/// errors of `read`.
+/// Returns an error if the content type is unknown, if the body is compressed or if the key is
+/// wrong, and the errors of `read`.
 pub(super) async fn open<T: Send + 'static>(
     request: Request,
     service: &Shared,
@@ -115,11 +114,11 @@ pub(super) async fn open<T: Send + 'static>(
     .await?
 }
 
-/// The name of the field of the key.
+/// The name of the field for the API key.
 const KEY: &str = "api_key";
 
-/// The key in the head of a request: that of `Authorization: Bearer KEY`, or `DeepL-Auth-Key KEY`,
-/// or else of the query.
+/// The API key in the head of a request: from `Authorization: Bearer KEY` or `DeepL-Auth-Key KEY`,
+/// or else from the query.
 pub(crate) fn key_of_head(head: &Parts) -> Option<String> {
     let value = head
         .headers
@@ -134,7 +133,7 @@ pub(crate) fn key_of_head(head: &Parts) -> Option<String> {
         .or_else(|| query.find(|part| part.name == KEY)?.text().ok())
 }
 
-/// The type of a body, in small letters, that of JSON where none is named.
+/// The content type of a body in lower case; JSON if there is none.
 ///
 /// # Errors
 /// Returns an error if the body is compressed.
@@ -156,7 +155,7 @@ fn kind(headers: &HeaderMap) -> Result<String> {
         .to_ascii_lowercase())
 }
 
-/// `bytes` without a byte-order mark, which RFC 8259 lets readers skip.
+/// `bytes` without a byte order mark. RFC 8259 allows parsers to ignore it.
 fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
@@ -181,8 +180,8 @@ fn read_json<T: DeserializeOwned + PartialSchema>(
 
 const REMEDY: &str = "a JSON object, or a form, with the fields that /openapi.json describes";
 
-/// The fields of a form. A name that comes twice, or that ends in brackets as PHP writes them
-/// (`q[]`, `q[0]`), has a list.
+/// Reads the fields of a form. A name that occurs twice, or that ends in brackets as PHP writes
+/// them (`q[]`, `q[0]`), is a list.
 pub(super) fn read_form<T: DeserializeOwned + PartialSchema>(
     parts: Vec<Part>,
     most: usize,
@@ -214,7 +213,7 @@ pub(super) fn read_form<T: DeserializeOwned + PartialSchema>(
     fields(Value::Object(all), lenient)
 }
 
-/// The fields, or what is wrong with one of them, or which is missing or misspelt.
+/// Deserializes the fields, or returns an error that names the wrong, missing or misspelt field.
 fn fields<'de, T: DeserializeOwned + PartialSchema>(
     from: impl Deserializer<'de, Error = serde_json::Error>,
     lenient: bool,
@@ -253,9 +252,9 @@ fn names<T: PartialSchema>() -> Vec<String> {
     }
 }
 
-/// The error for a field that is not among the `known` ones. If that is `lenient`, only a misspelt
-/// name is an error: one that differs from a known field in at most a third of its letters,
-/// regardless of case and `_`.
+/// The error for a field that is not among the `known` ones. If `lenient`, only a misspelt name is
+/// an error: one that differs from a known field in at most a third of its letters, ignoring case
+/// and `_`.
 fn misspelt(name: &str, known: &[String], lenient: bool) -> Option<ApiError> {
     const LONGEST: usize = 30;
     let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
@@ -286,12 +285,12 @@ fn misspelt(name: &str, known: &[String], lenient: bool) -> Option<ApiError> {
 pub(crate) enum Texts {
     /// One text.
     One(String),
-    /// Several.
+    /// Several texts.
     Many(Vec<String>),
 }
 
 impl Texts {
-    /// Returns the texts, and true if the request had a single text instead of a list.
+    /// Returns the texts, and whether the request had a single text instead of a list.
     pub fn into_list(self) -> (Vec<String>, bool) {
         match self {
             Self::One(text) => (vec![text], true),
@@ -300,7 +299,7 @@ impl Texts {
     }
 }
 
-/// A number, also as a text, as forms have it.
+/// Deserializes a number, also from a string, as forms send it.
 pub(crate) fn number<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<usize>, D::Error> {
@@ -308,7 +307,7 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(
         Value::Null => return Ok(None),
         Value::String(text) if text.is_empty() => return Ok(None),
         Value::String(text) => text.parse::<u32>().ok().map(f64::from),
-        // JSON does not tell 4.0 from 4.
+        // JSON does not distinguish 4.0 from 4.
         value => value
             .as_f64()
             .filter(|it| it.fract() == 0.0 && (0.0..1e15).contains(it)),
@@ -375,7 +374,7 @@ mod tests {
         for (sent, text) in [
             ("q=Gr%C3%B6%C3%9Fe+hier", "Größe hier"),
             ("q=Größe%20hier&alternatives=", "Größe hier"),
-            // Browsers keep a % that encodes nothing, and so does the parser.
+            // Browsers keep a % that encodes nothing. So does the parser.
             ("q=100%&x=y", "100%"),
             ("q=50% %zz", "50% %zz"),
             ("q=a=b", "a=b"),
@@ -473,7 +472,7 @@ mod tests {
                 );
             }
         }
-        // LibreTranslate's clients send fields that we do not have.
+        // Clients of LibreTranslate send fields that we do not have.
         for name in ["secret", "s", "lang", "source", "x".repeat(99).as_str()] {
             let body = format!(r#"{{"q": "a", "{name}": {{"a": [1]}}}}"#);
             read_json::<TextsRequest>(body.as_bytes(), &Limits::default(), true).unwrap();

@@ -1,4 +1,4 @@
-//! DeepL's interface (version 2, and glossaries of version 3), so that its clients work unchanged.
+//! The interface of DeepL (version 2, and glossaries of version 3), for its unchanged clients.
 
 pub(crate) mod documents;
 pub(crate) mod glossaries;
@@ -28,7 +28,7 @@ use crate::language::{LanguagePair, name};
 use crate::price::Price;
 use crate::text::best;
 
-/// Writes the errors of DeepL's paths as DeepL does.
+/// Writes errors on DeepL's paths as DeepL does.
 pub(crate) async fn errors(request: Request, next: Next) -> Response {
     let is_deepls = ["/v2/", "/v3/"]
         .iter()
@@ -56,15 +56,17 @@ pub(crate) async fn errors(request: Request, next: Next) -> Response {
     response
 }
 
-/// A request without fields but `type`, which `/v2/languages` has.
+/// A request without fields, except for `type` of `/v2/languages`.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct DeeplRequest {
     /// `source` (the default) or `target`.
     r#type: Option<String>,
 }
 
-/// Lists the languages that can be translated from, or into. English and Portuguese are listed as
-/// their varieties, since DeepL's clients refuse `EN` and `PT` as a target.
+/// Lists the source languages or the target languages.
+///
+/// English and Portuguese are listed as their variants, since DeepL's clients refuse `EN` and `PT`
+/// as a target.
 #[utoipa::path(get, path = "/v2/languages", tag = "DeepL",
     params(("type" = Option<String>, Query, description = "`source` (the default) or `target`")),
     responses((status = 200, body = Object), Errors))]
@@ -93,13 +95,15 @@ pub(crate) async fn deepl_languages(
     ))
 }
 
-/// Tells that nothing is counted and that there is no limit: DeepL's own number for that.
+/// Returns the usage: a count of 0 and no limit.
+///
+/// Nothing is counted. The limit of 1,000,000,000,000 characters is DeepL's value for no limit.
 #[utoipa::path(get, path = "/v2/usage", tag = "DeepL", responses((status = 200, body = Object), Errors))]
 pub(crate) async fn deepl_usage(_: Fields<DeeplRequest, true>) -> Json<Value> {
     Json(json!({"character_count": 0, "character_limit": 1_000_000_000_000_u64}))
 }
 
-/// Lists the pairs of languages for which there may be glossaries.
+/// Lists the language pairs that glossaries may have.
 #[utoipa::path(get, path = "/v2/glossary-language-pairs", tag = "DeepL", responses((status = 200, body = Object), Errors))]
 pub(crate) async fn glossary_pairs(Fields(client, _): Fields<DeeplRequest, true>) -> Json<Value> {
     Json(json!({"supported_languages": client.models.pairs().map(languages).collect::<Vec<_>>()}))
@@ -111,13 +115,12 @@ fn languages(pair: &LanguagePair) -> Value {
     json!({"source_lang": source, "target_lang": target})
 }
 
-/// A code as DeepL writes it: `PT-BR`.
+/// A language code as DeepL writes it: `PT-BR`.
 fn capitals(code: &str) -> String {
     code.replace('_', "-").to_ascii_uppercase()
 }
 
-/// A request to `/v2/translate`. Other fields of DeepL's (`context`, `splitting_tags`) change
-/// nothing.
+/// A request to `/v2/translate`. Other fields of DeepL (`context`, `splitting_tags`) are ignored.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct DeeplTextsRequest {
     /// The texts.
@@ -126,20 +129,20 @@ pub(crate) struct DeeplTextsRequest {
     source_lang: Option<String>,
     /// The code of the language to translate into.
     target_lang: String,
-    /// `xml` or `html`; without it, texts are plain.
+    /// `xml` or `html`. Without it, texts are plain.
     tag_handling: Option<String>,
-    /// Names of XML elements that are not translated, in a list or with commas.
+    /// Names of XML elements that are not translated, as a list or separated by commas.
     ignore_tags: Option<Texts>,
-    /// `0`, `1` or `nonewlines`, which change nothing: sentences are translated one by one.
+    /// `0`, `1` or `nonewlines`. They change nothing: sentences are translated one by one.
     split_sentences: Option<String>,
-    /// `default`, `prefer_less` or `prefer_more`, which change nothing.
+    /// `default`, `prefer_less` or `prefer_more`. They change nothing.
     formality: Option<String>,
-    /// A name of DeepL's models, which is told back: there is one for each pair of languages.
+    /// The name of a model of DeepL. It is only echoed: there is one model for each language pair.
     model_type: Option<String>,
-    /// The identifier of a glossary that has these languages, or of several.
+    /// The identifier of a glossary for these languages, or a list of identifiers.
     #[serde(alias = "glossary_ids")]
     glossary_id: Option<Texts>,
-    /// Refused, as `custom_instructions` and `translation_memory_id` are.
+    /// Refused, like `custom_instructions` and `translation_memory_id`.
     #[serde(default, deserialize_with = "refused")]
     #[serde(alias = "custom_instructions", alias = "translation_memory_id")]
     #[schema(value_type = Option<String>)]
@@ -217,7 +220,7 @@ pub(crate) async fn deepl_translate(
     }).await?))
 }
 
-/// The texts of a request with marks, and what is needed to take them away.
+/// The texts of a request with marks, and what is needed to remove them.
 struct Prepared {
     texts: Vec<String>,
     /// The characters of each text without marks.
@@ -246,16 +249,17 @@ impl Prepared {
     }
 }
 
-/// The forms of address that nothing demands: models do not know of them.
+/// The values of `formality` that demand nothing: models do not support it.
 const FORMALITIES: [&str; 3] = ["default", "prefer_less", "prefer_more"];
 
-/// The mark of an element that stays unchanged. It is taken away again.
+/// The mark of an element that stays unchanged. It is removed after the translation.
 const STAYS: &str = " translate=\"no\"";
-/// A tag that divides text, and that no text has by chance. It is taken away again.
+/// A tag that separates blocks of text and occurs in no text by chance. It is removed after the
+/// translation.
 const BLOCK: &str = "<hr translate=\"/\">";
 
-/// `text`, XML in which start tags of these names have a mark behind their name, and lines of tags
-/// alone begin with [`BLOCK`].
+/// Marks `text`, which is XML. Start tags with these names get a mark behind their name, and lines
+/// that consist of tags begin with [`BLOCK`].
 fn marked(text: String, tags: &[String]) -> String {
     let mut parts = text.split('<');
     let mut marked = parts.next().unwrap_or_default().to_owned();
@@ -284,7 +288,8 @@ fn unmarked(text: &str, tags: &[String]) -> String {
     tags.iter().fold(text.replace(BLOCK, ""), plain)
 }
 
-/// An option that no model here can follow, and that changes the translation: only null is taken.
+/// Deserializes an option that no model here supports and that would change the translation. Only
+/// null is accepted.
 fn refused<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
     match Option::<Value>::deserialize(from)? {
         None => Ok(()),
@@ -294,8 +299,7 @@ fn refused<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
     }
 }
 
-/// The `value` of the option `field` without spaces and in small letters; empty if there is no
-/// value.
+/// The `value` of the option `field`, trimmed and in lower case; empty if there is no value.
 ///
 /// # Errors
 /// Returns an error if the value is not among the `known` values.
@@ -318,7 +322,8 @@ fn unknown() -> ApiError {
     ApiError::new(StatusCode::NOT_FOUND, error)
 }
 
-/// The terms for `pair` of the glossaries of these identifiers, for texts in the language `source`.
+/// The terms for `pair` in the glossaries with these identifiers, for texts in the language
+/// `source`.
 ///
 /// # Errors
 /// Returns an error if there is no such glossary, or if it has no terms for the pair.
@@ -329,7 +334,7 @@ fn prescribed(
     pair: &LanguagePair,
 ) -> Result<Vec<Arc<Glossary>>> {
     let ids = items(ids);
-    // DeepL allows five.
+    // DeepL allows five glossaries.
     if source == AUTO && !ids.is_empty() || ids.len() > 5 {
         let error = format!(
             "{} glossaries for texts in the language {source:?}",
@@ -349,7 +354,7 @@ fn prescribed(
     ids.iter().map(|id| terms(id).ok_or_else(unknown)).collect()
 }
 
-/// The items of a list, which may stand in texts with commas.
+/// The items of a list. An item may itself be a list separated by commas.
 fn items(texts: Option<Texts>) -> Vec<String> {
     let (texts, _) = texts.map(Texts::into_list).unwrap_or_default();
     let items = texts.iter().flat_map(|text| text.split(','));

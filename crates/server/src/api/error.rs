@@ -1,4 +1,4 @@
-//! Errors as a client sees them.
+//! Error responses.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use crate::engine::EngineError;
 use crate::language::LanguagePair;
 use crate::queue::QueueError;
 
-/// The number of seconds after which to try again. Senders take turns, so that the wait is short
-/// however many there are.
+/// The value of `Retry-After` in seconds. Senders take turns, so the wait is short however many
+/// there are.
 const LATER: u64 = 5;
 
 /// The body of every error response.
@@ -31,31 +31,31 @@ pub(crate) struct ErrorBody {
     pub remedy: Option<String>,
 }
 
-/// The answers other than success of a path that takes a body, for the interface's description.
+/// The error responses of a path with a request body, for the OpenAPI document.
 #[derive(IntoResponses)]
 #[allow(dead_code)]
 pub(crate) enum Errors {
     /// The body cannot be read, or a field has a wrong value.
     #[response(status = 400)]
     Wrong(ErrorBody),
-    /// No key, or a wrong one.
+    /// The API key is missing or wrong.
     #[response(status = 403)]
     Key(ErrorBody),
     /// The body is too large.
     #[response(status = 413)]
     TooLarge(ErrorBody),
-    /// The content type is not understood.
+    /// The content type is not supported.
     #[response(status = 415)]
     MediaType(ErrorBody),
-    /// Too many ask; `Retry-After` says when to try again.
+    /// The server is busy. `Retry-After` says when to try again.
     #[response(status = 503)]
     Busy(ErrorBody),
 }
 
-/// A result whose error, where no other is named, is [`ApiError`].
+/// A result with [`ApiError`] as the default error.
 pub(crate) type Result<T, E = ApiError> = std::result::Result<T, E>;
 
-/// The reason why a request fails.
+/// An error that is sent to the client.
 #[derive(Clone, Debug)]
 pub(crate) struct ApiError {
     status: StatusCode,
@@ -105,7 +105,7 @@ impl ApiError {
         )
     }
 
-    /// 403: no key, or a wrong one.
+    /// 403: the API key is missing or wrong.
     pub fn key() -> Self {
         let remedy = "send a valid key as api_key, or as Authorization: Bearer KEY";
         Self::new(StatusCode::FORBIDDEN, "Invalid API key")
@@ -113,7 +113,7 @@ impl ApiError {
             .remedy(remedy)
     }
 
-    /// 408: the body did not come in time.
+    /// 408: the body did not arrive in time.
     pub fn too_late(limit: Duration) -> Self {
         let error = format!("the body did not come whole within {} s", limit.as_secs());
         Self::new(StatusCode::REQUEST_TIMEOUT, error).remedy("send it faster, or less at a time")
@@ -164,18 +164,18 @@ impl ApiError {
         }
     }
 
-    /// 503: every connection has a request that is not answered.
+    /// 503: every connection has an unanswered request.
     pub fn too_many() -> Self {
         Self::busy("too many requests at the same time").remedy("try again when fewer ask")
     }
 
-    /// 503: too slow.
+    /// 503: the translation takes too long.
     pub fn too_slow(limit: Duration) -> Self {
         let error = format!("the translation takes longer than {} s", limit.as_secs());
         Self::busy(error).remedy("send less at a time, or try again when fewer ask")
     }
 
-    /// 500: the model cannot be loaded, which the log explains.
+    /// 500: the model cannot be loaded. The log has the cause.
     pub fn not_loaded(pair: &LanguagePair) -> Self {
         let error =
             format!("the model for {pair} cannot be loaded; the log of the server says why");

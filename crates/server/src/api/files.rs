@@ -1,4 +1,4 @@
-//! Documents sent and fetched as files.
+//! Documents uploaded and downloaded as files.
 
 use std::sync::Arc;
 
@@ -30,23 +30,23 @@ use crate::text::ReadTexts;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FileResponse {
-    /// The address from which the translated file can be fetched for ten minutes.
+    /// The URL of the translated file. It is valid for ten minutes.
     pub translated_file_url: String,
 }
 
 /// A request to `/translate_file`.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct FileRequest {
-    /// A file whose name ends in one of the extensions that `/frontend/settings` lists.
+    /// A file with one of the extensions listed by `/frontend/settings`.
     #[serde(default)]
     #[schema(format = Binary, required)]
     #[allow(dead_code)]
     file: String,
-    /// The code of its language, or `auto`.
+    /// The code of the language of the file, or `auto`.
     source: String,
     /// The code of the language to translate into.
     target: String,
-    /// The key, where the server asks for one.
+    /// The API key, if the server requires one.
     #[allow(dead_code)]
     api_key: Option<String>,
 }
@@ -82,14 +82,14 @@ pub(crate) async fn translate_file(
     }))
 }
 
-/// A file that was sent to be translated, and what it costs to unpack it.
+/// An uploaded file, and the cost of unpacking it.
 pub(super) struct SentFile {
     pub name: String,
     bytes: Vec<u8>,
     cost: Cost,
 }
 
-/// The file of a form, which is not unpacked yet, and the other fields.
+/// Reads the file of a form, without unpacking it, and the other fields.
 pub(super) fn read_file<T: DeserializeOwned + PartialSchema>(
     content: Content,
     limits: &Limits,
@@ -115,7 +115,7 @@ fn broken(error: BrokenFile) -> ApiError {
 }
 
 impl SentFile {
-    /// Unpacks the file once there is room for all that it becomes, and finds its languages.
+    /// Unpacks the file once there is room for its unpacked contents, and finds its languages.
     ///
     /// # Errors
     /// Returns an error if the file is broken, if it needs too much memory or is too long, if there
@@ -147,7 +147,7 @@ impl SentFile {
         let text = std::mem::take(&mut file.text);
         let size = text.len();
         let characters = text.chars().count();
-        // The file has the room of its text.
+        // The permit of the file covers its text.
         let none = client.work.permit(&client.sender);
         let Sourced { read, pairs, .. } = client
             .sourced(source, target, vec![text], file.format, none)
@@ -164,22 +164,22 @@ impl SentFile {
     }
 }
 
-/// A file that was unpacked to be translated.
+/// An unpacked file to translate.
 pub(super) struct Upload {
     pub name: String,
-    /// The pair of languages by which it is translated.
+    /// The language pair of the translation.
     pub pairs: Vec<LanguagePair>,
     file: WholeFile,
     /// The text of the file.
     read: ReadTexts,
-    /// The bytes of the text, and its characters.
+    /// The size of the text in bytes, and below in characters.
     size: usize,
     characters: usize,
     _permit: Permit,
 }
 
 impl Upload {
-    /// The number of bytes of the text.
+    /// The size of the text in bytes.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -225,7 +225,7 @@ pub(super) fn put(client: &Client, id: &str, file: StoredFile, size: usize) -> R
     is_kept.then_some(()).ok_or_else(ApiError::too_many)
 }
 
-/// The address by which the client found the server: a proxy that ends TLS says so in
+/// The origin that the client used to reach the server. A proxy that terminates TLS sends
 /// `X-Forwarded-Proto`. A value that is not a host is ignored.
 fn origin(headers: &HeaderMap) -> String {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -241,7 +241,7 @@ fn origin(headers: &HeaderMap) -> String {
     format!("{scheme}://{host}")
 }
 
-/// The beginning of every path as the client sees it: a proxy that adds one says so in
+/// The prefix of every path as the client sees it. A proxy that adds one sends it in
 /// `X-Forwarded-Prefix`.
 pub(crate) fn prefix<'a>(service: &'a Service, headers: &'a HeaderMap) -> &'a str {
     let prefix = headers
@@ -253,7 +253,8 @@ pub(crate) fn prefix<'a>(service: &'a Service, headers: &'a HeaderMap) -> &'a st
         .unwrap_or(&service.prefix)
 }
 
-/// Returns whether `text` is the beginning of a path, and nothing that a URL could misunderstand.
+/// Returns whether `text` is the beginning of a path, without characters that have a meaning in
+/// URLs.
 pub(crate) fn is_prefix(text: &str) -> bool {
     text.starts_with('/')
         && text
@@ -262,7 +263,7 @@ pub(crate) fn is_prefix(text: &str) -> bool {
         && !["//", ".."].iter().any(|s| text.contains(s))
 }
 
-/// Returns whether `text` is a host with or without a port, and nothing more.
+/// Returns whether `text` is only a host, with or without a port.
 fn is_host(text: &str) -> bool {
     let is_plain = text
         .chars()
@@ -277,7 +278,7 @@ pub(super) fn extension(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
-/// `name` without what a path or a header could misunderstand.
+/// `name` without characters that have a meaning in paths or headers.
 fn plain(name: &str) -> String {
     let name: String = name
         .chars()
@@ -292,7 +293,7 @@ fn plain(name: &str) -> String {
     name[name.len().saturating_sub(100)..].to_owned()
 }
 
-/// Fetches a translated file.
+/// Downloads a translated file.
 #[utoipa::path(get, path = "/download_file/{name}", tag = "LibreTranslate",
     params(("name" = String, Path, description = "The last part of translatedFileUrl")),
     responses((status = 200, body = String, content_type = "application/octet-stream"), (status = 404, body = ErrorBody)))]
@@ -310,7 +311,7 @@ pub(crate) async fn download(
     }
 }
 
-/// The answer that is a file.
+/// An answer with a file.
 pub(super) fn attachment(name: &str, bytes: &[u8]) -> Response {
     let file = format!("attachment; filename=\"{}\"", plain(name));
     let kind = [(header::CONTENT_TYPE, "application/octet-stream")];
@@ -324,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_fetched_from_where_the_client_found_the_server() {
+    fn the_url_of_a_file_has_the_origin_that_the_client_used() {
         let origin = |pairs: &[(&'static str, &str)]| {
             let pairs = pairs.iter().map(|(name, value)| {
                 (
@@ -355,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn names_lose_what_a_path_or_a_header_could_misunderstand() {
+    fn file_names_lose_characters_of_paths_and_headers() {
         assert_eq!(
             plain("../\"a b\".txt"),
             ".._.a_b_.txt".replace("_.a", "__a")

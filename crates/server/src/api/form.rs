@@ -12,7 +12,8 @@ use percent_encoding::percent_decode;
 use super::error::{ApiError, Result};
 
 /// Reads the fields of the query of `head`, and the fields that it lacks from the form in `bytes`
-/// of this `kind`. If there are many more than `most` fields, the first ones are read.
+/// with the content type `kind`. If there are many more than `most` fields, the first ones are
+/// read.
 ///
 /// # Errors
 /// Returns an error if the body is not a form.
@@ -39,7 +40,7 @@ pub(super) fn read(
     Ok(parts)
 }
 
-/// Fails if `parts` are more than `most`.
+/// Returns an error if there are more than `most` parts.
 pub(super) fn check_count(parts: &[Part], most: usize) -> Result<()> {
     parts.get(most).map_or(Ok(()), |part| {
         let message = format!("more than the {most} fields allowed");
@@ -117,7 +118,7 @@ pub(super) fn urlencoded(text: &[u8]) -> impl Iterator<Item = Part> {
         })
 }
 
-/// The error of a body that ends early.
+/// The error for a body that ends early.
 pub(super) fn unread<E>(_: E) -> ApiError {
     ApiError::body("the body cannot be read", "send it whole")
 }

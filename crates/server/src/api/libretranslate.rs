@@ -1,4 +1,4 @@
-//! LibreTranslate's interface.
+//! The interface of LibreTranslate.
 
 use axum::Json;
 use axum::extract::State;
@@ -15,30 +15,30 @@ use crate::engine::Choice;
 use crate::language::name;
 use crate::text::best;
 
-/// A request to `/translate`. In a form, a `q` that comes several times, or as `q[]`, is a list.
+/// A request to `/translate`. In a form, a `q` that occurs several times, or as `q[]`, is a list.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct TranslateRequest {
-    /// The text, or several.
+    /// The text, or a list of texts.
     pub q: Texts,
-    /// The code of its language, or `auto`.
+    /// The code of the language of the text, or `auto`.
     #[schema(example = "de")]
     pub source: String,
     /// The code of the language to translate into.
     #[schema(example = "en")]
     pub target: String,
-    /// The name of a format, such as `html` or `po`; `text` unless it is given.
+    /// The name of a format, such as `html` or `po`. The default is `text`.
     #[schema(example = "text", nullable = false)]
     pub format: Option<String>,
-    /// The number of other translations wanted, 0 unless it is given.
+    /// The number of alternatives besides the translation. The default is 0.
     #[serde(default, deserialize_with = "number")]
     #[schema(nullable = false)]
     pub alternatives: Option<usize>,
-    /// The key, where the server asks for one.
+    /// The API key, if the server requires one.
     #[allow(dead_code)]
     pub api_key: Option<String>,
 }
 
-/// One of something for one text, a list for a list of texts.
+/// One value for one text, a list for a list of texts.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub(crate) enum OneOrMany<T> {
@@ -67,7 +67,7 @@ pub(crate) struct TranslateResponse {
     /// The detected language, if `source` was `auto`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detected_language: Option<OneOrMany<Detection>>,
-    /// Other translations, where they were asked for.
+    /// Other translations, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alternatives: Option<OneOrMany<Vec<String>>>,
 }
@@ -127,12 +127,12 @@ pub(crate) async fn translate(
 pub(crate) struct DetectRequest {
     /// The text.
     pub q: Texts,
-    /// The key, where the server asks for one.
+    /// The API key, if the server requires one.
     #[allow(dead_code)]
     pub api_key: Option<String>,
 }
 
-/// Tells which language a text is in: one of those that are served, unless it is clearly another.
+/// Detects the language of a text: one of the served languages, unless it is clearly another.
 #[utoipa::path(post, path = "/detect", tag = "LibreTranslate",
     request_body(content(
         (DetectRequest = "application/json"), (DetectRequest = "application/x-www-form-urlencoded"),
@@ -160,11 +160,11 @@ pub(crate) struct ServedLanguage {
     pub code: String,
     /// The English name of the language.
     pub name: String,
-    /// The codes of the languages that it can be translated into.
+    /// The codes of its target languages.
     pub targets: Vec<String>,
 }
 
-/// Lists the languages that can be translated from and into.
+/// Lists the source languages and the target languages of each.
 #[utoipa::path(get, path = "/languages", tag = "LibreTranslate",
     responses((status = 200, body = Vec<ServedLanguage>)))]
 pub(crate) async fn languages(State(service): State<Shared>) -> Json<Vec<ServedLanguage>> {

@@ -7,34 +7,35 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use super::error::{ApiError, Result};
 use crate::settings::Limits;
 
-/// The largest number of characters of the code of a language, the name of a format, a number or
-/// any other word.
+/// The maximum number of characters of a language code, the name of a format, a number or any other
+/// word.
 const MAX_WORD: usize = 64;
-/// The largest number of characters of a key.
+/// The maximum number of characters of a key.
 const MAX_KEY: usize = 512;
-/// The largest number of characters of the name of a glossary.
+/// The maximum number of characters of the name of a glossary.
 const MAX_NAME: usize = 256;
-/// The largest number of characters of a term and its translations, without those that
-/// `burnformer-glossary` refuses with better words.
+/// The maximum number of characters of a term and its translations. `burnformer-glossary` has
+/// tighter limits with a better message.
 const MAX_TERM: usize = 10_000;
-/// The largest number of characters of a list with commas.
+/// The maximum number of characters of a list separated by commas.
 const MAX_LIST: usize = 4_000;
-/// The largest number of characters of the terms of a glossary, as a multiple of those of texts.
+/// The maximum number of characters of the terms of a glossary, as a multiple of the limit for
+/// texts.
 const MAX_ENTRIES: usize = 5;
-/// The largest number of pairs of languages of a glossary.
+/// The maximum number of language pairs of a glossary.
 const MAX_DICTIONARIES: usize = 100;
-/// The largest number of values of a field that has one. Some programs send objects in fields that
-/// other requests have, which are ignored.
+/// The maximum number of values of a field with a single value. Some programs send objects in
+/// fields of other requests; these are ignored.
 const MAX_VALUES: usize = 16;
-/// The largest number of characters of a path.
+/// The maximum number of characters of a path.
 pub(crate) const MAX_PATH: usize = 512;
 
 /// The bounds of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Bounds {
-    /// The largest number of characters of each of its texts.
+    /// The maximum number of characters of each of its texts.
     characters: usize,
-    /// The largest number of values in it, with the lists and objects that hold them.
+    /// The maximum number of values in it, including the lists and objects around them.
     values: usize,
 }
 
@@ -55,7 +56,7 @@ fn bounds(name: &str, limits: &Limits) -> Option<Bounds> {
         "glossary_id" | "glossary_ids" => (MAX_NAME, MAX_VALUES),
         "name" => (MAX_NAME, MAX_VALUES),
         "api_key" | "document_key" => (MAX_KEY, MAX_VALUES),
-        // The body has a limit, and what a file becomes has a price.
+        // The body has a limit, and the unpacked file has a price.
         "file" => (usize::MAX, MAX_VALUES),
         "source"
         | "target"
@@ -118,8 +119,8 @@ pub(super) fn check_count(name: &str, count: usize, limits: &Limits) -> Result<(
     }
 }
 
-/// Checks all fields of a body of JSON, of which nothing is kept in memory. A body that is no
-/// object is left to those who read it.
+/// Checks all fields of a JSON body without keeping anything in memory. A body that is not an
+/// object is left to the deserializer.
 ///
 /// # Errors
 /// Returns an error with the field and its limit if a text or a list is longer.
@@ -134,16 +135,17 @@ pub(super) fn check_json(text: &str, limits: &Limits) -> Result<()> {
         found: &mut found,
     };
     let mut json = serde_json::Deserializer::from_str(text);
-    // What else is wrong is told better by those who know the types of the fields.
+    // Other errors are reported better by the deserializer, which knows the types of the fields.
     let _ = checker.deserialize(&mut json);
     found
 }
 
-/// Reads a value of JSON, and checks it.
+/// Deserializes a JSON value and checks it.
 struct Checker<'a> {
     /// The name of the nearest field around the value.
     name: &'a str,
-    /// The name of the request's field around the value, and the values in that so far.
+    /// The name of the outermost field around the value, and below the number of values in it so
+    /// far.
     outer: &'a str,
     values: &'a mut usize,
     limits: &'a Limits,
@@ -151,7 +153,7 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// Notes the result of a check, and stops at a fault.
+    /// Records the result of a check, and stops at an error.
     fn note<E: Error>(&mut self, checked: Result<()>) -> Result<(), E> {
         if checked.is_ok() {
             return Ok(());

@@ -35,7 +35,7 @@ use crate::store::{Store, StoredFile, StoredGlossary};
 /// The language code that asks for detection.
 pub(crate) const AUTO: &str = "auto";
 
-/// The state that all requests share.
+/// The state shared by all requests.
 pub(crate) struct Service {
     pub models: Arc<Models>,
     pub cache: Cache,
@@ -48,19 +48,19 @@ pub(crate) struct Service {
     pub bodies: Arc<Budget>,
     /// The budget for the memory of work on texts.
     pub work: Arc<Budget>,
-    /// The budget for requests that were received completely and are not answered yet.
+    /// The budget for requests that are received completely and not answered yet.
     pub requests: Arc<Budget>,
     /// The prefix of every path as seen by clients, unless a proxy sends another.
     pub prefix: String,
     /// The trusted proxies.
     pub proxies: Vec<IpNet>,
-    /// The text of the page about the models.
+    /// The text about the models for the web page.
     pub about: String,
 }
 
 pub(crate) type Shared = Arc<Service>;
 
-/// The sender of a request, whose key was checked, and the service.
+/// The sender of a request, after its key was checked, and the service.
 pub(crate) struct Client {
     pub service: Shared,
     pub sender: Sender,
@@ -74,15 +74,14 @@ impl Deref for Client {
     }
 }
 
-/// The memory in bytes of all requests whose texts or files are being worked on, as
-/// [`Client::permit`] estimates it.
+/// The maximum memory in bytes for the work on all requests, as estimated by [`Client::permit`].
 pub(crate) const ALL_WORK: usize = 384 << 20;
 
-/// The largest memory in bytes of the work of one request. A file that takes more is refused; texts
-/// have limits of their own, and those that are estimated higher take less.
+/// The maximum memory in bytes for the work on one request. A file that needs more is refused.
+/// Texts have limits of their own; their estimate is capped at this, since they take less.
 pub(crate) const MAX_WORK: usize = 288 << 20;
 
-/// Work that takes less memory needs no room.
+/// Work below this memory in bytes needs no permit.
 const SMALL_WORK: usize = 192 << 10;
 
 /// The estimated memory of a document and of the candidates of its sentences, per translation:
@@ -92,7 +91,7 @@ const BYTES_PER_END: usize = 1024;
 
 impl Client {
     /// Waits for room for work on `texts` with `ranks` translations each. Small work needs no room,
-    /// so that it never waits for large work.
+    /// so it never waits for large work.
     ///
     /// # Errors
     /// Returns an error if there is no room within the time limit.
@@ -174,7 +173,7 @@ impl Service {
             .collect()
     }
 
-    /// Returns the pair that a client names, with the codes that the models use.
+    /// Resolves the language pair that a client names to the codes that the models use.
     ///
     /// # Errors
     /// Returns an error if no model translates the pair, unless both languages are the same.
@@ -200,7 +199,7 @@ impl Service {
     }
 }
 
-/// The `known` code that matches `code`, the value of the request's `field`.
+/// Returns the `known` code that matches `code`, the value of `field` in the request.
 ///
 /// # Errors
 /// Returns an error if no known code matches, with a list of the known codes, followed by `why`
@@ -217,7 +216,7 @@ pub(crate) fn known_code<'a>(
     })
 }
 
-/// The value of `field`, which has to be in `range` if there is one.
+/// Checks that the value of `field`, if there is one, is in `range`.
 pub(crate) fn within<T: PartialOrd + Display>(
     field: &str,
     value: Option<T>,
@@ -236,7 +235,7 @@ pub(crate) fn within<T: PartialOrd + Display>(
     }
 }
 
-/// Reads a format that a client names.
+/// Parses the name of a format.
 pub(crate) fn format(name: Option<&str>) -> Result<Format> {
     let name = name.filter(|name| !name.is_empty()).unwrap_or("text");
     let wrong = || format!("{name} format is not supported");
@@ -244,7 +243,7 @@ pub(crate) fn format(name: Option<&str>) -> Result<Format> {
         .map_err(|_| ApiError::bad("format", wrong(), Format::names()))
 }
 
-/// The extensions of the files that are accepted.
+/// The accepted file extensions.
 pub(crate) fn extensions() -> Vec<String> {
     WholeFile::extensions()
         .map(|extension| format!(".{extension}"))

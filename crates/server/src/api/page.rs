@@ -1,4 +1,4 @@
-//! The web page. Its files are part of the program.
+//! The web page. Its files are compiled into the program.
 
 use axum::http::header;
 use axum::response::IntoResponse;
@@ -7,8 +7,8 @@ const HTML: &str = "text/html; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// The files of the page: path, type and text of each. They are the only paths that OpenAPI does
-/// not describe.
+/// The files of the page: path, content type and text of each. They are the only paths without an
+/// OpenAPI description.
 pub(crate) const FILES: [(&str, &str, &str); 7] = [
     ("/", HTML, include_str!("../../page/index.html")),
     ("/page.js", SCRIPT, include_str!("../../page/page.js")),
@@ -19,8 +19,8 @@ pub(crate) const FILES: [(&str, &str, &str); 7] = [
     ("/attention.css", CSS, burnformer_view::PAGE_STYLE),
 ];
 
-/// A file of the page with its type. Browsers ask again each time, so that a new version of the
-/// program shows at once.
+/// A file of the page with its content type. Browsers revalidate it each time, so that a new
+/// version of the program shows at once.
 pub(super) fn file<T: IntoResponse + Clone>(
     kind: &'static str,
     text: T,

@@ -1,4 +1,4 @@
-//! Every path of the server. Each path is described at its handler.
+//! All paths of the server. Each path is described at its handler.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ use super::{Shared, attention, deepl, files, libretranslate, page, status, v1};
 )]
 struct Description;
 
-/// The paths with their description. A new one is a line here and `#[utoipa::path]` above its
+/// The paths with a description. To add one, add a line here and `#[utoipa::path]` above its
 /// handler.
 fn described() -> OpenApiRouter<Shared> {
     OpenApiRouter::with_openapi(Description::openapi())
@@ -53,11 +53,11 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(status::metrics))
 }
 
-/// The paths of the description itself; LibreTranslate has the second.
+/// The paths of the OpenAPI document; the second is LibreTranslate's.
 const DOCUMENT: [&str; 2] = ["/openapi.json", "/spec"];
 
-/// All paths: those that are described, their description, and the files of the web page. With
-/// `keys`, requests need one.
+/// All paths: the described paths, the OpenAPI document, and the files of the web page. With
+/// `keys`, requests need a key.
 pub(crate) fn router(keys: bool) -> Router<Shared> {
     let (router, paths) = described().split_for_parts();
     let mut document = serde_json::to_value(paths).expect("a document is JSON");
@@ -95,8 +95,8 @@ pub(crate) fn router(keys: bool) -> Router<Shared> {
         })
 }
 
-/// Says that requests with a body need a key, in a header or as their field `api_key`, if the
-/// server asks for one. Each operation has its own name.
+/// Declares that requests with a body need a key, in a header or in the field `api_key`, if the
+/// server requires one. Gives each operation its own name.
 fn secure(document: &mut Value, required: bool) {
     document["components"]["securitySchemes"] = json!({"key": {
         "type": "http", "scheme": "bearer", "description": "A key of the server; the field api_key does as well."
@@ -106,7 +106,7 @@ fn secure(document: &mut Value, required: bool) {
     for (path, operations) in paths {
         for (method, operation) in operations.as_object_mut().into_iter().flatten() {
             if required && operation["requestBody"].is_object() {
-                // The empty object stands for the field.
+                // The empty object allows the key in the field.
                 operation["security"] = json!([{"key": []}, {}]);
             }
             if !names.insert(operation["operationId"].to_string()) {
@@ -117,7 +117,7 @@ fn secure(document: &mut Value, required: bool) {
     }
 }
 
-/// Makes `anyOf` of every `oneOf`: an empty list is one text's and many texts'.
+/// Replaces every `oneOf` by `anyOf`: an empty list matches both variants, one text and many texts.
 fn loosen(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -135,8 +135,8 @@ fn loosen(value: &mut Value) {
 mod tests {
     use super::*;
 
-    /// The paths that axum has, as it writes them for debugging (`RouteId(3): "/health"`), without
-    /// its own for the rest.
+    /// The paths in axum's router, from its debug output (`RouteId(3): "/health"`), without its
+    /// internal fallback.
     fn served(router: &Router<Shared>) -> BTreeSet<String> {
         let text = format!("{router:?}");
         let quoted = text
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_served_is_described_or_a_file_of_the_page() {
+    fn every_path_is_described_or_a_file_of_the_page() {
         let (_, paths) = super::described().split_for_parts();
         let described: BTreeSet<String> = paths.paths.paths.into_keys().collect();
         let router = router(false);

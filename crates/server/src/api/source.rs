@@ -1,4 +1,4 @@
-//! Detection of the languages of texts for which a client names none.
+//! Language detection for texts without a given language.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,19 @@ use crate::language::{LanguagePair, name};
 use crate::sender::Permit;
 use crate::text::{ReadText, ReadTexts};
 
-/// The difference of log-probability over the length penalty by which a text must be more likely in
-/// the target language than in any other to stay unchanged. Of 1,000 short texts, 22 stay wrongly
-/// and 944 of 1,000 rightly; without it 36 and 964.
+/// A text stays unchanged only if its score (log-probability over the length penalty) in the target
+/// language exceeds the score in any other by this. With it, 22 of 1,000 short texts stay wrongly
+/// and 944 of 1,000 rightly; without it, 36 and 964.
 const STAYS: f64 = 0.6;
 
-/// The largest number of characters of a text by which models tell its language.
+/// The maximum number of characters of a text that models score to detect its language.
 const MOST_CHARACTERS: usize = 200;
 
-/// The largest number of languages, besides the target, whose models score a text.
+/// The maximum number of languages, besides the target, that models score a text in.
 const MOST_ASKED: usize = 3;
 
-/// The language of a text as far as it is known before any model is asked: the words, and the
-/// languages that are possible if it is not sure.
+/// The result of the detector, before any model scores the text: the words, and the possible
+/// languages if it is not sure.
 struct Guess {
     words: String,
     found: Option<Detection>,
@@ -35,14 +35,14 @@ struct Guess {
 /// Texts with their languages.
 pub(super) struct Sourced {
     pub read: ReadTexts,
-    /// The pair of languages of each text.
+    /// The language pair of each text.
     pub pairs: Vec<LanguagePair>,
-    /// The languages that were detected, if the request names none.
+    /// The detected languages, if the request names none.
     pub detected: Option<Vec<Detection>>,
 }
 
-/// The words of a text by which its language is detected. A catalogue is not read a second time;
-/// of other texts, code is left out before they are read.
+/// The words of a text for language detection. A catalogue is not parsed a second time. Other texts
+/// lose their code before they are read.
 fn words(read: &ReadText, format: Format, cancel: &Cancel) -> String {
     let fits = |_: &str| {
         cancel.unwind_if_cancelled();
@@ -57,12 +57,12 @@ fn words(read: &ReadText, format: Format, cancel: &Cancel) -> String {
 }
 
 impl Client {
-    /// Reads `texts`, and finds the pair of languages for each: from `source`, or from the language
-    /// that is detected.
+    /// Parses `texts`, and finds the language pair of each: from `source`, or from the detected
+    /// language.
     ///
     /// # Errors
-    /// Returns an error if a language is not served, if a text is clearly in such a language, or if
-    /// it is a broken catalogue.
+    /// Returns an error if a language is not served, if a text is clearly in a language that is not
+    /// served, or if a text is a broken catalogue.
     pub(super) async fn sourced(
         &self,
         source: &str,
@@ -115,10 +115,10 @@ impl Client {
         })
     }
 
-    /// The language that each text is most probably in: one that can be translated, into
-    /// `target` if that is given, or `target` itself. Where the detector is not sure, the models
-    /// tell in which language a text is most likely. Where they do not either, it is the first
-    /// language that can be translated.
+    /// Detects the most probable language of each text: one that can be translated (into `target`,
+    /// if given), or `target` itself. If the detector is not sure, the models score the text in
+    /// each possible language. If they cannot decide either, it is the first language that can be
+    /// translated.
     ///
     /// # Errors
     /// Returns an error if the server fails.
@@ -196,11 +196,12 @@ impl Client {
         Ok(guesses.into_iter().zip(likely).map(settle).collect())
     }
 
-    /// Returns for each text the candidate language with the highest score. The score is the
+    /// Returns the candidate language with the highest score for each text. The score is the
     /// log-probability, over the length penalty, of the text itself as output of a model into that
-    /// language, less `STAYS` for `target`. If any candidate has no such model, it is that of a
-    /// translation from the language (into `target`, if given). `None` if fewer than two candidates
-    /// have a model, if all scores are equal, or if the models do not fit into memory together.
+    /// language, less `STAYS` for `target`. If any candidate has no such model, a translation from
+    /// the language (into `target`, if given) is scored instead. `None` if fewer than two
+    /// candidates have a model, if all scores are equal, or if the models do not fit into memory
+    /// together.
     ///
     /// # Errors
     /// Returns an error if a model fails.
@@ -271,7 +272,7 @@ impl Client {
         Ok(scores.into_iter().map(best).collect())
     }
 
-    /// The codes of the languages that can be translated, into `target` if that is given.
+    /// The codes of the languages that can be translated (into `target`, if given).
     fn sources(&self, target: Option<&str>) -> Vec<&str> {
         let pairs = self.models.pairs();
         let pairs = pairs.filter(|pair| target.is_none_or(|target| pair.target == target));

@@ -1,4 +1,4 @@
-//! The health and the state of the server.
+//! Health, readiness and metrics of the server.
 
 use axum::Json;
 use axum::extract::State;
@@ -17,14 +17,15 @@ pub(crate) struct Status {
     pub status: &'static str,
 }
 
-/// Answers as long as the process lives.
+/// Answers as long as the process runs.
 #[utoipa::path(get, path = "/health", tag = "status", responses((status = 200, body = Status)))]
 pub(crate) async fn health() -> Json<Status> {
     Json(Status { status: "ok" })
 }
 
-/// Answers 200 while requests are taken, 503 after a model could not be loaded. There is always
-/// room for a new sender, however many requests wait.
+/// Answers 200 while requests are accepted, 503 after a model could not be loaded.
+///
+/// There is always room for a new sender, however many requests wait.
 #[utoipa::path(get, path = "/ready", tag = "status",
     responses((status = 200, body = Status), (status = 503, body = ErrorBody)))]
 pub(crate) async fn ready(State(service): State<Shared>) -> Result<Json<Status>> {
@@ -34,7 +35,7 @@ pub(crate) async fn ready(State(service): State<Shared>) -> Result<Json<Status>>
     }
 }
 
-/// Numbers for Prometheus.
+/// Metrics for Prometheus.
 #[utoipa::path(get, path = "/metrics", tag = "status",
     responses((status = 200, body = String, content_type = "application/openmetrics-text")))]
 pub(crate) async fn metrics(State(service): State<Shared>) -> impl IntoResponse {

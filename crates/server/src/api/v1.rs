@@ -1,5 +1,4 @@
-//! The interface of this server: scores, alternatives, links, forced prefixes, the search's
-//! options.
+//! The server's own interface: scores, alternatives, links, forced prefixes and search options.
 
 use std::sync::Arc;
 
@@ -23,25 +22,25 @@ use crate::text::{best, with_terms};
 /// A request to `/v1/translate`.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct DocumentsRequest {
-    /// The text, or several; each of any length, in `format`.
+    /// The text, or a list of texts, each of any length, in `format`.
     pub texts: Texts,
     /// The code of the language of the texts. Without it, the language of each text is detected.
     pub source: Option<String>,
     /// The code of the language to translate into.
     #[schema(example = "en")]
     pub target: String,
-    /// The name of a format, such as `html` or `po`; `text` unless it is given.
+    /// The name of a format, such as `html` or `po`. The default is `text`.
     pub format: Option<String>,
-    /// The number of hypotheses of the beam search, from 1; the model's own unless it is given.
+    /// The beam size, at least 1. The default is the model's.
     #[serde(default, deserialize_with = "number")]
     pub beam: Option<usize>,
-    /// The exponent α of the length penalty, from 0 to 10; the model's own unless it is given.
+    /// The exponent α of the length penalty, from 0 to 10. The default is the model's.
     pub length_penalty: Option<f64>,
-    /// Prescribed translations: pairs of a source term and its translation, or several separated by
-    /// `|`.
+    /// Prescribed translations: pairs of a source term and its translation. Several translations
+    /// are separated by `|`.
     #[schema(example = json!([["Haus", "house|houses"]]))]
     pub glossary: Option<Vec<[String; 2]>>,
-    /// The key, where the server asks for one.
+    /// The API key, if the server requires one.
     #[allow(dead_code)]
     pub api_key: Option<String>,
 }
@@ -51,14 +50,14 @@ pub(crate) struct DocumentsRequest {
 pub(crate) struct DocumentsResponse {
     /// The translations, in the order of the texts.
     pub translations: Vec<String>,
-    /// The code of the language that the first of them was translated from.
+    /// The code of the source language of the first text.
     pub source: String,
-    /// The detected language, or one for each text of a list; only if no `source` was given.
+    /// The detected language, or a list with one for each text. Missing if `source` was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detected: Option<OneOrMany<Detection>>,
 }
 
-/// Translates texts of any length, with their markup.
+/// Translates texts of any length and keeps their markup.
 #[utoipa::path(post, path = "/v1/translate", operation_id = "translate_texts", tag = "v1", request_body = DocumentsRequest,
     responses((status = 200, body = DocumentsResponse), Errors))]
 pub(crate) async fn translate(
@@ -95,7 +94,7 @@ pub(crate) async fn translate(
 /// A request to `/v1/sentences`.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct SentencesRequest {
-    /// Single sentences, which are not cut.
+    /// Single sentences. They are not split.
     pub sentences: Vec<SentenceRequest>,
     /// The code of the language of the sentences.
     #[schema(example = "de")]
@@ -106,25 +105,25 @@ pub(crate) struct SentencesRequest {
     /// The number of translations of each sentence besides the best one.
     #[serde(default, deserialize_with = "number")]
     pub alternatives: Option<usize>,
-    /// If true, the answer tells for each part of a translation the part of its sentence that it
+    /// If true, the answer links each part of a translation to the part of the sentence that it
     /// translates.
     #[serde(default)]
     pub links: bool,
-    /// The number of hypotheses of the beam search, from 1; the model's own unless it is given.
+    /// The beam size, at least 1. The default is the model's.
     #[serde(default, deserialize_with = "number")]
     pub beam: Option<usize>,
-    /// The exponent α of the length penalty, from 0 to 10; the model's own unless it is given.
+    /// The exponent α of the length penalty, from 0 to 10. The default is the model's.
     pub length_penalty: Option<f64>,
-    /// Prescribed translations: pairs of a source term and its translation, or several separated by
-    /// `|`.
+    /// Prescribed translations: pairs of a source term and its translation. Several translations
+    /// are separated by `|`.
     #[schema(example = json!([["Haus", "house|houses"]]))]
     pub glossary: Option<Vec<[String; 2]>>,
-    /// The key, where the server asks for one.
+    /// The API key, if the server requires one.
     #[allow(dead_code)]
     pub api_key: Option<String>,
 }
 
-/// A sentence, or a sentence and what its translation has to begin with.
+/// A sentence, or a sentence with a forced prefix for its translation.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(
     untagged,
@@ -134,11 +133,11 @@ pub(crate) struct SentencesRequest {
 pub(crate) enum SentenceRequest {
     /// A sentence.
     Plain(String),
-    /// A sentence whose translation has a given beginning.
+    /// A sentence with a forced prefix for its translation.
     WithPrefix {
         /// The sentence.
         text: String,
-        /// The beginning of its translation, whole words.
+        /// The beginning of its translation, in whole words.
         #[serde(default)]
         prefix: String,
     },
@@ -166,34 +165,34 @@ pub(crate) struct SentencesResponse {
 pub(crate) struct ScoredTranslation {
     /// The translation.
     pub text: String,
-    /// The log-probability over the length penalty.
+    /// The log-probability divided by the length penalty.
     pub score: f64,
-    /// For each token, its ranges in the sentence and in the translation, if they were requested.
+    /// The range of each token in the sentence and in the translation, if links were requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkedPlaces>,
-    /// The signs that it is wrong: `loop`, `copy`, `length`.
+    /// Quality warnings: `loop`, `copy`, `length`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
-    /// The confidence in it, from 0 to 1: the mean chrF/100 of translations of this probability on
-    /// held-out text; 0 where there is a doubt. Missing for models without calibration.
+    /// The confidence, from 0 to 1: the mean chrF/100 of translations of this probability on
+    /// held-out text; 0 if there is a warning in `doubts`. Missing for models without calibration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// If true, it was found by a second search, because the first had found a loop, or lost a
+    /// If true, a second search found the translation, because the first produced a loop or lost a
     /// number or a placeholder.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub second_search: bool,
-    /// If true, a translation memory of the server has it.
+    /// If true, the translation comes from a translation memory of the server.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub memory: bool,
 }
 
-/// A token of a translation and the part of the sentence that it comes from; places are counted in
+/// A token of a translation and the part of the sentence that it comes from. Positions count
 /// characters.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LinkedPlaces {
-    /// Beginning and end in the sentence.
+    /// Start and end in the sentence.
     pub source: [usize; 2],
-    /// Beginning and end in the translation.
+    /// Start and end in the translation.
     pub target: [usize; 2],
 }
 
@@ -277,7 +276,7 @@ pub(crate) async fn sentences(
     }))
 }
 
-/// The translations of a sentence, their places counted in characters.
+/// The translations of a sentence, with positions in characters.
 fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation> {
     let sources = character_offsets(&work.text);
     let scored = |candidate: Candidate| {
@@ -314,7 +313,7 @@ fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation>
     candidates.into_iter().map(scored).collect()
 }
 
-/// The search's options, checked.
+/// Validates the search options.
 fn choice(
     client: &Client,
     beam: Option<usize>,
@@ -330,7 +329,7 @@ fn choice(
     })
 }
 
-/// The glossary of a request.
+/// Creates the glossary of a request.
 async fn glossary_of(client: &Client, pairs: Option<Vec<[String; 2]>>) -> Result<Arc<Glossary>> {
     let pairs = pairs.unwrap_or_default();
     let most = client.limits.terms;
@@ -340,8 +339,8 @@ async fn glossary_of(client: &Client, pairs: Option<Vec<[String; 2]>>) -> Result
         .into())
 }
 
-/// The glossary of `pairs`, at most `most`, each a source term and its translation, or several
-/// separated by `|`.
+/// Creates a glossary from at most `most` pairs of a source term and its translation. Several
+/// translations are separated by `|`.
 pub(super) fn terms(pairs: Vec<[String; 2]>, most: usize) -> Result<Glossary> {
     if pairs.len() > most {
         let message = format!("{} terms are more than the {most} allowed", pairs.len());

@@ -17,11 +17,11 @@ use burnformer_view::Sentence;
 /// The search settings of a request. Sentences with the same choice can share a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Choice {
-    /// The number of hypotheses of the beam search; the default of the model if `None`.
+    /// The beam size; the default of the model if `None`.
     pub beam: Option<usize>,
     /// The exponent α of the length penalty, in thousandths; the default of the model if `None`.
     pub alpha: Option<u32>,
-    /// The number of translations per sentence, from 1.
+    /// The number of translations per sentence, at least 1.
     pub n_best: usize,
 }
 
@@ -30,17 +30,17 @@ pub struct Choice {
 pub struct Work {
     /// The sentence.
     pub text: String,
-    /// The text with which the translation has to begin; empty for none.
+    /// The forced prefix of the translation; empty for none.
     pub prefix: String,
-    /// The terms whose translations the translation has to contain as whole words; one of the
-    /// accepted translations of each term is enough.
+    /// The glossary terms in the sentence. The translation has to contain one of the accepted
+    /// translations of each term as whole words.
     pub terms: Vec<Term>,
     /// If true, the candidates contain links to the sentence.
     pub links: bool,
 }
 
 impl Work {
-    /// Returns the number of bytes of the texts.
+    /// Returns the size of all texts in bytes.
     pub(crate) fn size(&self) -> usize {
         self.text.len() + self.prefix.len() + self.terms.iter().map(Term::size).sum::<usize>()
     }
@@ -50,10 +50,9 @@ impl Work {
 pub struct Job {
     /// The sentence.
     pub work: Work,
-    /// The cost of its search: its tokens times the hypotheses of the beam. It bounds the size of a
-    /// batch.
+    /// The cost of the search: tokens times beam size. It bounds the size of a batch.
     pub cost: usize,
-    /// The request that the engine prepared, if it needs one, so that the sentence is not tokenised
+    /// The request prepared by the engine, if it needs one, so that the sentence is not tokenised
     /// twice.
     pub request: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -63,16 +62,16 @@ pub struct Job {
 pub struct Candidate {
     /// The translation.
     pub text: String,
-    /// The log-probability over the length penalty.
+    /// The log-probability divided by the length penalty.
     pub score: f64,
     /// The links between parts of the translation and of the sentence, if they were requested.
     pub links: Vec<Link>,
-    /// The signs that the translation is wrong: `loop`, `copy`, `length`.
+    /// Quality warnings: `loop`, `copy`, `length`.
     pub doubts: Vec<String>,
     /// The confidence in the translation, from 0 to 1, if the model is calibrated.
     pub confidence: Option<f64>,
-    /// If true, the translation was found by a second search, because the first had found a loop,
-    /// or lost a number or a placeholder.
+    /// If true, a second search found the translation, because the first produced a loop or lost a
+    /// number or a placeholder.
     pub is_second: bool,
     /// If true, the translation comes from a translation memory.
     pub is_known: bool,
@@ -89,14 +88,13 @@ pub enum EngineError {
     Failed(String),
 }
 
-/// An engine translates the sentences in the queue of a language pair. It is called from several
-/// threads at once.
+/// Translates the sentences in the queue of a language pair. Several threads call it at once.
 pub trait Engine: Send + Sync + 'static {
     /// Translates `jobs` and returns, in their order, up to `choice.n_best` translations of each
-    /// sentence, best first. A sentence that is too long is truncated. The jobs are those that
-    /// [`prepare`](Self::prepare) of the same engine made.
+    /// sentence, best first. A sentence that is too long is truncated. The jobs come from
+    /// [`prepare`](Self::prepare) of the same engine.
     ///
-    /// `cancelled` contains a flag for each sentence, which becomes true when the sentence is no
+    /// `cancelled` contains a flag for each sentence. It becomes true when the sentence is no
     /// longer needed. An engine should check the flags often and stop translating such sentences;
     /// their candidates are not used.
     ///
@@ -128,19 +126,19 @@ pub trait Engine: Send + Sync + 'static {
     /// Returns whether `sentence` fits into the model without being cut.
     fn fits(&self, sentence: &str) -> bool;
 
-    /// Returns the translation of `segment` in the translation memory of the engine, if there is
+    /// Returns the translation of `segment` from the translation memory of the engine, if there is
     /// one.
     fn remembered(&self, _segment: &str) -> Option<String> {
         None
     }
 
-    /// The number format of amounts that are put back into a document.
+    /// The number format for amounts that are put back into a document.
     fn writing(&self) -> Option<Writing> {
         None
     }
 
-    /// The attention weights with which the model gives `translation` for `sentence`. An engine
-    /// need not have any.
+    /// Returns the attention weights of the model for `sentence` and `translation`. The default
+    /// implementation has none.
     ///
     /// # Errors
     /// Returns [`EngineError::Request`] if the engine has no weights to show.

@@ -14,14 +14,14 @@ use burnformer_view::Sentence;
 use super::{Candidate, Choice, Engine, EngineError, Job, Work};
 use crate::language::LanguagePair;
 
-/// The longest sentence whose attention is shown. The weights of a model of six layers with eight
-/// heads each are about ten megabytes of JSON then.
+/// The maximum number of tokens of a sentence for attention weights. With six layers of eight
+/// heads, this is about ten megabytes of JSON.
 const MOST_ATTENTION_TOKENS: usize = 100;
 
 /// A [`Translator`] for one pair of languages.
 pub struct TranslatorEngine {
     translator: Translator,
-    /// The model's own options, with the tokens of the languages for a model of several.
+    /// The default options of the model, with the language tokens if it is multilingual.
     options: TranslateOptions,
 }
 
@@ -45,8 +45,8 @@ impl TranslatorEngine {
         })
     }
 
-    /// Restricts the target tokens to those in `shortlist` for each sentence, or uses all tokens if
-    /// it is `None`.
+    /// Restricts the target tokens of each sentence by `shortlist`, or uses all tokens if it is
+    /// `None`.
     ///
     /// # Errors
     /// Returns [`InferError::Shortlist`] if the shortlist was made for another model.
@@ -58,13 +58,13 @@ impl TranslatorEngine {
         Ok(self)
     }
 
-    /// Takes the translations of segments from `memory` if it contains them.
+    /// Reuses exact matches from the translation memory `memory`.
     pub fn with_memory(mut self, memory: Option<Arc<TranslationMemory>>) -> Self {
         self.options.memory = memory;
         self
     }
 
-    /// The model's options, overridden by `choice`.
+    /// The default options of the model, overridden by `choice`.
     fn options(&self, choice: Choice) -> TranslateOptions {
         let mut options = self.options.clone();
         let search = &mut options.search;
@@ -176,7 +176,7 @@ impl Engine for TranslatorEngine {
         let searches = self.translator.searches(&work.text, &options);
         let searched =
             (tokens + request.prefix.len() + 1) * request.rows(&options.search) * searches;
-        // A pass over both texts for each translation.
+        // Links need a forward pass over both texts for each translation.
         let linked = if work.links {
             2 * tokens.min(MAX_LINKED_TOKENS) * options.search.n_best
         } else {

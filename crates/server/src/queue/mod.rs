@@ -1,4 +1,4 @@
-//! The queue in which the sentences of all requests share batches.
+//! A queue that batches the sentences of all requests together.
 
 mod waiting;
 
@@ -20,7 +20,7 @@ use crate::sender::{Sender, may_take};
 
 /// The sentences of all requests to one model, and the threads that translate them.
 ///
-/// Dropping the queue ends the threads after their present batches, without waiting for them.
+/// Dropping the queue ends the threads after their current batches, without waiting for them.
 pub struct Queue {
     shared: Arc<Shared>,
 }
@@ -34,8 +34,7 @@ struct Shared {
 }
 
 impl Queue {
-    /// Creates a queue for `engine`. `batches` is called with the size and the duration of every
-    /// batch.
+    /// Creates a queue for `engine`. `batches` is called with the size and duration of every batch.
     ///
     /// # Errors
     /// Returns an error if a thread cannot be started.
@@ -63,11 +62,11 @@ impl Queue {
         });
         let workers = settings.workers;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        // One more than the workers, for short sentences while all others have long ones.
+        // One more thread than workers: it takes short sentences while all others have long ones.
         for _ in 0..=workers {
             let shared = shared.clone();
-            // Each has its own pool, which divides a batch further only if there are more
-            // processors than workers.
+            // Each has its own pool. It divides a batch further only if there are more processors
+            // than workers.
             let pool = ThreadPoolBuilder::new().num_threads((threads / workers).max(1));
             let pool = pool.thread_name(|_| "translate".into()).panic_handler(drop);
             pool.build()
@@ -82,21 +81,21 @@ impl Queue {
         &self.shared.engine
     }
 
-    /// Returns a function that tells whether the queue or one of its threads still holds the
+    /// Returns a function that returns whether the queue or one of its threads still holds the
     /// engine.
     pub(crate) fn lives(&self) -> impl Fn() -> bool + Send + use<> {
         let shared = Arc::downgrade(&self.shared);
         move || shared.strong_count() > 0
     }
 
-    /// Ends the queue even if requests still refer to it. Batches that have begun are translated,
-    /// and requests are answered without the other sentences.
+    /// Ends the queue even if requests still refer to it. Running batches are translated, and
+    /// requests are answered without the other sentences.
     pub(crate) fn unload(&self) {
         self.shared.lock().unload();
         self.shared.wake.notify_all();
     }
 
-    /// The number of sentences that wait.
+    /// The number of waiting sentences.
     pub fn waiting(&self) -> usize {
         self.shared.lock().sentences
     }
@@ -159,11 +158,11 @@ impl Queue {
     }
 }
 
-/// Prepares each sentence of `work` by the engine, and sorts them, the most expensive first:
-/// neighbours share batches, which are best made of sentences of similar length.
+/// Prepares each sentence of `work` with the engine, and sorts them by cost, the most expensive
+/// first. Neighbours share batches, so that the sentences of a batch have similar lengths.
 ///
 /// # Errors
-/// Returns the error of the first one that cannot be translated.
+/// Returns the error of the first sentence that cannot be translated.
 fn priced(
     engine: &dyn Engine,
     work: Vec<Work>,
@@ -185,7 +184,7 @@ fn priced(
     Ok(items.into())
 }
 
-/// A flag that becomes true when it is dropped: its request is no longer needed.
+/// A flag that becomes true on drop: the request is no longer needed.
 #[derive(Default)]
 struct CancelOnDrop(Arc<AtomicBool>);
 
@@ -250,7 +249,8 @@ impl Shared {
         .unwrap_or_else(|_| Err(panicked()))
     }
 
-    /// Translates each sentence by itself after `error`, so that one at fault does not harm others.
+    /// Translates each sentence alone after `error`, so that a sentence at fault does not affect
+    /// the others.
     fn translate_apart(&self, batch: Vec<Sentence>, choice: Choice, error: EngineError) {
         let is_alone = batch.len() == 1;
         for taken in batch {
@@ -266,7 +266,7 @@ impl Shared {
         }
     }
 
-    /// Waits for sentences; `None` at the end.
+    /// Waits for the next batch; `None` when the queue is stopped.
     fn next_batch(&self) -> Option<Batch> {
         let mut state = self.lock();
         while !state.stopped {

@@ -1,5 +1,5 @@
-//! The waiting requests, and the batches taken from them. Senders take turns, and so do the
-//! requests of each sender.
+//! Waiting requests, and the batches taken from them. Senders take turns, and so do the requests of
+//! each sender.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,12 +12,13 @@ use crate::fair::{SenderQueues, Waiter};
 use crate::lock::locked;
 use crate::sender::Sender;
 
-/// The largest cost of a batch, per sentence that it may have: 32 tokens and a beam of four.
+/// The maximum cost of a batch per sentence that it may have: 32 tokens times a beam of four.
 const COST_PER_SENTENCE: usize = 128;
-/// The largest number of sentences with which a request may use all of its sender's room. Larger
-/// requests leave half of it, so that they cannot shut out the others.
+/// A request of at most this many sentences may use all the room of its sender. Larger requests
+/// leave half of it, so that they cannot block the others.
 pub(super) const FEW: usize = 16;
-/// A request takes no more than this share of the room, so that it can have any size.
+/// A request counts as at most one part in this many of the room, so that requests of any size are
+/// accepted.
 const HEAVIEST: usize = 16;
 
 /// The reason why a request was not translated.
@@ -37,15 +38,15 @@ pub enum QueueError {
 /// The result of one request: the candidates of each of its sentences.
 pub(super) type Answer = Result<Vec<Vec<Candidate>>, QueueError>;
 
-/// The sizes of the queue of a pair of languages.
+/// The sizes of the queue of a language pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueSettings {
-    /// The largest number of sentences in a batch; at least 1. The cost of a batch, in tokens ×
-    /// beam, is at most 128 times this number, so that long sentences and wide searches have
-    /// smaller batches.
+    /// The maximum number of sentences in a batch; at least 1. The cost of a batch, in tokens ×
+    /// beam, is at most 128 times this number. Long sentences and wide beams therefore have smaller
+    /// batches.
     pub batch: usize,
-    /// The largest number of sentences that wait; a request beyond it is refused. One sender may
-    /// have at most half of them. A request counts as at most a sixteenth of this number, so that
+    /// The maximum number of waiting sentences; a request beyond it is refused. One sender may have
+    /// at most half of them. A request counts as at most a sixteenth of this number, so that
     /// requests of any size are accepted.
     pub waiting: usize,
     /// The number of batches that are translated at the same time; at least 1. They share the
@@ -55,13 +56,13 @@ pub struct QueueSettings {
 }
 
 impl QueueSettings {
-    /// The largest cost of a batch, all of its sentences counted like the most expensive one, since
-    /// the others wait for it.
+    /// The maximum cost of a batch. All sentences count like the most expensive one, since the
+    /// others wait for it.
     fn cost(self) -> usize {
         self.batch.saturating_mul(COST_PER_SENTENCE)
     }
 
-    /// The largest number of sentences of a request that count.
+    /// The maximum number of sentences that a request counts as.
     pub(super) fn heaviest(self) -> usize {
         (self.waiting / HEAVIEST).max(FEW)
     }
@@ -82,11 +83,11 @@ impl Default for QueueSettings {
 pub(super) struct State {
     /// Requests with sentences that no worker has taken yet.
     requests: SenderQueues<WaitingRequest>,
-    /// The number of those sentences.
+    /// The number of sentences in `requests`.
     pub(super) sentences: usize,
-    /// The batches that are translated now.
+    /// The number of running batches.
     running: usize,
-    /// The number of them that are a single sentence beyond the bound on the cost of a batch.
+    /// The number of running batches that are a single sentence above the maximum cost of a batch.
     long: usize,
     pub(super) stopped: bool,
 }
@@ -106,8 +107,8 @@ pub(super) struct WaitingRequest {
 }
 
 impl WaitingRequest {
-    /// A request for `items`, whose answer is sent to `reply`. When `abandoned` becomes true, the
-    /// request is no longer needed.
+    /// Creates a request for `items`. The answer is sent to `reply`. When `abandoned` becomes true,
+    /// the request is no longer needed.
     pub(super) fn new(
         choice: Choice,
         items: VecDeque<Item>,
@@ -156,7 +157,7 @@ impl Waiter for WaitingRequest {
     }
 }
 
-/// The answers of a request that have come so far.
+/// The answer of a request as far as it is complete.
 pub(super) struct PartialAnswer {
     answers: Vec<Vec<Candidate>>,
     missing: usize,
@@ -166,12 +167,12 @@ pub(super) struct PartialAnswer {
 impl PartialAnswer {
     pub(super) fn send(&mut self, answer: Answer) {
         if let Some(reply) = self.reply.take() {
-            // The client may have gone.
+            // The client may have disconnected.
             let _ = reply.send(answer);
         }
     }
 
-    /// Counts `count` further answers, and sends all of them if they are complete.
+    /// Counts `count` further answers, and sends all of them once they are complete.
     fn done(&mut self, count: usize) {
         self.missing -= count;
         if self.missing == 0 {
@@ -181,7 +182,7 @@ impl PartialAnswer {
     }
 }
 
-/// A sentence that is being translated, and the request to which its translation belongs.
+/// A sentence that is being translated, and the request that it belongs to.
 pub(super) struct Sentence {
     index: usize,
     pub(super) job: Job,
@@ -189,11 +190,11 @@ pub(super) struct Sentence {
     pub(super) abandoned: Arc<AtomicBool>,
 }
 
-/// Sentences of one choice that are translated together.
+/// Sentences with the same choice that are translated together.
 pub(super) struct Batch {
     pub(super) choice: Choice,
     pub(super) taken: Vec<Sentence>,
-    /// If true, it is a single sentence that costs more than a batch may.
+    /// If true, the batch is a single sentence above the maximum cost of a batch.
     pub(super) is_long: bool,
 }
 
@@ -204,7 +205,7 @@ impl State {
         self.requests.add(sender, request);
     }
 
-    /// The sentences that wait, of each request at most the `heaviest`.
+    /// The number of waiting sentences, each request counted up to `heaviest`.
     pub(super) fn weight(&self, heaviest: usize) -> usize {
         self.requests
             .iter()
@@ -212,7 +213,7 @@ impl State {
             .sum()
     }
 
-    /// The waiting sentences of `sender`, each request counted up to `heaviest`.
+    /// The number of waiting sentences of `sender`, each request counted up to `heaviest`.
     pub(super) fn weight_of(&self, sender: &Sender, heaviest: usize) -> usize {
         self.requests
             .of(sender)
@@ -234,8 +235,8 @@ impl State {
             .sum();
     }
 
-    /// Accepts no more requests. Each waiting request is answered with those of its sentences that
-    /// are translated or in a batch that has begun.
+    /// Accepts no more requests. Each waiting request is answered with the sentences that are
+    /// translated already or in a running batch.
     pub(super) fn unload(&mut self) {
         for request in self.requests.iter() {
             locked(&request.partial).done(request.items.len());
@@ -250,23 +251,23 @@ impl State {
         self.sentences = 0;
     }
 
-    /// Returns whether a batch may begin whose next sentence costs `cost`. While all workers
-    /// translate long sentences, one more batch of short sentences may begin, so that these do not
-    /// wait.
+    /// Returns whether a batch that begins with a sentence of this `cost` may start. While all
+    /// workers translate long sentences, one more batch of short sentences may start, so that these
+    /// do not wait.
     fn may_begin(&self, cost: usize, settings: QueueSettings) -> bool {
         let all_are_long = self.long >= settings.workers && self.running <= self.long;
         self.running < settings.workers || (cost <= settings.cost() && all_are_long)
     }
 
-    /// Takes a batch with one choice, beginning with the request whose turn it is; `None` if none
-    /// may begin.
+    /// Takes a batch of one choice, beginning with the next request in turn; `None` if no batch may
+    /// start.
     pub(super) fn take(&mut self, settings: QueueSettings) -> Option<Batch> {
         self.forget_abandoned();
         let (_, first) = self
             .requests
             .find(|request| self.may_begin(request.cost(), settings))?;
         let choice = first.choice;
-        // Workers that have nothing to do get their share.
+        // Leave a share of the sentences to idle workers.
         let idle = settings.workers.saturating_sub(self.running).max(1);
         let most = settings.batch.min(self.sentences.div_ceil(idle));
         let mut taken = Vec::new();
@@ -297,14 +298,14 @@ impl State {
         })
     }
 
-    /// Notes that a batch is done.
+    /// Records that a batch is done.
     pub(super) fn done(&mut self, is_long: bool) {
         self.running -= 1;
         self.long -= usize::from(is_long);
     }
 }
 
-/// Gives every request its candidates, and sends the answers that are complete.
+/// Gives every request its candidates, and sends complete answers.
 pub(super) fn hand_out(batch: Vec<Sentence>, candidates: Vec<Vec<Candidate>>) {
     for (taken, candidates) in batch.into_iter().zip(candidates) {
         let mut partial = locked(&taken.partial);
@@ -331,12 +332,12 @@ mod tests {
         }
     }
 
-    /// Adds a request called `name` whose sentences have these costs.
+    /// Adds a request called `name` with sentences of these costs.
     fn put(state: &mut State, name: &str, choice: Choice, costs: &[usize]) -> Arc<AtomicBool> {
         put_by(state, "one", name, choice, costs)
     }
 
-    /// Adds a request as [`put`] does, by the sender called `sender`.
+    /// Adds a request like [`put`], from the sender called `sender`.
     fn put_by(
         state: &mut State,
         sender: &str,
@@ -370,7 +371,7 @@ mod tests {
         abandoned
     }
 
-    /// The requests of the next batch, one letter each, and whether it is a long sentence.
+    /// Returns the requests of the next batch, one letter each, and whether it is a long sentence.
     fn take(state: &mut State) -> Option<(String, bool)> {
         let batch = state.take(SETTINGS)?;
         Some((
@@ -383,7 +384,7 @@ mod tests {
         ))
     }
 
-    /// The next batch, which is done at once.
+    /// Returns the next batch and marks it as done.
     fn next(state: &mut State) -> String {
         let (names, is_long) = take(state).expect("a batch");
         state.done(is_long);
@@ -396,7 +397,7 @@ mod tests {
         put(&mut state, "l", choice(4), &[10; 31]);
         assert_eq!(next(&mut state), "llll");
         put(&mut state, "c", choice(5), &[10]);
-        // The turn of the list came before the click did.
+        // The list had its turn before the click arrived.
         assert_eq!(
             [next(&mut state), next(&mut state)]
                 .concat()
@@ -416,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_costs_no_more_than_is_allowed_counted_by_its_longest() {
+    fn the_longest_sentence_bounds_the_cost_of_a_batch() {
         let mut state = State::default();
         put(&mut state, "a", choice(1), &[50]);
         put(&mut state, "b", choice(1), &[300]);
@@ -427,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn long_sentences_leave_one_batch_to_the_others() {
+    fn long_sentences_leave_one_batch_for_short_ones() {
         let mut state = State::default();
         put(&mut state, "l", choice(1), &[600; 3]);
         assert_eq!(take(&mut state), Some(("l".into(), true)));
@@ -441,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_of_a_hundred_requests_is_served_as_much_as_a_sender_of_one() {
+    fn a_hundred_requests_get_no_more_service_than_one() {
         let mut state = State::default();
         (0..100).for_each(|_| drop(put_by(&mut state, "many", "m", choice(1), &[10])));
         put_by(&mut state, "few", "f", choice(1), &[10; 6]);
@@ -451,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unloaded_model_ends_what_it_has_begun() {
+    fn an_unloaded_model_finishes_running_batches() {
         let mut state = State::default();
         let (reply, mut answer) = oneshot::channel();
         let items = (0..3)
@@ -484,12 +485,12 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_ever_for_cheaper_requests() {
+    fn cheaper_requests_starve_nobody() {
         let mut state = State::default();
         put(&mut state, "e", choice(1), &[400]);
         let mut served = 0;
         loop {
-            // Always one more than can be served.
+            // Always one more request than can be served.
             (0..=served % 2).for_each(|_| drop(put(&mut state, "n", choice(2), &[10])));
             if next(&mut state) == "e" {
                 return;
@@ -500,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_nobody_waits_for_are_left_out() {
+    fn abandoned_requests_are_skipped() {
         let mut state = State::default();
         let abandoned = put(&mut state, "a", choice(1), &[10; 5]);
         put(&mut state, "b", choice(1), &[10]);
@@ -510,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_without_work_get_their_share() {
+    fn idle_workers_get_their_share() {
         let mut state = State::default();
         put(&mut state, "a", choice(1), &[10; 4]);
         let settings = QueueSettings {

@@ -1,4 +1,4 @@
-//! DeepL's interface, as its mock server answers (`deepl-mock` 1.30), and its clients.
+//! The interface of DeepL, compared with its mock server (`deepl-mock` 1.30), and its clients.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -113,7 +113,7 @@ fn tags_are_kept_as_the_request_says() {
 }
 
 #[test]
-fn errors_are_deepls() {
+fn errors_match_deepl() {
     let server = server();
     let ask = |body: Value| {
         let (status, answer) = server.post("/v2/translate", body);
@@ -434,7 +434,7 @@ fn glossaries_made_at_the_same_time_are_all_there_and_operations_have_names() {
     );
 }
 
-/// The answer to the upload of `file`, with further fields.
+/// Uploads `file` with further fields and returns the answer.
 fn upload(server: &Running, name: &str, file: &[u8], fields: &[(&str, &str)]) -> (u16, Value) {
     let mut body: Vec<u8> = fields
         .iter()
@@ -459,7 +459,7 @@ fn upload(server: &Running, name: &str, file: &[u8], fields: &[(&str, &str)]) ->
     )
 }
 
-/// The last status of a document.
+/// Waits until a document is done and returns its last status.
 fn wait(server: &Running, made: &Value) -> Value {
     let path = format!("/v2/document/{}", made["document_id"].as_str().unwrap());
     let begun = Instant::now();
@@ -564,7 +564,7 @@ fn documents_are_translated_after_their_upload() {
 }
 
 #[test]
-fn a_document_and_a_glossary_are_only_for_the_door_and_the_key_by_which_they_came() {
+fn documents_and_glossaries_belong_to_their_interface_and_key() {
     let server = Running::start(Arc::new(Shouting::default()), |settings| {
         settings.keys = vec!["one".into(), "two".into()]
     });
@@ -663,7 +663,7 @@ fn a_document_has_a_glossary() {
     );
 }
 
-/// Runs a script of Python with the address of a server where clients are installed:
+/// Runs a Python script with the address of a server, if clients are installed.
 /// `BURNFORMER_CLIENT_PYTHON` is a Python that has them.
 fn python(script: &str, address: &str) {
     if let Some(python) = std::env::var_os("BURNFORMER_CLIENT_PYTHON") {

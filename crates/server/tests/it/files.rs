@@ -1,4 +1,4 @@
-//! Files that unpack to more than they have.
+//! Files that unpack to much more than their size.
 
 use std::io::{Cursor, Write};
 use std::sync::Arc;
@@ -29,9 +29,9 @@ fn send(server: &Arc<Running>, address: &str, file: &[u8]) -> JoinHandle<(u16, V
 }
 
 #[test]
-fn a_file_that_becomes_too_large_is_refused_before_it_is_unpacked() {
+fn a_file_that_unpacks_too_large_is_refused_before_unpacking() {
     let server = Arc::new(Running::start(Arc::new(Shouting::default()), |_| {}));
-    // 40 MB of spaces are in 40 kB.
+    // The file unpacks from 40 kB to 40 MB of spaces.
     let file = include_bytes!("../fixtures/large.docx");
     for _ in 0..3 {
         let (status, answer) = send(&server, "10.0.0.1", file).join().unwrap();
@@ -43,7 +43,7 @@ fn a_file_that_becomes_too_large_is_refused_before_it_is_unpacked() {
     }
 }
 
-/// A document with this many bytes of XML, of which little is text.
+/// A document with this many bytes of XML and little text.
 fn document(bytes: usize) -> Vec<u8> {
     let paragraph = "<w:p><w:r><w:t>Das Haus.</w:t></w:r></w:p>";
     let filling = format!("<w:p>{}</w:p>", "<w:r/>".repeat(bytes / 6));
@@ -56,7 +56,7 @@ fn document(bytes: usize) -> Vec<u8> {
 }
 
 #[test]
-fn files_that_become_large_wait_for_each_other() {
+fn files_that_unpack_large_wait_for_each_other() {
     let server = Arc::new(Running::start(Arc::new(Shouting::default()), |_| {}));
     let file = document(1 << 20);
     assert!(file.len() < 15 << 10, "{}", file.len());
@@ -70,7 +70,7 @@ fn files_that_become_large_wait_for_each_other() {
 }
 
 #[test]
-fn sixty_files_that_become_large_end_nothing() {
+fn sixty_files_that_unpack_large_do_not_crash_the_server() {
     let server = Arc::new(Running::start(Arc::new(Shouting::default()), |_| {}));
     let file = document(5 << 20);
     let sent: Vec<_> = (0..60).map(|_| send(&server, "10.0.0.1", &file)).collect();

@@ -1,4 +1,4 @@
-//! The interfaces over a connection, with an engine that translates by capital letters.
+//! The interfaces over a connection, with an engine that translates into upper case.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -33,7 +33,7 @@ fn libretranslates_requests_are_answered_as_it_does() {
 }
 
 #[test]
-fn the_language_is_found_out_where_that_is_asked() {
+fn the_language_is_detected_on_request() {
     let server = server();
     let text = "Der alte Mann wohnt am Meer und fischt jeden Tag.";
     let (_, answer) = server.post("/detect", json!({"q": text}));
@@ -96,7 +96,7 @@ fn sentences_have_scores_alternatives_links_and_prefixes() {
 }
 
 #[test]
-fn the_attention_behind_a_translation_is_told_and_shown() {
+fn attention_is_returned_as_json_and_as_a_page() {
     let server = server();
     let ask = |translation: Option<&str>| {
         let body = json!({"sentence": "gr\u{fc}n <b>", "source": "de", "target": "en", "translation": translation});
@@ -139,7 +139,7 @@ fn the_attention_behind_a_translation_is_told_and_shown() {
 }
 
 #[test]
-fn attention_that_is_not_shown_costs_no_translation() {
+fn refused_attention_costs_no_translation() {
     let engine = Arc::new(Shouting::default());
     let server = Running::start(engine.clone(), |_| {});
     for (sentence, translation) in [
@@ -157,7 +157,7 @@ fn attention_that_is_not_shown_costs_no_translation() {
 }
 
 #[test]
-fn glossaries_of_requests_go_before_that_of_the_server() {
+fn request_glossaries_take_precedence_over_the_server_glossary() {
     let terms = [("Haus", "house|houses"), ("Hund", "dog")];
     let glossary = Arc::new(burnformer_glossary::Glossary::from_pairs(terms).unwrap());
     let server = Running::start(Arc::new(Shouting::default()), |settings| {
@@ -178,7 +178,7 @@ fn glossaries_of_requests_go_before_that_of_the_server() {
         let body = json!({"texts": "Haus", "source": "de", "target": "en", "glossary": glossary});
         server.post("/v1/translate", body).1["translations"][0].clone()
     };
-    // The cache tells them apart.
+    // The cache distinguishes requests with and without terms.
     assert_eq!(ask(terms), "HAUS [mansion]");
     assert_eq!(ask(json!(null)), "HAUS [house]");
     assert_eq!(ask(json!([["Haus", "home"]])), "HAUS [home]");
@@ -195,7 +195,7 @@ fn glossaries_of_requests_go_before_that_of_the_server() {
 }
 
 #[test]
-fn language_codes_are_understood_as_people_write_them() {
+fn language_codes_are_accepted_in_common_spellings() {
     let server = server();
     for (source, target) in [("de-DE", "en_GB"), ("deu", "eng"), ("ger", "EN")] {
         let body = json!({"q": "hallo", "source": source, "target": target});
@@ -219,7 +219,7 @@ fn language_codes_are_understood_as_people_write_them() {
 }
 
 #[test]
-fn sentences_that_come_again_are_not_translated_again() {
+fn repeated_sentences_are_translated_once() {
     let engine = Arc::new(Shouting::default());
     let server = Running::start(engine.clone(), |_| {});
     for _ in 0..5 {
@@ -252,7 +252,7 @@ fn sentences_that_come_again_are_not_translated_again() {
 }
 
 #[test]
-fn files_are_translated_and_fetched() {
+fn files_are_translated_and_downloaded() {
     let server = server();
     let part = |name: &str, value: &str| {
         format!("--b\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")

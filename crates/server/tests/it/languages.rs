@@ -1,4 +1,4 @@
-//! The languages of texts where no client names them.
+//! Language detection for texts without a given language.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,9 +11,9 @@ const GERMAN: &str = "Der alte Mann wohnt am Meer und fischt jeden Tag.";
 const ENGLISH: &str = "The old man lives by the sea and goes fishing every day.";
 const FRENCH: &str = "Le vieil homme vit au bord de la mer et pêche tous les jours avec son fils.";
 
-/// A model that knows the words of its languages: its own translation is likely for a text of its
-/// target language, and any translation for one of its source language. It writes its pair behind
-/// the text.
+/// A model that knows the words of its languages. For a text in its target language, the text
+/// itself is a likely translation; for a text in its source language, any translation is. It
+/// appends its language pair to the text.
 struct Knowing {
     pair: &'static str,
     words: [&'static [&'static str]; 2],
@@ -79,8 +79,7 @@ fn serving(pairs: &[&'static str], memory: u64) -> Running {
     })
 }
 
-/// The language that was detected for a text when it was translated into `target`, and the
-/// translation.
+/// Translates a text into `target` and returns the detected language and the translation.
 fn taken(server: &Running, text: &str, target: &str) -> (String, String) {
     let body = json!({"q": text, "source": "auto", "target": target});
     let (status, answer) = server.post("/translate", body);
@@ -93,10 +92,10 @@ fn taken(server: &Running, text: &str, target: &str) -> (String, String) {
 }
 
 #[test]
-fn models_tell_the_language_where_the_detector_is_not_sure() {
+fn models_decide_the_language_if_the_detector_is_unsure() {
     let both = serving(&["de-en", "en-de"], u64::MAX);
     let three = serving(&["de-en", "en-de", "fr-en", "en-fr"], u64::MAX);
-    // No model writes German, French or Icelandic.
+    // No model translates into German, French or Icelandic.
     let into_english = serving(&["de-en", "fr-en", "is-en"], u64::MAX);
     for (server, text, target, code) in [
         (&both, "Haus", "en", "de"),
@@ -115,7 +114,7 @@ fn models_tell_the_language_where_the_detector_is_not_sure() {
             (code, format!("{text} {code}-{target}"))
         );
     }
-    // A text of the target language stays unchanged.
+    // A text in the target language stays unchanged.
     for (text, target) in [
         ("Haus", "de"),
         ("house", "en"),
@@ -127,7 +126,7 @@ fn models_tell_the_language_where_the_detector_is_not_sure() {
 }
 
 #[test]
-fn a_text_that_nobody_knows_is_taken_for_one_that_can_be_translated() {
+fn an_unknown_language_falls_back_to_one_that_can_be_translated() {
     let both = serving(&["de-en", "en-de"], u64::MAX);
     let tight = serving(&["de-en", "en-de"], 1);
     for server in [&both, &tight] {
@@ -191,7 +190,7 @@ fn each_text_of_a_list_has_its_own_language() {
 }
 
 #[test]
-fn markup_does_not_tell_the_language_of_a_page() {
+fn markup_does_not_affect_language_detection() {
     let server = server();
     let page = format!(
         "<html><head><style>.the-main-header {{}}</style></head><body class='the main page with all of its parts'>\

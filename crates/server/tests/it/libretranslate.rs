@@ -35,15 +35,15 @@ fn requests_as_real_clients_send_them_are_answered() {
         ("target", "en"),
         ("format", ""),
     ];
-    // libretranslatepy 2.1.4: a form of Python's urllib.
+    // libretranslatepy 2.1.4: a form by Python's urllib.
     assert_eq!(
         server.send("/translate", FORM, &[], query.as_bytes()),
         (200, one.clone())
     );
-    // deep-translator 1.11.4: a query, and neither a body nor its type.
+    // deep-translator 1.11.4: a query, without a body or content type.
     let path = format!("/translate?{query}&format=text&api_key=secret");
     assert_eq!(raw(&server, &path, "", b""), (200, one.clone()));
-    // axios with `params` and an empty body of JSON.
+    // axios with `params` and an empty JSON body.
     assert_eq!(
         server.send(&path, "application/json", &[], b""),
         (200, one.clone())
@@ -74,11 +74,11 @@ fn requests_as_real_clients_send_them_are_answered() {
             "{kind}"
         );
     }
-    // libretranslatepy asks for the languages by GET with the type of a form.
+    // libretranslatepy requests the languages by GET with the content type of a form.
     assert_eq!(server.get("/languages?api_key=secret").0, 200);
 }
 
-/// The answer to a POST with the head `head`, written as it is.
+/// Sends a POST with the head `head` verbatim and returns the answer.
 fn raw(server: &Running, path: &str, head: &str, body: &[u8]) -> (u16, Value) {
     use std::io::Read as _;
     let address = server.address.trim_start_matches("http://");
@@ -133,9 +133,9 @@ fn lists_and_alternatives_come_in_every_form() {
     assert_eq!((status, &answer[0]["language"]), (200, &json!("de")));
 }
 
-/// The sentences are those of LibreTranslate 1.9.6, whose tests compare them.
+/// The messages are from LibreTranslate 1.9.6, and its tests compare them.
 #[test]
-fn errors_are_libretranslates() {
+fn errors_match_libretranslate() {
     let server = server();
     let full = [("q", "a"), ("source", "de"), ("target", "en")];
     for (field, _) in full {
@@ -186,7 +186,7 @@ fn errors_are_libretranslates() {
 }
 
 #[test]
-fn a_key_is_taken_wherever_libretranslate_takes_it() {
+fn a_key_is_accepted_wherever_libretranslate_accepts_it() {
     let server = Running::start(Arc::new(Shouting::default()), |settings| {
         settings.keys = vec!["secret".into()]
     });
@@ -221,7 +221,7 @@ fn a_key_is_taken_wherever_libretranslate_takes_it() {
     );
 }
 
-/// Runs `libretranslatepy`, `deep-translator` and npm's `translate` where they are installed:
+/// Runs `libretranslatepy`, `deep-translator` and npm's `translate` if they are installed.
 /// `BURNFORMER_CLIENT_PYTHON` is a Python that has the first two, `BURNFORMER_CLIENT_NODE` the file
 /// of the third (`node_modules/translate/index.min.js`).
 #[test]

@@ -15,7 +15,7 @@ struct Operation {
     is_form: bool,
 }
 
-/// The operations of the server's own description.
+/// The operations in the OpenAPI document of the server.
 fn operations(document: &Value) -> Vec<Operation> {
     let mut all = Vec::new();
     for (path, operations) in document["paths"].as_object().unwrap() {
@@ -58,7 +58,7 @@ fn properties(document: &Value, schema: &Value) -> Map<String, Value> {
     all
 }
 
-/// The values of a field that are longer than any limit: a text, and a list of texts.
+/// Values longer than any limit: a text, and a list of texts.
 fn long_values() -> [Value; 2] {
     let text = "x".repeat(1_100_000);
     [json!(text), json!(vec!["x"; 100_000])]
@@ -69,7 +69,7 @@ fn quoted_in(text: &str, name: &str) -> bool {
         .any(|word| word == name)
 }
 
-/// Checks that `answer` refuses the field `name` with a sentence that has its name and a limit.
+/// Checks that `answer` refuses the field `name` with a message that contains its name and a limit.
 fn check(answer: &(u16, Value), name: &str, context: &str) {
     let (status, body) = answer;
     let text = body["error"].as_str().or(body["message"].as_str());
@@ -84,7 +84,7 @@ fn check(answer: &(u16, Value), name: &str, context: &str) {
 #[test]
 fn a_long_value_of_any_field_of_any_path_is_refused_by_its_limit() {
     let server = Running::start(Arc::new(Shouting::default()), |settings| {
-        // As the program has it for 200,000 characters.
+        // The program derives this limit from 200,000 characters.
         settings.limits.body = 12 * settings.limits.characters + (1 << 16);
     });
     let document: Value = serde_json::from_str(&server.get("/openapi.json").1).unwrap();
@@ -112,7 +112,7 @@ fn a_long_value_of_any_field_of_any_path_is_refused_by_its_limit() {
                 }
             }
             let query = format!("{path}?{name}={}", "x".repeat(20_000));
-            // No query is as long as the terms of a glossary may be.
+            // Glossary terms may be longer than any query.
             if operation.method == "get" && name != "entries" {
                 let (status, text) = server.get(&query);
                 let body = serde_json::from_str(&text).unwrap_or_default();
@@ -212,7 +212,7 @@ fn nested_fields_have_limits_too() {
     ] {
         check(&server.post(path, body), name, path);
     }
-    // A field that other programs send is not read, whatever its length.
+    // Unknown fields are not read, whatever their length.
     let ignored = json!({"text": "a", "target_lang": "EN", "source_lang": "DE", "context": long});
     assert_eq!(server.post("/v2/translate", ignored).0, 200);
 }

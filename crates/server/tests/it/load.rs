@@ -1,4 +1,4 @@
-//! Many clients at once: batches, bounds, order, the end.
+//! Many clients at once: batches, bounds, order, shutdown.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,7 +8,7 @@ use crate::common::{Running, Shouting, agent};
 use crate::models::leave;
 use serde_json::{Value, json};
 
-/// Translates by capital letters, a batch in this time.
+/// An engine that translates into upper case and takes this long for a batch.
 pub fn slow(milliseconds: u64) -> Shouting {
     Shouting {
         delay: Duration::from_millis(milliseconds),
@@ -16,7 +16,7 @@ pub fn slow(milliseconds: u64) -> Shouting {
     }
 }
 
-/// Asks for a text on a thread.
+/// Requests the translation of a text on a thread.
 pub fn ask(server: &Arc<Running>, q: Value) -> std::thread::JoinHandle<(u16, Value)> {
     let server = server.clone();
     std::thread::spawn(move || {
@@ -28,7 +28,7 @@ pub fn ask(server: &Arc<Running>, q: Value) -> std::thread::JoinHandle<(u16, Val
 }
 
 #[test]
-fn requests_that_come_together_share_batches() {
+fn concurrent_requests_share_batches() {
     let engine = Arc::new(slow(50));
     let server = Arc::new(Running::start(engine.clone(), |_| {}));
     let asked: Vec<_> = (0..32)
@@ -54,7 +54,7 @@ fn requests_that_come_together_share_batches() {
 }
 
 #[test]
-fn the_state_is_told_while_all_threads_of_the_runtime_are_busy() {
+fn the_state_is_answered_while_all_threads_are_busy() {
     let server = crate::common::server();
     assert_eq!(server.get("/languages").0, 200);
     for _ in 0..2 {
@@ -98,7 +98,7 @@ fn a_long_document_does_not_keep_a_short_request_waiting() {
 }
 
 #[test]
-fn beyond_its_bound_the_queue_answers_503_and_when_to_try_again_and_loses_nobody() {
+fn a_full_queue_answers_503_with_retry_after_and_loses_no_request() {
     let engine = Arc::new(slow(20));
     let server = Arc::new(Running::start(engine, |settings| {
         settings.queue.batch = 2;
@@ -134,7 +134,7 @@ fn beyond_its_bound_the_queue_answers_503_and_when_to_try_again_and_loses_nobody
 }
 
 #[test]
-fn sentences_of_a_client_that_has_gone_are_left_out() {
+fn sentences_of_a_disconnected_client_are_skipped() {
     let engine = Arc::new(slow(100));
     let server = Arc::new(Running::start(engine.clone(), |settings| {
         settings.queue.batch = 1
@@ -170,7 +170,7 @@ fn a_request_that_takes_too_long_is_cancelled() {
 }
 
 #[test]
-fn a_server_that_is_stopped_answers_what_it_accepted() {
+fn a_stopped_server_answers_accepted_requests() {
     let engine = Arc::new(slow(50));
     let mut server = Running::start(engine, |settings| settings.queue.batch = 2);
     let asked: Vec<_> = (0..16)
@@ -198,7 +198,7 @@ fn a_server_that_is_stopped_answers_what_it_accepted() {
 }
 
 #[test]
-fn slow_clients_are_closed_and_do_not_hold_up_the_end() {
+fn slow_clients_are_closed_and_do_not_delay_the_shutdown() {
     use std::io::{Read, Write};
     let mut server = Running::start(Arc::new(Shouting::default()), |settings| {
         settings.limits.idle = Duration::from_millis(300);
@@ -236,7 +236,7 @@ fn slow_clients_are_closed_and_do_not_hold_up_the_end() {
 }
 
 #[test]
-fn a_stopped_server_cuts_off_what_takes_too_long() {
+fn a_stopped_server_cuts_off_slow_requests() {
     let mut server = Running::start(Arc::new(slow(5_000)), |settings| {
         settings.drain = Duration::from_millis(300);
     });
@@ -326,7 +326,7 @@ fn a_request_larger_than_the_queue_leaves_room_to_others() {
     assert_eq!(long.join().unwrap().1["translatedText"], json!(expected));
 }
 
-/// Asks for a text as a client of this address, behind a proxy of this machine.
+/// Requests the translation of a text as a client with this address, behind a local proxy.
 fn ask_from(address: &str, server: &Arc<Running>, q: Value) -> std::thread::JoinHandle<u16> {
     let server = server.clone();
     let address = address.to_owned();
@@ -340,7 +340,7 @@ fn ask_from(address: &str, server: &Arc<Running>, q: Value) -> std::thread::Join
 }
 
 #[test]
-fn a_client_of_many_requests_keeps_no_other_client_waiting() {
+fn a_client_with_many_requests_does_not_delay_others() {
     let engine = Arc::new(slow(20));
     let server = Arc::new(Running::start(engine.clone(), |settings| {
         settings.queue.batch = 1
@@ -382,7 +382,7 @@ fn a_client_that_fills_its_room_leaves_room_to_others() {
     );
 }
 
-/// Small bodies that are expensive to read, each of another kind.
+/// Small bodies of different kinds that are expensive to parse.
 fn expensive_bodies() -> Vec<(&'static str, Value)> {
     let pair = |fields: Value| {
         let mut body = json!({"source": "auto", "target": "en"});
@@ -428,7 +428,7 @@ fn expensive_bodies() -> Vec<(&'static str, Value)> {
 }
 
 #[test]
-fn small_bodies_that_are_expensive_hold_up_nobody() {
+fn small_expensive_bodies_do_not_block_others() {
     for (path, body) in expensive_bodies() {
         let server = Arc::new(Running::start(Arc::new(slow(0)), |_| {}));
         let text = body.to_string();
@@ -475,7 +475,7 @@ fn small_bodies_that_are_expensive_hold_up_nobody() {
 }
 
 #[test]
-fn the_parsing_of_a_client_that_has_gone_ends() {
+fn parsing_ends_when_the_client_disconnects() {
     let fits_delay = Duration::from_millis(2);
     let engine = Arc::new(Shouting {
         fits_delay,
@@ -497,7 +497,7 @@ fn the_parsing_of_a_client_that_has_gone_ends() {
     );
 }
 
-/// A form of either kind with these fields: its type and its body.
+/// The content type and the body of a form of either kind with these fields.
 fn form(multipart: bool, fields: &[(&str, &str)]) -> (&'static str, String) {
     let parts: String = fields
         .iter()

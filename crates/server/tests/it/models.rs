@@ -1,4 +1,4 @@
-//! Models loaded for requests and unloaded for those of other languages.
+//! Models are loaded on demand and unloaded when other languages are requested.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use crate::load::{ask, slow};
 use serde_json::json;
 
 #[test]
-fn models_are_loaded_when_asked_for_and_unloaded_for_others() {
+fn models_are_loaded_on_demand_and_unloaded_for_others() {
     let server = Running::start(Arc::new(Shouting::default()), |settings| {
         settings.preload = false;
         settings.memory = 1;
@@ -33,7 +33,7 @@ fn models_are_loaded_when_asked_for_and_unloaded_for_others() {
 }
 
 #[test]
-fn a_model_is_loaded_once_however_many_ask_and_leave() {
+fn a_model_is_loaded_once_for_concurrent_requests() {
     let loads = Counter::default();
     let loading = Counter::default();
     let most = Counter::default();
@@ -65,7 +65,7 @@ fn a_model_is_loaded_once_however_many_ask_and_leave() {
     let count = |counter: &Counter| counter.load(Ordering::SeqCst);
     assert_eq!(count(&most), 1, "two were loaded at the same time");
     assert!(count(&loads) <= 3, "{} loads", count(&loads));
-    // A model is loaded to the end after its client has left.
+    // The load of a model finishes after its client has disconnected.
     let loaded = || {
         server
             .get("/metrics")
@@ -92,7 +92,7 @@ pub fn leave(server: &Running, body: &str, stay: Duration) {
 }
 
 #[test]
-fn a_long_request_goes_on_when_its_model_is_loaded_again() {
+fn a_long_request_continues_after_its_model_is_reloaded() {
     let server = Arc::new(Running::start(Arc::new(slow(100)), |settings| {
         (settings.preload, settings.memory, settings.queue.batch) = (false, 1, 4);
     }));
@@ -121,7 +121,7 @@ fn a_request_keeps_the_model_that_was_loaded_for_it() {
         (settings.preload, settings.memory, settings.queue.batch) = (false, 1, 4);
         settings.models[1].load = Arc::new(move || {
             counted.fetch_add(1, Ordering::SeqCst);
-            // While the text is parsed, the list below asks for its model again.
+            // While the text is parsed, the list below requests its model again.
             Ok(Arc::new(Shouting {
                 fits_delay: Duration::from_millis(500),
                 ..slow(0)

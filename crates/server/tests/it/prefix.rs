@@ -1,4 +1,4 @@
-//! A server under a path.
+//! A server under a URL prefix.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn server(prefix: &str) -> Running {
     })
 }
 
-/// The address of a translated file, as the path `path` tells it to a client with `headers`.
+/// The URL of a translated file, as returned by `path` to a client with `headers`.
 fn file(server: &Running, path: &str, headers: &[(&str, &str)]) -> String {
     let kind = "multipart/form-data; boundary=b";
     let (status, answer) = server.send(path, kind, headers, FILE.as_bytes());
@@ -23,8 +23,8 @@ fn file(server: &Running, path: &str, headers: &[(&str, &str)]) -> String {
     answer["translatedFileUrl"].as_str().unwrap().to_owned()
 }
 
-/// A proxy that takes the prefix away (`location /mt/ { proxy_pass http://127.0.0.1:5000/; }`) is
-/// played by paths without it.
+/// Paths without the prefix simulate a proxy that strips it (`location /mt/ { proxy_pass
+/// http://127.0.0.1:5000/; }`).
 #[test]
 fn addresses_have_the_prefix_of_the_proxy() {
     let server = server("");
@@ -64,9 +64,9 @@ fn addresses_have_the_prefix_of_the_proxy() {
     }
 }
 
-/// A proxy that leaves the prefix (`proxy_pass http://127.0.0.1:5000;`) is played by paths with it.
+/// Paths with the prefix simulate a proxy that keeps it (`proxy_pass http://127.0.0.1:5000;`).
 #[test]
-fn a_server_told_its_prefix_takes_paths_with_and_without_it() {
+fn a_server_with_a_prefix_accepts_paths_with_and_without_it() {
     for told in ["/mt", "/mt/", "/a/b"] {
         let server = server(told);
         let prefix = told.trim_end_matches('/');

@@ -1,7 +1,7 @@
-//! The server behind nginx and behind Caddy, under a path.
+//! The server behind nginx and behind Caddy, under a URL prefix.
 //!
-//! Where one is not installed these tests say so and leave it out; `apt-get install nginx-light
-//! caddy` has both tested.
+//! If one is not installed, these tests say so and skip it. `apt-get install nginx-light caddy`
+//! installs both.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::common::{Running, Shouting, agent};
 
-/// The program with one of these names in `PATH` or in Debian's folders of system programs.
+/// The path of a program with one of these names in `PATH` or in Debian's `sbin` folders.
 pub fn program(names: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<_> = std::env::split_paths(&path)
@@ -28,11 +28,11 @@ pub fn program(names: &[&str]) -> Option<PathBuf> {
 /// A path of a proxy, and the address of the server behind it.
 #[derive(Clone, Copy)]
 pub enum Location<'a> {
-    /// The proxy takes the path away, and tells it.
+    /// The proxy strips the path and sends it in a header.
     Told(&'a str, &'a str),
-    /// The proxy takes it away.
+    /// The proxy strips the path.
     Stripped(&'a str, &'a str),
-    /// The proxy leaves it.
+    /// The proxy keeps the path.
     Kept(&'a str, &'a str),
 }
 
@@ -77,7 +77,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// nginx with these locations; `None` where it is not installed.
+    /// Starts nginx with these locations; `None` if it is not installed.
     pub fn nginx(locations: &[Location]) -> Option<Self> {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
         let temporary = temporary
@@ -99,7 +99,7 @@ impl Proxy {
         )
     }
 
-    /// Caddy, likewise.
+    /// Starts Caddy with these locations; `None` if it is not installed.
     pub fn caddy(locations: &[Location]) -> Option<Self> {
         let locations: String = locations.iter().map(|location| location.caddy()).collect();
         Self::start(
@@ -174,13 +174,14 @@ fn post(url: &str, kind: &str, body: &str) -> Value {
 }
 
 #[test]
-fn under_a_path_of_a_proxy_everything_is_found() {
+fn everything_is_found_under_the_prefix_of_a_proxy() {
     let server = |prefix: &str| {
         Running::start(Arc::new(Shouting::default()), |settings| {
             settings.prefix = prefix.into()
         })
     };
-    // One is told its path by the proxy, one by its own setting, and the last one is asked with it.
+    // The first server learns its path from the proxy, the second from its own setting. The proxy
+    // keeps the path for the last one.
     let told = server("");
     let set = server("/set");
     let kept = server("/kept");

@@ -1,4 +1,4 @@
-//! Requests that are refused, and the answers to them.
+//! Refused requests and their answers.
 
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::common::{self, Running, Shouting, agent, server};
 use serde_json::json;
 
 #[test]
-fn terms_that_come_again_in_every_sentence_are_bounded() {
+fn repeated_terms_are_bounded() {
     let server = server();
     let long = vec!["x".repeat(200); 20].join("|");
     let glossary = json!([["a", long]]);
@@ -135,7 +135,7 @@ fn errors_name_the_field_and_a_remedy() {
 }
 
 #[test]
-fn bodies_that_cannot_be_read_are_refused_in_json() {
+fn unreadable_bodies_are_refused_in_json() {
     let server = server();
     for (kind, body, expected) in [
         ("application/json", &b"{"[..], 400),
@@ -179,7 +179,7 @@ fn bodies_that_cannot_be_read_are_refused_in_json() {
         server.send("/translate", "application/json", &[], &large).0,
         413
     );
-    // A body that is announced far too large is not waited for.
+    // A body with a `Content-Length` far above the limit is not waited for.
     let mut stream =
         std::net::TcpStream::connect(server.address.trim_start_matches("http://")).unwrap();
     stream
@@ -196,7 +196,7 @@ fn bodies_that_cannot_be_read_are_refused_in_json() {
 }
 
 #[test]
-fn fields_that_a_path_does_not_have_are_refused_by_name() {
+fn unknown_fields_are_refused_by_name() {
     let server = server();
     let pair = json!({"source": "de", "target": "en"});
     for (path, fields, name, meant) in [
@@ -273,13 +273,13 @@ fn fields_that_a_path_does_not_have_are_refused_by_name() {
         status == 400 && answer["error"].as_str().unwrap().contains("`prefix`"),
         "{answer}"
     );
-    // Clients of LibreTranslate send what other versions have.
+    // Clients of LibreTranslate send fields of other versions.
     let body = json!({"q": "a", "source": "de", "target": "en", "secret": "", "lang": {"a": []}});
     assert_eq!(server.post("/translate", body).0, 200);
 }
 
 #[test]
-fn a_server_with_keys_answers_those_who_have_one() {
+fn a_server_with_keys_answers_requests_with_a_key() {
     let server = Running::start(Arc::new(Shouting::default()), |settings| {
         settings.keys = vec!["secret".into()]
     });
@@ -445,7 +445,7 @@ fn unanswered_requests_are_counted_too() {
 }
 
 #[test]
-fn a_model_that_cannot_be_loaded_is_told_without_its_path() {
+fn a_load_error_does_not_reveal_the_path() {
     let server = Running::start(Arc::new(Shouting::default()), |settings| {
         settings.preload = false;
         settings.models[0].name = "/secret/place".into();
@@ -515,7 +515,7 @@ fn a_request_at_fault_does_not_harm_its_neighbours() {
 }
 
 #[test]
-fn pages_of_other_origins_may_ask_only_if_told_so() {
+fn other_origins_may_send_requests_only_if_allowed() {
     let origin = |server: &Running| {
         let request = agent()
             .get(format!("{}/languages", server.address))

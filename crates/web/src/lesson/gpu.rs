@@ -1,5 +1,5 @@
-//! Updates on the graphics card that the browser offers through WebGPU. A page cannot block on the
-//! card, so its results are read asynchronously.
+//! Training on the graphics card through WebGPU. A page cannot block on the card, so results are
+//! read asynchronously.
 
 use burn::tensor::Device;
 use burnformer_core::{Mode, token_ids};
@@ -23,7 +23,7 @@ impl Lesson {
         to_js(device.and_then(|device| Self::begin(&choices, device.autodiff())))
     }
 
-    /// Returns the logits for the sequences on which the model is evaluated.
+    /// Returns the logits for the sequences of the evaluation.
     ///
     /// # Errors
     /// Returns an error if the card is lost.

@@ -1,4 +1,4 @@
-//! Documents, which are translated after the answer to their request.
+//! Documents, translated after their request has been answered.
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ use super::super::{AUTO, Client, Shared};
 use super::{FORMALITIES, known, prescribed, refused};
 use crate::store::{FileState, StoredFile, unguessable};
 
-/// A request that begins the translation of a document.
+/// A request that starts the translation of a document.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct DeeplDocumentRequest {
-    /// A file whose name ends in one of the extensions that `/frontend/settings` lists.
+    /// A file with one of the extensions listed by `/frontend/settings`.
     #[serde(default)]
     #[schema(format = Binary, required)]
     #[allow(dead_code)]
@@ -30,21 +30,21 @@ pub(crate) struct DeeplDocumentRequest {
     source_lang: Option<String>,
     /// The code of the language to translate into.
     target_lang: String,
-    /// The extension of the file: formats are not changed.
+    /// The extension of the file. Formats are not converted.
     output_format: Option<String>,
-    /// `default`, `prefer_less` or `prefer_more`, which change nothing.
+    /// `default`, `prefer_less` or `prefer_more`. They change nothing.
     formality: Option<String>,
-    /// The identifier of a glossary that has these languages, or of several.
+    /// The identifier of a glossary for these languages, or a list of identifiers.
     #[serde(alias = "glossary_ids")]
     glossary_id: Option<Texts>,
-    /// Refused, as `translation_memory_id` is.
+    /// Refused, like `translation_memory_id`.
     #[serde(default, deserialize_with = "refused", alias = "translation_memory_id")]
     #[schema(value_type = Option<String>)]
     #[allow(dead_code)]
     style_id: (),
 }
 
-/// Begins to translate a document.
+/// Starts the translation of a document.
 #[utoipa::path(post, path = "/v2/document", tag = "DeepL",
     request_body(content = DeeplDocumentRequest, content_type = "multipart/form-data"),
     responses((status = 200, body = Object), Errors))]
@@ -98,28 +98,29 @@ pub(crate) async fn deepl_document(
                 .await
                 .map_err(ApiError::sentence)
         };
-        // A file that fails has no text any more, so there is room for the reason.
+        // A failed file has freed the room of its text, so there is room for the error.
         let Err(error) = kept else { return Ok(()) };
         let size = error.len();
         let state = FileState::Failed(error);
         put(&client, &id, StoredFile { state, ..stored }, size)
     });
-    // DeepL's client asks only every five seconds, so a short document is done at once.
+    // DeepL's client polls only every five seconds, so a short document is translated before the
+    // answer.
     let _ = timeout(SHORT, work).await;
     Ok(Json(answer))
 }
 
-/// The time that a client waits for a short document.
+/// How long the answer waits for a short document.
 const SHORT: Duration = Duration::from_secs(1);
 
 /// A request about a document.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct DeeplKeyRequest {
-    /// The key that came with its identifier.
+    /// The key that was returned with the identifier.
     document_key: String,
 }
 
-/// Tells how far a document is.
+/// Returns the status of a document.
 #[utoipa::path(post, path = "/v2/document/{id}", tag = "DeepL",
     params(("id" = String, Path)), request_body = DeeplKeyRequest,
     responses((status = 200, body = Object), Errors))]
@@ -140,7 +141,9 @@ pub(crate) async fn deepl_document_status(
     }))
 }
 
-/// Fetches a translated document, for ten minutes.
+/// Downloads a translated document.
+///
+/// It is kept for ten minutes.
 #[utoipa::path(post, path = "/v2/document/{id}/result", tag = "DeepL",
     params(("id" = String, Path)), request_body = DeeplKeyRequest,
     responses((status = 200, body = String, content_type = "application/octet-stream"), Errors))]

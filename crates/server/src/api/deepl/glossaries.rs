@@ -1,5 +1,5 @@
-//! Glossaries by their identifiers, of versions 2 (one pair of languages each) and 3. They are only
-//! kept in memory.
+//! Glossaries by identifier, of versions 2 (one language pair each) and 3. They are kept only in
+//! memory.
 
 use std::sync::Arc;
 
@@ -25,11 +25,11 @@ use crate::language::LanguagePair;
 use crate::price::Price;
 use crate::store::{StoredGlossary, unguessable};
 
-/// The factor by which a pair of languages here may have more terms than the glossary of a request,
-/// because they are read once.
+/// A language pair of a stored glossary may have this many times the terms of the glossary of a
+/// request, because stored terms are read once.
 const STORED_TERMS: usize = 20;
 
-/// The price of a list of as many glossaries as a sender may keep.
+/// The price of listing as many glossaries as a sender may keep.
 const LIST: Price = Price::from_milliseconds(20);
 
 /// The paths of each version.
@@ -40,7 +40,7 @@ pub(crate) fn router() -> OpenApiRouter<Shared> {
         .routes(routes!(glossary_entries))
 }
 
-/// Terms of a pair of languages.
+/// The terms of a language pair.
 #[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default)]
 pub(crate) struct DeeplDictionary {
@@ -48,27 +48,28 @@ pub(crate) struct DeeplDictionary {
     source_lang: String,
     /// The code of the language of the translations.
     target_lang: String,
-    /// A term and its translation on each line; translations may be several, separated by `|`.
+    /// A term and its translation on each line. Several translations are separated by `|`.
     entries: String,
     /// `tsv` or `csv`.
     entries_format: String,
 }
 
-/// A glossary: its name, and the terms of one pair of languages or of several.
+/// A glossary: its name, and the terms of one or several language pairs.
 #[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default)]
 pub(crate) struct DeeplGlossary {
     /// The name.
     name: String,
-    /// The terms of several pairs.
+    /// The terms of several language pairs.
     dictionaries: Vec<DeeplDictionary>,
-    /// The terms of one.
+    /// The terms of a single language pair.
     #[serde(flatten)]
     only: DeeplDictionary,
 }
 
-/// Makes a glossary, which is kept until the server ends or newer ones of its sender need its room;
-/// or lists those of a sender, the newest first.
+/// Creates a glossary (POST), or lists the glossaries of the sender (GET), the newest first.
+///
+/// A glossary is kept until the server ends or newer glossaries of its sender need its room.
 #[utoipa::path(method(get, post), path = "/glossaries", tag = "DeepL", request_body = DeeplGlossary,
     responses((status = 200, body = Object), (status = 201, body = Object), Errors))]
 async fn glossaries(
@@ -106,7 +107,7 @@ async fn glossaries(
         .ok_or_else(ApiError::too_many)
 }
 
-/// Tells about a glossary, or forgets it.
+/// Returns a glossary without its terms (GET), or deletes it (DELETE).
 #[utoipa::path(method(get, delete), path = "/glossaries/{id}", tag = "DeepL", params(("id" = String, Path)),
     responses((status = 200, body = Object), (status = 204), Errors))]
 async fn glossary(
@@ -123,7 +124,9 @@ async fn glossary(
     Ok(Json(described(&id, &known)).into_response())
 }
 
-/// The terms of a glossary, a line each; those of a pair of languages in JSON if it is given.
+/// Returns the terms of a glossary, a line each.
+///
+/// With a language pair, returns the terms of that pair in JSON.
 #[utoipa::path(get, path = "/glossaries/{id}/entries", tag = "DeepL",
     params(("id" = String, Path), ("source_lang" = Option<String>, Query), ("target_lang" = Option<String>, Query)),
     responses((status = 200, body = String, content_type = "text/tab-separated-values"), Errors))]
@@ -161,8 +164,8 @@ async fn glossary_entries(
     .await?)
 }
 
-/// The glossaries of a sender, the newest first. What a sender may keep is bounded, and so is the
-/// list.
+/// Lists the glossaries of a sender, the newest first. The number of glossaries of a sender is
+/// bounded, and so is the list.
 async fn listed(client: Client) -> Result<Response> {
     let sender = client.sender.clone();
     let list = move |_: &Cancel| {
@@ -176,7 +179,7 @@ async fn listed(client: Client) -> Result<Response> {
 /// The terms of a pair of languages.
 type Dictionary = (LanguagePair, Arc<Glossary>);
 
-/// The description of a glossary for clients of both versions.
+/// Describes a glossary for clients of both versions.
 fn described(id: &str, glossary: &StoredGlossary) -> Value {
     let StoredGlossary { name, time, terms } = glossary;
     let all: Vec<Value> = terms.iter().map(dictionary).collect();
@@ -195,7 +198,7 @@ fn dictionary((pair, terms): &Dictionary) -> Value {
     answer
 }
 
-/// Reads terms that were sent.
+/// Parses the terms of a request.
 async fn read(client: &Client, sent: DeeplDictionary) -> Result<Dictionary> {
     let pair = client.pair(&sent.source_lang, &sent.target_lang)?;
     let format = known(
@@ -236,7 +239,7 @@ mod tests {
     #[test]
     fn rows_are_read_as_rfc_4180_writes_them_and_tabs_as_they_are() {
         let pairs = |text, is_csv| super::pairs(text, is_csv).unwrap().concat().join("|");
-        // The first two rows are of DeepL's tests.
+        // The first two rows are from DeepL's tests.
         let text = "sourceEntry1,targetEntry1,en,de\n\"source\"\"Entry\",\"target,Entry\",en,de";
         assert_eq!(
             pairs(text, true),

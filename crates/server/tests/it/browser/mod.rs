@@ -1,7 +1,7 @@
-//! The page in headless Chromium, by clicks, as wide as a phone, a tablet and a screen.
+//! Clicks through the page in headless Chromium, as wide as a phone, a tablet and a screen.
 //!
-//! Where no Chromium is installed these tests say so and pass; `apt-get install chromium` runs
-//! them.
+//! If Chromium is not installed, these tests say so and pass. `apt-get install chromium` installs
+//! it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -16,8 +16,8 @@ use crate::proxies::{Location, Proxy, program};
 const STEPS: &str = include_str!("steps.js");
 const FRAME: &str = "<!doctype html><meta charset=utf-8><body><script src=\"/steps.js\"></script>";
 
-/// Answers one request: the steps and their page, what they tell, and all else by `server`, whose
-/// page lets nobody put it into a frame.
+/// Answers one request: the steps, their page and their log here, everything else by `server`.
+/// Removes the headers that forbid frames.
 fn forward(mut stream: TcpStream, server: &str, told: &Sender<String>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut head = String::new();
@@ -54,7 +54,7 @@ fn forward(mut stream: TcpStream, server: &str, told: &Sender<String>) -> std::i
             server.write_all(&body)?;
             let mut answer = String::new();
             server.read_to_string(&mut answer)?;
-            // Proxies write names of headers in their own way.
+            // Proxies change the case of header names.
             let is_frame = |line: &&str| line.to_lowercase().starts_with("x-frame-options");
             let answer: String = answer
                 .split_inclusive('\n')
@@ -66,8 +66,8 @@ fn forward(mut stream: TcpStream, server: &str, told: &Sender<String>) -> std::i
     stream.write_all(answer.as_bytes())
 }
 
-/// The log of the steps on the page of the server at this address, under the path behind `?` and by
-/// the steps behind `#`; `None` if there is no browser.
+/// Runs the steps on the page of the server at this address and returns their log. `choice` has the
+/// path behind `?` and the steps behind `#`. `None` if there is no browser.
 fn told(server: &str, choice: &str) -> Option<Vec<String>> {
     let Some(browser) = program(&["chromium", "chromium-browser", "google-chrome"]) else {
         eprintln!("skipped: no Chromium in PATH");
@@ -118,7 +118,7 @@ fn told(server: &str, choice: &str) -> Option<Vec<String>> {
 const ABOUT: &str = "They know little.";
 
 #[test]
-fn the_page_follows_its_reader_on_every_screen() {
+fn the_page_works_on_every_screen_size() {
     let server = Running::start(Arc::new(Shouting::default()), |settings| {
         settings.about = ABOUT.into();
     });
@@ -128,7 +128,7 @@ fn the_page_follows_its_reader_on_every_screen() {
     assert_eq!(told, [390, 768, 1440].map(expected).concat());
 }
 
-/// The log of the steps if all is well.
+/// The expected log of the steps.
 fn expected(width: u32) -> [String; 18] {
     [
         format!("width {width}"),
@@ -154,7 +154,7 @@ fn expected(width: u32) -> [String; 18] {
 }
 
 #[test]
-fn the_page_works_under_a_path_of_a_proxy() {
+fn the_page_works_under_the_prefix_of_a_proxy() {
     let server = Running::start(Arc::new(Shouting::default()), |settings| {
         settings.about = ABOUT.into();
     });

@@ -1,4 +1,4 @@
-//! A server with an engine of its own, for tests.
+//! A server with a test engine.
 #![allow(dead_code)] // each test file uses its part
 
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use burnformer_view::{AttentionMatrix, Panel, PanelKind, Sentence};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-/// Translates by capital letters, with the first translation of each term behind them. A sentence
-/// with "fail" cannot be translated, one with "panic" ends in a panic.
+/// Translates into upper case and appends the first translation of each term. Fails on a sentence
+/// with "fail" and panics on one with "panic".
 #[derive(Default)]
 pub struct Shouting {
     /// The time that a batch takes.
@@ -61,8 +61,8 @@ impl Engine for Shouting {
         sentence.len() < 500
     }
 
-    /// Each word of the translation attends to the word in its place, and to the last one where
-    /// there is none.
+    /// Each word of the translation attends to the word at the same position, or to the last word
+    /// if there is none.
     fn attention(&self, sentence: &str, translation: &str) -> Result<Sentence, EngineError> {
         if sentence.len().max(translation.len()) >= 500 {
             return Err(EngineError::Request("too long to be shown".into()));
@@ -136,7 +136,7 @@ fn candidates(work: &Work, choice: Choice) -> Vec<Candidate> {
         .collect()
 }
 
-/// A server on a free port of this machine, which stops when it is dropped.
+/// A server on a free local port. Dropping it stops the server.
 pub struct Running {
     pub address: String,
     pub runtime: tokio::runtime::Handle,
@@ -145,7 +145,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Serves `engine` as de-en and en-de, with what `change` makes of the settings.
+    /// Serves `engine` as de-en and en-de, after `change` has modified the settings.
     pub fn start(engine: Arc<dyn Engine>, change: impl FnOnce(&mut ServerSettings)) -> Self {
         let mut settings = settings(engine);
         change(&mut settings);
@@ -170,12 +170,12 @@ impl Running {
         }
     }
 
-    /// Asks the server to stop, as a signal would.
+    /// Tells the server to stop, as a signal would.
     pub fn stop(&mut self) {
         drop(self.stop.take());
     }
 
-    /// Waits until it has stopped.
+    /// Waits until the server has stopped.
     pub fn join(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take() {
@@ -183,7 +183,7 @@ impl Running {
         }
     }
 
-    /// The status and the body of a request without one.
+    /// Sends a GET request and returns the status and the body of the answer.
     pub fn get(&self, path: &str) -> (u16, String) {
         let mut response = agent()
             .get(format!("{}{path}", self.address))
@@ -195,12 +195,12 @@ impl Running {
         )
     }
 
-    /// The status and the answer of a request in JSON.
+    /// Sends a JSON body and returns the status and the answer.
     pub fn post(&self, path: &str, body: Value) -> (u16, Value) {
         self.send(path, "application/json", &[], body.to_string().as_bytes())
     }
 
-    /// The same of any body, with more headers.
+    /// Sends any body with further headers and returns the status and the answer.
     pub fn send(
         &self,
         path: &str,
@@ -232,7 +232,7 @@ impl Drop for Running {
     }
 }
 
-/// An HTTP client that takes every status for an answer.
+/// An HTTP client that treats no status as an error.
 pub fn agent() -> ureq::Agent {
     ureq::Agent::config_builder()
         .http_status_as_error(false)
@@ -240,7 +240,7 @@ pub fn agent() -> ureq::Agent {
         .into()
 }
 
-/// Settings of a small server of this machine.
+/// The settings of a small local server.
 pub fn settings(engine: Arc<dyn Engine>) -> ServerSettings {
     let source = |pair: &str| {
         let engine = engine.clone();
@@ -263,7 +263,7 @@ pub fn settings(engine: Arc<dyn Engine>) -> ServerSettings {
     }
 }
 
-/// A server of one engine that translates by capital letters.
+/// A server with one engine that translates into upper case.
 pub fn server() -> Running {
     Running::start(Arc::new(Shouting::default()), |_| {})
 }
