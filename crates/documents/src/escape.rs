@@ -228,6 +228,24 @@ impl Markdown {
     }
 }
 
+/// Escapes `special` characters with a backslash, and other characters with `other`.
+pub(crate) fn escaped(text: &str, special: &str, other: fn(char) -> Option<String>) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => out += "\\n",
+            '\t' => out += "\\t",
+            '\r' => out += "\\r",
+            c if special.contains(c) => out.extend(['\\', c]),
+            c => match other(c) {
+                Some(written) => out += &written,
+                None => out.push(c),
+            },
+        }
+    }
+    out
+}
+
 /// Returns `c` as its UTF-16 code units, the way Java and JSON escape it: `\u00e9`.
 pub(crate) fn by_number(c: char) -> String {
     c.encode_utf16(&mut [0; 2])

@@ -2,11 +2,15 @@
 
 use std::sync::LazyLock;
 
+use quick_xml::Reader;
 use quick_xml::escape::{partial_escape, unescape};
+use quick_xml::events::Event;
 use regex::{Captures, Regex};
 
 use crate::words::regex;
-use crate::xml::elements;
+
+/// The largest depth of the elements in a text.
+const MAX_DEPTH: usize = 100;
 
 static SECTION: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)<!\[CDATA\[(.*?)\]\]>"));
 
@@ -31,10 +35,23 @@ pub(crate) fn readable(xml: &str) -> String {
     out
 }
 
-/// Returns whether `xml` is well-formed as the content of an element.
+/// Returns whether `xml` is well-formed as the content of an element, and not too deep for a reader.
 pub(crate) fn is_well_formed(xml: &str) -> bool {
-    let file = format!("<x>{xml}</x>");
-    elements(&file).is_ok_and(|all| all.first().is_some_and(|it| it.outer == (0..file.len())))
+    let mut reader = Reader::from_str(xml);
+    let mut depth = 0;
+    loop {
+        match reader.read_event() {
+            Ok(Event::Start(_)) => depth += 1,
+            // The reader refuses an end tag without its start tag.
+            Ok(Event::End(_)) => depth -= 1,
+            Ok(Event::Eof) => return depth == 0,
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+        if depth > MAX_DEPTH {
+            return false;
+        }
+    }
 }
 
 /// Decodes `raw`, the content of an element; `None` if it has elements or unknown entities.

@@ -70,7 +70,7 @@ async fn whole_request(
     let length = parts.uri.path().len();
     if length > MAX_PATH {
         discard(body.into_data_stream()).await;
-        return ApiError::long_path(length).into_response();
+        return ApiError::long_path(length, MAX_PATH).into_response();
     }
     let address = client(connection.peer, &parts.headers, &service.proxies);
     let sender = match Sender::of(address, key_of_head(&parts), &service.keys) {

@@ -3,6 +3,7 @@
 
 mod android;
 mod fluent;
+mod fluent_pattern;
 mod json;
 mod message;
 mod pairs;
@@ -12,6 +13,7 @@ mod spelling;
 mod tmx;
 mod xliff;
 mod yaml;
+mod yaml_scalar;
 
 use std::collections::HashSet;
 

@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::fluent::Pattern;
-use super::yaml::{self, Block};
-use crate::escape::by_number;
+use super::fluent_pattern::Pattern;
+use super::yaml_scalar::{self, Block};
+use crate::escape::{by_number, escaped};
 use crate::format::Format;
 use crate::message::messages;
 use crate::words::regex;
@@ -66,9 +66,9 @@ impl Spelling {
             Self::Apple => escaped(text, "\"\\", |c| {
                 c.is_control().then(|| by_number(c).replace("\\u", "\\U"))
             }),
-            Self::Quoted => yaml::quoted(text),
-            Self::Single => yaml::single(text),
-            Self::Plain => yaml::plain(text),
+            Self::Quoted => yaml_scalar::quoted(text),
+            Self::Single => yaml_scalar::single(text),
+            Self::Plain => yaml_scalar::plain(text),
             Self::Block(block) => block.write(text),
             Self::Pattern(pattern) => pattern.write(text),
             Self::Property { is_ascii, doubles } => {
@@ -136,24 +136,6 @@ fn units(is_ascii: bool) -> fn(char) -> Option<String> {
     } else {
         |c| c.is_control().then(|| by_number(c))
     }
-}
-
-/// Escapes `special` characters with a backslash, and other characters with `other`.
-pub(super) fn escaped(text: &str, special: &str, other: fn(char) -> Option<String>) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' => out += "\\n",
-            '\t' => out += "\\t",
-            '\r' => out += "\\r",
-            c if special.contains(c) => out.extend(['\\', c]),
-            c => match other(c) {
-                Some(written) => out += &written,
-                None => out.push(c),
-            },
-        }
-    }
-    out
 }
 
 /// A C string ends at its first NUL.

@@ -8,7 +8,6 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::{IntoResponses, ToSchema};
 
-use super::limits::MAX_PATH;
 use crate::compute::WorkPanicked;
 use crate::engine::EngineError;
 use crate::language::LanguagePair;
@@ -120,8 +119,8 @@ impl ApiError {
     }
 
     /// 414: the path has too many characters.
-    pub fn long_path(length: usize) -> Self {
-        let error = format!("the path has {length} characters, more than the {MAX_PATH} allowed");
+    pub fn long_path(length: usize, max: usize) -> Self {
+        let error = format!("the path has {length} characters, more than the {max} allowed");
         Self::new(StatusCode::URI_TOO_LONG, error).remedy("send a shorter one")
     }
 
