@@ -9,12 +9,12 @@ use burnformer_train::config::{ConfigFileError, DataSettings, corpus_paths};
 
 use crate::output::wrong_usage;
 
-/// The configuration of `preset`, `file` and the `settings` of `--set`, for a run that may go on in
-/// the folder `run`.
+/// The configuration of `preset`, `file` and the `settings` of `--set`, for a run that may resume
+/// in the folder `run`.
 ///
 /// # Errors
 /// Returns the errors of [`TrainConfig::resolve_in`]. If the file alone is valid, the command line
-/// is at fault, and the error is one of wrong usage.
+/// is at fault, and the error is a usage error.
 pub fn resolve(
     preset: Option<&str>,
     file: Option<&Path>,
@@ -33,7 +33,7 @@ pub fn resolve(
     })
 }
 
-/// Replaces the texts of `data`, in its order, by those that the command line gives for options.
+/// Replaces the texts of `data`, in its order, with the texts on the command line.
 pub fn set_texts<'a>(
     data: &mut DataSettings,
     given: impl IntoIterator<Item = (&'static str, &'a Vec<PathBuf>)>,

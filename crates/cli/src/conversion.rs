@@ -51,7 +51,7 @@ pub fn convert(
     Ok((format, model))
 }
 
-/// Refuses the folder `out` if there is something in it.
+/// Refuses the folder `out` if it is not empty.
 ///
 /// # Errors
 /// Returns [`InteropError::Occupied`] if the folder is not empty.

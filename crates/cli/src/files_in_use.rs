@@ -12,7 +12,7 @@ use burnformer_files::FileId;
 use crate::output::wrong_usage;
 use crate::texts::shown;
 
-/// The arguments of a command that names the files it reads and writes.
+/// The arguments of a command that reads and writes files.
 pub trait UsesFiles {
     /// Returns the files that the command reads and writes with these arguments.
     ///
@@ -28,7 +28,7 @@ pub trait UsesFiles {
 #[derive(Default)]
 pub struct FilesInUse {
     read: Vec<PathBuf>,
-    /// The files that the command reads whatever folder it replaces: those of models.
+    /// The files of models. They may be in a folder that the command replaces.
     of_models: Vec<PathBuf>,
     written: Vec<PathBuf>,
     replaced: Vec<PathBuf>,
@@ -45,7 +45,7 @@ impl FilesInUse {
     /// Adds the files of model directories, which are read.
     pub fn reads_models(mut self, folders: impl IntoIterator<Item = impl AsRef<Path>>) -> Self {
         for folder in folders {
-            // A folder that is no model is refused when it is loaded.
+            // A folder that is not a model is refused when it is loaded.
             self.of_models
                 .extend(model_dir::files(folder.as_ref()).unwrap_or_default());
         }
@@ -123,7 +123,7 @@ impl FilesInUse {
     }
 }
 
-/// The file from which `path` is read.
+/// The identity of the file at `path`.
 fn id_of(path: &Path) -> Option<FileId> {
     if is_standard_input(path) {
         FileId::of_standard_input()

@@ -8,7 +8,7 @@ use burnformer_infer::{MOST_TERMS, QualityWarning};
 use crate::output::say;
 
 /// Counts the lines of one input that were repaired or cut. The first line of each kind is reported
-/// at once and the number of each kind at the end, so that a million bad lines lead to a handful of
+/// at once and the number of each kind at the end, so a million bad lines give a handful of
 /// warnings.
 pub struct LineWarnings {
     input: String,
@@ -25,7 +25,7 @@ impl LineWarnings {
         }
     }
 
-    /// Counts line `number` as one of `kind`. The first of a kind is reported by `message`.
+    /// Counts line `number` as one of `kind`. The first line of a kind is reported with `message`.
     fn count(&mut self, kind: &'static str, number: u64, message: &str) {
         match self.counts.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, lines)) => *lines += 1,

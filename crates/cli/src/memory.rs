@@ -6,21 +6,18 @@ use std::alloc::{GlobalAlloc, Layout};
 use std::io::{Cursor, Write};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-// musl's own allocator asks the system for each large tensor anew, which takes half as much
-// processor time again.
+// musl's allocator maps each large tensor anew, at 50 % more processor time.
 #[cfg(target_env = "musl")]
 use mimalloc::MiMalloc as System;
 
 /// The system's allocator. If memory runs out, it prints one sentence and ends the program with
-/// exit code 1. Rust's default is to abort, which looks like a defect of the program; replacing
-/// that default needs a nightly compiler.
+/// exit code 1. Rust's default is to abort, which looks like a bug, and replacing it needs a
+/// nightly compiler.
 ///
-/// Only [`burnformer_files::try_reserve`] may be refused: its callers report the file that does not
-/// fit.
+/// Only [`burnformer_files::try_reserve`] may fail: its callers report the file that does not fit.
 pub struct Allocator;
 
-// SAFETY: every call goes to `System` as it is, and what that returns is returned unless the
-// process ends.
+// SAFETY: every call is forwarded to `System`, and its result is returned unless the process ends.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract of `alloc`.
@@ -51,7 +48,7 @@ fn granted(memory: *mut u8, bytes: usize) -> *mut u8 {
     memory
 }
 
-/// What the user can make smaller when the memory is full.
+/// What the user can reduce when memory runs out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Remedy {
@@ -63,10 +60,10 @@ pub enum Remedy {
     Budget,
 }
 
-/// The present [`Remedy`] as a number. The allocator can ask no lock.
+/// The current [`Remedy`] as a number. The allocator cannot take a lock.
 static REMEDY: AtomicU8 = AtomicU8::new(Remedy::Nothing as u8);
 
-/// Runs `work`, most of the memory of which is taken by what `remedy` names.
+/// Runs `work`. Reducing what `remedy` names frees most of its memory.
 pub fn with_remedy<T>(remedy: Remedy, work: impl FnOnce() -> T) -> T {
     let before = REMEDY.swap(remedy as u8, Ordering::Relaxed);
     let done = work();
@@ -74,7 +71,7 @@ pub fn with_remedy<T>(remedy: Remedy, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// The present remedy in words.
+/// The current remedy in words.
 fn advice() -> &'static str {
     const BATCH: u8 = Remedy::Batch as u8;
     const BUDGET: u8 = Remedy::Budget as u8;
@@ -94,9 +91,9 @@ fn end(bytes: usize) -> ! {
         "error: the memory is full: {bytes} bytes more could not be had; {}",
         advice()
     );
-    // SAFETY: the pointer and the length are those of what was written; neither call allocates or
-    // runs anything at exit. The message is short, and Windows counts in 32 bits; standard error is
-    // file 2 there too.
+    // SAFETY: the pointer and the length describe the written bytes. Neither call allocates or runs
+    // anything at exit. The message is short, and Windows counts in 32 bits; standard error is file
+    // 2 there too.
     unsafe {
         libc::write(2, text.get_ref().as_ptr().cast(), text.position() as _);
         libc::_exit(1)

@@ -1,4 +1,4 @@
-//! Processes of MPI, which train one model together.
+//! MPI processes that train one model together.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use anyhow::Result;
 use anyhow::bail;
 use burnformer_train::Ranks;
 
-/// Variables with which launchers of MPI tell a process how many there are.
+/// The variables where MPI launchers store the number of processes.
 const SIZES: [&str; 4] = [
     "OMPI_COMM_WORLD_SIZE",
     "PMI_SIZE",
@@ -15,7 +15,7 @@ const SIZES: [&str; 4] = [
     "SLURM_STEP_NUM_TASKS",
 ];
 
-/// The number of processes that a launcher of MPI started together with this one.
+/// The number of processes that an MPI launcher started, this one included.
 fn launched() -> usize {
     SIZES
         .iter()
@@ -60,9 +60,8 @@ mod world {
     /// All processes of the launcher.
     pub struct World {
         world: SimpleCommunicator,
-        /// Ends MPI when it is dropped, which waits for all processes. A process that ends before
-        /// the run does must not wait: the launcher sees that it has not ended MPI, and ends the
-        /// others.
+        /// Ends MPI when dropped, which waits for all processes. A process that ends before the run
+        /// must not wait: the launcher sees that it has not ended MPI, and ends the others.
         universe: RefCell<ManuallyDrop<Option<Universe>>>,
     }
 

@@ -19,11 +19,11 @@ use crate::output::note;
 /// The origin of a converted model, stored in a file beside the model directory.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Origin {
-    /// The name by which the model was requested.
+    /// The requested name of the model.
     pub name: String,
     /// The commit or version of the model.
     pub revision: String,
-    /// The licence according to the source of the model, if known.
+    /// The licence according to the model's source, if known.
     pub licence: Option<String>,
 }
 
@@ -36,8 +36,8 @@ pub fn folder() -> PathBuf {
 }
 
 /// Returns the model directory of the model `name`, after fetching and converting the model if
-/// necessary. `goes_on` is called before each part of a file arrives; if it returns false, the
-/// download is cancelled.
+/// necessary. `goes_on` is called before each part of a file. If it returns false, the download is
+/// cancelled.
 ///
 /// # Errors
 /// Returns an error if the model cannot be fetched, or if no importer can read it.
@@ -61,7 +61,7 @@ pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
     }
     let cannot = |cause: io::Error| not_written(&folder, &cause);
     fs::create_dir_all(burnformer_files::folder_of(&folder)).map_err(cannot)?;
-    // Another process may convert the same model.
+    // Another process may be converting the same model.
     let lock = FolderLock::wait(&folder).map_err(cannot)?;
     if !folder.join(ORIGIN).exists() {
         new_model::replace(&lock, &folder, |made| write(made, name, fetched))?;
@@ -69,7 +69,7 @@ pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
     Ok(folder.join("model"))
 }
 
-/// Writes the model `name`, which was fetched, and its origin to `folder`.
+/// Writes the fetched model `name` and its origin to `folder`.
 fn write(folder: &Path, name: &ModelName, fetched: Download) -> Result<()> {
     convert(&fetched.folder, &folder.join("model"))?;
     let origin = Origin {

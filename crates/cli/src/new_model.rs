@@ -1,4 +1,4 @@
-//! New model directories, which appear completely or not at all.
+//! New model directories, written atomically.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -10,8 +10,7 @@ use burnformer_files::{FolderLock, NewFolder, folder_of, leftovers};
 /// The text between a path and the cause.
 const NOT_WRITTEN: &str = ": cannot be written";
 
-/// Takes the lock of the model directory `out`, which need not exist. Missing folders above it are
-/// made.
+/// Takes the lock of the model directory `out`. It need not exist, and missing parents are created.
 ///
 /// # Errors
 /// Returns an error if another process has the lock, or the folder cannot be written.
@@ -31,8 +30,8 @@ pub fn recover(out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes the new model directory `out` by `fill`, which gets the path of an empty folder. The
-/// directory appears when `fill` has succeeded and everything is on the disk.
+/// Creates the model directory `out` with `fill`, which gets the path of an empty folder. The
+/// directory appears after `fill` has succeeded and everything is on the disk.
 ///
 /// # Errors
 /// Returns the error of `fill`, and an error if there is something at `out` or it cannot be
@@ -43,7 +42,7 @@ pub fn write_new(out: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<(
     new.publish_new().map_err(|cause| not_written(out, &cause))
 }
 
-/// Replaces the model directory `out`, which `lock` locks, by one that `fill` makes.
+/// Replaces the model directory `out` with a new one from `fill`. `lock` is the lock of `out`.
 ///
 /// # Errors
 /// Returns the error of `fill`, and an error if `out` cannot be written.
@@ -56,7 +55,7 @@ pub fn replace(
     new.replace().map_err(|cause| not_written(out, &cause))
 }
 
-/// Makes a folder by `fill` that can take the place of `out`, which `lock` locks.
+/// Creates a folder with `fill` that can take the place of `out`. `lock` is the lock of `out`.
 ///
 /// # Errors
 /// Returns the error of `fill`, and an error if the folder cannot be made.
@@ -81,13 +80,13 @@ pub fn at_final_place(error: Error, out: &Path) -> Error {
 }
 
 /// If `error` is an error of the system about a file in the folder `work`, returns an error with
-/// the remedy of a command that goes on from `work`. Returns other errors as they are.
+/// the remedy of a command that resumes from `work`. Returns other errors as they are.
 pub fn in_work(error: Error, work: &Path) -> Error {
     named(error, work, work)
 }
 
-/// Finds the file in the folder `made` that `error` is about, and calls that folder `out`. Every
-/// error about a file has the form `FILE: CAUSE (os error CODE)`, from whatever crate it comes.
+/// Finds the file in the folder `made` that `error` is about, and calls that folder `out`. Errors
+/// about files have the form `FILE: CAUSE (os error CODE)` in all crates.
 fn named(error: Error, made: &Path, out: &Path) -> Error {
     let text = format!("{error:#}");
     let made = made.display().to_string();
@@ -112,7 +111,7 @@ fn failed_file<'a>(text: &'a str, made: &str) -> Option<(&'a str, io::Error)> {
     Some((file, io::Error::from_raw_os_error(code.parse().ok()?)))
 }
 
-/// The error that `path`, which a command makes, cannot be written.
+/// The error that the output `path` cannot be written.
 pub fn not_written(path: &Path, cause: &io::Error) -> Error {
     let path = path.display();
     let remedy = match cause.kind() {
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_filled_leaves_nothing_and_one_that_is_there_stays() {
+    fn a_failed_fill_leaves_nothing_and_an_existing_folder_stays() {
         let home = tempfile::tempdir().unwrap();
         let out = home.path().join("above/new");
         write_new(&out, |folder| {

@@ -15,33 +15,33 @@ use burnformer_train::report::Verbosity;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::Value;
 
-/// The exit code for a command line that was not understood.
+/// The exit code for wrong usage.
 const WRONG_USAGE: u8 = 2;
 
-/// The error that standard output was closed by its reader. A reader may stop early, as `head`
-/// does, and that is not a failure.
+/// A broken pipe at standard output. A reader may stop early, as `head` does, and that is not a
+/// failure.
 #[derive(Debug, thiserror::Error)]
 #[error("nobody reads the output any more")]
 pub struct Closed;
 
 /// The error for a command that a signal ended. Its exit code is 128 plus the number of the signal,
-/// which is also the exit code of a process that the signal killed.
+/// as for a process killed by the signal.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped by signal {0}")]
 pub struct Stopped(pub i32);
 
-/// The error for an option whose value does not name a usable model.
+/// The error for an option value that does not name a usable model.
 #[derive(Debug, thiserror::Error)]
 #[error("{cause:#}")]
 pub struct NoModel {
     /// The cause.
     pub cause: anyhow::Error,
-    /// If true, the name is that of a model to fetch, so that the network or the disk is at fault,
-    /// not the command line.
+    /// If true, the model was to be fetched: the network or the disk is at fault, not the command
+    /// line.
     pub is_fetched: bool,
 }
 
-/// A file or standard output, to which results are written.
+/// A file or standard output, for results.
 ///
 /// A regular file is written beside its path and replaces what is there when it is
 /// [finished](Self::finish), so that a killed process leaves the old file. Pipes and devices are
@@ -59,12 +59,12 @@ struct Unfinished {
     on_failure: OnFailure,
 }
 
-/// What becomes of the results before a failure.
+/// What happens to the results before a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
-    /// They are kept, as an error in line 100 leaves the translations of the first 99 lines.
+    /// They are kept: an error in line 100 leaves the translations of the first 99 lines.
     Keep,
-    /// The file appears whole or not at all.
+    /// They are discarded: the file is written atomically.
     Discard,
 }
 
@@ -78,9 +78,8 @@ impl Output {
         }
     }
 
-    /// Opens the output at `path`, or standard output for `None`. A symbolic link stays, and the
-    /// file to which it leads is replaced. A file keeps its permissions. Its other names (hard
-    /// links) keep the old content.
+    /// Opens the output at `path`, or standard output for `None`. A symbolic link stays, and its
+    /// target is replaced. A file keeps its permissions. Its hard links keep the old content.
     ///
     /// # Errors
     /// Returns an error if the file cannot be created.
@@ -98,11 +97,11 @@ impl Output {
         }
         let real = behind_links(path);
         if real.exists() {
-            // A file that must not be changed is not replaced either.
+            // A read-only file must not be replaced either.
             File::options().append(true).open(&real)?;
         }
         let file = match Temporary::beside(&real) {
-            // The user may write the file, and nothing else in its folder.
+            // The user may write the file, but not its folder.
             Err(cause) if is_of_folder(&cause) => return Self::directly(&real),
             file => file?,
         };
@@ -141,13 +140,14 @@ impl Output {
         publish(file, &path).with_context(|| unwritable(&self.name))
     }
 
-    /// The path at which the unfinished file can be read.
+    /// The path of the unfinished file.
     pub fn temporary_path(&self) -> Option<&Path> {
         self.unfinished.as_ref().map(|it| it.file.path())
     }
 
-    /// Ends the output after a failure or a signal: results before it are kept or discarded, as the
-    /// output was opened. A file that could not be written, or that would be empty, is discarded.
+    /// Ends the output after a failure or a signal. Earlier results are kept or discarded, as
+    /// chosen when the output was opened. A file that could not be written, or that would be empty,
+    /// is discarded.
     pub fn give_up(&mut self) {
         let is_flushed = self.flush().is_ok();
         let Some(Unfinished {
@@ -168,7 +168,7 @@ impl Output {
     /// Writes one line.
     ///
     /// # Errors
-    /// Returns [`Closed`] if nobody reads the output any more, otherwise the error of the system.
+    /// Returns [`Closed`] for a broken pipe, otherwise the error of the system.
     pub fn line(&mut self, line: impl Display) -> Result<()> {
         writeln!(self.writer, "{line}").map_err(|cause| self.failed(cause))
     }
@@ -186,7 +186,7 @@ impl Output {
     /// Flushes the buffer.
     ///
     /// # Errors
-    /// Returns [`Closed`] if nobody reads the output any more, otherwise the error of the system.
+    /// Returns [`Closed`] for a broken pipe, otherwise the error of the system.
     pub fn flush(&mut self) -> Result<()> {
         self.writer.flush().map_err(|cause| self.failed(cause))
     }
@@ -215,7 +215,7 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
     output.finish()
 }
 
-/// The path of the file that is made or replaced when `path` is written.
+/// The path of the file to create or replace when writing to `path`.
 fn behind_links(path: &Path) -> PathBuf {
     let real = fs::canonicalize(path).ok();
     real.or_else(|| Some(folder_of(path).join(fs::read_link(path).ok()?)))
@@ -235,8 +235,8 @@ fn is_written_directly(path: &Path) -> bool {
             .any(|folder| path.parent() == Some(Path::new(folder)))
 }
 
-/// Returns whether `cause` prevents another file in the folder, but perhaps not the file itself: the
-/// folder must not be changed, or the name is so long that a longer one is none.
+/// Returns whether `cause` prevents a temporary file in the folder, but perhaps not the file
+/// itself: the folder is read-only, or the longer name is too long.
 fn is_of_folder(cause: &io::Error) -> bool {
     use io::ErrorKind::{InvalidFilename, PermissionDenied, ReadOnlyFilesystem};
     matches!(
@@ -245,8 +245,8 @@ fn is_of_folder(cause: &io::Error) -> bool {
     )
 }
 
-/// Gives `file` its name, or copies it where nothing can be renamed onto `path`, as onto a file
-/// that is mounted in a container.
+/// Renames `file` to `path`, or copies it if `path` cannot be replaced, such as a file mounted in a
+/// container.
 fn publish(file: Temporary, path: &Path) -> io::Result<()> {
     let mut content = File::open(file.path())?;
     match file.publish(path) {
@@ -258,10 +258,10 @@ fn publish(file: Temporary, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Refuses an output whose name promises a compressed file.
+/// Refuses an output with the extension of a compressed file.
 ///
 /// # Errors
-/// Returns an error of usage, which ends the program with exit code 2.
+/// Returns a usage error, which ends the program with exit code 2.
 pub fn check_name(path: &Path) -> Result<()> {
     if path
         .extension()
@@ -276,14 +276,14 @@ pub fn check_name(path: &Path) -> Result<()> {
 }
 
 /// Refuses an output that cannot be written, for a command that opens the output only at its end.
-/// The check neither changes an existing file nor creates one.
+/// The check neither changes nor creates a file.
 ///
 /// # Errors
 /// Returns the errors of [`check_name`], and of the system.
 pub fn check_writable(path: &Path) -> Result<()> {
     check_name(path)?;
     let opened = match path.exists() {
-        // A pipe has a reader, which must not see its end.
+        // Opening a pipe and closing it would show its reader the end.
         true if !path.is_file() => Ok(()),
         true => File::options().append(true).open(path).map(drop),
         false => Temporary::beside(path).map(drop),
@@ -291,7 +291,7 @@ pub fn check_writable(path: &Path) -> Result<()> {
     opened.with_context(|| unwritable(path.display()))
 }
 
-/// Refuses `out` if it exists, for a command that makes a new file or folder.
+/// Refuses `out` if it exists, for a command that creates a file or folder.
 ///
 /// # Errors
 /// Returns an error if `out` exists.
@@ -304,8 +304,7 @@ pub fn check_new(out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the message that the file or folder `name` cannot be written, to which the caller adds
-/// the cause.
+/// Returns the message that the file or folder `name` cannot be written. The caller adds the cause.
 pub fn unwritable(name: impl Display) -> String {
     format!("{name}: cannot be written; check the folder, its permissions and the free space")
 }
@@ -313,8 +312,8 @@ pub fn unwritable(name: impl Display) -> String {
 /// Prints one result, of one line or several, to standard output.
 ///
 /// # Errors
-/// Returns [`Closed`] if nobody reads standard output any more, otherwise the error of the system
-/// (`println!` would panic).
+/// Returns [`Closed`] for a broken pipe, otherwise the error of the system (`println!` would
+/// panic).
 pub fn print(text: impl Display) -> Result<()> {
     let mut output = Output::standard();
     output.line(text)?;
@@ -324,11 +323,11 @@ pub fn print(text: impl Display) -> Result<()> {
 /// Prints a message, of one line or several, to standard error. A terminal that was closed or a
 /// full disk must not end a run of several days, so a failure is ignored (`eprintln!` would panic).
 pub fn say(text: impl Display) {
-    // In one piece, so that lines of several threads or processes do not mix.
+    // A single write, so that lines of several threads or processes do not mix.
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
-/// If true, the user wants results, warnings and errors only.
+/// If true, only results, warnings and errors are printed.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Sets whether notes are suppressed (`--quiet`).
@@ -358,7 +357,7 @@ pub fn note(text: impl Display) {
     }
 }
 
-/// Tells a user at a terminal that one of `inputs` is read from there.
+/// Tells the user that one of `inputs` is read from the terminal.
 pub fn note_terminal<'a>(inputs: impl IntoIterator<Item = &'a Path>) {
     if inputs.into_iter().any(is_standard_input) && io::stdin().is_terminal() {
         let end = if cfg!(windows) {
@@ -370,7 +369,7 @@ pub fn note_terminal<'a>(inputs: impl IntoIterator<Item = &'a Path>) {
     }
 }
 
-/// Prints the help or the version that the command line asks for, or returns its error of usage.
+/// Prints the requested help or version, or returns the usage error.
 ///
 /// # Errors
 /// Returns `usage` if it is an error, otherwise the errors of [`Output::line`].
@@ -394,8 +393,8 @@ pub fn print_usage(usage: clap::Error) -> Result<()> {
         .map_err(|cause| output.failed(cause))
 }
 
-/// The option to write instead of an unknown one that is the name of a setting of training runs,
-/// here or in another toolkit.
+/// The option to write instead of an unknown one that is a training setting here or in another
+/// toolkit.
 fn setting_meant(usage: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(option)) = usage.get(ContextKind::InvalidArg) else {
         return None;
@@ -430,7 +429,7 @@ pub fn exit_code(result: Result<()>) -> u8 {
         return u8::try_from(128 + stopped.0).unwrap_or(1);
     }
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
-        // Standard error may fail; the exit code tells all the same.
+        // Standard error may fail, and the exit code is enough.
         let _ = usage.print();
         return WRONG_USAGE;
     }
@@ -438,7 +437,7 @@ pub fn exit_code(result: Result<()>) -> u8 {
     1
 }
 
-/// `message` with the remedy for limits of the system, whatever else it advises to check.
+/// `message` with the remedy for system limits in place of its other advice.
 fn with_remedy(message: String) -> String {
     let remedies = [
         (
@@ -483,8 +482,8 @@ pub fn message(error: &anyhow::Error) -> String {
         })
 }
 
-/// Formats `rows` (JSON objects) as CSV with the header `columns`, which are keys of the objects. A
-/// text with a comma, a quote or a line end is quoted (RFC 4180), and null is an empty cell.
+/// Formats `rows` (JSON objects) as CSV with the header `columns`, the keys of the objects. A text
+/// with a comma, a quote or a line end is quoted (RFC 4180), and null is an empty cell.
 pub fn csv(columns: &str, rows: impl IntoIterator<Item = Value>) -> String {
     let cell = |value: &Value| match value {
         Value::Null => String::new(),

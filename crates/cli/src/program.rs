@@ -8,16 +8,15 @@ use crate::files_in_use::UsesFiles;
 use crate::output::exit_code;
 use crate::{commands, device, output};
 
-/// Runs the program `burnformer` with the command line `args`, whose first word is the program's
-/// name, and returns the exit code. The program takes over the signals, the standard streams and
-/// the memory settings of the whole process, so call this once per process, before any thread is
-/// started.
+/// Runs the program `burnformer` with the command line `args`, program name first, and returns the
+/// exit code. The program takes over the signals, the standard streams and the memory settings of
+/// the whole process, so call this once per process, before any thread is started.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     if let Err(usage) = check_threads() {
         return exit_code(Err(usage));
     }
-    // With a handler, a write beyond `ulimit -f` is an error with a message instead of the end of
-    // the process. Without it, the program works too.
+    // With a handler, a write beyond `ulimit -f` is an error with a message, not the end of the
+    // process. A missing handler is no error.
     #[cfg(unix)]
     drop(signal_hook::flag::register(
         signal_hook::consts::SIGXFSZ,
@@ -35,8 +34,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     exit_code(device::guarded("", || run_command(command)))
 }
 
-/// The largest number of threads that `RAYON_NUM_THREADS` may ask for: with tens of thousands, a
-/// process never gets to work.
+/// The largest number of threads in `RAYON_NUM_THREADS`: with tens of thousands, a process never
+/// gets to work.
 const MOST_THREADS: usize = 1024;
 
 fn check_threads() -> anyhow::Result<()> {
@@ -91,10 +90,9 @@ enum Command {
     Export(commands::export::Args),
     /// Store the matrices of a model in 8-bit integers: a quarter of the size, and faster on a CPU.
     Quantize(commands::quantize::Args),
-    /// List the likely translations of each token, with which models of large vocabularies
-    /// translate faster.
+    /// Build a lexical shortlist (speeds up large vocabularies).
     Shortlist(commands::shortlist::Args),
-    /// Show or change how a model translates where nothing else is asked for: beam, length penalty.
+    /// Show or edit the default generation settings: beam, length penalty.
     Settings(commands::settings::Args),
     /// Describe a model directory.
     Inspect(commands::inspect::Args),
@@ -107,12 +105,12 @@ enum Command {
     Serve(commands::serve::Args),
     /// List the devices of this build and this machine.
     Devices(commands::devices::Args),
-    /// Print a script with which a shell completes commands and options.
+    /// Generate shell completions.
     Completions(commands::completions::Args),
 }
 
-/// Runs a command, unless it would write a file that it reads. Commands that read no file of the
-/// user run without this.
+/// Runs a command unless it would write a file that it reads. Commands that read no user file run
+/// without this check.
 fn run_with<A: UsesFiles>(args: A, run: fn(A) -> anyhow::Result<()>) -> anyhow::Result<()> {
     args.files_in_use()?.check()?;
     run(args)

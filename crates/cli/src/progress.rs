@@ -30,7 +30,7 @@ impl Progress {
         let (ends, ended) = channel();
         let counted = done.clone();
         let started = Instant::now();
-        // Without a thread there is no progress to read, but the work continues.
+        // Without a thread there are no progress lines, but the work continues.
         let _ = thread::Builder::new()
             .name("progress".into())
             .spawn(move || {
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_of_all_sentences_is_named_where_it_is_known() {
+    fn a_known_number_of_sentences_is_shown() {
         assert_eq!(
             line(512, Some(2000), 40.25),
             "512 of 2000 sentences | 40.2 sentences/s"

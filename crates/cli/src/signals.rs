@@ -19,7 +19,7 @@ pub struct Signals {
     received: Arc<AtomicI32>,
     /// If true, the running work looks at `stop`. If not, a signal ends the process at once.
     is_graceful: Arc<AtomicBool>,
-    /// The line that is printed then; empty for none.
+    /// The line to print then; empty for none.
     farewell: Arc<Mutex<&'static str>>,
 }
 
@@ -48,7 +48,7 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Runs `work`, which must end cleanly soon after the flag passed to it is set.
+    /// Runs `work`. It must end cleanly soon after the flag passed to it is set.
     pub fn run_interruptible<T>(&self, work: impl FnOnce(&AtomicBool) -> T) -> T {
         self.is_graceful.store(true, Ordering::SeqCst);
         let done = work(&self.stop);
@@ -144,7 +144,7 @@ extern "system" fn on_event(event: u32) -> i32 {
         .iter_mut()
         .for_each(|handle| handle(if is_key { 2 } else { 15 }));
     if !is_key {
-        // The process ends as soon as this returns; Windows waits for some seconds.
+        // Windows ends the process as soon as this returns, or after some seconds.
         thread::sleep(std::time::Duration::from_secs(60));
     }
     1

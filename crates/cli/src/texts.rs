@@ -1,4 +1,4 @@
-//! The texts of a command: maps their names in the configuration to files.
+//! The texts of a command. Maps their names in the configuration to files.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
@@ -17,8 +17,7 @@ use burnformer_train::{TextName, Texts, TrainError};
 use crate::embedded;
 use crate::output::unwritable;
 
-/// Returns up to `count` of the next `items`, none at the end, and the error that follows them, if
-/// any.
+/// Returns up to `count` of the next `items`, none at the end, and the error after them, if any.
 pub fn next_chunk<T, E: Into<Error>>(
     items: &mut impl Iterator<Item = Result<T, E>>,
     count: usize,
@@ -32,7 +31,7 @@ pub fn next_chunk<T, E: Into<Error>>(
     (items, failure)
 }
 
-/// Refuses a pipe that is named twice, since it can be read once.
+/// Refuses a pipe that is named twice, because it can be read only once.
 ///
 /// # Errors
 /// Returns [`TextError::PipeTwice`] for the first pipe that is named again.
@@ -40,7 +39,7 @@ pub fn check_pipes<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), 
     repeated_pipe(paths).map_or(Ok(()), |path: &Path| Err(TextError::PipeTwice(path.into())))
 }
 
-/// Texts that a configuration cannot name: standard input, pipes, and files whose names are not
+/// Texts that a configuration cannot name: standard input, pipes, and files with names that are not
 /// Unicode. The run keeps copies of them.
 pub struct Unnamed(Vec<Source>);
 
@@ -77,7 +76,7 @@ impl Unnamed {
             for (path, side) in paths.iter_mut().zip(sides) {
                 let is_named = matches!(TextName::parse(key, path)?, TextName::File(_));
                 if is_named && (path.to_str().is_none() || is_pipe(path)) {
-                    // With `/` on every system, for the run may move to another.
+                    // With `/` on every system, because the run may move to another.
                     let copy = PathBuf::from(format!("corpus/{part}.{side}"));
                     let from = std::mem::replace(path, TextName::OfRun(copy.clone()).to_entry());
                     unnamed.push(Source { from, copy });
@@ -92,8 +91,8 @@ impl Unnamed {
         self.0.iter().any(|source| is_pipe(&source.from))
     }
 
-    /// Reads the pipes into files in `cache`, all at the same time, because one process may write
-    /// to several in turn. Files of this kind that a killed process left there are removed.
+    /// Reads the pipes into files in `cache`. All are read at the same time, because one process
+    /// may write to several in turn. Leftovers of killed processes are removed.
     ///
     /// # Errors
     /// Returns an error if a pipe cannot be read, or a file cannot be written.
@@ -128,7 +127,7 @@ impl Unnamed {
     }
 }
 
-/// Unnamed texts that can be read again and again, as long as this value lives.
+/// Unnamed texts that can be read repeatedly, as long as this value lives.
 #[derive(Default)]
 pub struct ReadTexts(Vec<ReadText>);
 
@@ -170,8 +169,7 @@ impl ReadTexts {
         })
     }
 
-    /// Gives the texts that `error` names the names that the user gave them, instead of those of
-    /// their copies in the cache.
+    /// Replaces the paths of cached copies in `error` with the user's names of the texts.
     pub fn explain(&self, mut error: TrainError) -> TrainError {
         let TrainError::Data(DataError::Text(cause)) = &mut error else {
             return error;
@@ -196,7 +194,7 @@ pub fn of_command(data: &mut DataSettings, dir: &Path, cache: &Path) -> Result<(
     Ok((texts, read))
 }
 
-/// Copies what comes through the pipe `from` into a private file in `folder`.
+/// Copies the pipe `from` into a private file in `folder`.
 fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
     let unwritable = || unwritable(folder.display());
     fs::create_dir_all(folder).with_context(unwritable)?;
@@ -237,8 +235,8 @@ fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
     }
 }
 
-/// Refuses a device such as `/dev/urandom`, which never ends and would fill the disk. A terminal
-/// ends.
+/// Refuses a device such as `/dev/urandom`, because it never ends and would fill the disk. A
+/// terminal ends.
 ///
 /// # Errors
 /// Returns an error for such a device.
@@ -261,7 +259,7 @@ pub fn check_ends(from: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Other systems have no such devices among their files.
+/// Other systems have no such device files.
 ///
 /// # Errors
 /// None.
@@ -295,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_no_configuration_can_name_get_a_name_in_the_run() {
+    fn unnamed_texts_get_a_name_in_the_run() {
         let latin1 = PathBuf::from(std::ffi::OsString::from_vec(b"caf\xe9.en".to_vec()));
         let mut data = data(&[Path::new("-"), &latin1]);
         let unnamed = Unnamed::take(&mut data).unwrap();
@@ -307,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn pipes_become_private_files_that_go_away_again() {
+    fn pipes_become_private_files_that_are_removed() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let [a, b, cache] = ["a", "b", "cache"].map(|name| folder.path().join(name));
@@ -325,7 +323,7 @@ mod tests {
         let unnamed = Unnamed::take(&mut data).unwrap();
         let [to_a, to_b] =
             [a.clone(), b.clone()].map(|path| move || File::options().write(true).open(path));
-        // Written line by line to both in turns: reading one to its end first would wait forever.
+        // Lines are written to both in turns: reading one to its end first would wait forever.
         let writer = thread::spawn(move || {
             let mut a = to_a().unwrap();
             let mut b = to_b().unwrap();

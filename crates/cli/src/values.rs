@@ -1,4 +1,4 @@
-//! Values of options by their names.
+//! Parsers of option values.
 
 use std::path::{Path, PathBuf};
 
@@ -33,8 +33,8 @@ pub fn compute_type() -> impl TypedValueParser<Value = ComputeType> {
     one_of(ComputeType::ALL, ComputeType::name)
 }
 
-/// Parses the folder of a model or of a run, the name of an embedded model, which is unpacked, or a
-/// name such as `hf:OWNER/NAME`, whose model is fetched.
+/// Parses a model or run folder, the name of an embedded model, or a name such as `hf:OWNER/NAME`.
+/// Embedded models are unpacked, and named models are fetched.
 pub fn model() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|name| named_model(&name))
 }
@@ -44,8 +44,8 @@ pub fn model_with_name() -> impl TypedValueParser<Value = (PathBuf, PathBuf)> {
     PathBufValueParser::new().try_map(|name| named_model(&name).map(|folder| (name, folder)))
 }
 
-/// Returns the model directory that `name` names, as [`model_dir`] does, with the error type for
-/// parsers of the command line.
+/// Returns the model directory `name` as [`model_dir`] does, with the error type of command-line
+/// parsers.
 ///
 /// # Errors
 /// Returns [`NoModel`] with the error of [`model_dir`].
@@ -57,12 +57,12 @@ pub fn named_model(name: &Path) -> Result<PathBuf, NoModel> {
     model_dir(name).map_err(|cause| NoModel { cause, is_fetched })
 }
 
-/// Returns the model directory that `name` names. `name` is the folder of a model or of a run, an
-/// embedded model, or a model to fetch.
+/// Returns the model directory `name`: the folder of a model or of a run, an embedded model, or a
+/// model to fetch.
 ///
 /// # Errors
-/// Returns an error if the folder contains a model of another system, with the command that
-/// converts it, if an embedded model cannot be unpacked, or if a model cannot be fetched or read.
+/// Returns an error if the folder contains a model of another system (with the command that
+/// converts it), if an embedded model cannot be unpacked, or if a model cannot be fetched or read.
 pub fn model_dir(name: &Path) -> Result<PathBuf> {
     if let Some(name) = name.to_str().and_then(ModelName::parse) {
         return named::model(&name?, &|| true);
@@ -82,15 +82,15 @@ pub fn model_dir(name: &Path) -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Returns whether the `config.json` of `dir` has the key by which Hugging Face recognises a model.
-/// Model directories of this toolkit do not have it, not even damaged ones.
+/// Returns whether the `config.json` of `dir` has the key `model_type` of Hugging Face. Model
+/// directories of this toolkit never have it, even if damaged.
 fn names_a_type(dir: &Path) -> bool {
     let text = read_whole(&dir.join("config.json"), FileKind::SETTINGS).unwrap_or_default();
     String::from_utf8_lossy(&text).contains("\"model_type\"")
 }
 
 /// The model of a run if `folder` is a run directory: `best/`, or `last/` before there is a best
-/// one. Prints which it is. Any other folder is returned unchanged.
+/// one. Prints which one it is. Other folders are returned unchanged.
 fn model_of_run(folder: PathBuf) -> PathBuf {
     let is_model = |folder: &Path| folder.join("manifest.json").exists();
     let models = ["best", "last"].map(|name| folder.join(name));

@@ -43,7 +43,7 @@ pub fn translate(
     cancel: &Cancel,
 ) -> anyhow::Result<Vec<u8>> {
     let limit = translator.longest_source(options);
-    // One token is left for </s>.
+    // `</s>` takes one token.
     let fits = |sentence: &str| translator.tokenizers().source.encode(sentence).len() < limit;
     let languages = [language, options.languages.codes().map(|codes| &*codes[1])];
     let document = Document::try_parse(&file.text, file.format, languages, more, &fits)?;
@@ -59,7 +59,7 @@ pub fn translate(
     }
 }
 
-/// The translations of `sentences`, with links for those that need them.
+/// The translations of `sentences`, with links where needed.
 fn translated(
     translator: &Translator,
     sentences: &[PendingSentence],

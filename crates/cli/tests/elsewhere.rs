@@ -1,8 +1,8 @@
-//! A static Linux program in a folder that has nothing else, and a Windows program in Wine.
+//! A static Linux program in an otherwise empty folder, and a Windows program in Wine.
 //!
-//! The tests are opt-in, because somebody must have made the programs before: `BURNFORMER_STATIC`
-//! and `BURNFORMER_WINDOWS` are their paths (docs/guide/installation.md says how they are made).
-//! The first test needs the rights for `chroot`, the second Wine (`WINE` is its path).
+//! The tests are opt-in, because the programs must be built before. `BURNFORMER_STATIC` and
+//! `BURNFORMER_WINDOWS` are their paths (docs/guide/installation.md says how to build them). The
+//! first test needs the rights for `chroot`, the second Wine (`WINE` is its path).
 
 #[path = "it/common/mod.rs"]
 mod common;
@@ -20,7 +20,7 @@ use common::{Corpus, feed, stderr, stdout};
 const GERMAN: &str =
     "Guten Morgen!\nDas Telefongespräch hat sechs Stunden gedauert.\n\nIch heiße Tom.";
 
-/// Commands of the program, which know the folder by relative paths only.
+/// Commands of the program. They know the folder by relative paths only.
 struct Elsewhere {
     folder: tempfile::TempDir,
     /// The program, and what starts it.
@@ -246,7 +246,7 @@ impl Elsewhere {
         );
     }
 
-    /// Bad input is a sentence and an exit code, as everywhere.
+    /// Bad input gives a sentence and an exit code.
     fn refuses(&self) {
         let cases: [(&[&str], i32, &str); 3] = [
             (
@@ -272,7 +272,7 @@ impl Elsewhere {
     }
 }
 
-/// A process that ends with its variable.
+/// A process that is killed on drop.
 struct Killed(Child);
 
 impl Drop for Killed {
@@ -290,7 +290,7 @@ fn wait_for(what: &str, mut there: impl FnMut() -> bool) {
     }
 }
 
-/// The program whose path the variable `name` has.
+/// The program at the path in the variable `name`.
 fn program(name: &str) -> PathBuf {
     let path = std::env::var(name).unwrap_or_default();
     assert!(

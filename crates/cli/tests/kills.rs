@@ -1,8 +1,8 @@
-//! Real training processes killed (SIGKILL) at random moments and resumed: what they end with must
-//! be, byte for byte, what a process that was not killed ends with.
+//! Real training processes, killed (SIGKILL) at random moments and resumed. Their results must
+//! equal the results of an unkilled process byte for byte.
 //!
-//! `BURNFORMER_KILLS` sets the number of kills of the opt-in test, `BURNFORMER_SEED` where its
-//! moments are drawn from.
+//! `BURNFORMER_KILLS` sets the number of kills of the opt-in test, `BURNFORMER_SEED` the seed of
+//! their moments.
 
 #[path = "it/common/mod.rs"]
 mod common;
@@ -20,7 +20,7 @@ use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 
 /// Dropout, accumulation, log lines that span checkpoints, validation, early-stopping state,
-/// averaging: all that a resume could get wrong.
+/// averaging: everything that resuming could get wrong.
 const SETTINGS: [&str; 12] = [
     "model.dropout=0.1",
     "training.accumulate=2",
@@ -99,18 +99,18 @@ impl Fixture {
             .unwrap()
     }
 
-    /// Runs to the end, and how long that took.
+    /// Runs to the end. Returns the time.
     fn finish(&self, out: &str) -> Duration {
         let start = Instant::now();
         let output = self.start(out).wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
-        // Killed after the last file was written: there is nothing left to do, and it says so.
+        // Killed after the last file was written: there is nothing left to do.
         let done = output.status.success() || said.contains("nothing to do");
         assert!(done, "{said}");
         start.elapsed()
     }
 
-    /// Starts or resumes the run and kills it; whether it was killed before it ended.
+    /// Starts or resumes the run and kills it. Returns whether it was killed before it ended.
     fn kill(
         &self,
         out: &str,
@@ -186,7 +186,7 @@ fn updates_before_validation(run: &Path) -> usize {
     text.lines().filter(|line| logged(line)).count()
 }
 
-/// Every file whose bytes must not depend on kills: parameters, moments, tokenisers,
+/// Every file with bytes that must not depend on kills: parameters, moments, tokenisers,
 /// configurations.
 fn bytes(run: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
@@ -213,7 +213,7 @@ fn bytes(run: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// A JSON text without what a clock decides.
+/// A JSON text without the values that depend on a clock.
 fn timeless(text: &str) -> Value {
     fn strip(value: &mut Value) {
         if let Value::Object(fields) = value {
@@ -329,7 +329,7 @@ fn five_kills_leave_no_trace() {
 }
 
 #[test]
-fn kills_of_a_fine_tuning_leave_no_trace() {
+fn killed_fine_tuning_leaves_no_trace() {
     let mut fixture = Fixture::new(&["training.freeze=[\"encoder\"]"]);
     fixture.finish("base");
     let base = fixture.run_dir("base/best").display().to_string();
@@ -349,14 +349,13 @@ const DIVERGING: [&str; 3] = [
 ];
 
 #[test]
-fn a_run_that_diverges_goes_back_and_kills_leave_no_trace_of_that_either() {
+fn a_diverging_run_rolls_back_and_kills_leave_no_trace_of_it() {
     harness(2, now(), &DIVERGING);
 }
 
-/// The end of the first part, its average among it, has to be remembered until the second one is
-/// further.
+/// The end of the first part, with its average, must be kept until the second part is further.
 #[test]
-fn a_run_that_goes_on_after_its_end_can_be_killed_too() {
+fn a_run_extended_after_its_end_can_be_killed_too() {
     let seed = now();
     println!("seed {seed}");
     let mut draw = Xoshiro256PlusPlus::seed_from_u64(seed);

@@ -1,9 +1,8 @@
-//! Every command of the README and of the guide, run by a shell in a fresh folder, as a reader
-//! would run them one after another: those of the README, and those of the guide from its first
-//! page to its last.
+//! Every command of the README and of the guide, run in order by a shell in a fresh folder. The
+//! README is one sequence, and all pages of the guide are another.
 //!
-//! Two things differ from what a reader does. Trainings are cut short and models are small, by
-//! settings at the end of each `train`; and a server listens at a free port, not at 5000.
+//! Two things differ from a reader's session. Trainings are short and models are small, by settings
+//! at the end of each `train`. A server listens at a free port, not at 5000.
 #![cfg(unix)]
 
 #[path = "it/common/mod.rs"]
@@ -99,7 +98,7 @@ struct PageCommand {
     /// The page and the line, from 1.
     location: String,
     text: String,
-    /// The number of the block on the page. What a block starts ends with it.
+    /// The number of the block on the page. A server ends with its block.
     block: usize,
 }
 
@@ -139,8 +138,7 @@ fn commands_of(page: &str) -> Vec<PageCommand> {
     commands(page, &fs::read_to_string(repository().join(page)).unwrap())
 }
 
-/// A reader: a folder with the files that the pages call the reader's own, and the programs that
-/// they call.
+/// A reader: a folder with the reader's own files and the programs that the pages call.
 struct Reader {
     home: tempfile::TempDir,
     cache: PathBuf,
@@ -168,7 +166,7 @@ impl Reader {
         self.home.path().join(name)
     }
 
-    /// `cargo xtask …` and `burnformer …`, both of which run the program under test.
+    /// `cargo xtask …` and `burnformer …`. Both run the program under test.
     fn write_programs(&self) {
         let write = |name: &str, script: &str| {
             let path = self.path("bin").join(name);
@@ -278,8 +276,8 @@ impl Reader {
         fs::write(work.join("page.html"), "<p>eins <b>zwei</b> drei.</p>\n").unwrap();
     }
 
-    /// Models that readers have from elsewhere: one of OPUS-MT's form with a target language, and
-    /// two of M2M100's.
+    /// Models from elsewhere: one in the form of OPUS-MT with a target language, and two in the
+    /// form of M2M100.
     fn write_models(&self) {
         let fixtures = repository().join("crates/interop/tests/fixtures");
         let opus = self.path("work/opus-mt-en-fr");
@@ -378,8 +376,8 @@ impl Drop for Reader {
     }
 }
 
-/// Runs what can be run of `pages`, one after another. Readers of one `cache` cut the text inside
-/// the program into tokens once.
+/// Runs the commands of `pages` that can be run, one after another. Readers with the same `cache`
+/// tokenise the embedded text once.
 fn follow(pages: &[String], cache: &Path) {
     let mut reader = Reader::new(cache);
     for page in pages {

@@ -1,5 +1,5 @@
-//! A long run of `translate` over real and hostile text: one line out for each line in, memory
-//! flat.
+//! A long run of `translate` over real and hostile text: one line out for each line in, in flat
+//! memory.
 
 #[path = "it/common/mod.rs"]
 mod common;
@@ -21,9 +21,9 @@ fn setting(name: &str, default: u64) -> u64 {
         .unwrap_or(default)
 }
 
-/// Lines that a careless crawler collects, one in ten of the input.
+/// Lines of a careless crawler, one in ten of the input.
 fn hostile(number: u64) -> Vec<u8> {
-    // Each of the worst comes early, so that the memory it needs counts as that of the beginning.
+    // The worst lines come early, so that their memory counts in the baseline.
     let first = number <= 40;
     let rare = first || number.is_multiple_of(5000);
     let worst = if first {
@@ -84,7 +84,7 @@ impl Real {
     }
 }
 
-/// Writes at least `lines` lines for at least so many `seconds`, and tells how many.
+/// Writes at least `lines` lines for at least `seconds` seconds. Returns the number of lines.
 fn feed(stdin: ChildStdin, lines: u64, seconds: u64) -> u64 {
     let real = Real::load();
     let end = Instant::now() + Duration::from_secs(seconds);

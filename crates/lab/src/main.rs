@@ -1,8 +1,8 @@
 //! `burnformer-lab`: benchmarks and the paper's comparisons, run by `cargo xtask bench` and
 //! `cargo xtask study`.
 //!
-//! It is a separate program, so that the program which users install has neither them nor an
-//! allocator that counts.
+//! A separate program keeps these, and the counting allocator, out of the program that users
+//! install.
 
 // `println!` and `eprintln!` panic where their stream fails; `output::print` and `output::say` do
 // not.

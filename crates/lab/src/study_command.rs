@@ -153,7 +153,7 @@ pub fn run(args: Args) -> Result<()> {
     }
 }
 
-/// The configuration that is varied, and where its texts are read.
+/// The configuration to vary, and the location of its texts.
 fn configuration(common: &Common) -> Result<(TrainConfig, (Texts, ReadTexts))> {
     let file = common.config.as_deref();
     let mut config = resolve(Some(&common.preset), file, &common.set, None)?;
@@ -195,8 +195,7 @@ fn configuration(common: &Common) -> Result<(TrainConfig, (Texts, ReadTexts))> {
     Ok((config, texts))
 }
 
-/// The results of `rows`, one after another. Those of rows that were finished before come from
-/// their files.
+/// The results of `rows`, one after another. Finished rows are read from their files.
 fn train(
     common: &Common,
     (texts, read): (Texts, ReadTexts),
@@ -263,7 +262,7 @@ fn print(common: &Common, results: &[RowResult], table: impl Fn() -> String) -> 
     }
 }
 
-/// A line for each text that each row was measured on.
+/// One line for each row and each text it was measured on.
 fn numbers(results: &[RowResult]) -> String {
     let rows = results
         .iter()

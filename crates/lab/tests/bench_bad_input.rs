@@ -1,4 +1,4 @@
-//! Comparisons with a peer that cannot be made: each says what is missing and how to get it.
+//! Comparisons with a missing peer. The error says what is missing and how to get it.
 
 use std::process::Command;
 
@@ -60,7 +60,7 @@ fn a_python_that_fails_is_quoted() {
     );
 }
 
-/// A program that stands for Python.
+/// A program in place of Python.
 #[cfg(unix)]
 fn stub(folder: &std::path::Path, name: &str, script: &str) -> String {
     use std::os::unix::fs::PermissionsExt;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Settings with which a row trains in a second.
+/// Settings that train a row in a second.
 const SMALL: [&str; 14] = [
     "model.d_model=64",
     "model.heads=4",

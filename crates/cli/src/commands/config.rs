@@ -123,8 +123,7 @@ fn heading(file: SettingsFile) -> &'static str {
     }
 }
 
-/// The first part of `text` that can stand alone: up to a full stop or semicolon that is in no
-/// parentheses.
+/// The first clause of `text`, up to a full stop or semicolon outside parentheses.
 fn first_sentence(text: &str) -> &str {
     let mut depth = 0;
     let end = text.char_indices().find(|&(at, c)| {
@@ -135,7 +134,7 @@ fn first_sentence(text: &str) -> &str {
     text[..end.map_or(text.len(), |(at, _)| at)].trim_end_matches('.')
 }
 
-/// Explains all keys to which `name` refers, in whichever file they are.
+/// Explains all keys that match `name`, in any of the files.
 fn explain(name: &str) -> Result<String> {
     let found = SettingsFile::ALL.map(|file| file.find(name));
     if let [Err(hint), Err(also)] = &found {
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_answered_with_the_nearest_key() {
+    fn a_typo_suggests_the_nearest_key() {
         let message = explain("training.buget").unwrap_err().to_string();
         assert!(
             message.contains("did you mean \"training.budget\"?"),

@@ -23,7 +23,7 @@ pub struct Args {
     json: bool,
 }
 
-/// A device in the form in which it is printed.
+/// A device as printed.
 #[derive(Serialize)]
 struct Line {
     name: String,
@@ -61,7 +61,7 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 fn line(found: Found, args: &Args) -> Line {
-    // A device that crashes when it is opened must not take the list with it.
+    // A device may crash when it is opened, and the list must survive.
     let test = args.test.then(|| in_child(&found.name));
     let fails = matches!(test, Some(Err(_)));
     let precision = if fails {
@@ -81,7 +81,7 @@ fn line(found: Found, args: &Args) -> Line {
     }
 }
 
-/// The floating-point types in which `device` can compute.
+/// The floating-point types that `device` supports.
 fn precision(device: &Device) -> Vec<&'static str> {
     let supported = || {
         Ok(Precision::ALL
@@ -110,7 +110,7 @@ fn describe(line: &Line) -> String {
     )
 }
 
-/// The missing devices, and the remedies.
+/// The missing devices and their remedies.
 fn missing(wanted: &[Backend]) -> Vec<String> {
     let of_system = wanted
         .iter()

@@ -29,7 +29,7 @@ impl UsesFiles for Args {
     }
 }
 
-/// Joins the outputs of all shards. The file appears whole or not at all.
+/// Joins the outputs of all shards. The file is written atomically.
 pub fn run(args: Args) -> Result<()> {
     check_name(&args.out)?;
     let paths = shards::outputs(&args.out, args.shards)?;

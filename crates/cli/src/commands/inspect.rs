@@ -40,7 +40,7 @@ pub fn run(args: Args) -> Result<()> {
     let shapes: BTreeMap<String, Vec<usize>> = shapes.collect();
     if args.json {
         let value = json!({
-            // A path need not be Unicode, JSON has to be.
+            // JSON is Unicode, and a path need not be.
             "path": dir.display().to_string(),
             "architecture": config.architecture(),
             "parameters": config.parameter_count(),

@@ -66,9 +66,9 @@ impl Computing {
         })
     }
 
-    /// Everything besides the text that decides translations: the manifests of `models` (without
-    /// any, of the model inside the program), which contain the hashes of their files, and the
-    /// options. `languages` come from the command line.
+    /// Everything besides the text that decides translations: the options, and the manifests of
+    /// `models` (without models, of the embedded one). Manifests contain the hashes of the model's
+    /// files. `languages` come from the command line.
     fn identity(
         &self,
         models: &[PathBuf],
@@ -136,8 +136,8 @@ struct Searching {
 }
 
 impl Searching {
-    /// The options with which `translator` finds the `n_best` translations of each sentence, after
-    /// `change` has changed them.
+    /// The search options of `translator` for `n_best` translations of each sentence, modified by
+    /// `change`.
     fn options(
         &self,
         translator: &Translator,
@@ -172,13 +172,13 @@ impl Searching {
         Ok(options)
     }
 
-    /// The codes of the languages, from which and into which.
+    /// The codes of the source and target language.
     fn languages(&self) -> [&Option<String>; 2] {
         [&self.source_language, &self.target_language]
     }
 }
 
-/// The names of settings of the search, and the options that set them.
+/// The names of search settings and the options that set them.
 const OPTIONS: [(&str, &str); 7] = [
     ("length_penalty.gnmt", "--alpha"),
     ("beam_size", "--beam"),
@@ -189,7 +189,7 @@ const OPTIONS: [(&str, &str); 7] = [
     ("sampling.top_p", "--top-p"),
 ];
 
-/// The error of a search that the command line asks for, with the names of its options.
+/// The error of a search, with the names of options instead of settings.
 fn of_options(mut error: SettingsError) -> anyhow::Error {
     let rename = |key: &mut &'static str| {
         let option = OPTIONS.iter().find(|(known, _)| known == key);
@@ -203,7 +203,7 @@ fn of_options(mut error: SettingsError) -> anyhow::Error {
     wrong_usage(error)
 }
 
-/// The texts of the two sides, which are not one pipe.
+/// The texts of the two sides. They must not be the same pipe.
 fn of_sides<'a>(source: &'a Path, target: Option<&'a Path>) -> Result<Vec<(&'a Path, Side)>> {
     let texts = [(Some(source), Side::Source), (target, Side::Target)];
     let texts = texts
@@ -214,8 +214,7 @@ fn of_sides<'a>(source: &'a Path, target: Option<&'a Path>) -> Result<Vec<(&'a P
     Ok(texts)
 }
 
-/// The shortlist in the file of an option `--shortlist`, if it is given, which must be one for the
-/// model.
+/// The shortlist in the file of `--shortlist`, if given. It must belong to the model.
 fn shortlist(translator: &Translator, path: Option<&Path>) -> Result<Option<Arc<Shortlist>>> {
     path.map(|path: &Path| {
         let shortlist = Shortlist::load(path)?;

@@ -72,7 +72,7 @@ fn size(folder: &Path) -> u64 {
         .sum()
 }
 
-/// Removes what was made of the model `name`, and what was downloaded for it.
+/// Removes the converted model `name` and its download.
 fn remove(name: &str) -> Result<()> {
     let form = "write the name as `burnformer models` prints it, such as hf:OWNER/NAME";
     let parsed =

@@ -29,11 +29,11 @@ impl UsesFiles for Args {
     }
 }
 
-/// The files that are written anew; every other file of a model directory is copied.
+/// The files that are written anew. Every other file of the model directory is copied.
 const WRITTEN: [&str; 3] = ["config.json", "model.safetensors", "manifest.json"];
 
-/// Writes the model with its matrices in 8-bit integers to `--out`. It has a quarter of the size,
-/// and programs that decode with it multiply in 8 bits.
+/// Writes the model with 8-bit integer matrices to `--out`. It has a quarter of the size, and
+/// decoding with it multiplies in 8 bits.
 pub fn run(args: Args) -> Result<()> {
     recover(&args.out)?;
     check_new(&args.out)?;

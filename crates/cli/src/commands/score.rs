@@ -15,8 +15,8 @@ use crate::output::{Output, note, note_terminal};
 use crate::shards::{Part, ShardArgs, length, written};
 use crate::texts::next_chunk;
 
-/// The number of pairs that are scored and written together. Pairs of similar length among them
-/// form batches, and memory stays bounded.
+/// The number of pairs that are scored and written together. Batches are pairs of similar length
+/// from one such chunk, and memory stays bounded.
 const CHUNK: usize = 2048;
 
 /// Arguments of `score`.
@@ -64,8 +64,8 @@ impl UsesFiles for Args {
 }
 
 /// Prints a line `log-probability TAB score TAB perplexity` for each pair, and the perplexity of
-/// the whole text to standard error. If something fails, the pairs before it are scored and written
-/// first.
+/// the whole text to standard error. If reading fails, the pairs before the failure are scored and
+/// written first.
 pub fn run(args: Args) -> Result<()> {
     let translator = args.computing.load(&args.model)?;
     let tokenizers = translator.tokenizers();
@@ -129,7 +129,7 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-/// The inputs that decide the output, besides the texts.
+/// The inputs besides the texts that decide the output.
 fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
     let mut identity = args
         .computing

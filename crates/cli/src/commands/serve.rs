@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, value_name = "PAIR=FILE", value_parser = file_of_pair)]
     shortlist: Vec<(LanguagePair, PathBuf)>,
     /// A translation memory, such as `de-en=memory.tmx`, in the forms of `translate --memory`; a
-    /// pair may have several. A segment that it has is translated as there
+    /// pair may have several. Exact matches are reused
     #[arg(long, value_name = "PAIR=FILE", value_parser = file_of_pair)]
     memory: Vec<(LanguagePair, PathBuf)>,
     /// The address on which to listen: an address and a port, or a port of this machine alone; port
@@ -161,7 +161,7 @@ fn file_of_pair(text: &str) -> Result<(LanguagePair, PathBuf), String> {
     Ok((pair.parse()?, file.into()))
 }
 
-/// Checks that the `files` of the option `name` are for `pairs`, and that no pair has two of them
+/// Checks that the `files` of the option `name` are for `pairs`, and that no pair has two files
 /// unless they are memories.
 fn check_files(
     name: &str,
@@ -204,9 +204,9 @@ pub fn run(args: Args) -> Result<()> {
         .enable_all()
         .build()?;
     let result = runtime.block_on(server.run(stopped()));
-    // Threads that still compute do not hold up the end.
+    // Do not wait for threads that still compute.
     runtime.shutdown_timeout(Duration::from_secs(1));
-    // The last lines of the log are on their way.
+    // Let the log thread write the last lines.
     std::thread::sleep(Duration::from_millis(50));
     Ok(result?)
 }
@@ -236,7 +236,7 @@ fn settings(mut args: Args) -> Result<ServerSettings> {
         limits: Limits {
             characters: args.max_characters,
             time: Duration::from_secs(args.timeout),
-            // Every character can take six bytes as an escape of JSON or a form, some twelve.
+            // A character takes up to six bytes, some twelve, as an escape in JSON or a form.
             body: args
                 .max_characters
                 .saturating_mul(12)
@@ -262,7 +262,7 @@ fn settings(mut args: Args) -> Result<ServerSettings> {
     })
 }
 
-/// The model of `pair` in `dir`, with the files of the pair beside it.
+/// The model of `pair` in `dir`, with the other files of the pair.
 fn model_source(
     args: &Args,
     device: &Device,
@@ -317,7 +317,7 @@ fn model_source(
     })
 }
 
-/// The keys of a file.
+/// The API keys in a file.
 fn read_keys(path: &Path) -> Result<Vec<String>> {
     let name = path.display();
     let advice = || {
@@ -341,11 +341,11 @@ fn read_keys(path: &Path) -> Result<Vec<String>> {
     Ok(keys)
 }
 
-/// The largest number of log lines that are buffered. Further ones are dropped, so that no request
-/// waits for a reader of the log.
+/// The largest number of buffered log lines. Further lines are dropped, so that no request waits
+/// for a reader of the log.
 const MOST_LINES: usize = 4096;
 
-/// A writer of lines of the log, which never blocks.
+/// A log writer that never blocks.
 struct Lines(SyncSender<Vec<u8>>);
 
 impl Lines {
@@ -353,7 +353,7 @@ impl Lines {
         let (sender, lines) = sync_channel::<Vec<u8>>(MOST_LINES);
         std::thread::spawn(move || {
             for line in lines {
-                // A reader that has gone is not an error of the server.
+                // A closed log is not an error of the server.
                 let _ = std::io::stderr().write_all(&line);
             }
         });
@@ -386,7 +386,7 @@ fn start_log(log: Log) {
     }
 }
 
-/// Done when the process is asked to end. Asked again, it ends at once.
+/// Completes at the first signal to stop. The second one ends the process at once.
 async fn stopped() {
     let (asked, ending) = tokio::sync::oneshot::channel();
     let mut first = Some(asked);
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_alone_is_one_of_this_machine() {
+    fn a_bare_port_is_local() {
         for text in ["5501", ":5501", "localhost:5501", "127.0.0.1:5501"] {
             assert_eq!(
                 address(text).unwrap().to_string(),

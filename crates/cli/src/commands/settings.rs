@@ -66,8 +66,7 @@ pub fn run(args: Args) -> Result<()> {
     print(lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// `settings` with the change `set`, which is `KEY=VALUE`; a value that is not JSON is taken as
-/// text.
+/// `settings` with the change `set` of the form `KEY=VALUE`. A value that is not JSON is a string.
 fn changed(settings: &SearchSettings, set: &str) -> Result<SearchSettings> {
     let (key, text) = set.split_once('=').ok_or_else(|| {
         wrong_usage(format_args!(
@@ -80,7 +79,7 @@ fn changed(settings: &SearchSettings, set: &str) -> Result<SearchSettings> {
     let value = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.trim()));
     match path.split_once('.') {
         None => all[path.as_str()] = value,
-        // A penalty has one value, a table several.
+        // A penalty is a table with one key, and a new one replaces it.
         Some(("length_penalty", name)) => all["length_penalty"] = json!({ name: value }),
         Some((table, name)) => all[table][name] = value,
     }
@@ -95,7 +94,7 @@ fn changed(settings: &SearchSettings, set: &str) -> Result<SearchSettings> {
 /// The path of the setting `key` in `all` settings.
 ///
 /// # Errors
-/// Returns an error if there is no such setting, with the name that may be meant.
+/// Returns an error if there is no such setting, with the nearest name.
 fn path_of(key: &str, all: &Value) -> Result<String, String> {
     if all.get(key).is_some() || key.starts_with("length_penalty.") {
         return Ok(key.into());
@@ -111,7 +110,7 @@ fn path_of(key: &str, all: &Value) -> Result<String, String> {
     }
 }
 
-/// Returns the model in `models` if it is the only one and its settings can be changed.
+/// Returns the only model in `models` if its settings can be changed.
 pub fn changeable(models: &[PathBuf]) -> Result<&Path> {
     let [model] = models else {
         bail!(
@@ -130,8 +129,7 @@ pub fn changeable(models: &[PathBuf]) -> Result<&Path> {
     Ok(model)
 }
 
-/// Refuses a model directory that is to be replaced if there are folders in it, which would be
-/// lost.
+/// Refuses to replace a model directory with folders in it, because they would be lost.
 pub fn check_no_folders(model: &Path) -> Result<()> {
     let name = model.display();
     let entries = fs::read_dir(model).with_context(|| name.to_string())?;
@@ -184,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_names_the_setting_and_what_to_write() {
+    fn a_typo_names_the_setting_and_the_remedy() {
         for (set, needle) in [
             ("beam_size", "KEY=VALUE"),
             ("beam_sise=6", "did you mean \"beam_size\""),

@@ -39,10 +39,10 @@ pub struct Args {
     threshold: f64,
 }
 
-/// The number of lines that are read and divided into tokens together.
+/// The number of lines that are read and tokenised together.
 const CHUNK: usize = 16_384;
 
-/// The number of pairs, from the first on, on which the shortlist is tried.
+/// The number of pairs to try the shortlist on, from the first.
 const TRIED: usize = 2000;
 
 impl UsesFiles for Args {
@@ -66,7 +66,7 @@ pub fn run(args: Args) -> Result<()> {
     note_terminal(args.train.iter().map(PathBuf::as_path));
     let dir = args.model.map_or_else(embedded::default_model, Ok)?;
     let tokenizers = load_tokenizers(&dir)?;
-    // Before the work, so that a name that cannot be written costs none.
+    // An output that cannot be written fails before the work.
     check_writable(&args.out)?;
     let mut reader = ParallelReader::open(&corpus, Utf8Policy::Error)?.fuse();
     let mut trainer = Trainer::new(vocabularies(&tokenizers));
@@ -116,8 +116,8 @@ fn encoded(
         .collect()
 }
 
-/// The mean number of tokens that `shortlist` allows in the translation of a sentence, and the
-/// share of the tokens of the given translations that are among them.
+/// The mean number of target tokens that `shortlist` allows for a sentence, and the share of the
+/// given translations' tokens among them.
 fn tried_on(shortlist: &Shortlist, pairs: &[(Vec<u32>, Vec<u32>)]) -> (f64, f64) {
     let mut allowed = 0;
     let mut all = 0;
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shortlist_is_tried_by_what_it_allows_and_what_it_lacks() {
+    fn a_shortlist_reports_its_size_and_its_coverage() {
         let lists = vec![vec![], vec![5], vec![6, 7]];
         let shortlist = Shortlist::new(Vocabularies::of_sizes([3, 9]), vec![4], lists).unwrap();
         let pairs = [(vec![1, 2], vec![4, 5, 8]), (vec![0], vec![4])];

@@ -1,6 +1,6 @@
-//! `--device auto`: the fastest device whose results agree with those of the CPU.
+//! `--device auto`: the fastest device with the same results as the CPU.
 //!
-//! Devices are also opened by their names here.
+//! This module also opens devices by name.
 
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
@@ -18,8 +18,8 @@ use super::self_test::{Verdict, in_child, in_process};
 use crate::output::note;
 
 /// Returns the device with the fastest matrix products: the CPU or one of the GPUs that pass a
-/// self-test. Graphics drivers that compute on the CPU are not considered. If there is only the
-/// CPU, nothing is tested.
+/// self-test. Graphics drivers that compute on the CPU are not considered. Without a GPU, nothing
+/// is tested.
 pub fn choose() -> Result<Device> {
     let cpu = Device::flex();
     if !cfg!(feature = "gpu") || !has_gpu() {
@@ -74,8 +74,8 @@ fn gpus_of(backend: Backend) -> Vec<Found> {
         .collect()
 }
 
-/// The result of the self-test of `gpu`, from now or from an earlier start of this program. A
-/// failure is reported.
+/// The result of the self-test of `gpu`, run now or at an earlier start of this program. A failure
+/// is reported.
 fn tested(gpu: &Found) -> Option<Verdict> {
     let memo = memo(gpu);
     let known = memo
@@ -87,7 +87,7 @@ fn tested(gpu: &Found) -> Option<Verdict> {
     match in_child(&gpu.name) {
         Ok(verdict) => {
             if let Some(path) = memo {
-                // Without the note the next start tests again.
+                // A result that cannot be stored is tested again at the next start.
                 let _ = path.parent().map(std::fs::create_dir_all);
                 let verdict = serde_json::to_vec(&verdict).unwrap_or_default();
                 let _ = burnformer_files::write(&path, &verdict);
@@ -129,8 +129,7 @@ impl DeviceName {
     /// Opens the device.
     ///
     /// # Errors
-    /// Returns an error if this build or this machine has no such device. The message says what to
-    /// do.
+    /// Returns an error if this build or this machine has no such device. The message has a remedy.
     pub fn open(&self) -> Result<Device> {
         match self {
             Self::Auto => choose(),
@@ -176,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_number_that_is_not_there_says_how_many_there_are() {
+    fn a_missing_device_number_reports_the_number_of_devices() {
         let error = DeviceName::Of(Backend::Cpu, 1)
             .open()
             .unwrap_err()

@@ -1,10 +1,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A backend of Burn, which computes on one kind of device.
+/// A backend of Burn. Each computes on one kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// The CPU with Burn's flex backend, which is in every build.
+    /// The CPU with Burn's flex backend, in every build.
     Cpu,
     /// The CPU with Burn's older ndarray backend.
     NdArray,
@@ -22,7 +22,7 @@ pub enum Backend {
 
 /// The properties of a backend.
 pub struct Facts {
-    /// The name on the command line, which is also the name of its cargo feature.
+    /// The name on the command line and of the cargo feature.
     pub name: &'static str,
     /// If true, this build contains it.
     pub is_built_in: bool,
@@ -41,7 +41,7 @@ const NO_NVIDIA: &str = "no NVIDIA GPU answers: install NVIDIA's driver and the 
 const NO_AMD: &str = "no AMD GPU answers: install ROCm; `rocminfo` shows what the system has";
 
 impl Backend {
-    /// All backends, in the order in which `devices` lists them.
+    /// All backends, in the order of `devices`.
     pub fn all() -> impl Iterator<Item = Self> {
         use Backend::{Cpu, Cuda, Metal, NdArray, Rocm, Vulkan, Wgpu};
         [Cpu, NdArray, Wgpu, Vulkan, Metal, Cuda, Rocm].into_iter()

@@ -12,7 +12,7 @@ use super::name::DeviceName;
 pub struct Found {
     /// The name on the command line.
     pub name: DeviceName,
-    /// The name that the driver or the system gives the device.
+    /// The name of the device according to the driver or the system.
     pub part: String,
     /// The driver.
     pub driver: Option<String>,
@@ -23,7 +23,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// The device, after it has added two numbers as a test.
+    /// The device, tested by adding two numbers.
     ///
     /// # Errors
     /// Returns an error if the device does not work.

@@ -13,7 +13,7 @@ use crate::output::say;
 /// `cubecl.toml` names another place.
 pub fn keep_tuning() {
     let mut config = CubeClRuntimeConfig::from_current_dir().override_from_env();
-    // The default of the library is a `target` folder beside the program.
+    // By default, the library writes a `target` folder beside the program.
     if matches!(config.environment.path, CacheConfig::Target) {
         config.environment.path = CacheConfig::Global;
     }
@@ -48,10 +48,10 @@ pub fn found(backend: Backend) -> Vec<Found> {
     }
 }
 
-/// The cards that the runtime of their vendor lists.
+/// The GPUs that the vendor's runtime lists.
 #[cfg_attr(not(any(feature = "cuda", feature = "rocm")), allow(dead_code))] // checked in every GPU build
 fn cards(backend: Backend, kind: DeviceType) -> Vec<Found> {
-    // A driver that is half installed makes its bindings panic.
+    // With a half-installed driver, the bindings panic.
     let listed = super::guard::quietly(|| {
         let devices = Device::enumerate(kind).into_vec();
         Ok(devices
@@ -99,7 +99,7 @@ mod adapters {
     pub(super) fn found(backend: Backend) -> Vec<Found> {
         let lists = interfaces(backend).iter().map(|&interface| list(interface));
         let mut lists: Vec<Vec<AdapterInfo>> = lists.filter(|list| !list.is_empty()).collect();
-        // Burn takes the first interface with a GPU, else the first with anything.
+        // Burn takes the first interface with a GPU, otherwise the first with any adapter.
         let best = lists
             .iter()
             .position(|list| list.iter().any(|info| !is_software(info)));
@@ -137,7 +137,7 @@ mod adapters {
         }
     }
 
-    /// The way in which Burn selects `infos[index]`: by its kind, and its number within the kind.
+    /// How Burn selects `infos[index]`: by its kind, and its number within the kind.
     fn selector(infos: &[AdapterInfo], index: usize) -> DeviceKind {
         let kind = infos[index].device_type;
         let nth = infos[..index]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, anyhow};
 
-/// If true, another device than the CPU is in use. Its failures are not bugs of this program.
+/// If true, a device other than the CPU is in use. Its failures are not bugs of this program.
 static IS_FOREIGN: AtomicBool = AtomicBool::new(false);
 
 /// Records that a device other than the CPU is opened. Must be called for each such device.

@@ -1,4 +1,4 @@
-//! The speed at which a device multiplies matrices. All other speeds are compared with it.
+//! The speed of a device at matrix products, the reference for all other speeds.
 
 use std::time::{Duration, Instant};
 
@@ -6,16 +6,15 @@ use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use burnformer_core::Precision;
 use burnformer_kernels::{Epilogue, is_fused_on, linear_with};
 
-/// The time for which a product is repeated.
+/// How long to repeat a product.
 const TIMED: Duration = Duration::from_millis(300);
 /// Products of the next size are tried while one product takes less than this.
 const SHORT: f64 = 0.01;
-/// The numbers of rows and columns of the smallest and of the largest product.
+/// The number of rows and columns of the smallest and the largest product.
 const SIZES: [usize; 2] = [1024, 8192];
 
 /// The speed of products of square matrices in billions of operations per second (GFLOP/s): the
-/// best of the sizes 1,024, 2,048, 4,096 and 8,192, as far as the device multiplies them within
-/// milliseconds.
+/// best of the sizes 1,024, 2,048, 4,096 and 8,192 that the device multiplies within milliseconds.
 pub fn best_rate(device: &Device, precision: Precision) -> f64 {
     let mut size = SIZES[0];
     let mut best = 0.0_f64;
@@ -31,10 +30,10 @@ pub fn best_rate(device: &Device, precision: Precision) -> f64 {
 }
 
 /// The speed of products of `size` × `size` matrices in billions of operations per second
-/// (GFLOP/s), after a first product, which compiles and tunes.
+/// (GFLOP/s). A first, untimed product compiles and tunes.
 pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
     let device = device.clone().inner();
-    // Fused products in bfloat16 take float32 and round it.
+    // Fused products in bfloat16 take float32 operands and round them.
     let rounds_itself = precision == Precision::BFloat16 && is_fused_on(&device);
     // The second factor is divided by the size, so that a product of products does not overflow.
     let values = |seed: usize| (0..size * size).map(move |i| ((i * 7 + seed) % 13) as f32 / 6.0);

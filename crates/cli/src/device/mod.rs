@@ -1,5 +1,5 @@
-//! Compute devices: their names, the list of those that this build and this machine have, and a
-//! test that they compute correctly.
+//! Compute devices: their names, the list of devices of this build and this machine, and a test
+//! that they compute correctly.
 
 mod auto;
 mod backend;
@@ -18,7 +18,7 @@ pub use matmul::best_rate as best_matmul_rate;
 pub use name::{DeviceName, DeviceNames};
 pub use self_test::{Verdict, in_child, in_process};
 
-/// Prepares the GPU runtimes, which store their tuning results in the user's cache folder. Must be
+/// Prepares the GPU runtimes. They store their tuning results in the user's cache folder. Must be
 /// called before any device is used and any thread is started. If this process was started to test
 /// one device, the test runs here and the process ends.
 pub fn prepare() {

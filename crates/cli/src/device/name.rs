@@ -7,7 +7,7 @@ use super::backend::Backend;
 /// The name of one device on the command line: `auto`, or a backend with the number of a device.
 #[derive(Clone, Debug, Default, Display, PartialEq, Eq)]
 pub enum DeviceName {
-    /// The fastest device of this build and this machine whose results agree with the CPU's.
+    /// The fastest device of this build and this machine with the same results as the CPU.
     #[default]
     #[display("auto")]
     Auto,
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_device_is_answered_with_those_there_are() {
+    fn an_unknown_device_lists_the_known_ones() {
         let message = "gpu".parse::<DeviceName>().unwrap_err();
         for backend in Backend::all() {
             assert!(message.contains(backend.facts().name), "{message}");

@@ -12,13 +12,12 @@ use super::guard::quietly;
 use super::matmul;
 use super::name::DeviceName;
 
-/// The largest difference from the CPU that passes, relative to the value if that is above one.
+/// The largest difference from the CPU that passes, relative to values above one.
 const TOLERANCE: f64 = 1e-3;
-/// The number of rows and columns of the product that is timed.
+/// The number of rows and columns of the timed product.
 const SIZE: usize = 1024;
 
-/// The environment variable that names the device which a process of this program tests, and
-/// nothing else.
+/// The environment variable with the name of the device that this process tests before it ends.
 pub(super) const SELF_TEST: &str = "BURNFORMER_SELF_TEST";
 
 /// The result of a self-test.
@@ -35,7 +34,7 @@ pub struct Verdict {
 /// gradients.
 ///
 /// # Errors
-/// Returns a message with the failure, also if the device panics.
+/// Returns a message with the failure, also for a panic.
 pub fn in_process(device: &Device) -> Result<Verdict, String> {
     quietly(|| {
         let expected = loss_and_gradients(&Device::flex());
@@ -58,14 +57,14 @@ pub fn in_process(device: &Device) -> Result<Verdict, String> {
 /// The command that starts this program, if it is not the executable of the process.
 static PROGRAM: OnceLock<Vec<OsString>> = OnceLock::new();
 
-/// Sets the `command` that starts a process of this program, for the case that the program runs
-/// within another process, such as an interpreter.
+/// Sets the `command` that starts this program, for use within another process such as an
+/// interpreter.
 pub(super) fn set_program(command: Vec<OsString>) {
-    // The first who says it has started the process.
+    // The first caller started the process.
     let _ = PROGRAM.set(command);
 }
 
-/// The command line of a new process of this program.
+/// The command of a new process of this program.
 fn program() -> Result<Command, String> {
     let Some([exe, args @ ..]) = PROGRAM.get().map(Vec::as_slice) else {
         return Ok(Command::new(
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_that_is_no_number_is_not_overlooked() {
+    fn a_nan_difference_is_reported() {
         assert!([1.0, f64::NAN, 2.0].into_iter().fold(0.0, nan_max).is_nan());
     }
 }

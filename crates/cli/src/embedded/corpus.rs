@@ -9,8 +9,8 @@ use super::unpack;
 
 const CORPUS: &str = "tatoeba-de-en";
 
-/// Names the embedded corpus if `data` names no training text, and also its validation and test
-/// text if they are missing.
+/// Sets the embedded corpus if `data` names no training text, and its validation and test text if
+/// they are missing.
 pub fn fill(data: &mut DataSettings) {
     if !data.train.is_empty() {
         return;
@@ -33,8 +33,8 @@ pub fn entries() -> Vec<String> {
         .collect()
 }
 
-/// The file of the embedded text `name` in `cache`, where it is unpacked if it is missing. `None`
-/// if there is no such text.
+/// The file of the embedded text `name` in `cache`, unpacked if it is missing; `None` if there is
+/// no such text.
 ///
 /// # Errors
 /// Returns an error if the file cannot be written.
@@ -56,8 +56,8 @@ pub fn find(name: &str, cache: &Path) -> Result<Option<PathBuf>> {
     Ok(Some(path))
 }
 
-/// The file that `name` names: a path, or an embedded text such as
-/// `embedded:tatoeba-de-en/train.de`, which is unpacked.
+/// The file `name`: a path, or an embedded text such as `embedded:tatoeba-de-en/train.de`, which is
+/// unpacked.
 ///
 /// # Errors
 /// Returns an error if the program contains no such text, or it cannot be unpacked.
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_corpus_stands_in_for_what_is_not_named() {
+    fn the_embedded_corpus_is_the_default() {
         let mut data = DataSettings {
             valid: vec!["named.tsv".into()],
             ..DataSettings::default()

@@ -11,7 +11,7 @@ use burnformer_files::{FileKind, read_whole};
 pub use corpus::{entries, fill, find, text_file};
 pub use models::{DEFAULT_MODEL, PAIRS, default_model, is_unpacked, model_dir};
 
-/// Writes `bytes` to `path` unless they are there already.
+/// Writes `bytes` to `path` unless the file has them already.
 fn unpack(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let kind = FileKind {
         name: "an unpacked file",

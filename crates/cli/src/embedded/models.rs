@@ -12,7 +12,7 @@ pub const PAIRS: [&str; 2] = ["de-en", "en-de"];
 /// The model of a command without `--model`.
 pub const DEFAULT_MODEL: &str = "embedded:de-en";
 
-/// The prefix of the name of a model inside the binary; other names are folders.
+/// The prefix of the names of embedded models. Other names are folders.
 const PREFIX: &str = "embedded:";
 
 /// A file of a model directory: its name and its bytes.
@@ -21,8 +21,8 @@ type ModelFile = (&'static str, &'static [u8]);
 const MODELS: [[ModelFile; 6]; PAIRS.len()] =
     [burnformer_model_de_en::FILES, burnformer_model_en_de::FILES];
 
-/// The model directory that `--model` names: a folder, or `embedded:de-en` and `embedded:en-de`,
-/// which are unpacked.
+/// The model directory of `--model`: a folder, or `embedded:de-en` and `embedded:en-de`, which are
+/// unpacked.
 ///
 /// # Errors
 /// Returns an error if the program contains no such model, or it cannot be unpacked.
@@ -37,8 +37,8 @@ pub fn model_dir(name: &Path) -> Result<PathBuf> {
     unpacked(pair, &MODELS[index], &user_cache())
 }
 
-/// Returns whether `folder` belongs to an unpacked embedded model. Changes in such a folder do not
-/// last.
+/// Returns whether `folder` belongs to an unpacked embedded model. Changes in such a folder are
+/// lost.
 pub fn is_unpacked(folder: &Path) -> bool {
     folder.starts_with(user_cache().join("models"))
 }
@@ -54,7 +54,7 @@ pub fn default_model() -> Result<PathBuf> {
     model_dir(Path::new(DEFAULT_MODEL))
 }
 
-/// The folder of the model in `cache`. Another version of the program has another folder.
+/// The folder of the model in `cache`. Each version of the program has a separate folder.
 fn unpacked(pair: &str, files: &[ModelFile], cache: &Path) -> Result<PathBuf> {
     let manifest = files
         .iter()
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_itself_and_an_unknown_name_an_error() {
+    fn folders_are_unchanged_and_unknown_names_are_errors() {
         assert_eq!(
             model_dir(Path::new("runs/mine")).unwrap(),
             Path::new("runs/mine")

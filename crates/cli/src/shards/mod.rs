@@ -1,13 +1,13 @@
-//! A text in several parts of consecutive lines (shards), each translated by a separate process, on
-//! any machine.
+//! Shards: parts of consecutive lines of a text, each translated by a separate process on any
+//! machine.
 //!
-//! Every process finds its lines by counting the lines of the text, so that the processes need not
+//! Every process finds its lines by counting the lines of the text, so processes need not
 //! communicate. The outputs of all shards in order equal the output of a single process. For that,
-//! shards consist of the same chunks from which a single process makes its batches: sums are
-//! rounded differently in batches of other sizes, and products of 8-bit integers can turn a
-//! difference in the last digit into one in the second digit, which gave one of 20,000 lines
-//! another translation. This does not hold for chunks of many megabytes, which are read in smaller
-//! pieces; such lines are not sentences.
+//! shards consist of the same chunks that a single process makes batches of, because batches of
+//! other sizes round sums differently. With 8-bit integer products, a difference in the last digit
+//! can become one in the second digit, which gave one of 20,000 lines another translation. Chunks
+//! of many megabytes are read in smaller pieces and are not reproducible in this way, but such
+//! lines are not sentences.
 
 mod shard;
 mod stamp;
@@ -34,7 +34,7 @@ pub struct Part {
     pub lines: Range<u64>,
     /// The output; `None` is standard output.
     pub output: Option<PathBuf>,
-    /// The inputs from which the output of a shard is made.
+    /// The inputs of the output of a shard.
     made_from: Option<Value>,
 }
 
@@ -134,9 +134,8 @@ impl Part {
         })
     }
 
-    /// Calls `publish` with the path to which it writes the output, which has a result for every
-    /// line before line `end`. `publish` returns the hash of the output, which a shard needs for
-    /// its stamp.
+    /// Calls `publish` with the path of the output to write. The output has a result for every line
+    /// before line `end`. `publish` returns the hash of the output for the stamp of a shard.
     ///
     /// # Errors
     /// Returns the errors of `publish`, and an error if the text has become shorter since its lines
@@ -159,7 +158,7 @@ impl Part {
         let (Some(digest), Some(made_from)) = (publish(path)?, &self.made_from) else {
             return Ok(());
         };
-        // A process that is killed here leaves an output without its stamp, which is not trusted.
+        // A process killed here leaves an output without its stamp, which is not trusted.
         write_stamp(path, &digest, made_from).with_context(|| unwritable(path.display()))
     }
 }
@@ -232,7 +231,7 @@ pub fn outputs(out: &Path, count: u64) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The number of lines that each of `texts` has.
+/// The number of lines of each of `texts`.
 fn count_lines(texts: &[(&Path, Side)]) -> Result<u64> {
     let mut counts: Vec<(u64, &Path)> = Vec::new();
     for &(path, _) in texts {

@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The variables with which schedulers number the processes of one job, and the first number. The
-/// number of processes is not taken from the environment: Kubernetes does not tell it, and Slurm's
-/// `SLURM_ARRAY_TASK_COUNT` and `_MIN` are about what was submitted last, so that a failed task
-/// which is submitted again alone (`--array=3`) would be the first of one.
+/// The variables where schedulers store the number of a process within its job, and the first
+/// number. The number of processes is not taken from the environment. Kubernetes does not tell it.
+/// Slurm's `SLURM_ARRAY_TASK_COUNT` and `_MIN` describe the last submission: a failed task
+/// submitted again alone (`--array=3`) would be the first of one.
 const SCHEDULERS: [(&str, u64); 2] = [("SLURM_ARRAY_TASK_ID", 1), ("JOB_COMPLETION_INDEX", 0)];
 
-/// The option by which a command does one shard.
+/// The option to process one shard.
 #[derive(clap::Args)]
 pub struct ShardArgs {
     /// Do only part I of N parts of the text, I from 1 to N, and write OUT.I-of-N for the output
@@ -21,8 +21,8 @@ pub struct ShardArgs {
     /// of whole chunks of lines (2048 if no option says otherwise). With auto/N, I comes from a
     /// Slurm array (SLURM_ARRAY_TASK_ID, numbered from 1) or a Kubernetes Indexed Job
     /// (JOB_COMPLETION_INDEX, numbered from 0)
-    // The environment alone never makes shards: who translates a text of his own within a task of
-    // an array would get a part of it and would not be told.
+    // The environment alone never makes shards: a whole text translated within an array task would
+    // silently become a part.
     #[arg(long, value_name = "I/N", requires = "output")]
     pub(super) shard: Option<Shard>,
 }
@@ -91,7 +91,7 @@ impl Shard {
     }
 }
 
-/// The number of this process, from 1, by the one scheduler that has started it.
+/// The number of this process, from 1, according to its scheduler.
 fn number_from(variable: impl Fn(&str) -> Option<String>) -> Result<u64, String> {
     let found: Vec<(&str, u64, String)> = SCHEDULERS
         .into_iter()
@@ -99,8 +99,7 @@ fn number_from(variable: impl Fn(&str) -> Option<String>) -> Result<u64, String>
         .collect();
     match &found[..] {
         [(name, first, value)] => {
-            // Slurm's numbers are used as they are, so that 0 is refused: it is of an array that
-            // ends too early.
+            // Slurm's numbers are used unchanged, and 0 is refused: an array from 0 ends too early.
             let number = value
                 .parse::<u64>()
                 .ok()
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_comes_from_the_scheduler_where_the_user_asks_for_it() {
+    fn the_number_comes_from_the_scheduler_on_request() {
         let slurm = "SLURM_ARRAY_TASK_ID";
         let kubernetes = "JOB_COMPLETION_INDEX";
         assert_eq!(parse("auto/4", &[(slurm, "4")]), Ok((4, 4)));
@@ -168,7 +167,7 @@ mod tests {
             Ok((2, 4)),
             "what is written counts"
         );
-        // A failed task that is submitted again alone is still the same shard.
+        // A failed task submitted again alone is still the same shard.
         let alone = [
             (slurm, "3"),
             ("SLURM_ARRAY_TASK_COUNT", "1"),

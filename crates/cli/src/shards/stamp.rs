@@ -12,8 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::texts::check_ends;
 
-/// The key of the description of the whole text. If only this differs, a shard of the same lines
-/// need not be done again.
+/// The key of the description of the whole text. If only this differs, the shard is still valid.
 pub(super) const TEXT: &str = "whole text";
 
 /// The path of the stamp of the output at `path`. The file is hidden, so that `OUT.*` matches
@@ -27,7 +26,7 @@ pub(super) fn stamp_of(path: &Path) -> PathBuf {
 
 /// Returns the difference between the inputs of the output at `path` and `made_from`, or `None` if
 /// there is no output. The difference is empty if the output can be used; the stamp is then updated
-/// to the present whole text.
+/// to the current whole text.
 pub(super) fn what_differs(path: &Path, made_from: &Value) -> Result<Option<String>> {
     if !path.exists() {
         return Ok(None);
@@ -38,7 +37,7 @@ pub(super) fn what_differs(path: &Path, made_from: &Value) -> Result<Option<Stri
             "the file that says what it was made from is missing or damaged".into(),
         ));
     };
-    // A number may differ in its last digit from the text that it is written as.
+    // Printing a number may change its last digit.
     let made_from: Value = serde_json::from_str(&made_from.to_string())?;
     let parts = made_from.as_object().into_iter().flatten();
     let differs: Vec<String> = parts
@@ -59,7 +58,7 @@ pub(super) fn what_differs(path: &Path, made_from: &Value) -> Result<Option<Stri
     }))
 }
 
-/// The inputs from which the shard at `path` was made.
+/// The inputs of the shard at `path`, according to its stamp.
 pub(super) fn trusted(path: &Path) -> Result<Value> {
     let stamp = read_whole(&stamp_of(path), FileKind::NOTES).unwrap_or_default();
     let stamp: Value = serde_json::from_slice(&stamp).unwrap_or_default();
@@ -81,8 +80,8 @@ pub(super) fn write_stamp(path: &Path, digest: &str, made_from: &Value) -> io::R
 /// SHA-256 of the file at `path`.
 ///
 /// # Errors
-/// Returns errors of the operating system, with the path, and an error for a device, which never
-/// ends.
+/// Returns errors of the operating system, with the path, and an error for a device, because it may
+/// never end.
 pub fn digest_of_file(path: &Path) -> Result<String> {
     check_ends(path)?;
     let mut digest = Sha256::new();

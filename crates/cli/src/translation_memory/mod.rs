@@ -1,4 +1,4 @@
-//! Translation memories: files of segments with translations that people made.
+//! Translation memories: files of segments with human translations.
 
 use std::fmt;
 use std::io::BufRead;
@@ -16,7 +16,7 @@ use burnformer_infer::TranslationMemory;
 use crate::whole_documents;
 
 /// Loads a translation memory from `files`, with whole segments and with their sentences.
-/// `languages` are those of [`read`].
+/// `languages` as in [`read`].
 ///
 /// # Errors
 /// Returns the errors of [`read`].
@@ -28,7 +28,7 @@ pub fn load(files: &[PathBuf], languages: [Option<&str>; 2]) -> Result<Translati
             .iter()
             .filter(|_| unit.is_parallel)
             .for_each(&mut add);
-        // As the file has it, with its markup.
+        // With the markup of the file.
         add(&unit.whole);
     })?;
     Ok(memory)
@@ -37,14 +37,14 @@ pub fn load(files: &[PathBuf], languages: [Option<&str>; 2]) -> Result<Translati
 /// A segment and its translation.
 pub type Pair = [String; 2];
 
-/// The separators of the columns of a table of values.
+/// The column separators of tables.
 const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 
 /// The largest number of bytes of all segments and translations. They are kept in memory, whole and
 /// as sentences, and a pipe may never end.
 const MAX_TEXT_BYTES: usize = 512 << 20;
 
-/// The length in bytes of the text from which the direction of a file is detected, and the least
+/// The length in bytes of the text for detecting the direction of a file, and the minimum
 /// confidence.
 const MOST_BYTES: usize = 4_000;
 const SURE: f64 = 50.0;
@@ -64,7 +64,7 @@ pub struct Unit {
     pub time: String,
 }
 
-/// The number of messages that were read, and of those that were dropped for each reason.
+/// The number of messages read, and the number dropped for each reason.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Counts(pub Vec<(&'static str, usize)>);
 
@@ -89,9 +89,9 @@ impl fmt::Display for Counts {
 }
 
 /// Reads `files`: catalogues, TMX, tables, and pairs of texts, the sources and then their
-/// translations. `take` is called with each segment and its translation, in order; a file of TMX is
-/// never in memory as a whole. `languages` are those of the model, if they are known. Returns the
-/// number of messages, and the number of messages without a translation.
+/// translations. `take` is called with each segment and its translation, in order. A TMX file is
+/// never in memory as a whole. `languages` are the model's, if known. Returns the number of
+/// messages, and the number of messages without a translation.
 ///
 /// # Errors
 /// Returns an error if a file is broken, has other languages than the model, or has the model's
@@ -120,7 +120,7 @@ pub fn read(
     Ok(reader.counts)
 }
 
-/// The reader of all files.
+/// The reader of translation memories.
 struct Reader<'a> {
     languages: [Option<&'a str>; 2],
     /// The index of the file.
@@ -189,8 +189,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Checks that the segments of `file` are not in the target language, and their translations in
-    /// the source language.
+    /// Checks that the languages of `file` are not swapped: segments in the target language and
+    /// translations in the source language.
     fn check_direction(&mut self, file: &Path) -> Result<()> {
         let words = mem::take(&mut self.words);
         let [Some(from), Some(to)] = self.languages else {
@@ -265,8 +265,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Passes on a segment and its translation. If their numbers of sentences differ, they count as
-    /// one pair.
+    /// Passes on a segment and its translation. They are one pair if their numbers of sentences
+    /// differ.
     fn add(&mut self, whole: Pair, time: String) {
         self.counts.add("messages read", 1);
         self.bytes += whole[0].len() + whole[1].len();
@@ -297,7 +297,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns whether `table` is in UTF-16, the "Unicode text" of spreadsheets, in which they quote.
+/// Returns whether `table` is in UTF-16, the "Unicode text" of spreadsheets. Its cells are quoted.
 fn is_wide(table: &Path) -> Result<bool> {
     Ok(!is_pipe(table)
         && matches!(

@@ -1,4 +1,4 @@
-//! A client of the server: honest or hostile, each by an address of its own.
+//! Clients of the server, honest or hostile, each with a separate address.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,14 +8,14 @@ use std::time::Duration;
 use serde_json::Value;
 
 pub const SECOND: Duration = Duration::from_secs(1);
-/// The longest time that anybody may wait for a short text.
+/// The longest allowed wait for a short text.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A client at an address, as a proxy on the server's machine tells it.
+/// A client at an address, as reported by a proxy on the server's machine.
 #[derive(Clone, Copy)]
 pub struct Client(pub &'static str);
 
-/// The client whom attacks are not to hold up.
+/// The client that attacks must not block.
 pub fn honest() -> Client {
     Client("10.0.0.1")
 }
@@ -84,7 +84,7 @@ pub fn visit(address: &str, request: String, stay: Duration) -> JoinHandle<()> {
     let address = address.to_owned();
     spawn(move || {
         let mut stream = TcpStream::connect(address).unwrap();
-        // The server may refuse before it has read all.
+        // The server may refuse before it has read everything.
         let _ = stream.write_all(request.as_bytes());
         sleep(stay);
     })

@@ -1,4 +1,4 @@
-//! Connections that are kept.
+//! Connections that are kept open.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use crate::searches::long_sentences;
 use crate::server::Server;
 use crate::witness::{HEALTH, during};
 
-/// Requests that are sent by half, and answers that nobody reads.
+/// Half-sent requests, and unread answers.
 pub fn check_halves(server: &Server) {
     let whole = hostile().json("/v1/sentences", &long_sentences(5, 190));
     let page = hostile()
@@ -29,7 +29,7 @@ pub fn check_halves(server: &Server) {
     during(server, "half requests", || {
         for number in 0..70 {
             let mut stream = TcpStream::connect(&server.address).unwrap();
-            // A connection that has been closed for others, or is not read, cannot be written to.
+            // Writing fails if the server closed the connection or does not read it.
             stream
                 .set_write_timeout(Some(Duration::from_millis(20)))
                 .unwrap();
@@ -41,7 +41,7 @@ pub fn check_halves(server: &Server) {
     assert!(server.has_logged("too many connections"));
 }
 
-/// A client that has as many whole requests as it can is told to come again; the state is told, and
+/// A client at its limit of complete requests is told to retry. The state is still reported, and
 /// other clients are answered.
 pub fn check_whole(server: &Server) {
     let long = hostile().json("/v1/sentences", &long_sentences(6, 20));

@@ -17,7 +17,7 @@ fn glossary() -> Value {
     json!({"sentences": ["a ".repeat(40_000)], "source": "de", "target": "en", "glossary": terms})
 }
 
-/// A form whose fields are as many as its length allows.
+/// A form with as many fields as its length allows.
 fn many_fields() -> String {
     let kind = "application/x-www-form-urlencoded";
     hostile().bytes("POST", "/translate", kind, &"q=&".repeat(699_000))

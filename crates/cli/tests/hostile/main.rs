@@ -1,6 +1,6 @@
-//! Hostile clients of the program's server. Whatever they do, nobody else waits for more than five
-//! seconds, `/health` and `/ready` answer within one, the server has less than a gigabyte of
-//! memory, and it ends within fifteen seconds of being asked to.
+//! Hostile clients of the program's server. Whatever they do, no other client waits for more than
+//! five seconds, `/health` and `/ready` answer within one second, the server takes less than a
+//! gigabyte of memory, and it ends within fifteen seconds of the signal.
 #![cfg(all(target_os = "linux", feature = "serve"))]
 
 mod client;
@@ -26,7 +26,7 @@ use witness::during;
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 #[test]
-fn hostile_clients_hold_up_nobody() {
+fn slow_clients_do_not_block_others() {
     let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let server = Server::start(1024, "");
     during(&server, "searches", || searches::attack(&server));
@@ -46,7 +46,7 @@ fn hostile_clients_hold_up_nobody() {
 }
 
 #[test]
-fn clients_that_stop_in_the_middle_lock_out_nobody() {
+fn clients_that_stop_midway_do_not_block_others() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let server = Server::start(64, "");
     connections::check_halves(&server);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::client::{PATIENCE, SECOND, exchange, hostile, join, visit};
 use crate::server::Server;
 
-/// A sentence of a thousand letters without sense.
+/// A sentence of a thousand random letters.
 fn letters(seed: u64) -> String {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
@@ -24,7 +24,7 @@ fn letters(seed: u64) -> String {
     (0..1000).map(|_| letter(next())).collect()
 }
 
-/// A request for this many long sentences, each searched as widely as is allowed.
+/// A request for this many long sentences, each with the widest search allowed.
 pub fn long_sentences(seed: u64, count: u64) -> Value {
     let sentences: Vec<String> = (0..count)
         .map(|number| letters(seed * 1000 + number))
@@ -60,7 +60,7 @@ pub fn attack(server: &Server) {
     );
 }
 
-/// Nothing is searched any more whose clients have left.
+/// Searches end when their clients have left.
 pub fn check_left(server: &Server) {
     std::thread::sleep(SECOND);
     assert_eq!(server.metric("burnformer_waiting_sentences"), 0.0);

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::client::{PATIENCE, SECOND, honest};
 
-/// The longest time for the end.
+/// The longest time for a shutdown.
 pub const END: Duration = Duration::from_secs(15);
 
 pub struct Server {
@@ -69,7 +69,7 @@ impl Server {
             .expect("an answer")
     }
 
-    /// The number that `/metrics` has under `name`.
+    /// The value of `name` in `/metrics`.
     pub fn metric(&self, name: &str) -> f64 {
         let (_, text) = honest()
             .get(&self.address, "/metrics", PATIENCE)
@@ -103,7 +103,7 @@ impl Server {
         Duration::from_millis(ticks * 10)
     }
 
-    /// The largest number of bytes of memory that the process has had.
+    /// The peak memory of the process in bytes.
     pub fn peak_memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status
@@ -113,14 +113,14 @@ impl Server {
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
     }
 
-    /// Checks that it has never had a gigabyte of memory.
+    /// Checks that the peak memory is below a gigabyte.
     pub fn check_memory(&self) {
         let memory = self.peak_memory();
         println!("memory: {} MB", memory >> 20);
         assert!(memory < 1 << 30, "{memory}");
     }
 
-    /// Asks the server to end, and checks that it does so in good order and in time.
+    /// Asks the server to end, and checks that it ends cleanly and in time.
     pub fn end(mut self) {
         let begun = Instant::now();
         let pid = self.child.id().to_string();

@@ -16,7 +16,7 @@ pub const HEALTH: Duration = SECOND;
 /// The bytes of the request with a number.
 type Wish = fn(usize) -> String;
 
-/// The wishes of honest clients, each with its path.
+/// The requests of honest clients, each with its path.
 const WISHES: [(&str, Wish); 5] = [
     ("/health", |_| honest().bytes("GET", "/health", "", "")),
     ("/ready", |_| honest().bytes("GET", "/ready", "", "")),
@@ -39,8 +39,8 @@ const WISHES: [(&str, Wish); 5] = [
     }),
 ];
 
-/// Runs `attack` while others ask, and for a second afterwards, and checks that nobody waits too
-/// long.
+/// Runs `attack` while honest clients ask, and for a second afterwards. Checks that none of them
+/// waits too long.
 pub fn during(server: &Server, name: &str, attack: impl FnOnce()) {
     let done = Arc::new(AtomicBool::new(false));
     let client = |(path, wish): (&'static str, Wish)| {
@@ -66,7 +66,7 @@ pub fn during(server: &Server, name: &str, attack: impl FnOnce()) {
     }
 }
 
-/// The longest wait of the client with this wish until all is `done`.
+/// The longest wait of the client with this request until all is `done`.
 fn longest_wait(address: &str, path: &str, wish: Wish, done: &AtomicBool) -> Duration {
     let mut longest = Duration::ZERO;
     for number in 0.. {

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use crate::common::{Trained, burnformer, refused, run, stderr, stdout};
 use serde_json::Value;
 
-/// Twice as long sentences as the model knows, with the translations that are `shift` lines further
-/// on, as a catalogue.
+/// A catalogue of sentences twice as long as the model knows. The translations are `shift` lines
+/// further on.
 fn catalogue(folder: &Path, count: usize, shift: usize) -> PathBuf {
     let [source, target] = &Trained::get().corpus.train;
     let [source, target] = [source, target].map(|path| fs::read_to_string(path).unwrap());
@@ -122,7 +122,7 @@ fn a_model_that_became_better_is_written_with_its_card() {
 }
 
 #[test]
-fn an_adaptation_that_was_killed_goes_on_to_the_same_weights() {
+fn a_killed_adaptation_resumes_to_the_same_weights() {
     let folder = tempfile::tempdir().unwrap();
     let memory = catalogue(folder.path(), 300, 0);
     let out = |name: &str| folder.path().join(name);
@@ -262,7 +262,7 @@ fn impossible_values_are_refused_and_leave_nothing() {
 }
 
 #[test]
-fn a_memory_answers_what_it_has_and_shows_what_is_like_a_line() {
+fn a_memory_reuses_exact_matches_and_shows_similar_ones() {
     let folder = tempfile::tempdir().unwrap();
     let model = Trained::get().model();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();

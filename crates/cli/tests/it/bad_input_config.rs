@@ -1,4 +1,4 @@
-//! Configurations that cannot be used: each names its place, key, value and remedy.
+//! Unusable configurations. The error names the place, key, value and remedy.
 
 use std::fs;
 
@@ -108,7 +108,7 @@ fn sizes_of_zero_are_refused_by_name() {
 }
 
 #[test]
-fn values_that_do_not_fit_are_refused_with_what_would() {
+fn values_that_do_not_fit_are_refused_with_a_remedy() {
     let cases: [(&str, &[&str]); 18] = [
         (
             "model.heads=5",
@@ -185,7 +185,7 @@ fn values_that_do_not_fit_are_refused_with_what_would() {
 }
 
 #[test]
-fn a_setting_that_is_none_is_refused() {
+fn an_unknown_setting_is_refused() {
     set("model.d_model", &["--set model.d_model", "key.path=value"]);
     set("=3", &["key.path=value"]);
     set(

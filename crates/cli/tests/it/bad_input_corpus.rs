@@ -1,4 +1,4 @@
-//! Training text that is none: each names its file, line, value and remedy.
+//! Unusable training text. The error names the file, line, value and remedy.
 
 use crate::common;
 use std::fs;

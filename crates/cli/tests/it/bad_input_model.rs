@@ -1,5 +1,5 @@
-//! Model directories that cannot be trusted: each names its file and a remedy, and nothing is
-//! allocated that a file merely claims.
+//! Model directories that cannot be trusted. The error names the file and a remedy, and sizes that
+//! a file merely claims are not allocated.
 #![cfg(unix)]
 
 use crate::common;
@@ -44,8 +44,7 @@ fn refused_by_all(dir: &Path, needles: &[&str]) {
     assert!(!dir.join("average").exists());
 }
 
-/// `file` of a fresh copy becomes `content` and the manifest is made to agree: an attacker can do
-/// that.
+/// `file` of a fresh copy becomes `content`, and the manifest is updated as an attacker would.
 fn resealed(file: &str, content: &[u8], needles: &[&str]) {
     let copy = Untrained::get().copy();
     fs::write(copy.path().join(file), content).unwrap();
@@ -394,7 +393,7 @@ fn a_file_that_the_manifest_does_not_vouch_for_is_not_used() {
 }
 
 #[test]
-fn weights_that_are_no_numbers_are_named_when_they_show() {
+fn nan_weights_are_named_when_they_show() {
     let copy = Untrained::get().copy();
     let path = copy.path().join("model.safetensors");
     let mut bytes = fs::read(&path).unwrap();

@@ -1,4 +1,4 @@
-//! Texts that cannot be scored: each names its file, line and remedy.
+//! Texts that cannot be scored. The error names the file, line and remedy.
 
 use crate::common;
 use std::fs;
@@ -237,7 +237,7 @@ fn empty_lines_are_scored_like_any_other() {
 }
 
 #[test]
-fn a_model_that_asks_for_an_n_best_list_is_scored_with_any_beam() {
+fn a_model_with_an_n_best_setting_is_scored_with_any_beam() {
     let folder = Folder::new();
     let copy = Untrained::get().copy();
     let settings = copy.path().join("generation.json");

@@ -1,4 +1,4 @@
-//! Text to translate that is none: one line out for each line in, always.
+//! Unusual text to translate. There is always one line out for each line in.
 
 use crate::common;
 use std::collections::HashSet;
@@ -16,7 +16,7 @@ fn model() -> String {
     Untrained::get().model().display().to_string()
 }
 
-/// Translates `input` greedily, and some more.
+/// Translates `input` greedily, with further arguments.
 fn translate(more: &[&str], input: &[u8]) -> Output {
     let model = model();
     let fixed = [
@@ -271,7 +271,7 @@ fn an_n_best_list_has_exactly_n_lines_for_each_line() {
 }
 
 #[test]
-fn a_list_longer_than_the_translations_there_are_repeats_the_last() {
+fn an_n_best_list_beyond_all_translations_repeats_the_last() {
     let model = model();
     let arguments = [
         "translate",

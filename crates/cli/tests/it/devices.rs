@@ -1,7 +1,7 @@
 //! Every device of this build and this machine computes what the CPU computes.
 //!
-//! `BURNFORMER_TEST_DEVICES` (`wgpu,ndarray`) names devices that must be there; without it those
-//! are tested that `burnformer devices` lists.
+//! `BURNFORMER_TEST_DEVICES` (`wgpu,ndarray`) names devices that must be there. Without it, the
+//! devices in the list of `burnformer devices` are tested.
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ fn the_cpu_is_listed_with_its_threads() {
     assert!(cpu["part"].as_str().unwrap().contains("thread"), "{cpu}");
     assert_eq!(cpu["precision"][0], "float32");
     let text = stdout(&run(&["devices"]));
-    // In no build of one system are all devices there.
+    // No build has all devices.
     assert!(
         text.contains("not in this build: `cargo xtask devices --device"),
         "{text}"
@@ -111,9 +111,9 @@ fn train(folder: &Path, corpus: &Corpus, device: &str) -> PathBuf {
     folder.join(out)
 }
 
-/// Training, validation, decoding the test text and `translate`: with the same dropout everywhere,
-/// the losses of fifty updates agree, and a model translates alike wherever it was trained and
-/// wherever it runs.
+/// Training, validation, decoding the test text and `translate`. Dropout is the same on every
+/// device, so the losses of fifty updates agree, and a model translates alike wherever it was
+/// trained and runs.
 #[test]
 fn fifty_updates_and_translations_are_those_of_the_cpu() {
     let others = others();

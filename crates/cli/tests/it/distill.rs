@@ -74,7 +74,7 @@ fn a_student_with_half_the_width_learns_from_the_teachers_translations() {
         "{}",
         stderr(&output)
     );
-    // The lines of the source in their order, each with what `translate` gives for it.
+    // The lines of the source in order, each with the output of `translate`.
     let pairs = lines(&out);
     let (sources, translations): (Vec<_>, Vec<_>) = pairs
         .iter()
@@ -165,11 +165,10 @@ fn the_candidate_closest_to_the_reference_is_taken() {
 }
 
 #[test]
-fn work_that_was_cut_short_goes_on_where_it_stopped_and_not_with_other_options() {
+fn interrupted_work_resumes_where_it_stopped_with_the_same_options_only() {
     let whole = file("whole.tsv");
     let again = file("again.tsv");
-    // The first lines of work that ended in the middle of the third: a line that cannot be read
-    // ends it.
+    // An unreadable line ends the work in the middle of the third chunk.
     let source = file("few.de");
     let first = lines(&Trained::get().corpus.train[0])[..9].join("\n");
     fs::write(&source, first.clone() + "\n\nnull\tneun\n").unwrap();
@@ -201,7 +200,7 @@ fn work_that_was_cut_short_goes_on_where_it_stopped_and_not_with_other_options()
     assert!(!again.exists());
     let work = file("again.tsv.work");
     assert_eq!(lines(&work).len(), 11);
-    // The file ends like that of a process that was killed while it wrote.
+    // The file ends as if its process was killed while writing.
     let mut half = fs::read(&work).unwrap();
     half.truncate(half.len() - 20);
     fs::write(&work, half).unwrap();
@@ -232,7 +231,7 @@ fn work_that_was_cut_short_goes_on_where_it_stopped_and_not_with_other_options()
 }
 
 #[test]
-fn work_that_was_chosen_by_a_reference_goes_on_with_that_reference_alone() {
+fn work_with_a_reference_resumes_only_with_that_reference() {
     let [source, reference, other, out] = ["of.de", "of.en", "other.en", "of.tsv"].map(file);
     let corpus = &Trained::get().corpus.train;
     let ([sources, mut references], bad) = (

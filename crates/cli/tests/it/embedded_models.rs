@@ -1,11 +1,11 @@
-//! The models inside the program: what a newcomer has before any training.
+//! The models inside the program, available before any training.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use crate::common::{assert_refused, burnformer, stderr, stdout};
 
-/// The output of the program, whose cache is a new folder.
+/// The output of the program with a new cache folder.
 fn run(arguments: &[&str]) -> Output {
     let cache = tempfile::tempdir().unwrap();
     let mut command = burnformer(arguments);
@@ -19,7 +19,7 @@ fn corpus(name: &str) -> PathBuf {
 }
 
 #[test]
-fn the_first_translation_needs_no_model_of_ones_own() {
+fn the_first_translation_needs_no_model_of_the_user() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("text.de");
     std::fs::write(&text, "Ich habe Hunger.\n\nWo ist der Bahnhof?\n").unwrap();
@@ -36,7 +36,7 @@ fn the_first_translation_needs_no_model_of_ones_own() {
 }
 
 #[test]
-fn capitals_are_translated_as_their_small_letters_are_unless_the_model_knows_them() {
+fn unknown_capitals_are_translated_as_lower_case() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("text.de");
     std::fs::write(
@@ -136,7 +136,7 @@ fn a_score_of_nearly_nothing_asks_for_the_direction() {
 }
 
 #[test]
-fn a_name_that_the_program_does_not_contain_is_refused_with_those_that_it_does() {
+fn an_unknown_embedded_name_is_refused_with_the_known_names() {
     let output = run(&["inspect", "embedded:de-fr"]);
     assert_refused(&output, 2, &["de-fr", "embedded:de-en", "embedded:en-de"]);
 }
@@ -233,7 +233,7 @@ fn confidence_is_the_quality_that_translations_turn_out_to_have() {
     };
     let inside = evaluate("embedded:de-en", "valid", "--calibrate");
     assert_refused(&inside, 1, &["inside the program", "`cp -r "]);
-    // By a link, beside a file of the user's, which may change afterwards.
+    // Through a link, beside a file of the user that may change afterwards.
     let [link, notes] = ["link", "model/notes.txt"].map(|name| folder.path().join(name));
     std::fs::write(&notes, "keep").unwrap();
     std::os::unix::fs::symlink(model, &link).unwrap();

@@ -5,8 +5,8 @@ use std::os::unix::fs::symlink;
 
 use crate::common::{Untrained, run_bounded, stderr};
 
-/// Command lines, in which `zero` is a device that never ends, with the end of a name that its
-/// format has, and `model` and `text` are what they say.
+/// Command lines. `zero` is a device that never ends, with the extension of its format. `model` and
+/// `text` are a model and a text.
 const COMMANDS: &[&str] = &[
     "translate --model model --input text --glossary zero",
     "translate --model model --input text --shortlist zero",

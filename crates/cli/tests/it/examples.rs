@@ -10,10 +10,10 @@ use burnformer_data::{LineReader, Utf8Policy};
 
 use crate::common::{Untrained, run, stdout};
 
-/// The time after which an example is stopped that is not made to end soon.
+/// The time limit of an example that does not end by itself.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// An address that nobody answers.
+/// An address without a server.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
 /// The commands, and the examples of each, from their help texts.
@@ -105,7 +105,7 @@ fn folder() -> tempfile::TempDir {
         .status()
         .unwrap();
     assert!(copied.success());
-    // A run that has not come to its end.
+    // An unfinished run.
     let config = path("runs/mine/config.toml");
     let text = fs::read_to_string(&config).unwrap();
     fs::write(
@@ -126,8 +126,8 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Runs `line` in `folder`, and stops it after a while if it is `endless`. Returns its exit code,
-/// none if it was stopped, and what it said.
+/// Runs `line` in `folder`, and stops it after a while if it is `endless`. Returns its exit code
+/// (`None` if it was stopped) and its messages.
 fn outcome(line: &str, folder: &Path, endless: bool) -> (Option<i32>, String) {
     let program = Path::new(env!("CARGO_BIN_EXE_burnformer"))
         .parent()

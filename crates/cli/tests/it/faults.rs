@@ -67,7 +67,7 @@ fn a_folder_takes_one_process_at_a_time() {
 }
 
 #[test]
-fn a_run_goes_on_with_its_own_corpus_tokeniser_and_settings_only() {
+fn a_run_resumes_only_with_its_corpus_tokeniser_and_settings() {
     let toy = toy();
     stdout(&toy.train("run", &[]));
     let resumed = |more: &[&str]| {
@@ -234,7 +234,7 @@ fn mount(arguments: &[&str], path: &Path) -> bool {
 }
 
 #[test]
-fn a_full_disk_ends_the_run_and_given_room_it_goes_on_as_if_it_had_not_been() {
+fn a_run_stopped_by_a_full_disk_resumes_without_a_trace() {
     let toy = toy();
     let small = toy.path("small");
     let Some(disk) = Disk::mount(&small, "size=4m") else {

@@ -1,4 +1,4 @@
-//! Several inputs of one `translate`, and what its lines of JSON carry.
+//! Several inputs of one `translate`, and the fields of its JSON lines.
 
 use std::fs;
 
@@ -86,7 +86,7 @@ fn each_of_several_inputs_has_an_output_of_its_name_as_if_it_were_alone() {
 }
 
 #[test]
-fn an_interrupted_document_leaves_the_old_output_and_makes_no_new_one() {
+fn an_interrupted_document_leaves_only_the_old_output() {
     let folder = tempfile::tempdir().unwrap();
     let model = Untrained::get().model().display().to_string();
     let of_folder = |name: &str| folder.path().join(name);
@@ -125,7 +125,7 @@ fn an_interrupted_document_leaves_the_old_output_and_makes_no_new_one() {
     names.sort();
     assert_eq!(names, ["in.html", "old.html"]);
     assert_eq!(fs::read_to_string(of_folder("old.html")).unwrap(), "old");
-    // A name that cannot be written is refused before the work, not after it.
+    // An output that cannot be written is refused before the work.
     let begin = std::time::Instant::now();
     let refused = translate("in.html", "no/such.html").output().unwrap();
     assert_refused(&refused, 1, &["no/such.html", "cannot be written"]);

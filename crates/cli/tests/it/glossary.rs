@@ -30,7 +30,7 @@ fn has(line: &str, word: &str) -> bool {
 }
 
 #[test]
-fn lines_have_their_terms_and_others_are_as_ever() {
+fn lines_have_their_terms_and_other_lines_are_unchanged() {
     let free = translate("", &[]);
     let text = translate(TERMS, &[]);
     let free: Vec<&str> = free.lines().collect();

@@ -1,4 +1,4 @@
-//! Mistakes of a user who has not read the manual, and the sentence that helps.
+//! Mistakes of users who have not read the manual, and the hints they get.
 
 use crate::common;
 use std::fs;
@@ -184,7 +184,7 @@ fn curves_are_numbers_too() {
 }
 
 #[test]
-fn names_that_other_toolkits_have_for_settings_lead_to_ours() {
+fn names_of_settings_in_other_toolkits_lead_to_ours() {
     for (name, key) in [
         ("lr", "schedule.peak"),
         ("batch-size", "training.budget"),
@@ -266,7 +266,7 @@ fn explanations_of_keys_are_whole() {
 }
 
 #[test]
-fn a_language_for_a_model_of_one_pair_is_to_be_left_out() {
+fn a_language_for_a_model_of_one_pair_is_refused() {
     for (option, side) in [
         ("--source-language", "source"),
         ("--target-language", "target"),
@@ -317,7 +317,7 @@ fn utf16_is_called_so_wherever_text_is_read() {
                 &["a.txt: the text is UTF-16", "iconv -f utf-16 -t utf-8"],
             );
         }
-        // A document is read and written in its encoding, which is said.
+        // A document is read and written in its encoding, with a note.
         let model = model();
         let document = [
             "translate",
@@ -564,7 +564,7 @@ fn a_folder_that_cannot_be_made_is_noticed_before_the_size_is_measured() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_memory_ends_the_program_with_a_sentence() {
+fn out_of_memory_ends_the_program_with_a_message() {
     use std::process::{Command, Stdio};
     // Enough to begin and too little for the model.
     let script =
@@ -590,7 +590,8 @@ fn a_full_memory_ends_the_program_with_a_sentence() {
     );
 }
 
-/// What the program says with `arguments` in an address space of `kilobytes`, and its exit code.
+/// The messages and the exit code of the program with `arguments` in an address space of
+/// `kilobytes`.
 #[cfg(target_os = "linux")]
 fn run_within(kilobytes: usize, arguments: &[&str]) -> (String, Option<i32>) {
     let script = format!("ulimit -v {kilobytes}; exec \"$0\" \"$@\"");
@@ -648,7 +649,7 @@ fn a_file_of_a_model_that_does_not_fit_into_memory_is_named() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn with_any_amount_of_memory_a_translation_is_made_or_a_sentence_tells_why_not() {
+fn any_amount_of_memory_gives_a_translation_or_a_message() {
     let mut made = 0;
     for step in 1..=12 {
         let (said, code) = run_within(100_000 * step, &["translate"]);

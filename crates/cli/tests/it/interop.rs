@@ -170,7 +170,7 @@ fn a_folder_that_does_not_exist_says_so_and_how_to_get_a_model() {
     }
 }
 
-/// The default preset has normalised queries and keys, which CTranslate2 alone has.
+/// The default preset normalises queries and keys, which only CTranslate2 supports.
 #[test]
 fn a_dry_run_names_the_formats_to_which_the_model_can_be_exported() {
     let said = |preset: &str| stdout(&run(&["train", "--preset", preset, "--dry-run"]));
@@ -370,7 +370,7 @@ fn a_model_with_target_tags_says_that_none_was_named_and_refuses_others_with_its
 
 /// A model that cannot be used is not written.
 #[test]
-fn an_import_translates_once_before_it_is_there() {
+fn an_import_translates_once_before_it_appears() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out").display().to_string();
     let import = |dir: &str| run(&["import", dir, "--out", &out]);

@@ -1,5 +1,5 @@
-//! Runs into languages with and without spaces between words: the best model is kept by a score
-//! that fits, and every score that a run reports is the one that `eval-bleu` gives for its models.
+//! Runs into languages with and without spaces between words. A score that fits selects the best
+//! model, and every score of a run equals the score of `eval-bleu`.
 //!
 //! The messages are Django's (`messages.LICENSE`), in English, Chinese, Japanese, Korean, Thai,
 //! Arabic and Hindi.
@@ -13,7 +13,8 @@ use crate::common::{run, run_with, stderr, stdout, tiny_settings};
 
 const MESSAGES: &str = include_str!("messages.tsv");
 
-/// A language, what `eval-bleu` needs to score it as training does, and whether it warns otherwise.
+/// A language, the options of `eval-bleu` to score it as training does, and whether it warns
+/// without them.
 const LANGUAGES: [(&str, &[&str], bool); 6] = [
     ("zh", &["--tokenize", "zh"], true),
     ("ja", &["--metric", "chrf"], true),
@@ -23,7 +24,7 @@ const LANGUAGES: [(&str, &[&str], bool); 6] = [
     ("hi", &[], false),
 ];
 
-/// A run on the messages of a language, on which it is measured too: it learns them by heart.
+/// A run on the messages of a language that is measured on the same messages: it memorises them.
 struct Run {
     folder: tempfile::TempDir,
     log: String,
@@ -94,7 +95,7 @@ impl Run {
             .collect()
     }
 
-    /// The score, with its signature, of the model `name` on the text.
+    /// The score of the model `name` on the text, with its signature.
     fn score(&self, name: &str, more: &[&str]) -> String {
         let model = self.path(name);
         let arguments = [
@@ -167,8 +168,7 @@ fn the_best_model_is_kept_and_every_score_of_a_run_is_that_of_eval_bleu() {
             "{language}: {}",
             run_of.log
         );
-        // The log says how scores are computed, and each length penalty that was tried with its
-        // score.
+        // The log has the signature of scores, and the score of each length penalty tried.
         let (signature, _) = tested.split_once(" = ").unwrap();
         assert!(run_of.log.contains(signature), "{language}: {}", run_of.log);
         let tried = run_of
@@ -206,8 +206,8 @@ fn the_best_model_is_kept_and_every_score_of_a_run_is_that_of_eval_bleu() {
     }
 }
 
-/// Compares with sacreBLEU, on what `translate` gives, where `BURNFORMER_SACREBLEU` names a Python
-/// that has it.
+/// Compares with sacreBLEU on the output of `translate`, if `BURNFORMER_SACREBLEU` names a Python
+/// interpreter that has it.
 fn compare_with_sacrebleu(run: &Run, options: &[&str], expected: f64) {
     let Ok(python) = std::env::var("BURNFORMER_SACREBLEU") else {
         return;

@@ -1,4 +1,4 @@
-//! The program as its users run it.
+//! The program as users run it.
 
 mod adapt;
 mod attention;

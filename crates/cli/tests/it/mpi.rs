@@ -1,4 +1,4 @@
-//! Several processes that `mpirun` starts and that train one model.
+//! Several processes of `mpirun` that train one model.
 
 use std::fs;
 use std::path::Path;
@@ -97,7 +97,7 @@ fn gradients_exchanged_in_bfloat16_give_nearly_the_same_losses() {
 }
 
 #[test]
-fn a_run_goes_on_with_another_number_of_processes() {
+fn a_run_resumes_with_another_number_of_processes() {
     let toy = toy();
     let until = |updates: &'static str| {
         [
@@ -129,7 +129,7 @@ fn a_run_goes_on_with_another_number_of_processes() {
     );
 }
 
-/// The process of number `rank` of a run in `folder`.
+/// The process with number `rank` of a run in `folder`.
 fn process_of_rank(rank: usize, folder: &Path) -> Option<u32> {
     let marks = [
         format!("OMPI_COMM_WORLD_RANK={rank}\0"),
@@ -145,7 +145,7 @@ fn process_of_rank(rank: usize, folder: &Path) -> Option<u32> {
 }
 
 #[test]
-fn a_killed_process_ends_all_and_the_run_goes_on_from_its_checkpoint() {
+fn a_killed_process_ends_all_and_the_run_resumes_from_its_checkpoint() {
     let toy = toy();
     let long = [
         "--set",

@@ -1,4 +1,4 @@
-//! Models by name, from a local server. `crates/hub` tests what servers and connections can do.
+//! Models by name, from a local server. `crates/hub` tests faults of servers and connections.
 
 #[path = "../../../interop/tests/hub/server.rs"]
 #[allow(dead_code, reason = "its other users need more of it")]
@@ -17,7 +17,7 @@ use crate::common::{burnformer, stderr, stdout};
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
-/// A hub with one model, `a/b`, and a user whose caches are empty.
+/// A hub with one model, `a/b`, and a user with empty caches.
 struct Hub {
     server: Server,
     home: TempDir,

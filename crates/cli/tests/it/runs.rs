@@ -49,7 +49,7 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
 }
 
 #[test]
-fn a_run_stopped_and_resumed_is_the_run_that_was_not() {
+fn a_resumed_run_equals_an_uninterrupted_one() {
     let toy = Toy::new();
     let dropout = [
         "--set",
@@ -138,7 +138,7 @@ fn validations(run: &std::path::Path) -> Vec<Value> {
 }
 
 #[test]
-fn best_holds_the_best_validation_of_all_before_and_after_a_finished_run_goes_on() {
+fn best_is_the_best_validation_before_and_after_extending_a_run() {
     let toy = Toy::new();
     let run = toy.folder.path().join("run");
     let every = [
@@ -197,13 +197,13 @@ fn a_folder_of_something_else_is_refused_and_left_as_it_is() {
     );
     let entries = fs::read_dir(toy.folder.path().join("mine")).unwrap();
     assert_eq!(entries.count(), 1, "nothing was added");
-    // Text of the user's is in nobody's way.
+    // Other files of the user do not block the run.
     fs::rename(&best, toy.folder.path().join("mine/texts")).unwrap();
     stdout(&toy.train("mine", &short));
 }
 
 #[test]
-fn without_a_folder_the_run_written_last_goes_on_whatever_its_number() {
+fn without_a_folder_the_latest_run_is_resumed() {
     let toy = Toy::new();
     let train = |updates: &str, more: &[&str]| {
         let updates = format!("training.max_updates={updates}");
@@ -268,7 +268,7 @@ fn a_run_is_a_model_by_its_best_or_else_its_last() {
 }
 
 #[test]
-fn a_cooldown_ends_at_a_rate_of_zero_and_a_run_that_lost_its_end_makes_it_again() {
+fn a_cooldown_ends_at_rate_zero_and_a_lost_end_is_repeated() {
     let toy = Toy::new();
     let mut settings = Vec::new();
     for setting in [

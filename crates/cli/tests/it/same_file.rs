@@ -1,5 +1,5 @@
-//! A file that a command reads is never written by it, whatever name or stream leads to it.
-//! Generated: commands × files read × files written × ways to name one file twice.
+//! No command writes a file that it reads, whatever name or stream leads to it. The cases are
+//! generated: commands × files read × files written × ways to name one file twice.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use crate::common::{Untrained, burnformer, stderr, stdout};
 const READ: &str = "read/";
 const WRITTEN: &str = "written/";
 
-/// Command lines. Words that begin with `read/` are files that the command reads, those that begin
-/// with `written/` are files that it writes, and `model` is a model directory.
+/// Command lines. Words with the prefix `read/` are files that the command reads, words with the
+/// prefix `written/` are files that it writes, and `model` is a model directory.
 const COMMANDS: &[&str] = &[
     "translate --model model --input read/a --prefix read/p --glossary read/g --memory read/m.tsv \
      --shortlist read/s --output written/o",
@@ -40,7 +40,7 @@ const COMMANDS: &[&str] = &[
      --memory de-en=read/m.tsv --api-keys read/k",
 ];
 
-/// The ways in which the name of an output leads to an input.
+/// The ways that the name of an output leads to an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     SameName,
@@ -49,7 +49,7 @@ enum Way {
     HardLink,
 }
 
-/// The ways that every system has.
+/// The ways on every system.
 const WAYS: &[Way] = &[
     Way::SameName,
     Way::OtherSpelling,
@@ -108,7 +108,7 @@ impl Fixture {
         self.folder.path().join(name)
     }
 
-    /// The program with the words of the command, one of which is replaced.
+    /// The program with the words of the command, one of them replaced.
     fn command(&self, from: &str, to: &str) -> Command {
         let words = self
             .words
@@ -148,7 +148,7 @@ fn assert_kept(output: &Output, fixture: &Fixture, read: &str, written: &str, be
     assert!(fs::read(fixture.path(read)).unwrap() == before, "{case}");
 }
 
-/// The ends of the names that a command writes besides the name that it is given.
+/// The suffixes of files that a command writes beside its output.
 fn derived(command: &str) -> Vec<(&'static str, &'static str)> {
     match command.split_whitespace().next().unwrap() {
         "translate" if command.contains("prefix") => vec![("--shard 1/2", ".1-of-2")],
@@ -166,7 +166,7 @@ fn no_option_writes_a_file_that_another_one_reads() {
         for read in &names.read {
             for written in &names.written {
                 for way in WAYS {
-                    // Pictures and tables are told by the ends of their names.
+                    // The extension decides between pictures and tables.
                     let has_end = Path::new(written).extension().is_some();
                     if has_end && matches!(way, Way::SameName | Way::OtherSpelling) {
                         continue;
@@ -246,7 +246,7 @@ fn standard_input_is_never_a_file_that_is_written() {
 }
 
 #[test]
-fn a_run_that_goes_on_writes_none_of_its_texts() {
+fn a_resumed_run_does_not_write_its_texts() {
     let untrained = Untrained::get();
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
@@ -291,8 +291,7 @@ fn a_memory_in_the_folder_that_is_replaced_is_refused() {
     }
 }
 
-/// The translation of `text` into `output` in `folder`, which must succeed; what standard output
-/// had is returned.
+/// Translates `text` into `output` in `folder`, which must succeed. Returns standard output.
 fn translate(folder: &Path, text: &str, output: &str) -> String {
     fs::write(folder.join("text"), text).unwrap();
     let model = Untrained::get().model().display().to_string();
@@ -368,7 +367,7 @@ fn an_error_at_the_first_line_leaves_the_old_output() {
 
 #[cfg(unix)]
 #[test]
-fn pipes_and_devices_are_written_as_ever() {
+fn pipes_and_devices_are_written_directly() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(translate(folder.path(), "eins\nzwei\n", "/dev/null"), "");
     let said = translate(folder.path(), "eins\nzwei\n", "/dev/stdout");

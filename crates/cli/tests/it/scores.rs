@@ -178,8 +178,8 @@ fn several_systems_are_compared_with_the_first_or_the_baseline() {
     );
 }
 
-/// The models of this repository stand for those that sacreBLEU fetches; sacreBLEU 2.6.0 has these
-/// scores with them.
+/// The models of this repository stand in for the ones that sacreBLEU fetches. sacreBLEU 2.6.0
+/// gives these scores with them.
 #[test]
 fn pieces_of_a_sentencepiece_model_are_words_as_in_sacrebleu() {
     let folder = tempfile::tempdir().unwrap();

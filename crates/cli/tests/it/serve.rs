@@ -1,4 +1,4 @@
-//! `serve` with models of several languages, and languages that it finds out.
+//! `serve` with models of several languages, and detected languages.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -79,7 +79,7 @@ impl Drop for Server {
 }
 
 #[test]
-fn a_memory_answers_what_it_has_for_its_pair() {
+fn a_memory_reuses_exact_matches_for_its_pair() {
     let folder = tempfile::tempdir().unwrap();
     let memory = folder.path().join("a.tsv");
     std::fs::write(&memory, "Guten Morgen!\tTop of the morning!\n").unwrap();
@@ -150,8 +150,8 @@ fn every_door_translates_a_file_of_each_format_alike() {
 }
 
 #[test]
-fn a_log_that_nobody_reads_stops_no_request() {
-    // More than the 64 KiB that a pipe holds, and more lines than wait.
+fn an_unread_log_blocks_no_request() {
+    // More than the 64 KiB of a pipe, and more lines than are buffered.
     let server = Server::logging(&["--lazy"], Stdio::piped());
     let started = std::time::Instant::now();
     for _ in 0..5000 {

@@ -1,4 +1,4 @@
-//! `settings`: what it shows, changes and refuses.
+//! `settings`: shows, changes and refuses settings.
 
 use std::fs;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn a_changed_setting_is_used_from_then_on() {
 }
 
 #[test]
-fn a_setting_with_which_the_model_cannot_translate_changes_nothing() {
+fn a_setting_that_breaks_translation_changes_nothing() {
     let copy = Untrained::get().copy();
     let model = copy.path().to_str().unwrap();
     let before = fs::read(copy.path().join("generation.json")).unwrap();

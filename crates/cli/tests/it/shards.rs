@@ -1,6 +1,6 @@
-//! A text in parts, each by a process of its own: together they give what one process gives, and a
-//! part that was interrupted, repeated or made from something else is never mistaken for a finished
-//! one.
+//! A text in shards, each by a separate process. Together they equal the output of one process, and
+//! a shard that was interrupted, repeated or made from other inputs is never mistaken for a
+//! finished one.
 
 use std::fs;
 use std::io::Write;
@@ -37,7 +37,7 @@ impl Fixture {
         self.folder.path().join(name)
     }
 
-    /// Arguments that translate the text to `out`, as greedily as `more` permits.
+    /// The arguments that translate the text to `out`, greedily unless `more` says otherwise.
     fn arguments(&self, more: &[&str]) -> Vec<String> {
         let text = self.text.display().to_string();
         let out = self.path("out").display().to_string();
@@ -71,8 +71,8 @@ impl Fixture {
         stderr(&output)
     }
 
-    /// The outputs of `count` shards, one behind the other in the order of their names, which
-    /// `gather` joins likewise.
+    /// The outputs of `count` shards, concatenated in the order of their names. `gather` must give
+    /// the same.
     fn joined(&self, count: usize) -> Vec<u8> {
         let ending = format!("-of-{count}");
         let outputs: Vec<String> = self
@@ -258,7 +258,7 @@ fn a_killed_shard_leaves_no_output_and_is_done_by_the_next_process() {
 }
 
 #[test]
-fn two_processes_with_the_same_shard_do_each_other_no_harm() {
+fn two_processes_with_the_same_shard_do_not_interfere() {
     let fixture = Fixture::of(900);
     let children = [fixture.start("1/1"), fixture.start("1/1")];
     for mut child in children {
@@ -555,7 +555,7 @@ fn scores_come_in_shards_too() {
 }
 
 #[test]
-fn distilled_pairs_come_in_shards_too_and_a_killed_shard_goes_on() {
+fn distillation_has_shards_and_a_killed_shard_resumes() {
     let fixture = Fixture::with("text.de", b"");
     let mut lines: Vec<String> = pairs(9, 40).into_iter().map(|(source, _)| source).collect();
     lines.splice(3..9, std::iter::repeat_n(String::new(), 6));
@@ -591,8 +591,8 @@ fn distilled_pairs_come_in_shards_too_and_a_killed_shard_goes_on() {
             assert!(fixture.joined(count) == expected, "{count}: {more:?}");
         }
     }
-    // The second of three shards, killed after its first chunk, and at its end, before its journal
-    // was gone.
+    // The second of three shards, killed after its first chunk, and at its end before its journal
+    // was removed.
     let done = fs::read_to_string(fixture.path("out.2-of-3")).unwrap();
     let more = ["--shard", "2/3"];
     stdout(&distill(&more));

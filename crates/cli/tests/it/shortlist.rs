@@ -1,4 +1,4 @@
-//! `shortlist`, and translating with what it makes.
+//! `shortlist`, and translating with its output.
 
 use crate::common;
 use std::fs;
@@ -83,7 +83,7 @@ fn a_shortlist_of_the_training_text_translates_as_all_tokens_do() {
 #[test]
 fn a_translation_has_only_tokens_of_its_list() {
     let folder = tempfile::tempdir().unwrap();
-    // One frequent token, and translations that are nearly certain only.
+    // One frequent token, and only translations that are nearly certain.
     let (list, _) = made(
         folder.path(),
         &["--first", "1", "--best", "1", "--threshold", "0.999999"],

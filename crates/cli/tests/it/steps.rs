@@ -1,8 +1,8 @@
-//! Every step of every command that writes a model can be the last one, or fail: the disk then has
-//! the old model or the new one, and the same command ends as if nothing had happened.
+//! A command that writes a model can stop or fail at any step. The disk then has the old model or
+//! the new one, and the repeated command succeeds as if nothing had happened.
 //!
-//! strace counts the system calls on the folder of the results, and lets one of them kill the
-//! process, find a full disk from then on, or fail. The tests pass where strace is missing.
+//! strace counts the system calls on the results' folder. It makes one of them kill the process,
+//! find a full disk from then on, or fail. The tests pass without strace.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -56,7 +56,7 @@ impl Fault {
     }
 }
 
-/// A system call, by its number among those of the same name.
+/// A system call, by its number among calls of the same name.
 #[derive(Debug)]
 struct Step {
     call: &'static str,
@@ -67,10 +67,10 @@ struct Step {
 struct Case {
     name: &'static str,
     arguments: Vec<String>,
-    /// The folder that is there before, with its content.
+    /// The folder before the command, with its content.
     before: Option<PathBuf>,
     results: Vec<&'static str>,
-    /// The file of a run that is continued with `--resume`.
+    /// The file of a run that is resumed with `--resume`.
     resumed: Option<&'static str>,
     folder: tempfile::TempDir,
 }
@@ -107,7 +107,7 @@ fn copy_folder(from: &Path, to: &Path) {
 }
 
 impl Case {
-    /// A command, in whose arguments `{}` stands for its folder.
+    /// A command. `{}` in its arguments stands for its folder.
     fn new(name: &'static str, arguments: &[&str], results: &[&'static str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("place").display().to_string();
@@ -128,7 +128,7 @@ impl Case {
         self.folder.path().join("place")
     }
 
-    /// Makes the folder as it is before the command.
+    /// Sets up the folder for the command.
     fn begin(&self) {
         let place = self.place();
         if place.exists() {
@@ -155,7 +155,7 @@ impl Case {
         names
     }
 
-    /// Runs the command, which goes on from what is there.
+    /// Runs the command, which resumes from the files in the folder.
     fn again(&self) -> Output {
         let mut arguments = self.arguments.clone();
         if self
@@ -321,7 +321,7 @@ fn conversions() -> (tempfile::TempDir, Vec<Case>) {
     (folder, cases)
 }
 
-/// Adaptations of a model: the first one, and one that goes on from it.
+/// Adaptations of a model: the first one, and one that continues it.
 fn adaptations() -> Vec<Case> {
     let trained = Trained::get();
     let model = trained.model();

@@ -1,6 +1,6 @@
 //! Standard streams that fail: nothing panics, no run is lost. A reader that stops early ends a
-//! command quietly, as it ends other Unix tools; a disk that is full under standard output is a
-//! failure; standard error may fail as it likes.
+//! command quietly, as with other Unix tools. A full disk under standard output is a failure.
+//! Failures of standard error are ignored.
 #![cfg(unix)]
 
 use std::fs::{self, OpenOptions};
@@ -16,7 +16,7 @@ fn model() -> String {
     Untrained::get().model().display().to_string()
 }
 
-/// Commands of every kind that print results, none of which takes long.
+/// Quick commands of every kind that print results.
 fn printing() -> Vec<Vec<String>> {
     let model = model();
     let text = Untrained::get().corpus.test[0].display().to_string();
@@ -48,7 +48,7 @@ fn printing() -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A pipe whose reader has gone.
+/// A pipe with a closed reader.
 fn closed() -> Stdio {
     let (reader, writer) = pipe().unwrap();
     drop(reader);
@@ -122,7 +122,7 @@ fn the_exit_code_of_a_refusal_does_not_depend_on_standard_error() {
     }
 }
 
-/// Arguments of a run of a moment in `folder/out`, whose log has many lines.
+/// The arguments of a short run in `folder/out` with a long log.
 fn short_run(folder: &Path, out: &str) -> Vec<String> {
     let Untrained { corpus, .. } = Untrained::get();
     let mut arguments = train_arguments(folder, corpus, out, &[]);
@@ -268,7 +268,7 @@ fn each_line_of_a_dialogue_is_answered_before_the_next_is_sent() {
     }
 }
 
-/// `script` of util-linux runs a command in a terminal of its own; both ends of it are pipes here.
+/// `script` of util-linux runs a command in a terminal. Both of its ends are pipes here.
 #[cfg(target_os = "linux")]
 #[test]
 fn in_a_terminal_the_end_of_text_is_explained_and_each_line_answered() {

@@ -1,5 +1,5 @@
-//! Texts that are not files of the user, and runs that are moved: a run finds its texts wherever
-//! its folder is.
+//! Texts that are not the user's files, and moved runs: a run finds its texts wherever its folder
+//! is.
 #![cfg(unix)]
 
 use crate::common;
@@ -13,12 +13,12 @@ use crate::common::{
     assert_refused, burnformer, pairs, run, run_with, stderr, stdout, tiny_settings, write_pairs,
 };
 
-/// A home of its own, with a cache that may be cleared.
+/// A separate home folder with a cache that may be cleared.
 struct Home {
     folder: tempfile::TempDir,
 }
 
-/// Settings of a run of a moment; those of a toy model, without a cache of their own.
+/// The settings of a short run: a toy model with the shared cache.
 fn settings(more: &[&str]) -> Vec<String> {
     let mut settings = tiny_settings(Path::new("unused"));
     settings.retain(|setting| !setting.starts_with("data.cache"));
@@ -61,7 +61,7 @@ impl Home {
         command
     }
 
-    /// Runs `train` through a shell that reads `line`, in which `$@` are the arguments.
+    /// Runs `train` through a shell that reads `line`. `$@` are the arguments.
     fn shell(&self, line: &str, arguments: &[String]) -> Output {
         let mut command = Command::new("bash");
         command
@@ -82,13 +82,13 @@ impl Home {
         fs::read_to_string(self.path(run).join("config.toml")).unwrap()
     }
 
-    /// Clears the cache but for what was tokenised, which takes its time.
+    /// Clears the cache, except for tokenised text, which is slow to make.
     fn forget_embedded_texts(&self) {
         let _ = fs::remove_dir_all(self.cache().join("burnformer/corpus"));
     }
 
     /// Clears the cache, moves the run, and asserts that the run resumes there and that its
-    /// configuration makes it anew.
+    /// configuration repeats it.
     fn assert_it_can_move(&self, from: &str) {
         fs::remove_dir_all(self.cache()).unwrap();
         fs::rename(self.path(from), self.path("elsewhere")).unwrap();
@@ -98,7 +98,7 @@ impl Home {
         let again = ["--config", "elsewhere/config.toml", "--out", "again"];
         stdout(&self.train(&again).output().unwrap());
         assert!(self.weights("elsewhere", 6) == self.weights("again", 6));
-        // The second run needs the first no more.
+        // The second run no longer needs the first.
         self.forget_embedded_texts();
         fs::remove_dir_all(self.path("elsewhere")).unwrap();
         let longer = [
@@ -113,7 +113,7 @@ impl Home {
 }
 
 #[test]
-fn a_default_run_goes_on_and_repeats_without_its_cache_and_elsewhere() {
+fn a_default_run_resumes_and_repeats_without_its_cache_and_elsewhere() {
     let home = Home::new();
     let rows: String = pairs(3, 5)
         .iter()
@@ -203,7 +203,7 @@ fn text_that_came_through_pipes_belongs_to_the_run() {
 }
 
 #[test]
-fn a_pipe_that_is_wrong_is_called_what_the_user_calls_it_and_leaves_nothing() {
+fn a_bad_pipe_is_named_as_the_user_named_it_and_leaves_nothing() {
     let home = Home::new();
     let out = home.path("run");
     let [out, cache] = [&out, &home.cache()].map(|path| path.display().to_string());

@@ -26,7 +26,7 @@ fn a_dry_run_prints_a_configuration_that_can_be_used() {
     assert_eq!(settings(&again), settings(&text));
     assert_eq!(of(&again, "parameters"), of(&text, "parameters"));
     assert!(!toy.folder.path().join("dry").exists());
-    // The plan tells the updates of the run, its memory, and the time of its score.
+    // The plan has the run's updates, its memory, and the time of its score.
     let time = of(&text, "time");
     assert!(
         time.contains(" for 800 updates, the mean of 20 updates being 0."),
@@ -88,7 +88,7 @@ fn the_test_text_is_scored_without_pairs_that_are_skipped() {
         sources.iter().map(|it| it.trim()).collect::<Vec<_>>(),
         ["eins zwei", "drei vier"]
     );
-    // Scored again where that was missing, and only then.
+    // Scored again only if the score was missing.
     let score = toy.folder.path().join("run/test-score.txt");
     assert!(said.contains(fs::read_to_string(&score).unwrap().trim_end()));
     fs::remove_file(&score).unwrap();
@@ -171,7 +171,7 @@ fn texts_whose_sides_are_swapped_or_shifted_are_told_before_the_first_update() {
         arguments.extend(more);
         let said = stderr(&run(&arguments));
         assert!(said.contains("update"), "{said}");
-        // The validation text is the training text here, which is told too.
+        // The validation text is the training text here, which is reported too.
         let is_other = |line: &&str| {
             line.contains("warning: ") && !line.contains("of the pairs of data.valid")
         };
@@ -375,7 +375,7 @@ fn a_model_is_fine_tuned_on_a_mixture_named_on_the_command_line() {
 }
 
 #[test]
-fn tokens_that_a_tokeniser_does_not_know_are_told_and_from_a_hundredth_on_as_a_warning() {
+fn unknown_tokens_are_reported_and_one_in_a_hundred_is_a_warning() {
     let toy = Toy::new();
     let short = [
         "--set",
@@ -384,7 +384,7 @@ fn tokens_that_a_tokeniser_does_not_know_are_told_and_from_a_hundredth_on_as_a_w
         "validation.bleu=false",
     ];
     stdout(&toy.train("first", &short));
-    // Without its bytes, the tokeniser knows no letter that was not in its text.
+    // Without byte tokens, the tokeniser knows only the letters of its text.
     let json = fs::read_to_string(toy.path("first/best/tokenizer.json")).unwrap();
     let tokenizer = toy.path("tokenizer.json");
     fs::write(

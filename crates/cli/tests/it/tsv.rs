@@ -1,5 +1,4 @@
-//! A file whose name ends in `.tsv` has two sides for every command; where one is wanted, that
-//! column is read.
+//! A `.tsv` file has two sides for every command. A command that needs one side reads its column.
 
 use std::fs;
 use std::path::Path;
@@ -126,7 +125,7 @@ fn a_line_without_two_columns_is_named_and_two_tables_are_no_two_sides() {
 }
 
 #[test]
-fn a_tab_in_a_text_that_is_no_tsv_is_told_once() {
+fn a_tab_in_plain_text_warns_once() {
     let output = run_with(
         &["translate", "--model", &Trained::get().model()],
         b"eins\tone\nzwei\ttwo\n",

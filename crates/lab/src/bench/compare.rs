@@ -1,4 +1,4 @@
-//! Comparison with a peer: both sides run in alternation, each in every sensible setting, and the
+//! Comparison with a peer. Both sides run in alternation, each in every sensible setting, and the
 //! fastest setting counts.
 
 use std::collections::BTreeSet;
@@ -22,8 +22,8 @@ pub struct PeerArgs {
     pairs: u16,
 }
 
-/// A program in `benches/peers` for the same work, and its Python packages; the first is the
-/// framework.
+/// A program in `benches/peers` for the same work, and its Python packages. The first package is
+/// the framework.
 pub type Peer = (&'static str, &'static [&'static str]);
 
 /// The work of both sides. Both get the options of this process; a peer ignores unknown ones.
@@ -35,7 +35,7 @@ pub struct Comparison {
     pub files: Vec<PathBuf>,
     /// The settings of the peer.
     pub theirs: Vec<String>,
-    /// The field of the speed.
+    /// The JSON field with the speed.
     pub figure: &'static str,
 }
 
@@ -97,7 +97,7 @@ impl PeerArgs {
     }
 }
 
-/// The options of a comparison, each with a value.
+/// The options of a comparison. Each takes a value.
 const COMPARISON: [&str; 4] = ["--against", "--pairs", "--types", "--by"];
 
 /// `options` without the options of a [`COMPARISON`].
@@ -130,7 +130,7 @@ impl Side {
         }
     }
 
-    /// Adds a round of `runs`. Settings that failed, or with a speed below three quarters of the
+    /// Adds a round of `runs`. Settings that failed, or are slower than three quarters of the
     /// fastest of their type, are not tried again.
     fn add(&mut self, runs: Vec<Run>) {
         let mut stay = Vec::new();
@@ -198,7 +198,7 @@ fn side(runs: &[&Run]) -> Value {
         .filter_map(|run| run.fields["peak_memory_bytes"].as_u64())
         .max();
     let mut side = json!({ "median": figures(runs), "peak_memory_bytes": most });
-    // The speed of training depends on the machine's speed at that hour.
+    // The machine's own speed varies with the hour, so it is reported too.
     for name in ["gflops", "matmul_gflops", "matmul_share"] {
         let values: Vec<_> = runs
             .iter()
@@ -215,7 +215,7 @@ fn side(runs: &[&Run]) -> Value {
     side
 }
 
-/// A printed line of a run of either side.
+/// A printed line of a run on either side.
 #[derive(Clone, Debug)]
 struct Run {
     setting: String,
@@ -288,7 +288,7 @@ fn check_packages(python: &Path, packages: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The folder of the peers' programs in this repository.
+/// The folder of peer programs in this repository.
 fn peers() -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR");
     let package = package.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
@@ -326,8 +326,8 @@ mod tests {
 
     type Round<'a> = &'a [(f64, &'a str, &'a str)];
 
-    /// The report on the type `kind` over rounds of both sides, as (speed, type, setting). A
-    /// left-out setting does not run again.
+    /// The report on the type `kind` over rounds of both sides, given as (speed, type, setting). A
+    /// dropped setting does not run again.
     fn reported(ours: &[Round], peers: &[Round], kind: &str) -> Value {
         let side = |rounds: &[Round]| {
             let mut side = Side::new(rounds[0].iter().map(|run| run.2.to_string()).collect());
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_far_behind_is_left_out_of_the_next_rounds() {
+    fn a_slow_setting_is_left_out_of_later_rounds() {
         let ours: Round = &[(3.0, "", "a")];
         let first = [(2.0, "float32", "kept"), (1.4, "float32", "left out")];
         let second = [(2.0, "float32", "kept"), (9.0, "float32", "left out")];

@@ -21,7 +21,8 @@ use super::compare::{Comparison, PeerArgs, thread_count};
 use super::options::{Common, Shape};
 use super::record::{FRAMEWORK, peak_memory_bytes};
 
-/// The number of warm-up updates in the paper (§5.3) and of the peer. It does not change the speed.
+/// The number of warm-up updates, as in the paper (§5.3) and the peer. It does not change the
+/// speed.
 const WARMUP: u64 = 4000;
 
 /// Arguments of `cargo xtask bench train`.
@@ -161,7 +162,7 @@ fn batches(args: &Args) -> Result<(impl Iterator<Item = Result<Batch>> + use<>, 
     config.tokenizer.train.vocab_size = args.shape.vocab;
     config.data.train.clone_from(&args.train);
     embedded::fill(&mut config.data);
-    // No validation and test text, to save the time of preparing them.
+    // Preparing validation and test text would take time.
     (config.data.valid, config.data.test) = (vec![], vec![]);
     let cache = cache_folder(&config);
     let (texts, _read): (Texts, _) = texts::of_command(&mut config.data, Path::new("."), &cache)?;

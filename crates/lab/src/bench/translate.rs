@@ -67,7 +67,7 @@ pub fn run(args: Args) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let [exported, source] = ["model", "source"].map(|name| folder.path().join(name));
     Format::CTranslate2.write(&Pretrained::load(&args.model)?, &exported)?;
-    // Plain text, which the peer reads.
+    // The peer reads plain text.
     let mut plain = Output::create(Some(&source), OnFailure::Discard)?;
     let mut lines = LineReader::open(&args.input, Utf8Policy::Replace)?;
     lines.try_for_each(|line| anyhow::Ok(plain.line(line?.text)?))?;
@@ -78,7 +78,7 @@ pub fn run(args: Args) -> Result<()> {
     ))
 }
 
-/// The settings of both sides. CTranslate2 divides the threads among workers in every possible way.
+/// The settings of both sides. CTranslate2 runs with every division of the threads among workers.
 fn comparison(args: &Args, files: Vec<PathBuf>) -> Comparison {
     let threads = thread_count(args.common.threads);
     let batch = args.batch;

@@ -8,10 +8,10 @@ use burnformer_train::TrainConfig;
 use super::row::plain;
 use super::{Row, RowResult};
 
-/// Two runs on the pairs of `config` with at most `longest` tokens per side, with sinusoidal and with
-/// learned positions. Each is measured on the validation text by length: up to `longest` tokens, up to
-/// 1.5 · `longest`, up to 2 · `longest`, and longer. Both are trained with `seeds` seeds (at least
-/// one).
+/// Two runs on the pairs of `config` with at most `longest` tokens per side: one with sinusoidal
+/// positions, one with learned positions. Both are measured on the validation text by length: up to
+/// `longest` tokens, up to 1.5 · `longest`, up to 2 · `longest`, and longer. Both are trained with
+/// `seeds` seeds (at least one).
 pub fn extrapolation(config: &TrainConfig, longest: usize, seeds: u64) -> Vec<Row> {
     (0..seeds.max(1))
         .flat_map(|more| of_seed(config, longest, more))

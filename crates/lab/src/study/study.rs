@@ -64,7 +64,7 @@ impl Study {
         let config = row.config.clone();
         let devices = from_ref(&self.device);
         match Learner::new(config, &corpora, &run, mode, self.verbosity, devices) {
-            // Stopped between its last update and its file.
+            // The run stopped after its last update, before its file.
             Err(TrainError::NothingToDo { .. }) => {}
             learner => {
                 if learner?.train(interrupted)?.reason == StopReason::Interrupted {

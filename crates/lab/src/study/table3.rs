@@ -46,7 +46,8 @@ const CHANGES: [(&str, Variation, (f64, f64)); 18] = [
 /// constant cost, (B) width of the keys, (C) depth and widths, (D) dropout and label smoothing, (E)
 /// learned positions. The last model is measured on the validation text.
 ///
-/// The base is trained with `seeds` seeds (at least one). Their spread is the variance of the others.
+/// The base is trained with `seeds` seeds (at least one). Their spread estimates the variance of
+/// the other rows.
 pub fn table3(config: &TrainConfig, seeds: u64) -> Vec<Row> {
     let config = &plain(config);
     let mut rows = bases(config, seeds);
@@ -55,7 +56,7 @@ pub fn table3(config: &TrainConfig, seeds: u64) -> Vec<Row> {
         let description = change(&mut changed);
         row(name, description, changed, paper)
     }));
-    // At a small scale, variations may be equal to each other or to the base.
+    // At a small scale, variations may equal each other or the base.
     let mut seen: Vec<String> = Vec::new();
     rows.retain(|row| {
         let config = row.config.to_toml();
@@ -153,9 +154,9 @@ fn row(name: &str, change: String, config: TrainConfig, (perplexity, bleu): (f64
     }
 }
 
-/// The difference between the BLEU of row `name` and the mean of the bases, and half the width of its
-/// 95 % interval, from the bootstrap intervals of both and the spread of the base's seeds. Returns
-/// `None` if the row or the base is not done, or if it is the base.
+/// The difference between the BLEU of row `name` and the mean of the bases, and half the width of
+/// its 95 % interval. The interval comes from the bootstrap intervals of both and the spread of the
+/// base's seeds. Returns `None` if the row or the base is unfinished, or if the row is the base.
 fn difference(results: &[RowResult], name: &str) -> Option<(f64, f64)> {
     let (bleu, interval) = measure(results.iter().find(|result| result.name == name)?)?;
     let bases: Vec<(f64, f64)> = results
@@ -170,7 +171,7 @@ fn difference(results: &[RowResult], name: &str) -> Option<(f64, f64)> {
     let mean = bases.iter().map(|(bleu, _)| bleu).sum::<f64>() / count;
     let of_bases = bases.iter().map(|(_, interval)| interval).sum::<f64>() / count;
     let squares: f64 = bases.iter().map(|(bleu, _)| (bleu - mean).powi(2)).sum();
-    // One seed in the row, `count` in the mean.
+    // The row has one seed, the mean has `count`.
     let seeds = (squares / (count - 1.0).max(1.0) * (1.0 + 1.0 / count)).sqrt() * DEVIATIONS;
     Some((bleu - mean, interval.hypot(of_bases).hypot(seeds)))
 }

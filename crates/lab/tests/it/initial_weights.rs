@@ -1,4 +1,4 @@
-//! Initial weights are pinned: a seed means the same model in every version, unless the changelog
+//! Initial weights are pinned: a seed gives the same model in every version, unless the changelog
 //! says otherwise.
 
 use std::collections::BTreeMap;
@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 
 const SEED: u64 = 17;
 
-/// The initial weights of a model: the SHA-256, to 16 digits, of all names, shapes and values but
-/// those of normal distributions; and of each parameter that is drawn from one, its first values.
+/// The initial weights of a model: the SHA-256, to 16 digits, of all names, shapes and values,
+/// except values from normal distributions. For these parameters, the first values.
 struct Pinned {
     config: ModelConfig,
     others: &'static str,

@@ -1,4 +1,4 @@
-//! The recurrent baseline's products in 16 bits beside those in float32, on the reference's model
+//! The recurrent baseline's products in 16 bits against float32, on the reference's model
 //! (`tests/reference/README.md`).
 
 use crate::of_core::case::scalar;

@@ -1,5 +1,5 @@
-//! The recurrent baseline against numbers of PyTorch's GRU in float64
-//! (`tests/reference/README.md`), and what padding, neighbours and caching must not change.
+//! The recurrent baseline against PyTorch's GRU in float64 (`tests/reference/README.md`), and its
+//! invariance to padding, neighbours and caching.
 
 use crate::of_core::{Tensors, folder, tensors, within};
 use burn::tensor::{Device, Int, Tensor, TensorData};
@@ -35,8 +35,8 @@ fn scalar(tensor: Tensor<1>) -> f64 {
     f64::from(tensor.into_scalar::<f32>())
 }
 
-/// Asserts that `actual` is within 1e-4 of the largest expected number, at the indices for which
-/// `real` returns true.
+/// Asserts that `actual` is within 1e-4 of the largest expected number, at the indices where `real`
+/// returns true.
 fn assert_near(
     name: &str,
     actual: &TensorData,

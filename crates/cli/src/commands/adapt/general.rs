@@ -1,4 +1,4 @@
-//! The general text, on which the adapted model must not be worse than the original.
+//! The general text. The adapted model must not translate it worse than the original.
 
 use std::path::{Path, PathBuf};
 
@@ -13,8 +13,8 @@ use crate::output::note;
 use crate::translation_memory::{self, Pair};
 use crate::whole_documents::read;
 
-/// The largest number of general pairs that are measured, and that are learned from if the model
-/// translates them.
+/// The largest number of general pairs to measure with, and of general pairs to learn from where
+/// the model writes the translations.
 const MOST_GENERAL: usize = 500;
 const MOST_TRANSLATED: usize = 2000;
 
@@ -30,8 +30,9 @@ pub(super) struct General {
 
 impl General {
     /// Returns the text of the `files` of the command line. Without files it is the embedded corpus
-    /// if this has both languages. If there is only a source text, the model `base` translates it:
-    /// the given file, the embedded text of the source language, or the sources of the memory.
+    /// if it has both languages. If there is only a source text, the model `base` translates it.
+    /// The source text is the given file, the embedded text of the source language, or the sources
+    /// of the memory.
     pub(super) fn new(
         files: &[PathBuf],
         memory: &Memory,
@@ -77,7 +78,7 @@ impl General {
     }
 }
 
-/// The translations of a text by the model itself.
+/// The model's own translations of a text.
 fn self_translated(base: &Translator, text: &Path) -> Result<Vec<Pair>> {
     translated(base, &read(text, "txt")?.text.lines().collect::<Vec<_>>())
 }

@@ -1,5 +1,5 @@
-//! The guard: compares the scores before and after the adaptation, on held-out pairs of the memory
-//! and on a general text.
+//! The guard. It compares the scores before and after the adaptation, on held-out pairs of the
+//! memory and on a general text.
 
 use anyhow::{Result, ensure};
 use burnformer_infer::{LongSources, TranslateOptions, Translator};
@@ -13,18 +13,18 @@ use crate::translation_memory::Pair;
 /// The largest p-value of a difference that counts as significant.
 const LIKELY: f64 = 0.05;
 
-/// The least score of translations of a general text by what the model wrote before. Models that
-/// had lost 1.1 and 1.7 BLEU by people's translations had 72.9 and 71.5.
+/// The minimum score on a general text against the original model's translations. Models that had
+/// lost 1.1 and 1.7 BLEU against human references scored 72.9 and 71.5.
 const LEAST_AGREEMENT: f64 = 65.0;
-/// The pairs that are translated in the other direction, and the score, as a multiple of the other,
-/// by which it is the right one.
+/// The number of pairs to translate in the other direction, and the ratio of scores above which the
+/// other direction is the right one.
 const MOST_TURNED: usize = 60;
 const FAR_BETTER: f64 = 2.0;
 
 /// The scores before and after.
 pub(super) struct Comparison {
     name: &'static str,
-    /// By BLEU, or the metric that fits the text, and by chrF.
+    /// One by BLEU, or the metric that fits the text, and one by chrF.
     results: Vec<(String, PairedResult)>,
 }
 
@@ -95,7 +95,7 @@ impl Comparison {
     }
 }
 
-/// A line for each of the `comparisons`, which are of the form of [`Comparison::to_json`].
+/// One line per comparison. `comparisons` have the form of [`Comparison::to_json`].
 pub(super) fn table(comparisons: &Value) -> String {
     let lines = comparisons.as_array().into_iter().flatten().map(line);
     lines.collect::<Vec<_>>().join("\n")
@@ -119,7 +119,7 @@ pub(super) enum Reference {
     People,
     /// The model translated it before.
     Model,
-    /// The model translated sources of the memory before, so that their translations should change.
+    /// The model translated sources of the memory before. These translations should change.
     Memory,
 }
 
@@ -133,8 +133,8 @@ fn is_worse(result: &PairedResult) -> bool {
     result.system < result.baseline && result.p_value < LIKELY
 }
 
-/// Checks that the new model is better on the memory by one of the metrics, and by none of them
-/// worse on the memory. On the general text, no metric may fall by more than its interval.
+/// Checks that the new model is better on the memory by one of the metrics and worse by none. On
+/// the general text, each metric may drop by at most its confidence interval.
 ///
 /// # Errors
 /// Returns an error if a condition does not hold, with the reason and a remedy.
@@ -155,11 +155,11 @@ pub(super) fn check([memory, general]: &[Comparison; 2], reference: Reference) -
     }
     for (metric, result) in &general.results {
         let is_lost = match reference {
-            // The new words of the memory may cost a little, at most the interval.
+            // The new words of the memory may cost a little.
             Reference::People => {
                 is_worse(result) && result.system < result.baseline - Comparison::interval(result)
             }
-            // Every change makes it worse than the translations of before, which are all equal.
+            // The baseline scores 100 here, so every change counts as worse.
             Reference::Model => result.system < LEAST_AGREEMENT,
             Reference::Memory => false,
         };
@@ -174,8 +174,8 @@ pub(super) fn check([memory, general]: &[Comparison; 2], reference: Reference) -
     Ok(())
 }
 
-/// Checks the direction of the memory by translating both sides of some pairs with the model: the
-/// words of its languages may be unknown. `found` are the translations of the sources.
+/// Checks the direction of the memory by translating both sides of some pairs with the model.
+/// Language detection does not know every language. `found` are the translations of the sources.
 ///
 /// # Errors
 /// Returns an error if the other side is translated much better.
@@ -202,8 +202,8 @@ mod tests {
 
     use super::*;
 
-    /// A comparison of translations by a perfect model with translations of which `wrong` in fifty
-    /// have another word.
+    /// A comparison of a perfect model with one that gets a word wrong in `wrong` of fifty
+    /// translations.
     fn worse_in(wrong: usize) -> Comparison {
         let perfect = |index: usize| format!("the {index} houses of the {index} streets");
         let text: Vec<Pair> = (0..50).map(|index| ["".into(), perfect(index)]).collect();
@@ -236,8 +236,8 @@ mod tests {
         );
     }
 
-    /// A comparison in which each metric goes from 50 to its value, with an interval of `interval`
-    /// and the p-value `p`.
+    /// A comparison where each metric goes from 50 to its value with its p-value. The interval is
+    /// `interval`.
     fn scored(metrics: [(f64, f64); 2], interval: f64) -> Comparison {
         let mut comparison = worse_in(0);
         for ((_, result), (score, p)) in comparison.results.iter_mut().zip(metrics) {
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn both_metrics_of_both_texts_count() {
+    fn every_metric_of_both_texts_counts() {
         let better = (51.0, 0.01);
         let equal = (50.0, 1.0);
         let by_chance = (49.0, 0.3);
@@ -275,7 +275,7 @@ mod tests {
             let checked = check(&pair, Reference::People);
             assert_eq!(checked.is_ok(), is_accepted, "{memory:?} {general:?}");
         }
-        // Translations of before, which every change makes worse, have a bound instead.
+        // Every change is worse than the model's own translations, so they have a bound instead.
         for (general, is_accepted) in [((70.0, 0.0), true), ((60.0, 0.0), false)] {
             for metrics in [[general, (80.0, 0.0)], [(80.0, 0.0), general]] {
                 let pair = [scored([better, better], 2.0), scored(metrics, 2.0)];

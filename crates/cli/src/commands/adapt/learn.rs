@@ -62,7 +62,7 @@ pub(super) fn learn(
 }
 
 /// The settings of every adaptation: no validation, a learning rate that falls to zero, and small
-/// updates: 2,000 of 512 tokens teach more than 1,000 of 2,048 in the same time.
+/// updates. 2,000 updates of 512 tokens teach more than 1,000 of 2,048 in the same time.
 const SETTINGS: [&str; 5] = [
     "training.budget=512",
     "schedule.shape=constant",
@@ -71,9 +71,9 @@ const SETTINGS: [&str; 5] = [
     "checkpoints.average=0",
 ];
 
-/// The settings that depend on the model's configuration. Wide models take smaller steps. A model
-/// of another program may be a student that learned without dropout and smoothing, whose
-/// perplexity of its own translations is 63 with them and 1.6 without.
+/// The settings that depend on the model's configuration. Wide models take smaller steps. An
+/// imported model may be a student that learned without dropout and label smoothing: its perplexity
+/// on its own translations is 63 with them and 1.6 without.
 fn of_model(config: &Value) -> Vec<String> {
     let width = config["model"]["d_model"].as_f64().unwrap_or(512.0);
     let is_imported = !config["model"]["conventions"].is_null();
@@ -91,7 +91,7 @@ fn of_model(config: &Value) -> Vec<String> {
     settings
 }
 
-/// The settings of a model of another program.
+/// The settings of an imported model.
 const OF_STUDENT: [&str; 3] = [
     "optimizer.algorithm=adam",
     "model.dropout=0",

@@ -12,10 +12,10 @@ use crate::translation_memory::{Counts, Pair, read};
 
 /// Sides of at most this many characters may have any ratio of lengths.
 const SHORT: usize = 40;
-/// A pair whose sides differ more in length is dropped.
+/// The largest ratio of the lengths of longer sides. Other pairs are dropped.
 const HIGHEST_RATIO: usize = 4;
-/// The largest number of pairs that are held out; the smallest number that is held out of a memory
-/// of at least three times as many pairs; and the smallest number of pairs of a memory.
+/// The largest number of held-out pairs, their smallest number in a memory of at least three times
+/// as many pairs, and the smallest number of pairs in a memory.
 const MOST_HELD: f64 = 200.0;
 const FEWEST_HELD: f64 = 60.0;
 const FEWEST: usize = 20;
@@ -30,11 +30,12 @@ const LONGEST_TERM: usize = 3;
 pub(super) struct Memory {
     /// The pairs to learn from.
     pub(super) train: Vec<Pair>,
-    /// The pairs to measure with. No source of them is one of `train`, whatever its numbers are.
+    /// The pairs to measure with. Their sources do not occur in `train`, not even with other
+    /// numbers.
     pub(super) held: Vec<Pair>,
     /// Short sources that occur several times and always have the same translation.
     pub(super) terms: Vec<Pair>,
-    /// The way in which the pairs were held out.
+    /// How the pairs were held out, for the log.
     pub(super) division: &'static str,
     /// The indices of the files of `held`, if they are whole files.
     pub(super) held_files: Vec<usize>,
@@ -57,11 +58,12 @@ pub(super) enum Role {
 }
 
 impl Memory {
-    /// Reads and divides `files`, each of which had a role before, as [`read`] does.
+    /// Reads `files` as [`read`] does and divides them. Each file has a role in the previous
+    /// adaptation.
     ///
     /// # Errors
-    /// Returns an error if a file is broken, has other languages, or all together have too few
-    /// pairs.
+    /// Returns an error if a file is broken or has other languages, or if all files together have
+    /// too few pairs.
     pub(super) fn read(
         files: &[PathBuf],
         languages: [Option<&str>; 2],
@@ -95,8 +97,8 @@ impl Memory {
         Ok(memory)
     }
 
-    /// The `requested` number of updates, or a number with which each pair is learned about twenty
-    /// times, with ten pairs in an update, and at least `least`.
+    /// The `requested` number of updates. By default each pair is learned about twenty times, at
+    /// ten pairs per update, and the number is at least `least`.
     pub(super) fn updates(&self, requested: Option<usize>, least: usize) -> usize {
         requested.unwrap_or((self.train.len() * 2).clamp(least, 4000))
     }
@@ -172,9 +174,8 @@ pub(super) fn write(path: &Path, pairs: &[Pair]) -> Result<()> {
     .with_context(|| path.display().to_string())
 }
 
-/// Marks the `wanted` entries with the lowest ranks, and further entries whose rank equals the
-/// highest of these. Returns `None` if an entry has no rank, or if more than 2 · `wanted` entries
-/// would be marked.
+/// Marks the `wanted` entries with the lowest ranks, and all entries that tie with the last one.
+/// Returns `None` if an entry has no rank, or if more than 2 · `wanted` entries would be marked.
 fn lowest(
     entries: &[Entry],
     wanted: usize,
@@ -239,8 +240,7 @@ fn terms(entries: &[Entry]) -> Vec<Pair> {
     terms
 }
 
-/// Returns whether `text` has characters that a glossary cannot hold or that do not belong to
-/// words.
+/// Returns whether `text` has characters outside words or characters that a glossary cannot hold.
 fn has_signs(text: &str) -> bool {
     text.contains(|c: char| !c.is_alphanumeric() && c != ' ' && c != '-')
 }
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn no_source_that_is_held_out_is_learned_however_it_is_written() {
+    fn held_out_sources_are_not_learned_in_any_spelling() {
         let again = |from: &str, to: &str| lines(0, 100, "\t").replace(from, to);
         let text = [
             again("", ""),
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_was_learned_is_held_out_when_the_memory_grows() {
+    fn learned_pairs_are_not_held_out_when_the_memory_grows() {
         let mut learned = HashSet::new();
         for count in [40, 90, 180, 250, 301, 500, 999, 1001, 1500, 4000] {
             let memory = read(&[("a.tsv", lines(0, count, "\t"))]).unwrap();
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_are_held_out_where_a_file_has_times() {
+    fn files_with_times_hold_out_the_latest_pairs() {
         let memory = read(&[("a.tmx", tmx((0..100).map(|number| 1 + number % 20)))]).unwrap();
         assert_eq!((memory.division, memory.held.len()), ("the latest", 35));
         let latest = (0..100)
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_files_are_held_out_where_there_are_many() {
+    fn many_files_hold_out_whole_files() {
         let files: Vec<String> = (0..8).map(|file| lines(file * 20, 20, "\t")).collect();
         let names = [
             "a.tsv", "b.tsv", "c.tsv", "d.tsv", "e.tsv", "f.tsv", "g.tsv", "h.tsv",
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn markup_is_no_part_of_a_pair_and_sentences_are_pairs_of_their_own() {
+    fn pairs_have_no_markup_and_each_sentence_is_a_pair() {
         let html = "msgid \"<b>One</b> cat. Two %(name)s dogs.\"\nmsgstr \"<b>Eine</b> Katze. Zwei %(name)s Hunde.\"\n\n";
         let memory = read(&[("a.po", html.to_string() + &po(40))]).unwrap();
         let all: Vec<&Pair> = memory.train.iter().chain(&memory.held).collect();

@@ -25,7 +25,7 @@ use crate::translation_memory::Pair;
 /// Reads the memory, scores the model, trains it, scores it again, and writes the new model if it
 /// passes the checks.
 pub fn run(args: Args) -> Result<()> {
-    // Nothing of an adaptation is read or removed while another process works on it.
+    // Another process may be at work on this adaptation.
     let folders = Folders::lock(&args.out)?;
     adapt(&args, &folders).map_err(|error| in_work(error, &folders.work))
 }

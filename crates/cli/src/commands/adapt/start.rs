@@ -21,20 +21,20 @@ use crate::shards::digest_of_file;
 const CARD: &str = "adaptation.json";
 const MANIFEST: &str = "manifest.json";
 
-/// The models that an adaptation begins with, and its folder.
+/// The models at the start of an adaptation, and its folder.
 pub(super) struct Start<'a> {
-    /// The model whose general text must not become worse.
+    /// The model to compare with on general text.
     pub(super) base: PathBuf,
-    /// The model that learns: the base, or what was made of it before.
+    /// The model that learns: the base, or its earlier adaptation.
     pub(super) model: PathBuf,
     /// The card of the model that learns, if it was adapted before.
     pub(super) card: Option<Value>,
     folders: &'a Folders,
 }
 
-/// The folders of an adaptation, which no other process changes meanwhile.
+/// The locked folders of an adaptation.
 pub(super) struct Folders {
-    /// The folder of what is done so far.
+    /// The working folder, with the results so far.
     pub(super) work: PathBuf,
     out_lock: FolderLock,
     work_lock: FolderLock,
@@ -64,8 +64,8 @@ impl Folders {
 /// The file with the terms of the memory, in the directory of an adapted model.
 const TERMS: &str = "terms.tsv";
 
-/// Returns the card of the model `--out` if a process that was killed had finished the model and
-/// not yet removed its working folder.
+/// Returns the card of the model `--out` if a killed process had finished the model but not yet
+/// removed the working folder.
 pub(super) fn finished(args: &Args, folders: &Folders) -> Result<Option<Value>> {
     let work = read_json(&folders.work.join(CARD));
     let (Some(card), Some(work)) = (read_json(&args.out.join(CARD)), work) else {
@@ -99,7 +99,7 @@ fn copy_unlisted(from: &Path, to: &Path) -> Result<()> {
     Ok(copy_files(from, to, &ours)?)
 }
 
-/// The JSON of the file `path`, if it is there and whole.
+/// The JSON in the file `path`, if the file exists and is valid.
 fn read_json(path: &Path) -> Option<Value> {
     serde_json::from_slice(&read_whole(path, FileKind::NOTES).ok()?).ok()
 }
@@ -176,9 +176,9 @@ impl<'a> Start<'a> {
         }
     }
 
-    /// The least number of updates, unless fewer are requested. Models of this program were 2.2 to
-    /// 4.1 BLEU better after 1,500 updates than after 600 on three memories of 318 pairs, and an
-    /// imported student was 4 worse.
+    /// The minimum number of updates, unless fewer are requested. On three memories of 318 pairs,
+    /// models of this program were 2.2 to 4.1 BLEU better after 1,500 updates than after 600. An
+    /// imported student was 4 BLEU worse.
     pub(super) fn least_updates(&self) -> usize {
         if self.config()["model"]["conventions"].is_null() {
             1500
@@ -220,7 +220,7 @@ impl<'a> Start<'a> {
         Ok(card)
     }
 
-    /// Writes the new model with its card and its terms, and removes the folder of the work.
+    /// Writes the new model with its card and its terms, and removes the working folder.
     pub(super) fn finish(
         &self,
         args: &Args,

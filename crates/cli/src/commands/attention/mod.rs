@@ -33,7 +33,7 @@ pub fn run(args: Args) -> Result<()> {
     let mut output = Output::standard();
     let mut kept = Vec::new();
     let mut habits = HeadHabits::default();
-    // Text goes out sentence by sentence; only a page needs all of them at once.
+    // Text is printed sentence by sentence. Only a page needs all sentences at once.
     each(&args, &translator, |sentence| {
         if args.heads {
             habits.add(&sentence)
@@ -85,7 +85,7 @@ fn each(
     Ok(())
 }
 
-/// Writes the table of heads, and a word of caution if some of them rest.
+/// Writes the table of heads, and a note if heads rest on separators.
 fn print_heads(args: &Args, output: &mut Output, habits: &HeadHabits) -> Result<()> {
     let habits = habits.means();
     if args.json {

@@ -1,9 +1,9 @@
-//! The journal of finished pairs: a file that grows with each chunk, and from which a later process
-//! continues.
+//! The journal of finished pairs. The file grows with each chunk, and a later process resumes from
+//! it.
 //!
 //! The first line names the teacher and the options. Each further line belongs to one line of the
-//! source: the sentence, a tab, and its translation, which is empty where the pair is left out. If
-//! the translation was chosen by a reference, the reference follows after another tab.
+//! source. It has the sentence, a tab and the translation, which is empty if the pair is left out.
+//! If a reference chose the translation, the reference follows after another tab.
 //!
 //! This module also reads the sentences to translate, with their references.
 
@@ -74,7 +74,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Reads what is there, and returns how many bytes of it are whole lines.
+    /// Reads the journal, and returns the number of bytes in complete lines.
     fn read(&mut self, identity: &Value, input: &mut Input) -> Result<u64> {
         let mut reader = BufReader::new(self.file.get_ref());
         let mut line = Vec::new();
@@ -84,7 +84,7 @@ impl Journal {
             reader
                 .read_until(b'\n', &mut line)
                 .with_context(|| self.to_string())?;
-            // A line that a killed process left half-written is written again.
+            // A killed process may leave half a line, which is written again.
             let Some((b'\n', text)) = line.split_last() else {
                 return Ok(whole);
             };
@@ -148,8 +148,8 @@ impl Journal {
         self.file.flush().with_context(|| unwritable(&self))
     }
 
-    /// Writes the pairs that have a translation to `out`, whole or not at all, and removes the
-    /// journal. Returns their number.
+    /// Writes the pairs that have a translation to `out` atomically, and removes the journal.
+    /// Returns the number of pairs.
     ///
     /// # Errors
     /// Returns an error if there is no such pair unless `may_be_empty`, or if the pairs cannot be
@@ -189,7 +189,7 @@ impl Journal {
 struct JournalLine<'a> {
     source: &'a [u8],
     translation: &'a [u8],
-    /// The reference by which the translation was chosen.
+    /// The reference that chose the translation.
     reference: Option<&'a [u8]>,
 }
 
@@ -204,7 +204,7 @@ impl<'a> JournalLine<'a> {
         }
     }
 
-    /// Returns whether it is the line of `sentence`.
+    /// Returns whether the line belongs to `sentence`.
     fn is_of(&self, sentence: &Sentence) -> bool {
         self.source == sentence.source.as_bytes()
             && self.reference == sentence.reference.as_deref().map(str::as_bytes)
@@ -244,7 +244,7 @@ pub(super) fn open(source: &Path, reference: Option<&Path>, lines: &Range<u64>) 
 }
 
 /// Returns the text as a column of TSV: tabs and line breaks become spaces. So do carriage returns,
-/// which a reader would take for a part of a line end.
+/// because a reader would take them for line ends.
 pub(super) fn one_column(text: &str) -> String {
     text.replace(['\t', '\r', '\n'], " ")
 }

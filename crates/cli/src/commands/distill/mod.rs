@@ -24,7 +24,7 @@ use crate::progress::Progress;
 use crate::shards::{Part, ShardArgs, digest_of_file, written};
 use crate::texts::next_chunk;
 
-/// The number of lines that are translated and written together unless another is given.
+/// The default number of lines that are translated and written together.
 const CHUNK: usize = 2048;
 
 /// Arguments of `distill`.
@@ -84,12 +84,11 @@ impl UsesFiles for Args {
     }
 }
 
-/// Writes a pair for each sentence that has a whole translation. A process that is killed loses at
-/// most a chunk of work: the next one continues after the sentences in `FILE.work`.
+/// Writes a pair for each sentence that has a whole translation. A killed process loses at most one
+/// chunk: the next one resumes after the sentences in `FILE.work`.
 pub fn run(args: Args) -> Result<()> {
     let texts = of_sides(&args.input, args.reference.as_deref())?;
-    // A process that was killed at the very end may have left both; the next one removes the
-    // journal.
+    // A process killed at the very end leaves both files. The next one removes the journal.
     let is_whole = args.shard.is_whole();
     if is_whole && args.out.is_file() && !journal::path_for(&args.out)?.exists() {
         check_new(&args.out)?;
@@ -140,7 +139,7 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-/// The options of the search, under which no sentence is cut.
+/// The search options. They cut no sentence.
 fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
     args.searching
         .options(translator, args.nbest.unwrap_or(1), |options| {
@@ -153,16 +152,16 @@ fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
         })
 }
 
-/// The inputs that decide the translations, besides the text.
+/// The inputs besides the text that decide the translations.
 fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
     let languages = args.searching.languages();
     let mut identity = args.computing.identity(&args.model, options, languages)?;
     identity["chosen_by_reference"] = args.reference.is_some().into();
-    // A number may differ in its last digit from the text that the journal has of it.
+    // Printing a number in the journal may change its last digit.
     Ok(serde_json::from_str(&identity.to_string())?)
 }
 
-/// A model with the settings under which it translates.
+/// A model with its search settings.
 struct Teacher<'a> {
     args: &'a Args,
     translator: &'a Translator,
@@ -179,7 +178,7 @@ impl Teacher<'_> {
         failure.map_or(Ok(!sentences.is_empty()), Err)
     }
 
-    /// The translation of each sentence; `None` for those that have none of use.
+    /// The translation of each sentence; `None` if no hypothesis is usable.
     fn translations(&self, sentences: &[Sentence]) -> Result<Vec<Option<String>>> {
         let Self {
             translator,
@@ -212,7 +211,7 @@ impl Teacher<'_> {
         Ok(all)
     }
 
-    /// The texts of the hypotheses that the model ended, the best first, without empty ones.
+    /// The texts of the finished, non-empty hypotheses, best first.
     fn whole(&self, hypotheses: Vec<Hypothesis>) -> Vec<String> {
         let ended = hypotheses
             .iter()
@@ -222,8 +221,8 @@ impl Teacher<'_> {
     }
 }
 
-/// The first of `texts`, or the one with the highest score against the reference; the first among
-/// equals.
+/// The text with the highest score against the reference, or the first one without a reference. The
+/// first of equal texts wins.
 fn best(texts: Vec<String>, reference: Option<&str>) -> Option<String> {
     let Some(reference) = reference else {
         return texts.into_iter().next();

@@ -104,7 +104,7 @@ pub struct Args {
     computing: Computing,
 }
 
-/// Adds to an option of the search that it needs a model.
+/// Makes a search option require a model.
 fn of_model(option: clap::Arg) -> clap::Arg {
     match option.get_id().as_str() {
         "beam" | "alpha" | "source_language" | "target_language" => option.requires("model"),
@@ -135,7 +135,7 @@ impl UsesFiles for Args {
     }
 }
 
-/// Translates if a model is given, then scores.
+/// Translates if there is a model, then scores.
 pub fn run(args: Args) -> Result<()> {
     let to_calibrate = args
         .calibrate
@@ -224,8 +224,8 @@ fn check_systems(args: &Args, files: usize) -> Result<()> {
     Ok(())
 }
 
-/// Says which score fits references of this `writing`, if BLEU is asked for and its tokeniser looks
-/// for spaces in vain.
+/// Names the score that fits references in this `writing`, if BLEU is requested and its tokeniser
+/// finds no spaces.
 fn note_words(args: &Args, writing: WritingSystem) {
     let looks = matches!(
         args.tokenize,
@@ -244,7 +244,7 @@ fn note_words(args: &Args, writing: WritingSystem) {
     }
 }
 
-/// Prints the scores of `systems`, the baseline first, and how probable each difference from it is.
+/// Prints the scores of `systems`, the baseline first, and the p-value of each difference from it.
 fn compare(
     args: &Args,
     names: &[&PathBuf],
@@ -308,7 +308,7 @@ fn score(
 
 /// Scores of fewer lines may be low by chance.
 const FEW: usize = 10;
-/// BLEU below which names and punctuation may be all that is right, as with swapped sides.
+/// Lower BLEU may come from names and punctuation alone, as with swapped sides.
 const LITTLE: f64 = 3.0;
 
 fn print(args: &Args, scores: &[Score]) -> Result<()> {
@@ -346,7 +346,7 @@ fn metric(name: MetricName, args: &Args) -> Box<dyn Metric> {
     }
 }
 
-/// The files of references: those of `--reference`, otherwise the TSV that is the source.
+/// The files of references: the values of `--reference`, otherwise the TSV file of the source.
 fn references(args: &Args) -> Result<Vec<PathBuf>> {
     match (&args.reference[..], &args.input) {
         ([], Some(source)) if is_tsv(source) => Ok(vec![source.clone()]),
@@ -357,10 +357,10 @@ fn references(args: &Args) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// The largest number of bytes that the lines of a text take in memory. A pipe may never end.
+/// The largest size of the lines of a text in bytes. A pipe may never end.
 const MAX_TEXT_BYTES: usize = 512 << 20;
 
-/// Every line of a file, of TSV the column of `side`. Invalid UTF-8 is an error, because replacing
+/// Every line of a file, or the column `side` of TSV. Invalid UTF-8 is an error, because replacing
 /// it would change the score.
 fn lines(path: &Path, side: Side) -> Result<Vec<String>> {
     let mut reader = LineReader::open_side(path, side, Utf8Policy::Error)?;
@@ -383,7 +383,7 @@ fn lines(path: &Path, side: Side) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// The translations of `lines`, and the hypotheses whose texts they are.
+/// The translations of `lines`, and their hypotheses.
 fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<(Vec<String>, Vec<Hypothesis>)> {
     let translator = args.computing.load(&args.model)?;
     let shortlist = shortlist(&translator, args.shortlist.as_deref())?;
@@ -392,7 +392,7 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<(Vec<String>,
         options.longest = args.longest;
         options.shortlist = shortlist;
     })?;
-    // Before the work, so that a name that cannot be written costs none.
+    // An output that cannot be written fails before the work.
     let output = args
         .output
         .as_deref()

@@ -1,5 +1,5 @@
-//! Paired significance tests: the p-value of the difference between the baseline, which is the
-//! first system, and each other system on the same lines, printed as by sacreBLEU.
+//! Paired significance tests, printed as by sacreBLEU: the p-value of the difference between the
+//! baseline (the first system) and each other system on the same lines.
 
 use anyhow::{Context, Result};
 use burnformer_metrics::{
@@ -68,7 +68,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The score of each system, the baseline first, and with the others their probability.
+    /// The score of each system, the baseline first. All but the baseline have a p-value.
     fn sides(&self) -> Vec<(f64, Option<Confidence>, Option<f64>)> {
         self.results
             .first()

@@ -10,13 +10,13 @@ use burnformer_train::checkpoint::set_search;
 
 use crate::output::{note, print};
 
-/// The number of equal parts into which confidence is divided.
+/// The number of equal bins of confidence.
 const PARTS: usize = 10;
 
-/// Translations with their quality, which is the chrF of the segment divided by 100.
+/// Translations with their quality: the chrF of the segment divided by 100.
 pub struct RatedTranslations {
     good: Vec<(Hypothesis, f64)>,
-    /// The quality of those with a sign that they are wrong: the confidence in them is 0.
+    /// The quality of doubtful translations. Their confidence is 0.
     doubted: Vec<f64>,
 }
 
@@ -71,10 +71,10 @@ impl RatedTranslations {
         Ok(())
     }
 
-    /// Prints a reliability table of the confidence that `model` is calibrated for: for each of ten
-    /// bins, the number of translations, their mean confidence and their mean quality. The last
-    /// line is the expected calibration error: the mean of the differences between both means,
-    /// weighted by the numbers of translations.
+    /// Prints a reliability table of the calibrated confidence of `model`: for each of ten bins,
+    /// the number of translations, their mean confidence and their mean quality. The last line is
+    /// the expected calibration error: the mean difference between the two, weighted by the number
+    /// of translations.
     pub fn print(&self, model: &Path) -> Result<()> {
         let Some(calibration) = load_settings(model)?.calibration else {
             bail!(

@@ -77,8 +77,8 @@ impl Axis {
     }
 }
 
-/// A line of points, in the order in which they are joined. Points that have no position on the
-/// axes (NaN, or zero on a logarithmic axis) are left out.
+/// A line through points in their order. Points without a position on the axes (NaN, or zero on a
+/// logarithmic axis) are left out.
 pub struct Series {
     /// The name in the legend. Series with the same name look the same in every chart of a figure.
     pub name: String,
@@ -221,7 +221,7 @@ fn roomy((low, high): (f64, f64), share: f64) -> Range<f64> {
 }
 
 impl Chart {
-    /// The positions of those points of a series that have one.
+    /// The positions of the points of a series. Points without a position are left out.
     fn positions<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = (f64, f64)> + 'a {
         series
             .points
@@ -261,7 +261,7 @@ impl Chart {
                     .position(|name| *name == series.name)
                     .unwrap_or(0),
             );
-            // Points are in pixels, so that dashes have the same length whatever the axes are.
+            // Points are in pixels, so that dashes have the same length on all axes.
             let plot = chart.plotting_area();
             let points = self
                 .positions(series)

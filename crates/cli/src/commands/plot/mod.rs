@@ -82,7 +82,7 @@ pub fn run(args: Args) -> Result<()> {
         .metric
         .iter()
         .map(|curve| chart(*curve, args.against, &runs));
-    // A run without validation has no BLEU, and no chart of it.
+    // A run without validation has no BLEU.
     let charts: Vec<Chart> = charts.filter(|chart| !chart.series.is_empty()).collect();
     let ends = |path: &PathBuf, ends: &[&str]| {
         path.extension()
@@ -145,7 +145,7 @@ fn read(path: &Path, all: &[PathBuf]) -> Result<Run> {
     })
 }
 
-/// The reason why `path` is not a run, and what to name instead.
+/// Why `path` is not a run directory, and what to name instead.
 fn no_run(path: &Path) -> String {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let mut runs: Vec<PathBuf> = entries
@@ -216,7 +216,7 @@ fn chart(curve: Curve, against: XAxis, runs: &[Run]) -> Chart {
     }
 }
 
-/// The training curve and the validation curve of one run by a field of its records; either may be
+/// The training curve and the validation curve of one field of a run's records. Either may be
 /// empty.
 fn series(field: &str, against: XAxis, run: &Run) -> [Series; 2] {
     let point = |record: &Record| {
@@ -235,7 +235,7 @@ fn series(field: &str, against: XAxis, run: &Run) -> [Series; 2] {
             .collect()
     };
     let training = curve(|record| matches!(record, Record::Train(_)));
-    // The average of models is no point of the run's curve.
+    // Averaged models are not part of the run's curve.
     let validation = curve(|record| matches!(record, Record::Valid(it) if !it.averaged));
     let name = &run.name;
     [
@@ -297,13 +297,13 @@ mod tests {
     }
 
     #[test]
-    fn minutes_are_those_of_training() {
+    fn minutes_count_training_only() {
         let chart = chart(Curve::Bleu, XAxis::Minutes, &[run_of(records())]);
         assert_eq!(chart.series[0].points, [(1.0, 12.5)]);
     }
 
     #[test]
-    fn a_run_without_validation_has_no_curve_of_it() {
+    fn a_run_without_validation_has_no_validation_curve() {
         let chart = chart(
             Curve::Bleu,
             XAxis::Updates,

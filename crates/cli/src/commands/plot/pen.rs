@@ -6,13 +6,13 @@ use plotters::style::RGBColor;
 pub(super) type Area<B> = DrawingArea<B, Shift>;
 pub(super) type DrawResult<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
 
-/// The style of text with a height of `size` units, in the font that a viewer has.
+/// The style of text of `size` units, in the viewer's default font.
 pub(super) fn text(size: f64) -> TextStyle<'static> {
     ("sans-serif", 1.24 * size).into_font().color(&BLACK)
 }
 
-/// The vertical shift that centres lower-case letters on a line, as a part of the size of the text:
-/// the middle of the text is above theirs.
+/// The vertical shift that centres lower-case letters on a line, as a fraction of the text size.
+/// The middle of the text is above the middle of the letters.
 pub(super) const SINK: f64 = 0.15;
 
 /// A length in whole pixels.
@@ -20,8 +20,8 @@ pub(super) fn pixels(length: f64) -> i32 {
     length.round() as i32
 }
 
-/// The colours of Okabe and Ito (2008), which people with the common kinds of colour blindness can
-/// tell apart. Yellow is left out because it is hard to see on white.
+/// The palette of Okabe and Ito (2008), distinct for the common kinds of colour blindness. Yellow
+/// is left out because it is hard to see on white.
 const SERIES: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -32,8 +32,7 @@ const SERIES: [RGBColor; 7] = [
     RGBColor(0, 0, 0),
 ];
 
-/// The look of a series: colour and dashes. For the first few series, either of them alone tells
-/// the series apart.
+/// The look of a series: colour and dashes. Either alone tells the first few series apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pen {
     pub color: RGBColor,
@@ -54,7 +53,7 @@ impl Pen {
         }
     }
 
-    /// Draws a line through `points`, which are given in pixels.
+    /// Draws a line through `points`, in pixels.
     pub fn line<B: DrawingBackend>(self, area: &Area<B>, points: &[(i32, i32)]) -> DrawResult<B> {
         let style = self.color.stroke_width(pixels(WIDTH).max(1) as u32);
         let dash = pixels(self.dash.0);
@@ -65,7 +64,7 @@ impl Pen {
         area.draw(&DashedPathElement::new(points.to_vec(), dash, gap, style))
     }
 
-    /// Draws a marker at the point `at`, which is given in pixels.
+    /// Draws a marker at the point `at`, in pixels.
     pub fn mark<B: DrawingBackend>(self, area: &Area<B>, at: (i32, i32)) -> DrawResult<B> {
         area.draw(&Circle::new(at, pixels(RADIUS), self.color.filled()))
     }

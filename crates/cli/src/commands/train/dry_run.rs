@@ -20,7 +20,7 @@ use crate::output;
 pub(super) struct DryRun(ModelConfig);
 
 impl DryRun {
-    /// The run of `config`. Its model begins with the weights of `start`, if there is one.
+    /// The run of `config`. Its model starts from the weights of `start`, if any.
     ///
     /// # Errors
     /// Returns an error if no model can have the shape.
@@ -35,7 +35,7 @@ impl DryRun {
     }
 
     /// Prints the configuration, the size of the model, and estimates from some updates on the
-    /// texts: the time of the run, its memory, and the time of the first score. Without a
+    /// texts: the time of the run, its memory, and the time of the first score. Without an
     /// `estimate`, nothing was measured. Returns `None`, because no run has a best model.
     pub(super) fn print(
         &self,
@@ -117,11 +117,10 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-/// The time for which updates are measured.
+/// How long to measure updates.
 const MEASURED: Duration = Duration::from_secs(5);
 
-/// Returns `config` with the model size and the run length fitted to the machine, if it asks for
-/// that.
+/// Returns `config` with the model size and the run length fitted to the machine, if requested.
 ///
 /// # Errors
 /// Returns the errors that would prevent the run from starting.
@@ -141,7 +140,7 @@ pub(super) fn fitted(
     Ok(config)
 }
 
-/// Makes some updates of a run with `config` in a folder that is removed again.
+/// Makes some updates of a run with `config` in a temporary folder.
 ///
 /// # Errors
 /// Returns the errors that would prevent the run from starting.

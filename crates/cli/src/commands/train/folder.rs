@@ -1,4 +1,4 @@
-//! The folder of a run if `--out` does not name it.
+//! The folder of a run without `--out`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use burnformer_train::RunMode;
 use burnformer_train::config::DEFAULT_PRESET;
 
 /// Returns the folder of the run. A new run gets `runs/NAME`, with a number appended if that folder
-/// exists. A resumed run is the most recently written one under `runs`, among those called `name`
-/// if it is given.
+/// exists. A resumed run is the most recently written one under `runs`, with the name `name` if it
+/// is given.
 ///
 /// # Errors
 /// Returns an error if there is no run to resume.
@@ -35,7 +35,7 @@ fn free(runs: &Path, name: &str) -> PathBuf {
         .expect("some number is free")
 }
 
-/// The run that was written last; of several that were written at the same time, the last by name.
+/// The run that was written last. Ties go to the last by name.
 fn newest(runs: &Path, name: Option<&str>) -> Option<PathBuf> {
     let is_called_so = |folder: &Path| {
         let Some(name) = name else { return true };
@@ -57,8 +57,8 @@ fn is_number(rest: &str) -> bool {
         .is_some_and(|number| number.parse::<u64>().is_ok())
 }
 
-/// The time at which the run in `folder` was last written; `None` if there is no run. Its lock file
-/// does not count, because looking at a run writes it.
+/// The time of the last write to the run in `folder`; `None` if there is no run. The lock file does
+/// not count, because looking at a run writes it.
 fn last_write(folder: &Path) -> Option<SystemTime> {
     folder.join("config.toml").exists().then_some(())?;
     let entries = fs::read_dir(folder).ok()?.flatten();
@@ -75,7 +75,7 @@ mod tests {
 
     use super::*;
 
-    /// Folders with one run each, whose file `name` was written `age` seconds ago.
+    /// Folders with one run each. The file `name` was written `age` seconds ago.
     fn runs(all: &[(&str, &str, u64)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for (run, name, age) in all {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_chooses_among_the_runs_that_are_called_so() {
+    fn a_name_selects_among_runs_of_that_name() {
         let folder = runs(&[
             ("tiny", "config.toml", 30),
             ("tiny-2", "config.toml", 20),

@@ -67,7 +67,7 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     let follows = ranks.as_ref().filter(|ranks| ranks.rank().number > 0);
     let mode = args.mode();
     if let Some(ranks) = follows {
-        // Process 0 prepares the texts first, and the others find them in the cache.
+        // Process 0 prepares the texts first. The others find them in the cache.
         ranks.broadcast(&mut Vec::new());
     } else {
         RunDir::check(&folder, mode)?;
@@ -117,7 +117,7 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     if let Some(dry_run) = dry_run {
         return dry_run.print(&config, Some(estimated(&config, &corpora, &devices)?));
     }
-    // The run has its own copy of what was read once it has started.
+    // Once started, the run has its own copy of the texts.
     let started = || drop(read);
     let learned = with_remedy(Remedy::Budget, || {
         train(&config, &corpora, &folder, mode, workers, &signals, started)
@@ -171,7 +171,7 @@ fn train(
     }
 }
 
-/// The options with which the run in `folder` is resumed.
+/// The options that resume the run in `folder`.
 fn resume(folder: &Path) -> String {
     format!("--out {} --resume", folder.display())
 }
@@ -186,8 +186,8 @@ fn advice(config: &TrainConfig, folder: &Path) -> String {
     )
 }
 
-/// The folder that `--out` names, otherwise a folder under `runs` with the name of the preset or
-/// the configuration file.
+/// The folder `--out`, otherwise a folder under `runs` with the name of the preset or the
+/// configuration file.
 fn run_folder(args: &Args) -> Result<PathBuf> {
     if let Some(out) = &args.out {
         return Ok(out.clone());
@@ -211,13 +211,12 @@ fn configuration_file(args: &Args, folder: &Path) -> Option<PathBuf> {
         .or_else(|| args.run_to_go_on(folder).and_then(|_| of_run()))
 }
 
-/// The settings of `file`, overridden by the command line. If neither names a text, it is the
-/// embedded corpus.
+/// The settings of `file`, overridden by the command line. The default text is the embedded corpus.
 fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<TrainConfig> {
     let memory = args
         .max_memory
         .map(|gb| format!("training.max_memory={gb:?}"));
-    // A string of JSON is one of TOML too.
+    // A JSON string is also a TOML string.
     let text = |dir: &PathBuf| serde_json::to_string(&dir.display().to_string());
     let from = args
         .from
@@ -239,7 +238,7 @@ fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<Trai
     ];
     set_texts(&mut config.data, given)?;
     if !args.mix.is_empty() {
-        // Each text ends with its weight.
+        // Each text is followed by its weight.
         let texts = args.mix.split_inclusive(|value| weight_in(value).is_some());
         config.data.mix = texts.map(mixed_text).collect::<Result<_>>()?;
     }
@@ -264,7 +263,7 @@ fn mixed_text(values: &[PathBuf]) -> Result<MixedText> {
     })
 }
 
-/// The weight that `value` is, if it is one.
+/// `value` as a weight, if it is one.
 fn weight_in(value: &Path) -> Option<f64> {
     let weight = value.to_str()?.parse().ok();
     weight.filter(|weight: &f64| weight.is_finite() && *weight > 0.0)

@@ -16,8 +16,8 @@ use crate::output;
 /// A sentence and its translation.
 type Pair = (String, String);
 
-/// Reads the pairs of the test text, without lines skipped by `data.utf8`. The text is read before
-/// training, so that mistakes in it are found at the start.
+/// Reads the pairs of the test text, without lines skipped by `data.utf8`. Reading it before
+/// training reports mistakes at the start.
 ///
 /// # Errors
 /// Returns the errors of reading.
@@ -29,8 +29,7 @@ pub(super) fn read(config: &TrainConfig, text: &[PathBuf]) -> Result<Vec<Pair>, 
     Ok(read_pairs(&corpus, config.data.utf8).map_err(DataError::from)?)
 }
 
-/// Returns whether the run in `folder`, which has come to its end before, lacks only the score of
-/// the test text.
+/// Returns whether the finished run in `folder` lacks only the score of the test text.
 pub(super) fn is_missing(learned: &Result<()>, folder: &Path) -> bool {
     let error = learned
         .as_ref()

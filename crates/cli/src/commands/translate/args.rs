@@ -88,9 +88,9 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "sample")]
     pub(super) glossary: Option<PathBuf>,
     /// Translation memory: .po, .xlf, .tmx, .tsv or .csv files, or texts, of which two in a row are
-    /// the sources and their translations. A segment that it has is translated as there, and a
-    /// message of a catalogue needs no review then; with --json, `memory` is the pair that is most
-    /// like the line, with a score of 1 if it is the line
+    /// the sources and their translations. Exact matches are reused, and a message of a catalogue
+    /// needs no review then; with --json, `memory` is the pair that is most like the line, with a
+    /// score of 1 if it is the line
     #[arg(long, num_args = 1.., value_name = "FILE")]
     pub(super) memory: Vec<PathBuf>,
     /// File of likely translations of each token, which `shortlist` makes for the model. A
@@ -134,8 +134,7 @@ impl UsesFiles for Args {
     }
 }
 
-/// Returns each input with its output: the path given by `--out`, or a file in the folder at that
-/// path.
+/// Returns each input with its output: the path `--out`, or a file in that folder.
 ///
 /// # Errors
 /// Returns an error of usage if several inputs would have the same output.
@@ -181,7 +180,7 @@ pub(super) fn files(args: &Args) -> Result<Vec<(PathBuf, Option<PathBuf>)>> {
     Ok(files)
 }
 
-/// The name of the translations of `input`, which are plain text in one column.
+/// The name of the file of translations of `input`. They are plain text in one column.
 fn own_name(input: &Path) -> Result<PathBuf> {
     let name = input
         .file_name()
@@ -207,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_output_has_the_name_of_its_input_without_what_it_is_not() {
+    fn an_output_has_the_name_of_its_input_without_its_format() {
         for (input, name) in [
             ("in/a.de", "a.de"),
             ("a.de.gz", "a.de"),

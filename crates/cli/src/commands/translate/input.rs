@@ -15,14 +15,13 @@ use burnformer_data::{LineReader, TextError, Utf8Policy};
 use crate::line_warnings::LineWarnings;
 use crate::shards::length;
 
-/// The largest number of bytes of text that are read ahead, however many lines that is.
+/// The largest number of bytes to read ahead, in any number of lines.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// The number of lines that the thread that reads is ahead of the search. A line may have a
-/// megabyte.
+/// The number of lines that the reader thread is ahead of the search. A line may have a megabyte.
 const AHEAD: usize = 16;
 
-/// The time for which a line of an interactive input waits for others to be translated with it.
+/// How long a line of an interactive input waits for others in its batch.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The lines to translate and their prefixes.
@@ -32,7 +31,7 @@ pub(super) struct Input {
     pub(super) prefixes: Option<(LineReader, LineWarnings)>,
 }
 
-/// Consecutive lines, and the error that follows them, if any. `first` is the number of the first.
+/// Consecutive lines, and the error after them, if any. `first` is the number of the first line.
 #[derive(Default)]
 pub(super) struct Chunk {
     pub(super) first: u64,
@@ -42,7 +41,7 @@ pub(super) struct Chunk {
 }
 
 impl Input {
-    /// Opens the lines that have the numbers `range`, counted from 0.
+    /// Opens the lines with the numbers `range`, counted from 0.
     pub(super) fn open(input: &Path, prefix: Option<&Path>, range: &Range<u64>) -> Result<Self> {
         let lines = Lines::open(input, range)?;
         let open = |path: &Path| -> Result<(LineReader, LineWarnings)> {
@@ -68,8 +67,8 @@ impl Input {
             .for_each(|(_, warnings)| warnings.finish());
     }
 
-    /// Returns the next lines, at most `most`, or none at the end of the input. In a dialogue, it
-    /// does not wait for more lines than have arrived.
+    /// Returns the next lines, at most `most`, or none at the end of the input. In a dialogue,
+    /// returns the lines that have arrived.
     pub(super) fn next_chunk(&mut self, most: usize) -> Chunk {
         let mut chunk = Chunk {
             first: self.lines.taken + 1,
@@ -113,7 +112,7 @@ impl Input {
         bail!("--prefix {path}: ends before line {number}; it needs one line per sentence")
     }
 
-    /// Refuses prefixes that are more than the lines of the whole text.
+    /// Refuses more prefixes than lines in the whole text.
     fn check_prefixes_end(&mut self) -> Result<()> {
         let Some((prefixes, _)) = self.prefixes.as_mut().filter(|_| self.lines.is_whole) else {
             return Ok(());
@@ -131,15 +130,13 @@ impl Input {
     }
 }
 
-/// The lines of the text, which a thread reads, so that those that are there can be told from those
-/// that are still to come.
+/// The lines of the text. A thread reads them, so that waiting for a line can time out.
 pub(super) struct Lines {
     pub(super) path: PathBuf,
-    /// If true, the input may be interactive: its next line may depend on the translation of this
-    /// one.
+    /// If true, the input may be interactive: the next line may depend on this line's translation.
     pub(super) is_dialogue: bool,
     lines: Receiver<Result<Line, TextError>>,
-    /// The number of lines that were taken or skipped.
+    /// The number of lines taken or skipped.
     taken: u64,
     /// If true, these are all lines up to the end of the text. A shard ends earlier.
     is_whole: bool,
@@ -185,7 +182,7 @@ impl Lines {
     }
 }
 
-/// Returns whether the text at `path` comes from a terminal, a pipe or the like, whose other end
+/// Returns whether the text at `path` comes from a terminal, a pipe or the like, so that its writer
 /// may wait for translations.
 fn is_dialogue(path: &Path) -> bool {
     let input = io::stdin();

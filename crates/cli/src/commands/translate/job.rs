@@ -1,4 +1,4 @@
-//! One input of `translate`: turns its lines into search requests (token ids within the length
+//! One input of `translate`. It turns lines into search requests (token ids within the length
 //! limits), and hypotheses into lines of the output.
 
 use std::path::Path;
@@ -29,7 +29,7 @@ impl Job<'_> {
     /// Returns the lines of `chunk` as requests.
     ///
     /// # Errors
-    /// Returns the errors of [`Translator::requests`], which a checked glossary does not cause.
+    /// Returns the errors of [`Translator::requests`]. A checked glossary causes none.
     pub fn requests(&self, input: &mut Input, chunk: &Chunk) -> Result<Vec<Request>> {
         let mut requests = self.translator.requests(&chunk.lines, self.options)?;
         let prefixes = self
@@ -70,7 +70,7 @@ impl Job<'_> {
         (number, source): (usize, &str),
         hypotheses: Vec<Hypothesis>,
     ) -> Result<Vec<QualityWarning>> {
-        // A program that counts lines stays in step where the search found fewer than `--nbest`.
+        // If the search finds fewer than `--nbest`, the number of lines must still be the same.
         let mut all = self.translator.alternatives(hypotheses);
         let last = all
             .last()

@@ -23,8 +23,8 @@ use crate::{signals, translation_memory};
 pub use args::Args;
 
 /// Writes one line (or `--nbest` lines) for each line of the input, including empty lines. If
-/// reading fails, as in a damaged archive, the lines before the failure are translated and written
-/// first.
+/// reading fails, for example in a damaged archive, the lines before the failure are translated and
+/// written first.
 pub fn run(args: Args) -> Result<()> {
     let files = files(&args)?;
     check_text(&args)?;
@@ -98,11 +98,11 @@ impl Job<'_> {
         let end = self.write_lines(input, progress, first, shared);
         let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
         let finished = end.and_then(|end| part.finish(&mut output, end as u64));
-        // The handler of signals keeps the output for as long as the process lives.
+        // The signal handler holds the output until the process ends.
         finished.inspect_err(|_| output.give_up())
     }
 
-    /// Translates all lines of `input`, from number `done` on, and returns the number after the
+    /// Translates the lines of `input` from number `done` on, and returns the number after the
     /// last.
     fn write_lines(
         &self,
@@ -139,7 +139,7 @@ impl Job<'_> {
         Ok(done)
     }
 
-    /// The inputs that decide the output, besides the text and the prefixes.
+    /// The inputs besides the text and the prefixes that decide the output.
     fn identity(&self) -> Result<Value> {
         let args = self.args;
         let languages = args.searching.languages();
@@ -151,14 +151,14 @@ impl Job<'_> {
         }
         let memory = args.memory.iter().map(|path| digest_of_file(path));
         identity["memory"] = memory.collect::<Result<Vec<_>>>()?.into();
-        // Rounding depends on the sizes of batches.
+        // Batch sizes change the rounding.
         identity["batches"] = json!([args.batch, args.chunk]);
         identity["form"] = json!([args.json, args.nbest, args.prefix.is_some()]);
         Ok(identity)
     }
 }
 
-/// Refuses text on the command line, and warns of a document that is about to be translated line by
+/// Refuses text on the command line, and warns about a document that will be translated line by
 /// line.
 fn check_text(args: &Args) -> Result<()> {
     if let [first, ..] = &args.text[..] {
@@ -195,7 +195,7 @@ fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
             search.max_length = args.max_length.or(search.max_length);
             search.no_repeat_ngram = args.no_repeat_ngram.unwrap_or(search.no_repeat_ngram);
             if args.sample {
-                // Draws need no beam of their number.
+                // Sampling needs no beam as wide as the number of draws.
                 let usual = translator.options().search.beam_size;
                 search.beam_size = args.searching.beam.unwrap_or(usual);
                 let &Args {

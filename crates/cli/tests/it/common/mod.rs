@@ -116,7 +116,7 @@ pub fn translations(run: &Path, device: &str) -> String {
     ))
 }
 
-/// Settings of a model that learns the toy pair in seconds.
+/// The settings of a model that learns the toy pair in seconds.
 pub fn tiny_settings(cache: &Path) -> Vec<String> {
     let settings = [
         "model.d_model=64",
@@ -257,7 +257,7 @@ impl Trained {
     }
 }
 
-/// A run of two updates: a model directory like any other, whose translations mean nothing.
+/// A run of two updates: a model directory like any other, but with meaningless translations.
 pub struct Untrained {
     pub folder: tempfile::TempDir,
     pub corpus: Corpus,
@@ -288,7 +288,7 @@ impl Untrained {
         self.folder.path().join("run/last")
     }
 
-    /// A copy of the model directory that may be damaged.
+    /// A copy of the model directory for a test to damage.
     pub fn copy(&self) -> tempfile::TempDir {
         let copy = tempfile::tempdir().unwrap();
         for entry in std::fs::read_dir(self.model()).unwrap() {
@@ -320,8 +320,8 @@ pub fn refused(arguments: &[&str], code: i32, needles: &[&str]) {
     assert_refused(&run(arguments), code, needles);
 }
 
-/// Runs the binary with at most four gigabytes of address space: who allocates what a hostile file
-/// merely claims dies of it.
+/// Runs the binary with at most four gigabytes of address space. Allocating the sizes that a
+/// hostile file claims would kill it.
 #[cfg(unix)]
 pub fn run_bounded(arguments: &[&str]) -> Output {
     let script = "ulimit -v 4000000; exec \"$0\" \"$@\"";
@@ -332,8 +332,8 @@ pub fn run_bounded(arguments: &[&str]) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-/// Makes a model of OPUS-MT's form, as Hugging Face has it, in `folder`. It translates into
-/// `languages`, whose tokens are such as `>>fra<<`.
+/// Makes a model in the form of OPUS-MT at Hugging Face in `folder`. It translates into
+/// `languages`, with tokens such as `>>fra<<`.
 pub fn opus_mt(folder: &Path, languages: &[&str]) {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interop/tests/fixtures");
     let m2m100 = fixtures.join("m2m100/relu");

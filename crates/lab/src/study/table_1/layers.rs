@@ -145,8 +145,8 @@ impl Layer {
         window_attention(inputs, &blocks, &Dropout::new(0.0), Mode::Inference)
     }
 
-    /// The largest distance, in positions, of an effect of the input after one layer, measured on
-    /// `len` positions.
+    /// The reach of one layer: the largest distance, in positions, between an input and an output
+    /// that it changes. Measured on `len` positions.
     pub fn reach(&self, len: usize, device: &Device) -> usize {
         let x = Tensor::random(
             [1, len, self.sizes.d],
@@ -161,14 +161,14 @@ impl Layer {
     }
 
     /// The longest path between two of `len` positions in a stack of such layers, in steps: the
-    /// number of needed layers, times the steps of each layer.
+    /// number of layers needed times the steps of each.
     pub fn path(&self, len: usize, device: &Device) -> usize {
         if self.kind == Kind::Gru {
             return len;
         }
         let tried = len.min(4 * (self.sizes.radius + self.sizes.kernel) + 8);
         let reach = self.reach(tried, device);
-        // An effect at the end of the measured sequence means that the reach is unlimited.
+        // An effect at the end of the sequence means unlimited reach.
         if reach + 1 == tried {
             1
         } else {
