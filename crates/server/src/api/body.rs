@@ -220,12 +220,13 @@ fn fields<'de, T: DeserializeOwned + PartialSchema>(
 ) -> Result<T> {
     let mut known = None;
     let mut unknown = None;
-    let from = serde_ignored::Deserializer::new(from, &mut |path: serde_ignored::Path| {
+    let mut ignored = |path: serde_ignored::Path| {
         let known: &Vec<String> = known.get_or_insert_with(names::<T>);
         unknown = unknown
             .take()
             .or_else(|| misspelt(&path.to_string(), known, lenient));
-    });
+    };
+    let from = serde_ignored::Deserializer::new(from, &mut ignored);
     let fields = serde_path_to_error::deserialize(from);
     if let Some(error) = unknown {
         return Err(error);
