@@ -651,8 +651,9 @@ fn a_file_of_a_model_that_does_not_fit_into_memory_is_named() {
 #[test]
 fn any_amount_of_memory_gives_a_translation_or_a_message() {
     let mut made = 0;
-    for step in 1..=12 {
-        let (said, code) = run_within(100_000 * step, &["translate"]);
+    // A program with every device takes 115 MB itself.
+    for step in 3..=14 {
+        let (said, code) = run_within(50_000 * step, &["translate"]);
         made += usize::from(code == Some(0));
         let last = said.lines().last().unwrap_or_default();
         let tells = code == Some(1) && last.starts_with("error: ") && last.contains("memory");
