@@ -83,7 +83,7 @@ impl Marks {
             let ends_group = if self.has_pairs {
                 left == 3 || left > 3 && left % 2 == 1
             } else {
-                left % 3 == 0
+                left.is_multiple_of(3)
             };
             if is_grouped && at > 0 && ends_group {
                 text.push(self.group);

@@ -90,7 +90,7 @@ fn a_long_value_of_any_field_of_any_path_is_refused_by_its_limit() {
     let document: Value = serde_json::from_str(&server.get("/openapi.json").1).unwrap();
     let mut checked = BTreeMap::new();
     for operation in operations(&document) {
-        let path = operation.path.replace('{', "").replace('}', "");
+        let path = operation.path.replace(['{', '}'], "");
         for name in operation.fields.keys().filter(|name| *name != "file") {
             let context = format!("{} {path} {name}", operation.method);
             if operation.method == "post" && !path.contains("file") && !path.ends_with("document") {
