@@ -10,6 +10,7 @@ mod counting;
 mod files;
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use burnformer_documents::{Cost, Document, PendingSentence, Translated, WholeFile};
 use counting::{Counted, counted};
@@ -59,6 +60,13 @@ fn cost(file: &File) -> Cost {
     WholeFile::cost(&file.bytes, file.kind).unwrap_or_else(|error| panic!("{}: {error}", file.name))
 }
 
+/// Waits until no other test runs. Tests that share regular expressions allocate scratch space for
+/// each other.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Fills the tables built once for all files, such as regular expressions.
 fn warm_up() {
     for file in plain(2) {
@@ -92,16 +100,19 @@ fn check(files: impl Iterator<Item = File>) {
 
 #[test]
 fn a_long_text_is_not_copied_for_the_many_children_beside_it() {
+    let _alone = alone();
     check(files(LONG, 4000));
 }
 
 #[test]
 fn a_file_of_the_smallest_parts_takes_what_its_price_says() {
+    let _alone = alone();
     check(plain(20_000));
 }
 
 #[test]
 fn the_work_for_many_children_beside_a_long_text_grows_in_proportion() {
+    let _alone = alone();
     warm_up();
     let short = files(LONG / 4, 1000);
     let long = files(LONG / 2, 2000);
@@ -116,6 +127,7 @@ fn the_work_for_many_children_beside_a_long_text_grows_in_proportion() {
 
 #[test]
 fn the_price_of_an_archive_is_known_without_unpacking_it() {
+    let _alone = alone();
     let file = office("docx", "", &"a ".repeat(1 << 20), 1);
     assert!(file.bytes.len() < 20_000, "{}", file.bytes.len());
     let (counted, cost) = counted(|| cost(&file));
