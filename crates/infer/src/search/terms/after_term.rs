@@ -100,7 +100,7 @@ pub(crate) fn after_term(
     // The terms outside of the fixed tokens and `</s>` must fit as well.
     let limit = request.limit(settings, model);
     let others = terms
-        .missing(&tokens[..fixed])
+        .missing_before(fixed, tokens)
         .into_iter()
         .filter(|&other| other != term);
     let others: usize = others

@@ -112,15 +112,21 @@ impl Terms {
 
     /// The indices of the terms missing from the translation `tokens`, without `</s>`.
     pub(super) fn missing(&self, tokens: &[u32]) -> Vec<usize> {
+        self.missing_before(tokens.len(), tokens)
+    }
+
+    /// The indices of the terms missing from the first `end` of `tokens`. The token after them may
+    /// continue the last word.
+    pub(super) fn missing_before(&self, end: usize, tokens: &[u32]) -> Vec<usize> {
         (0..self.phrases.len())
-            .filter(|&term| !self.has(term, tokens))
+            .filter(|&term| !self.has_before(end, term, tokens))
             .collect()
     }
 
-    /// Returns whether `tokens` have the term `term`.
-    fn has(&self, term: usize, tokens: &[u32]) -> bool {
+    /// Returns whether the first `end` of `tokens` have the term `term`.
+    fn has_before(&self, end: usize, term: usize, tokens: &[u32]) -> bool {
         self.phrases[term].iter().any(|phrase| {
-            let starts = 0..(tokens.len() + 1).saturating_sub(phrase.tokens.len());
+            let starts = 0..(end + 1).saturating_sub(phrase.tokens.len());
             starts
                 .into_iter()
                 .any(|start| self.is_at(start, phrase, tokens))

@@ -134,6 +134,30 @@ impl StepModel for Rounds {
     }
 }
 
+/// The word at the end of the prefix is a term, and the model continues it.
+#[test]
+fn a_term_that_the_model_continues_behind_a_prefix_still_fits() {
+    let phrases = vec![
+        term(&[&[7], &[5, 5]], Edge::Anywhere),
+        term(&[&[3]], Edge::Anywhere),
+        term(&[&[3]], Edge::Anywhere),
+    ];
+    let request = Request {
+        prefix: vec![6, 3],
+        ..request(vec![7, 10], phrases)
+    };
+    let settings = SearchSettings {
+        max_length: Some(4),
+        ..beam_of(1)
+    };
+    for seed in 700..760 {
+        let model = TableModel::new(VOCAB, seed);
+        let requests = [request.clone()];
+        let found = search(&model, &requests, &settings, &Batching::default()).unwrap();
+        assert_has_terms(&request, found[0].first().expect("a hypothesis"));
+    }
+}
+
 #[test]
 fn a_search_has_one_round_and_one_for_each_missing_term() {
     for terms in 0..6 {
