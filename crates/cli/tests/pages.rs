@@ -28,7 +28,7 @@ const NOT_RUN: [(&str, &str); 17] = [
     ),
     (
         "firefox:de-en",
-        "needs Mozilla's server; crates/hub tests a local one",
+        "needs Mozilla's server; crates/interop tests a local one",
     ),
     (
         "apt-get download",

@@ -1,4 +1,4 @@
-//! Models by name, from a local server. `crates/hub` tests faults of servers and connections.
+//! Models by name, from a local server. `crates/interop` tests faults of servers and connections.
 
 #[path = "../../../interop/tests/hub/server.rs"]
 #[allow(dead_code, reason = "its other users need more of it")]
