@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use burnformer_glossary::PartKind;
+use burnformer_text::PartKind;
 
 use crate::Translated;
 use crate::escape::Escape;

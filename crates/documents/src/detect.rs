@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use burnformer_glossary::is_unspaced;
+use burnformer_text::is_unspaced;
 use isolang::Language;
 use regex::Regex;
 use serde::Serialize;

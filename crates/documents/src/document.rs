@@ -1,7 +1,7 @@
 //! A document that is parsed, translated in at most two rounds, and written.
 
-use burnformer_glossary::{Writing, apply_edits};
 use burnformer_text::is_invisible;
+use burnformer_text::{Writing, apply_edits};
 
 use crate::block::{Block, Segment, State};
 use crate::catalogue::{self, BrokenCatalogue, Catalogue, Message, MessageState, Slot};

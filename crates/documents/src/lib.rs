@@ -72,7 +72,7 @@ mod words;
 mod xml;
 mod xml_text;
 
-pub use burnformer_glossary::{Link, rows};
+pub use burnformer_text::Link;
 pub use catalogue::{BrokenCatalogue, Catalogue, Context, Message, MessageState, stream_tmx};
 pub use cost::Cost;
 pub use detect::{Detection, Languages, detect, prose, words_of};

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use burnformer_glossary::{apply_edits, arms, parts};
+use burnformer_text::{apply_edits, arms, parts};
 use regex::Regex;
 
 use crate::block::{Atom, Block};

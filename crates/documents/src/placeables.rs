@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use burnformer_glossary::{
+use burnformer_text::{
     Cloze, FilledCloze, Link, Part, PartKind, Writing, added_placeholders, apply_edits, arms, parts,
 };
 
@@ -80,7 +80,7 @@ pub(crate) fn locate(block: &Block, range: &Span, translation: &str) -> Option<V
         .iter()
         .map(|&atom| moved(&block.atoms[atom].range, range.start, 0));
     let parts: Vec<Span> = parts.collect();
-    let spans = burnformer_glossary::positions(source, &parts, translation)?;
+    let spans = burnformer_text::positions(source, &parts, translation)?;
     let mut spans: Vec<_> = atoms.into_iter().zip(spans).collect();
     spans.sort_by_key(|(_, span)| span.start);
     Some(spans)

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use burnformer_glossary::{PartKind, apply_edits, arms, parts};
 use burnformer_text::find_language;
+use burnformer_text::{PartKind, apply_edits, arms, parts};
 
 use crate::words::Span;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use burnformer_glossary::Writing;
+use burnformer_text::Writing;
 
 use crate::alignment::{Alignment, Pair};
 use crate::block::{AtomText, Block, Kind, Node, Segment, State};

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use burnformer_glossary::blank;
+use burnformer_text::blank;
 use regex::{Captures, Regex};
 
 use crate::block::{Atom, Block, Segment, State};

@@ -1,6 +1,6 @@
 //! Words and characters, as every other module defines them.
 
-pub(crate) use burnformer_glossary::{Mark, Span, mark, overlaps};
+pub(crate) use burnformer_text::{Mark, Span, mark, overlaps};
 use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -105,7 +105,7 @@ pub(crate) fn single_spaced(text: &str) -> String {
 /// Returns whether `c` needs no space beside it: a script without spaces, or Chinese and Japanese
 /// punctuation.
 pub(crate) fn is_unspaced(c: char) -> bool {
-    burnformer_glossary::is_unspaced(c)
+    burnformer_text::is_unspaced(c)
         || matches!(c, '\u{3000}'..='\u{312F}' | '\u{FF00}'..='\u{FF65}')
 }
 

@@ -88,7 +88,7 @@ pub use attention::{
     word_alignment,
 };
 pub use batching::Batching;
-pub use burnformer_glossary::{
+pub use burnformer_terminology::{
     Glossary, GlossaryError, MOST_TERMS, MemoryMatch, Term, TranslationMemory,
 };
 pub use burnformer_text::find_language;

@@ -132,7 +132,7 @@ mod tests {
             None
         );
         let targets = vec!["b".to_owned()];
-        let terms = vec![burnformer_glossary::Term {
+        let terms = vec![burnformer_terminology::Term {
             source: "a".into(),
             targets,
         }];

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use burnformer_glossary::Glossary;
+use burnformer_terminology::Glossary;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 

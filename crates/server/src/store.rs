@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use burnformer_glossary::Glossary;
+use burnformer_terminology::Glossary;
 use lru::LruCache;
 use subtle::ConstantTimeEq;
 

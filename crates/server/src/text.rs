@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, Weak};
 
 use burnformer_documents::{BrokenCatalogue, Document, Format, PendingSentence, Translated};
-use burnformer_glossary::{Glossary, Term, longest, wanted};
+use burnformer_terminology::{Glossary, Term, longest, wanted};
 
 use crate::api::Client;
 use crate::api::error::{ApiError, Result};

@@ -9,6 +9,8 @@
 #![forbid(unsafe_code)]
 
 mod languages;
+mod placeables;
+mod words;
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -18,6 +20,14 @@ use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 use unicode_properties::UnicodeEmoji;
 
 pub use languages::{find_language, language};
+pub use placeables::{
+    Cloze, FilledCloze, Link, Number, Part, PartKind, Writing, added_placeholders, apply_edits,
+    arms, blank, may_have_parts, missing_placeables, parts, positions,
+};
+pub use words::{
+    Mark, Span, Word, are_particles, is_in_word, is_letter, is_unspaced, joined, mark, normalized,
+    overlaps, past, words,
+};
 
 const KEYCAP: char = '\u{20E3}';
 const BLACK_FLAG: char = '🏴';

@@ -2,7 +2,7 @@
 //! markup.
 
 use burnformer_documents::{Document as Text, Link, Translated, WholeFile};
-use burnformer_glossary::Writing;
+use burnformer_text::Writing;
 use js_sys::Function;
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;

@@ -9,9 +9,10 @@ use anyhow::{Context, Result, bail, ensure};
 use burnformer_data::corpus::{CorpusPaths, is_pipe, is_tsv, open_bytes};
 use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_documents::{
-    Catalogue, Document, Format, Message, MessageState, detect, rows, stream_tmx,
+    Catalogue, Document, Format, Message, MessageState, detect, stream_tmx,
 };
 use burnformer_infer::TranslationMemory;
+use burnformer_terminology::rows;
 
 use crate::whole_documents;
 

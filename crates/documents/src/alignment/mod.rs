@@ -4,7 +4,7 @@ mod build;
 
 use std::collections::BTreeSet;
 
-use burnformer_glossary::past;
+use burnformer_text::past;
 
 use crate::Link;
 use crate::words::{Mark, Span, mark, within};

@@ -17,7 +17,7 @@ mod yaml_scalar;
 
 use std::collections::HashSet;
 
-use burnformer_glossary::apply_edits;
+use burnformer_text::apply_edits;
 
 pub(crate) use self::message::Slot;
 pub use self::message::{BrokenCatalogue, Context, Message, MessageState};

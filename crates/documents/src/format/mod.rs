@@ -10,7 +10,7 @@ mod text;
 use std::fmt;
 use std::str::FromStr;
 
-use burnformer_glossary::apply_edits;
+use burnformer_text::apply_edits;
 
 pub(crate) use self::srt::{TAG, tagged};
 

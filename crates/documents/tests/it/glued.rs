@@ -84,9 +84,9 @@ fn check(words: &[&str], at: usize, part: &str, left: Option<&str>, right: Optio
     let text = format!("{before}{}{touch}{}{after}", spaced(left), spaced(right));
     // After a letter, `%s` may be a percentage.
     let start = before.len() + spaced(left).len() + left_sign.len();
-    if !burnformer_glossary::parts(&text)
+    if !burnformer_text::parts(&text)
         .into_iter()
-        .any(|other: burnformer_glossary::Part| other.range.start < start + part.len())
+        .any(|other: burnformer_text::Part| other.range.start < start + part.len())
     {
         return;
     }

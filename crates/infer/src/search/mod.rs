@@ -16,7 +16,7 @@ pub use terms::{Edge, Phrase, Terms, WordEdges};
 
 use std::borrow::Cow;
 
-use burnformer_glossary::MOST_TERMS;
+use burnformer_terminology::MOST_TERMS;
 
 use crate::batching::{self, Batching, divide};
 use crate::error::Result;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_core::RandomKey;
-use burnformer_glossary::MOST_TERMS;
+use burnformer_terminology::MOST_TERMS;
 
 use super::error::SentenceError;
 use super::terms::{Terms, WordEdges};

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use burnformer_data::{Tokenizer, Tokenizers};
-pub use burnformer_glossary::Link as TextLink;
+pub use burnformer_text::Link as TextLink;
 
 use super::capitals::{is_in_capitals, small_in_place};
 use super::load::Translator;

@@ -2,7 +2,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::shortlist::Shortlist;
-use burnformer_glossary::{Glossary, TranslationMemory, Writing};
+use burnformer_terminology::{Glossary, TranslationMemory};
+use burnformer_text::Writing;
 
 use crate::batching::Batching;
 use crate::search::Request;

@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::slice::from_ref;
 
-use burnformer_glossary::{
-    Cloze, PartKind, Term, added_placeholders, apply_edits, longest, may_have_parts,
-    missing_placeables, parts,
+use burnformer_terminology::{Term, longest};
+use burnformer_text::{
+    Cloze, Number, PartKind, added_placeholders, apply_edits, may_have_parts, missing_placeables,
+    parts,
 };
 use rayon::prelude::*;
 
@@ -232,6 +233,7 @@ impl Translator {
         let symbols = all.into_iter().filter(|part| part.kind == PartKind::Symbol);
         let symbols: Vec<_> = symbols.map(|part| part.range).collect();
         let numbers = missing_placeables(&source, &symbols, &text)?;
+        let numbers = numbers.into_iter().map(required).collect();
         let signs = added_placeholders(&source, &text, &[]).into_iter();
         let signs = signs.filter_map(|(it, _)| text[it].trim_start().chars().next());
         Some(Losses {
@@ -307,6 +309,14 @@ impl Translator {
             terms,
             ..request.clone()
         })
+    }
+}
+
+/// The number as a term, with each of its forms as a translation.
+fn required(number: Number) -> Term {
+    Term {
+        source: number.text,
+        targets: number.forms,
     }
 }
 

@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use burnformer_data::Tokenizer;
-use burnformer_glossary::{Glossary, Term, is_in_word, longest, wanted};
+use burnformer_terminology::{Glossary, Term, longest, wanted};
+use burnformer_text::is_in_word;
 use rayon::prelude::*;
 
 use super::error::TermError;

@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
 use burnformer_documents::Format;
-use burnformer_glossary::Glossary;
+use burnformer_terminology::Glossary;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};

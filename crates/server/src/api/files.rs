@@ -8,7 +8,7 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use burnformer_documents::{BrokenFile, Cost, OfficeKind, WholeFile};
-use burnformer_glossary::Glossary;
+use burnformer_terminology::Glossary;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::{PartialSchema, ToSchema};

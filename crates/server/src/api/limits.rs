@@ -14,7 +14,7 @@ const MAX_WORD: usize = 64;
 const MAX_KEY: usize = 512;
 /// The maximum number of characters of the name of a glossary.
 const MAX_NAME: usize = 256;
-/// The maximum number of characters of a term and its translations. `burnformer-glossary` has
+/// The maximum number of characters of a term and its translations. `burnformer-terminology` has
 /// tighter limits with a better message.
 const MAX_TERM: usize = 10_000;
 /// The maximum number of characters of a list separated by commas.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use burnformer_documents::Detection;
-use burnformer_glossary::Glossary;
+use burnformer_terminology::Glossary;
 use burnformer_text::character_offsets;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use burnformer_documents::Link;
-use burnformer_glossary::{Term, Writing};
+use burnformer_terminology::Term;
+use burnformer_text::Writing;
 use burnformer_view::Sentence;
 
 /// The search settings of a request. Sentences with the same choice can share a batch.

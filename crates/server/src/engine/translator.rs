@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use burnformer_glossary::Writing;
 use burnformer_infer::{
     AlignmentOptions, Alternative, Hypothesis, InferError, LengthPenalty, LongSources,
     MAX_LINKED_TOKENS, Request, SentenceError, Shortlist, TranslateOptions, Translation,
     TranslationMemory, Translator, quality_warnings,
 };
+use burnformer_text::Writing;
 use burnformer_view::Sentence;
 
 use super::{Candidate, Choice, Engine, EngineError, Job, Work};

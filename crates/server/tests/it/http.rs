@@ -159,7 +159,7 @@ fn refused_attention_costs_no_translation() {
 #[test]
 fn request_glossaries_take_precedence_over_the_server_glossary() {
     let terms = [("Haus", "house|houses"), ("Hund", "dog")];
-    let glossary = Arc::new(burnformer_glossary::Glossary::from_pairs(terms).unwrap());
+    let glossary = Arc::new(burnformer_terminology::Glossary::from_pairs(terms).unwrap());
     let server = Running::start(Arc::new(Shouting::default()), |settings| {
         settings.models[0].glossary = Some(glossary);
     });

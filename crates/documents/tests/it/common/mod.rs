@@ -93,7 +93,7 @@ fn link(source: usize, source_len: usize, target: usize, target_len: usize) -> L
 /// Runs of letters, digits and combining marks.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let start = text.as_ptr() as usize;
-    let is_in_word = |c| burnformer_glossary::is_in_word(c) || burnformer_glossary::is_unspaced(c);
+    let is_in_word = |c| burnformer_text::is_in_word(c) || burnformer_text::is_unspaced(c);
     text.split(move |c: char| !(c.is_alphanumeric() || is_in_word(c) || c == '\''))
         .filter(|word| !word.is_empty())
         .map(move |word| (word.as_ptr() as usize - start, word))

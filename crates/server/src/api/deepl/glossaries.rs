@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::Path;
 use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use burnformer_glossary::{Entry, Glossary, rows};
+use burnformer_terminology::{Entry, Glossary, rows};
 use burnformer_text::time_stamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

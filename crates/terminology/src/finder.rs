@@ -5,7 +5,7 @@ use aho_corasick::automaton::{Automaton, StateID};
 use aho_corasick::nfa::contiguous::NFA;
 
 use crate::entry::Entry;
-use crate::words::Word;
+use burnformer_text::Word;
 
 // Bytes that occur in no text.
 const BEGIN: u8 = 0xFF;

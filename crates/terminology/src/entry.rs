@@ -1,8 +1,8 @@
 //! Entries: a term and its translations.
 
 use crate::error::{EntryProblem, GlossaryError};
-use crate::words::{Word, are_particles, is_in_word, normalized, words};
 use crate::{MOST_ALTERNATIVES, MOST_CHARACTERS};
+use burnformer_text::{Word, are_particles, is_in_word, normalized, words};
 
 /// A term and its translations.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use burnformer_glossary::TranslationMemory;
+use burnformer_terminology::TranslationMemory;
 
 /// Words by Zipf's law: the i-th is about i times as rare as the first.
 fn word(state: &mut u64) -> String {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crate::entry::Entry;
 use crate::error::{EntryProblem, GlossaryError};
 use crate::finder::Finder;
-use crate::words::{Word, joined, words};
+use burnformer_text::{Word, joined, words};
 
 /// Maximum number of terms in a sentence.
 pub const MOST_TERMS: usize = 64;

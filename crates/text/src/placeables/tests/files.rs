@@ -3,7 +3,7 @@
 use super::*;
 
 /// Writes the ranges of verbatim parts, for each line of the file `PARTS_OF`, to the file
-/// `PARTS_TO`: `PARTS_OF=lines.txt PARTS_TO=parts.txt cargo test --release -p burnformer-glossary
+/// `PARTS_TO`: `PARTS_OF=lines.txt PARTS_TO=parts.txt cargo test --release -p burnformer-text
 /// parts_of_lines -- --ignored`
 #[test]
 #[ignore = "reads a file"]

@@ -10,13 +10,13 @@
 //! chooses among them.
 //!
 //! ```
-//! use burnformer_glossary::{Glossary, wanted};
+//! use burnformer_terminology::{Glossary, wanted};
 //!
 //! let file = "# source<TAB>target\nHaus\thouse|houses\nrotes Haus\tRed House\n";
 //! let glossary = Glossary::parse("terms.tsv".as_ref(), file.as_bytes())?;
 //! assert_eq!(wanted(&[&glossary], "Ein Haus am See")[0].targets, ["house", "houses"]);
 //! assert_eq!(wanted(&[&glossary], "Ein rotes Haus")[0].targets, ["Red House"]);
-//! # Ok::<(), burnformer_glossary::GlossaryError>(())
+//! # Ok::<(), burnformer_terminology::GlossaryError>(())
 //! ```
 
 #![forbid(unsafe_code)]
@@ -29,19 +29,12 @@ mod file;
 mod finder;
 mod glossary;
 mod memory;
-mod placeables;
-mod words;
 
 pub use entry::Entry;
 pub use error::{EntryProblem, GlossaryError};
 pub use file::rows;
 pub use glossary::{Glossary, MOST_TERMS, Term, longest, wanted};
 pub use memory::{MemoryMatch, TranslationMemory};
-pub use placeables::{
-    Cloze, FilledCloze, Link, Part, PartKind, Writing, added_placeholders, apply_edits, arms,
-    blank, may_have_parts, missing_placeables, parts, positions,
-};
-pub use words::{Mark, Span, is_in_word, is_unspaced, mark, overlaps, past};
 
 /// Maximum number of characters in a term.
 pub const MOST_CHARACTERS: usize = 200;

@@ -2,7 +2,7 @@
 //!
 //! Korean particles, which attach to the preceding word, are defined here too.
 
-use burnformer_text::{visible, visible_but};
+use crate::{visible, visible_but};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -17,7 +17,7 @@ pub fn is_in_word(c: char) -> bool {
 }
 
 /// Returns whether this character is part of a word in any script.
-pub(crate) fn is_letter(c: char) -> bool {
+pub fn is_letter(c: char) -> bool {
     c.is_alphanumeric() || is_combining_mark(c)
 }
 
@@ -93,7 +93,8 @@ pub fn overlaps(all: &[Span], range: &Span) -> bool {
 
 /// A word, or a single other character that is not white space.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Word {
+pub struct Word {
+    /// The characters.
     pub text: String,
     /// `text` in lower case.
     pub folded: String,
@@ -103,13 +104,13 @@ pub(crate) struct Word {
 
 /// Normalises `text` to form C, with single spaces. Removes invisible characters other than
 /// controls, because a model cannot write them.
-pub(crate) fn normalized(text: &str) -> String {
+pub fn normalized(text: &str) -> String {
     let composed: String = visible_but(text, char::is_control).nfc().collect();
     composed.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Joins `words`, with single spaces before words that are spaced.
-pub(crate) fn joined(words: &[Word]) -> String {
+pub fn joined(words: &[Word]) -> String {
     let mut text = String::new();
     for word in words {
         text.push_str(if word.spaced && !text.is_empty() {
@@ -123,7 +124,7 @@ pub(crate) fn joined(words: &[Word]) -> String {
 }
 
 /// Splits `text`, which must be normalised, into words.
-pub(crate) fn words(text: &str) -> Vec<Word> {
+pub fn words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut spaced = false;
     let mut open = false;
@@ -159,7 +160,7 @@ const OF_OBJECTS: [&str; 2] = ["을", "를"];
 
 /// Returns whether `rest`, attached to a word that ends in `word`, consists of particles that agree
 /// with its final sound. The sound of a word in another script is unknown.
-pub(crate) fn are_particles(word: &str, rest: &str) -> bool {
+pub fn are_particles(word: &str, rest: &str) -> bool {
     let Some(last) = word.chars().next_back() else {
         return false;
     };

@@ -22,18 +22,26 @@ use std::collections::BTreeMap;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use crate::Term;
 use crate::words::Span;
 use compare::numbers_stay;
 use number::numbers;
 use parts::{may_have_verbatim, verbatim};
 use words::NumberWords;
 
+/// A number of a source text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Number {
+    /// The number as the source writes it.
+    pub text: String,
+    /// The spellings with the same value in a translation.
+    pub forms: Vec<String>,
+}
+
 /// Returns `None` if `translation` keeps the placeholders, addresses and number values of `source`,
-/// and adds no placeholder. If only numbers changed, returns the source's numbers as terms;
-/// otherwise returns an empty list. Symbols may be lost, because words can replace them, but the
+/// and adds no placeholder. If only numbers changed, returns the source's numbers; otherwise returns
+/// an empty list. Symbols may be lost, because words can replace them, but the
 /// further parts `others` may not.
-pub fn missing_placeables(source: &str, others: &[Span], translation: &str) -> Option<Vec<Term>> {
+pub fn missing_placeables(source: &str, others: &[Span], translation: &str) -> Option<Vec<Number>> {
     if !added_placeholders(source, translation, &[]).is_empty() {
         return Some(Vec::new());
     }
@@ -50,17 +58,16 @@ pub fn missing_placeables(source: &str, others: &[Span], translation: &str) -> O
     if numbers_stay(&rest, &left) {
         return None;
     }
-    let term = |source: &str, targets| Term {
-        source: source.into(),
-        targets,
-    };
     let words = NumberWords::new(&left);
     let numbers = numbers(&rest, true)
         .into_iter()
         .filter(|it| !it.is_spelled(Some(&words), false));
     Some(
         numbers
-            .map(|number| term(&number.text, number.forms()))
+            .map(|number| Number {
+                forms: number.forms(),
+                text: number.text,
+            })
             .collect(),
     )
 }

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::words::{is_in_word, is_letter};
+use burnformer_text::{is_in_word, is_letter};
 
 /// Maximum number of index entries that a search visits, starting with the rarest words, and of
 /// pairs that it compares word by word.
@@ -21,7 +21,7 @@ const MOST: f64 = 0.99;
 /// A translation memory: looks up exact translations, and finds similar segments.
 ///
 /// ```
-/// use burnformer_glossary::TranslationMemory;
+/// use burnformer_terminology::TranslationMemory;
 ///
 /// let memory = TranslationMemory::from_iter([("The house is red.", "Das Haus ist rot.")]);
 /// assert_eq!(memory.translation("The house  is red."), Some("Das Haus ist rot."));

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use burnformer_text::find_language;
+use crate::find_language;
 
 use super::number::{are_thousands, decimal, integer, is_between, is_date, numbers};
 use super::parts::verbatim;
