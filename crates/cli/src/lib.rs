@@ -23,6 +23,9 @@ pub use burnformer_metrics as metrics;
 #[cfg(feature = "train")]
 #[doc(inline)]
 pub use burnformer_train as train;
+#[cfg(feature = "translation")]
+#[doc(inline)]
+pub use burnformer_translation as translation;
 
 cfg_if::cfg_if! {
     if #[cfg(feature = "program")] {
@@ -43,9 +46,7 @@ cfg_if::cfg_if! {
         mod shards;
         pub mod signals;
         pub mod texts;
-        pub mod translation_memory;
         pub mod values;
-        pub mod whole_documents;
 
         pub use program::run;
     }

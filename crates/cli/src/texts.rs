@@ -10,12 +10,13 @@ use burnformer_data::corpus::{
     COMPRESSED, MAX_LINE_BYTES, is_pipe, is_standard_input, repeated_pipe,
 };
 use burnformer_data::{DataError, TextError};
+use burnformer_documents::WholeFile;
 use burnformer_files::{Readers, Temporary, remove_leftovers};
 use burnformer_train::config::DataSettings;
 use burnformer_train::{TextName, Texts, TrainError};
 
 use crate::embedded;
-use crate::output::unwritable;
+use crate::output::{say, unwritable};
 
 /// Returns up to `count` of the next `items`, none at the end, and the error after them, if any.
 pub fn next_chunk<T, E: Into<Error>>(
@@ -29,6 +30,21 @@ pub fn next_chunk<T, E: Into<Error>>(
     });
     let items = items.collect();
     (items, failure)
+}
+
+/// Reads the document `path` in the format `kind`, and says its encoding if it is not UTF-8.
+///
+/// # Errors
+/// Returns an error if the file cannot be read or is broken.
+pub fn read_document(path: &Path, kind: &str) -> Result<WholeFile> {
+    let file = burnformer_translation::read(path, kind)?;
+    if let Some(encoding) = file.encoding() {
+        say(format_args!(
+            "{}: is not UTF-8 but {encoding}",
+            path.display()
+        ));
+    }
+    Ok(file)
 }
 
 /// Refuses a pipe that is named twice, because it can be read only once.

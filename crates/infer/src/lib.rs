@@ -24,6 +24,7 @@
 //! | a trained model of any architecture; several models as one | [`NeuralModel`], [`Ensemble`] |
 //! | log-probabilities of given translations | [`force_score`], [`TargetScore`] |
 //! | attention of every layer and head; word alignment | [`Translator::attention`], [`Attention`], [`word_alignment`], [`Translator::links`] |
+//! | attention pages | [`view`] |
 //! | required terms | [`Terms`], [`Phrase`], [`TranslateOptions::glossary`] |
 //! | lexical shortlists | [`TranslateOptions::shortlist`], [`Request::shortlist`] |
 //! | language codes | [`find_language`] |
@@ -82,6 +83,7 @@ mod search;
 mod settings;
 pub mod shortlist;
 mod translator;
+pub mod view;
 
 pub use attention::{
     AlignmentOptions, Attention, AttentionWeights, HeadWeights, MAX_LINKED_TOKENS, Piece, pharaoh,

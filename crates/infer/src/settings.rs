@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use crate::calibration::Calibration;
 
@@ -146,6 +147,14 @@ pub enum SettingsError {
         /// The name of the limiting setting.
         most: &'static str,
     },
+    /// There is no such setting, or it has another type.
+    #[error("{key}: {cause}")]
+    Key {
+        /// The given name.
+        key: String,
+        /// The problem: the known names, or the expected type.
+        cause: String,
+    },
     /// The file cannot be read or written.
     #[error("{0}: {1}")]
     File(PathBuf, String),
@@ -201,6 +210,55 @@ impl SearchSettings {
             n_best: beam_size,
             ..Self::default()
         }
+    }
+
+    /// Sets `key` to `value`, both as in [`GENERATION_FILE`]; a key inside of another is written
+    /// `sampling.top_k`. A number for `length_penalty` is the α of GNMT, and `true` for `sampling`
+    /// stands for its default settings.
+    ///
+    /// # Errors
+    /// Returns [`SettingsError::Key`] if there is no such setting, or `value` has another type.
+    /// Ranges are not checked: see [`validate`](Self::validate).
+    pub fn set(&mut self, key: &str, value: Value) -> Result<()> {
+        let value = match (key, value) {
+            ("length_penalty", Value::Number(alpha)) => json!({ "gnmt": alpha }),
+            ("sampling", Value::Bool(true)) => json!({}),
+            ("sampling", Value::Bool(false)) => Value::Null,
+            (_, value) => value,
+        };
+        let mut all = json!(self);
+        match key.split_once('.') {
+            None => all[key] = value,
+            // A penalty is a table with one key, and a new one replaces it.
+            Some(("length_penalty", name)) => all["length_penalty"] = json!({ name: value }),
+            Some((table, name)) => all[table][name] = value,
+        }
+        *self = serde_json::from_value(all).map_err(|cause| SettingsError::Key {
+            key: key.into(),
+            cause: cause.to_string(),
+        })?;
+        Ok(())
+    }
+
+    /// Returns the settings for one translation of each sentence, with the `changes` of a caller as
+    /// in [`set`](Self::set). Without a `beam_size` among them, the beam is at least as wide as
+    /// `n_best`.
+    ///
+    /// # Errors
+    /// Returns the errors of [`set`](Self::set) and [`validate`](Self::validate).
+    pub fn with(&self, changes: &Map<String, Value>) -> Result<Self> {
+        let mut settings = Self {
+            n_best: 1,
+            ..self.clone()
+        };
+        for (key, value) in changes {
+            settings.set(key, value.clone())?;
+        }
+        if !changes.contains_key("beam_size") && settings.sampling.is_none() {
+            settings.beam_size = settings.beam_size.max(settings.n_best);
+        }
+        settings.validate()?;
+        Ok(settings)
     }
 
     /// The number of hypotheses per sentence: the beam, or the samples.

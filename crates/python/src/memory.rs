@@ -2,8 +2,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use burnformer::translation_memory;
+use burnformer::output::say;
 use burnformer_infer::{MemoryMatch, TranslationMemory};
+use burnformer_translation::memory_files;
 use pyo3::prelude::*;
 
 use crate::compute::compute;
@@ -44,10 +45,10 @@ impl Memory {
             Segments::Files(files) => files,
         };
         let inner = compute(py, move |_| {
-            translation_memory::load(
-                &files,
-                [source_language.as_deref(), target_language.as_deref()],
-            )
+            let languages = [source_language.as_deref(), target_language.as_deref()];
+            Ok(memory_files::load(&files, languages, &mut |note| {
+                say(note)
+            })?)
         })?;
         Ok(Self {
             inner: Arc::new(inner),

@@ -44,7 +44,8 @@ pub struct Function {
 /// The keywords of a call, each checked separately.
 #[derive(Default)]
 pub struct Options {
-    search: SearchSettings,
+    /// The given keys of `generation.json`.
+    search: Map<String, Value>,
     batch_size: Option<usize>,
     batch_tokens: Option<usize>,
     longest: usize,
@@ -64,31 +65,22 @@ enum Terms {
 }
 
 impl Options {
-    /// Reads the keywords `given` in a call of `function`, for a model with the settings `search`.
+    /// Reads the keywords `given` in a call of `function`.
     ///
     /// # Errors
     /// A `TypeError` for an unknown keyword or a value of the wrong type.
-    pub fn read(
-        given: Option<&Bound<'_, PyDict>>,
-        search: SearchSettings,
-        function: &Function,
-    ) -> PyResult<Self> {
+    pub fn read(given: Option<&Bound<'_, PyDict>>, function: &Function) -> PyResult<Self> {
         let Function {
             name: function,
             keywords,
             refused,
         } = function;
         let mut options = Self {
-            search: SearchSettings {
-                n_best: 1,
-                ..search
-            },
             longest: MAX_SENTENCE_TOKENS,
             ..Self::default()
         };
         let mut known = names();
         known.retain(|name| !refused.split(' ').any(|refused| refused == name));
-        let mut beam_is_given = false;
         for (name, value) in given.into_iter().flat_map(|given| given.iter()) {
             let name: String = name.extract()?;
             if !known.contains(&name) {
@@ -97,11 +89,7 @@ impl Options {
                 let message = format!("{function}() takes no keyword {name:?}; there are {known}");
                 return Err(PyTypeError::new_err(message));
             }
-            beam_is_given |= name == "beam_size";
             options.set(&name, &value)?;
-        }
-        if !beam_is_given && options.search.sampling.is_none() {
-            options.search.beam_size = options.search.beam_size.max(options.search.n_best);
         }
         Ok(options)
     }
@@ -123,7 +111,14 @@ impl Options {
                 self.memory = Some(memory.get().inner.clone());
             }
             "shortlist" => self.shortlist = of(name, value)?,
-            _ => self.search = searched(&self.search, name, value)?,
+            _ => {
+                let value = json(name, value)?;
+                // Types are checked now, ranges when the model's other settings are known.
+                SearchSettings::default()
+                    .set(name, value.clone())
+                    .map_err(|error| PyTypeError::new_err(error.to_string()))?;
+                self.search.insert(name.into(), value);
+            }
         }
         Ok(())
     }
@@ -133,11 +128,8 @@ impl Options {
     /// # Errors
     /// Returns an error if a value is out of range, or a file is invalid.
     pub fn resolve(self, translator: &Translator) -> Result<TranslateOptions> {
-        self.search.validate()?;
-        let mut options = TranslateOptions {
-            search: self.search,
-            ..translator.options()
-        };
+        let mut options = translator.options();
+        options.search = options.search.with(&self.search)?;
         let batching = &mut options.batching;
         batching.max_sentences = self.batch_size.unwrap_or(batching.max_sentences);
         batching.max_tokens = self.batch_tokens.unwrap_or(batching.max_tokens);
@@ -178,24 +170,6 @@ where
         let error: PyErr = error.into();
         PyTypeError::new_err(format!("{name}: {}", error.value(value.py())))
     })
-}
-
-/// Returns `search` with another value of the key `name`, written as in `generation.json`. Short
-/// forms are a number for GNMT's length penalty and `True` for sampling with its default settings.
-fn searched(
-    search: &SearchSettings,
-    name: &str,
-    value: &Bound<'_, PyAny>,
-) -> PyResult<SearchSettings> {
-    let value = match (name, json(name, value)?) {
-        ("length_penalty", Value::Number(alpha)) => serde_json::json!({ "gnmt": alpha }),
-        ("sampling", Value::Bool(true)) => Value::Object(Map::new()),
-        ("sampling", Value::Bool(false)) => Value::Null,
-        (_, value) => value,
-    };
-    let mut all = serde_json::to_value(search).expect("settings are plain data");
-    all[name] = value;
-    serde_json::from_value(all).map_err(|error| PyTypeError::new_err(format!("{name}: {error}")))
 }
 
 /// Converts a Python value to JSON.

@@ -1,11 +1,11 @@
 //! Results for Python: instances of the dataclasses in `python/burnformer/results.py`.
 
 use burnformer_documents::Detection;
+use burnformer_infer::view::{Panel, SentenceAttention, page};
 use burnformer_infer::{
     Alternative, Hypothesis, InferError, TargetScore, TextLink, Translator, quality_warnings,
 };
 use burnformer_text::character_offsets;
-use burnformer_view::{Panel, Sentence, page};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMemoryView, PyString};
 
@@ -143,7 +143,7 @@ pub fn detection<'py>(py: Python<'py>, found: &Detection) -> PyResult<Bound<'py,
 pub fn attention<'py>(
     py: Python<'py>,
     name: &str,
-    sentence: Sentence,
+    sentence: SentenceAttention,
 ) -> PyResult<Bound<'py, PyAny>> {
     let page = page(
         &format!("Attention of {name}"),
@@ -156,7 +156,7 @@ pub fn attention<'py>(
         let part = class(py, "AttentionPart")?.call1((queries, keys, weights(py, panel)?))?;
         parts.set_item(panel.kind.name(), part)?;
     }
-    let Sentence {
+    let SentenceAttention {
         source,
         target,
         alignment,

@@ -5,12 +5,12 @@ use anyhow::{Context, Error, Result, anyhow};
 use burn::tensor::Device;
 use burnformer::device::DeviceName;
 use burnformer::embedded::PAIRS;
-use burnformer::{named, values, whole_documents};
+use burnformer::{named, values};
 use burnformer_core::ComputeType;
 use burnformer_documents::WholeFile;
+use burnformer_infer::view::Sentence;
 use burnformer_infer::{AlignmentOptions, Cancel, TargetScore, TranslateOptions};
 use burnformer_interop::hub::ModelName;
-use burnformer_view::Sentence;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -190,7 +190,14 @@ impl Translator {
         let translated = compute(py, move |cancel| {
             let options = options.resolve(&inner)?;
             let language = language.as_deref();
-            whole_documents::translate(&inner, &file, language, &[], &options, cancel)
+            Ok(burnformer_translation::translate(
+                &inner,
+                &file,
+                language,
+                &[],
+                &options,
+                cancel,
+            )?)
         })?;
         Ok(if is_text {
             Content::Text(String::from_utf8(translated)?)
@@ -256,7 +263,7 @@ impl Translator {
                 }
             };
             let attention = inner.attention(&source, &target)?;
-            Ok(Sentence::new(
+            Ok(SentenceAttention::new(
                 &source,
                 &target,
                 attention,
@@ -291,7 +298,7 @@ impl Translator {
 
 impl Translator {
     fn options(&self, given: Option<&Bound<'_, PyDict>>, function: &Function) -> PyResult<Options> {
-        Options::read(given, self.inner.options().search, function)
+        Options::read(given, function)
     }
 }
 

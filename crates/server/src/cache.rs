@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use lru::LruCache;
 
-use crate::engine::{Candidate, Choice, Work};
+use crate::engine::{Candidate, Choice, Sentence};
 use crate::lock::locked;
 
 /// Candidates by sentence and choice, bounded in bytes. The least recently used are evicted first.
@@ -14,7 +14,7 @@ pub(crate) struct Cache {
 }
 
 struct Inner {
-    entries: LruCache<(String, Work, Choice), Vec<Candidate>>,
+    entries: LruCache<(String, Sentence, Choice), Vec<Candidate>>,
     bytes: usize,
 }
 
@@ -35,7 +35,7 @@ impl Cache {
 
     /// Returns the cached candidates of the model for the language pair `pair`, `work` and
     /// `choice`.
-    pub fn get(&self, pair: &str, work: &Work, choice: Choice) -> Option<Vec<Candidate>> {
+    pub fn get(&self, pair: &str, work: &Sentence, choice: Choice) -> Option<Vec<Candidate>> {
         if self.most == 0 {
             return None;
         }
@@ -48,7 +48,7 @@ impl Cache {
     /// Stores the candidates of the model for the language pair `pair` under `work` and `choice`.
     /// The least recently used entries are evicted until it fits. An entry larger than the whole
     /// cache is not stored.
-    pub fn put(&self, pair: &str, work: Work, choice: Choice, candidates: &[Candidate]) {
+    pub fn put(&self, pair: &str, work: Sentence, choice: Choice, candidates: &[Candidate]) {
         let size = bytes(&work, candidates);
         if size > self.most {
             return;
@@ -76,7 +76,7 @@ impl Cache {
     }
 }
 
-fn bytes(work: &Work, candidates: &[Candidate]) -> usize {
+fn bytes(work: &Sentence, candidates: &[Candidate]) -> usize {
     let of = |candidate: &Candidate| {
         candidate.text.len() + candidate.links.len() * size_of::<burnformer_documents::Link>() + 64
     };
@@ -94,10 +94,10 @@ fn bytes(work: &Work, candidates: &[Candidate]) -> usize {
 mod tests {
     use super::*;
 
-    fn work(text: &str) -> Work {
-        Work {
+    fn work(text: &str) -> Sentence {
+        Sentence {
             text: text.into(),
-            ..Work::default()
+            ..Sentence::default()
         }
     }
 
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(
             cache.get(
                 "de-en",
-                &Work {
+                &Sentence {
                     links: true,
                     ..work("a")
                 },
@@ -137,7 +137,7 @@ mod tests {
             targets,
         }];
         assert_eq!(
-            cache.get("de-en", &Work { terms, ..work("a") }, choice),
+            cache.get("de-en", &Sentence { terms, ..work("a") }, choice),
             None
         );
     }

@@ -50,7 +50,7 @@ mod text;
 pub use burnformer_documents::{Detection, detect};
 #[cfg(feature = "translator")]
 pub use engine::TranslatorEngine;
-pub use engine::{Candidate, Choice, Engine, EngineError, Job, Work};
+pub use engine::{Candidate, Choice, Engine, EngineError, Job, Sentence};
 pub use error::ServerError;
 pub use ipnet::IpNet;
 pub use language::LanguagePair;

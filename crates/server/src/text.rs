@@ -3,13 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, Weak};
 
-use burnformer_documents::{BrokenCatalogue, Document, Format, PendingSentence, Translated};
-use burnformer_terminology::{Glossary, Term, longest, wanted};
+use burnformer_documents::{BrokenCatalogue, Document, Format, Translated};
+use burnformer_terminology::Glossary;
+use burnformer_translation::{Rounds, TermsTooLong};
 
 use crate::api::Client;
 use crate::api::error::{ApiError, Result};
 use crate::compute::{Cancel, compute};
-use crate::engine::{Candidate, Choice, Work};
+use crate::engine::{Candidate, Choice, Sentence};
 use crate::language::LanguagePair;
 use crate::lock::locked;
 use crate::price::Price;
@@ -38,8 +39,8 @@ pub(crate) fn best(all: Vec<Translations>) -> Vec<String> {
         .collect()
 }
 
-/// The documents of a request, and the pending work of each.
-type Round = (Vec<Document>, Vec<Vec<Work>>);
+/// The documents of a request, and the pending sentences of each.
+type Round = (Rounds, Vec<Vec<Sentence>>);
 
 /// The texts of a request, parsed but not yet split into sentences, with a permit for the work on
 /// them.
@@ -213,8 +214,7 @@ impl Pipeline<'_> {
 
     /// Returns the best translation of each of `texts` and up to `choice.n_best − 1` alternatives.
     ///
-    /// An alternative consists of the next best translation of every sentence, or the best one if
-    /// there are no more. The sentences of all texts wait together, so that a request with many
+    /// The sentences of all texts wait together, so that a request with many
     /// texts has one turn in the queue.
     ///
     /// `size` is the size of the texts in bytes.
@@ -238,60 +238,44 @@ impl Pipeline<'_> {
         let glossaries = self.glossaries.clone();
         let writing = engine.writing();
         let divide = move |cancel: &Cancel| {
-            let documents = documents
-                .into_iter()
-                .map(|mut document: Document| {
-                    document.divide([Some(&from), Some(&into)], &|sentence: &str| {
-                        cancel.unwind_if_cancelled();
-                        engine.fits(sentence)
-                    });
-                    let document = document.with_writing(writing);
-                    document.with_memory(&|segment| engine.remembered(segment))
-                })
-                .collect();
-            round(documents, &glossaries, most, cancel)
-        };
-        let (mut documents, mut work) = compute(&self.client.sender, price, divide).await??;
-        // After the first round there is a document for each rank. The sentences of its second
-        // round depend on its translations in the first.
-        let mut copies = ranks;
-        loop {
-            let found = self.rounds(&work).await?;
-            let glossaries = self.glossaries.clone();
-            (documents, work) = compute(
-                &self.client.sender,
-                price * ranks,
-                move |cancel: &Cancel| {
-                    let mut all = Vec::with_capacity(documents.len() * copies);
-                    for (document, found) in documents.into_iter().zip(found) {
-                        for _ in 0..copies {
-                            cancel.unwind_if_cancelled();
-                            let mut document = document.clone();
-                            document.accept(ranked(&found, all.len() % ranks));
-                            all.push(document);
-                        }
-                    }
-                    round(all, &glossaries, most * ranks, cancel)
-                },
-            )
-            .await??;
-            copies = 1;
-            if work.iter().all(Vec::is_empty) {
-                break;
+            let mut divided = Vec::with_capacity(documents.len());
+            for mut document in documents {
+                document.divide([Some(&from), Some(&into)], &|sentence: &str| {
+                    cancel.unwind_if_cancelled();
+                    engine.fits(sentence)
+                });
+                let document = document.with_writing(writing);
+                divided.push(document.with_memory(&|segment| engine.remembered(segment)));
             }
+            round(Rounds::new(divided, ranks, glossaries), most, cancel)
+        };
+        let (mut rounds, mut pending) = compute(&self.client.sender, price, divide).await??;
+        // After the first round there is a document for each rank.
+        let most = most * ranks;
+        while pending.iter().any(|sentences| !sentences.is_empty()) {
+            let found = self.translated(&pending).await?;
+            let next = move |cancel: &Cancel| {
+                rounds.accept(found, &|| cancel.unwind_if_cancelled());
+                round(rounds, most, cancel)
+            };
+            (rounds, pending) = compute(&self.client.sender, price * ranks, next).await??;
         }
-        Ok(compute(&self.client.sender, price * ranks, move |cancel| {
-            finished(documents, ranks, cancel)
-        })
-        .await?)
+        let finish = move |cancel: &Cancel| rounds.finish(&|| cancel.unwind_if_cancelled());
+        Ok(compute(&self.client.sender, price * ranks, finish).await?)
     }
 
-    /// Returns the candidates for each sentence of each document.
-    async fn rounds(&self, work: &[Vec<Work>]) -> Result<Vec<Vec<Vec<Candidate>>>> {
-        let mut all = self.sentences(work.concat()).await?.into_iter();
-        Ok(work
+    /// Returns the translations of each sentence of each document.
+    async fn translated(&self, pending: &[Vec<Sentence>]) -> Result<Vec<Vec<Vec<Translated>>>> {
+        let all = self.sentences(pending.concat()).await?;
+        let mut all = all.into_iter().map(|found: Vec<Candidate>| {
+            found
+                .into_iter()
+                .map(|Candidate { text, links, .. }| Translated { text, links })
+                .collect()
+        });
+        Ok(pending
             .iter()
-            .map(|work| all.by_ref().take(work.len()).collect())
+            .map(|sentences| all.by_ref().take(sentences.len()).collect())
             .collect())
     }
 
@@ -300,21 +284,22 @@ impl Pipeline<'_> {
     ///
     /// # Errors
     /// Returns an [`ApiError`] if the model cannot be loaded, or if the queue or the model fails.
-    pub async fn sentences(&self, all: Vec<Work>) -> Result<Vec<Vec<Candidate>>> {
+    pub async fn sentences(&self, all: Vec<Sentence>) -> Result<Vec<Vec<Candidate>>> {
         let cache = &self.client.cache;
         let pair = self.pair.to_string();
-        let last: HashMap<&Work, usize> = all.iter().zip(0..).collect();
+        let last: HashMap<&Sentence, usize> = all.iter().zip(0..).collect();
         let known = last
             .keys()
             .map(|&work| Some((work, cache.get(&pair, work, self.choice)?)));
-        let mut found: HashMap<&Work, Vec<Candidate>> = known.flatten().collect();
+        let mut found: HashMap<&Sentence, Vec<Candidate>> = known.flatten().collect();
         let cached = all.iter().filter(|work| found.contains_key(work)).count();
         self.client.metrics.cached.inc_by(cached as u64);
         while found.len() < last.len() {
             let queue = self.queue().await?;
-            let is_asked =
-                |(work, index): &(&Work, usize)| last[work] == *index && !found.contains_key(work);
-            let asked: Vec<&Work> = all
+            let is_asked = |(work, index): &(&Sentence, usize)| {
+                last[work] == *index && !found.contains_key(work)
+            };
+            let asked: Vec<&Sentence> = all
                 .iter()
                 .zip(0..)
                 .filter(is_asked)
@@ -346,96 +331,36 @@ impl Pipeline<'_> {
     }
 }
 
-/// Returns `documents` with the pending work of each. All terms together may have `most`
-/// characters.
-fn round(
-    documents: Vec<Document>,
-    glossaries: &[Arc<Glossary>],
-    most: usize,
-    cancel: &Cancel,
-) -> Result<Round> {
-    let mut left = most;
-    let pending = documents.iter().map(Document::pending);
-    let all = pending.map(|sentences| {
-        sentences
-            .into_iter()
-            .map(&mut |PendingSentence { text, links }: PendingSentence| {
-                cancel.unwind_if_cancelled();
-                with_terms(
-                    Work {
-                        text,
-                        links,
-                        ..Work::default()
-                    },
-                    glossaries,
-                    &mut left,
-                )
-            })
-            .collect()
-    });
-    let all = all.collect::<Result<_, _>>()?;
-    Ok((documents, all))
+/// Returns `rounds` with their pending sentences. All terms together may have `most` bytes.
+fn round(rounds: Rounds, most: usize, cancel: &Cancel) -> Result<Round> {
+    let pending = rounds
+        .pending(most, &|| cancel.unwind_if_cancelled())
+        .map_err(terms_too_long)?;
+    Ok((rounds, pending))
 }
 
-/// Returns `work` with the terms that `glossaries` require in its translation. `left` is the number
-/// of characters that remain for terms. It is limited because a short term can prescribe a long
+fn terms_too_long(error: TermsTooLong) -> ApiError {
+    ApiError::bad(
+        "glossary",
+        error.to_string(),
+        "send fewer sentences, or terms, at a time",
+    )
+}
+
+/// Returns `sentence` with the terms that `glossaries` require in its translation. `left` is the
+/// number of bytes that remain for terms. It is limited because a short term can prescribe a long
 /// translation in every sentence.
 ///
 /// # Errors
 /// Returns an error if the terms are longer than `left`.
 pub(crate) fn with_terms(
-    work: Work,
+    sentence: Sentence,
     glossaries: &[Arc<Glossary>],
     left: &mut usize,
-) -> Result<Work> {
-    let glossaries: Vec<&Glossary> = glossaries.iter().map(|glossary| &**glossary).collect();
-    let terms = longest(wanted(&glossaries, &work.text));
-    let needed = terms.iter().map(Term::size).sum();
-    *left = left.checked_sub(needed).ok_or_else(|| {
-        let message = "the terms in all sentences together are too long";
-        ApiError::bad(
-            "glossary",
-            message,
-            "send fewer sentences, or terms, at a time",
-        )
-    })?;
-    Ok(Work { terms, ..work })
-}
-
-/// Returns the translations in `documents`, up to `ranks` for each text, without duplicates.
-fn finished(documents: Vec<Document>, ranks: usize, cancel: &Cancel) -> Vec<Translations> {
-    let texts: Vec<String> = documents
-        .into_iter()
-        .map(|document: Document| {
-            cancel.unwind_if_cancelled();
-            document.finish()
-        })
-        .collect();
-    texts
-        .chunks(ranks)
-        .map(|texts: &[String]| {
-            (0..texts.len())
-                .filter(|index: &usize| !texts[..*index].contains(&texts[*index]))
-                .map(|index| texts[index].clone())
-                .collect()
-        })
-        .collect()
-}
-
-/// Returns the candidate of this rank for each sentence, or the best one if there are fewer.
-fn ranked(candidates: &[Vec<Candidate>], rank: usize) -> Vec<Translated> {
-    candidates
-        .iter()
-        .map(|candidates: &Vec<Candidate>| {
-            let found = candidates
-                .get(rank)
-                .or(candidates.first())
-                .cloned()
-                .unwrap_or_default();
-            Translated {
-                text: found.text,
-                links: found.links,
-            }
-        })
-        .collect()
+) -> Result<Sentence> {
+    let sentence = sentence.with_terms(glossaries);
+    *left = left
+        .checked_sub(sentence.size_of_terms())
+        .ok_or_else(|| terms_too_long(TermsTooLong))?;
+    Ok(sentence)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use burnformer_infer::{Glossary, LongSources, SearchSettings, TranslateOptions, Translator};
+use burnformer_infer::{Glossary, LongSources, TranslateOptions, Translator};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -35,7 +35,7 @@ impl Options {
     /// Returns an error for an unknown name, or a value of the wrong type or out of range.
     pub fn resolve(self, translator: &Translator) -> Result<TranslateOptions> {
         let mut options = translator.options();
-        options.search = searched(&options.search, &self.search)?;
+        options.search = options.search.with(&self.search)?;
         let [source, target] = [&self.source_language, &self.target_language].map(Option::as_deref);
         options.languages = translator.languages(source, target)?;
         options.longest = self.longest.unwrap_or(options.longest);
@@ -51,28 +51,10 @@ impl Options {
     }
 }
 
-/// Returns the search settings of the model, overridden by `asked`. If no beam size is given, the
-/// beam is at least as wide as the number of alternatives.
-pub fn searched(of_model: &SearchSettings, asked: &Map<String, Value>) -> Result<SearchSettings> {
-    let of_model = SearchSettings {
-        n_best: 1,
-        ..of_model.clone()
-    };
-    let mut fields = serde_json::to_value(of_model)?;
-    for (name, value) in asked {
-        fields[name] = value.clone();
-    }
-    let mut search: SearchSettings =
-        serde_json::from_value(fields).map_err(|error| format!("options: {error}"))?;
-    if !asked.contains_key("beam_size") && search.sampling.is_none() {
-        search.beam_size = search.beam_size.max(search.n_best);
-    }
-    search.validate()?;
-    Ok(search)
-}
-
 #[cfg(test)]
 mod tests {
+    use burnformer_infer::SearchSettings;
+
     use super::*;
 
     fn search(json: &str) -> Result<SearchSettings, String> {
@@ -81,7 +63,9 @@ mod tests {
             second_search: true,
             ..SearchSettings::default()
         };
-        searched(&of_model, &options.search).map_err(|error| error.to_string())
+        of_model
+            .with(&options.search)
+            .map_err(|error| error.to_string())
     }
 
     #[test]

@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use wasm_bindgen::prelude::*;
 
-use crate::options::searched;
 use crate::{Files, Result, to_js};
 
 /// The maximum number of tokens on either side. Tables grow with its square.
@@ -93,7 +92,7 @@ impl Paper {
         if !(0.01..=100.0).contains(&temperature) {
             return Err(format!("temperature is {temperature}; give 0.01 to 100").into());
         }
-        let mut settings = searched(&self.translator.options().search, &asked)?;
+        let mut settings = self.translator.options().search.with(&asked)?;
         settings.max_length = Some(settings.max_length.unwrap_or(LONGEST).min(LONGEST));
         let Tokenizers { source, target } = self.translator.tokenizers();
         let ids = source.encode(text);

@@ -198,7 +198,7 @@ fn of_options(mut error: SettingsError) -> anyhow::Error {
     match &mut error {
         SettingsError::Value { name, .. } => rename(name),
         SettingsError::Above { name, most, .. } => [name, most].into_iter().for_each(rename),
-        SettingsError::File(..) => {}
+        SettingsError::Key { .. } | SettingsError::File(..) => {}
     }
     wrong_usage(error)
 }

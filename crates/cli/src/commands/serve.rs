@@ -21,7 +21,7 @@ use crate::embedded;
 use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::output::{is_quiet, print, wrong_usage};
 use crate::signals::on_signal;
-use crate::{translation_memory, values};
+use crate::values;
 
 /// Arguments of `serve`.
 #[derive(clap::Args)]
@@ -286,7 +286,7 @@ fn model_source(
         .transpose()?
         .map(Arc::new);
     let languages = [Some(&*pair.source), Some(&*pair.target)];
-    let load = || translation_memory::load(&memory, languages).map(Arc::new);
+    let load = || memory_files::load(&memory, languages, &mut |note| say(note)).map(Arc::new);
     let memory = (!memory.is_empty()).then(load).transpose()?;
     model_dir::load_config(&dir)?;
     let weights = dir.join("model.safetensors");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use burnformer_infer::{SearchSettings, load_settings};
+use burnformer_infer::{SearchSettings, SettingsError, load_settings};
 use burnformer_train::checkpoint::set_search;
 use burnformer_train::config::reference::SettingsFile;
 use serde_json::{Value, json};
@@ -73,22 +73,21 @@ fn changed(settings: &SearchSettings, set: &str) -> Result<SearchSettings> {
             "--set {set}: write KEY=VALUE, such as beam_size=6"
         ))
     })?;
-    let mut all = json!(settings);
-    let path = path_of(key.trim(), &all)
+    let path = path_of(key.trim(), &json!(settings))
         .map_err(|hint| wrong_usage(format_args!("--set {set}: {hint}")))?;
     let value = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.trim()));
-    match path.split_once('.') {
-        None => all[path.as_str()] = value,
-        // A penalty is a table with one key, and a new one replaces it.
-        Some(("length_penalty", name)) => all["length_penalty"] = json!({ name: value }),
-        Some((table, name)) => all[table][name] = value,
-    }
-    serde_json::from_value(all).map_err(|cause| {
+    let mut settings = settings.clone();
+    settings.set(&path, value).map_err(|error| {
         let key = path.split('.').next().unwrap_or_default();
+        let cause = match error {
+            SettingsError::Key { cause, .. } => cause,
+            error => error.to_string(),
+        };
         wrong_usage(format_args!(
             "--set {set}: {cause}; `burnformer config {key}` explains it"
         ))
-    })
+    })?;
+    Ok(settings)
 }
 
 /// The path of the setting `key` in `all` settings.

@@ -196,6 +196,13 @@ impl Translator {
             .max(1)
     }
 
+    /// Returns whether `sentence` fits into the model without being truncated.
+    pub fn fits(&self, sentence: &str, options: &TranslateOptions) -> bool {
+        let limit = self.longest_source(options);
+        // A token has at least one byte, and `</s>` is one more.
+        sentence.len() < limit || self.tokenizers.source.encode(sentence).len() < limit
+    }
+
     /// The longest translation of `source` (ids, with or without `</s>`) that `options` and the model
     /// allow, in tokens with `</s>`. A forced prefix must not be longer.
     pub fn longest_target(&self, source: &[u32], options: &TranslateOptions) -> usize {

@@ -93,6 +93,14 @@ pub struct TranslateOptions {
     pub shortlist: Option<Arc<Shortlist>>,
 }
 
+impl TranslateOptions {
+    /// Returns the translation of `segment` from the translation memory, if there is one.
+    pub fn remembered(&self, segment: &str) -> Option<String> {
+        let memory = self.memory.as_ref()?;
+        memory.translation(segment).map(String::from)
+    }
+}
+
 impl Default for TranslateOptions {
     fn default() -> Self {
         Self {

@@ -5,7 +5,7 @@ use std::slice;
 use axum::http::header;
 use axum::response::IntoResponse;
 use burnformer_documents::Format;
-use burnformer_view::{Sentence, linked_page};
+use burnformer_infer::view::{SentenceAttention, linked_page};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -75,7 +75,7 @@ pub(crate) async fn view(
     ))
 }
 
-async fn look(client: &Client, request: AttentionRequest) -> Result<Sentence> {
+async fn look(client: &Client, request: AttentionRequest) -> Result<SentenceAttention> {
     let AttentionRequest {
         sentence,
         translation,

@@ -15,8 +15,8 @@ pub(crate) const FILES: [(&str, &str, &str); 7] = [
     ("/page.css", CSS, include_str!("../../page/page.css")),
     ("/docs", HTML, include_str!("../../page/docs.html")),
     ("/docs.js", SCRIPT, include_str!("../../page/docs.js")),
-    ("/attention.js", SCRIPT, burnformer_view::PAGE_SCRIPT),
-    ("/attention.css", CSS, burnformer_view::PAGE_STYLE),
+    ("/attention.js", SCRIPT, burnformer_infer::view::PAGE_SCRIPT),
+    ("/attention.css", CSS, burnformer_infer::view::PAGE_STYLE),
 ];
 
 /// A file of the page with its content type. Browsers revalidate it each time, so that a new

@@ -7,7 +7,7 @@ use burnformer_documents::{Detection, Format, Languages, prose, words_of};
 use super::error::{ApiError, Result};
 use super::{AUTO, Client, known_code};
 use crate::compute::{Cancel, compute};
-use crate::engine::{Choice, Work};
+use crate::engine::{Choice, Sentence};
 use crate::language::{LanguagePair, name};
 use crate::sender::Permit;
 use crate::text::{ReadText, ReadTexts};
@@ -243,10 +243,10 @@ impl Client {
                             let text: String =
                                 texts[index].words.chars().take(MOST_CHARACTERS).collect();
                             let prefix = if is_said { text.clone() } else { String::new() };
-                            Work {
+                            Sentence {
                                 text,
                                 prefix,
-                                ..Work::default()
+                                ..Sentence::default()
                             }
                         })
                         .collect(),

@@ -15,7 +15,7 @@ use super::libretranslate::OneOrMany;
 use super::source::Sourced;
 use super::{AUTO, Client, format, within};
 use crate::compute::{Cancel, compute};
-use crate::engine::{Candidate, Choice, Work};
+use crate::engine::{Candidate, Choice, Sentence};
 use crate::price::Price;
 use crate::text::{best, with_terms};
 
@@ -250,11 +250,11 @@ pub(crate) async fn sentences(
         let work = move |sentence: &SentenceRequest| {
             let [text, prefix] = sentence.parts().map(String::from);
             with_terms(
-                Work {
+                Sentence {
                     text,
                     prefix,
                     links,
-                    ..Work::default()
+                    ..Sentence::default()
                 },
                 &glossaries,
                 &mut left,
@@ -262,7 +262,7 @@ pub(crate) async fn sentences(
         };
         let work = move |cancel: &Cancel| {
             let waited = sentences.iter().inspect(|_| cancel.unwind_if_cancelled());
-            waited.map(work).collect::<Result<Vec<Work>, _>>()
+            waited.map(work).collect::<Result<Vec<Sentence>, _>>()
         };
         let work = compute(&client.sender, price, work).await??;
         let all = pipeline.sentences(work.clone()).await?;
@@ -277,7 +277,7 @@ pub(crate) async fn sentences(
 }
 
 /// The translations of a sentence, with positions in characters.
-fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation> {
+fn scored((work, candidates): (&Sentence, Vec<Candidate>)) -> Vec<ScoredTranslation> {
     let sources = character_offsets(&work.text);
     let scored = |candidate: Candidate| {
         let Candidate {

@@ -1,9 +1,7 @@
 //! Engines, which translate sentences.
 
-#[cfg(feature = "translator")]
 mod translator;
 
-#[cfg(feature = "translator")]
 pub use translator::TranslatorEngine;
 
 use std::any::Any;
@@ -11,9 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use burnformer_documents::Link;
-use burnformer_terminology::Term;
+use burnformer_infer::view::SentenceAttention;
 use burnformer_text::Writing;
-use burnformer_view::Sentence;
+use burnformer_translation::Sentence;
 
 /// The search settings of a request. Sentences with the same choice can share a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -26,31 +24,10 @@ pub struct Choice {
     pub n_best: usize,
 }
 
-/// A sentence to translate.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Work {
-    /// The sentence.
-    pub text: String,
-    /// The forced prefix of the translation; empty for none.
-    pub prefix: String,
-    /// The glossary terms in the sentence. The translation has to contain one of the accepted
-    /// translations of each term as whole words.
-    pub terms: Vec<Term>,
-    /// If true, the candidates contain links to the sentence.
-    pub links: bool,
-}
-
-impl Work {
-    /// Returns the size of all texts in bytes.
-    pub(crate) fn size(&self) -> usize {
-        self.text.len() + self.prefix.len() + self.terms.iter().map(Term::size).sum::<usize>()
-    }
-}
-
 /// A waiting sentence, prepared by the engine.
 pub struct Job {
     /// The sentence.
-    pub work: Work,
+    pub work: Sentence,
     /// The cost of the search: tokens times beam size. It bounds the size of a batch.
     pub cost: usize,
     /// The request prepared by the engine, if it needs one, so that the sentence is not tokenised
@@ -114,7 +91,7 @@ pub trait Engine: Send + Sync + 'static {
     /// # Errors
     /// Returns [`EngineError::Request`] if the sentence, its prefix or its terms cannot be
     /// translated by this model.
-    fn prepare(&self, work: Work, choice: Choice) -> Result<Job, EngineError> {
+    fn prepare(&self, work: Sentence, choice: Choice) -> Result<Job, EngineError> {
         let tokens = 1 + (work.text.len() + work.prefix.len()) / 4;
         let cost = tokens * choice.beam.unwrap_or(1).max(choice.n_best);
         Ok(Job {
@@ -143,7 +120,11 @@ pub trait Engine: Send + Sync + 'static {
     ///
     /// # Errors
     /// Returns [`EngineError::Request`] if the engine has no weights to show.
-    fn attention(&self, _sentence: &str, _translation: &str) -> Result<Sentence, EngineError> {
+    fn attention(
+        &self,
+        _sentence: &str,
+        _translation: &str,
+    ) -> Result<SentenceAttention, EngineError> {
         Err(EngineError::Request(
             "this model has no attention to show".into(),
         ))

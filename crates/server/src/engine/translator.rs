@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use burnformer_infer::view::SentenceAttention;
 use burnformer_infer::{
     AlignmentOptions, Alternative, Hypothesis, InferError, LengthPenalty, LongSources,
     MAX_LINKED_TOKENS, Request, SentenceError, Shortlist, TranslateOptions, Translation,
     TranslationMemory, Translator, quality_warnings,
 };
 use burnformer_text::Writing;
-use burnformer_view::Sentence;
+use burnformer_translation::Sentence;
 
-use super::{Candidate, Choice, Engine, EngineError, Job, Work};
+use super::{Candidate, Choice, Engine, EngineError, Job, Sentence};
 use crate::language::LanguagePair;
 
 /// The maximum number of tokens of a sentence for attention weights. With six layers of eight
@@ -76,7 +77,7 @@ impl TranslatorEngine {
         options
     }
 
-    fn request(&self, work: &Work) -> Result<Request, InferError> {
+    fn request(&self, work: &Sentence) -> Result<Request, InferError> {
         let tokenizers = self.translator.tokenizers();
         let source = tokenizers.source.encode(&work.text);
         Ok(Request {
@@ -89,7 +90,7 @@ impl TranslatorEngine {
 
     fn candidate(
         &self,
-        work: &Work,
+        work: &Sentence,
         found: Alternative,
         cancelled: &AtomicBool,
     ) -> Result<Candidate, EngineError> {
@@ -166,7 +167,7 @@ impl Engine for TranslatorEngine {
             .collect()
     }
 
-    fn prepare(&self, work: Work, choice: Choice) -> Result<Job, EngineError> {
+    fn prepare(&self, work: Sentence, choice: Choice) -> Result<Job, EngineError> {
         let options = self.options(choice);
         let request = self.request(&work).map_err(engine_error)?;
         let tokens = request
@@ -194,24 +195,22 @@ impl Engine for TranslatorEngine {
     }
 
     fn fits(&self, sentence: &str) -> bool {
-        let limit = self.translator.longest_source(&self.options);
-        // A token has at least one byte, and `</s>` is one more.
-        sentence.len() < limit || self.translator.tokenizers().source.encode(sentence).len() < limit
+        self.translator.fits(sentence, &self.options)
     }
 
     fn remembered(&self, segment: &str) -> Option<String> {
-        self.options
-            .memory
-            .as_ref()?
-            .translation(segment)
-            .map(String::from)
+        self.options.remembered(segment)
     }
 
     fn writing(&self) -> Option<Writing> {
         self.options.languages.writing()
     }
 
-    fn attention(&self, sentence: &str, translation: &str) -> Result<Sentence, EngineError> {
+    fn attention(
+        &self,
+        sentence: &str,
+        translation: &str,
+    ) -> Result<SentenceAttention, EngineError> {
         let tokenizers = self.translator.tokenizers();
         let sides = [
             (&tokenizers.source, sentence),
@@ -231,7 +230,7 @@ impl Engine for TranslatorEngine {
             .translator
             .attention(sentence, translation)
             .map_err(engine_error)?;
-        Ok(Sentence::new(
+        Ok(SentenceAttention::new(
             sentence,
             translation,
             attention,

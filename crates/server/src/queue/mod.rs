@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use self::waiting::{Answer, Batch, FEW, Item, Sentence, State, WaitingRequest, hand_out};
 pub use self::waiting::{QueueError, QueueSettings};
 use crate::compute::{Cancel, WorkPanicked, compute};
-use crate::engine::{Candidate, Choice, Engine, EngineError, Job, Work};
+use crate::engine::{Candidate, Choice, Engine, EngineError, Job, Sentence};
 use crate::lock::locked;
 use crate::price::Price;
 use crate::sender::{Sender, may_take};
@@ -111,12 +111,12 @@ impl Queue {
     ///
     /// # Errors
     /// Returns a [`QueueError`] for the whole request; no translation is returned then.
-    pub async fn translate(&self, sender: &Sender, work: Vec<Work>, choice: Choice) -> Answer {
+    pub async fn translate(&self, sender: &Sender, work: Vec<Sentence>, choice: Choice) -> Answer {
         if work.is_empty() {
             return Ok(Vec::new());
         }
         let engine = self.engine().clone();
-        let cost = Price::of_text(work.iter().map(Work::size).sum());
+        let cost = Price::of_text(work.iter().map(Sentence::size).sum());
         let items = compute(sender, cost, move |cancel: &Cancel| {
             priced(&*engine, work, choice, cancel)
         })
@@ -165,14 +165,14 @@ impl Queue {
 /// Returns the error of the first sentence that cannot be translated.
 fn priced(
     engine: &dyn Engine,
-    work: Vec<Work>,
+    work: Vec<Sentence>,
     choice: Choice,
     cancel: &Cancel,
 ) -> Result<VecDeque<Item>, EngineError> {
     let mut items: Vec<Item> = work
         .into_iter()
         .enumerate()
-        .map(|(index, work): (usize, Work)| {
+        .map(|(index, work): (usize, Sentence)| {
             cancel.unwind_if_cancelled();
             Ok(Item {
                 index,

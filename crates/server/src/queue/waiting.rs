@@ -317,7 +317,7 @@ pub(super) fn hand_out(batch: Vec<Sentence>, candidates: Vec<Vec<Candidate>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Work;
+    use crate::engine::Sentence;
 
     const SETTINGS: QueueSettings = QueueSettings {
         batch: 4,
@@ -345,9 +345,9 @@ mod tests {
         choice: Choice,
         costs: &[usize],
     ) -> Arc<AtomicBool> {
-        let work = Work {
+        let work = Sentence {
             text: name.into(),
-            ..Work::default()
+            ..Sentence::default()
         };
         let abandoned = Arc::<AtomicBool>::default();
         let (reply, _) = oneshot::channel();
@@ -459,7 +459,7 @@ mod tests {
             .map(|index| Item {
                 index,
                 job: Job {
-                    work: Work::default(),
+                    work: Sentence::default(),
                     cost: 300,
                     request: None,
                 },

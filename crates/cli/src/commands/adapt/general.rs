@@ -10,8 +10,8 @@ use super::guard::{Reference, translations};
 use super::memory::{Memory, write};
 use crate::embedded;
 use crate::output::note;
-use crate::translation_memory::{self, Pair};
-use crate::whole_documents::read;
+use crate::texts::read_document;
+use burnformer_translation::memory_files::{self, Pair};
 
 /// The largest number of general pairs to measure with, and of general pairs to learn from where
 /// the model writes the translations.
@@ -80,7 +80,10 @@ impl General {
 
 /// The model's own translations of a text.
 fn self_translated(base: &Translator, text: &Path) -> Result<Vec<Pair>> {
-    translated(base, &read(text, "txt")?.text.lines().collect::<Vec<_>>())
+    translated(
+        base,
+        &read_document(text, "txt")?.text.lines().collect::<Vec<_>>(),
+    )
 }
 
 fn translated(base: &Translator, sources: &[&str]) -> Result<Vec<Pair>> {
@@ -103,6 +106,11 @@ fn translated(base: &Translator, sources: &[&str]) -> Result<Vec<Pair>> {
 
 fn pairs(files: &[PathBuf], languages: [Option<&str>; 2]) -> Result<Vec<Pair>> {
     let mut pairs = Vec::new();
-    translation_memory::read(files, languages, &mut |unit| pairs.push(unit.whole))?;
+    memory_files::read(
+        files,
+        languages,
+        &mut |unit| pairs.push(unit.whole),
+        &mut |note| say(note),
+    )?;
     Ok(pairs)
 }

@@ -8,7 +8,7 @@ use burnformer_metrics::{
 };
 use serde_json::{Value, json};
 
-use crate::translation_memory::Pair;
+use burnformer_translation::memory_files::Pair;
 
 /// The largest p-value of a difference that counts as significant.
 const LIKELY: f64 = 0.05;

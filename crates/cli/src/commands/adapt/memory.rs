@@ -8,7 +8,9 @@ use anyhow::{Context, Result, ensure};
 use derive_more::Display;
 use sha2::{Digest, Sha256};
 
-use crate::translation_memory::{Counts, Pair, read};
+use crate::output::say;
+
+use burnformer_translation::memory_files::{Counts, Pair, Unit, read};
 
 /// Sides of at most this many characters may have any ratio of lengths.
 const SHORT: usize = 40;
@@ -70,7 +72,7 @@ impl Memory {
         role: impl Fn(usize) -> Role,
     ) -> Result<Self> {
         let mut entries = Vec::new();
-        let mut counts = read(files, languages, &mut |unit| {
+        let mut take = |unit: Unit| {
             let file = unit.file;
             let time = unit.time;
             entries.extend(unit.sentences.into_iter().map(|pair| Entry {
@@ -78,7 +80,8 @@ impl Memory {
                 file,
                 time: time.clone(),
             }));
-        })?;
+        };
+        let mut counts = read(files, languages, &mut take, &mut |note| say(note))?;
         let terms = terms(&entries);
         let kept = cleaned(entries, &mut counts);
         ensure!(

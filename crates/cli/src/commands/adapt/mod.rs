@@ -20,7 +20,7 @@ use self::memory::Memory;
 use self::start::{Folders, Start, finished};
 use crate::new_model::in_work;
 use crate::output::{note, print, say};
-use crate::translation_memory::Pair;
+use burnformer_translation::memory_files::Pair;
 
 /// Reads the memory, scores the model, trains it, scores it again, and writes the new model if it
 /// passes the checks.

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use burnformer_infer::view::{Panel, PanelKind, SentenceAttention};
 use burnformer_infer::{AlignmentOptions, HeadWeights, Translator};
-use burnformer_view::{Panel, PanelKind, Sentence};
 
 use crate::commands::Computing;
 use crate::values::{model_with_name, one_of};
@@ -63,7 +63,7 @@ impl Args {
         translator: &Translator,
         source: &str,
         target: &str,
-    ) -> Result<Sentence> {
+    ) -> Result<SentenceAttention> {
         let attention = translator.attention(source, target)?;
         let layers = match self.part {
             PanelKind::Encoder => &attention.weights.encoder_self,
@@ -78,7 +78,7 @@ impl Args {
             },
             _ => AlignmentOptions::default(),
         };
-        Ok(Sentence::new(source, target, attention, options))
+        Ok(SentenceAttention::new(source, target, attention, options))
     }
 
     /// Checks that the chosen layer and head exist.
@@ -102,7 +102,7 @@ impl Args {
     }
 
     /// The chosen kind of attention of `sentence`.
-    pub(super) fn panel<'a>(&self, sentence: &'a Sentence) -> Result<&'a Panel> {
+    pub(super) fn panel<'a>(&self, sentence: &'a SentenceAttentionAttention) -> Result<&'a Panel> {
         let found = sentence.panels.iter().find(|panel| panel.kind == self.part);
         found.with_context(|| {
             format!(

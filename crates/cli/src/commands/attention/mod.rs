@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use burnformer_data::{ParallelReader, Utf8Policy};
+use burnformer_infer::view::{HeadHabits, HeadRole, SentenceAttention, blocks, heads_table, page};
 use burnformer_infer::{Translator, pharaoh};
-use burnformer_view::{HeadHabits, HeadRole, Sentence, blocks, heads_table, page};
 
 use crate::configuration::corpus;
 use crate::embedded::DEFAULT_MODEL;
@@ -63,7 +63,7 @@ pub fn run(args: Args) -> Result<()> {
 fn each(
     args: &Args,
     translator: &Translator,
-    mut take: impl FnMut(Sentence) -> Result<()>,
+    mut take: impl FnMut(SentenceAttention) -> Result<()>,
 ) -> Result<()> {
     if let Some(source) = &args.sentence {
         let target = match &args.target {
@@ -108,7 +108,7 @@ fn print_heads(args: &Args, output: &mut Output, habits: &HeadHabits) -> Result<
 }
 
 /// Writes the wanted output to standard output: nothing if only a page is wanted.
-fn print(args: &Args, output: &mut Output, sentence: &Sentence) -> Result<()> {
+fn print(args: &Args, output: &mut Output, sentence: &SentenceAttentionAttention) -> Result<()> {
     if args.json {
         output.line(serde_json::to_string(sentence)?)?;
     } else if args.alignments {
@@ -120,7 +120,7 @@ fn print(args: &Args, output: &mut Output, sentence: &Sentence) -> Result<()> {
 }
 
 /// The sentence, its translation, and one attention map drawn with shades of characters.
-fn terminal(args: &Args, sentence: &Sentence) -> Result<String> {
+fn terminal(args: &Args, sentence: &SentenceAttentionAttention) -> Result<String> {
     let panel = args.panel(sentence)?;
     let layer = args
         .layer

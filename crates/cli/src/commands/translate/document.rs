@@ -7,7 +7,7 @@ use burnformer_infer::Cancel;
 use super::job::Job;
 use crate::memory::{Remedy, with_remedy};
 use crate::output::{OnFailure, Output, check_writable, note};
-use crate::whole_documents::{read, translate};
+use crate::texts::read_document;
 
 impl Job<'_> {
     /// Translates the input as one document in `format`, or as an office document of the kind
@@ -27,7 +27,7 @@ impl Job<'_> {
         } else {
             &[]
         };
-        let file = read(input, office.unwrap_or(format.name()))?;
+        let file = read_document(input, office.unwrap_or(format.name()))?;
         if format.is_catalogue() && office.is_none() {
             let all = Catalogue::read(&file.text, format, [None; 2])
                 .with_context(name)?
@@ -45,14 +45,10 @@ impl Job<'_> {
         output.map_or(Ok(()), check_writable)?;
         let language = args.language.as_deref().or(options.languages.source());
         let translated = with_remedy(Remedy::Batch, || {
-            translate(
-                translator,
-                &file,
-                language,
-                more,
-                options,
-                &Cancel::default(),
-            )
+            let cancel = Cancel::default();
+            Ok(burnformer_translation::translate(
+                translator, &file, language, more, options, &cancel,
+            )?)
         });
         let translated = translated.with_context(name)?;
         let mut output = Output::create(output, OnFailure::Discard)?;

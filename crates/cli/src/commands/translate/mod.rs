@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Error, Result};
 use burnformer_documents::{Format, OfficeKind};
 use burnformer_infer::{Batching, Glossary, LongSources, Sampling, TranslateOptions, Translator};
+use burnformer_translation::memory_files;
 use serde_json::{Value, json};
 
 use self::args::files;
@@ -19,7 +20,7 @@ use crate::memory::{Remedy, with_remedy};
 use crate::output::{note, note_terminal, say, wrong_usage};
 use crate::progress::Progress;
 use crate::shards::{Part, digest_of_file};
-use crate::{signals, translation_memory};
+use crate::signals;
 pub use args::Args;
 
 /// Writes one line (or `--nbest` lines) for each line of the input, including empty lines. If
@@ -39,7 +40,7 @@ pub fn run(args: Args) -> Result<()> {
     if !args.memory.is_empty() {
         let codes = options.languages.codes();
         let languages = codes.map_or([None; 2], |[from, to]| [Some(&**from), Some(&**to)]);
-        let memory = translation_memory::load(&args.memory, languages)?;
+        let memory = memory_files::load(&args.memory, languages, &mut |note| say(note))?;
         note(format_args!(
             "translation memory: {} segments",
             memory.len()

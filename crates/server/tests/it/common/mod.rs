@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use burnformer_documents::Link;
+use burnformer_infer::view::{AttentionMatrix, Panel, PanelKind, SentenceAttention};
 use burnformer_server::{
-    Candidate, Choice, Engine, EngineError, Job, ModelSource, QueueSettings, Server,
-    ServerSettings, Work,
+    Candidate, Choice, Engine, EngineError, Job, ModelSource, QueueSettings, Sentence, Server,
+    ServerSettings,
 };
-use burnformer_view::{AttentionMatrix, Panel, PanelKind, Sentence};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -63,7 +63,11 @@ impl Engine for Shouting {
 
     /// Each word of the translation attends to the word at the same position, or to the last word
     /// if there is none.
-    fn attention(&self, sentence: &str, translation: &str) -> Result<Sentence, EngineError> {
+    fn attention(
+        &self,
+        sentence: &str,
+        translation: &str,
+    ) -> Result<SentenceAttention, EngineError> {
         if sentence.len().max(translation.len()) >= 500 {
             return Err(EngineError::Request("too long to be shown".into()));
         }
@@ -89,7 +93,7 @@ impl Engine for Shouting {
             })
             .collect();
         let links = queries.len().min(columns);
-        Ok(Sentence {
+        Ok(SentenceAttention {
             source: sentence.into(),
             target: translation.into(),
             alignment: (0..links).map(|index| (index, index)).collect(),
@@ -111,7 +115,7 @@ impl Engine for Shouting {
     }
 }
 
-fn candidates(work: &Work, choice: Choice) -> Vec<Candidate> {
+fn candidates(work: &Sentence, choice: Choice) -> Vec<Candidate> {
     let terms: String = work
         .terms
         .iter()

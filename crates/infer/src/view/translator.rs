@@ -1,10 +1,10 @@
 //! Converts the attention of a `Translator` into plain numbers.
 
-use burnformer_infer::{AlignmentOptions, Attention, HeadWeights, Piece, word_alignment};
+use crate::{AlignmentOptions, Attention, HeadWeights, Piece, word_alignment};
 
-use super::{AttentionMatrix, Panel, PanelKind, Sentence};
+use super::{AttentionMatrix, Panel, PanelKind, SentenceAttention};
 
-impl Sentence {
+impl SentenceAttention {
     /// Creates a sentence pair from `source`, its translation `target` and their weights `attention`
     /// by a `Translator`. `alignment` selects the cross-attention for word alignment.
     ///

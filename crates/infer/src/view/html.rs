@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::{AttentionMatrix, HeadHabits, HeadRole, Panel, Sentence};
+use super::{AttentionMatrix, HeadHabits, HeadRole, Panel, SentenceAttention};
 
 const PAGE: &str = include_str!("page.html");
 
@@ -30,7 +30,7 @@ type PagePanel<'a> = (
 /// The reader chooses sentence, kind of attention, layer and head (or the mean of heads), and sees
 /// single weights by pointing at them or with the arrow keys. The address of the page contains the
 /// choice after `#`, as `sentence=1&part=cross&layer=2&head=mean`, for links to a view.
-pub fn page(title: &str, sentences: &[Sentence]) -> String {
+pub fn page(title: &str, sentences: &[SentenceAttention]) -> String {
     let policy = "style-src 'unsafe-inline'; script-src 'unsafe-inline'".into();
     let style = format!("<style>\n{PAGE_STYLE}</style>");
     let script = format!("<script>\n{PAGE_SCRIPT}</script>");
@@ -39,7 +39,12 @@ pub fn page(title: &str, sentences: &[Sentence]) -> String {
 
 /// Returns the page of [`page`] for a web server with a content security policy against inline
 /// scripts: [`PAGE_STYLE`] and [`PAGE_SCRIPT`] are served at the addresses `style` and `script`.
-pub fn linked_page(title: &str, sentences: &[Sentence], style: &str, script: &str) -> String {
+pub fn linked_page(
+    title: &str,
+    sentences: &[SentenceAttention],
+    style: &str,
+    script: &str,
+) -> String {
     let policy = "style-src 'self'; script-src 'self'".into();
     let style = format!("<link rel=\"stylesheet\" href=\"{}\">", escaped(style));
     let script = format!("<script src=\"{}\" defer></script>", escaped(script));
@@ -47,7 +52,11 @@ pub fn linked_page(title: &str, sentences: &[Sentence], style: &str, script: &st
 }
 
 /// A page with a policy, a style and a script, self-contained or with links to its files.
-fn filled(title: &str, sentences: &[Sentence], [policy, style, script]: [String; 3]) -> String {
+fn filled(
+    title: &str,
+    sentences: &[SentenceAttention],
+    [policy, style, script]: [String; 3],
+) -> String {
     let roles = HeadHabits::of(sentences).into_iter().filter_map(|habit| {
         let key = format!("{}.{}.{}", habit.part.name(), habit.layer, habit.head);
         Some((key, habit.role.map(HeadRole::name)?))
@@ -77,7 +86,7 @@ fn escaped(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-fn of_sentence(sentence: &Sentence) -> PageSentence<'_> {
+fn of_sentence(sentence: &SentenceAttentionAttention) -> PageSentence<'_> {
     let panels = sentence.panels.iter().map(
         |Panel {
              kind,

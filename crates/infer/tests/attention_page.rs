@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use burnformer_view::{AttentionMatrix, Panel, PanelKind, Sentence, page};
+use burnformer_infer::view::{AttentionMatrix, Panel, PanelKind, SentenceAttention, page};
 
 /// A page of two sentences; weight (layer, head, query, key) of the first is `expected` below.
 fn example() -> String {
@@ -28,7 +28,7 @@ fn example() -> String {
         }
     };
     let source = ["▁ein", "▁Haus", "</s>"];
-    let sentence = |text: &str| Sentence {
+    let sentence = |text: &str| SentenceAttention {
         source: text.into(),
         target: "a house".into(),
         alignment: vec![(0, 0), (1, 1)],

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{AttentionMatrix, PanelKind, Sentence};
+use super::{AttentionMatrix, PanelKind, SentenceAttention};
 
 /// The most attended positions of a head (after Voita et al., 2019, and Clark et al., 2019).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -67,14 +67,14 @@ pub struct HeadHabits {
 
 impl HeadHabits {
     /// Returns the habits of the heads over `sentences`, which must come from one model.
-    pub fn of(sentences: &[Sentence]) -> Vec<HeadHabit> {
+    pub fn of(sentences: &[SentenceAttention]) -> Vec<HeadHabit> {
         let mut habits = Self::default();
         sentences.iter().for_each(|sentence| habits.add(sentence));
         habits.means()
     }
 
     /// Adds the heads of `sentence`. All sentences must come from one model.
-    pub fn add(&mut self, sentence: &Sentence) {
+    pub fn add(&mut self, sentence: &SentenceAttentionAttention) {
         let mut index = 0;
         for panel in &sentence.panels {
             let is_separator: Vec<bool> = panel.keys.iter().map(|key| rests(key)).collect();
@@ -206,10 +206,14 @@ pub fn heads_table(habits: &[HeadHabit]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Panel;
+    use crate::view::Panel;
 
     /// One head with the single key `looks(i)` for query `i`.
-    fn sentence(kind: PanelKind, tokens: &[&str], looks: impl Fn(usize) -> usize) -> Sentence {
+    fn sentence(
+        kind: PanelKind,
+        tokens: &[&str],
+        looks: impl Fn(usize) -> usize,
+    ) -> SentenceAttention {
         let tokens: Vec<String> = tokens.iter().map(ToString::to_string).collect();
         let n = tokens.len();
         let cells = (0..n * n).map(|i| f32::from(u8::from(looks(i / n) == i % n)));
@@ -220,7 +224,7 @@ mod tests {
             keys: tokens,
             layers,
         };
-        Sentence {
+        SentenceAttention {
             source: "".into(),
             target: "".into(),
             alignment: vec![],
@@ -253,7 +257,7 @@ mod tests {
     #[test]
     fn entropy_and_distance_are_means_over_all_sentences() {
         let far = sentence(PanelKind::Encoder, &["▁a", "▁b"], |i| 1 - i);
-        let even = Sentence {
+        let even = SentenceAttention {
             panels: vec![Panel {
                 layers: vec![vec![AttentionMatrix::new(2, vec![0.5; 4])]],
                 ..far.panels[0].clone()

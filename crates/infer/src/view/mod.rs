@@ -1,9 +1,39 @@
-//! Attention weights together with their tokens.
+//! Attention maps as HTML and text.
+//!
+//! The functions take plain numbers and return documents, with the same bytes on every machine. Text
+//! uses the fonts of the viewing program.
+//!
+//! | to show | use |
+//! |---|---|
+//! | attention in a browser | [`page`], [`linked_page`] |
+//! | attention in a terminal | [`blocks`] |
+//! | the habits of heads over a text | [`HeadHabits`], [`heads_table`] |
+//!
+//! ```
+//! use burnformer_infer::view::{AttentionMatrix, Panel, PanelKind, SentenceAttention, blocks, page};
+//!
+//! let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+//! let panel = Panel {
+//!     kind: PanelKind::Cross,
+//!     queries: words("a house"),
+//!     keys: words("ein Haus"),
+//!     layers: vec![vec![AttentionMatrix::new(2, vec![0.9, 0.1, 0.2, 0.8])]], // one layer, one head
+//! };
+//! let mean = panel.weights(0, None).expect("there is a layer");
+//! println!("{}", blocks(&panel.queries, &panel.keys, &mean));
+//!
+//! let sentence = SentenceAttention {
+//!     source: "ein Haus".into(),
+//!     target: "a house".into(),
+//!     alignment: vec![(0, 0), (1, 1)],
+//!     panels: vec![panel],
+//! };
+//! assert!(page("Attention", &[sentence]).contains("Haus"));
+//! ```
 
 mod blocks;
 mod heads;
 mod html;
-#[cfg(feature = "infer")]
 mod translator;
 
 use serde::{Serialize, Serializer};
@@ -129,7 +159,7 @@ fn shown(token: &str) -> String {
 
 /// A sentence pair with the attention weights of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sentence {
+pub struct SentenceAttention {
     /// The source text.
     pub source: String,
     /// The translation.
@@ -146,7 +176,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// Two layers of two heads over three source and two target positions.
-    pub(crate) fn sentence() -> Sentence {
+    pub(crate) fn sentence() -> SentenceAttention {
         let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
         let head = |rows: usize, columns: usize, column: usize| {
             let values = (0..rows * columns).map(|i| if i % columns == column { 1.0 } else { 0.0 });
@@ -162,7 +192,7 @@ pub(crate) mod tests {
                 layers,
             }
         };
-        Sentence {
+        SentenceAttention {
             source: "ein <b>".into(),
             target: "a".into(),
             alignment: vec![(0, 0)],

@@ -5,33 +5,41 @@ use std::io::BufRead;
 use std::mem;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
 use burnformer_data::corpus::{CorpusPaths, is_pipe, is_tsv, open_bytes};
 use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_documents::{
     Catalogue, Document, Format, Message, MessageState, detect, stream_tmx,
 };
-use burnformer_infer::TranslationMemory;
-use burnformer_terminology::rows;
+use burnformer_terminology::{TranslationMemory, rows};
 
-use crate::whole_documents;
+use crate::document;
+use crate::error::{TranslationError, TranslationProblem};
+
+/// A result with the error of this crate.
+type Result<T> = std::result::Result<T, TranslationError>;
 
 /// Loads a translation memory from `files`, with whole segments and with their sentences.
-/// `languages` as in [`read`].
+/// `languages` and `note` as in [`read`].
 ///
 /// # Errors
 /// Returns the errors of [`read`].
-pub fn load(files: &[PathBuf], languages: [Option<&str>; 2]) -> Result<TranslationMemory> {
+pub fn load(
+    files: &[PathBuf],
+    languages: [Option<&str>; 2],
+    note: &mut dyn FnMut(String),
+) -> Result<TranslationMemory> {
     let mut memory = TranslationMemory::default();
-    let mut add = |[source, target]: &Pair| memory.push(source, target);
-    read(files, languages, &mut |unit| {
-        unit.sentences
-            .iter()
-            .filter(|_| unit.is_parallel)
-            .for_each(&mut add);
+    let mut take = |unit: Unit| {
+        if unit.is_parallel {
+            for [source, target] in &unit.sentences {
+                memory.push(source, target);
+            }
+        }
         // With the markup of the file.
-        add(&unit.whole);
-    })?;
+        let [source, target] = &unit.whole;
+        memory.push(source, target);
+    };
+    read(files, languages, &mut take, note)?;
     Ok(memory)
 }
 
@@ -91,8 +99,9 @@ impl fmt::Display for Counts {
 
 /// Reads `files`: catalogues, TMX, tables, and pairs of texts, the sources and then their
 /// translations. `take` is called with each segment and its translation, in order. A TMX file is
-/// never in memory as a whole. `languages` are the model's, if known. Returns the number of
-/// messages, and the number of messages without a translation.
+/// never in memory as a whole. `languages` are the model's, if known. `note` is called with a remark
+/// on a file, such as its encoding. Returns the number of messages, and the number of messages
+/// without a translation.
 ///
 /// # Errors
 /// Returns an error if a file is broken, has other languages than the model, or has the model's
@@ -101,6 +110,7 @@ pub fn read(
     files: &[PathBuf],
     languages: [Option<&str>; 2],
     take: &mut dyn FnMut(Unit),
+    note: &mut dyn FnMut(String),
 ) -> Result<Counts> {
     let (words, counts) = Default::default();
     let mut reader = Reader {
@@ -110,6 +120,7 @@ pub fn read(
         words,
         counts,
         take,
+        note,
     };
     let mut rest = files;
     while let [file, after @ ..] = rest {
@@ -132,6 +143,7 @@ struct Reader<'a> {
     words: [String; 2],
     counts: Counts,
     take: &'a mut dyn FnMut(Unit),
+    note: &'a mut dyn FnMut(String),
 }
 
 impl Reader<'_> {
@@ -154,12 +166,10 @@ impl Reader<'_> {
             let text = open_bytes(file)?;
             let languages = self.languages;
             let found = stream_tmx(text, languages, &mut |message| self.message(message));
-            let [from, _] = found.with_context(|| file.display().to_string())?;
-            ensure!(
-                from.is_some(),
-                "{}: no unit; export the memory as TMX 1.4",
-                file.display()
-            );
+            let [from, _] = found.map_err(|error| TranslationProblem::from(error).of(file))?;
+            if from.is_none() {
+                return Err(TranslationProblem::NoUnit.of(file));
+            }
         } else if let Some(format) = format {
             self.catalogue(file, format)?;
         } else if extension.eq_ignore_ascii_case("csv") || is_tsv(file) && is_wide(file)? {
@@ -170,23 +180,16 @@ impl Reader<'_> {
             self.lines(file, &CorpusPaths::pair(file, target))?;
             return Ok(rest);
         } else {
-            bail!(
-                "{}: is no catalogue and no table by its name, and no text with its translations follows it; \
-                 name two texts, or a .po, .xlf, .tmx, .tsv or .csv",
-                file.display()
-            );
+            return Err(TranslationProblem::Unpaired.of(file));
         }
         Ok(rest)
     }
 
     /// Refuses `file` if it makes the memory too large.
     fn check_size(&self, file: &Path) -> Result<()> {
-        ensure!(
-            self.bytes <= MAX_TEXT_BYTES,
-            "{}: the memory has more than {} MiB of text; name fewer files, or divide this one",
-            file.display(),
-            MAX_TEXT_BYTES >> 20
-        );
+        if self.bytes > MAX_TEXT_BYTES {
+            return Err(TranslationProblem::TooLarge(MAX_TEXT_BYTES >> 20).of(file));
+        }
         Ok(())
     }
 
@@ -198,25 +201,34 @@ impl Reader<'_> {
             return Ok(());
         };
         let sure = words.map(|it| detect([&*it], &[from, to]).filter(|it| it.confidence >= SURE));
-        ensure!(
-            from == to || sure.map(|it| Some(it?.language)) != [to, from].map(|it| Some(it.into())),
-            "{}: its words go from the model's target language ({to}) into its source language ({from}); change its \
-             columns or files round, or name a model of the other direction",
-            file.display()
-        );
+        let found = sure.map(|it| Some(it?.language));
+        let swapped = [to, from].map(|it| Some(it.into()));
+        if from != to && found == swapped {
+            let from = from.into();
+            let to = to.into();
+            return Err(TranslationProblem::Direction { from, to }.of(file));
+        }
         Ok(())
     }
 
     fn catalogue(&mut self, file: &Path, format: Format) -> Result<()> {
-        let name = file.display();
-        let text = whole_documents::read(file, format.name())?.text;
-        let catalogue =
-            Catalogue::read(&text, format, self.languages).with_context(|| name.to_string())?;
+        let text = self.text(file, format.name())?;
+        let catalogue = Catalogue::read(&text, format, self.languages)
+            .map_err(|error| TranslationProblem::from(error).of(file))?;
         catalogue
             .messages
             .into_iter()
             .for_each(|message| self.message(message));
         Ok(())
+    }
+
+    /// Reads the text of `file`, and notes an encoding other than UTF-8.
+    fn text(&mut self, file: &Path, kind: &str) -> Result<String> {
+        let read = document::read(file, kind)?;
+        if let Some(encoding) = read.encoding() {
+            (self.note)(format!("{}: is not UTF-8 but {encoding}", file.display()));
+        }
+        Ok(read.text)
     }
 
     fn message(&mut self, message: Message) {
@@ -242,8 +254,7 @@ impl Reader<'_> {
     }
 
     fn csv(&mut self, file: &Path) -> Result<()> {
-        let name = file.display();
-        let text = whole_documents::read(file, "txt")?.text;
+        let text = self.text(file, "txt")?;
         let text = text.trim_start_matches('\u{feff}');
         let tables = SEPARATORS.map(|separator| rows(text, separator, true));
         let pairs =
@@ -256,10 +267,11 @@ impl Reader<'_> {
         {
             let found = row.len();
             let Ok(pair) = Pair::try_from(row) else {
-                bail!(
-                    "{name}:{line}: the row has {found} columns between commas, semicolons, tabs or `|`, and a memory \
-                     has two, source and translation; put a text with such signs in quotes, or take columns away"
-                );
+                let error = TranslationProblem::Columns(found).of(file);
+                return Err(TranslationError {
+                    line: Some(line),
+                    ..error
+                });
             };
             self.add(pair, String::new());
         }
