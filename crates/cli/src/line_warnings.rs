@@ -111,11 +111,16 @@ impl LineWarnings {
                 QualityWarning::Loop => "repeats itself",
                 QualityWarning::Copy => "is its source",
                 QualityWarning::Length => "is far longer or shorter than its source",
+                QualityWarning::Parts => "changes a number or loses a placeholder or a sign",
             };
-            let remedy = format!(
-                "the translation {sign}, so it is probably wrong; is the text in the language that the model translates? \
-                 --json lists the doubts of each line"
-            );
+            let remedy = if *doubt == QualityWarning::Parts {
+                format!("the translation {sign}; look at it, --json lists the doubts of each line")
+            } else {
+                format!(
+                    "the translation {sign}, so it is probably wrong; is the text in the language that the model translates? \
+                     --json lists the doubts of each line"
+                )
+            };
             self.count("have translations that look wrong", number, &remedy);
         }
     }

@@ -13,6 +13,8 @@ pub enum FinishReason {
     Limit,
     /// A translation memory has the translation.
     Memory,
+    /// The source has nothing to translate, and stays.
+    Kept,
 }
 
 /// A translation as token ids. The default is the translation of an empty source: no tokens, with
@@ -41,8 +43,9 @@ pub struct Hypothesis {
     pub is_uppercased: bool,
     /// The source text for each unknown token.
     pub copies: Vec<String>,
-    /// The text from a translation memory; `tokens` is empty then.
-    pub memory: Option<String>,
+    /// The text, if the tokens do not give it: a translation in capitals, or without tokens the text
+    /// of a translation memory or of a source with nothing to translate.
+    pub text: Option<String>,
 }
 
 /// A translated sentence.

@@ -1,5 +1,6 @@
 //! Signs that a translation is wrong, found without a reference.
 
+use burnformer_text::{is_translatable, missing_dash, missing_pairs, missing_placeables};
 use derive_more::Display;
 
 /// The largest number of parts in a repeated sequence.
@@ -25,6 +26,9 @@ pub enum QualityWarning {
     Copy,
     /// The translation is far longer or shorter than its source.
     Length,
+    /// The translation changes a number, loses a placeholder, an address, a pair of quotation marks
+    /// or brackets, or the dash of a speech, or invents a placeholder.
+    Parts,
 }
 
 /// Returns the signs that `text` is a wrong translation of `source`. Invisible characters do not
@@ -34,17 +38,28 @@ pub fn quality_warnings(source: &str, text: &str) -> Vec<QualityWarning> {
     let source = &*source;
     let text = &*text;
     let is_loop = text_repeats(text) && !text_repeats(source);
-    let is_copy = source.split_whitespace().count() >= WORDS && folded(source) == folded(text);
+    let is_copy = source.split_whitespace().count() >= WORDS
+        && folded(source) == folded(text)
+        && is_translatable(source);
+    let loses_parts = loses_parts(source, text);
     let [source, target] = [source, text].map(|text| text.trim().chars().count());
     let is_length = is_far_longer(source, target) || is_far_longer(target, source);
     [
         (is_loop, QualityWarning::Loop),
         (is_copy, QualityWarning::Copy),
         (is_length, QualityWarning::Length),
+        (loses_parts, QualityWarning::Parts),
     ]
     .into_iter()
     .filter_map(|(applies, warning)| applies.then_some(warning))
     .collect()
+}
+
+/// Returns whether `text` loses or changes something of `source` that every translation keeps.
+fn loses_parts(source: &str, text: &str) -> bool {
+    missing_placeables(source, &[], text).is_some()
+        || !missing_pairs(source, text).is_empty()
+        || missing_dash(source, text).is_some()
 }
 
 /// Returns whether a length of `a` characters is suspicious beside one of `b`.
@@ -131,6 +146,28 @@ mod tests {
             quality_warnings("Der Hund, der Hund!", "The dog, the dog!"),
             []
         );
+    }
+
+    #[test]
+    fn a_lost_part_is_a_warning_and_a_row_of_numbers_is_no_copy() {
+        for (source, text, expected) in [
+            ("Hallo {name}!", "Hello!", true),
+            ("Hallo {name}!", "Hello {name}!", false),
+            ("Es sind 5 Hunde.", "There are 6 dogs.", true),
+            ("Es sind fünf Hunde.", "There are five dogs.", false),
+            ("Das ist „neu“.", "This is new.", true),
+            ("Das ist „neu“.", "This is 'new'.", false),
+            ("– Komm!", "Come!", true),
+            ("2026 - 2025 = 1", "2026 - 2025 = 1", false),
+        ] {
+            let warnings = quality_warnings(source, text);
+            let expected: &[_] = if expected {
+                &[QualityWarning::Parts]
+            } else {
+                &[]
+            };
+            assert_eq!(warnings, expected, "{source}");
+        }
     }
 
     #[test]

@@ -48,7 +48,6 @@ mod store;
 mod text;
 
 pub use burnformer_documents::{Detection, detect};
-#[cfg(feature = "translator")]
 pub use engine::TranslatorEngine;
 pub use engine::{Candidate, Choice, Engine, EngineError, Job, Sentence};
 pub use error::ServerError;

@@ -1,13 +1,13 @@
 //! Glossaries, and the search for their entries in a sentence.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::entry::Entry;
 use crate::error::{EntryProblem, GlossaryError};
 use crate::finder::Finder;
-use burnformer_text::{Word, joined, words};
+use burnformer_text::{Part, PartKind, Word, joined, parts, words};
 
 /// Maximum number of terms in a sentence.
 pub const MOST_TERMS: usize = 64;
@@ -118,26 +118,24 @@ impl Term {
     }
 }
 
-/// Returns the terms of `glossaries` in `sentence`, with their accepted translations. The
-/// translation of the sentence must contain one translation of each term. Among terms with the same
-/// translations, only the first is returned.
+/// Returns the terms of `glossaries` in `sentence`, with their accepted translations, in order. The
+/// translation of the sentence must contain one translation of each.
 ///
 /// Terms match whole words from left to right and do not overlap. The longest term that begins at a
 /// word is taken. A lower-case term matches in any case; all others match case-sensitively. If
-/// several glossaries have a term, the first one counts. The time is linear in the sentence and in
-/// the terms.
+/// several glossaries have a term, the first one counts. Nothing is a term inside of a placeholder,
+/// an address or a tag, unless the term contains all of it. The time is linear in the sentence and
+/// in the terms.
 pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Term> {
     if glossaries.iter().all(|glossary| glossary.is_empty()) {
         return Vec::new();
     }
-    let words = words(sentence);
+    let (words, borders) = words_of(sentence);
     let found: Vec<_> = glossaries
         .iter()
         .map(|glossary| glossary.entries_at(&words))
         .collect();
     let mut wanted = Vec::new();
-    let mut seen = HashSet::new();
-    let mut targets = HashSet::new();
     let mut position = 0;
     while position < words.len() {
         // The last maximum is the entry of the first glossary.
@@ -145,6 +143,7 @@ pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Term> {
             .iter()
             .rev()
             .filter_map(|entries| entries[position])
+            .filter(|entry| borders[position] && borders[position + entry.words.len()])
             .max_by_key(|entry| entry.rank());
         let Some(entry) = best else {
             position += 1;
@@ -152,15 +151,44 @@ pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Term> {
         };
         let term = &words[position..position + entry.words.len()];
         position += term.len();
-        // The translations of an entry are compared once, however often it occurs.
-        if seen.insert(std::ptr::from_ref(entry)) && targets.insert(&entry.targets) {
-            wanted.push(Term {
-                source: joined(term),
-                targets: entry.targets.clone(),
-            });
-        }
+        wanted.push(Term {
+            source: joined(term),
+            targets: entry.targets.clone(),
+        });
     }
     wanted
+}
+
+/// Returns the words of `sentence`, and for each word and the end whether a term may begin or end
+/// before it: not inside of a placeholder, an address or a tag.
+fn words_of(sentence: &str) -> (Vec<Word>, Vec<bool>) {
+    let is_verbatim = |part: &Part| part.kind == PartKind::Verbatim;
+    let verbatim = parts(sentence).into_iter().filter(is_verbatim);
+    let mut all = Vec::new();
+    let mut borders = Vec::new();
+    let mut add = |text: &str, is_part: bool, is_spaced: bool| {
+        let mut words = words(text);
+        if let Some(first) = words.first_mut() {
+            first.spaced |= is_spaced;
+        }
+        borders.extend((0..words.len()).map(|index| !is_part || index == 0));
+        all.extend(words);
+    };
+    let mut end = 0;
+    for part in verbatim {
+        let before = &sentence[..part.range.start];
+        add(&before[end..], false, is_space_at_end(&before[..end]));
+        add(&sentence[part.range.clone()], true, is_space_at_end(before));
+        end = part.range.end;
+    }
+    add(&sentence[end..], false, is_space_at_end(&sentence[..end]));
+    borders.push(true);
+    (all, borders)
+}
+
+/// Returns whether `text` ends with white space.
+fn is_space_at_end(text: &str) -> bool {
+    text.ends_with(char::is_whitespace)
 }
 
 /// Returns the [`MOST_TERMS`] longest terms of `wanted`, or all if there are fewer, in their order.
@@ -197,6 +225,25 @@ mod tests {
         assert_eq!(found(&pairs, "Hausbau, Rathaus, Haus2"), "");
         assert_eq!(found(&pairs, "Eine E-Mail in C++!"), "email C++");
         assert_eq!(found(&pairs, "Eine E - Mail"), "");
+    }
+
+    #[test]
+    fn a_term_is_found_wherever_it_stands_but_not_inside_of_a_part() {
+        let pairs = [
+            ("Hund", "dog"),
+            ("rotes Haus", "Red House"),
+            ("b", "B"),
+            ("{Stadt}", "{city}"),
+        ];
+        assert_eq!(found(&pairs, "Der Hund und der Hund."), "dog dog");
+        assert_eq!(found(&pairs, "Hallo {Hund}, ein Hund!"), "dog");
+        assert_eq!(
+            found(&pairs, "Siehe https://Hund.de/Hund und %(Hund)s."),
+            ""
+        );
+        assert_eq!(found(&pairs, "<b>Hund</b> a@Hund.de"), "dog");
+        assert_eq!(found(&pairs, "ein rotes {x} Haus, rotes Haus"), "Red House");
+        assert_eq!(found(&pairs, "Hallo {Stadt}"), "{city}");
     }
 
     #[test]
@@ -323,8 +370,7 @@ mod tests {
             let fitting = glossary.entries().filter(|entry| begins(entry, at));
             let best = fitting.max_by_key(|entry| entry.rank());
             at += best.map_or(1, |entry| entry.words.len());
-            let new = best.filter(|entry| !found.contains(&entry.targets));
-            found.extend(new.map(|entry| entry.targets.clone()));
+            found.extend(best.map(|entry| entry.targets.clone()));
         }
         found
     }
@@ -386,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_term_that_occurs_twice_is_wanted_once() {
+    fn a_term_that_occurs_twice_is_wanted_twice() {
         let pairs = [
             ("Haus", "house|houses"),
             ("Bau", "house|houses"),
@@ -394,7 +440,7 @@ mod tests {
         ];
         assert_eq!(
             found(&pairs, "Haus, Haus, Bau und Hund"),
-            "house|houses dog"
+            "house|houses house|houses house|houses dog"
         );
     }
 

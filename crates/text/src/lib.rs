@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod languages;
+mod pairs;
 mod placeables;
 mod words;
 
@@ -20,9 +21,10 @@ use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 use unicode_properties::UnicodeEmoji;
 
 pub use languages::{find_language, language};
+pub use pairs::{Pair, PairKind, missing_dash, missing_pairs, pairs, with_pairs};
 pub use placeables::{
     Cloze, FilledCloze, Link, Number, Part, PartKind, Writing, added_placeholders, apply_edits,
-    arms, blank, may_have_parts, missing_placeables, parts, positions,
+    arms, blank, is_translatable, may_have_parts, missing_placeables, parts, positions,
 };
 pub use words::{
     Mark, Span, Word, are_particles, is_in_word, is_letter, is_unspaced, joined, mark, normalized,

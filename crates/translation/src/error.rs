@@ -1,6 +1,7 @@
+use std::io;
 use std::path::{Path, PathBuf};
 
-use burnformer_data::DataError;
+use burnformer_data::{DataError, TextError};
 use burnformer_documents::{BrokenCatalogue, BrokenFile};
 use burnformer_files::ReadProblem;
 use burnformer_infer::InferError;
@@ -91,6 +92,18 @@ impl From<TranslationProblem> for TranslationError {
 impl From<DataError> for TranslationError {
     fn from(error: DataError) -> Self {
         TranslationProblem::from(error).into()
+    }
+}
+
+impl From<TextError> for TranslationError {
+    fn from(error: TextError) -> Self {
+        DataError::from(error).into()
+    }
+}
+
+impl From<io::Error> for TranslationError {
+    fn from(error: io::Error) -> Self {
+        TranslationProblem::Unreadable(ReadProblem::Unreadable(error)).into()
     }
 }
 

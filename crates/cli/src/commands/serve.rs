@@ -15,10 +15,12 @@ use burnformer_server::{
     Engine, IpNet, LOOPBACK, LanguagePair, Limits, ModelSource, QueueSettings, Server,
     ServerSettings, TranslatorEngine,
 };
+use burnformer_translation::memory_files;
 
 use super::{Computing, at_least};
 use crate::embedded;
 use crate::files_in_use::{FilesInUse, UsesFiles};
+use crate::output::say;
 use crate::output::{is_quiet, print, wrong_usage};
 use crate::signals::on_signal;
 use crate::values;

@@ -7,6 +7,7 @@ mod found;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod guard;
+mod list;
 mod matmul;
 mod name;
 mod self_test;

@@ -129,7 +129,11 @@ impl StepModel for Ensemble {
     }
 
     fn cross_attention(&self, source: &[u32], target: &[u32]) -> Option<HeadWeights> {
-        self.members.first()?.cross_attention(source, target)
+        let members = self.members.iter();
+        let all: Option<Vec<HeadWeights>> = members
+            .map(|member| member.cross_attention(source, target))
+            .collect();
+        all.map(|all| HeadWeights::mean(&all))
     }
 }
 

@@ -93,7 +93,7 @@ pub trait StepModel: Send + Sync {
     }
 
     /// Computes the mean cross-attention of the last layer's heads, from the tokens of `target` to
-    /// the tokens of `source`. An ensemble returns the cross-attention of its first member. Returns
+    /// the tokens of `source`. An ensemble returns the mean of its members. Returns
     /// `None` if the model has no cross-attention.
     fn cross_attention(&self, source: &[u32], target: &[u32]) -> Option<HeadWeights> {
         Some(HeadWeights::mean(

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_core::RandomKey;
-use burnformer_terminology::MOST_TERMS;
+use burnformer_terminology::{MOST_TERMS, Term};
 
 use super::error::SentenceError;
 use super::terms::{Terms, WordEdges};
 use crate::error::{InferError, Result};
+use crate::hypothesis::FinishReason;
 use crate::model::{SpecialIds, StepModel};
 use crate::settings::{self, SearchSettings};
 
@@ -64,8 +65,11 @@ pub struct Request {
     /// The text of the source, for copies of unknown tokens. If it is empty, the text of the ids is
     /// used.
     pub text: String,
-    /// The translation from a translation memory. The source is empty then.
-    pub memory: Option<String>,
+    /// The terms as text, from which `terms` were made. Searches with another form of the source
+    /// make them again.
+    pub wanted: Vec<Term>,
+    /// The text of the translation and the reason, if no search is needed. The source is empty then.
+    pub answer: Option<(String, FinishReason)>,
     /// Ends the search early, with the empty translation.
     pub cancel: Cancel,
 }

@@ -5,7 +5,7 @@ fn refused(change: impl FnOnce(&mut SearchSettings)) -> &'static str {
     change(&mut settings);
     match settings.validate().unwrap_err() {
         SettingsError::Value { name, .. } | SettingsError::Above { name, .. } => name,
-        error @ SettingsError::File(..) => panic!("{error}"),
+        error => panic!("{error}"),
     }
 }
 
@@ -125,4 +125,26 @@ fn a_power_of_the_tokens_is_average_at_one_and_none_at_zero() {
     assert_eq!(LengthPenalty::Power(1.0).divisor(4), 4.0);
     assert_eq!(LengthPenalty::Power(0.5).divisor(4), 2.0);
     assert_eq!(LengthPenalty::Power(0.0).divisor(4), 1.0);
+}
+
+#[test]
+fn settings_are_changed_by_name_and_an_unknown_or_wrong_one_is_refused() {
+    let model = SearchSettings {
+        n_best: 4,
+        ..SearchSettings::default()
+    };
+    let changes = json!({"length_penalty": 1.5, "sampling": true, "sampling.top_k": 3});
+    let changed = model.with(changes.as_object().unwrap()).unwrap();
+    assert_eq!(changed.length_penalty, LengthPenalty::Gnmt(1.5));
+    assert_eq!(changed.sampling.unwrap().top_k, 3);
+    let wide = json!({"n_best": 9});
+    assert_eq!(model.with(wide.as_object().unwrap()).unwrap().beam_size, 9);
+    for (change, key) in [
+        (json!({"beem_size": 2}), "beem_size"),
+        (json!({"beam_size": "wide"}), "beam_size"),
+        (json!({"sampling.top": 2}), "sampling.top"),
+    ] {
+        let error = model.with(change.as_object().unwrap()).unwrap_err();
+        assert!(error.to_string().starts_with(key), "{error}");
+    }
 }

@@ -1,5 +1,8 @@
 //! Sources all in capitals, which are rare in training texts, are also translated in small letters.
 
+use std::collections::HashSet;
+
+use burnformer_text::{Part, PartKind, blank, may_have_parts, parts};
 use rayon::prelude::*;
 
 use super::load::Translator;
@@ -23,8 +26,8 @@ impl Translator {
     }
 
     /// For each request with a source all in capitals, its index with the source in small letters,
-    /// and again with a first capital, if `options` allow it. Requests with a prefix or terms are
-    /// left out: these must not be written in capitals.
+    /// and again with a first capital, if `options` allow it. A prefix in capitals changes with the
+    /// source; placeholders and addresses stay.
     pub(super) fn in_small_letters(
         &self,
         requests: &[Request],
@@ -44,27 +47,50 @@ impl Translator {
             .collect()
     }
 
-    /// The two forms of `request` in small letters, if its source is all in capitals and it has
-    /// neither a prefix nor terms.
+    /// The two forms of `request` in small letters, if its source is all in capitals.
     fn small_forms(&self, request: &Request) -> Option<[Request; 2]> {
-        let is_free = request.prefix.is_empty() && request.terms.is_empty();
-        if !is_free || request.text.contains(is_small) {
+        if !request.text.is_empty() && !may_be_in_capitals(&request.text) {
             return None;
         }
         let text = self.source_text(request, 0);
-        is_in_capitals(&text).then(|| {
-            forms(&text).map(|text| Request {
-                source: self.tokenizers.source.encode(&text),
-                text,
-                ..request.clone()
-            })
+        if !is_in_capitals(&text) {
+            return None;
+        }
+        let prefix = self.tokenizers.target.decode(&request.prefix);
+        let prefixes = if is_in_capitals(&prefix) {
+            forms(&prefix)
+        } else {
+            [prefix.clone(), prefix]
+        };
+        let [small, sentence] = forms(&text);
+        let [small_prefix, sentence_prefix] = prefixes;
+        let small = self.form(request, small, &small_prefix)?;
+        let sentence = self.form(request, sentence, &sentence_prefix)?;
+        Some([small, sentence])
+    }
+
+    /// `request` for the source `text` with the forced `prefix`.
+    fn form(&self, request: &Request, text: String, prefix: &str) -> Option<Request> {
+        let source = self.tokenizers.source.encode(&text);
+        let prefix = if request.prefix.is_empty() {
+            Vec::new()
+        } else {
+            self.tokenizers.target.encode(prefix)
+        };
+        Some(Request {
+            terms: self.terms(&request.wanted, &source).ok()?,
+            source,
+            prefix,
+            text,
+            ..request.clone()
         })
     }
 }
 
 impl Results<'_> {
     /// Searches for the `small` requests, and takes their hypotheses if they are more probable than
-    /// the original ones. If the search fails, nothing changes.
+    /// the original ones. They stand for the original requests from then on. If the search fails,
+    /// nothing changes.
     pub(super) fn try_small_letters(&mut self, small: &[(usize, Request)]) {
         let options = self.options;
         let small = small
@@ -77,52 +103,102 @@ impl Results<'_> {
             ..options.clone()
         };
         self.translator.prepare(&mut forms, &truncated);
-        let found = self.again(&forms, &options.search).all;
-        for ((index, form), mut found) in indices.into_iter().zip(&forms).zip(found) {
+        let found = self.again(&forms, &options.search);
+        let mut taken = HashSet::new();
+        for ((index, form), found) in indices.into_iter().zip(forms).zip(found) {
             let small = &found[0];
             let given = &self.all[index][0];
             let is_loop = repeats(&small.tokens) && !repeats(&form.source);
-            if probability(small) > probability(given) && !is_loop {
-                found
-                    .iter_mut()
-                    .for_each(|hypothesis| hypothesis.is_uppercased = true);
+            let is_first = !taken.contains(&index);
+            let is_better = probability(small) > probability(given);
+            if (is_better || is_first && self.is_forced(index)) && !is_loop {
+                taken.insert(index);
                 self.all[index] = found;
+                self.requests[index] = form;
             }
         }
-        self.score_uppercased();
     }
 
-    /// Scores the uppercased hypotheses by their texts in capitals.
-    fn score_uppercased(&mut self) {
-        let Self {
-            translator,
-            requests,
-            options,
-            ..
-        } = *self;
-        let pairs = requests.iter().zip(&mut self.all);
-        let uppercased = pairs.flat_map(|(request, found)| {
-            found
-                .iter_mut()
-                .map(move |hypothesis| (request, hypothesis))
-        });
-        let uppercased: Vec<_> = uppercased
-            .filter(|(_, hypothesis)| hypothesis.is_uppercased)
+    /// Returns whether the request `index` forces tokens. Their probabilities say nothing about the
+    /// form of the source, so small letters are taken then.
+    fn is_forced(&self, index: usize) -> bool {
+        let request = &self.requests[index];
+        let has_prefix = request.prefix.len() > self.options.languages.target.len();
+        has_prefix || !request.terms.is_empty()
+    }
+
+    /// Puts the translations of sources that were in capitals in `requests` in capitals again, after
+    /// the given prefixes, and scores their texts.
+    pub(super) fn put_in_capitals(&mut self, requests: &[Request]) {
+        let translator = self.translator;
+        let options = self.options;
+        let changed: Vec<usize> = (0..requests.len().min(self.all.len()))
+            .filter(|&index| self.requests[index].text != requests[index].text)
             .collect();
-        let sources: Vec<_> = uppercased
-            .iter()
-            .map(|(request, _)| request.source.clone())
-            .collect();
-        let texts: Vec<_> = uppercased
-            .iter()
-            .map(|(_, hypothesis)| translator.text_of(hypothesis))
-            .collect();
+        let mut sources = Vec::new();
+        let mut texts = Vec::new();
+        for &index in &changed {
+            let given = translator.prefix_text(&requests[index], options);
+            let small = translator.prefix_text(&self.requests[index], options);
+            for hypothesis in &mut self.all[index] {
+                let text = translator.text_of(hypothesis);
+                let text = match text.strip_prefix(&small) {
+                    Some(rest) => given.clone() + &in_capitals(rest),
+                    None => in_capitals(&text),
+                };
+                sources.push(requests[index].source.clone());
+                texts.push(text.clone());
+                hypothesis.text = Some(text);
+                hypothesis.is_uppercased = true;
+            }
+            self.requests[index] = requests[index].clone();
+        }
         let targets = translator.tokenizers.target.encode_batch(&texts);
         let (scores, _) = translator.score_ids_until_error(&sources, &targets, options);
-        for ((_, hypothesis), score) in uppercased.into_iter().zip(scores) {
-            hypothesis.score = score.score;
+        let hypotheses = changed.iter().flat_map(|&index| 0..self.all[index].len());
+        let places: Vec<(usize, usize)> = changed
+            .iter()
+            .flat_map(|&index| std::iter::repeat_n(index, self.all[index].len()))
+            .zip(hypotheses)
+            .collect();
+        for ((index, rank), score) in places.into_iter().zip(scores) {
+            self.all[index][rank].score = score.score;
         }
     }
+}
+
+/// `text` with the text around its placeholders and addresses changed by `change`.
+fn changed_outside(text: &str, change: impl Fn(&str) -> String) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut end = 0;
+    for part in parts(text) {
+        if part.kind == PartKind::Verbatim {
+            out += &change(&text[end..part.range.start]);
+            out += &text[part.range.clone()];
+            end = part.range.end;
+        }
+    }
+    out + &change(&text[end..])
+}
+
+/// `text` in capitals, except for placeholders and addresses.
+fn in_capitals(text: &str) -> String {
+    changed_outside(text, str::to_uppercase)
+}
+
+/// `text` without its placeholders and addresses.
+fn without_verbatim(text: &str) -> String {
+    let verbatim = parts(text)
+        .into_iter()
+        .filter(|part| part.kind == PartKind::Verbatim)
+        .map(|part| part.range);
+    blank(text, &verbatim.collect::<Vec<_>>())
+}
+
+/// Returns whether `text` may be in capitals: it has no small letter, or placeholders, in which small
+/// letters do not count.
+fn may_be_in_capitals(text: &str) -> bool {
+    !text.contains(is_small) || may_have_parts(text)
 }
 
 /// The smallest number of letters of a capital word beside numbers; acronyms have fewer.
@@ -132,6 +208,10 @@ const WORD: usize = 6;
 /// no capital), and few letters of scripts without case. One short word beside a number is an acronym
 /// or a unit (`5 GB`).
 pub(super) fn is_in_capitals(text: &str) -> bool {
+    if !may_be_in_capitals(text) {
+        return false;
+    }
+    let text = &without_verbatim(text);
     if text.contains(is_small) {
         return false;
     }
@@ -176,9 +256,20 @@ pub(super) fn small_in_place(text: &str) -> String {
         .collect()
 }
 
-/// `text`, all in capitals, in small letters, and in small letters with a first capital.
+/// `text`, all in capitals, in small letters, and in small letters with a first capital. Placeholders
+/// and addresses stay.
 fn forms(text: &str) -> [String; 2] {
-    let small = text.to_lowercase();
+    let small = changed_outside(text, str::to_lowercase);
+    let blanked = without_verbatim(text);
+    let is_verbatim = |part: &Part| part.kind == PartKind::Verbatim;
+    let is_first_a_part = parts(text)
+        .into_iter()
+        .find(is_verbatim)
+        .is_some_and(|part| !text[..part.range.start].contains(char::is_alphabetic));
+    let has_letters = blanked.contains(char::is_alphabetic);
+    if is_first_a_part || !has_letters {
+        return [small.clone(), small];
+    }
     let first = small.find(char::is_alphabetic).unwrap_or(0);
     let (before, rest) = small.split_at(first);
     let (letter, rest) = rest.split_at(rest.chars().next().map_or(0, char::len_utf8));

@@ -9,7 +9,7 @@ pub use burnformer_text::Link as TextLink;
 use super::capitals::{is_in_capitals, small_in_place};
 use super::load::Translator;
 use super::options::MAX_SENTENCE_TOKENS;
-use crate::attention::{Attention, HeadWeights, MAX_LINKED_TOKENS, pieces, strongest};
+use crate::attention::{Attention, MAX_LINKED_TOKENS, pieces, strongest};
 use crate::error::{InferError, Result};
 use crate::model::SpecialIds;
 use crate::search::{check_lengths, check_pairs, with_eos};
@@ -68,8 +68,7 @@ impl Translator {
     /// Ranges are exact if the tokeniser decodes a text without change. If it normalises text (as
     /// SentencePiece models do), they are ranges of the normalised text, scaled to the length of the
     /// given text. At most the first [`MAX_LINKED_TOKENS`] tokens of each text are linked, or fewer if
-    /// the model accepts fewer. The list is empty for a model without cross-attention, for an
-    /// ensemble, and if one of the texts is empty.
+    /// the model accepts fewer. The list is empty for a model without cross-attention, and if one of the texts is empty.
     ///
     /// # Errors
     /// Returns the errors of [`attention`](Self::attention), except in these cases.
@@ -92,26 +91,24 @@ impl Translator {
         [&mut read, &mut written]
             .into_iter()
             .for_each(|ids| ids.truncate(most));
-        let attention = match self.attention_of(&read, &written) {
-            Err(InferError::NoAttention) => return Ok(Vec::new()),
-            attention => attention?,
-        };
-        let Some(heads) = attention.weights.cross.last() else {
+        let eos = self.model.special().eos;
+        let pairs = [with_eos(&read, eos), with_eos(&written, eos)];
+        let [reading, writing] = &pairs;
+        check_pairs(
+            &*self.model,
+            std::slice::from_ref(reading),
+            std::slice::from_ref(writing),
+        )?;
+        let Some(weights) = self.model.cross_attention(reading, writing) else {
             return Ok(Vec::new());
         };
-        let weights = HeadWeights::mean(heads);
         let sources = spans(reader, source, most);
         let targets = spans(writer, target, most);
-        debug_assert_eq!(targets.len() + 1, attention.target_output.len());
-        let words = attention
-            .source
-            .iter()
-            .filter(|piece| piece.word.is_some())
-            .count();
+        debug_assert_eq!(targets.len() + 1, weights.queries);
         let mut links = Vec::new();
         for (query, target) in (0..weights.queries).zip(targets) {
             // `</s>` of the source does not count.
-            let strongest = strongest(&weights.row(query)[..words]);
+            let strongest = strongest(&weights.row(query)[..read.len()]);
             if let Some(source) = strongest.and_then(|index| sources.get(index)) {
                 let source = source.clone();
                 links.push(TextLink { source, target });

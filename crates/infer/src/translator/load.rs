@@ -164,10 +164,10 @@ impl Translator {
 
     /// Returns the confidence in `text` as a translation of `source`, between 0 and 1, by the
     /// model's [`Calibration`](crate::Calibration); 0 if the translation has a [quality
-    /// warning](crate::QualityWarning). Returns `None` if the model has no calibration, or if the
-    /// translation comes from a translation memory.
+    /// warning](crate::QualityWarning). Returns `None` if the model has no calibration, or if no
+    /// search found the translation.
     pub fn confidence(&self, source: &str, text: &str, hypothesis: &Hypothesis) -> Option<f64> {
-        if hypothesis.memory.is_some() {
+        if hypothesis.tokens.is_empty() && hypothesis.text.is_some() {
             return None;
         }
         let calibration = self.settings.calibration?;

@@ -2,10 +2,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::shortlist::Shortlist;
-use burnformer_terminology::{Glossary, TranslationMemory};
-use burnformer_text::Writing;
+use burnformer_terminology::{Glossary, Term, TranslationMemory, wanted};
+use burnformer_text::{Writing, apply_edits, is_translatable};
 
 use crate::batching::Batching;
+use crate::hypothesis::FinishReason;
 use crate::search::Request;
 use crate::settings::SearchSettings;
 
@@ -54,9 +55,8 @@ impl Languages {
     /// Adds the tokens to a request, unless it has nothing to translate.
     pub(super) fn add_to(&self, request: &mut Request, eos: u32) {
         if !request.is_empty(eos) {
-            for span in &mut request.terms.spans {
-                *span = span.start + self.source.len()..span.end + self.source.len();
-            }
+            let terms = std::mem::take(&mut request.terms);
+            request.terms = terms.moved_by(self.source.len());
             request.source.splice(0..0, self.source.iter().copied());
             request.prefix.splice(0..0, self.target.iter().copied());
         }
@@ -94,6 +94,32 @@ pub struct TranslateOptions {
 }
 
 impl TranslateOptions {
+    /// Returns the terms of the glossary in `source`.
+    pub(super) fn wanted(&self, source: &str) -> Vec<Term> {
+        match &self.glossary {
+            Some(glossary) => wanted(&[glossary], source),
+            None => Vec::new(),
+        }
+    }
+
+    /// Returns the translation of `request` and the reason, if no search is needed for it: the
+    /// memory has one, or nothing is to be translated. The latter holds where parts are kept, as
+    /// imported models translate such sources in their own system.
+    pub(super) fn answer(&self, request: &Request) -> Option<(String, FinishReason)> {
+        let source = &request.text;
+        if let Some(text) = self.remembered(source) {
+            return Some((text, FinishReason::Memory));
+        }
+        let stays = self.search.keep_parts && !is_translatable(source);
+        if !stays || !request.wanted.is_empty() || source.trim().is_empty() {
+            return None;
+        }
+        let writing = self.languages.writing();
+        let changes = writing.map(|writing| writing.changes(source, source));
+        let text = apply_edits(source, &changes.unwrap_or_default());
+        Some((text, FinishReason::Kept))
+    }
+
     /// Returns the translation of `segment` from the translation memory, if there is one.
     pub fn remembered(&self, segment: &str) -> Option<String> {
         let memory = self.memory.as_ref()?;

@@ -1,12 +1,13 @@
-//! Preservation of numbers, placeholders and addresses.
+//! Preservation of numbers, placeholders, addresses and paired signs.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::slice::from_ref;
 
 use burnformer_terminology::{Term, longest};
 use burnformer_text::{
-    Cloze, Number, PartKind, added_placeholders, apply_edits, may_have_parts, missing_placeables,
-    parts,
+    Cloze, Number, PartKind, added_placeholders, apply_edits, may_have_parts, missing_dash,
+    missing_pairs, missing_placeables, parts, with_pairs,
 };
 use rayon::prelude::*;
 
@@ -25,74 +26,138 @@ const MAX_PARTS: usize = 24;
 const MAX_SEARCHES: usize = 9;
 
 impl Results<'_> {
-    /// Searches again for a request if its best hypothesis changes a number, loses a placeholder or
-    /// an address, or invents a placeholder. The first of these searches has the numbers as terms.
-    /// The second translates the sentence without numbers, placeholders and addresses, and restores
-    /// them by attention. If both fail, the hypotheses stay.
+    /// Searches again for a request if its best hypothesis, or a sample, changes a number, loses a
+    /// placeholder or an address, or invents a placeholder. The first of these searches has the
+    /// numbers as terms; samples take no terms. The second translates the sentence without numbers,
+    /// placeholders and addresses, and restores them by attention. If both fail, the hypotheses
+    /// stay. Other hypotheses with such a fault are left out.
     pub(super) fn keep_parts(&mut self) {
+        if !self.options.search.keep_parts {
+            return;
+        }
+        let mut lost: Vec<Losses> = (0..self.requests.len())
+            .into_par_iter()
+            .filter_map(|index| self.lost_by(index))
+            .collect();
+        if !self.is_sampled() {
+            let with_numbers = |sentence: &Losses| self.with_numbers(sentence);
+            let (kept, rest) = self.keep_by(lost, with_numbers, |_, text| text);
+            self.replace(kept);
+            lost = rest;
+        }
+        let gapped = |sentence: &Losses| self.gapped(sentence);
+        let fill = |sentence: &Losses, text: String| self.translator.filled(sentence, &text);
+        let (kept, _) = self.keep_by(lost, gapped, fill);
+        self.replace(kept);
+        self.drop_lossy();
+    }
+
+    fn replace(&mut self, new: Vec<(usize, Vec<Hypothesis>)>) {
+        for (index, hypotheses) in new {
+            self.all[index] = hypotheses;
+        }
+    }
+
+    fn is_sampled(&self) -> bool {
+        self.options.search.sampling.is_some()
+    }
+
+    /// What the hypotheses for the request `index` lose: the best, or any of several samples.
+    fn lost_by(&self, index: usize) -> Option<Losses> {
+        let request = &self.requests[index];
+        let found = self.all.get(index)?;
+        if request.cancel.is_cancelled() {
+            return None;
+        }
+        let count = if self.is_sampled() { found.len() } else { 1 };
+        let lost = found[..count].iter().find_map(|hypothesis| {
+            self.translator
+                .lost_parts(request, self.options, hypothesis)
+        })?;
+        Some(Losses { index, ..lost })
+    }
+
+    /// Leaves out hypotheses that lose a part, after the best.
+    pub(super) fn drop_lossy(&mut self) {
         let Self {
             translator,
-            requests,
             options,
             ..
         } = *self;
-        if !options.search.keep_parts || options.search.sampling.is_some() {
+        if !options.search.keep_parts || self.is_sampled() {
             return;
         }
-        let again = |(index, found): (usize, &Vec<Hypothesis>)| {
-            let request = requests
-                .get(index)
-                .filter(|request| !request.cancel.is_cancelled())?;
-            Some(Losses {
-                index,
-                ..translator.lost_parts(request, options.languages.source.len(), &found[0])?
-            })
-        };
-        let again: Vec<Losses> = self.all.par_iter().enumerate().filter_map(again).collect();
-        let again = self.keep_by(
-            again,
-            |sentence: &Losses| {
-                translator.with_parts(&requests[sentence.index], sentence.numbers.clone())
-            },
-            |_, text| text,
-        );
-        let gapped = |sentence: &Losses| {
-            let Request {
-                terms,
-                prefix,
-                shortlist,
-                ..
-            } = &requests[sentence.index];
-            // Required words have their places in the whole sentence.
-            if !terms.phrases.is_empty() || !prefix.is_empty() {
-                return None;
-            }
-            let text = sentence.gapped().text;
-            let source = translator.tokenizers.source.encode(&text);
-            let source = [&options.languages.source[..], &source].concat();
+        let pairs = self.all.par_iter_mut().zip(&self.requests);
+        pairs.for_each(|(found, request)| {
+            let mut is_best = true;
+            found.retain(|hypothesis| {
+                std::mem::take(&mut is_best)
+                    || translator
+                        .lost_parts(request, options, hypothesis)
+                        .is_none()
+            });
+        });
+    }
+
+    /// The request of `sentence` with its numbers as terms.
+    fn with_numbers(&self, sentence: &Losses) -> Option<Request> {
+        let request = &self.requests[sentence.index];
+        self.translator
+            .with_parts(request, sentence.numbers.clone())
+    }
+
+    /// The request of `sentence` without its parts. A forced prefix stays, and the parts in it stay
+    /// in the source, too.
+    fn gapped(&self, sentence: &Losses) -> Option<Request> {
+        let translator = self.translator;
+        let request = &self.requests[sentence.index];
+        let text = sentence.gapped().text;
+        let ids = translator.tokenizers.source.encode(&text);
+        let terms = translator.terms(&request.wanted, &ids).ok()?;
+        let skipped = self.options.languages.source.len();
+        let source = [&self.options.languages.source[..], &ids].concat();
+        let mut shortlist = request.shortlist.clone();
+        if !sentence.signs.is_empty() {
+            let all = 0..translator.model.target_vocab() as u32;
             // The invented placeholders must not begin again.
             let is_free = |id: &u32| {
                 let token = translator.tokenizers.target.decode(&[*id]);
                 !token.contains(|c| sentence.signs.contains(c) && !text.contains(c))
             };
-            let all = 0..translator.model.target_vocab() as u32;
-            let mut shortlist = shortlist.clone();
-            if !sentence.signs.is_empty() {
-                shortlist
-                    .get_or_insert_with(|| all.collect())
-                    .retain(is_free);
+            shortlist
+                .get_or_insert_with(|| all.collect())
+                .retain(is_free);
+        }
+        Some(Request {
+            terms: terms.moved_by(skipped),
+            source,
+            text,
+            shortlist,
+            ..request.clone()
+        })
+    }
+
+    /// Adds the quotation marks, brackets and dashes of a speech that a hypothesis lacks, around the
+    /// words that are aligned with those between them in the source.
+    pub(super) fn keep_pairs(&mut self) {
+        let Self {
+            translator,
+            options,
+            ..
+        } = *self;
+        if !options.search.keep_parts {
+            return;
+        }
+        let pairs = self.all.par_iter_mut().zip(&self.requests);
+        pairs.for_each(|(found, request)| {
+            if request.cancel.is_cancelled() || request.text.is_empty() {
+                return;
             }
-            let terms = Terms::default();
-            Some(Request {
-                terms,
-                source,
-                text,
-                shortlist,
-                ..requests[sentence.index].clone()
-            })
-        };
-        self.keep_by(again, gapped, |sentence, text| {
-            translator.filled(sentence, &text)
+            let prefix = translator.prefix_text(request, options);
+            for hypothesis in found.iter_mut() {
+                let new = translator.with_pairs(request, &prefix, hypothesis, options);
+                *hypothesis = new.unwrap_or_else(|| std::mem::take(hypothesis));
+            }
         });
     }
 
@@ -100,7 +165,6 @@ impl Results<'_> {
     pub(super) fn write_amounts(&mut self) {
         let Self {
             translator,
-            requests,
             options,
             ..
         } = *self;
@@ -108,127 +172,141 @@ impl Results<'_> {
             .languages
             .writing()
             .filter(|_| options.search.keep_parts);
-        let Some(writing) = writing.filter(|_| options.search.sampling.is_none()) else {
+        let Some(writing) = writing else {
             return;
         };
-        self.all
-            .par_iter_mut()
-            .zip(requests)
-            .for_each(|(found, request)| {
-                let source = translator.source_text(request, options.languages.source.len());
-                let is_whole =
-                    |hypothesis: &&mut Hypothesis| hypothesis.finish == FinishReason::EndOfSentence;
-                for hypothesis in found.iter_mut().filter(is_whole) {
-                    let is_uppercased = std::mem::take(&mut hypothesis.is_uppercased);
-                    let text = translator.text_of(hypothesis);
-                    hypothesis.is_uppercased = is_uppercased;
-                    let changes = writing.changes(&source, &text);
-                    let text = (!changes.is_empty()).then(|| apply_edits(&text, &changes));
-                    if let Some(new) =
-                        text.and_then(|text| translator.scored(request, &text, options))
-                    {
-                        let score = if is_uppercased {
-                            hypothesis.score
-                        } else {
-                            new.score
-                        };
-                        let Hypothesis { is_second, .. } = *hypothesis;
-                        *hypothesis = Hypothesis {
-                            score,
-                            is_second,
-                            is_uppercased,
-                            ..new
-                        };
-                    }
+        let pairs = self.all.par_iter_mut().zip(&self.requests);
+        pairs.for_each(|(found, request)| {
+            let source = translator.source_text(request, options.languages.source.len());
+            let is_whole =
+                |hypothesis: &&mut Hypothesis| hypothesis.finish == FinishReason::EndOfSentence;
+            for hypothesis in found.iter_mut().filter(is_whole) {
+                let text = translator.text_of(hypothesis);
+                let changes = writing.changes(&source, &text);
+                if changes.is_empty() {
+                    continue;
                 }
-                sort(&mut found[1..]);
-            });
+                let text = apply_edits(&text, &changes);
+                if let Some(new) = translator.scored(request, &text, options) {
+                    let Hypothesis { is_second, .. } = *hypothesis;
+                    *hypothesis = Hypothesis { is_second, ..new };
+                }
+            }
+            if let Some((_, others)) = found.split_first_mut() {
+                sort(others);
+            }
+        });
     }
 
-    /// Searches for the request `ask` of each sentence in `again`, and takes the text `write` of its
-    /// translation if nothing is lost in it. Returns the other sentences.
+    /// Searches for the request `ask` of each sentence in `lost`, and takes the text `write` of its
+    /// translation if nothing is lost in it. Returns the new hypotheses of these sentences, and the
+    /// other sentences.
     fn keep_by(
-        &mut self,
-        again: Vec<Losses>,
+        &self,
+        lost: Vec<Losses>,
         ask: impl Fn(&Losses) -> Option<Request> + Sync,
         write: impl Fn(&Losses, String) -> String + Sync,
-    ) -> Vec<Losses> {
-        let Self {
-            translator,
-            requests,
-            options,
-            ..
-        } = *self;
-        let model = &*translator.model;
-        let settings = &options.search;
-        let (asked, mut rest): (Vec<_>, Vec<_>) = again
+    ) -> (Vec<(usize, Vec<Hypothesis>)>, Vec<Losses>) {
+        let model = &*self.translator.model;
+        let settings = &self.options.search;
+        let is_possible = |request: &Request| check(model, from_ref(request), settings).is_ok();
+        let asked: Vec<(Losses, Option<Request>)> = lost
             .into_par_iter()
             .map(|sentence| {
-                (
-                    ask(&sentence)
-                        .filter(|request| check(model, from_ref(request), settings).is_ok()),
-                    sentence,
-                )
+                let request = ask(&sentence).filter(is_possible);
+                (sentence, request)
             })
-            .partition(|(request, _)| request.is_some());
-        let asks: Vec<Request> = asked
-            .iter()
-            .filter_map(|(request, _)| request.clone())
             .collect();
-        let mut found = self.again(&asks, settings).all;
-        translator.copy_unknown(&asks, &mut found);
-        let mut found = found.into_iter();
-        for (_, sentence) in asked {
-            let Some(found) = found.next() else { break };
-            let request = &requests[sentence.index];
-            let mut kept = found.into_iter().map(|hypothesis| {
-                let first = translator.text_of(&hypothesis);
-                let text = write(&sentence, first.clone());
-                match missing_placeables(&sentence.source, &sentence.symbols, &text) {
-                    None if text == first => Some(hypothesis),
-                    None => translator.scored(request, &text, options),
-                    Some(_) => None,
-                }
-            });
-            let Some(best) = kept.next().flatten() else {
-                rest.push((None, sentence));
-                continue;
-            };
-            // The first translation is also the best in a longer list.
-            let mut others: Vec<Hypothesis> = kept
-                .flatten()
-                .filter(|other| other.score <= best.score)
-                .collect();
-            others.sort_by(|a, b| b.score.total_cmp(&a.score));
-            let mut found = [vec![best], others].concat();
-            found
-                .iter_mut()
-                .for_each(|hypothesis| hypothesis.is_second = true);
-            self.all[sentence.index] = found;
+        let requests: Vec<Request> = asked
+            .iter()
+            .filter_map(|(_, request)| request.clone())
+            .collect();
+        let mut found = self.again(&requests, settings).into_iter();
+        let mut kept = Vec::new();
+        let mut rest = Vec::new();
+        for (sentence, request) in asked {
+            let new = request.and_then(|_| found.next());
+            match new.and_then(|new| self.merged(&sentence, new, &write)) {
+                Some(all) => kept.push((sentence.index, all)),
+                None => rest.push(sentence),
+            }
         }
-        rest.into_iter().map(|(_, sentence)| sentence).collect()
+        (kept, rest)
+    }
+
+    /// The hypotheses `new` of a further search with their texts changed by `write`, if the best
+    /// loses nothing. Of samples, those of the first search that lose nothing come first.
+    fn merged(
+        &self,
+        sentence: &Losses,
+        new: Vec<Hypothesis>,
+        write: &impl Fn(&Losses, String) -> String,
+    ) -> Option<Vec<Hypothesis>> {
+        let request = &self.requests[sentence.index];
+        let whole = |hypothesis: Hypothesis| {
+            let first = self.translator.text_of(&hypothesis);
+            let text = write(sentence, first.clone());
+            let is_lossy = missing_placeables(&sentence.source, &sentence.symbols, &text).is_some();
+            if is_lossy {
+                return None;
+            }
+            let found = if text == first {
+                Some(hypothesis)
+            } else {
+                self.translator.scored(request, &text, self.options)
+            };
+            found.map(|hypothesis| Hypothesis {
+                is_second: true,
+                ..hypothesis
+            })
+        };
+        let mut new = new.into_iter().map(whole);
+        if self.is_sampled() {
+            let is_whole = |hypothesis: &&Hypothesis| {
+                let lost = self
+                    .translator
+                    .lost_parts(request, self.options, hypothesis);
+                lost.is_none()
+            };
+            let old = &self.all[sentence.index];
+            let mut all: Vec<Hypothesis> = old.iter().filter(is_whole).cloned().collect();
+            all.extend(new.flatten());
+            all.truncate(old.len());
+            all.sort_by(|a, b| b.score.total_cmp(&a.score));
+            return (all.len() == old.len()).then_some(all);
+        }
+        let best = new.next().flatten()?;
+        // The first translation is also the best in a longer list.
+        let others = new.flatten().filter(|other| other.score <= best.score);
+        let mut others: Vec<Hypothesis> = others.collect();
+        others.sort_by(|a, b| b.score.total_cmp(&a.score));
+        Some([vec![best], others].concat())
     }
 }
 
 impl Translator {
     /// The number of further searches to keep the numbers and placeholders of `source`.
     pub(super) fn searches_for_parts(&self, source: &str, options: &TranslateOptions) -> usize {
-        options
-            .search
-            .keep_parts
-            .then_some(())
-            .map_or(0, |_| (1 + parts(source).len()).min(MAX_SEARCHES))
+        if options.search.keep_parts {
+            (1 + parts(source).len()).min(MAX_SEARCHES)
+        } else {
+            0
+        }
     }
 
-    /// The parts of the source of `request`, after its first `skipped` tokens, if `best` has lost
-    /// some.
-    fn lost_parts(&self, request: &Request, skipped: usize, best: &Hypothesis) -> Option<Losses> {
+    /// The parts of the source of `request` that `found` loses, if any.
+    fn lost_parts(
+        &self,
+        request: &Request,
+        options: &TranslateOptions,
+        found: &Hypothesis,
+    ) -> Option<Losses> {
         let is_known = self.unknown_texts(request).is_empty();
-        let text = self.text_of(best);
+        let text = self.text_of(found);
         if is_known && is_plain(&request.text) && is_plain(&text) {
             return None;
         }
-        let source = self.source_text(request, skipped);
+        let source = self.source_text(request, options.languages.source.len());
         let all = if is_known { Vec::new() } else { parts(&source) };
         let symbols = all.into_iter().filter(|part| part.kind == PartKind::Symbol);
         let symbols: Vec<_> = symbols.map(|part| part.range).collect();
@@ -239,6 +317,7 @@ impl Translator {
         Some(Losses {
             index: 0,
             signs: signs.collect(),
+            prefix: self.prefix_text(request, options),
             source,
             symbols,
             numbers,
@@ -248,17 +327,52 @@ impl Translator {
     /// Returns whether the settings `by` need a further search after the hypothesis `best` for
     /// `request`, because it is a loop or has lost a part.
     pub fn asks_again(&self, request: &Request, best: &Hypothesis, by: &SearchSettings) -> bool {
-        by.second_search && is_loop(request, best)
-            || by.keep_parts && self.lost_parts(request, 0, best).is_some()
+        let is_loop = by.second_search && is_loop(request, best);
+        let options = TranslateOptions::default();
+        is_loop || by.keep_parts && self.lost_parts(request, &options, best).is_some()
+    }
+
+    /// The text of the forced prefix of `request`, without the token of a language.
+    pub(super) fn prefix_text(&self, request: &Request, options: &TranslateOptions) -> String {
+        let skipped = options.languages.target.len();
+        let ids = request.prefix.get(skipped..).unwrap_or_default();
+        self.tokenizers.target.decode(ids)
     }
 
     /// `translation` of the sentence without its parts, with the parts restored by attention and
-    /// without other placeholders.
+    /// without other placeholders. A forced prefix stays as it is.
     fn filled(&self, lost: &Losses, translation: &str) -> String {
         let gapped = lost.gapped();
+        let from = end_of_prefix(&lost.prefix, translation);
         let links = self.links(&gapped.text, translation).unwrap_or_default();
-        let text = gapped.fill(translation, &links).text;
-        apply_edits(&text, &added_placeholders(&lost.source, &text, &[]))
+        let text = gapped.fill_from(translation, &links, from).text;
+        let mut added = added_placeholders(&lost.source, &text, &[]);
+        added.retain(|(range, _)| range.start >= from);
+        apply_edits(&text, &added)
+    }
+
+    /// `hypothesis` for `request` with the paired signs that it lacks; `None` if it lacks none.
+    fn with_pairs(
+        &self,
+        request: &Request,
+        prefix: &str,
+        hypothesis: &Hypothesis,
+        options: &TranslateOptions,
+    ) -> Option<Hypothesis> {
+        let text = self.text_of(hypothesis);
+        let source = &*request.text;
+        if missing_pairs(source, &text).is_empty() && missing_dash(source, &text).is_none() {
+            return None;
+        }
+        let links = self.links(source, &text).unwrap_or_default();
+        let from = end_of_prefix(prefix, &text);
+        let new = with_pairs(source, &text, &links, from)?;
+        let scored = self.scored(request, &new, options)?;
+        Some(Hypothesis {
+            finish: hypothesis.finish,
+            is_second: true,
+            ..scored
+        })
     }
 
     /// `text` as a translation of `request`.
@@ -312,6 +426,15 @@ impl Translator {
     }
 }
 
+/// Returns the end of `prefix` in `translation`, which was forced to begin with it.
+fn end_of_prefix(prefix: &str, translation: &str) -> usize {
+    if translation.starts_with(prefix) {
+        prefix.len()
+    } else {
+        0
+    }
+}
+
 /// The number as a term, with each of its forms as a translation.
 fn required(number: Number) -> Term {
     Term {
@@ -330,6 +453,8 @@ pub(super) struct Losses {
     /// The index of the request.
     index: usize,
     source: String,
+    /// The forced beginning of the translation.
+    prefix: String,
     /// The symbols in `source`, if some are unknown to the tokeniser: the model cannot replace an
     /// unknown symbol by words.
     symbols: Vec<Range<usize>>,
@@ -340,7 +465,7 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// The sentence without its parts.
+    /// The sentence without its parts, except those that are in the prefix.
     fn gapped(&self) -> Cloze<'_> {
         let known = parts(&self.source)
             .into_iter()
@@ -350,6 +475,16 @@ impl Losses {
             .chain(self.symbols.clone())
             .collect();
         all.sort_by_key(|range| range.start);
+        let mut in_prefix: HashMap<&str, usize> = HashMap::new();
+        all.retain(|range| {
+            let text = &self.source[range.clone()];
+            let left = in_prefix
+                .entry(text)
+                .or_insert_with(|| self.prefix.matches(text).count());
+            let is_there = *left > 0;
+            *left = left.saturating_sub(1);
+            !is_there
+        });
         Cloze::without(&self.source, all.into_iter())
     }
 }

@@ -33,66 +33,53 @@ const WIDER: [usize; 3] = [2, 4, 8];
 /// The requests and the hypotheses of a search.
 pub(super) struct Results<'a> {
     pub translator: &'a Translator,
-    pub requests: &'a [Request],
+    /// The requests that gave the hypotheses: a source in capitals may be in small letters here.
+    pub requests: Vec<Request>,
     pub options: &'a TranslateOptions,
     /// The hypotheses for each request, the best first.
     pub all: Vec<Vec<Hypothesis>>,
 }
 
 impl Results<'_> {
-    /// The hypotheses of a further search for `requests`; empty if it fails.
-    pub(super) fn again<'a>(
-        &'a self,
-        requests: &'a [Request],
+    /// The hypotheses of a further search for `requests`, with copies of unknown text; empty if it
+    /// fails.
+    pub(super) fn again(
+        &self,
+        requests: &[Request],
         settings: &SearchSettings,
-    ) -> Results<'a> {
-        let Self {
-            translator,
-            options,
-            ..
-        } = *self;
-        let batching = &options.batching;
-        let all = search_counting(&*translator.model, requests, settings, batching, &|_| ());
-        Results {
-            translator,
-            requests,
-            options,
-            all: all.unwrap_or_default(),
-        }
+    ) -> Vec<Vec<Hypothesis>> {
+        let model = &*self.translator.model;
+        let batching = &self.options.batching;
+        let found = search_counting(model, requests, settings, batching, &|_| ());
+        let mut found = found.unwrap_or_default();
+        self.translator.copy_unknown(requests, &mut found);
+        found
     }
 
     /// Removes repeated texts from each list. Searches with twice, four and eight times the beam fill
     /// such a list after its best hypothesis, until it has `n_best` texts or there are no further
     /// hypotheses.
     pub(super) fn make_distinct(&mut self) {
-        let Self {
-            translator,
-            requests,
-            options,
-            ..
-        } = *self;
-        let n_best = options.search.n_best;
-        if !may_repeat(&options.search) {
+        let translator = self.translator;
+        let search = &self.options.search;
+        let n_best = search.n_best;
+        if !may_repeat(search) {
             return;
         }
-        let mut indices: Vec<usize> = (0..requests.len()).collect();
-        indices.retain(|&i| {
-            let found = &mut self.all[i];
+        let mut indices: Vec<usize> = (0..self.requests.len()).collect();
+        indices.retain(|&index| {
+            let found = &mut self.all[index];
             let count = found.len();
             translator.remove_repeated(found);
             found.len() < count && !found[0].is_second && !found[0].is_uppercased
         });
         for factor in WIDER {
-            let again: Vec<Request> = indices.iter().map(|&i| requests[i].clone()).collect();
-            let mut wider = options.search.clone();
+            let mut wider = search.clone();
             wider.n_best = (factor * n_best).min(MAX_HYPOTHESES);
             wider.beam_size = (factor * wider.beam_size).min(MAX_HYPOTHESES);
-            let mut found = self.again(&again, &wider);
-            translator.copy_unknown(&again, &mut found.all);
-            found.write_amounts();
-            let mut found = found.all.into_iter();
-            indices.retain(|&i| {
-                let list = &mut self.all[i];
+            let mut found = self.wider(&indices, &wider).into_iter();
+            indices.retain(|&index| {
+                let list = &mut self.all[index];
                 let found = found.next().unwrap_or_default();
                 let is_full = found.len() == wider.n_best;
                 let best = list[0].score;
@@ -105,10 +92,28 @@ impl Results<'_> {
         }
     }
 
+    /// The hypotheses of a search with the settings `wider` for the requests at `indices`, without
+    /// those that lose a part.
+    fn wider(&self, indices: &[usize], wider: &SearchSettings) -> Vec<Vec<Hypothesis>> {
+        let requests: Vec<Request> = indices
+            .iter()
+            .map(|&index| self.requests[index].clone())
+            .collect();
+        let mut results = Results {
+            translator: self.translator,
+            all: self.again(&requests, wider),
+            requests,
+            options: self.options,
+        };
+        results.drop_lossy();
+        results.write_amounts();
+        results.all
+    }
+
     /// Searches again for requests with a loop as the best hypothesis, and takes the new hypotheses
     /// if they have no loop. If that fails, loops stay.
     pub(super) fn leave_loops(&mut self) {
-        let requests = self.requests;
+        let requests = &self.requests;
         let settings = &self.options.search;
         if !settings.second_search || settings.no_repeat_ngram > 0 || settings.sampling.is_some() {
             return;
@@ -124,7 +129,7 @@ impl Results<'_> {
             no_repeat_ngram: WITHOUT_LOOPS,
             ..settings.clone()
         };
-        let found = self.again(&again, &settings).all;
+        let found = self.again(&again, &settings);
         for (index, mut found) in indices.into_iter().zip(found) {
             if !repeats(&found[0].tokens) {
                 found

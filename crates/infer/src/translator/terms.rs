@@ -1,16 +1,17 @@
 //! Terms as target tokens.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use burnformer_data::Tokenizer;
-use burnformer_terminology::{Glossary, Term, longest, wanted};
+use burnformer_terminology::{Glossary, Term, longest};
 use burnformer_text::is_in_word;
 use rayon::prelude::*;
 
+use super::capitals::small_in_place;
 use super::error::TermError;
 use super::load::Translator;
-use super::options::TranslateOptions;
 use crate::search::{Edge, Phrase, Terms, WordEdges};
 
 /// Signs before a word without a space, as in `(word)` and `half-word`.
@@ -52,22 +53,6 @@ impl Translator {
         })
     }
 
-    /// Returns the glossary terms of `options` for a translation of `source`, with the ids `ids`.
-    ///
-    /// # Errors
-    /// Returns the errors of [`terms`](Self::terms).
-    pub fn terms_for(
-        &self,
-        source: &str,
-        ids: &[u32],
-        options: &TranslateOptions,
-    ) -> Result<Terms, TermError> {
-        match &options.glossary {
-            Some(glossary) => self.terms(&wanted(&[glossary], source), ids),
-            None => Ok(Terms::default()),
-        }
-    }
-
     /// Checks that the model can write every term of `glossary`.
     ///
     /// # Errors
@@ -89,8 +74,8 @@ impl Translator {
     }
 }
 
-/// For each wanted term, the tokens of its first occurrence in `source` as a word; empty if there is
-/// none.
+/// For each wanted term, the tokens of its occurrence in `source` as a word: the first, or the next
+/// one if the same term is wanted again. The range is empty if there is none.
 fn spans(tokenizer: &Tokenizer, source: &[u32], wanted: &[Term]) -> Vec<Range<usize>> {
     let mut text = String::new();
     let mut ends = Vec::with_capacity(source.len());
@@ -98,22 +83,29 @@ fn spans(tokenizer: &Tokenizer, source: &[u32], wanted: &[Term]) -> Vec<Range<us
         text.push_str(&text_of(tokenizer, id));
         ends.push(text.len());
     }
-    wanted
-        .iter()
-        .map(|term| {
-            find(&text, &term.source).map_or(0..0, |at| {
-                let first = ends.partition_point(|&end| end <= at);
-                let last = ends.partition_point(|&end| end < at + term.source.len());
-                first..last + 1
-            })
-        })
-        .collect()
+    // A source in capitals is also searched for in small letters.
+    let text = small_in_place(&text);
+    let mut all = Vec::with_capacity(wanted.len());
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    for Term { source, .. } in wanted {
+        let from = seen.get(&**source).copied().unwrap_or(0);
+        let Some(at) = find(&text, &small_in_place(source), from) else {
+            all.push(0..0);
+            continue;
+        };
+        let end = at + source.len();
+        seen.insert(source, end);
+        let first = ends.partition_point(|&end| end <= at);
+        let last = ends.partition_point(|&of_token| of_token < end);
+        all.push(first..last + 1);
+    }
+    all
 }
 
-/// The first position of `term` as a whole word in `text`.
-fn find(text: &str, term: &str) -> Option<usize> {
+/// The first position of `term` as a whole word in `text`, from the byte `from` on.
+fn find(text: &str, term: &str, from: usize) -> Option<usize> {
     text.match_indices(term)
-        .filter(|_| !term.is_empty())
+        .filter(|&(at, _)| !term.is_empty() && at >= from)
         .find(|&(at, _)| {
             let before = &text[..at];
             let after = &text[at + term.len()..];

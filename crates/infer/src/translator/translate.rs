@@ -1,5 +1,6 @@
 //! Translation of sentences.
 
+use burnformer_terminology::Term;
 use rayon::prelude::*;
 
 use super::error::TermError;
@@ -7,7 +8,7 @@ use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
 use super::results::Results;
 use crate::error::{InferError, Result};
-use crate::hypothesis::{Alternative, FinishReason, Hypothesis, Translation, one_line};
+use crate::hypothesis::{Alternative, Hypothesis, Translation, one_line};
 use crate::search::{Request, check, check_lengths, search_counting};
 
 impl Translator {
@@ -42,14 +43,28 @@ impl Translator {
             .zip(ids)
             .map(|(source, ids)| {
                 let source = source.as_ref();
-                let terms = self.terms_for(source, &ids, options)?;
-                Ok(Request {
-                    terms,
-                    text: source.into(),
-                    ..Request::new(ids)
-                })
+                let wanted = options.wanted(source);
+                self.request(source, ids, wanted)
             })
             .collect()
+    }
+
+    /// Returns the request for `source` with the ids `ids`, with the terms `wanted`.
+    ///
+    /// # Errors
+    /// Returns a [`TermError`] if the model's vocabulary cannot write a term.
+    pub fn request(
+        &self,
+        source: &str,
+        ids: Vec<u32>,
+        wanted: Vec<Term>,
+    ) -> Result<Request, TermError> {
+        Ok(Request {
+            terms: self.terms(&wanted, &ids)?,
+            wanted,
+            text: source.into(),
+            ..Request::new(ids)
+        })
     }
 
     /// Makes the checks of [`translate_requests`](Self::translate_requests), without any
@@ -63,7 +78,7 @@ impl Translator {
         mut requests: Vec<Request>,
         options: &TranslateOptions,
     ) -> Result<()> {
-        Self::remember(&mut requests, options);
+        Self::answer(&mut requests, options);
         self.prepare(&mut requests, options);
         self.check_lengths(&requests, options)?;
         check(&*self.model, &requests, &options.search)
@@ -95,7 +110,7 @@ impl Translator {
         mut requests: Vec<Request>,
         options: &TranslateOptions,
     ) -> Result<Vec<Vec<Hypothesis>>> {
-        Self::remember(&mut requests, options);
+        Self::answer(&mut requests, options);
         let small = self.in_small_letters(&requests, options);
         self.prepare(&mut requests, options);
         self.search(&requests, &small, options, &|_| ())
@@ -110,7 +125,7 @@ impl Translator {
         options: &TranslateOptions,
         done: &(dyn Fn(usize) + Sync),
     ) -> (Vec<Vec<Hypothesis>>, Option<InferError>) {
-        Self::remember(&mut requests, options);
+        Self::answer(&mut requests, options);
         let small = self.in_small_letters(&requests, options);
         self.prepare(&mut requests, options);
         until_error(requests.len(), |count| {
@@ -120,18 +135,11 @@ impl Translator {
 
     /// Returns the text of a hypothesis, on one line.
     pub fn text_of(&self, hypothesis: &Hypothesis) -> String {
-        if let Some(text) = &hypothesis.memory {
+        if let Some(text) = &hypothesis.text {
             return one_line(text);
         }
-        let text = self
-            .tokenizers
-            .target
-            .decode_copying(&hypothesis.tokens, &hypothesis.copies);
-        if hypothesis.is_uppercased {
-            one_line(&text).to_uppercase()
-        } else {
-            one_line(&text)
-        }
+        let target = &self.tokenizers.target;
+        one_line(&target.decode_copying(&hypothesis.tokens, &hypothesis.copies))
     }
 
     /// Returns `hypotheses` together with their texts.
@@ -165,20 +173,17 @@ impl Translator {
         }
     }
 
-    /// Answers `requests` from the memory of `options`. Their sources become empty.
-    fn remember(requests: &mut [Request], options: &TranslateOptions) {
-        let Some(memory) = &options.memory else {
-            return;
-        };
+    /// Answers `requests` that need no search: from the memory of `options`, or with the source if
+    /// it has nothing to translate. Their sources become empty.
+    fn answer(requests: &mut [Request], options: &TranslateOptions) {
         requests
             .par_iter_mut()
-            .filter(|request| request.prefix.is_empty())
+            .filter(|request| request.prefix.is_empty() && !request.text.is_empty())
             .for_each(|request| {
-                if let Some(text) = memory.translation(&request.text) {
-                    let cancel = request.cancel.clone();
+                if let Some(answer) = options.answer(request) {
                     *request = Request {
-                        memory: Some(text.into()),
-                        cancel,
+                        answer: Some(answer),
+                        cancel: request.cancel.clone(),
                         ..Request::default()
                     };
                 }
@@ -217,26 +222,26 @@ impl Translator {
         )?;
         let mut found = Results {
             translator: self,
-            requests,
+            requests: requests.to_vec(),
             options,
             all,
         };
-        // The order matters: searches are repeated before unknown tokens are copied, parts are
-        // compared in texts with these copies, and amounts are rewritten in texts with all parts.
+        // The order matters: parts are compared in texts with copies of unknown text, amounts are
+        // rewritten in texts with all parts, and a text is complete before it is put in capitals.
         // Equal texts are removed last.
+        self.copy_unknown(requests, &mut found.all);
         found.try_small_letters(small);
         found.leave_loops();
-        self.copy_unknown(requests, &mut found.all);
         found.keep_parts();
+        found.keep_pairs();
         found.write_amounts();
+        found.put_in_capitals(requests);
         found.make_distinct();
-        for (Request { memory, .. }, found) in requests.iter().zip(&mut found.all) {
-            if let Some(text) = memory {
-                let memory = Some(text.clone());
-                let finish = FinishReason::Memory;
+        for (Request { answer, .. }, found) in requests.iter().zip(&mut found.all) {
+            if let Some((text, finish)) = answer {
                 *found = vec![Hypothesis {
-                    memory,
-                    finish,
+                    text: Some(text.clone()),
+                    finish: *finish,
                     ..Hypothesis::default()
                 }];
             }

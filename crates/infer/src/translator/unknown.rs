@@ -1,7 +1,7 @@
 //! Copies of source text for unknown tokens of translations.
 
 use super::load::Translator;
-use crate::attention::{HeadWeights, strongest};
+use crate::attention::strongest;
 use crate::hypothesis::Hypothesis;
 use crate::search::{Request, with_eos};
 
@@ -29,8 +29,8 @@ impl Translator {
     /// Copies source text for the unknown tokens of `all`, the translations of `requests`.
     ///
     /// Each copies its most attended unknown source token, by the mean of the heads of the last
-    /// layer, or its most attended word if the source has no unknown token. Without attention, as in
-    /// ensembles, copies follow the order of the source.
+    /// layer, or its most attended word if the source has no unknown token. Without attention, copies
+    /// follow the order of the source.
     pub(super) fn copy_unknown(&self, requests: &[Request], all: &mut [Vec<Hypothesis>]) {
         let unk = self.tokenizers.target.special_ids().unk;
         for (request, found) in requests.iter().zip(all) {
@@ -47,9 +47,7 @@ impl Translator {
         let eos = self.model.special().eos;
         let source = with_eos(&request.source, eos);
         let target = with_eos(tokens, eos);
-        let weights = self.model.attention(&source, &target);
-        let weights =
-            weights.and_then(|weights| weights.cross.last().map(|heads| HeadWeights::mean(heads)));
+        let weights = self.model.cross_attention(&source, &target);
         let texts = self.copied_texts(request, &source);
         let mut copies = Vec::new();
         for query in (0..tokens.len()).filter(|&query| tokens[query] == unk) {

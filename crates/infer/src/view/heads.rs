@@ -74,7 +74,7 @@ impl HeadHabits {
     }
 
     /// Adds the heads of `sentence`. All sentences must come from one model.
-    pub fn add(&mut self, sentence: &SentenceAttentionAttention) {
+    pub fn add(&mut self, sentence: &SentenceAttention) {
         let mut index = 0;
         for panel in &sentence.panels {
             let is_separator: Vec<bool> = panel.keys.iter().map(|key| rests(key)).collect();

@@ -86,7 +86,7 @@ fn escaped(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-fn of_sentence(sentence: &SentenceAttentionAttention) -> PageSentence<'_> {
+fn of_sentence(sentence: &SentenceAttention) -> PageSentence<'_> {
     let panels = sentence.panels.iter().map(
         |Panel {
              kind,

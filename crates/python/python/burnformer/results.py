@@ -35,7 +35,7 @@ class Translation:
     #: The best one first, as many as `n_best` says or the search found.
     alternatives: list[Alternative]
     #: The signs that the best one is wrong: it repeats itself, is its source, or is far longer or shorter.
-    doubts: list[Literal["loop", "copy", "length"]]
+    doubts: list[Literal["loop", "copy", "length", "parts"]]
     #: The expected quality of the best one, from 0 to 1: the chrF, over 100, of translations that are as
     #: probable. `None` for a model that is not calibrated.
     confidence: float | None

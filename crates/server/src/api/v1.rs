@@ -170,7 +170,7 @@ pub(crate) struct ScoredTranslation {
     /// The range of each token in the sentence and in the translation, if links were requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkedPlaces>,
-    /// Quality warnings: `loop`, `copy`, `length`.
+    /// Quality warnings: `loop`, `copy`, `length`, `parts`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
     /// The confidence, from 0 to 1: the mean chrF/100 of translations of this probability on

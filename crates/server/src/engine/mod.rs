@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use burnformer_documents::Link;
 use burnformer_infer::view::SentenceAttention;
 use burnformer_text::Writing;
-use burnformer_translation::Sentence;
+pub use burnformer_translation::Sentence;
 
 /// The search settings of a request. Sentences with the same choice can share a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -44,7 +44,7 @@ pub struct Candidate {
     pub score: f64,
     /// The links between parts of the translation and of the sentence, if they were requested.
     pub links: Vec<Link>,
-    /// Quality warnings: `loop`, `copy`, `length`.
+    /// Quality warnings: `loop`, `copy`, `length`, `parts`.
     pub doubts: Vec<String>,
     /// The confidence in the translation, from 0 to 1, if the model is calibrated.
     pub confidence: Option<f64>,

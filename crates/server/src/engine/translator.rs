@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_infer::view::SentenceAttention;
 use burnformer_infer::{
-    AlignmentOptions, Alternative, Hypothesis, InferError, LengthPenalty, LongSources,
-    MAX_LINKED_TOKENS, Request, SentenceError, Shortlist, TranslateOptions, Translation,
-    TranslationMemory, Translator, quality_warnings,
+    AlignmentOptions, Alternative, FinishReason, Hypothesis, InferError, LengthPenalty,
+    LongSources, MAX_LINKED_TOKENS, Request, SentenceError, Shortlist, TranslateOptions,
+    Translation, TranslationMemory, Translator, quality_warnings,
 };
 use burnformer_text::Writing;
-use burnformer_translation::Sentence;
 
 use super::{Candidate, Choice, Engine, EngineError, Job, Sentence};
 use crate::language::LanguagePair;
@@ -80,11 +79,12 @@ impl TranslatorEngine {
     fn request(&self, work: &Sentence) -> Result<Request, InferError> {
         let tokenizers = self.translator.tokenizers();
         let source = tokenizers.source.encode(&work.text);
+        let request = self
+            .translator
+            .request(&work.text, source, work.terms.clone())?;
         Ok(Request {
             prefix: tokenizers.target.encode(&work.prefix),
-            terms: self.translator.terms(&work.terms, &source)?,
-            text: work.text.clone(),
-            ..Request::new(source)
+            ..request
         })
     }
 
@@ -111,11 +111,11 @@ impl TranslatorEngine {
         let Hypothesis {
             score,
             is_second,
-            memory,
+            finish,
             ..
         } = found.hypothesis;
         let text = found.text;
-        let is_known = memory.is_some();
+        let is_known = finish == FinishReason::Memory;
         Ok(Candidate {
             text,
             score,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPoolBuilder;
 use tokio::sync::oneshot;
 
-use self::waiting::{Answer, Batch, FEW, Item, Sentence, State, WaitingRequest, hand_out};
+use self::waiting::{Answer, Batch, FEW, Item, State, TakenSentence, WaitingRequest, hand_out};
 pub use self::waiting::{QueueError, QueueSettings};
 use crate::compute::{Cancel, WorkPanicked, compute};
 use crate::engine::{Candidate, Choice, Engine, EngineError, Job, Sentence};
@@ -238,7 +238,7 @@ impl Shared {
 
     fn translate(
         &self,
-        batch: &[Sentence],
+        batch: &[TakenSentence],
         choice: Choice,
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
         let jobs: Vec<&Job> = batch.iter().map(|taken| &taken.job).collect();
@@ -251,7 +251,7 @@ impl Shared {
 
     /// Translates each sentence alone after `error`, so that a sentence at fault does not affect
     /// the others.
-    fn translate_apart(&self, batch: Vec<Sentence>, choice: Choice, error: EngineError) {
+    fn translate_apart(&self, batch: Vec<TakenSentence>, choice: Choice, error: EngineError) {
         let is_alone = batch.len() == 1;
         for taken in batch {
             let one = std::slice::from_ref(&taken);

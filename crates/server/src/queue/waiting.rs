@@ -135,13 +135,13 @@ impl WaitingRequest {
         self.items.front().map_or(0, |item| item.job.cost)
     }
 
-    fn take(&mut self) -> (u64, Sentence) {
+    fn take(&mut self) -> (u64, TakenSentence) {
         let Item { index, job } = self.items.pop_front().expect("one with sentences");
         let partial = self.partial.clone();
         let abandoned = self.abandoned.clone();
         (
             job.cost as u64,
-            Sentence {
+            TakenSentence {
                 index,
                 job,
                 partial,
@@ -183,7 +183,7 @@ impl PartialAnswer {
 }
 
 /// A sentence that is being translated, and the request that it belongs to.
-pub(super) struct Sentence {
+pub(super) struct TakenSentence {
     index: usize,
     pub(super) job: Job,
     pub(super) partial: Arc<Mutex<PartialAnswer>>,
@@ -193,7 +193,7 @@ pub(super) struct Sentence {
 /// Sentences with the same choice that are translated together.
 pub(super) struct Batch {
     pub(super) choice: Choice,
-    pub(super) taken: Vec<Sentence>,
+    pub(super) taken: Vec<TakenSentence>,
     /// If true, the batch is a single sentence above the maximum cost of a batch.
     pub(super) is_long: bool,
 }
@@ -306,7 +306,7 @@ impl State {
 }
 
 /// Gives every request its candidates, and sends complete answers.
-pub(super) fn hand_out(batch: Vec<Sentence>, candidates: Vec<Vec<Candidate>>) {
+pub(super) fn hand_out(batch: Vec<TakenSentence>, candidates: Vec<Vec<Candidate>>) {
     for (taken, candidates) in batch.into_iter().zip(candidates) {
         let mut partial = locked(&taken.partial);
         partial.answers[taken.index] = candidates;

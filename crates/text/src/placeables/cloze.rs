@@ -111,6 +111,11 @@ impl<'a> Cloze<'a> {
     /// Restores the parts in `translation`, a translation of the text, at positions given by the
     /// alignment `links`.
     pub fn fill(&self, translation: &str, links: &[Link]) -> FilledCloze {
+        self.fill_from(translation, links, 0)
+    }
+
+    /// Like [`fill`](Self::fill), but changes nothing before the byte `from` of `translation`.
+    pub fn fill_from(&self, translation: &str, links: &[Link], from: usize) -> FilledCloze {
         let links: Vec<&Link> = links
             .iter()
             .filter(|link: &&Link| {
@@ -129,7 +134,7 @@ impl<'a> Cloze<'a> {
         let mut at = 0;
         let mut shifts = vec![(0, 0)];
         for (position, Gap { range, .. }) in all {
-            let position = position.max(at);
+            let position = position.max(at).max(from);
             filled.text.push_str(&translation[at..position]);
             at = position;
             let [before, after] = around(self.source, range);

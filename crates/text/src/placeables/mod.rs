@@ -72,6 +72,12 @@ pub fn missing_placeables(source: &str, others: &[Span], translation: &str) -> O
     )
 }
 
+/// Returns whether `text` has a letter outside of placeholders and addresses. Otherwise there is
+/// nothing to translate.
+pub fn is_translatable(text: &str) -> bool {
+    text.contains(char::is_alphabetic) && blank(text, &verbatim(text)).contains(char::is_alphabetic)
+}
+
 /// Returns whether `text` may contain a number or another part that its translation must keep.
 pub fn may_have_parts(text: &str) -> bool {
     text.contains(char::is_numeric) || may_have_verbatim(text)

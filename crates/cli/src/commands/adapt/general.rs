@@ -10,6 +10,7 @@ use super::guard::{Reference, translations};
 use super::memory::{Memory, write};
 use crate::embedded;
 use crate::output::note;
+use crate::output::say;
 use crate::texts::read_document;
 use burnformer_translation::memory_files::{self, Pair};
 

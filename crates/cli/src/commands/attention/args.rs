@@ -102,7 +102,7 @@ impl Args {
     }
 
     /// The chosen kind of attention of `sentence`.
-    pub(super) fn panel<'a>(&self, sentence: &'a SentenceAttentionAttention) -> Result<&'a Panel> {
+    pub(super) fn panel<'a>(&self, sentence: &'a SentenceAttention) -> Result<&'a Panel> {
         let found = sentence.panels.iter().find(|panel| panel.kind == self.part);
         found.with_context(|| {
             format!(

@@ -108,7 +108,7 @@ fn print_heads(args: &Args, output: &mut Output, habits: &HeadHabits) -> Result<
 }
 
 /// Writes the wanted output to standard output: nothing if only a page is wanted.
-fn print(args: &Args, output: &mut Output, sentence: &SentenceAttentionAttention) -> Result<()> {
+fn print(args: &Args, output: &mut Output, sentence: &SentenceAttention) -> Result<()> {
     if args.json {
         output.line(serde_json::to_string(sentence)?)?;
     } else if args.alignments {
@@ -120,7 +120,7 @@ fn print(args: &Args, output: &mut Output, sentence: &SentenceAttentionAttention
 }
 
 /// The sentence, its translation, and one attention map drawn with shades of characters.
-fn terminal(args: &Args, sentence: &SentenceAttentionAttention) -> Result<String> {
+fn terminal(args: &Args, sentence: &SentenceAttention) -> Result<String> {
     let panel = args.panel(sentence)?;
     let layer = args
         .layer

@@ -109,7 +109,7 @@ pub struct Args {
     #[arg(long, default_value_t = 2048, value_parser = at_least(1))]
     pub(super) chunk: usize,
     /// Print one JSON object per line: line, source, translation, score, tokens, the reason why it
-    /// ends, `doubts` (signs that it is wrong: loop, copy, length) and whether it took a second
+    /// ends, `doubts` (signs that it is wrong: loop, copy, length, parts) and whether it took a second
     /// search because the first found a loop; with --nbest also `n_best`, a list of N such objects
     #[arg(long)]
     pub(super) json: bool,

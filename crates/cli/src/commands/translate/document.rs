@@ -46,7 +46,7 @@ impl Job<'_> {
         let language = args.language.as_deref().or(options.languages.source());
         let translated = with_remedy(Remedy::Batch, || {
             let cancel = Cancel::default();
-            Ok(burnformer_translation::translate(
+            anyhow::Ok(burnformer_translation::translate(
                 translator, &file, language, more, options, &cancel,
             )?)
         });

@@ -17,7 +17,8 @@ pub(super) use after_term::{AfterTerm, after_term};
 /// begin [anywhere](Edge::Anywhere), and its first token does not continue a word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// For each term, its accepted phrases.
+    /// For each term, its accepted phrases. Of several terms with the same phrases, each needs an
+    /// occurrence of its own.
     pub phrases: Vec<Vec<Phrase>>,
     /// For each term, the range of its source tokens; empty if unknown. The list may be empty, too.
     pub spans: Vec<Range<usize>>,
@@ -78,6 +79,15 @@ impl Terms {
         self.phrases.is_empty()
     }
 
+    /// Returns the terms for a source with `count` more tokens at its beginning.
+    pub(crate) fn moved_by(self, count: usize) -> Self {
+        let moved = |span: Range<usize>| span.start + count..span.end + count;
+        Self {
+            spans: self.spans.into_iter().map(moved).collect(),
+            ..self
+        }
+    }
+
     fn continues(&self, id: u32) -> bool {
         self.edges.as_ref().is_some_and(|edges| edges.continues(id))
     }
@@ -123,14 +133,23 @@ impl Terms {
             .collect()
     }
 
-    /// Returns whether the first `end` of `tokens` have the term `term`.
+    /// Returns whether the first `end` of `tokens` have the term `term`, besides the terms before it
+    /// with the same phrases: a term that is wanted twice must occur twice.
     fn has_before(&self, end: usize, term: usize, tokens: &[u32]) -> bool {
-        self.phrases[term].iter().any(|phrase| {
-            let starts = 0..(end + 1).saturating_sub(phrase.tokens.len());
-            starts
-                .into_iter()
-                .any(|start| self.is_at(start, phrase, tokens))
-        })
+        let phrases = &self.phrases[term];
+        let equal = self.phrases[..term].iter();
+        let needed = 1 + equal.filter(|&other| other == phrases).count();
+        let mut found = 0;
+        let mut start = 0;
+        while found < needed && start < end {
+            let fits = phrases.iter().filter(|phrase| {
+                start + phrase.tokens.len() <= end && self.is_at(start, phrase, tokens)
+            });
+            let longest = fits.map(|phrase| phrase.tokens.len()).max();
+            found += usize::from(longest.is_some());
+            start += longest.unwrap_or(1);
+        }
+        found == needed
     }
 
     /// Returns whether `tokens` have `phrase` at `start`, with its edges.

@@ -1,7 +1,7 @@
 use burnformer_data::{Tokenizer, TokenizerFiles, TokenizerSettings, Tokenizers};
 
 use super::*;
-use crate::attention::AttentionWeights;
+use crate::attention::{AttentionWeights, HeadWeights};
 use crate::model::tests::table::TableModel;
 use crate::model::{Decoding, Ensemble, SpecialIds, StepModel};
 use crate::settings::SearchSettings;

@@ -80,7 +80,7 @@ fn lost_parts_are_prescribed() {
         Some(
             terms
                 .into_iter()
-                .map(|term| term.targets)
+                .map(|number| number.forms)
                 .collect::<Vec<_>>(),
         )
     };
