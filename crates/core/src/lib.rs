@@ -72,18 +72,13 @@ mod shared_embeddings;
 mod transformer;
 mod window;
 
+pub mod allocator;
 pub mod cost;
 pub mod init;
 #[cfg(feature = "model-dir")]
 pub mod model_dir;
 pub mod rnn;
 pub mod ssru;
-
-/// Settings of the C library's allocator on Linux. The speed of training depends on the freed
-/// memory that it keeps.
-pub mod allocator {
-    pub use burnformer_kernels::{keep_freed_memory, share_freed_memory};
-}
 
 pub use burnformer_kernels::{AttentionInputs, ComputeType, KvCache, Precision, RandomKey};
 

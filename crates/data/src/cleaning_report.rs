@@ -1,7 +1,8 @@
-//! A report of the pairs that cleaning kept and dropped, and how messages write counts.
+//! A report of the pairs that cleaning kept and dropped.
 
 use std::fmt;
 
+use burnformer_text::counted;
 use derive_more::Add;
 use serde::{Deserialize, Serialize};
 
@@ -61,15 +62,4 @@ impl fmt::Display for CleaningReport {
         }
         Ok(())
     }
-}
-
-/// Writes `count` followed by `noun` in the singular or plural: `1 line`, `2 lines`, `3 batches`.
-pub fn counted(count: impl std::fmt::Display, noun: &str) -> String {
-    let count = count.to_string();
-    let ending = match count.as_str() {
-        "1" => "",
-        _ if noun.ends_with("ch") => "es",
-        _ => "s",
-    };
-    format!("{count} {noun}{ending}")
 }

@@ -42,11 +42,12 @@ pub mod prepare;
 pub mod sampler;
 pub mod special;
 pub mod tokenizer;
+mod written;
 
 pub use batch::Batch;
 pub use cache::{MixedPart, TokenizedCorpus};
 pub use clean::CleaningSettings;
-pub use cleaning_report::{CleaningReport, counted};
+pub use cleaning_report::CleaningReport;
 pub use corpus::{CorpusPaths, LineReader, ParallelReader, TextError, Utf8Policy};
 pub use error::{DataError, Result};
 pub use pair_sample::PairSample;

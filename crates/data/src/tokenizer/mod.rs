@@ -35,9 +35,9 @@ pub use settings::TokenizerSettings;
 pub use special_ids::{SpecialIds, TokenizerFiles, TokenizerSpecialIds};
 pub use train::TokenizerTrainer;
 
-use crate::cache::write_atomically;
 use crate::error::Result;
 use crate::special;
+use crate::written::write_atomically;
 use sentencepiece::SentencePieceTokenizer;
 use word_cache::WordCache;
 

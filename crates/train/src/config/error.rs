@@ -126,7 +126,7 @@ pub enum ConfigFileError {
     },
 }
 
-burnformer_files::debug_as_message!(ConfigFileError);
+burnformer_text::debug_as_message!(ConfigFileError);
 
 fn suggestion(nearest: &Option<String>) -> String {
     nearest

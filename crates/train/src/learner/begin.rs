@@ -2,8 +2,8 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use burnformer_core::{Model, Precision};
-use burnformer_data::counted;
 use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
+use burnformer_text::counted;
 
 use super::Learner;
 use super::checkpoints::Checkpoints;
