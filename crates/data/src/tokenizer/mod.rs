@@ -255,7 +255,7 @@ impl Tokenizer {
     fn spaced(&self, ids: &[u32]) -> String {
         match &self.kind {
             Kind::HuggingFace(inner) => {
-                caught::survived(|| inner.decode(ids, true)).unwrap_or_default()
+                caught::survived(|| pipeline::decode(inner, ids)).unwrap_or_default()
             }
             Kind::SentencePiece(inner) => inner.decode(ids, &[]),
         }
