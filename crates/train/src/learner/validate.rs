@@ -109,6 +109,7 @@ impl Learner {
                 bleu,
                 chrf,
                 length_ratio,
+                relation,
                 ..
             } = *validation;
             let score = if metric == EarlyStoppingMetric::Chrf {
@@ -121,6 +122,7 @@ impl Learner {
                 nll,
                 score,
                 length_ratio,
+                relation,
             }) {
                 self.reporter.note(&warning)?;
             }
