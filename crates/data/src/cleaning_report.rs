@@ -26,8 +26,16 @@ pub struct CleaningReport {
     pub over_budget: u64,
     /// Dropped because one side is too many times as long as the other.
     pub length_ratio: u64,
+    /// Dropped because the target has other numbers than the source. A report without such pairs has
+    /// no such field, as in earlier versions.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unlike_numbers: u64,
     /// Dropped because both texts occurred before.
     pub duplicate: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl CleaningReport {
@@ -53,6 +61,7 @@ impl fmt::Display for CleaningReport {
             (self.target_too_long, "target too long"),
             (self.over_budget, "over the token budget"),
             (self.length_ratio, "length ratio"),
+            (self.unlike_numbers, "unlike numbers"),
             (self.duplicate, "duplicate"),
         ];
         let mut separator = ": ";

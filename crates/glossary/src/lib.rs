@@ -39,7 +39,7 @@ pub use glossary::{Glossary, MOST_TERMS, Term, longest, wanted};
 pub use memory::{MemoryMatch, TranslationMemory};
 pub use placeables::{
     Cloze, FilledCloze, Link, Part, PartKind, Writing, added_placeholders, apply_edits, arms,
-    blank, may_have_parts, missing_placeables, parts, positions,
+    blank, may_have_parts, missing_placeables, numbers_stay, parts, positions,
 };
 pub use words::{Mark, Span, is_in_word, is_unspaced, mark, overlaps, past};
 

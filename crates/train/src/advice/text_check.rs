@@ -1,5 +1,5 @@
-//! Checks of the texts before a run: swapped sides, shifted lines, validation or test text that is
-//! also training text, and unknown tokens.
+//! Checks of the texts before a run: swapped sides, shifted lines, unlike numbers, validation or
+//! test text that is also training text, and unknown tokens.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,6 +10,7 @@ use burnformer_data::{
     Batch, DataError, PairSample, ParallelReader, SpecialIds, TokenizedCorpus, Tokenizer,
     Tokenizers, Utf8Policy,
 };
+use burnformer_glossary::numbers_stay;
 use whatlang::{Lang, detect};
 
 use crate::config::{MIX, corpus_paths};
@@ -43,6 +44,9 @@ const BETTER: f64 = 1.2;
 
 /// The share of a text's pairs that may also be in the training text, as short sentences often are.
 const SHARED: f64 = 0.2;
+/// The share of the pairs with numbers whose numbers may differ: translators spell numbers out, and
+/// the comparison misses some.
+const MANY_UNLIKE: f64 = 0.05;
 /// The smallest number of pairs from which the share is estimated.
 const MIN_TOLD: usize = 30;
 /// The smallest share of unknown tokens for a warning.
@@ -60,6 +64,9 @@ pub(crate) fn warnings(texts: &Texts, trained: &[PairSample], utf8: Utf8Policy) 
     let others = [("data.valid", &texts.valid), ("data.test", &texts.test)];
     let mixed = texts.mix.iter().map(|paths| (MIX, paths));
     let mut found: Vec<String> = misaligned("data.train", &train).into_iter().collect();
+    if found.is_empty() {
+        found.extend(unlike_numbers(&train));
+    }
     for (key, paths) in others.into_iter().chain(mixed) {
         let text = read(paths, utf8);
         found.extend(misaligned(key, &text));
@@ -69,6 +76,24 @@ pub(crate) fn warnings(texts: &Texts, trained: &[PairSample], utf8: Utf8Policy) 
         }
     }
     found
+}
+
+/// A warning about a training text with many pairs whose numbers differ.
+fn unlike_numbers(train: &[Pair]) -> Option<String> {
+    let has_number = |pair: &&Pair| pair.0.contains(char::is_numeric);
+    let with_numbers: Vec<&Pair> = train.iter().filter(has_number).collect();
+    let is_unlike = |pair: &&&Pair| !numbers_stay(&pair.0, &pair.1);
+    let unlike: Vec<&&Pair> = with_numbers.iter().filter(is_unlike).collect();
+    let share = unlike.len() as f64 / with_numbers.len().max(1) as f64;
+    let (source, target) = unlike.first()?;
+    let is_enough = with_numbers.len() >= MIN_TOLD;
+    (is_enough && share > MANY_UNLIKE).then(|| {
+        format!(
+            "warning: {:.0} % of the pairs of data.train with numbers have other numbers in their target (such as \"{source}\" – \
+             \"{target}\"): the model learns to change numbers. Leave these pairs out with data.drop_unlike_numbers = true",
+            100.0 * share
+        )
+    })
 }
 
 /// A warning about a validation or test text with many pairs that are in the training text, too.
@@ -400,6 +425,25 @@ mod tests {
             (side(GERMAN), side(ENGLISH))
         };
         (0..pairs).map(pair).collect()
+    }
+
+    #[test]
+    fn unlike_numbers_are_reported_with_their_share_and_an_example() {
+        let text = |unlike: usize| -> Vec<Pair> {
+            let pair = |i: usize| {
+                let other = if i < unlike { i + 1 } else { i };
+                (format!("Haus {}", i + 20), format!("house {}", other + 20))
+            };
+            (0..100).map(pair).collect()
+        };
+        assert_eq!(unlike_numbers(&text(0)), None);
+        assert_eq!(unlike_numbers(&text(5)), None);
+        assert_eq!(unlike_numbers(&text(100)[..20]), None);
+        let said = unlike_numbers(&text(10)).unwrap();
+        assert!(
+            said.contains("10 % of the pairs") && said.contains("\"Haus 20\" – \"house 21\""),
+            "{said}"
+        );
     }
 
     /// `text` with targets moved down by `lag` lines from line `from` on.
