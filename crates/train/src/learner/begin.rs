@@ -193,6 +193,7 @@ fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Result<Vec<
         texts,
         utf8,
     )?);
+    found.extend(text_check::divided_tag(&corpora.tokenizers, texts, utf8));
     if setup.first.start.is_some() {
         let special = special_ids(setup.first.config.as_ref());
         let device = setup.replicas.first();
