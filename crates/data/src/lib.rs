@@ -33,7 +33,6 @@
 pub mod batch;
 pub mod cache;
 pub mod clean;
-mod cleaning_report;
 pub mod corpus;
 mod error;
 mod hash;
@@ -46,8 +45,7 @@ mod written;
 
 pub use batch::Batch;
 pub use cache::{MixedPart, TokenizedCorpus};
-pub use clean::CleaningSettings;
-pub use cleaning_report::CleaningReport;
+pub use clean::{CleaningReport, CleaningSettings};
 pub use corpus::{CorpusPaths, LineReader, ParallelReader, TextError, Utf8Policy};
 pub use error::{DataError, Result};
 pub use pair_sample::PairSample;
