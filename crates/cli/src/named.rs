@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use burnformer_files::user_cache;
 use burnformer_files::{FileKind, FolderLock, read_whole};
 use burnformer_interop::TextFiles;
 use burnformer_interop::hub::{Download, ModelName, Progress, Settings};
-use burnformer_train::{copy_files, user_cache};
+use burnformer_train::copy_files;
 use serde::{Deserialize, Serialize};
 
 use crate::conversion;

@@ -6,7 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use burnformer_data::counted;
+use burnformer_text::counted;
 
 use crate::output::{is_quiet, note};
 

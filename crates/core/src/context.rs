@@ -3,18 +3,18 @@ use std::cell::RefCell;
 use burn::tensor::Tensor;
 use burnformer_kernels::RandomKey;
 
-/// The context of a forward pass: its mode, the position of the first query, and the recorder of
-/// attention weights, if there is one. A [`Mode`] can be passed instead.
+/// The context of a forward pass: its mode, and the recorder of attention weights, if there is one. A [`Mode`] can be passed instead.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use burnformer_core::{Context, Mode, MultiHeadAttentionConfig, Recorder};
+/// use burnformer_core::{Context, MhaInput, Mode, MultiHeadAttentionConfig, Recorder};
 ///
 /// let device = Device::default();
 /// let attention = MultiHeadAttentionConfig::new(32, 4).init(&device);
 /// let x = Tensor::<3>::ones([2, 5, 32], &device);
 /// let recorder = Recorder::default();
-/// attention.forward(x.clone(), x, None, Context::from(Mode::Inference).recorded_by(&recorder));
+/// let context = Context::from(Mode::Inference).recorded_by(&recorder);
+/// attention.forward(MhaInput::self_attention(x), context);
 /// assert_eq!(recorder.weights(AttentionKind::SelfAttention)[0].dims(), [2, 4, 5, 5]);
 /// # use burnformer_core::AttentionKind;
 /// ```
@@ -22,8 +22,6 @@ use burnformer_kernels::RandomKey;
 pub struct Context<'a> {
     /// The mode of the pass: training, with the key of its random numbers, or inference.
     pub mode: Mode,
-    /// The position of the first query, and in self-attention of the first new key.
-    pub start: usize,
     /// The attention that a layer computes.
     pub kind: AttentionKind,
     pub(crate) recorder: Option<&'a Recorder>,
@@ -77,7 +75,6 @@ impl From<Mode> for Context<'_> {
     fn from(mode: Mode) -> Self {
         Self {
             mode,
-            start: 0,
             kind: AttentionKind::SelfAttention,
             recorder: None,
         }

@@ -174,10 +174,7 @@ impl Decoder {
             "the decoder has {layers} layers, the cache has {cached}"
         );
         let new_len = x.dims()[1];
-        let context = Context {
-            start: cache.len,
-            ..context.into()
-        };
+        let context = context.into();
         let bias = self.whole_bias(bias, cache, new_len, &x.device());
         for (n, layer) in self.layers.iter().enumerate() {
             let past = &mut cache.layers[n];

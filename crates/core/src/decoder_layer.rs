@@ -153,10 +153,10 @@ impl TargetSublayer {
     ) -> Tensor<3> {
         match self {
             Self::SelfAttention(attention) => {
-                let KeyValues { key, value } = attention.key_values(x.clone(), context.start);
+                let KeyValues { key, value } = attention.key_values(x.clone());
                 cache.target.append(key, value);
                 let source = AttentionSource::Cache(&cache.target);
-                attention.attend(attention.queries(x, context.start), source, bias, context)
+                attention.attend(attention.queries(x), source, bias, context)
             }
             Self::Ssru(unit) => unit.forward(x, &mut cache.recurrent),
         }
@@ -210,12 +210,12 @@ impl LayerCache {
 
 impl DecoderLayer {
     /// An empty cache for decoding from the encoded source `memory`,
-    /// `[sentences, source_len, memory_width]`. A layer without cross-attention ignores `memory`.
+    /// `[sentences, source_len, d_model]`. A layer without cross-attention ignores `memory`.
     pub fn start(&self, memory: Tensor<3>) -> LayerCache {
         let source = self
             .cross_attention
             .as_ref()
-            .map(|attention| attention.key_values(memory, 0));
+            .map(|attention| attention.key_values(memory));
         LayerCache {
             source,
             ..LayerCache::without_source()
@@ -232,8 +232,6 @@ impl DecoderLayer {
     ///   among the new positions; a window in blocks needs an empty cache. The layer hides no later
     ///   positions by itself
     /// - `bias.source` acts on `[sentences, heads, rows / sentences · new_len, source_len]`
-    ///
-    /// `context.start` is the position of the first of `x`.
     ///
     /// # Panics
     /// If the layer has cross-attention and `cache` has no source, or if the shapes do not fit
@@ -296,7 +294,7 @@ fn attend_source(
     // row.
     let [sentences, ..] = memory.key.dims();
     let grouped = x.reshape([sentences, rows / sentences * new_len, d_model]);
-    let query = attention.queries(grouped, context.start);
+    let query = attention.queries(grouped);
     let source = AttentionSource::KeyValues(memory);
     attention
         .attend(query, source, bias, context)

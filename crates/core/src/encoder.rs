@@ -9,7 +9,7 @@ use crate::cost::Cost;
 use crate::feed_forward::{PositionWiseFeedForward, PositionWiseFeedForwardConfig};
 use crate::init;
 use crate::linear::Linear;
-use crate::multi_head::{AttentionSource, MultiHeadAttention, MultiHeadAttentionConfig};
+use crate::multi_head::{MhaInput, MultiHeadAttention, MultiHeadAttentionConfig};
 use crate::norm::{LayerNorm, LayerNormConfig, NormKind, NormPosition, ResidualNorm};
 use crate::window::Window;
 
@@ -135,10 +135,8 @@ impl EncoderLayer {
         let x = self
             .residual
             .forward(x, &self.self_attention_norm, context.fold(0), |x| {
-                let memory = attention.key_values(x.clone(), context.start);
-                let queries = attention.queries(x, context.start);
-                let source = AttentionSource::KeyValues(memory);
-                attention.attend(queries, source, bias, context.fold(1))
+                let input = MhaInput::self_attention(x).bias(bias.clone());
+                attention.forward(input, context.fold(1))
             });
         self.residual
             .forward(x, &self.feed_forward_norm, context.fold(2), |x| {

@@ -72,18 +72,13 @@ mod shared_embeddings;
 mod transformer;
 mod window;
 
+pub mod allocator;
 pub mod cost;
 pub mod init;
 #[cfg(feature = "model-dir")]
 pub mod model_dir;
 pub mod rnn;
 pub mod ssru;
-
-/// Settings of the C library's allocator on Linux. The speed of training depends on the freed
-/// memory that it keeps.
-pub mod allocator {
-    pub use burnformer_kernels::{keep_freed_memory, share_freed_memory};
-}
 
 pub use burnformer_kernels::{AttentionInputs, ComputeType, KvCache, Precision, RandomKey};
 
@@ -105,13 +100,15 @@ pub use feed_forward::{Activation, PositionWiseFeedForward, PositionWiseFeedForw
 pub use linear::{Linear, LinearConfig};
 pub use loss::{LossSums, label_smoothed_cross_entropy};
 pub use mask::{end_mask, look_ahead_mask, padding_mask, token_ids, window_mask};
-pub use multi_head::{AttentionSource, KeyValues, MultiHeadAttention, MultiHeadAttentionConfig};
+pub use multi_head::{
+    AttentionSource, KeyValues, MhaInput, MultiHeadAttention, MultiHeadAttentionConfig,
+};
 pub use norm::{LayerNorm, LayerNormConfig, NormKind, NormPosition, ResidualNorm};
 pub use parameters::{
     LoadError, Parameter, Parameters, StateDict, data_now, freeze_parameters, named_gradients,
     named_parameters, parameter_sizes, trained_parameter_shapes, with_parameters,
 };
-pub use position::{PositionalEncoding, PositionalEncodingConfig, Positions, rotate, sinusoid};
+pub use position::{PositionalEncoding, PositionalEncodingConfig, Positions, sinusoid};
 pub use seq2seq::{
     AttentionMaps, Model, ModelConfig, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, Tokens,
 };

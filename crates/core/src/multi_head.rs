@@ -13,27 +13,25 @@ use crate::dropout::Dropout;
 use crate::init;
 use crate::linear::{Linear, LinearConfig};
 use crate::norm::{LayerNorm, LayerNormConfig};
-use crate::position::rotate;
 use crate::window::window_attention;
 
 /// The sizes of a [`MultiHeadAttention`] layer.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use burnformer_core::{Mode, MultiHeadAttentionConfig};
+/// use burnformer_core::{MhaInput, Mode, MultiHeadAttentionConfig};
 ///
 /// let device = Device::default();
-/// // A decoder of width 32 attends to the features of a picture, which have width 48. No projection
-/// // has a bias.
-/// let config = MultiHeadAttentionConfig::new(32, 4).with_memory_width(Some(48)).with_bias(false);
-/// let attention = config.init(&device);
+/// // Projections without a bias, as in the paper's formulas.
+/// let attention = MultiHeadAttentionConfig::new(32, 4).with_bias(false).init(&device);
 /// let query = Tensor::<3>::ones([2, 5, 32], &device);
-/// let picture = Tensor::<3>::ones([2, 9, 48], &device);
-/// assert_eq!(attention.forward(query, picture, None, Mode::Inference).dims(), [2, 5, 32]);
+/// let memory = Tensor::<3>::ones([2, 9, 32], &device);
+/// let output = attention.forward(MhaInput::new(query, memory), Mode::Inference);
+/// assert_eq!(output.dims(), [2, 5, 32]);
 /// ```
 #[derive(Config, Debug)]
 pub struct MultiHeadAttentionConfig {
-    /// The number of features of a query and of the output.
+    /// The number of features of a query, of a position that is attended to, and of the output.
     pub d_model: usize,
     /// The number of heads.
     pub heads: usize,
@@ -41,8 +39,6 @@ pub struct MultiHeadAttentionConfig {
     pub d_k: Option<usize>,
     /// The width of the values of a head; `None` for `d_model / heads`, as in the paper.
     pub d_v: Option<usize>,
-    /// The number of features of the positions that are attended to; `None` for `d_model`.
-    pub memory_width: Option<usize>,
     /// If true, the four projections have a bias. The paper's formulas have none.
     #[config(default = true)]
     pub bias: bool,
@@ -55,13 +51,6 @@ pub struct MultiHeadAttentionConfig {
     /// If true, `qk_norm` normalises the queries of all heads together instead of each head's.
     #[config(default = false)]
     pub joint_query_norm: bool,
-    /// The number of key and value heads, each shared by a group of query heads (Ainslie et al.,
-    /// 2023); `None` for the number of query heads, as in the paper. Fewer save weights and the
-    /// memory of cached keys and values; each step of decoding copies these for every query head.
-    pub key_heads: Option<usize>,
-    /// The base of rotary positions (Su et al., 2021), such as 10,000: queries and keys are rotated
-    /// by their positions before they are compared. `None` for none, as in the paper.
-    pub rotary: Option<f64>,
 }
 
 impl MultiHeadAttentionConfig {
@@ -77,18 +66,11 @@ impl MultiHeadAttentionConfig {
     /// A layer with initial weights that are a function of `key`.
     ///
     /// # Panics
-    /// If `heads` is 0, if it does not divide `d_model` while `d_k` or `d_v` is `None`, if
-    /// `key_heads` does not divide `heads`, if there are rotary positions and `d_k` is odd, or if
-    /// the rate of dropout is not in `[0, 1)`.
+    /// If `heads` is 0, if it does not divide `d_model` while `d_k` or `d_v` is `None`, or if the
+    /// rate of dropout is not in `[0, 1)`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> MultiHeadAttention {
-        let &Self { heads, rotary, .. } = self;
-        let [query, keys, values, output] = self.maps();
-        let d_k = query.output / heads;
-        let even = rotary.is_none() || d_k.is_multiple_of(2);
-        assert!(
-            even,
-            "rotary positions rotate pairs of features; d_k is {d_k}"
-        );
+        let [query, keys, values, output] = self.projections();
+        let d_k = query.output / self.heads;
         let epsilon = self.qk_norm;
         let query_width = self.query_norm_width();
         MultiHeadAttention {
@@ -99,9 +81,7 @@ impl MultiHeadAttentionConfig {
             query_norm: epsilon.map(|epsilon| LayerNorm::new(query_width, epsilon, device)),
             key_norm: epsilon.map(|epsilon| LayerNorm::new(d_k, epsilon, device)),
             dropout: Dropout::new(self.dropout),
-            heads,
-            key_heads: self.key_heads(),
-            rotary,
+            heads: self.heads,
             is_scaled: true,
         }
     }
@@ -110,7 +90,7 @@ impl MultiHeadAttentionConfig {
     /// `window`. In 16 bits the weights are kept three times: before and after rounding, and
     /// masked.
     pub fn cost(&self, keys: usize, window: Option<usize>, precision: Precision) -> Cost {
-        let [query, _, _, output] = self.maps();
+        let [query, _, _, output] = self.projections();
         let key_width = query.output;
         let value_width = output.input;
         let seen = window.map_or(keys, |radius| keys.min(2 * radius + 1));
@@ -124,15 +104,15 @@ impl MultiHeadAttentionConfig {
             multiplications: (key_width + value_width) * seen,
             activations: key_width + self.heads * times * keys,
         };
-        let maps = query.cost() + output.cost();
-        maps + self.norm_cost(self.query_norm_width()) + attention + self.key_value_cost()
+        let projections = query.cost() + output.cost();
+        projections + self.norm_cost(self.query_norm_width()) + attention + self.key_value_cost()
     }
 
     /// The part of [`cost`](Self::cost) for the projections of keys and values, per position that
     /// is attended to. Training keeps the keys and values; the input of the projections is counted
     /// by the layer that made it.
     pub fn key_value_cost(&self) -> Cost {
-        let [query, keys, values, _] = self.maps();
+        let [query, keys, values, _] = self.projections();
         let norm = self.norm_cost(query.output / self.heads);
         let activations = keys.output + values.output;
         Cost {
@@ -143,7 +123,7 @@ impl MultiHeadAttentionConfig {
 
     /// The width of the normalisation of queries.
     fn query_norm_width(&self) -> usize {
-        let [query, ..] = self.maps();
+        let [query, ..] = self.projections();
         if self.joint_query_norm {
             query.output
         } else {
@@ -153,7 +133,7 @@ impl MultiHeadAttentionConfig {
 
     /// The cost of normalising the queries, or the keys, over `width`. Training keeps the inputs.
     fn norm_cost(&self, width: usize) -> Cost {
-        let [query, ..] = self.maps();
+        let [query, ..] = self.projections();
         match self.qk_norm {
             Some(_) => Cost {
                 activations: query.output,
@@ -163,20 +143,8 @@ impl MultiHeadAttentionConfig {
         }
     }
 
-    /// The number of heads of keys and values.
-    fn key_heads(&self) -> usize {
-        let heads = self.heads;
-        let shared = self.key_heads.unwrap_or(heads);
-        let divides = shared > 0 && heads.is_multiple_of(shared);
-        assert!(
-            divides,
-            "{shared} heads of keys do not divide {heads} heads of queries"
-        );
-        shared
-    }
-
     /// The projections of queries, keys, values and output.
-    fn maps(&self) -> [LinearConfig; 4] {
+    fn projections(&self) -> [LinearConfig; 4] {
         let &Self {
             d_model,
             heads,
@@ -191,12 +159,10 @@ impl MultiHeadAttentionConfig {
         );
         let d_k = d_k.unwrap_or_else(|| head(d_model, heads));
         let d_v = d_v.unwrap_or_else(|| head(d_model, heads));
-        let memory = self.memory_width.unwrap_or(d_model);
-        let shared = self.key_heads();
         [
             (d_model, heads * d_k),
-            (memory, shared * d_k),
-            (memory, shared * d_v),
+            (d_model, heads * d_k),
+            (d_model, heads * d_v),
             (heads * d_v, d_model),
         ]
         .map(|(input, output)| LinearConfig::new(input, output).with_bias(bias))
@@ -218,22 +184,22 @@ pub(crate) fn head(d_model: usize, heads: usize) -> usize {
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use burnformer_core::{Mode, MultiHeadAttentionConfig, look_ahead_mask};
+/// use burnformer_core::{MhaInput, Mode, MultiHeadAttentionConfig, look_ahead_mask};
 ///
 /// let device = Device::default();
 /// let attention = MultiHeadAttentionConfig::new(32, 4).init(&device);
 /// let x = Tensor::<3>::ones([2, 5, 32], &device);
 /// let mask = look_ahead_mask(0, 5, &device);
-/// let y = attention.forward(x.clone(), x, Some(mask), Mode::Inference);
+/// let y = attention.forward(MhaInput::self_attention(x).mask(mask), Mode::Inference);
 /// assert_eq!(y.dims(), [2, 5, 32]);
 /// ```
 #[derive(Module, Debug)]
 pub struct MultiHeadAttention {
     /// Projection of the queries, `d_model → heads·d_k`.
     pub query: Linear,
-    /// Projection of the keys, `memory_width → key_heads·d_k`.
+    /// Projection of the keys, `d_model → heads·d_k`.
     pub key: Linear,
-    /// Projection of the values, `memory_width → key_heads·d_v`.
+    /// Projection of the values, `d_model → heads·d_v`.
     pub value: Linear,
     /// Projection of the concatenated heads, `heads·d_v → d_model`.
     pub output: Linear,
@@ -244,9 +210,6 @@ pub struct MultiHeadAttention {
     pub key_norm: Option<LayerNorm>,
     dropout: Dropout,
     heads: usize,
-    key_heads: usize,
-    #[module(skip)]
-    rotary: Option<f64>,
     /// If false, queries are multiplied by √d_k, which leaves products without the factor 1/√d_k:
     /// for experiments with it (paper §3.2.1).
     #[module(skip)]
@@ -262,10 +225,53 @@ const MAX_STEP_QUERIES: usize = 64;
 /// side by side in the last dimension. They have the number type of the matrix products.
 #[derive(Clone, Debug)]
 pub struct KeyValues {
-    /// The keys, `[batch, key_len, key_heads·d_k]`.
+    /// The keys, `[batch, key_len, heads·d_k]`.
     pub key: Tensor<3>,
-    /// The values, `[batch, key_len, key_heads·d_v]`.
+    /// The values, `[batch, key_len, heads·d_v]`.
     pub value: Tensor<3>,
+}
+
+/// The input of [`MultiHeadAttention::forward`].
+#[derive(Clone, Debug)]
+pub struct MhaInput {
+    query: Tensor<3>,
+    memory: Tensor<3>,
+    bias: AttentionBias,
+}
+
+impl MhaInput {
+    /// Attention among the positions of `x`, `[batch, len, d_model]`.
+    pub fn self_attention(x: Tensor<3>) -> Self {
+        Self::new(x.clone(), x)
+    }
+
+    /// Attention from `query` to `memory`.
+    ///
+    /// # Shapes
+    /// - `query`: `[batch, query_len, d_model]`
+    /// - `memory`: `[batch, key_len, d_model]`
+    pub fn new(query: Tensor<3>, memory: Tensor<3>) -> Self {
+        Self {
+            query,
+            memory,
+            bias: AttentionBias::None,
+        }
+    }
+
+    /// Hides the keys of `mask` too: `[batch or 1, heads or 1, query_len or 1, key_len]`, `true`
+    /// hides.
+    #[must_use]
+    pub fn mask(mut self, mask: Tensor<4, Bool>) -> Self {
+        self.bias = self.bias.hiding(mask);
+        self
+    }
+
+    /// Changes the scores by `bias`, in place of an earlier mask or bias.
+    #[must_use]
+    pub fn bias(mut self, bias: AttentionBias) -> Self {
+        self.bias = bias;
+        self
+    }
 }
 
 /// The keys and values of an attention.
@@ -294,50 +300,35 @@ impl AttentionSource<'_> {
 }
 
 impl MultiHeadAttention {
-    /// Attends from `query` to `memory`. In self-attention both are the same tensor.
+    /// Projects queries, keys and values, and attends.
     ///
     /// # Shapes
-    /// - `query`: `[batch, query_len, d_model]` → the same shape
-    /// - `memory`: `[batch, key_len, memory_width]`
-    /// - `mask`: `[batch or 1, heads or 1, query_len or 1, key_len]`, `true` hides
+    /// `[batch, query_len, d_model]`
     ///
     /// # Panics
     /// If the shapes do not fit together.
-    pub fn forward<'a>(
-        &self,
-        query: Tensor<3>,
-        memory: Tensor<3>,
-        mask: Option<Tensor<4, Bool>>,
-        context: impl Into<Context<'a>>,
-    ) -> Tensor<3> {
-        let context = context.into();
-        let source = AttentionSource::KeyValues(self.key_values(memory, context.start));
-        self.attend(
-            self.queries(query, context.start),
-            source,
-            &mask.into(),
-            context,
-        )
+    pub fn forward<'a>(&self, input: MhaInput, context: impl Into<Context<'a>>) -> Tensor<3> {
+        let memory = self.key_values(input.memory);
+        let queries = self.queries(input.query);
+        let source = AttentionSource::KeyValues(memory);
+        self.attend(queries, source, &input.bias, context)
     }
 
-    /// Projects the positions from `start` on (`[batch, query_len, d_model]`) to queries,
-    /// `[batch, query_len, heads·d_k]`, and rotates them if the layer has rotary positions.
-    pub fn queries(&self, x: Tensor<3>, start: usize) -> Tensor<3> {
+    /// Projects `x` (`[batch, query_len, d_model]`) to queries, `[batch, query_len, heads·d_k]`.
+    pub fn queries(&self, x: Tensor<3>) -> Tensor<3> {
         let mut query = self.normalised(self.query.forward(x), &self.query_norm);
         if !self.is_scaled {
             query = query.clone() * ((query.dims()[2] / self.heads) as f64).sqrt();
         }
-        self.narrowed(self.rotated(query, self.heads, start))
+        self.cast(query)
     }
 
-    /// Projects the positions from `start` on (`[batch, key_len, memory_width]`) to keys, which it
-    /// rotates if the layer has rotary positions, and values.
-    pub fn key_values(&self, memory: Tensor<3>, start: usize) -> KeyValues {
+    /// Projects `memory` (`[batch, key_len, d_model]`) to keys and values.
+    pub fn key_values(&self, memory: Tensor<3>) -> KeyValues {
         let key = self.normalised(self.key.forward(memory.clone()), &self.key_norm);
-        let key = self.narrowed(self.rotated(key, self.key_heads, start));
         KeyValues {
-            key,
-            value: self.narrowed(self.value.forward(memory)),
+            key: self.cast(key),
+            value: self.cast(self.value.forward(memory)),
         }
     }
 
@@ -382,12 +373,8 @@ impl MultiHeadAttention {
         let heads = self.heads;
         let dropout = self.dropout.mask(mode);
         match (source, mode) {
-            (AttentionSource::Cache(cache), _) if self.key_heads == heads => {
-                cache.attend(query, heads, mask, dropout)
-            }
-            (source, Mode::Inference)
-                if self.key_heads == heads && query.dims()[1] <= MAX_STEP_QUERIES =>
-            {
+            (AttentionSource::Cache(cache), _) => cache.attend(query, heads, mask, dropout),
+            (source, Mode::Inference) if query.dims()[1] <= MAX_STEP_QUERIES => {
                 step_attention(self.inputs(query, source, mask))
             }
             (source, _) => attention(self.inputs(query, source, mask), dropout),
@@ -401,7 +388,7 @@ impl MultiHeadAttention {
         source: AttentionSource<'_>,
         hidden: Option<Tensor<4, Bool>>,
     ) -> AttentionInputs {
-        let KeyValues { key, value } = self.of_all_heads(source);
+        let KeyValues { key, value } = source.key_values();
         AttentionInputs {
             query,
             key,
@@ -418,7 +405,7 @@ impl MultiHeadAttention {
         bias: &AttentionBias,
         context: Context<'_>,
     ) -> Tensor<3> {
-        let KeyValues { key, value } = self.of_all_heads(source);
+        let KeyValues { key, value } = source.key_values();
         let [query, key, value] = [query, key, value].map(|x| split_heads(x, self.heads));
         let attended = scaled_dot_product_attention(
             query.clone(),
@@ -430,23 +417,6 @@ impl MultiHeadAttention {
         );
         context.record([attended.weights, query, key]);
         merge_heads(attended.context)
-    }
-
-    /// The keys and values of `source` for each head of the queries, `[batch, key_len, heads·d]`.
-    fn of_all_heads(&self, source: AttentionSource<'_>) -> KeyValues {
-        let KeyValues { key, value } = source.key_values();
-        let heads = self.key_heads;
-        let times = self.heads / heads;
-        if times == 1 {
-            return KeyValues { key, value };
-        }
-        let [key, value] = [key, value].map(|x| {
-            let [batch, len, width] = x.dims();
-            let parts = x.reshape([batch, len, heads, 1, width / heads]);
-            let parts = parts.expand([batch, len, heads, times, width / heads]);
-            parts.reshape([batch, len, width * times])
-        });
-        KeyValues { key, value }
     }
 
     /// The four projections, to be packed or set to a precision.
@@ -470,16 +440,8 @@ impl MultiHeadAttention {
             .reshape([batch, len, width])
     }
 
-    /// `x` (`[batch, len, heads·d_k]`) rotated by its positions, if the layer has rotary ones.
-    fn rotated(&self, x: Tensor<3>, heads: usize, start: usize) -> Tensor<3> {
-        match self.rotary {
-            Some(base) => rotate(x, heads, base, start),
-            None => x,
-        }
-    }
-
     /// An operand of attention in the type of the matrix products.
-    fn narrowed(&self, x: Tensor<3>) -> Tensor<3> {
+    fn cast(&self, x: Tensor<3>) -> Tensor<3> {
         self.query.precision().narrowed(x)
     }
 }

@@ -198,43 +198,6 @@ impl Sinusoids {
     }
 }
 
-/// Rotary positions (Su et al., 2021): rotates features i and i + d/2 of each of `heads` heads by
-/// position / base^(2i/d). Llama and GPT-NeoX have these pairs; RoFormer's own pairs are
-/// neighbours. The first position is `start`.
-///
-/// # Shapes
-/// `x`: `[batch, len, heads·d]` → the same shape
-pub fn rotate(x: Tensor<3>, heads: usize, base: f64, start: usize) -> Tensor<3> {
-    let [batch, len, width] = x.dims();
-    let half = width / heads / 2;
-    assert_eq!(
-        heads * half * 2,
-        width,
-        "{width} features do not divide into pairs of {heads} heads"
-    );
-    let frequencies: Vec<f64> = (0..half)
-        .map(|pair| base.powf(-(pair as f64) / half as f64))
-        .collect();
-    let angles: Vec<f64> = (start..start + len)
-        .flat_map(|position| {
-            frequencies
-                .iter()
-                .map(move |frequency| position as f64 * frequency)
-        })
-        .collect();
-    let [cos, sin] = [f64::cos, f64::sin].map(|function| {
-        let values: Vec<f32> = angles.iter().map(|&angle| function(angle) as f32).collect();
-        Tensor::<5>::from_data(TensorData::new(values, [1, len, 1, 1, half]), &x.device())
-    });
-    let pairs = x.reshape([batch, len, heads, 2, half]);
-    let [first, second] = [0, 1].map(|index| pairs.clone().narrow(3, index, 1));
-    let rotated = vec![
-        first.clone() * cos.clone() - second.clone() * sin.clone(),
-        second * cos + first * sin,
-    ];
-    Tensor::cat(rotated, 3).reshape([batch, len, width])
-}
-
 #[cfg(test)]
 mod tests {
     use std::f64::consts::TAU;

@@ -1,11 +1,13 @@
 //! Decides which pairs are kept, and counts why the others are dropped.
 
 use std::collections::HashSet;
+use std::fmt;
 
-use burnformer_text::visible;
+use burnformer_text::numbers_stay;
+use burnformer_text::{counted, visible};
+use derive_more::Add;
 use serde::{Deserialize, Serialize};
 
-use crate::cleaning_report::CleaningReport;
 use crate::corpus::{LinePair, Utf8Policy};
 use crate::error::{DataError, Result};
 use crate::hash::key_of;
@@ -21,6 +23,10 @@ pub struct CleaningSettings {
     /// Drop a pair if one side is more than this number of times as long as the other. `None` keeps
     /// such pairs.
     pub max_length_ratio: Option<f64>,
+    /// Drop a pair if its target has other numbers than its source. This field is part of the key of
+    /// a cache only if it is set.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub drop_unlike_numbers: bool,
     /// Drop a pair if both its texts occurred before. This needs 16 bytes of memory per pair.
     pub drop_duplicates: bool,
     /// The treatment of a line that is not UTF-8.
@@ -40,6 +46,7 @@ impl Default for CleaningSettings {
             max_source_len: 256,
             max_target_len: 256,
             max_length_ratio: Some(9.0),
+            drop_unlike_numbers: false,
             drop_duplicates: false,
             utf8: Utf8Policy::Error,
             budget: None,
@@ -95,6 +102,73 @@ impl CleaningSettings {
     }
 }
 
+/// The numbers of pairs that were read, kept, and dropped for each reason. If several reasons apply
+/// to a pair, the first one in the order of the fields counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Add, Serialize, Deserialize)]
+pub struct CleaningReport {
+    /// Number of pairs in the corpus.
+    pub read: u64,
+    /// Number of pairs that were kept.
+    pub kept: u64,
+    /// Dropped because a side is not UTF-8 and the policy is to skip such lines.
+    pub invalid_utf8: u64,
+    /// Dropped because a side is empty or has only white space and control characters.
+    pub empty: u64,
+    /// Dropped because the source has more tokens than allowed.
+    pub source_too_long: u64,
+    /// Dropped because the target has more tokens than allowed.
+    pub target_too_long: u64,
+    /// Dropped because the pair alone exceeds the token budget.
+    pub over_budget: u64,
+    /// Dropped because one side is too many times as long as the other.
+    pub length_ratio: u64,
+    /// Dropped because the target has other numbers than the source. A report without such pairs has
+    /// no such field, as in earlier versions.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unlike_numbers: u64,
+    /// Dropped because both texts occurred before.
+    pub duplicate: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl CleaningReport {
+    /// Number of pairs that were dropped for any reason.
+    pub fn dropped(&self) -> u64 {
+        self.read - self.kept
+    }
+}
+
+impl fmt::Display for CleaningReport {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let read = counted(self.read, "pair");
+        write!(
+            out,
+            "{read} read, {} kept, {} dropped",
+            self.kept,
+            self.dropped()
+        )?;
+        let reasons = [
+            (self.invalid_utf8, "invalid UTF-8"),
+            (self.empty, "empty side"),
+            (self.source_too_long, "source too long"),
+            (self.target_too_long, "target too long"),
+            (self.over_budget, "over the token budget"),
+            (self.length_ratio, "length ratio"),
+            (self.unlike_numbers, "unlike numbers"),
+            (self.duplicate, "duplicate"),
+        ];
+        let mut separator = ": ";
+        for (count, reason) in reasons.into_iter().filter(|&(count, _)| count > 0) {
+            write!(out, "{separator}{count} {reason}")?;
+            separator = ", ";
+        }
+        Ok(())
+    }
+}
+
 /// Decides on pairs one after another, and counts.
 pub(crate) struct Cleaner {
     settings: CleaningSettings,
@@ -144,6 +218,10 @@ impl Cleaner {
         let found = reasons
             .into_iter()
             .find_map(|(is, count)| is.then_some(count));
+        let found = found.or_else(|| {
+            let is_kept = !limits.drop_unlike_numbers || numbers_stay(&pair.source, &pair.target);
+            (!is_kept).then_some(|report| &mut report.unlike_numbers)
+        });
         found.or_else(|| {
             let is_new = !limits.drop_duplicates || self.seen.insert(fingerprint(pair));
             (!is_new).then_some(|report| &mut report.duplicate)
@@ -201,7 +279,10 @@ mod tests {
     #[test]
     fn the_cache_of_training_text_keeps_its_key() {
         let json = serde_json::to_string(&CleaningSettings::default()).unwrap();
-        assert!(!json.contains("keep_empty"), "{json}");
+        assert!(
+            !json.contains("keep_empty") && !json.contains("unlike"),
+            "{json}"
+        );
     }
 
     #[test]
@@ -210,6 +291,7 @@ mod tests {
             max_source_len: 10,
             max_target_len: 8,
             max_length_ratio: Some(3.0),
+            drop_unlike_numbers: true,
             drop_duplicates: true,
             budget: Some(8),
             ..Default::default()
@@ -229,9 +311,10 @@ mod tests {
         assert!(!cleaner.keeps(&pair("c", "b"), 3, 9));
         assert!(!cleaner.keeps(&pair("c", "b"), 8, 8));
         assert!(!cleaner.keeps(&pair("c", "b"), 2, 7));
+        assert!(!cleaner.keeps(&pair("7 a", "8 b"), 2, 6));
         assert!(!cleaner.keeps(&pair("a", "b"), 2, 6));
         let expected = CleaningReport {
-            read: 8,
+            read: 9,
             kept: 1,
             invalid_utf8: 1,
             empty: 1,
@@ -239,10 +322,41 @@ mod tests {
             target_too_long: 1,
             over_budget: 1,
             length_ratio: 1,
+            unlike_numbers: 1,
             duplicate: 1,
         };
         assert_eq!(cleaner.report, expected);
-        assert_eq!(expected.dropped(), 7);
+        assert_eq!(expected.dropped(), 8);
+    }
+
+    /// Values count, not digits, and words may stand for them.
+    #[test]
+    fn pairs_with_unlike_numbers_are_dropped() {
+        let settings = CleaningSettings {
+            drop_unlike_numbers: true,
+            ..Default::default()
+        };
+        let mut cleaner = Cleaner::new(&settings);
+        for (source, target, is_kept) in [
+            ("Er hat 3 Hunde.", "He has 3 dogs.", true),
+            ("Er hat 3 Hunde.", "He has three dogs.", true),
+            ("Es kostet 1.234,5 Euro.", "It costs 1,234.5 euros.", true),
+            ("Er hat Hunde.", "He has dogs.", true),
+            ("Er hat 3 Hunde.", "He has 5 dogs.", false),
+            ("Er hat 37 Hunde.", "He has dogs.", false),
+        ] {
+            assert_eq!(
+                cleaner.keeps(&pair(source, target), 5, 5),
+                is_kept,
+                "{source} {target}"
+            );
+        }
+        assert_eq!(cleaner.report.unlike_numbers, 2);
+        // Without the setting all are kept, and the report has the form of earlier versions.
+        let mut all = Cleaner::new(&CleaningSettings::default());
+        assert!(all.keeps(&pair("3", "5"), 1, 1));
+        let json = serde_json::to_string(&all.report).unwrap();
+        assert!(!json.contains("unlike"), "{json}");
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub enum DataError {
     DamagedCache(PathBuf, String),
 }
 
-burnformer_files::debug_as_message!(DataError);
+burnformer_text::debug_as_message!(DataError);
 
 impl DataError {
     /// Checks a setting: an error that names it and its `value` unless `good`.

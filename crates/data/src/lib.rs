@@ -33,7 +33,6 @@
 pub mod batch;
 pub mod cache;
 pub mod clean;
-mod cleaning_report;
 pub mod corpus;
 mod error;
 mod hash;
@@ -42,11 +41,11 @@ pub mod prepare;
 pub mod sampler;
 pub mod special;
 pub mod tokenizer;
+mod written;
 
 pub use batch::Batch;
 pub use cache::{MixedPart, TokenizedCorpus};
-pub use clean::CleaningSettings;
-pub use cleaning_report::{CleaningReport, counted};
+pub use clean::{CleaningReport, CleaningSettings};
 pub use corpus::{CorpusPaths, LineReader, ParallelReader, TextError, Utf8Policy};
 pub use error::{DataError, Result};
 pub use pair_sample::PairSample;

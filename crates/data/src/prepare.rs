@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use burnformer_files::{FileKind, read_whole};
 use serde::{Deserialize, Serialize};
 
-use crate::cache::{TokenizedCorpus, build, make_folder, write_atomically};
-use crate::clean::CleaningSettings;
-use crate::cleaning_report::CleaningReport;
+use crate::cache::{TokenizedCorpus, build};
+use crate::clean::{CleaningReport, CleaningSettings};
 use crate::corpus::{CorpusPaths, LinePair, ParallelReader, TextError, is_pipe};
 use crate::error::Result;
 use crate::hash::{Key, file_key, hex, key_of};
 use crate::pair_sample::PairSample;
 use crate::tokenizer::{Tokenizer, TokenizerSettings, TokenizerTrainer, Tokenizers};
+use crate::written::{make_folder, write_atomically};
 
 /// Version of training and tokenising. It is raised whenever their result changes. Old caches are
 /// then not reused.

@@ -15,7 +15,8 @@
 //! - [`FolderLock`] does the same for a folder with all its files. A [`NewFolder`] replaces it in
 //!   one step.
 //!
-//! [`try_reserve`] reserves the memory for a large file.
+//! [`try_reserve`] reserves the memory for a large file, and [`user_cache`] names the folder for
+//! files that can be made again.
 //!
 //! The crate also reads users' files: [`read_whole`] never reads more than a limit, and [`FileId`]
 //! tells whether two names refer to the same file.
@@ -36,6 +37,7 @@ mod identity;
 mod memory;
 mod read;
 mod temporary;
+mod user_cache;
 
 use std::fs::File;
 use std::io;
@@ -48,19 +50,7 @@ pub use identity::FileId;
 pub use memory::{is_refusable, try_reserve};
 pub use read::{FileKind, ReadError, ReadProblem, read_to_end, read_whole};
 pub use temporary::{Readers, Temporary, remove_leftovers, write, write_with};
-
-/// Makes the `Debug` form of an error its message, because a program prints that form for an error
-/// returned from `main`.
-#[macro_export]
-macro_rules! debug_as_message {
-    ($error:ty) => {
-        impl std::fmt::Debug for $error {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                std::fmt::Display::fmt(self, f)
-            }
-        }
-    };
-}
+pub use user_cache::user_cache;
 
 /// Opens the file at `path` for reading and writing, and creates it if it does not exist.
 ///

@@ -60,7 +60,7 @@ pub enum InferError {
     NoAttention,
 }
 
-burnformer_files::debug_as_message!(InferError);
+burnformer_text::debug_as_message!(InferError);
 
 impl SentenceError {
     /// The error of the sentence with this number, from 1.

@@ -160,7 +160,7 @@ pub enum SettingsError {
     File(PathBuf, String),
 }
 
-burnformer_files::debug_as_message!(SettingsError);
+burnformer_text::debug_as_message!(SettingsError);
 
 impl Default for SearchSettings {
     fn default() -> Self {

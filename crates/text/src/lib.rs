@@ -9,22 +9,24 @@
 #![forbid(unsafe_code)]
 
 mod languages;
+mod messages;
 mod pairs;
 mod placeables;
 mod words;
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 use unicode_properties::UnicodeEmoji;
 
 pub use languages::{find_language, language};
+pub use messages::counted;
 pub use pairs::{Pair, PairKind, missing_dash, missing_pairs, pairs, with_pairs};
 pub use placeables::{
     Cloze, FilledCloze, Link, Number, Part, PartKind, Writing, added_placeholders, apply_edits,
-    arms, blank, is_translatable, may_have_parts, missing_placeables, parts, positions,
+    arms, blank, is_translatable, may_have_parts, missing_placeables, numbers_stay, parts,
+    positions,
 };
 pub use words::{
     Mark, Span, Word, are_particles, is_in_word, is_letter, is_unspaced, joined, mark, normalized,
@@ -135,12 +137,6 @@ fn joins(c: char) -> bool {
         | 0xA800..=0xA8FF | 0xA930..=0xA9FF | 0xAA60..=0xAA7F | 0xABC0..=0xABFF
         | 0x10D00..=0x10D3F | 0x11000..=0x11FFF | 0x1E900..=0x1E95F);
     is_joining && (c.is_alphabetic() || is_combining_mark(c))
-}
-
-/// The time now in UTC, as `2026-01-31T23:59:59Z` (RFC 3339), so that logs of different machines
-/// can be compared; the start of 1970 if the clock of the machine shows an earlier time.
-pub fn time_stamp() -> String {
-    humantime::format_rfc3339_seconds(SystemTime::now().max(UNIX_EPOCH)).to_string()
 }
 
 /// The number of characters before each byte of `text`, and of all.

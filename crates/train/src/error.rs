@@ -82,7 +82,7 @@ pub enum TrainError {
     },
 }
 
-burnformer_files::debug_as_message!(TrainError);
+burnformer_text::debug_as_message!(TrainError);
 
 impl TrainError {
     /// Adds the path to an error of the operating system.

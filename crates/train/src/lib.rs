@@ -43,7 +43,7 @@ pub use optimizer::{Algorithm, Optimizer, OptimizerSettings};
 pub use run::{
     BestModel, CheckpointError, Corpora, EarlyStopping, LogInterval, Origin, Recovery, RunDir,
     RunEnd, RunError, RunMode, StartModel, StartModelError, TEST_SCORE_FILE, TextName, Texts,
-    average_models, cache_folder, checkpoint, copy_file, copy_files, user_cache,
+    average_models, cache_folder, checkpoint, copy_file, copy_files,
 };
 pub use update::{
     LossScale, MemoryError, PendingStatistics, Ranks, Recipe, Replicas, UpdateSize,

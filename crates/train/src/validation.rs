@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use burn::tensor::Device;
@@ -38,7 +39,23 @@ pub struct Validation {
     /// The ratio of characters in the decoded text to characters in its references, if it was
     /// decoded.
     pub length_ratio: Option<f64>,
+    /// How much the decoded text depends on its sources, if it was decoded and has enough sentences.
+    pub relation: Option<Relation>,
 }
+
+/// How much translations depend on their sources.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Relation {
+    /// The chrF of the translations.
+    pub own: f64,
+    /// The chrF of the translations if each is exchanged with that of another source.
+    pub exchanged: f64,
+    /// The share of the most frequent translation.
+    pub same: f64,
+}
+
+/// The smallest number of sentences that show a relation.
+const MIN_RELATED: usize = 30;
 
 impl Validation {
     /// The value of `metric`, and the loss. Without decoding, the value of BLEU and chrF is the
@@ -209,8 +226,28 @@ impl Validator {
         validation.chrf = Some(self.value(&Chrf::default(), &texts)?);
         validation.signature = Some(bleu.signature(1usize.into()).to_string());
         validation.length_ratio = Some(characters(&texts) / characters(&self.references).max(1.0));
+        validation.relation = self.relation(&texts)?;
         validation.hypotheses = texts;
         Ok(())
+    }
+
+    /// How much the translations `texts` depend on their sources.
+    fn relation(&self, texts: &[String]) -> Result<Option<Relation>> {
+        if texts.len() < MIN_RELATED {
+            return Ok(None);
+        }
+        let mut exchanged = texts.to_vec();
+        exchanged.rotate_left(texts.len() / 2);
+        let mut counts = HashMap::new();
+        for text in texts {
+            *counts.entry(text).or_insert(0) += 1;
+        }
+        let most = counts.into_values().max().unwrap_or(0);
+        Ok(Some(Relation {
+            own: self.value(&Chrf::default(), texts)?,
+            exchanged: self.value(&Chrf::default(), &exchanged)?,
+            same: f64::from(most) / texts.len() as f64,
+        }))
     }
 
     /// Translates the validation text by `translator`, with the beam size `beam` and the length

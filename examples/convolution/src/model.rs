@@ -8,9 +8,9 @@ use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::cost::Cost;
 use burnformer_core::{
-    ConfigError, LayerNorm, Linear, Mode, Model, MultiHeadAttention, MultiHeadAttentionConfig,
-    PositionalEncoding, Precision, RandomKey, Seq2Seq, Seq2SeqCache, Seq2SeqConfig,
-    SharedEmbeddings, SharedEmbeddingsConfig, Tokens, check_sizes, padding_mask,
+    ConfigError, LayerNorm, Linear, MhaInput, Mode, Model, MultiHeadAttention,
+    MultiHeadAttentionConfig, PositionalEncoding, Precision, RandomKey, Seq2Seq, Seq2SeqCache,
+    Seq2SeqConfig, SharedEmbeddings, SharedEmbeddingsConfig, Tokens, check_sizes, padding_mask,
 };
 use serde::{Deserialize, Serialize};
 
@@ -161,7 +161,8 @@ impl Seq2Seq for Convolutional {
         let padding = padding_mask(&source, self.pad);
         let source = self.embedded(self.embeddings.source(source), &self.encoder);
         let x = self.embedded(self.embeddings.target(target), &self.decoder);
-        x.clone() + self.attention.forward(x, source, Some(padding), mode)
+        let input = MhaInput::new(x.clone(), source).mask(padding);
+        x + self.attention.forward(input, mode)
     }
 
     fn logits(&self, states: Tensor<3>) -> Tensor<3> {

@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use burn::tensor::Device;
 use burnformer_core::model_dir;
-use burnformer_data::counted;
 use burnformer_infer::{GENERATION_FILE, TOKENIZER_FILES, load_tokenizers};
+use burnformer_text::counted;
 use burnformer_train::{average_models, copy_file};
 
 use super::model;

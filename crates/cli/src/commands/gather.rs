@@ -3,7 +3,7 @@ use std::io;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use burnformer_data::counted;
+use burnformer_text::counted;
 
 use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::output::{check_name, note, unwritable};

@@ -2,10 +2,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result};
 use burnformer_data::corpus::{LinePair, Side};
-use burnformer_data::{ParallelReader, Utf8Policy, counted};
+use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_infer::{
     LengthPenalty, MAX_SENTENCE_TOKENS, TargetScore, TranslateOptions, Translator, perplexity_of,
 };
+use burnformer_text::counted;
 use serde_json::{Value, json};
 
 use super::{Computing, at_least, model, of_options};

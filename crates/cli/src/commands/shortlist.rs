@@ -1,9 +1,10 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use burnformer_data::{ParallelReader, Tokenizers, Utf8Policy, counted};
+use burnformer_data::{ParallelReader, Tokenizers, Utf8Policy};
 use burnformer_infer::shortlist::{Settings, Shortlist, Trainer};
 use burnformer_infer::{load_tokenizers, vocabularies};
+use burnformer_text::counted;
 
 use super::{model, text};
 use crate::configuration::corpus;

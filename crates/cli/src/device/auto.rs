@@ -7,8 +7,8 @@ use std::time::UNIX_EPOCH;
 
 use anyhow::{Result, ensure};
 use burn::tensor::Device;
-use burnformer_data::counted;
 use burnformer_files::{FileKind, read_whole};
+use burnformer_text::counted;
 use sha2::{Digest, Sha256};
 
 use super::backend::Backend;
@@ -122,7 +122,7 @@ fn memo(gpu: &Found) -> Option<PathBuf> {
         gpu.driver
     );
     let hash = Sha256::digest(what);
-    Some(burnformer_train::user_cache().join(format!("device-{hash:.16x}.json")))
+    Some(burnformer_files::user_cache().join(format!("device-{hash:.16x}.json")))
 }
 
 impl DeviceName {

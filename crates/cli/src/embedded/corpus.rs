@@ -1,9 +1,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use burnformer_files::user_cache;
 use burnformer_tatoeba_de_en::FILES;
+use burnformer_train::TextName;
 use burnformer_train::config::DataSettings;
-use burnformer_train::{TextName, user_cache};
 
 use super::unpack;
 

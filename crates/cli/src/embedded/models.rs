@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use burnformer_train::user_cache;
+use burnformer_files::user_cache;
 use sha2::{Digest, Sha256};
 
 use super::unpack;

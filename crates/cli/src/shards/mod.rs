@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use burnformer_data::corpus::{Side, check_line_counts, is_pipe};
-use burnformer_data::{LineReader, Utf8Policy, counted};
+use burnformer_data::{LineReader, Utf8Policy};
+use burnformer_text::counted;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

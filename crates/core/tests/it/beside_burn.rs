@@ -5,8 +5,8 @@ use std::time::Instant;
 use burn::module::Param;
 use burn::nn;
 use burn::nn::attention::{
-    MhaInput, MultiHeadAttention as BurnAttention, MultiHeadAttentionConfig as BurnAttentionConfig,
-    generate_autoregressive_mask,
+    MhaInput as BurnInput, MultiHeadAttention as BurnAttention,
+    MultiHeadAttentionConfig as BurnAttentionConfig, generate_autoregressive_mask,
 };
 use burn::nn::loss::CrossEntropyLossConfig;
 use burn::nn::transformer::{
@@ -15,7 +15,7 @@ use burn::nn::transformer::{
 };
 use burn::tensor::{Bool, Device, Distribution, Int, Tensor};
 use burnformer_core::{
-    AttentionBias, EncoderLayer, LayerConfig, Linear, Mode, MultiHeadAttention,
+    AttentionBias, EncoderLayer, LayerConfig, Linear, MhaInput, Mode, MultiHeadAttention,
     MultiHeadAttentionConfig, NormPosition, PositionWiseFeedForwardConfig, RandomKey, Seq2Seq,
     TransformerConfig, label_smoothed_cross_entropy,
 };
@@ -91,8 +91,9 @@ fn attention_equals_burn_in_values_and_gradients() {
     let [query, memory] = [query.require_grad(), memory.require_grad()];
     let hidden = padding(3, 7, 2, &device);
     let mask = hidden.clone().reshape([3, 1, 1, 7]);
-    let a = ours.forward(query.clone(), memory.clone(), Some(mask), Mode::Inference);
-    let input = MhaInput::new(query.clone(), memory.clone(), memory.clone()).mask_pad(hidden);
+    let input = MhaInput::new(query.clone(), memory.clone()).mask(mask);
+    let a = ours.forward(input, Mode::Inference);
+    let input = BurnInput::new(query.clone(), memory.clone(), memory.clone()).mask_pad(hidden);
     let b = theirs.forward(input).context;
     assert!(worst(a.clone(), b.clone()) < 1e-5);
     let [a, b] = [a.square().sum().backward(), b.square().sum().backward()];
@@ -117,10 +118,13 @@ fn a_query_without_keys_gives_zeros_here_and_a_mean_in_burn() {
     let x = random([1, 5, 32], &device);
     let hidden = padding(1, 5, 5, &device);
     let mask = hidden.clone().reshape([1, 1, 1, 5]);
-    let output = ours.forward(x.clone(), x.clone(), Some(mask), Mode::Inference);
+    let output = ours.forward(
+        MhaInput::self_attention(x.clone()).mask(mask),
+        Mode::Inference,
+    );
     assert_eq!(output.abs().max().into_scalar::<f32>(), 0.0);
     let output = theirs
-        .forward(MhaInput::self_attn(x.clone()).mask_pad(hidden))
+        .forward(BurnInput::self_attn(x.clone()).mask_pad(hidden))
         .context;
     let mean = theirs.output.forward(theirs.value.forward(x.mean_dim(1)));
     assert!(worst(output, mean.repeat_dim(1, 5)) < 1e-5);
@@ -204,11 +208,8 @@ fn pass(name: &str, side: &str, device: &Device) -> Pass {
         ("attention", "ours") => {
             let layer = attention(WIDTH, HEADS).init_with_key(RandomKey::new(1), device);
             Box::new(move |backward| {
-                let mask = Some(mask.clone());
-                end(
-                    layer.forward(x.clone(), x.clone(), mask, Mode::training(1, 1)),
-                    backward,
-                );
+                let input = MhaInput::self_attention(x.clone()).mask(mask.clone());
+                end(layer.forward(input, Mode::training(1, 1)), backward);
             })
         }
         ("attention", _) => {
@@ -216,7 +217,7 @@ fn pass(name: &str, side: &str, device: &Device) -> Pass {
                 .with_dropout(0.0)
                 .init(device);
             Box::new(move |backward| {
-                let input = MhaInput::self_attn(x.clone()).mask_pad(hidden.clone());
+                let input = BurnInput::self_attn(x.clone()).mask_pad(hidden.clone());
                 end(layer.forward(input).context, backward);
             })
         }

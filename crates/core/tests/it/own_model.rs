@@ -5,7 +5,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burn_optim::{GradientsParams, SgdConfig};
 use burnformer_core::{
-    LayerNorm, Linear, Mode, MultiHeadAttention, MultiHeadAttentionConfig, RandomKey,
+    LayerNorm, Linear, MhaInput, Mode, MultiHeadAttention, MultiHeadAttentionConfig, RandomKey,
     TokenEmbedding, TokenEmbeddingConfig, label_smoothed_cross_entropy,
 };
 
@@ -39,7 +39,9 @@ impl Largest {
     fn forward(&self, numbers: Tensor<2, Int>, mode: Mode) -> Tensor<3> {
         let x = self.embedding.forward(numbers);
         let query = x.clone().mean_dim(1); // [batch, 1, WIDTH]
-        let found = self.attention.forward(query.clone(), x, None, mode);
+        let found = self
+            .attention
+            .forward(MhaInput::new(query.clone(), x), mode);
         self.head.forward(self.norm.forward(query + found))
     }
 }

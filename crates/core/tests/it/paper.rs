@@ -4,9 +4,9 @@ use burn::tensor::module::conv1d;
 use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Bool, Device, Distribution, Int, Tensor, TensorData};
 use burnformer_core::{
-    Activation, AttentionBias, AttentionKind, Context, Dropout, Mode, MultiHeadAttentionConfig,
-    PositionWiseFeedForwardConfig, PositionalEncoding, Precision, RandomKey, Recorder, Seq2Seq,
-    TransformerConfig, look_ahead_mask, scaled_dot_product_attention,
+    Activation, AttentionBias, AttentionKind, Context, Dropout, MhaInput, Mode,
+    MultiHeadAttentionConfig, PositionWiseFeedForwardConfig, PositionalEncoding, Precision,
+    RandomKey, Recorder, Seq2Seq, TransformerConfig, look_ahead_mask, scaled_dot_product_attention,
 };
 
 fn random<const D: usize>(shape: [usize; D], seed: u64, device: &Device) -> Tensor<D> {
@@ -335,10 +335,10 @@ fn recorded_weights_reproduce_the_output() {
     let device = Device::default();
     let attention = MultiHeadAttentionConfig::new(128, 4).init(&device);
     let x = random([2, 5, 128], 2, &device);
-    let plain = attention.forward(x.clone(), x.clone(), None, Mode::Inference);
+    let plain = attention.forward(MhaInput::self_attention(x.clone()), Mode::Inference);
     let recorder = Recorder::default();
     let context = Context::from(Mode::Inference).recorded_by(&recorder);
-    let output = attention.forward(x.clone(), x, None, context);
+    let output = attention.forward(MhaInput::self_attention(x), context);
     assert_eq!(
         recorder.weights(AttentionKind::SelfAttention)[0].dims(),
         [2, 4, 5, 5]

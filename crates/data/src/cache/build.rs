@@ -7,13 +7,12 @@ use burnformer_files::Temporary;
 use sha2::{Digest, Sha256};
 
 use super::header::{HEADER_BYTES, Header, Width};
-use super::{temporary, unwritable};
-use crate::clean::{Cleaner, CleaningSettings};
-use crate::cleaning_report::CleaningReport;
+use crate::clean::{Cleaner, CleaningReport, CleaningSettings};
 use crate::corpus::{LinePair, ParallelReader};
 use crate::error::{DataError, Result};
 use crate::hash::{Key, hex};
 use crate::tokenizer::Tokenizers;
+use crate::written::{temporary, unwritable};
 
 /// Number of pairs that are tokenised at a time. Together with [`CHUNK_BYTES`] it bounds the
 /// memory.

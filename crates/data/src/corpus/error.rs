@@ -1,7 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::cleaning_report::counted;
+use burnformer_text::counted;
 
 /// A result with [`TextError`] as its default error.
 pub(super) type Result<T, E = TextError> = std::result::Result<T, E>;
@@ -128,7 +128,7 @@ pub enum TextError {
     NotRepeatable(PathBuf),
 }
 
-burnformer_files::debug_as_message!(TextError);
+burnformer_text::debug_as_message!(TextError);
 
 impl TextError {
     /// The paths of the texts that the error names. The user may know such a text by another name.

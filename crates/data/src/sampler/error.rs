@@ -27,4 +27,4 @@ pub enum SamplerError {
     },
 }
 
-burnformer_files::debug_as_message!(SamplerError);
+burnformer_text::debug_as_message!(SamplerError);

@@ -88,7 +88,7 @@ pub enum TokenizerError {
     VocabularyFile(PathBuf, String),
 }
 
-burnformer_files::debug_as_message!(TokenizerError);
+burnformer_text::debug_as_message!(TokenizerError);
 
 impl TokenizerError {
     /// The error for a failure of the trainer.

@@ -35,9 +35,9 @@ pub use settings::TokenizerSettings;
 pub use special_ids::{SpecialIds, TokenizerFiles, TokenizerSpecialIds};
 pub use train::TokenizerTrainer;
 
-use crate::cache::write_atomically;
 use crate::error::Result;
 use crate::special;
+use crate::written::write_atomically;
 use sentencepiece::SentencePieceTokenizer;
 use word_cache::WordCache;
 
@@ -255,7 +255,7 @@ impl Tokenizer {
     fn spaced(&self, ids: &[u32]) -> String {
         match &self.kind {
             Kind::HuggingFace(inner) => {
-                caught::survived(|| inner.decode(ids, true)).unwrap_or_default()
+                caught::survived(|| pipeline::decode(inner, ids)).unwrap_or_default()
             }
             Kind::SentencePiece(inner) => inner.decode(ids, &[]),
         }

@@ -5,7 +5,7 @@
 //! batch adds the special tokens.
 
 use tokenizers::{
-    Decoder, Model, NormalizedString, Normalizer, OffsetReferential, OffsetType,
+    Decoder, DecoderWrapper, Model, NormalizedString, Normalizer, OffsetReferential, OffsetType,
     PreTokenizedString, PreTokenizer, Result, Tokenizer,
 };
 
@@ -89,10 +89,56 @@ pub(super) fn decode_copying(
             tokens.extend(token.filter(|token| !added.is_special_token(token)));
         }
     }
-    match tokenizer.get_decoder() {
-        Some(decoder) => decoder.decode(tokens),
-        None => Ok(tokens.join(" ")),
+    text_of(tokenizer, tokens)
+}
+
+/// The text of ids without special tokens.
+pub(super) fn decode(tokenizer: &Tokenizer, ids: &[u32]) -> Result<String> {
+    let added = tokenizer.get_added_vocabulary();
+    let tokens = ids.iter().filter_map(|&id| tokenizer.id_to_token(id));
+    let tokens = tokens.filter(|token| !added.is_special_token(token));
+    text_of(tokenizer, tokens.collect())
+}
+
+/// The text of `tokens`.
+///
+/// The Metaspace decoder of `tokenizers` 0.23.2 removes every `▁` of the first token, and so joins
+/// the words of a token that holds several (`▁I▁love`, where the pre-tokeniser does not split).
+/// SentencePiece removes the first `▁` alone. The first token is therefore divided into words before
+/// it is decoded.
+fn text_of(tokenizer: &Tokenizer, mut tokens: Vec<String>) -> Result<String> {
+    let Some(decoder) = tokenizer.get_decoder() else {
+        return Ok(tokens.join(" "));
+    };
+    if let Some(space) = metaspace(decoder)
+        && !tokens.is_empty()
+    {
+        let first = tokens.remove(0);
+        tokens.splice(..0, words_of_token(&first, space));
     }
+    decoder.decode(tokens)
+}
+
+/// The character that stands for a space, if `decoder` has a Metaspace.
+fn metaspace(decoder: &DecoderWrapper) -> Option<char> {
+    match decoder {
+        DecoderWrapper::Metaspace(metaspace) => Some(metaspace.get_replacement()),
+        DecoderWrapper::Sequence(steps) => steps.get_decoders().iter().find_map(metaspace),
+        _ => None,
+    }
+}
+
+/// `token` divided before each `space`.
+fn words_of_token(token: &str, space: char) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for c in token.chars() {
+        if c == space && words != [""] {
+            words.push(String::new());
+        }
+        let word = words.last_mut().expect("at least one word");
+        word.push(c);
+    }
+    words
 }
 
 /// Turns text into ids: normalises, splits and looks up.

@@ -30,7 +30,7 @@ pub enum EnsembleError {
     },
 }
 
-burnformer_files::debug_as_message!(EnsembleError);
+burnformer_text::debug_as_message!(EnsembleError);
 
 impl Ensemble {
     /// An ensemble of `members`.

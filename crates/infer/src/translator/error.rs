@@ -49,7 +49,7 @@ pub struct LanguageError {
     pub what: String,
 }
 
-burnformer_files::debug_as_message!(LanguageError);
+burnformer_text::debug_as_message!(LanguageError);
 
 /// The model's vocabulary has no tokens for a term.
 #[derive(thiserror::Error)]
@@ -65,4 +65,4 @@ pub struct TermError {
     pub written: String,
 }
 
-burnformer_files::debug_as_message!(TermError);
+burnformer_text::debug_as_message!(TermError);

@@ -41,4 +41,4 @@ pub enum StudyError {
     },
 }
 
-burnformer_files::debug_as_message!(StudyError);
+burnformer_text::debug_as_message!(StudyError);

@@ -14,6 +14,7 @@ mod writing;
 
 pub use added::added_placeholders;
 pub use cloze::{Cloze, FilledCloze, Link};
+pub use compare::numbers_stay;
 pub use parts::{Part, PartKind, parts};
 pub use placeholders::arms;
 pub use writing::{Writing, apply_edits};
@@ -23,7 +24,6 @@ use std::collections::BTreeMap;
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use crate::words::Span;
-use compare::numbers_stay;
 use number::numbers;
 use parts::{may_have_verbatim, verbatim};
 use words::NumberWords;

@@ -3,6 +3,8 @@
 pub(crate) mod fit;
 pub(crate) mod text_check;
 
+use crate::validation::Relation;
+
 /// Above this perplexity, a model has learned little more than token frequencies.
 const HARDLY_LEARNED: f64 = 100.0;
 
@@ -14,6 +16,10 @@ const NOTABLE: f64 = 0.01;
 
 /// Below this score, no part of the translations is right.
 const NOTHING: f64 = 0.1;
+
+/// Below this ratio of a score to that of exchanged translations, translations do not depend on their
+/// sources.
+const RELATED: f64 = 1.1;
 
 /// The number of consecutive updates with a loss above guessing before the warning.
 const GUESSING: u64 = 50;
@@ -34,6 +40,8 @@ pub(crate) struct Measures {
     /// The ratio of characters in translations to characters in references, if the text was
     /// translated.
     pub length_ratio: Option<f64>,
+    /// How much the translations depend on their sources, if it is known.
+    pub relation: Option<Relation>,
 }
 
 /// The validations of a run so far, and the warnings given.
@@ -110,7 +118,10 @@ impl Diagnostics {
     /// The warnings after a validation, each once a run.
     pub fn after(&mut self, measured: Measures) -> Vec<String> {
         self.validations.push(measured);
-        let loss = self.stalled().or_else(|| self.turned());
+        let unrelated = self.unrelated();
+        let loss = unrelated
+            .or_else(|| self.stalled())
+            .or_else(|| self.turned());
         let found = [loss, self.nothing_right(), self.short(), self.long()];
         let new: Vec<_> = found
             .into_iter()
@@ -129,6 +140,28 @@ impl Diagnostics {
         let begin = self.validations.len().checked_sub(count)?;
         let last = &self.validations[begin..];
         (last.first()?.step > self.warmup).then_some(last)
+    }
+
+    fn unrelated(&self) -> Option<(Problem, String)> {
+        let last = self.last(3)?;
+        let is_unrelated = |one: &Measures| {
+            one.relation
+                .is_some_and(|relation| relation.own < RELATED * relation.exchanged)
+        };
+        if !last.iter().all(is_unrelated) {
+            return None;
+        }
+        let Relation {
+            own,
+            exchanged,
+            same,
+        } = last[2].relation?;
+        let text = format!(
+            "the targets do not seem to belong to their sources: translations of the validation text are no better than those of \
+             other sentences in their place (chrF {own:.1} and {exchanged:.1}), and {:.0} % of them are the same. {CHECK_LINES}",
+            100.0 * same
+        );
+        Some((Problem::Loss, text))
     }
 
     fn stalled(&self) -> Option<(Problem, String)> {
@@ -153,8 +186,8 @@ impl Diagnostics {
             .min_by(|a, b| a.nll.total_cmp(&b.nll))?;
         let last = self.last(3)?;
         let text = format!(
-            "the validation loss has risen since update {} (from {:.3} to {:.3} nats per token): the model learns the training text by \
-             heart. More model.dropout or a smaller model help, or fewer updates",
+            "the validation loss has risen since update {} (from {:.3} to {:.3} nats per token): the model memorises the training text. \
+             More model.dropout or a smaller model help, or fewer updates",
             best.step, best.nll, last[2].nll
         );
         // A model that has learned nothing cannot overfit.
@@ -220,6 +253,7 @@ mod tests {
             nll,
             score: Some(20.0),
             length_ratio: Some(ratio),
+            relation: None,
         };
         validations
             .iter()
@@ -286,6 +320,7 @@ mod tests {
                 nll,
                 score: None,
                 length_ratio: None,
+                relation: None,
             };
             assert_eq!(diagnostics.after(measured), Vec::<String>::new());
         }
@@ -299,7 +334,32 @@ mod tests {
             .iter()
             .map(high)
             .collect();
-        one(&warnings(&learned), 3, "by heart");
+        one(&warnings(&learned), 3, "memorises");
+    }
+
+    /// A model of shuffled targets memorises the training text. That is not the first remedy.
+    #[test]
+    fn targets_that_do_not_belong_to_their_sources_are_the_only_explanation() {
+        let said = |own: f64| {
+            let mut diagnostics = Diagnostics::new(50, 300);
+            let losses = [3.0, 3.1, 3.2, 3.3, 3.4];
+            let measured = losses.into_iter().zip(1..).map(|(nll, index)| Measures {
+                step: 100 * index,
+                nll,
+                score: None,
+                length_ratio: None,
+                relation: Some(Relation {
+                    own,
+                    exchanged: 17.0,
+                    same: 0.85,
+                }),
+            });
+            measured
+                .map(|one| diagnostics.after(one))
+                .collect::<Vec<_>>()
+        };
+        one(&said(17.2), 2, "(chrF 17.2 and 17.0), and 85 % of them");
+        one(&said(30.0), 3, "memorises");
     }
 
     #[test]
@@ -327,6 +387,7 @@ mod tests {
                 nll: 8.0,
                 score,
                 length_ratio,
+                relation: None,
             };
             assert_eq!(diagnostics.after(measured), Vec::<String>::new());
         }
@@ -369,6 +430,7 @@ mod tests {
                 nll,
                 score: Some(score),
                 length_ratio: None,
+                relation: None,
             };
             let all = losses.iter().enumerate().map(measured);
             all.flat_map(|one| diagnostics.after(one))

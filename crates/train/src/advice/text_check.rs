@@ -1,5 +1,5 @@
-//! Checks of the texts before a run: swapped sides, shifted lines, validation or test text that is
-//! also training text, and unknown tokens.
+//! Checks of the texts before a run: swapped sides, shifted lines, unlike numbers, validation or
+//! test text that is also training text, unknown tokens, and language tags in pieces.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,6 +10,7 @@ use burnformer_data::{
     Batch, DataError, PairSample, ParallelReader, SpecialIds, TokenizedCorpus, Tokenizer,
     Tokenizers, Utf8Policy,
 };
+use burnformer_text::numbers_stay;
 use whatlang::{Lang, detect};
 
 use crate::config::{MIX, corpus_paths};
@@ -43,10 +44,18 @@ const BETTER: f64 = 1.2;
 
 /// The share of a text's pairs that may also be in the training text, as short sentences often are.
 const SHARED: f64 = 0.2;
+/// The share of the pairs with numbers whose numbers may differ: translators spell numbers out, and
+/// the comparison misses some.
+const MANY_UNLIKE: f64 = 0.05;
 /// The smallest number of pairs from which the share is estimated.
 const MIN_TOLD: usize = 30;
 /// The smallest share of unknown tokens for a warning.
 const MANY_UNKNOWN: f64 = 0.01;
+/// The share of the lines that begin with a language tag, and the most tokens that a tag may have.
+const MANY_TAGGED: f64 = 0.2;
+const MAX_TAG_TOKENS: usize = 2;
+/// The longest language tag, in bytes.
+const MAX_TAG: usize = 16;
 /// The largest number of unknown characters in the message.
 const SHOWN: usize = 12;
 
@@ -60,6 +69,9 @@ pub(crate) fn warnings(texts: &Texts, trained: &[PairSample], utf8: Utf8Policy) 
     let others = [("data.valid", &texts.valid), ("data.test", &texts.test)];
     let mixed = texts.mix.iter().map(|paths| (MIX, paths));
     let mut found: Vec<String> = misaligned("data.train", &train).into_iter().collect();
+    if found.is_empty() {
+        found.extend(unlike_numbers(&train));
+    }
     for (key, paths) in others.into_iter().chain(mixed) {
         let text = read(paths, utf8);
         found.extend(misaligned(key, &text));
@@ -69,6 +81,24 @@ pub(crate) fn warnings(texts: &Texts, trained: &[PairSample], utf8: Utf8Policy) 
         }
     }
     found
+}
+
+/// A warning about a training text with many pairs whose numbers differ.
+fn unlike_numbers(train: &[Pair]) -> Option<String> {
+    let has_number = |pair: &&Pair| pair.0.contains(char::is_numeric);
+    let with_numbers: Vec<&Pair> = train.iter().filter(has_number).collect();
+    let is_unlike = |pair: &&&Pair| !numbers_stay(&pair.0, &pair.1);
+    let unlike: Vec<&&Pair> = with_numbers.iter().filter(is_unlike).collect();
+    let share = unlike.len() as f64 / with_numbers.len().max(1) as f64;
+    let (source, target) = unlike.first()?;
+    let is_enough = with_numbers.len() >= MIN_TOLD;
+    (is_enough && share > MANY_UNLIKE).then(|| {
+        format!(
+            "warning: {:.0} % of the pairs of data.train with numbers have other numbers in their target (such as \"{source}\" – \
+             \"{target}\"): the model learns to change numbers. Leave these pairs out with data.drop_unlike_numbers = true",
+            100.0 * share
+        )
+    })
 }
 
 /// A warning about a validation or test text with many pairs that are in the training text, too.
@@ -144,6 +174,57 @@ pub(crate) fn unknown(
         100.0 * of_source,
         100.0 * of_target
     )))
+}
+
+/// A message about a language tag, such as `>>deu<<` or `<2de>`, that begins many lines and that the
+/// tokeniser divides.
+pub(crate) fn divided_tag(
+    tokenizers: &Tokenizers,
+    texts: &Texts,
+    utf8: Utf8Policy,
+) -> Option<String> {
+    let text = read(&texts.train, utf8);
+    let sources = text.iter().map(|pair| &*pair.0).collect();
+    let targets = text.iter().map(|pair| &*pair.1).collect();
+    let sides: [(_, Vec<&str>, _); 2] = [
+        ("sources", sources, &tokenizers.source),
+        ("targets", targets, &tokenizers.target),
+    ];
+    sides
+        .into_iter()
+        .find_map(|(name, lines, tokenizer)| divided_tag_of(name, &lines, tokenizer))
+}
+
+fn divided_tag_of(name: &str, lines: &[&str], tokenizer: &Tokenizer) -> Option<String> {
+    let tagged: Vec<&str> = lines.iter().filter_map(|line| tag(line)).collect();
+    let share = tagged.len() as f64 / lines.len().max(1) as f64;
+    let tag = tagged.first().filter(|_| share > MANY_TAGGED)?;
+    let tokens = tokenizer.encode(tag).len();
+    (tokens > MAX_TAG_TOKENS).then(|| {
+        format!(
+            "warning: {:.0} % of the {name} of data.train begin with a language tag such as {tag}, which the tokeniser divides into \
+             {tokens} tokens. Training takes longer than needed. Add the tags to its tokenizer.json as tokens of their own \
+             (`add_tokens` of Python's `tokenizers`), and name that file in tokenizer.files",
+            100.0 * share
+        )
+    })
+}
+
+/// The language tag at the beginning of `line`: a word of letters and digits between signs.
+fn tag(line: &str) -> Option<&str> {
+    let (word, _) = line.split_once(' ')?;
+    let is_sign = |c: char| c.is_ascii_punctuation();
+    let inner = word.trim_matches(is_sign);
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    let is_tag = word.len() <= MAX_TAG
+        && inner.len() >= 2
+        && inner.chars().all(is_name)
+        && inner.contains(|c: char| c.is_ascii_lowercase())
+        && [">>", "<", "__", "[", "{", "@"]
+            .iter()
+            .any(|open| word.starts_with(open))
+        && word.ends_with(is_sign);
+    is_tag.then_some(word)
 }
 
 /// The characters of `lines` that `tokenizer` encodes as unknown.
@@ -400,6 +481,69 @@ mod tests {
             (side(GERMAN), side(ENGLISH))
         };
         (0..pairs).map(pair).collect()
+    }
+
+    #[test]
+    fn unlike_numbers_are_reported_with_their_share_and_an_example() {
+        let text = |unlike: usize| -> Vec<Pair> {
+            let pair = |i: usize| {
+                let other = if i < unlike { i + 1 } else { i };
+                (format!("Haus {}", i + 20), format!("house {}", other + 20))
+            };
+            (0..100).map(pair).collect()
+        };
+        assert_eq!(unlike_numbers(&text(0)), None);
+        assert_eq!(unlike_numbers(&text(5)), None);
+        assert_eq!(unlike_numbers(&text(100)[..20]), None);
+        let said = unlike_numbers(&text(10)).unwrap();
+        assert!(
+            said.contains("10 % of the pairs") && said.contains("\"Haus 20\" – \"house 21\""),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_language_tag_in_pieces_is_reported_with_its_side() {
+        for word in [">>deu<<", "<2de>", "__de__", "[de]", "<de_DE>"] {
+            assert_eq!(tag(&format!("{word} The house")), Some(word));
+        }
+        for word in ["\"Yes\"", "(so)", "The", "<", "[12]", "don't", "-"] {
+            assert_eq!(tag(&format!("{word} The house")), None, "{word}");
+        }
+        let settings = TokenizerSettings {
+            vocab_size: 300,
+            allow_smaller: true,
+            ..TokenizerSettings::default()
+        };
+        let tokenizer = Tokenizer::train(ENGLISH, &settings).unwrap();
+        let lines = |tagged: usize| -> Vec<String> {
+            let line = |i: usize| {
+                let tag = if i < tagged { ">>deu<< " } else { "" };
+                format!("{tag}{}", ENGLISH[i % 6])
+            };
+            (0..100).map(line).collect()
+        };
+        let said = |tagged| {
+            let lines = lines(tagged);
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            divided_tag_of("sources", &lines, &tokenizer)
+        };
+        assert_eq!(said(20), None);
+        let message = said(50).unwrap();
+        assert!(
+            message.contains("50 % of the sources") && message.contains(">>deu<<"),
+            "{message}"
+        );
+        // As a token of its own it is one.
+        let mut json: serde_json::Value = serde_json::from_slice(&tokenizer.to_bytes()).unwrap();
+        let added = serde_json::json!({"id": tokenizer.vocab_size(), "content": ">>deu<<", "single_word": false,
+            "lstrip": false, "rstrip": false, "normalized": false, "special": false});
+        json["added_tokens"].as_array_mut().unwrap().push(added);
+        let bytes = serde_json::to_vec(&json).unwrap();
+        let whole = Tokenizer::from_bytes("tagged.json".as_ref(), &bytes).unwrap();
+        let lines = lines(100);
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        assert_eq!(divided_tag_of("sources", &lines, &whole), None);
     }
 
     /// `text` with targets moved down by `lag` lines from line `from` on.

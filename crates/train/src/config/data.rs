@@ -40,6 +40,11 @@ pub struct DataSettings {
     /// from the training text, since they are rarely translations of each other; at least 1, or 0
     /// to keep all pairs.
     pub max_length_ratio: f64,
+    /// If true, a pair is dropped from the training text if its target has other numbers than its
+    /// source, as a model learns to change numbers from such pairs. Values are compared in the
+    /// spelling of both languages (1.234,5 and 1,234.5; 3 and three). A new run says how many pairs
+    /// of the training text have unlike numbers.
+    pub drop_unlike_numbers: bool,
     /// If true, a pair whose two texts occurred before is dropped from the training text. Switch it
     /// on for text collected from the web; it costs 16 bytes of memory per pair.
     pub drop_duplicates: bool,
@@ -79,6 +84,7 @@ impl Default for DataSettings {
             max_source_len: cleaning.max_source_len,
             max_target_len: cleaning.max_target_len,
             max_length_ratio: cleaning.max_length_ratio.unwrap_or(0.0),
+            drop_unlike_numbers: false,
             drop_duplicates: false,
             utf8: Utf8Policy::Error,
             mix: vec![],
@@ -126,6 +132,7 @@ impl DataSettings {
             max_source_len: self.max_source_len,
             max_target_len: self.max_target_len,
             max_length_ratio: (self.max_length_ratio > 0.0).then_some(self.max_length_ratio),
+            drop_unlike_numbers: self.drop_unlike_numbers,
             drop_duplicates: self.drop_duplicates,
             utf8: self.utf8,
             budget: Some(budget),

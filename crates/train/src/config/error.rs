@@ -102,6 +102,17 @@ pub enum ConfigFileError {
         /// The value in the model.
         found: String,
     },
+    /// A setting of a new tokeniser in a run that starts from a model.
+    #[error("{key} is {value}, but no tokeniser is trained: the tokenisers come from the model in {} \
+        (training.from, --from); leave the key out", dir.display())]
+    OtherTokenizer {
+        /// The key, dotted.
+        key: String,
+        /// The value of the key.
+        value: String,
+        /// The model directory.
+        dir: PathBuf,
+    },
     /// A pattern that names no parameter.
     #[error(
         "training.freeze: no parameter is named \"{pattern}\", and none begins so{}; \
@@ -126,7 +137,7 @@ pub enum ConfigFileError {
     },
 }
 
-burnformer_files::debug_as_message!(ConfigFileError);
+burnformer_text::debug_as_message!(ConfigFileError);
 
 fn suggestion(nearest: &Option<String>) -> String {
     nearest

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use burnformer_core::model_dir::{self, ModelDirProblem};
+use burnformer_data::TokenizerSettings;
 use toml::{Table, Value};
 
 use super::document::{self, Document, Source, check_key, typed};
@@ -77,6 +78,11 @@ impl TrainConfig {
             let kept = run.and_then(start_model_in);
             let dir = kept.as_deref().unwrap_or(&config.training.from);
             config.model = model_of(dir, given.get("model").and_then(Value::as_table))?;
+            // An older version wrote the settings of its preset into the run's folder.
+            if kept.is_none() {
+                refuse_tokenizer(&given, dir)?;
+            }
+            config.tokenizer.train = TokenizerSettings::default();
         }
         config.validate()?;
         Ok(config)
@@ -93,6 +99,25 @@ fn model_of(dir: &Path, given: Option<&Table>) -> Result<ModelSettings> {
         ConfigFileError::From(problem.at(dir.join("config.json")))
     })?;
     settings.with(given.unwrap_or(&Table::new()), dir)
+}
+
+/// Refuses settings of a new tokeniser among `given` in a run that starts from the model in `dir`.
+/// The defaults are accepted: such a run has them in its `config.toml`.
+fn refuse_tokenizer(given: &Table, dir: &Path) -> Result<()> {
+    let train = given.get("tokenizer").and_then(|table| table.get("train"));
+    let default = Table::try_from(TokenizerSettings::default()).expect("settings are plain data");
+    let changed = train
+        .and_then(Value::as_table)
+        .into_iter()
+        .flatten()
+        .find(|(key, value)| default.get(*key) != Some(value));
+    changed.map_or(Ok(()), |(key, value)| {
+        Err(ConfigFileError::OtherTokenizer {
+            key: format!("tokenizer.train.{key}"),
+            value: value.to_string(),
+            dir: dir.into(),
+        })
+    })
 }
 
 fn preset_table(name: &str) -> Result<Table> {

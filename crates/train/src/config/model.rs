@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use burnformer_core::rnn::RnnConfig;
 use burnformer_core::{
-    Activation, EmbeddingSharing, ModelConfig, NormKind, NormPosition, Positions, Seq2SeqConfig,
-    Tokens, TransformerConfig,
+    Activation, Conventions, EmbeddingSharing, ModelConfig, NormKind, NormPosition, Positions,
+    Seq2SeqConfig, TransformerConfig,
 };
 use burnformer_data::SpecialIds;
 use schemars::JsonSchema;
@@ -165,43 +165,57 @@ impl ModelSettings {
 
     /// Returns the configuration of a model with the given vocabularies, `[source, target]`, and
     /// special ids.
-    ///
-    /// The settings have the names of the fields of the configuration. In a Transformer's, a window
-    /// of 0 is none, and the widths of a head are always given.
     pub fn over(
         &self,
         [source_vocab, target_vocab]: [usize; 2],
         SpecialIds { pad, bos, eos }: SpecialIds,
     ) -> ModelConfig {
-        let tokens = table(&Tokens {
+        if self.architecture == Architecture::Rnn {
+            let config = RnnConfig {
+                source_vocab,
+                target_vocab,
+                d_model: self.d_model,
+                d_hidden: self.rnn.d_hidden,
+                d_attention: self.rnn.d_attention,
+                dropout: self.dropout,
+                sharing: self.sharing,
+                pad,
+                bos,
+                eos,
+            };
+            return config.into();
+        }
+        let head = self.d_model / self.heads.max(1);
+        let width = |given| if given == 0 { head } else { given };
+        let config = TransformerConfig {
             source_vocab,
             target_vocab,
+            d_model: self.d_model,
+            heads: self.heads,
+            d_k: width(self.d_k),
+            d_v: width(self.d_v),
+            d_ff: self.d_ff,
+            encoder_layers: self.encoder_layers,
+            decoder_layers: self.decoder_layers,
+            dropout: self.dropout,
+            attention_dropout: self.attention_dropout,
+            activation_dropout: self.activation_dropout,
+            norm: self.norm,
+            norm_kind: self.norm_kind,
+            layer_norm_eps: self.layer_norm_eps,
+            qk_norm: self.qk_norm,
+            activation: self.activation,
+            positions: self.positions,
+            max_positions: self.max_positions,
+            attention_window: (self.attention_window > 0).then_some(self.attention_window),
+            sharing: self.sharing,
+            fix_norm: self.fix_norm,
             pad,
             bos,
             eos,
-        });
-        let head = self.d_model / self.heads.max(1);
-        let [d_k, d_v] = [self.d_k, self.d_v].map(|d| if d == 0 { head } else { d });
-        let mut fields = table(&Self {
-            d_k,
-            d_v,
-            ..self.clone()
-        });
-        if self.architecture == Architecture::Rnn {
-            fields.retain(|key, _| SHARED_WITH_RNN.contains(&key));
-            fields.extend(tokens.into_iter().chain(table(&self.rnn)));
-            return fields
-                .try_into::<RnnConfig>()
-                .expect("the same names and types")
-                .into();
-        }
-        let no_window = (self.attention_window == 0).then_some("attention_window");
-        fields.retain(|key, _| ![ARCHITECTURE, RNN].contains(&key) && Some(key) != no_window);
-        fields.extend(tokens);
-        fields
-            .try_into::<TransformerConfig>()
-            .expect("the same names and types")
-            .into()
+            conventions: Conventions::default(),
+        };
+        config.into()
     }
 
     /// The settings of a model of the shape `shape`. Special ids and conventions of other systems,

@@ -2,19 +2,22 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use burnformer_core::{Model, Precision};
-use burnformer_data::counted;
 use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
+use burnformer_text::counted;
 
 use super::Learner;
-use super::message::Message;
-use super::pending::{Clock, PendingUpdates};
-use super::setup::{Setup, check_precision};
-use super::validate::early_validation_after;
+use super::checkpoints::Checkpoints;
+use super::processes::{Message, send};
+use super::setup::Setup;
+use super::validate::{early_validation_after, metric};
+use super::{Clock, PendingUpdates};
 use crate::advice::{Diagnostics, text_check};
 use crate::config::{CheckpointSettings, EarlyStoppingMetric, START, TrainConfig};
 use crate::error::Result;
 use crate::report::{Pace, Reporter, Verbosity};
-use crate::run::{BestModel, Corpora, RunDir, RunMode, RunState, Start, special_ids, write_file};
+use crate::run::{
+    BestModel, Corpora, Origin, RunDir, RunMode, RunState, Start, special_ids, write_file,
+};
 use crate::update::{Recipe, Updater, Workers, WorkersError};
 use crate::validation::Validator;
 
@@ -47,74 +50,68 @@ impl Learner {
         let device = &workers.devices[0];
         let precision = config.training.precision.on(device);
         config.training.precision = precision.into();
-        workers
-            .devices
-            .iter()
-            .try_for_each(|device| check_precision(precision, device))?;
         let shared_out = share_out(&mut config.training.accumulate, workers.count(), mode)?;
-        let mut setup = Setup::new(config, corpora, folder, mode, workers.clone())?;
-        let mut start = setup.start(mode)?;
+        let mut setup = Setup::new(config, corpora, workers.clone())?;
+        let special = special_ids(setup.first.config.as_ref());
+        let search = setup.first.search.clone();
+        let validator = Validator::new(&setup.config, corpora, special, search)?;
+        let checkpoints = Checkpoints {
+            run: RunDir::open(folder, mode)?,
+            origin: Origin::of(corpora),
+        };
+        let run = &checkpoints.run;
+        let mut start = checkpoints.start(&setup, mode)?;
         setup.try_worst_batch(&start.model)?;
-        corpora.texts.keep(setup.run.path(), mode)?;
-        write_file(&setup.run.config(), setup.config.to_toml().as_bytes())?;
+        corpora.texts.keep(run.path(), mode)?;
+        write_file(&run.config(), setup.config.to_toml().as_bytes())?;
         if let Some(start) = &mut setup.first.start {
-            start.keep(&setup.run.model(START))?;
+            start.keep(&run.model(START))?;
         }
         let resumed = (mode == RunMode::Resume).then_some(&start);
-        let reporter = reporter(&setup.config, &setup.run, verbosity, resumed)?;
+        let reporter = reporter(&setup.config, run, verbosity, resumed)?;
         let mut notes = std::mem::take(&mut start.notes);
         notes.extend(shared_out);
         notes.extend(faster_precision(precision, device));
         notes.extend(kept_for_the_average(&setup.config.checkpoints));
         notes.extend(left_out_of_validation(corpora));
-        notes.extend(setup.validator.as_ref().and_then(Validator::announcement));
+        notes.extend(validator.as_ref().and_then(Validator::announcement));
         if mode == RunMode::New {
             notes.extend(text_warnings(corpora, &setup, &start.model)?);
         }
         let begin = Message::Begin {
-            config: setup.config.to_toml(),
-            origin: setup.origin.clone(),
+            config: setup.config.clone(),
+            origin: checkpoints.origin.clone(),
         };
-        let mut learner = Self::assembled(setup, start, reporter);
-        learner.send(&begin);
-        learner.announce(notes)?;
-        Ok(learner)
-    }
-
-    fn assembled(setup: Setup, start: Start, reporter: Reporter) -> Self {
+        send(&setup.replicas, &begin);
         let Start {
             model,
             optimizer,
             state,
             ..
         } = start;
-        let Setup {
-            config,
-            first,
-            run,
-            replicas,
-            ..
-        } = &setup;
-        Self {
-            updater: Updater::new(
-                optimizer,
-                Recipe::new(config),
-                state.loss_scale,
-                replicas.first(),
-            ),
-            diagnostics: Diagnostics::new(
-                config.schedule.warmup,
-                first.config.tokens().target_vocab,
-            ),
-            best_on_disk: best_on_disk(setup.metric(), run, &state),
+        let config = &setup.config;
+        let device = setup.replicas.first();
+        let recipe = Recipe::new(config);
+        let target_vocab = setup.first.config.tokens().target_vocab;
+        let metric = metric(validator.as_ref(), config);
+        let mut learner = Self {
+            updater: Updater::new(optimizer, recipe, state.loss_scale, device),
+            diagnostics: Diagnostics::new(config.schedule.warmup, target_vocab),
+            best_on_disk: best_on_disk(metric, run, &state),
             early_validation_after: early_validation_after(config, run),
             clock: Clock::new(state.seconds),
             pending: PendingUpdates::default(),
+            batches_per_epoch: setup.sampler.batches_in(config.training.seed, 0)? as usize,
+            tokenizers: corpora.tokenizers.clone(),
             model: Some(model),
             state,
             reporter,
+            validator,
+            checkpoints,
             setup,
-        }
+        };
+        learner.announce(notes)?;
+        Ok(learner)
     }
 
     fn announce(&mut self, notes: Vec<String>) -> Result<()> {
@@ -196,6 +193,7 @@ fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Result<Vec<
         texts,
         utf8,
     )?);
+    found.extend(text_check::divided_tag(&corpora.tokenizers, texts, utf8));
     if setup.first.start.is_some() {
         let special = special_ids(setup.first.config.as_ref());
         let device = setup.replicas.first();

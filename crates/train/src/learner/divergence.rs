@@ -1,15 +1,40 @@
 //! Divergence and rollback.
 
+use std::path::PathBuf;
+
 use burnformer_core::{Mode, Model, Parameters};
 
 use super::Learner;
-use super::error::DivergenceError;
 use super::outcome::Divergence;
+use super::processes::send_state;
 use crate::error::Result;
 use crate::optimizer::is_finite;
 use crate::report::{Answer, DivergenceRecord};
 use crate::run::{CheckpointKind, Recovery, RunState};
 use crate::validation::as_saved;
+
+/// The loss, the gradient or the model was not finite, and no rollback is left.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "update {step}: loss {loss}, gradient norm {norm}: the run diverged again after going back {rollbacks} times, \
+     with the learning rate lowered to {rate_scale} of the schedule's; lower schedule.factor or raise \
+     schedule.warmup, or set optimizer.clip_norm to 1, and continue with --out {} --resume",
+    run.display()
+)]
+pub struct DivergenceError {
+    /// The folder of the run.
+    pub run: PathBuf,
+    /// The update.
+    pub step: u64,
+    /// The loss of the update.
+    pub loss: f64,
+    /// The norm of the gradient of the update.
+    pub norm: f64,
+    /// The number of rollbacks.
+    pub rollbacks: u64,
+    /// The factor on the schedule's learning rate.
+    pub rate_scale: f64,
+}
 
 impl Learner {
     /// Rolls back to the newest scheduled or final checkpoint with a finite loss after it, with a
@@ -27,7 +52,7 @@ impl Learner {
                 rate_scale,
                 ..
             } = self.state.recovery;
-            let run = self.setup.run.path().into();
+            let run = self.checkpoints.run.path().into();
             let error = DivergenceError {
                 run,
                 step,
@@ -40,8 +65,9 @@ impl Learner {
         };
         // The loss of an update depends on the weights before it.
         let last_finite = step - self.state.recovery.skipped.min(step);
-        let start = self.setup.newest(|at| {
-            at < last_finite && self.setup.kind_of(at) != CheckpointKind::Interrupted
+        let checkpoints = &self.checkpoints;
+        let start = checkpoints.newest(&self.setup, |at| {
+            at < last_finite && checkpoints.kind_of(at) != CheckpointKind::Interrupted
         })?;
         start
             .notes
@@ -59,20 +85,20 @@ impl Learner {
         self.updater.optimizer = start.optimizer;
         self.updater.loss_scale = self.state.loss_scale;
         self.model = Some(start.model);
-        self.send_state();
+        send_state(&self.setup.replicas, self.model(), &self.updater);
         self.reporter.go_back(self.state.reported())
     }
 
     /// Sets aside the checkpoints after update `step`; the run will write them again.
     fn set_aside_after(&mut self, step: u64) -> Result<()> {
         for newer in self
-            .setup
+            .checkpoints
             .run
             .checkpoint_steps()?
             .into_iter()
             .filter(|&at| at > step)
         {
-            let aside = self.setup.run.set_aside(newer)?;
+            let aside = self.checkpoints.run.set_aside(newer)?;
             let note = format!(
                 "nothing good followed from the checkpoint of update {newer}; moved it to {} (remove it when you like)",
                 aside.display()

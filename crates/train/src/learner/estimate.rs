@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::Learner;
+use burnformer_data::UpdateStream;
+
+use super::{Learner, MODEL_IS_THERE};
 use crate::error::Result;
 
 /// The largest number of measured updates.
@@ -24,45 +26,57 @@ pub struct RunEstimate {
     pub updates: f64,
 }
 
-impl Learner {
-    /// Makes at least two updates for about `time` and discards them. The first, slower update is
-    /// not measured.
+impl RunEstimate {
+    /// Makes at least two updates of `learner` for about `time` and discards them. The first, slower
+    /// update is not measured.
     ///
     /// # Errors
     /// Returns [`TrainError::Data`](crate::TrainError::Data) if the text can no longer be read.
-    pub fn estimate(mut self, time: Duration) -> Result<RunEstimate> {
-        let mut batches = self.setup.updates(self.state.sampler)?;
-        self.update(&mut batches)?;
-        let _ = self.read()?;
+    pub fn measure(mut learner: Learner, time: Duration) -> Result<Self> {
+        let mut batches = learner.setup.updates(learner.state.sampler)?;
+        update(&mut learner, &mut batches, 1)?;
         let started = Instant::now();
         let mut measured = 0;
         while measured == 0 || (measured < MAX_UPDATES && started.elapsed() < time) {
-            self.update(&mut batches)?;
-            let _ = self.read()?;
             measured += 1;
+            update(&mut learner, &mut batches, 1 + u64::from(measured))?;
         }
         let seconds = started.elapsed().as_secs_f64() / f64::from(measured);
-        Ok(RunEstimate {
-            parameters: self.setup.first.config.parameter_count(),
-            memory: self.setup.memory.resident(),
+        Ok(Self {
+            parameters: learner.setup.first.config.parameter_count(),
+            memory: learner.setup.memory.resident(),
             measured,
             seconds,
-            updates: self.updates_in_all(seconds),
+            updates: updates_in_all(&learner, seconds),
         })
     }
+}
 
-    /// The number of updates until the first limit, at `seconds` per update.
-    fn updates_in_all(&self, seconds: f64) -> f64 {
-        let training = &self.setup.config.training;
-        let epoch = self.setup.batches_per_epoch as f64 / training.accumulate as f64;
-        let limits = [
-            training.max_updates as f64,
-            (training.max_epochs as f64 * epoch).ceil(),
-            (60.0 * training.max_minutes / seconds).ceil(),
-        ];
-        limits
-            .into_iter()
-            .filter(|&limit| limit > 0.0)
-            .fold(f64::INFINITY, f64::min)
-    }
+/// Makes update number `step`, and waits for it.
+fn update(learner: &mut Learner, batches: &mut UpdateStream, step: u64) -> Result<()> {
+    let planned = batches.next().expect("the stream of updates has no end")?;
+    let model = learner.model.take().expect(MODEL_IS_THERE);
+    let rate = learner.rate(step);
+    let replicas = &learner.setup.replicas;
+    let (model, pending, _) = learner
+        .updater
+        .update(model, &planned.batches, step, rate, replicas);
+    learner.model = Some(model);
+    learner.updater.read(&[pending]);
+    Ok(())
+}
+
+/// The number of updates until the first limit, at `seconds` per update.
+fn updates_in_all(learner: &Learner, seconds: f64) -> f64 {
+    let training = &learner.setup.config.training;
+    let epoch = learner.batches_per_epoch as f64 / training.accumulate as f64;
+    let limits = [
+        training.max_updates as f64,
+        (training.max_epochs as f64 * epoch).ceil(),
+        (60.0 * training.max_minutes / seconds).ceil(),
+    ];
+    limits
+        .into_iter()
+        .filter(|&limit| limit > 0.0)
+        .fold(f64::INFINITY, f64::min)
 }

@@ -1,18 +1,16 @@
-//! The training loop: updates, and the actions after their statistics are read.
+//! The training loop, [`Learner`]: batch, forward, backward, clip, step, log, validate, save.
 //!
-//! On the CPU, statistics are read after each update. An asynchronous device is read only before a
-//! log line, a validation, a checkpoint, and at the end, for all updates since the last read. The
-//! state of the run does not change until then, so that unchecked updates are neither saved nor
-//! reported.
+//! What waits for a device stands below the loop. On the CPU, statistics are read after each update.
+//! An asynchronous device is read only before a log line, a validation, a checkpoint, and at the end,
+//! for all updates since the last read. The state of the run does not change until then, so that
+//! unchecked updates are neither saved nor reported.
 
 mod begin;
+mod checkpoints;
 mod divergence;
-mod error;
 mod estimate;
-mod follower;
-mod message;
 mod outcome;
-mod pending;
+mod processes;
 mod save;
 mod setup;
 #[cfg(test)]
@@ -21,30 +19,35 @@ mod validate;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
 use burnformer_core::Model;
-use burnformer_data::{PlannedUpdate, SamplerState, UpdateStream};
+use burnformer_data::{Batch, PlannedUpdate, SamplerState, Tokenizers, UpdateStream};
 
-pub use self::error::DivergenceError;
+use self::checkpoints::Checkpoints;
+pub use self::divergence::DivergenceError;
 pub use self::estimate::RunEstimate;
-pub use self::follower::follow;
-use self::message::Message;
 use self::outcome::{Divergence, Exit, limit_reached, progress};
 pub use self::outcome::{Outcome, StopReason};
-use self::pending::{Clock, PendingUpdate, PendingUpdates};
+pub use self::processes::follow;
+use self::processes::{Message, send, send_state};
 use self::setup::Setup;
 use crate::advice::Diagnostics;
 use crate::error::Result;
 use crate::report::{Answer, Reporter};
 use crate::run::{BestModel, CheckpointKind, RunState};
-use crate::update::{LossScale, UpdateStatistics, Updater};
-use crate::validation::Subject;
+use crate::update::{LossScale, PendingStatistics, UpdateSize, UpdateStatistics, Updater};
+use crate::validation::{Subject, Validator};
 
 /// A training run: the model, its optimiser, its data and its folder.
 pub struct Learner {
     setup: Setup,
+    checkpoints: Checkpoints,
+    validator: Option<Validator>,
+    tokenizers: Tokenizers,
+    /// The number of batches in the first epoch, for schedules with a limit in epochs.
+    batches_per_epoch: usize,
     /// The model; `None` only during an update, which changes it in place.
     model: Option<Model>,
     updater: Updater,
@@ -62,6 +65,18 @@ pub struct Learner {
     early_validation_after: Option<f64>,
 }
 
+const MODEL_IS_THERE: &str = "the model is away only during a step of the optimiser";
+
+/// The batches of an update of this process, and what determines the update besides them.
+struct UpdateInput {
+    step: u64,
+    /// The learning rate.
+    rate: f64,
+    batches: Vec<Batch>,
+    /// The position in the batches after it.
+    next: SamplerState,
+}
+
 /// The actions after an update, which need its statistics.
 struct Due {
     log: bool,
@@ -74,9 +89,7 @@ struct Due {
 impl Learner {
     /// The current model.
     pub fn model(&self) -> &Model {
-        self.model
-            .as_ref()
-            .expect("the model is away only during an update")
+        self.model.as_ref().expect(MODEL_IS_THERE)
     }
 
     /// The device of the weights, with autodiff. It also decodes and validates.
@@ -113,7 +126,7 @@ impl Learner {
     ) -> Result<Outcome> {
         self.try_room()?;
         self.clock.start();
-        self.send_state();
+        send_state(&self.setup.replicas, self.model(), &self.updater);
         let reason = loop {
             let reason = match limit_reached(&self.setup.config, &self.state) {
                 // Killed after the last update, before the end was written.
@@ -141,7 +154,7 @@ impl Learner {
             killable(false);
             self.go_back(Divergence::Model { last_norm: None })?;
         };
-        self.send(&Message::End);
+        send(&self.setup.replicas, &Message::End {});
         self.reporter.finish()?;
         Ok(Outcome {
             state: self.state,
@@ -155,13 +168,8 @@ impl Learner {
         let SamplerState {
             epoch, next_batch, ..
         } = ahead.sampler;
-        let Setup {
-            config,
-            first,
-            batches_per_epoch,
-            ..
-        } = &self.setup;
-        let epochs = epoch as f64 + next_batch as f64 / *batches_per_epoch as f64;
+        let Setup { config, first, .. } = &self.setup;
+        let epochs = epoch as f64 + next_batch as f64 / self.batches_per_epoch as f64;
         let progress = progress(config, step - 1, ahead.seconds, epochs);
         self.state.recovery.rate_scale
             * config.schedule.rate(step, first.config.d_model(), progress)
@@ -182,45 +190,50 @@ impl Learner {
     /// Makes updates over `batches`; logs, validates and saves when due.
     fn train_on(&mut self, batches: &mut UpdateStream, interrupted: &AtomicBool) -> Result<Exit> {
         loop {
-            self.update(batches)?;
-            if !self.reads_now(interrupted) {
+            let input = self.next_batches(batches)?;
+            let replicas = &self.setup.replicas;
+            let model = self.model();
+            let gradients =
+                self.updater
+                    .forward_backward(model, &input.batches, input.step, replicas);
+            let size = gradients.size;
+            let clipped = self.updater.clip(gradients, replicas.first());
+            let model = self.model.take().expect(MODEL_IS_THERE);
+            let (model, statistics) =
+                self.updater
+                    .step(model, clipped, input.rate, replicas.first());
+            self.model = Some(model);
+            self.pending.push(statistics, size, &input);
+            if !self.needs_statistics(interrupted) {
                 continue;
             }
-            let norm = match self.read()? {
+            let norm = match self.read_statistics()? {
                 ControlFlow::Break(exit) => return Ok(exit),
                 ControlFlow::Continue(norm) => norm,
             };
-            let Due {
-                log, validation, ..
-            } = self.due(&self.state, interrupted);
-            if log {
-                let waited = std::mem::take(&mut self.clock.waited).as_secs_f64();
-                let point = self.state.log_point(self.pending.last_rate, waited);
-                self.reporter.train(&point)?;
+            let diverged = Exit::Diverged(Divergence::Model {
+                last_norm: Some(norm),
+            });
+            let due = self.due(&self.state, interrupted);
+            if due.log {
+                self.log()?;
             }
-            if validation && !self.validate(Subject::Model)? {
-                return Ok(Exit::Diverged(Divergence::Model {
-                    last_norm: Some(norm),
-                }));
+            if due.validation && !self.validate(Subject::Model)? {
+                return Ok(diverged);
             }
             // A validation takes time, and it may exhaust the patience.
-            let Due {
-                early_validation,
-                checkpoint,
-                stop,
-                ..
-            } = self.due(&self.state, interrupted);
-            if early_validation {
+            let due = self.due(&self.state, interrupted);
+            if due.early_validation {
                 self.early_validation()?;
             }
             // While updates are being skipped, it is not known whether the model is good.
             let settled = self.state.recovery.skipped == 0;
-            let checkpoint = settled && checkpoint;
-            let stop = stop.filter(|reason| settled || *reason != StopReason::Interrupted);
+            let checkpoint = settled && due.checkpoint;
+            let stop = due
+                .stop
+                .filter(|reason| settled || *reason != StopReason::Interrupted);
             if (checkpoint || stop.is_some()) && !self.is_sound() {
-                return Ok(Exit::Diverged(Divergence::Model {
-                    last_norm: Some(norm),
-                }));
+                return Ok(diverged);
             }
             if checkpoint {
                 self.save_checkpoint(CheckpointKind::Scheduled)?;
@@ -232,17 +245,8 @@ impl Learner {
         }
     }
 
-    /// Stops the run at its memory limit, with a checkpoint if the model is sound.
-    fn check_memory(&mut self) -> Result<()> {
-        let checked = self.setup.memory.check_process();
-        if checked.is_err() && self.state.recovery.skipped == 0 && self.is_sound() {
-            self.save_checkpoint(CheckpointKind::Interrupted)?;
-        }
-        Ok(checked?)
-    }
-
-    /// Makes the next update.
-    fn update(&mut self, batches: &mut UpdateStream) -> Result<()> {
+    /// The batches of the next update of all processes.
+    fn next_batches(&mut self, batches: &mut UpdateStream) -> Result<UpdateInput> {
         let asked = Instant::now();
         let PlannedUpdate {
             batches,
@@ -252,26 +256,29 @@ impl Learner {
         self.clock.waited += asked.elapsed();
         let step = self.ahead().step + 1;
         let rate = self.rate(step);
-        self.pending.last_rate = rate;
-        self.send(&Message::Update {
+        send(&self.setup.replicas, &Message::Update { step, from, rate });
+        Ok(UpdateInput {
             step,
-            from,
-            rate: rate.to_bits(),
-        });
-        let model = self
-            .model
-            .take()
-            .expect("the model is away only during an update");
-        let (model, statistics, size) =
-            self.updater
-                .update(model, &batches, step, rate, &self.setup.replicas);
-        self.model = Some(model);
-        self.pending.updates.push(PendingUpdate {
-            statistics,
-            size,
-            sampler: next,
-        });
-        Ok(())
+            rate,
+            batches,
+            next,
+        })
+    }
+
+    /// Logs the updates since the last log line.
+    fn log(&mut self) -> Result<()> {
+        let waited = std::mem::take(&mut self.clock.waited).as_secs_f64();
+        let point = self.state.log_point(self.pending.last_rate, waited);
+        self.reporter.train(&point)
+    }
+
+    /// Stops the run at its memory limit, with a checkpoint if the model is sound.
+    fn check_memory(&mut self) -> Result<()> {
+        let checked = self.setup.memory.check_process();
+        if checked.is_err() && self.state.recovery.skipped == 0 && self.is_sound() {
+            self.save_checkpoint(CheckpointKind::Interrupted)?;
+        }
+        Ok(checked?)
     }
 
     /// The state of the run if all pending updates are finite.
@@ -296,7 +303,7 @@ impl Learner {
     }
 
     /// Returns whether the next action needs the statistics of the updates.
-    fn reads_now(&self, interrupted: &AtomicBool) -> bool {
+    fn needs_statistics(&self, interrupted: &AtomicBool) -> bool {
         let Due {
             log,
             validation,
@@ -310,7 +317,7 @@ impl Learner {
 
     /// Reads the statistics of the pending updates and advances the state. Returns the gradient norm
     /// of the last update, or the exit if an update forces a rollback.
-    fn read(&mut self) -> Result<ControlFlow<Exit, f64>> {
+    fn read_statistics(&mut self) -> Result<ControlFlow<Exit, f64>> {
         let updates = std::mem::take(&mut self.pending.updates);
         let pending: Vec<_> = updates
             .iter()
@@ -379,4 +386,86 @@ impl Learner {
 /// Returns whether `step` is a multiple of `interval`; never for 0.
 fn is_every(interval: u64, step: u64) -> bool {
     interval > 0 && step.is_multiple_of(interval)
+}
+
+/// The largest number of updates between two reads, which bounds the updates after a divergence.
+const MAX_PENDING: usize = 100;
+
+/// An update that is not checked yet.
+struct PendingUpdate {
+    statistics: PendingStatistics,
+    size: UpdateSize,
+    /// The position in the batches after it.
+    sampler: SamplerState,
+}
+
+/// The updates after the last checked one.
+#[derive(Default)]
+struct PendingUpdates {
+    updates: Vec<PendingUpdate>,
+    /// The learning rate of the last update, for the log.
+    last_rate: f64,
+}
+
+impl PendingUpdates {
+    fn push(&mut self, statistics: PendingStatistics, size: UpdateSize, input: &UpdateInput) {
+        self.last_rate = input.rate;
+        self.updates.push(PendingUpdate {
+            statistics,
+            size,
+            sampler: input.next,
+        });
+    }
+
+    /// Returns whether the statistics must be read before the next update.
+    fn is_full(&self) -> bool {
+        self.updates.len() >= MAX_PENDING
+    }
+
+    /// The state after these updates, if all are finite. `state` is the state before them, and
+    /// `seconds` the new time.
+    fn after(&self, state: &RunState, seconds: f64) -> RunState {
+        let step = state.step + self.updates.len() as u64;
+        let sampler = self
+            .updates
+            .last()
+            .map_or(state.sampler, |update| update.sampler);
+        RunState {
+            step,
+            sampler,
+            seconds,
+            ..*state
+        }
+    }
+}
+
+/// The clock of a run.
+struct Clock {
+    /// The start of training in this process.
+    started: Instant,
+    /// The seconds of training before.
+    earlier: f64,
+    /// The time spent waiting for data since the last log line.
+    waited: Duration,
+}
+
+impl Clock {
+    /// A clock of a run that has trained for `earlier` seconds.
+    fn new(earlier: f64) -> Self {
+        Self {
+            started: Instant::now(),
+            earlier,
+            waited: Duration::ZERO,
+        }
+    }
+
+    /// Resets the time of this process, after preparations that do not count as training.
+    fn start(&mut self) {
+        self.started = Instant::now();
+    }
+
+    /// The number of seconds trained, including those before a resume.
+    fn seconds(&self) -> f64 {
+        self.earlier + self.started.elapsed().as_secs_f64()
+    }
 }

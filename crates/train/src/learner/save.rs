@@ -13,7 +13,7 @@ impl Learner {
         Saved {
             config: &self.setup.first.config,
             model: self.model(),
-            tokenizers: &self.setup.tokenizers,
+            tokenizers: &self.tokenizers,
             search: &self.setup.first.search,
         }
     }
@@ -22,7 +22,7 @@ impl Learner {
     pub(super) fn try_room(&self) -> Result<()> {
         let weights = 4 * self.setup.first.config.parameter_count() as u64;
         let sizes = [weights, self.updater.optimizer.moments.bytes()];
-        try_sizes(&self.setup.run.checkpoint(self.state.step), sizes)
+        try_sizes(&self.checkpoints.run.checkpoint(self.state.step), sizes)
     }
 
     /// Writes the checkpoint of this update unless it exists, and `last`, then removes old
@@ -31,7 +31,7 @@ impl Learner {
         // With pending updates, the weights are newer than the state.
         let pending = self.pending.updates.len();
         assert_eq!(pending, 0, "{pending} updates pending at a checkpoint");
-        let path = self.setup.run.checkpoint(self.state.step);
+        let path = self.checkpoints.run.checkpoint(self.state.step);
         if !path.exists() {
             // The metrics reach the disk first: no update of a checkpoint may lack its line.
             self.reporter.sync()?;
@@ -42,7 +42,7 @@ impl Learner {
             };
             let state = &self.state;
             let config = &self.setup.config;
-            let origin = &self.setup.origin;
+            let origin = &self.checkpoints.origin;
             let trainer = TrainerState {
                 kind,
                 optimizer: &self.updater.optimizer,
@@ -52,11 +52,11 @@ impl Learner {
             };
             checkpoint::save(&path, &self.saved(), &trainer)?;
         }
-        checkpoint::publish(&path, &self.setup.run.model("last"))?;
-        self.setup
+        checkpoint::publish(&path, &self.checkpoints.run.model("last"))?;
+        self.checkpoints
             .run
             .prune(self.setup.config.checkpoints.kept(), |step| {
-                self.setup.kind_of(step)
+                self.checkpoints.kind_of(step)
             })
     }
 
@@ -71,14 +71,14 @@ impl Learner {
         if self.setup.config.checkpoints.average > 1 {
             self.average()?;
         }
-        if self.setup.validator.is_none() {
+        if self.validator.is_none() {
             // The average, or the last model if the average is left out.
-            checkpoint::save_model(&self.setup.run.model("best"), &self.saved())?;
+            checkpoint::save_model(&self.checkpoints.run.model("best"), &self.saved())?;
         }
         self.choose_alpha()?;
         // The checkpoint has no score of the average; a resumed run reads it from here.
         let validation = self.state.validation;
-        self.setup.run.set_finished(&RunEnd {
+        self.checkpoints.run.set_finished(&RunEnd {
             step,
             reason: reason.to_string(),
             validation,
@@ -97,7 +97,7 @@ impl Learner {
         }
         let dirs: Vec<_> = steps
             .iter()
-            .map(|&step| self.setup.run.checkpoint(step))
+            .map(|&step| self.checkpoints.run.checkpoint(step))
             .collect();
         let model = average_as(&dirs, &self.setup.first.config, self.device())?;
         if !has_finite_weights(&model) {
@@ -106,10 +106,10 @@ impl Learner {
                 .note("the average is left out: its weights are not finite");
         }
         self.model = Some(model);
-        checkpoint::save_model(&self.setup.run.model("average"), &self.saved())?;
+        checkpoint::save_model(&self.checkpoints.run.model("average"), &self.saved())?;
         self.reporter
             .note(&format!("averaged the checkpoints of updates {steps:?}"))?;
-        if self.setup.validator.is_some() {
+        if self.validator.is_some() {
             self.validate(Subject::Average)?;
         }
         Ok(())
@@ -121,9 +121,9 @@ impl Learner {
         let settings = &self.setup.config.validation;
         let beam = settings.test_beam;
         let mut coming = settings.test_alphas.clone();
-        let best = self.setup.run.model("best");
+        let best = self.checkpoints.run.model("best");
         let grows = coming.len() > 1;
-        let Some(validator) = self.setup.validator.as_ref().filter(|_| !coming.is_empty()) else {
+        let Some(validator) = self.validator.as_ref().filter(|_| !coming.is_empty()) else {
             return Ok(());
         };
         self.reporter.note(&format!(
@@ -161,17 +161,17 @@ impl Learner {
 
     /// The newest checkpoints to average. Damaged ones are reported and left out.
     fn whole_checkpoints(&mut self) -> Result<Vec<u64>> {
-        let mut steps = self.setup.run.checkpoint_steps()?;
+        let mut steps = self.checkpoints.run.checkpoint_steps()?;
         let current = self.state.step;
         steps.retain(|&step| {
-            step == current || self.setup.kind_of(step) == CheckpointKind::Scheduled
+            step == current || self.checkpoints.kind_of(step) == CheckpointKind::Scheduled
         });
         let newest = steps
             .len()
             .saturating_sub(self.setup.config.checkpoints.average);
         let mut whole = Vec::new();
         for &step in &steps[newest..] {
-            match model_dir::verify(&self.setup.run.checkpoint(step)) {
+            match model_dir::verify(&self.checkpoints.run.checkpoint(step)) {
                 Ok(()) => whole.push(step),
                 Err(error) => self
                     .reporter

@@ -15,14 +15,19 @@ use crate::config::{EarlyStoppingMetric, TrainConfig};
 use crate::error::{Result, TrainError};
 use crate::report::ValidRecord;
 use crate::run::{RunDir, checkpoint};
-use crate::validation::{Subject, Validation};
+use crate::validation::{Subject, Validation, Validator};
 
 impl Learner {
+    /// The metric that chooses the best model.
+    fn metric(&self) -> EarlyStoppingMetric {
+        metric(self.validator.as_ref(), &self.setup.config)
+    }
+
     /// Validates the current model, which is `subject`, and saves it as `best` if no validation was
     /// better. Returns false if its weights or its output are not finite. An average does not count
     /// for early stopping.
     pub(super) fn validate(&mut self, subject: Subject) -> Result<bool> {
-        let Some(validator) = &self.setup.validator else {
+        let Some(validator) = &self.validator else {
             return Ok(true);
         };
         if !has_finite_weights(self.model()) {
@@ -39,7 +44,7 @@ impl Learner {
         if !(validation.loss.is_finite() && validation.nll.is_finite()) {
             return Ok(false);
         }
-        let metric = self.setup.metric();
+        let metric = self.metric();
         let step = self.state.step;
         let score = validation.score(metric);
         let averaged = subject == Subject::Average;
@@ -54,7 +59,7 @@ impl Learner {
     /// Saves the model as `best/`, unless the model there is better. That model may be newer than
     /// the checkpoint that the run resumed from, and the resumed run need not find it again.
     fn save_best(&mut self) -> Result<()> {
-        let metric = self.setup.metric();
+        let metric = self.metric();
         let best = self
             .state
             .validation
@@ -67,7 +72,12 @@ impl Learner {
                 "best/ stays as it is: it holds {there}, which is better"
             ));
         }
-        checkpoint::save_best_model(&self.setup.run.model("best"), &self.saved(), best, metric)?;
+        checkpoint::save_best_model(
+            &self.checkpoints.run.model("best"),
+            &self.saved(),
+            best,
+            metric,
+        )?;
         self.best_on_disk = Some(best);
         Ok(())
     }
@@ -79,7 +89,7 @@ impl Learner {
         subject: Subject,
     ) -> Result<()> {
         self.state.seconds = self.clock.seconds();
-        let metric = self.setup.metric();
+        let metric = self.metric();
         let step = self.state.step;
         self.reporter.valid(&ValidRecord {
             step,
@@ -99,6 +109,7 @@ impl Learner {
                 bleu,
                 chrf,
                 length_ratio,
+                relation,
                 ..
             } = *validation;
             let score = if metric == EarlyStoppingMetric::Chrf {
@@ -111,6 +122,7 @@ impl Learner {
                 nll,
                 score,
                 length_ratio,
+                relation,
             }) {
                 self.reporter.note(&warning)?;
             }
@@ -118,7 +130,10 @@ impl Learner {
         if validation.hypotheses.is_empty() {
             return Ok(());
         }
-        let path = self.setup.run.hypotheses(step, subject == Subject::Average);
+        let path = self
+            .checkpoints
+            .run
+            .hypotheses(step, subject == Subject::Average);
         let text = validation.hypotheses.join("\n") + "\n";
         fs::write(&path, text).map_err(TrainError::io(&path))
     }
@@ -135,13 +150,12 @@ impl Learner {
     pub(super) fn early_validation(&mut self) -> Result<()> {
         self.early_validation_after = None;
         let step = self.state.step;
-        let next = first_model(&self.setup.config, self.setup.validator.is_some());
+        let next = first_model(&self.setup.config, self.validator.is_some());
         if next <= 2 * step || self.state.recovery.skipped > 0 || !self.is_sound() {
             return Ok(());
         }
         let device = self.device();
         let nll = self
-            .setup
             .validator
             .as_ref()
             .map(|validator| validator.nll(self.model(), device));
@@ -153,11 +167,16 @@ impl Learner {
             ),
             None => ("last", String::new()),
         };
-        checkpoint::save_model(&self.setup.run.model(name), &self.saved())?;
+        checkpoint::save_model(&self.checkpoints.run.model(name), &self.saved())?;
         self.reporter.note(&format!(
             "early validation after update {step}: {found}{name}/ holds this model until the run saves its next"
         ))
     }
+}
+
+/// The metric that chooses the best model of a run with `config`.
+pub(super) fn metric(validator: Option<&Validator>, config: &TrainConfig) -> EarlyStoppingMetric {
+    validator.map_or(config.validation.metric, Validator::metric)
 }
 
 /// The seconds of training before early validation.

@@ -4,8 +4,9 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use burnformer_text::time_stamp;
+use humantime::format_rfc3339_seconds;
 
 use crate::error::{Result, TrainError};
 
@@ -44,7 +45,9 @@ impl AppendFile {
 
 /// The lines of `text`, each after the time.
 pub(super) fn stamped(text: &str) -> String {
-    let stamp = time_stamp();
+    // A clock that was never set can show an earlier time.
+    let now = SystemTime::now().max(UNIX_EPOCH);
+    let stamp = format_rfc3339_seconds(now);
     text.lines()
         .map(|line| format!("{stamp} {line}\n"))
         .collect()

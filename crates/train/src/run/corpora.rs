@@ -7,6 +7,7 @@ use burnformer_data::{
     CleaningReport, CleaningSettings, DataError, PairSample, PrepareSettings, Progress, SpecialIds,
     TokenizedCorpus, TokenizerSource, Tokenizers, prepare,
 };
+use burnformer_files::user_cache;
 use burnformer_infer::MAX_SENTENCE_TOKENS;
 
 use crate::config::{MIX, TrainConfig, corpus_paths};
@@ -220,20 +221,4 @@ pub fn cache_folder(config: &TrainConfig) -> PathBuf {
     } else {
         config.data.cache.clone()
     }
-}
-
-/// The user's cache folder for this program.
-pub fn user_cache() -> PathBuf {
-    let base = folder_variable("XDG_CACHE_HOME")
-        .or_else(|| folder_variable("HOME").map(|home| home.join(".cache")))
-        .or_else(|| folder_variable("LOCALAPPDATA"))
-        .unwrap_or_else(std::env::temp_dir);
-    base.join("burnformer")
-}
-
-/// The folder in the environment variable `name`, if it is set and not empty.
-fn folder_variable(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name)
-        .filter(|value| !value.is_empty())
-        .map(PathBuf::from)
 }

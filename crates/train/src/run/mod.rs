@@ -23,7 +23,7 @@ mod texts;
 pub use best_model::{BestModel, EarlyStopping};
 pub(crate) use checkpoint::average_as;
 pub use checkpoint::{Saved, Start, TrainerState, average_models};
-pub use corpora::{Corpora, cache_folder, user_cache};
+pub use corpora::{Corpora, cache_folder};
 pub use dir::{RunDir, RunEnd, RunMode, TEST_SCORE_FILE};
 pub use error::{CheckpointError, RunError, StartModelError};
 pub use folder::{copy_file, copy_files};

@@ -61,7 +61,11 @@ pub(crate) fn compare(
     if !fixed.is_empty() {
         return Err(join(&fixed));
     }
-    let different = different(was.0, now.0);
+    let tokenizer_is_set = !now.1.tokenizer.files.is_empty()
+        || changes
+            .iter()
+            .any(|change| change.key.starts_with("tokenizer."));
+    let different = different(was.0, now.0, tokenizer_is_set);
     if !different.is_empty() {
         let causes: Vec<_> = changes
             .iter()
@@ -88,10 +92,20 @@ fn join(changes: &[&Change]) -> String {
         .join(", ")
 }
 
-fn different(was: &Origin, now: &Origin) -> Vec<&'static str> {
+/// The parts of the data that differ. The hashes of the texts are those of their tokens, so that
+/// another tokeniser changes them all and says nothing of the texts. If `tokenizer_is_set` is false,
+/// the same settings trained another tokeniser, and only another text does that.
+fn different(was: &Origin, now: &Origin, tokenizer_is_set: bool) -> Vec<&'static str> {
+    const TRAIN: &str = "the training text (data.train)";
+    if was.tokenizers != now.tokenizers {
+        return vec![if tokenizer_is_set {
+            "the tokeniser"
+        } else {
+            TRAIN
+        }];
+    }
     let parts = [
-        (was.tokenizers != now.tokenizers, "the tokeniser"),
-        (was.train != now.train, "the training text (data.train)"),
+        (was.train != now.train, TRAIN),
         (was.valid != now.valid, "the validation text (data.valid)"),
     ];
     parts
@@ -169,6 +183,31 @@ mod tests {
         assert!(
             edited.contains("(data.train)") && edited.contains("the files"),
             "{edited}"
+        );
+    }
+
+    /// Another tokeniser changes the tokens of every text.
+    #[test]
+    fn a_changed_tokeniser_does_not_blame_the_texts() {
+        let was: Table = config(&[]).to_toml().parse().unwrap();
+        let other = Origin {
+            tokenizers: ["u".to_string(), "u".to_string()],
+            valid: Some("v".into()),
+            ..origin("b")
+        };
+        let refused = |settings: &[&str]| {
+            compare((&origin("a"), &was), (&other, &config(settings))).unwrap_err()
+        };
+        let trained = refused(&["tokenizer.train.vocab_size=300"]);
+        let loaded = refused(&["tokenizer.files=[\"t.json\"]"]);
+        for message in [trained, loaded] {
+            let is_blamed = message.starts_with("the tokeniser changed (tokenizer.");
+            assert!(is_blamed && !message.contains("text"), "{message}");
+        }
+        let text = refused(&[]);
+        assert!(
+            text.starts_with("the training text (data.train) changed (the files changed"),
+            "{text}"
         );
     }
 

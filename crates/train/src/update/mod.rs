@@ -4,15 +4,14 @@ mod loss_scale;
 mod memory;
 mod recipe;
 mod replicas;
-mod statistics;
 
-use burn::tensor::{Device, ExecutionError, Tensor};
+use burn::tensor::{Bool, Device, ExecutionError, Tensor};
 use burnformer_core::Model;
 use burnformer_data::Batch;
 use burnformer_kernels::is_fused_on;
 
 use crate::optimizer::Optimizer;
-use crate::optimizer::gradients::{clip_factor, clip_factor_on_device};
+use crate::optimizer::gradients::{FlatGradients, clip_factor, clip_factor_on_device};
 use replicas::in_thread_pool;
 
 pub use loss_scale::LossScale;
@@ -21,7 +20,6 @@ pub(crate) use memory::{MemoryLimit, worst_batch, worst_shape};
 pub use recipe::Recipe;
 pub(crate) use recipe::{GradientSums, Objective};
 pub use replicas::{Ranks, Replicas, Workers, WorkersError};
-pub use statistics::{PendingStatistics, UpdateSize, UpdateStatistics};
 
 /// Makes updates: forward and backward passes over one or more batches, and one optimiser step.
 pub struct Updater {
@@ -72,23 +70,69 @@ impl Updater {
         rate: f64,
         replicas: &Replicas,
     ) -> (Model, PendingStatistics, UpdateSize) {
+        let device = replicas.first();
+        let gradients = self.forward_backward(&model, batches, step, replicas);
+        let size = gradients.size;
+        let clipped = self.clip(gradients, device);
+        let (model, statistics) = self.step(model, clipped, rate, device);
+        (model, statistics, size)
+    }
+
+    /// The forward and backward passes of update number `step` over `batches`: the gradients of all
+    /// devices and processes.
+    pub(crate) fn forward_backward(
+        &self,
+        model: &Model,
+        batches: &[Batch],
+        step: u64,
+        replicas: &Replicas,
+    ) -> UpdateGradients {
         let size = replicas.total(UpdateSize::of(batches));
-        let tokens = size.target as usize;
-        let recipe = self.recipe;
-        let loss_scale = self.loss_factor();
         let objective = Objective {
-            recipe,
+            recipe: self.recipe,
             step,
-            tokens,
-            loss_scale,
+            tokens: size.target as usize,
+            loss_scale: self.loss_factor(),
         };
-        let sums = replicas.sums(&model, batches, objective);
-        let (model, pending) = if self.synchronous {
-            in_thread_pool(replicas.first(), || self.step(model, sums, tokens, rate))
+        let sums = replicas.sums(model, batches, objective);
+        UpdateGradients { sums, size }
+    }
+
+    /// Scales the gradients on `device` to the largest norm, if they and the loss are finite.
+    pub(crate) fn clip(&mut self, gradients: UpdateGradients, device: &Device) -> ClippedGradients {
+        let tokens = gradients.size.target as usize;
+        if self.synchronous {
+            in_thread_pool(device, || self.clip_on_host(gradients.sums, tokens))
         } else {
-            self.step_on_device(model, sums, tokens, rate)
+            self.clip_on_device(gradients.sums, tokens)
+        }
+    }
+
+    /// One step of the optimiser with the learning rate `rate`. If loss or gradient is not finite,
+    /// model and optimiser stay unchanged.
+    pub(crate) fn step(
+        &mut self,
+        model: Model,
+        clipped: ClippedGradients,
+        rate: f64,
+        device: &Device,
+    ) -> (Model, PendingStatistics) {
+        let ClippedGradients {
+            gradients,
+            scale,
+            statistics,
+        } = clipped;
+        let optimizer = &mut self.optimizer;
+        let model = match scale {
+            Scale::NotFinite => model,
+            Scale::Known(scale) => {
+                in_thread_pool(device, || optimizer.step(model, gradients, scale, rate))
+            }
+            Scale::OnDevice { finite, scale } => {
+                optimizer.step_where(finite, model, gradients, scale, rate)
+            }
         };
-        (model, pending, size)
+        (model, statistics)
     }
 
     /// The statistics of the updates `pending`, in order. These must be all updates since the last
@@ -116,13 +160,7 @@ impl Updater {
         Ok(statistics)
     }
 
-    fn step(
-        &mut self,
-        model: Model,
-        sums: GradientSums,
-        tokens: usize,
-        rate: f64,
-    ) -> (Model, PendingStatistics) {
+    fn clip_on_host(&mut self, sums: GradientSums, tokens: usize) -> ClippedGradients {
         let loss_scale = self.loss_factor();
         let loss = f64::from(sums.loss.into_scalar::<f32>());
         let nll = f64::from(sums.nll.into_scalar::<f32>());
@@ -135,25 +173,20 @@ impl Updater {
             overflowed: false,
         };
         statistics.overflowed = self.overflowed(&statistics);
-        let pending = PendingStatistics::Known(statistics);
-        if !statistics.is_finite() {
-            return (model, pending);
+        let scale = if statistics.is_finite() {
+            Scale::Known(clip_factor(norm, self.recipe.clip_norm) / loss_scale)
+        } else {
+            Scale::NotFinite
+        };
+        ClippedGradients {
+            gradients: sums.gradients,
+            scale,
+            statistics: PendingStatistics::Known(statistics),
         }
-        let scale = clip_factor(norm, self.recipe.clip_norm) / loss_scale;
-        (
-            self.optimizer.step(model, sums.gradients, scale, rate),
-            pending,
-        )
     }
 
-    /// Makes an update without reading its statistics.
-    fn step_on_device(
-        &mut self,
-        model: Model,
-        sums: GradientSums,
-        tokens: usize,
-        rate: f64,
-    ) -> (Model, PendingStatistics) {
+    /// Clips without reading the statistics.
+    fn clip_on_device(&self, sums: GradientSums, tokens: usize) -> ClippedGradients {
         assert_eq!(
             self.loss_scale, None,
             "the host has to decide about updates of a scaled loss"
@@ -167,10 +200,11 @@ impl Updater {
         let finite = loss.clone().is_finite().bool_and(norm.clone().is_finite());
         let scale = clip_factor_on_device(norm.clone(), self.recipe.clip_norm);
         let numbers = Tensor::cat(vec![loss, nll, norm], 0);
-        let model = self
-            .optimizer
-            .step_where(finite, model, gradients, scale, rate);
-        (model, PendingStatistics::OnDevice { numbers, tokens })
+        ClippedGradients {
+            gradients,
+            scale: Scale::OnDevice { finite, scale },
+            statistics: PendingStatistics::OnDevice { numbers, tokens },
+        }
     }
 
     fn loss_factor(&self) -> f64 {
@@ -189,6 +223,141 @@ impl Updater {
         };
         let finite = statistics.is_finite();
         loss_scale.answers(finite) && !finite
+    }
+}
+
+/// The sums of gradients and losses of an update over all devices and processes, and its text.
+pub(crate) struct UpdateGradients {
+    sums: GradientSums,
+    /// The amount of text.
+    pub size: UpdateSize,
+}
+
+/// The gradients of an update, with the factor that clips them.
+pub(crate) struct ClippedGradients {
+    gradients: FlatGradients,
+    scale: Scale,
+    statistics: PendingStatistics,
+}
+
+/// The factor on the gradients in a step of the optimiser.
+#[expect(clippy::large_enum_variant, reason = "there is one per update")]
+enum Scale {
+    /// Loss or gradient is not finite: there is no step.
+    NotFinite,
+    Known(f64),
+    /// The device decides whether there is a step.
+    OnDevice {
+        finite: Tensor<1, Bool>,
+        scale: Tensor<1>,
+    },
+}
+
+/// The statistics of one update.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UpdateStatistics {
+    /// The sum of the label-smoothed loss over real target tokens.
+    pub loss: f64,
+    /// The sum of the negative log-likelihood.
+    pub nll: f64,
+    /// The norm of the gradient before clipping.
+    pub norm: f64,
+    /// The number of real target tokens.
+    pub tokens: usize,
+    /// If true, the scaled gradient overflowed float16: the update was skipped and the scale
+    /// lowered. Never true if the device checks updates.
+    pub overflowed: bool,
+}
+
+impl UpdateStatistics {
+    /// Returns whether loss and gradient are finite; otherwise the update was skipped.
+    pub fn is_finite(&self) -> bool {
+        self.loss.is_finite() && self.norm.is_finite()
+    }
+}
+
+/// The statistics of an update, on the host or on the device.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one per update")]
+pub enum PendingStatistics {
+    /// The statistics are on the host.
+    Known(UpdateStatistics),
+    /// The statistics are on the device. Reading them waits for the update.
+    OnDevice {
+        /// The sum of the label-smoothed loss, the sum of the negative log-likelihood, and the norm
+        /// of the gradient: `[3]`.
+        numbers: Tensor<1>,
+        /// The number of real target tokens.
+        tokens: usize,
+    },
+}
+
+impl PendingStatistics {
+    /// Returns whether reading the statistics waits for a device.
+    pub fn is_on_device(&self) -> bool {
+        matches!(self, Self::OnDevice { .. })
+    }
+
+    /// The statistics of `pending`, read from the device in one transfer.
+    async fn read(pending: &[Self]) -> Result<Vec<UpdateStatistics>, ExecutionError> {
+        let there = pending.iter().filter_map(|pending| match pending {
+            Self::Known(_) => None,
+            Self::OnDevice { numbers, .. } => Some(numbers.clone()),
+        });
+        let there: Vec<_> = there.collect();
+        let numbers = if there.is_empty() {
+            Vec::new()
+        } else {
+            Tensor::cat(there, 0)
+                .into_data_async()
+                .await?
+                .iter::<f64>()
+                .collect()
+        };
+        let mut numbers = numbers.chunks_exact(3);
+        let mut all = Vec::new();
+        for pending in pending {
+            all.push(match *pending {
+                Self::Known(statistics) => statistics,
+                Self::OnDevice { tokens, .. } => {
+                    let numbers = numbers.next().expect("three numbers per update");
+                    UpdateStatistics {
+                        loss: numbers[0],
+                        nll: numbers[1],
+                        norm: numbers[2],
+                        tokens,
+                        overflowed: false,
+                    }
+                }
+            });
+        }
+        Ok(all)
+    }
+}
+
+/// The amount of text in an update.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UpdateSize {
+    /// The number of sentence pairs.
+    pub pairs: u64,
+    /// The number of tokens of both sides, padding included.
+    pub positions: u64,
+    /// The number of real tokens of both sides.
+    pub real: u64,
+    /// The number of real target tokens, the divisor of the loss.
+    pub target: u64,
+}
+
+impl UpdateSize {
+    /// The amount of text in `batches`.
+    pub(crate) fn of(batches: &[Batch]) -> Self {
+        let sum = |count: fn(&Batch) -> usize| batches.iter().map(count).sum::<usize>() as u64;
+        Self {
+            pairs: sum(|batch| batch.batch),
+            positions: sum(Batch::positions),
+            real: sum(|batch| batch.source_tokens + batch.target_tokens),
+            target: sum(|batch| batch.target_tokens),
+        }
     }
 }
 

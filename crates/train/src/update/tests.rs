@@ -159,11 +159,9 @@ fn an_update_with_an_overflowing_square_is_skipped_on_every_path() {
         assert!((2e19..1e30).contains(&largest), "{largest}");
         let before = named_parameters(&model);
         let moments = updater.optimizer.named_moments();
-        let (model, pending) = if synchronous {
-            updater.step(model, sums, tokens, 1e-3)
-        } else {
-            updater.step_on_device(model, sums, tokens, 1e-3)
-        };
+        let size = UpdateSize::of(&batches);
+        let clipped = updater.clip(UpdateGradients { sums, size }, replicas.first());
+        let (model, pending) = updater.step(model, clipped, 1e-3, replicas.first());
         let statistics = updater.read(&[pending])[0];
         assert!(
             statistics.loss.is_finite() && !statistics.is_finite(),
@@ -214,4 +212,30 @@ fn device_checked_updates_equal_host_checked_updates() {
             assert!((a - b).abs() < 1e-5, "{a} {b}");
         }
     }
+}
+
+#[test]
+fn statistics_on_the_device_are_read_in_the_order_of_the_updates() {
+    let read = |pending: &[PendingStatistics]| {
+        pollster::block_on(PendingStatistics::read(pending)).unwrap()
+    };
+    let at = |loss: f32| PendingStatistics::OnDevice {
+        numbers: Tensor::from_floats([loss, loss + 0.5, f32::NAN], &Device::default()),
+        tokens: loss as usize,
+    };
+    let known = UpdateStatistics {
+        loss: 9.0,
+        nll: 8.0,
+        norm: 7.0,
+        tokens: 6,
+        overflowed: false,
+    };
+    assert!(read(&[]).is_empty());
+    let read = read(&[at(1.0), PendingStatistics::Known(known), at(2.0)]);
+    assert_eq!(
+        [read[0].loss, read[0].nll, read[2].loss, read[2].nll],
+        [1.0, 1.5, 2.0, 2.5]
+    );
+    assert_eq!((read[0].tokens, read[1], read[2].tokens), (1, known, 2));
+    assert!(!read[0].is_finite() && read[0].norm.is_nan());
 }

@@ -367,6 +367,19 @@ fn a_setting_that_contradicts_the_directory_is_named() {
         message.contains("tokenizer.files") && message.contains("training.from"),
         "{message}"
     );
+    let error = resolved("tokenizer.train.vocab_size=400").unwrap_err();
+    let message = error.to_string();
+    assert!(
+        matches!(error, ConfigFileError::OtherTokenizer { .. })
+            && message
+                .starts_with("tokenizer.train.vocab_size is 400, but no tokeniser is trained"),
+        "{message}"
+    );
+    // The whole configuration of such a run is accepted again.
+    let whole = resolved("tokenizer.train.vocab_size=8000").unwrap();
+    let file = fixture.path("whole.toml");
+    fs::write(&file, whole.to_toml()).unwrap();
+    assert_eq!(TrainConfig::resolve(None, Some(&file), &[]).unwrap(), whole);
     let settings = ["training.from=nowhere".to_string()];
     let message = TrainConfig::resolve(None, None, &settings)
         .unwrap_err()

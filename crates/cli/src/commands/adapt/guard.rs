@@ -134,11 +134,15 @@ fn is_worse(result: &PairedResult) -> bool {
 }
 
 /// Checks that the new model is better on the memory by one of the metrics and worse by none. On
-/// the general text, each metric may drop by at most its confidence interval.
+/// the general text, each metric may drop by at most its confidence interval. Returns a sentence
+/// about each accepted fall.
 ///
 /// # Errors
 /// Returns an error if a condition does not hold, with the reason and a remedy.
-pub(super) fn check([memory, general]: &[Comparison; 2], reference: Reference) -> Result<()> {
+pub(super) fn check(
+    [memory, general]: &[Comparison; 2],
+    reference: Reference,
+) -> Result<Vec<String>> {
     ensure!(
         memory.results.iter().any(|(_, result)| is_better(result)),
         "the model is not better on the pairs of the memory that were held out, by more than chance; check that the \
@@ -153,7 +157,11 @@ pub(super) fn check([memory, general]: &[Comparison; 2], reference: Reference) -
             result.baseline
         );
     }
+    let mut falls = Vec::new();
     for (metric, result) in &general.results {
+        if reference == Reference::People {
+            falls.extend(fall(metric, result));
+        }
         let is_lost = match reference {
             // The new words of the memory may cost a little.
             Reference::People => {
@@ -171,7 +179,25 @@ pub(super) fn check([memory, general]: &[Comparison; 2], reference: Reference) -
             result.baseline
         );
     }
-    Ok(())
+    Ok(falls)
+}
+
+/// A sentence about a fall of `metric` on general text that is accepted; `None` if it did not fall
+/// by more than chance or by more than its interval.
+fn fall(metric: &str, result: &PairedResult) -> Option<String> {
+    let PairedResult {
+        system, baseline, ..
+    } = result;
+    let interval = Comparison::interval(result);
+    let reason = match (is_worse(result), *system < baseline - interval) {
+        (true, false) => format!("within its interval of ±{interval:.1}"),
+        (false, true) => format!("by chance, with a p-value of {:.2}", result.p_value),
+        _ => return None,
+    };
+    Some(format!(
+        "accepted: {metric} on general text fell from {baseline:.1} to {system:.1}, {reason}; --mix 6 takes more \
+         general text and loses less"
+    ))
 }
 
 /// Checks the direction of the memory by translating both sides of some pairs with the model.
@@ -274,6 +300,25 @@ mod tests {
             let pair = [scored(memory, 2.0), scored(general, 2.0)];
             let checked = check(&pair, Reference::People);
             assert_eq!(checked.is_ok(), is_accepted, "{memory:?} {general:?}");
+        }
+        // An accepted fall is said: within the interval, or beyond it by chance.
+        let beyond_by_chance = (40.0, 0.3);
+        for (general, said) in [
+            (equal, None),
+            (by_chance, None),
+            (slightly_worse, Some("to 49.0, within its interval of ±2.0")),
+            (
+                beyond_by_chance,
+                Some("to 40.0, by chance, with a p-value of 0.30"),
+            ),
+        ] {
+            let pair = [scored([better, better], 2.0), scored([general, equal], 2.0)];
+            let falls = check(&pair, Reference::People).unwrap();
+            assert_eq!(falls.len(), usize::from(said.is_some()), "{falls:?}");
+            let is_said = said.is_none_or(|said| falls[0].contains(said));
+            assert!(is_said, "{falls:?}");
+            let silent = check(&pair, Reference::Memory).unwrap();
+            assert!(silent.is_empty(), "{silent:?}");
         }
         // Every change is worse than the model's own translations, so they have a bound instead.
         for (general, is_accepted) in [((70.0, 0.0), true), ((60.0, 0.0), false)] {

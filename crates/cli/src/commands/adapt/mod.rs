@@ -66,16 +66,20 @@ fn adapt(args: &Args, folders: &Folders) -> Result<()> {
         compare(name, &general.held, general_before)?,
     ];
     let shown = table(&scores.iter().map(Comparison::to_json).collect());
-    if let Err(reason) = check(&scores, general.reference) {
-        say(shown);
-        folders.remove_work()?;
-        let state = if start.card.is_some() {
-            "stays as it was"
-        } else {
-            "is not written"
-        };
-        return Err(reason.context(format!("{}: {state}", args.out.display())));
-    }
+    let falls = match check(&scores, general.reference) {
+        Ok(falls) => falls,
+        Err(reason) => {
+            say(shown);
+            folders.remove_work()?;
+            let state = if start.card.is_some() {
+                "stays as it was"
+            } else {
+                "is not written"
+            };
+            return Err(reason.context(format!("{}: {state}", args.out.display())));
+        }
+    };
     print(shown)?;
+    falls.into_iter().for_each(say);
     start.finish(args, &memory, card, &scores)
 }

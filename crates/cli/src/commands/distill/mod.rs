@@ -6,12 +6,12 @@ mod journal;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use burnformer_data::counted;
 use burnformer_infer::{
     Batching, FinishReason, Hypothesis, LongSources, MAX_SENTENCE_TOKENS, Request,
     TranslateOptions, Translator,
 };
 use burnformer_metrics::{References, WritingSystem};
+use burnformer_text::counted;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use burnformer_data::counted;
 use burnformer_infer::{Calibration, Hypothesis, SearchSettings, load_settings, quality_warnings};
 use burnformer_metrics::{Chrf, Metric as _, References};
+use burnformer_text::counted;
 use burnformer_train::checkpoint::set_search;
 
 use crate::output::{note, print};

@@ -4,7 +4,7 @@ mod pen;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use burnformer_data::counted;
+use burnformer_text::counted;
 use burnformer_train::report::{METRICS_FILE, Record, read_metrics};
 use serde_json::json;
 

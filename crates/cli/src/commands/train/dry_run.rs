@@ -154,6 +154,6 @@ pub(super) fn estimated(
         let config = config.clone();
         let quiet = Verbosity::Quiet;
         let learner = Learner::new(config, corpora, folder.path(), RunMode::New, quiet, devices)?;
-        Ok(learner.estimate(MEASURED)?)
+        Ok(RunEstimate::measure(learner, MEASURED)?)
     })
 }

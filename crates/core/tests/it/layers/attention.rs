@@ -3,7 +3,7 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Distribution, Tensor, TensorData};
 use burnformer_core::{
-    AttentionBias, AttentionKind, AttentionSource, Context, Mode, MultiHeadAttention,
+    AttentionBias, AttentionKind, Context, MhaInput, Mode, MultiHeadAttention,
     MultiHeadAttentionConfig, RandomKey, Recorder, TransformerConfig,
 };
 
@@ -23,22 +23,20 @@ fn a_mask_of_each_head_hides_other_keys_from_each() {
     let mask =
         Tensor::<4, Bool>::from_data(TensorData::new(hidden, [1, 4, 1, 5]), &Device::default());
     let run = |memory: Tensor<3>| {
-        let mask = Some(mask.clone());
         let recorder = Recorder::default();
         let context = Context::from(Mode::Inference).recorded_by(&recorder);
-        let output = attention.forward(query.clone(), memory, mask, context);
+        let output = attention.forward(
+            MhaInput::new(query.clone(), memory).mask(mask.clone()),
+            context,
+        );
         (
             output,
             recorder.weights(AttentionKind::SelfAttention).remove(0),
         )
     };
     let (output, weights) = run(memory.clone());
-    let fused = attention.forward(
-        query.clone(),
-        memory.clone(),
-        Some(mask.clone()),
-        Mode::Inference,
-    );
+    let input = MhaInput::new(query.clone(), memory.clone()).mask(mask.clone());
+    let fused = attention.forward(input, Mode::Inference);
     assert!(worst(output, fused) < 1e-5);
     for n in 0..4 {
         let seen = head(&weights, n).slice([0..2, 0..1, 0..3, n..n + 1]);
@@ -61,13 +59,8 @@ fn an_additive_bias_changes_the_scores_of_each_head_and_gets_gradients() {
     let make = |shape| Tensor::<3>::random(shape, Distribution::Normal(0.0, 1.0), &device);
     let (query, memory) = (make([2, 3, D_MODEL]), make([2, 5, D_MODEL]));
     let run = |bias: &AttentionBias| {
-        let source = AttentionSource::KeyValues(attention.key_values(memory.clone(), 0));
-        attention.attend(
-            attention.queries(query.clone(), 0),
-            source,
-            bias,
-            Mode::Inference,
-        )
+        let input = MhaInput::new(query.clone(), memory.clone()).bias(bias.clone());
+        attention.forward(input, Mode::Inference)
     };
     let plain = run(&AttentionBias::None);
     let additive = |scores| AttentionBias::Additive { scores, mask: None };
@@ -109,8 +102,9 @@ fn heads_that_do_not_divide_the_width_panic() {
 fn attention_without_bias_has_no_bias() {
     let (device, key) = (Device::default(), RandomKey::new(5));
     let x = random([2, 3, D_MODEL]);
-    let run =
-        |layer: &MultiHeadAttention| layer.forward(x.clone(), x.clone(), None, Mode::Inference);
+    let run = |layer: &MultiHeadAttention| {
+        layer.forward(MhaInput::self_attention(x.clone()), Mode::Inference)
+    };
     let expected = run(&attention(key));
     // Biases are zeros at first, and the weights do not depend on them.
     let without = sizes().with_bias(false).init_with_key(key, &device);

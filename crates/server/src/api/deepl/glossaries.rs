@@ -2,13 +2,14 @@
 //! memory.
 
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::Json;
 use axum::extract::Path;
 use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use burnformer_terminology::{Entry, Glossary, rows};
-use burnformer_text::time_stamp;
+use humantime::format_rfc3339_millis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -93,7 +94,8 @@ async fn glossaries(
         dictionaries.push(only);
     }
     let mut terms = Vec::new();
-    let time = time_stamp().replace('Z', ".000Z");
+    let now = SystemTime::now().max(UNIX_EPOCH);
+    let time = format_rfc3339_millis(now).to_string();
     for dictionary in dictionaries {
         terms.push(read(&client, dictionary).await?);
     }

@@ -97,7 +97,7 @@ fn a_checkpoint_before_a_nan_loss_is_skipped() {
             1e30,
         );
         broken.state.step = step;
-        let path = broken.setup.run.checkpoint(step);
+        let path = broken.checkpoints.run.checkpoint(step);
         fs::remove_dir_all(&path).unwrap();
         broken.save_checkpoint(CheckpointKind::Scheduled).unwrap();
         if step == 15 {

@@ -1,49 +1,79 @@
-//! A follower: a process that shares the updates of a run and leaves everything else to process 0.
+//! The processes of a run: process 0 sends messages, and a follower shares its updates and leaves
+//! everything else to it.
 
 use std::rc::Rc;
 
 use burn::tensor::{Device, TensorData};
 use burnformer_core::{Model, StateDict, named_parameters, with_parameters};
 use burnformer_data::{PlannedUpdate, SamplerState, UpdateStream};
+use serde::{Deserialize, Serialize};
 
-use super::Learner;
-use super::message::Message;
-use super::setup::{Setup, check_precision};
+use super::MODEL_IS_THERE;
+use super::setup::Setup;
 use crate::config::TrainConfig;
-use crate::error::{Result, TrainError};
-use crate::run::{Corpora, Origin, RunMode, Start};
-use crate::update::{LossScale, Ranks, Recipe, Updater, Workers, WorkersError};
+use crate::error::Result;
+use crate::run::{Corpora, Origin, Start};
+use crate::update::{LossScale, Ranks, Recipe, Replicas, Updater, Workers, WorkersError};
 
-impl Learner {
-    /// Sends `message` to all other processes.
-    pub(super) fn send(&self, message: &Message) {
-        let Some(ranks) = self.setup.replicas.ranks() else {
-            return;
-        };
-        ranks.broadcast(&mut serde_json::to_vec(message).expect("a message is plain data"));
-        if let Message::End = message {
-            ranks.end();
-        }
+/// A message of process 0 to the others, sent as TOML, which keeps every bit of a number.
+#[derive(Serialize, Deserialize)]
+#[allow(clippy::large_enum_variant, reason = "there is one at a time")]
+pub(super) enum Message {
+    /// Prepare for the run with this configuration and the texts of these hashes.
+    Begin { config: TrainConfig, origin: Origin },
+    /// Take the weights and moments that follow.
+    Load {
+        optimizer_steps: u64,
+        loss_scale: Option<LossScale>,
+    },
+    /// Make update `step` over the batches after `from` with the learning rate `rate`.
+    Update {
+        step: u64,
+        from: SamplerState,
+        rate: f64,
+    },
+    /// The run has ended.
+    End {},
+}
+
+impl Message {
+    /// Waits for the next message of process 0.
+    ///
+    /// # Errors
+    /// Returns [`WorkersError::OtherProgram`] for an unknown message.
+    fn receive(ranks: &dyn Ranks) -> Result<Self, WorkersError> {
+        let mut bytes = Vec::new();
+        ranks.broadcast(&mut bytes);
+        toml::from_slice(&bytes).map_err(|_| WorkersError::OtherProgram(ranks.rank().number))
     }
+}
 
-    /// Sends the weights and moments to all other processes.
-    pub(super) fn send_state(&self) {
-        let Some(ranks) = self.setup.replicas.ranks() else {
-            return;
-        };
-        let Updater {
-            optimizer,
-            loss_scale,
-            ..
-        } = &self.updater;
-        self.send(&Message::Load {
-            optimizer_steps: optimizer.steps(),
-            loss_scale: *loss_scale,
-        });
-        for values in [named_parameters(self.model()), optimizer.named_moments()] {
-            let bytes = values.values().flat_map(|value| value.bytes().iter());
-            ranks.broadcast(&mut bytes.copied().collect());
-        }
+/// Sends `message` to all other processes.
+pub(super) fn send(replicas: &Replicas, message: &Message) {
+    let Some(ranks) = replicas.ranks() else {
+        return;
+    };
+    let text = toml::to_string(message).expect("a message is plain data");
+    ranks.broadcast(&mut text.into_bytes());
+    if let Message::End {} = message {
+        ranks.end();
+    }
+}
+
+/// Sends the weights of `model` and the moments to all other processes.
+pub(super) fn send_state(replicas: &Replicas, model: &Model, updater: &Updater) {
+    let Some(ranks) = replicas.ranks() else {
+        return;
+    };
+    let optimizer = &updater.optimizer;
+    let load = Message::Load {
+        optimizer_steps: optimizer.steps(),
+        loss_scale: updater.loss_scale,
+    };
+    send(replicas, &load);
+    for values in [named_parameters(model), optimizer.named_moments()] {
+        let bytes = values.values().flat_map(|value| value.bytes().iter());
+        ranks.broadcast(&mut bytes.copied().collect());
     }
 }
 
@@ -81,8 +111,6 @@ pub fn follow(ranks: Rc<dyn Ranks>, corpora: &Corpora, devices: &[Device]) -> Re
     if Origin::of(corpora) != origin {
         return Err(WorkersError::OtherTexts(ranks.rank().number).into());
     }
-    let config =
-        toml::from_str(&config).map_err(|_| WorkersError::OtherProgram(ranks.rank().number))?;
     let mut follower = Follower::new(config, Rc::clone(&ranks), corpora, devices)?;
     loop {
         match Message::receive(&*ranks)? {
@@ -93,10 +121,8 @@ pub fn follow(ranks: Rc<dyn Ranks>, corpora: &Corpora, devices: &[Device]) -> Re
             } => {
                 follower.load(&*ranks, optimizer_steps, loss_scale);
             }
-            Message::Update { step, from, rate } => {
-                follower.update(step, from, f64::from_bits(rate))?
-            }
-            Message::End => break,
+            Message::Update { step, from, rate } => follower.update(step, from, rate)?,
+            Message::End {} => break,
         }
     }
     ranks.end();
@@ -114,25 +140,17 @@ struct Follower {
 }
 
 impl Follower {
-    /// Prepares a run in a temporary folder.
     fn new(
         config: TrainConfig,
         ranks: Rc<dyn Ranks>,
         corpora: &Corpora,
         devices: &[Device],
     ) -> Result<Self> {
-        let precision = config.training.precision.number_type();
-        devices
-            .iter()
-            .try_for_each(|device| check_precision(precision, device))?;
-        let folder = tempfile::tempdir().map_err(TrainError::io(&std::env::temp_dir()))?;
         let workers = Workers {
             devices,
             ranks: Some(ranks),
         };
-        let mut setup = Setup::new(config, corpora, folder.path(), RunMode::New, workers)?;
-        // Only `Setup` needs the folder.
-        drop(folder);
+        let mut setup = Setup::new(config, corpora, workers)?;
         let Start {
             model,
             optimizer,
@@ -152,10 +170,7 @@ impl Follower {
     }
 
     fn load(&mut self, ranks: &dyn Ranks, optimizer_steps: u64, loss_scale: Option<LossScale>) {
-        let model = self
-            .model
-            .take()
-            .expect("the model is away only during an update");
+        let model = self.model.take().expect(MODEL_IS_THERE);
         let weights = received(ranks, named_parameters(&model));
         let model = with_parameters(model, weights).expect("all processes have the same model");
         let optimizer = &self.updater.optimizer;
@@ -169,10 +184,7 @@ impl Follower {
 
     fn update(&mut self, step: u64, from: SamplerState, rate: f64) -> Result<()> {
         let planned = self.planned(from)?;
-        let model = self
-            .model
-            .take()
-            .expect("the model is away only during an update");
+        let model = self.model.take().expect(MODEL_IS_THERE);
         let (model, pending, _) =
             self.updater
                 .update(model, &planned.batches, step, rate, &self.setup.replicas);
@@ -191,5 +203,58 @@ impl Follower {
         let planned = batches.next().expect("the stream of updates has no end")?;
         self.batches = Some((batches, planned.next));
         Ok(planned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_keeps_every_bit() {
+        let origin = Origin {
+            train: "a".into(),
+            valid: None,
+            tokenizers: ["b".into(), "c".into()],
+        };
+        let mut config = TrainConfig::default();
+        config.optimizer.epsilon = 0.1 + 0.2;
+        let from = SamplerState {
+            seed: 1,
+            epoch: 2,
+            next_batch: 3,
+        };
+        let load = |loss_scale| Message::Load {
+            optimizer_steps: 7,
+            loss_scale,
+        };
+        let rate = |rate| Message::Update {
+            step: 9,
+            from,
+            rate,
+        };
+        let messages = [
+            Message::Begin { config, origin },
+            load(None),
+            load(Some(LossScale::default())),
+            rate(0.1 + 0.2),
+            rate(1e-300 / 3.0),
+            rate(0.0),
+            Message::End {},
+        ];
+        for message in messages {
+            let text = toml::to_string(&message).unwrap();
+            let read: Message = toml::from_str(&text).unwrap();
+            match (&message, &read) {
+                (Message::Begin { config, .. }, Message::Begin { config: other, .. }) => {
+                    assert_eq!(config, other)
+                }
+                (Message::Update { rate, .. }, Message::Update { rate: other, .. }) => {
+                    assert_eq!(rate.to_bits(), other.to_bits())
+                }
+                _ => {}
+            }
+            assert_eq!(toml::to_string(&read).unwrap(), text);
+        }
     }
 }
