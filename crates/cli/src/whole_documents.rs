@@ -4,7 +4,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use burnformer_data::corpus::open_bytes;
-use burnformer_documents::{Document, MessageState, PendingSentence, Translated, WholeFile};
+use burnformer_documents::{
+    Document, MessageState, PendingSentence, Remembered, Translated, WholeFile,
+};
 use burnformer_files::{FileKind, read_to_end};
 use burnformer_infer::{Cancel, InferError, TranslateOptions, Translation, Translator};
 
@@ -49,7 +51,13 @@ pub fn translate(
     let document = Document::try_parse(&file.text, file.format, languages, more, &fits)?;
     let mut document = document
         .with_writing(options.languages.writing())
-        .with_memory(&|text: &str| Some(options.memory.as_ref()?.translation(text)?.to_string()));
+        .with_memory(&|text: &str, _: &str| {
+            let text = options.memory.as_ref()?.translation(text)?.to_string();
+            Some(Remembered {
+                text,
+                is_sure: true,
+            })
+        });
     loop {
         let pending = document.pending();
         if pending.is_empty() {

@@ -3,7 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, Weak};
 
-use burnformer_documents::{BrokenCatalogue, Document, Format, PendingSentence, Translated};
+use burnformer_documents::{
+    BrokenCatalogue, Document, Format, PendingSentence, Remembered, Translated,
+};
 use burnformer_glossary::{Glossary, Term, longest, wanted};
 
 use crate::api::Client;
@@ -246,7 +248,13 @@ impl Pipeline<'_> {
                         engine.fits(sentence)
                     });
                     let document = document.with_writing(writing);
-                    document.with_memory(&|segment| engine.remembered(segment))
+                    document.with_memory(&|segment, _| {
+                        let text = engine.remembered(segment)?;
+                        Some(Remembered {
+                            text,
+                            is_sure: true,
+                        })
+                    })
                 })
                 .collect();
             round(documents, &glossaries, most, cancel)
