@@ -1,5 +1,7 @@
 //! The kinds of Office documents, and the element names in their XML.
 
+use crate::format::is_block;
+
 /// A kind of Office document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -22,9 +24,27 @@ pub enum OfficeKind {
 /// text.
 const TABLE: &str = include_str!("kinds.tsv");
 
-/// Elements that stay unchanged: computed text, formulas, code and phonetic guides.
-pub(super) const KEPT: &str = "a:fld rPh m:oMath text:note-citation text:page-number text:page-count text:date text:time \
-    text:sequence text:author-name text:ruby-text dc:creator dc:date svg:title svg:desc code kbd samp script style math";
+/// Elements that stay unchanged and are not part of a sentence: formulas and phonetic guides.
+pub(super) const HIDDEN: &str = "rPh m:oMath text:note-citation text:ruby-text dc:creator dc:date \
+    svg:title svg:desc";
+
+/// Fields, whose texts are computed. A field is a unit of its sentence. Most are OpenDocument's.
+pub(super) const UNITS: &str = "a:fld text:author-initials text:author-name text:bibliography-mark \
+    text:bookmark-ref text:chapter text:character-count text:conditional-text text:creation-date \
+    text:creation-time text:creator text:database-display text:database-name text:database-row-number \
+    text:date text:dde-connection text:description text:editing-cycles text:editing-duration \
+    text:execute-macro text:expression text:file-name text:hidden-text text:image-count \
+    text:initial-creator text:keywords text:measure text:meta-field text:modification-date \
+    text:modification-time text:note-ref text:object-count text:page-continuation text:page-count \
+    text:page-number text:page-variable-get text:paragraph-count text:placeholder text:print-date \
+    text:print-time text:printed-by text:reference-ref text:script text:sender-city \
+    text:sender-company text:sender-country text:sender-email text:sender-fax text:sender-firstname \
+    text:sender-initials text:sender-lastname text:sender-phone-private text:sender-phone-work \
+    text:sender-position text:sender-postal-code text:sender-state-or-province text:sender-street \
+    text:sender-title text:sequence text:sequence-ref text:sheet-name text:subject text:table-count \
+    text:table-formula text:template-name text:text-input text:time text:title text:user-defined \
+    text:user-field-get text:user-field-input text:variable-get text:variable-input \
+    text:variable-set text:word-count presentation:date-time presentation:footer presentation:header";
 
 /// Elements that are a line break or a tab.
 pub(super) const BREAKS: &str = "w:br w:tab w:cr a:br text:line-break text:tab br";
@@ -73,7 +93,7 @@ impl OfficeKind {
     pub(super) fn has_text(self, name: &str) -> bool {
         let (stem, end) = name.rsplit_once('.').unwrap_or_default();
         match self {
-            Self::Epub => has("xhtml html htm opf", end),
+            Self::Epub => has("xhtml html htm opf ncx", end),
             _ => {
                 end == "xml"
                     && has(
@@ -84,9 +104,9 @@ impl OfficeKind {
         }
     }
 
-    /// Returns whether the element `name` is a paragraph.
+    /// Returns whether the element `name` is a paragraph. Books follow the rules of HTML.
     pub(super) fn is_paragraph(self, name: &str) -> bool {
-        has(self.entry(4), name)
+        has(self.entry(4), name) || self == Self::Epub && is_block(name)
     }
 
     /// Returns the names of a run, its properties and its text; `None` where text stands directly

@@ -4,8 +4,11 @@
 //! notes and everything else become points. The words of a bold run are therefore found in a
 //! translation like the words of `<b>`. All bytes outside of translated paragraphs stay unchanged.
 
+mod draft;
+mod fields;
 mod kind;
 mod paragraph;
+mod writer;
 
 use std::borrow::Cow;
 use std::io::{Cursor, Write};
@@ -16,7 +19,8 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 pub use self::kind::OfficeKind;
-use self::paragraph::{Paragraph, Writer, paragraphs};
+use self::paragraph::{Paragraph, paragraphs};
+use self::writer::Writer;
 use crate::encoding::{BrokenFile, Charset, binary};
 use crate::format::Format;
 use crate::words::regex;
