@@ -6,7 +6,7 @@ use burnformer_text::is_invisible;
 use crate::block::{Block, Segment, State};
 use crate::catalogue::{self, BrokenCatalogue, Catalogue, Context, Message, MessageState, Slot};
 use crate::escape::ATTRIBUTE;
-use crate::format::{Attribute, Format, finish_block};
+use crate::format::{Attribute, Format, finish_block, in_language};
 use crate::message;
 use crate::placeables::find_atoms;
 use crate::plurals::Categories;
@@ -40,6 +40,8 @@ pub struct Document {
     /// If true, the text comes from a translation memory.
     is_answer: bool,
     splitting: Splitting,
+    /// The source and target language, if both are known.
+    languages: Option<[String; 2]>,
 }
 
 /// A message of a catalogue and its text.
@@ -119,6 +121,9 @@ impl Document {
     /// Splits the texts of a document from [`read`](Self::read) into sentences. `languages` and
     /// `fits` are as in [`try_parse`](Self::try_parse).
     pub fn divide(&mut self, [language, target]: [Option<&str>; 2], fits: Fits<'_>) {
+        self.languages = language
+            .zip(target)
+            .map(|(from, into)| [from.into(), into.into()]);
         let target = target.and_then(Categories::of);
         let divider = Divider {
             splitting: self.splitting,
@@ -262,6 +267,7 @@ impl Document {
     /// Returns the translated document. Pending sentences stay untranslated.
     pub fn finish(mut self) -> String {
         self.text_blocks_mut().for_each(write_messages);
+        let declared = self.languages.take().filter(|_| !self.is_unchanged());
         let out = if self.messages.is_empty() {
             self.written_blocks()
         } else {
@@ -277,6 +283,10 @@ impl Document {
             out.split(ATTRIBUTE)
                 .map(|part| value(part).unwrap_or_else(|| part.into()))
                 .collect()
+        };
+        let out = match declared {
+            Some([from, into]) if self.format == Format::Html => in_language(&out, &from, &into),
+            _ => out,
         };
         self.byte_order_mark
             .then_some(BYTE_ORDER_MARK)

@@ -21,8 +21,9 @@ use std::collections::HashSet;
 use burnformer_glossary::apply_edits;
 
 pub(crate) use self::message::Slot;
+pub(crate) use self::message::is_same;
 pub use self::message::{BrokenCatalogue, Context, Message, MessageState};
-use self::message::{Lines, Result, differ, is_same};
+use self::message::{Lines, Result, differ};
 pub(crate) use self::spelling::{format_of, has_tags_of};
 pub use self::tmx::stream_tmx;
 use crate::format::Format;

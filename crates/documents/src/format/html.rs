@@ -1,6 +1,7 @@
 //! HTML: tags that divide text into blocks, tags within text, and elements that are not translated.
 
 pub(super) mod attributes;
+mod language;
 mod lexer;
 mod tags;
 
@@ -8,6 +9,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+pub(crate) use self::language::in_language;
 use self::lexer::{LexedText, Token, TokenKind, lex};
 use self::tags::{Role, role};
 use super::blocks::Blocks;

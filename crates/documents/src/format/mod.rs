@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 use burnformer_glossary::apply_edits;
 
-pub(crate) use self::html::{is_block, is_code, keeps};
+pub(crate) use self::html::{in_language, is_block, is_code, keeps};
 pub(crate) use self::srt::{TAG, tagged};
 
 use crate::block::Block;
