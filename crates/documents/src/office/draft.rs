@@ -48,6 +48,8 @@ pub(super) enum Item {
     Open(usize),
     Close(usize),
     Point(usize, &'static str),
+    /// A space that the document writes as an element.
+    Space,
     /// A unit that stays unchanged, and the XML of the text that it shows.
     Unit(usize, String),
 }
@@ -122,11 +124,22 @@ impl<'a> Draft<'a> {
         self.marks.push(Mark::Point { range, run });
     }
 
-    /// Makes units and elements of Word's fields. Returns the items before, if there is a field.
+    /// Adds a space if text precedes it directly, and returns whether it did.
+    pub(super) fn space(&mut self) -> bool {
+        let is_free = match self.items.last() {
+            Some(Item::Text(text)) => !self.xml[text.clone()].ends_with(char::is_whitespace),
+            Some(Item::Unit(..) | Item::Close(_)) => true,
+            _ => false,
+        };
+        self.items.extend(is_free.then_some(Item::Space));
+        is_free
+    }
+
+    /// Makes units and elements of fields. Returns the items before, if there is a field.
     pub(super) fn group_fields(&mut self) -> Vec<Item> {
         let xml = self.xml;
         let has_field = self.marks.iter().any(|mark: &Mark| {
-            matches!(mark, Mark::Point { range, .. } if xml[range.clone()].starts_with("<w:fldChar"))
+            matches!(mark, Mark::Point { range, .. } if is_field_part(&xml[range.clone()]))
         });
         if !has_field {
             return Vec::new();
@@ -209,6 +222,7 @@ impl<'a> Draft<'a> {
                 Item::Open(mark) => html += &format!("<{} id={mark}>", self.tag(*mark)),
                 Item::Close(mark) => html += &format!("</{}>", self.tag(*mark)),
                 Item::Point(mark, tag) => html += &format!("<{tag} id={mark}>"),
+                Item::Space => html.push(' '),
                 Item::Unit(mark, text) => html += &format!("<code id={mark}>{text}</code>"),
             }
         }
@@ -223,7 +237,7 @@ pub(super) fn shown(xml: &str, items: &[Item]) -> String {
         match item {
             Item::Text(text) | Item::Lines(text) => all += &xml[text.clone()],
             Item::Unit(_, text) => all += text,
-            Item::Point(_, "br") => all.push(' '),
+            Item::Point(_, "br") | Item::Space => all.push(' '),
             _ => {}
         }
         if all.len() > MAX_SHOWN || all.contains('<') {

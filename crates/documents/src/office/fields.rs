@@ -1,4 +1,4 @@
-//! Word's fields: a code (`PAGE`, `MERGEFIELD Name`) and the result that the document shows. Their
+//! Fields of Word, and those that LibreOffice keeps for it: a code (`PAGE`, `MERGEFIELD Name`) and the result that the document shows. Their
 //! beginning, separator and end are points between runs, which must stay in this order.
 
 use super::draft::{Item, Mark, shown};
@@ -15,7 +15,9 @@ pub(super) fn is_translated(code: &str) -> bool {
 
 /// Returns whether the point `raw` belongs to a field.
 pub(super) fn is_field_part(raw: &str) -> bool {
-    raw.starts_with("<w:fldChar") || raw.starts_with("<w:instrText")
+    ["<w:fldChar", "<w:instrText", "<field:fieldmark-"]
+        .iter()
+        .any(|name| raw.starts_with(name))
 }
 
 /// An open field.
@@ -208,6 +210,16 @@ impl<'a> Grouping<'a> {
 
 /// Returns the type of the field character `raw`: its beginning, separator or end.
 fn field_character(raw: &str) -> Option<&str> {
+    for (name, kind) in [
+        ("start", "begin"),
+        ("separator", "separate"),
+        ("end", "end"),
+    ] {
+        let tag = raw.strip_prefix("<field:fieldmark-");
+        if tag.is_some_and(|tag| tag.starts_with(name)) {
+            return Some(kind);
+        }
+    }
     let tag = raw.strip_prefix("<w:fldChar")?;
     let (_, value) = tag.split_once("fldCharType=")?;
     value.get(1..)?.split(['"', '\'']).next()

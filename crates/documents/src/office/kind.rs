@@ -20,8 +20,8 @@ pub enum OfficeKind {
 
 /// The kinds in order, one a line, in tab-separated columns: the name, file extensions, the start
 /// of a file name that every such archive contains, file names with text for readers (a number may
-/// follow, then `.xml`), the names of paragraphs, and the names of a run, its properties and its
-/// text.
+/// follow, then `.xml`), the names of paragraphs, the names of a run, its properties and its text,
+/// and the names that content types have for programs and for files with text.
 const TABLE: &str = include_str!("kinds.tsv");
 
 /// Elements that stay unchanged and are not part of a sentence: formulas and phonetic guides.
@@ -47,7 +47,7 @@ pub(super) const UNITS: &str = "a:fld text:author-initials text:author-name text
     text:variable-set text:word-count presentation:date-time presentation:footer presentation:header";
 
 /// Elements that are a line break or a tab.
-pub(super) const BREAKS: &str = "w:br w:tab w:cr a:br text:line-break text:tab br";
+pub(super) const BREAKS: &str = "w:br w:tab w:cr a:br text:line-break text:tab text:s br";
 
 /// Position markers that translation invalidates.
 pub(super) const VOID: &str = "w:proofErr w:lastRenderedPageBreak text:soft-page-break";
@@ -89,8 +89,12 @@ impl OfficeKind {
     }
 
     /// Returns whether the archive's file `name` contains text for readers, or declares its
-    /// language.
+    /// language, by its name. An object inside an OpenDocument file is a document in a folder.
     pub(super) fn has_text(self, name: &str) -> bool {
+        let name = match self {
+            Self::OpenDocument => name.rsplit('/').next().unwrap_or_default(),
+            _ => name,
+        };
         let (stem, end) = name.rsplit_once('.').unwrap_or_default();
         match self {
             Self::Epub => has("xhtml html htm opf ncx", end),
@@ -112,10 +116,10 @@ impl OfficeKind {
     /// Returns the names of a run, its properties and its text; `None` where text stands directly
     /// in paragraphs.
     pub(super) fn run(self, name: &str) -> Option<[&'static str; 3]> {
-        let names = if name.starts_with("a:") {
-            "a:r a:rPr a:t"
-        } else {
-            self.entry(5)
+        let names = match name.split_once(':') {
+            Some(("a", _)) => "a:r a:rPr a:t",
+            Some(("dc", _)) => "",
+            _ => self.entry(5),
         };
         names.split(' ').collect::<Vec<_>>().try_into().ok()
     }

@@ -128,7 +128,10 @@ impl<'a> Part<'a> {
             let has_text = match self.kind.run(name) {
                 // The parts of a field must be seen, wherever they stand.
                 Some([.., text]) => name == text || name == "w:fldChar",
-                None => self.gaps(index).any(|gap| is_text(&self.xml[gap])),
+                None => {
+                    name.starts_with("field:fieldmark-")
+                        || self.gaps(index).any(|gap| is_text(&self.xml[gap]))
+                }
             };
             let text = (self.holds[index][0] || has_text) && !has(HIDDEN, name);
             self.holds[index][0] = text;
@@ -193,9 +196,13 @@ impl<'a> Part<'a> {
         let name = self.name(index);
         let outer = self.all[index].outer.clone();
         let [has_text, has_paragraphs] = self.holds[index];
-        let is_point = !has_text || has_paragraphs || self.kind.is_paragraph(name);
+        let is_point = !has_text
+            || has_paragraphs
+            || self.kind.is_paragraph(name)
+            || name.starts_with("field:fieldmark-");
         match self.kind.run(name) {
             _ if has(VOID, name) => {}
+            _ if self.is_space(index) && draft.space() => {}
             Some([run, ..]) if name == run => self.run(index, draft),
             Some([.., text]) if name == text => self.text(index, None, draft),
             _ if is_point => draft.point(outer, None, tag_of(name)),
@@ -206,6 +213,12 @@ impl<'a> Part<'a> {
                 self.element(index, [element.tag.clone(), element.end_tag()], draft);
             }
         }
+    }
+
+    /// Returns whether the element `index` is one space, as OpenDocument writes it behind a field.
+    fn is_space(&self, index: usize) -> bool {
+        let element = &self.all[index];
+        element.name == "text:s" && element.attribute(self.xml, "c").is_none_or(|it| it == "1")
     }
 
     /// Adds the element `index` with its text. `open` and `close` are written around it.

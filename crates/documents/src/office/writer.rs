@@ -55,6 +55,7 @@ impl Writer<'_> {
             run: None,
             repeated: 0,
             is_in_unit: false,
+            text: None,
         };
         let mut open = Vec::<usize>::new();
         for piece in PIECE.find_iter(html).map(|piece| piece.as_str()) {
@@ -65,6 +66,7 @@ impl Writer<'_> {
                 return;
             }
         }
+        body.end_text();
         body.enter(None);
     }
 }
@@ -80,6 +82,8 @@ struct Body<'a> {
     repeated: usize,
     /// If true, the text belongs to a unit that is already written.
     is_in_unit: bool,
+    /// The name of the open text element.
+    text: Option<Span>,
 }
 
 impl<'a> Body<'a> {
@@ -120,6 +124,7 @@ impl<'a> Body<'a> {
         if self.run == run {
             return;
         }
+        self.end_text();
         let xml = self.writer.xml;
         if let Some(last) = self.run {
             *self.out += &xml[self.paragraph.runs[last].close.clone()];
@@ -133,10 +138,18 @@ impl<'a> Body<'a> {
         self.run = run;
     }
 
+    /// Closes the open text element.
+    fn end_text(&mut self) {
+        if let Some(name) = self.text.take() {
+            self.out.extend(["</", &self.writer.xml[name], ">"]);
+        }
+    }
+
     /// Writes the start or end of an element other than a run.
     fn tag(&mut self, mark: usize, is_start: bool) {
         match &self.paragraph.marks[mark] {
             Mark::Element { open, close, .. } => {
+                self.end_text();
                 self.enter(None);
                 let tag = if is_start { open } else { close };
                 *self.out += &self.writer.xml[tag.clone()];
@@ -149,6 +162,7 @@ impl<'a> Body<'a> {
     fn point(&mut self, mark: usize) {
         match &self.paragraph.marks[mark] {
             Mark::Point { range, run } => {
+                self.end_text();
                 self.enter(*run);
                 self.writer.range(range.clone(), self.out);
             }
@@ -174,6 +188,7 @@ impl<'a> Body<'a> {
                     open.pop();
                     self.tag(*mark, false);
                 }
+                Item::Space => self.text(" ", &open),
                 Item::Point(mark, _) | Item::Unit(mark, _) => self.point(*mark),
             }
         }
@@ -186,17 +201,18 @@ impl<'a> Body<'a> {
             _ => None,
         });
         self.enter(found.and_then(|(_, run)| run));
-        let Some((name, _)) = found else {
-            *self.out += text;
-            return;
-        };
-        let name = &self.writer.xml[name.clone()];
-        let space = if name.starts_with("a:") {
-            ""
-        } else {
-            " xml:space=\"preserve\""
-        };
-        self.out
-            .extend(["<", name, space, ">", text, "</", name, ">"]);
+        // A cell of Excel has one text element, even with several lines.
+        if let Some((name, _)) = found.filter(|(name, _)| self.text.as_ref() != Some(name)) {
+            self.end_text();
+            let raw = &self.writer.xml[name.clone()];
+            let space = if raw.starts_with("a:") {
+                ""
+            } else {
+                " xml:space=\"preserve\""
+            };
+            self.out.extend(["<", raw, space, ">"]);
+            self.text = Some(name.clone());
+        }
+        *self.out += text;
     }
 }
