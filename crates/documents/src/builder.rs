@@ -82,6 +82,11 @@ impl Builder {
     /// Adds `raw`, a line break within a sentence, with the white space around it. The model sees
     /// one space.
     pub(crate) fn break_point(&mut self, raw: &str) {
+        if raw.trim().is_empty()
+            && let Some(last) = self.last_break()
+        {
+            return last.push_str(raw);
+        }
         if !self.begun || self.text.ends_with(|c: char| c.is_ascii_whitespace()) {
             return self.point(raw);
         }

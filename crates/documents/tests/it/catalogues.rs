@@ -10,7 +10,8 @@ use self::samples::{ALL, PO, TMX, XLIFF};
 use crate::common::{identity, reverse, translate, upper};
 use burnformer_documents::Translated;
 use burnformer_documents::{
-    Catalogue, Document, Format, Message, MessageState, PendingSentence, Remembered, WholeFile,
+    Catalogue, Document, Format, Message, MessageState, PendingSentence, Remembered, Splitting,
+    WholeFile,
 };
 
 #[test]
@@ -708,5 +709,95 @@ fn a_translation_that_equals_its_source_is_written() {
             }
         }
         assert!(count > 0, "{format}");
+    }
+}
+
+/// A message with tags has the lines that it would have without them.
+#[test]
+fn line_breaks_stay_in_messages_with_tags() {
+    let texts = [
+        ["One <b>dog</b>.|Two cats.", "ONE <b>DOG</b>.|TWO CATS."],
+        ["<b>One|two</b>||three", "<b>ONE|TWO</b>||THREE"],
+        [
+            "<i>One</i>|  two <b></b> three|",
+            "<i>ONE</i>|  TWO <b></b> THREE|",
+        ],
+        ["One <0>dog</0>|{name} here", "ONE <0>DOG</0>|{name} HERE"],
+        ["<p>One|dog.</p>|<p>Two</p>", "<p>ONE|DOG.</p>|<p>TWO</p>"],
+        [
+            "One<br>|two|three <b>four</b>",
+            "ONE<br>|TWO|THREE <b>FOUR</b>",
+        ],
+    ];
+    let files: [(Format, &str, &str, &str); 7] = [
+        (Format::Po, "msgid \"¤\"\nmsgstr \"\"\n", "\\n", ""),
+        (Format::Json, "{\"a\": \"¤\"}", "\\n", ""),
+        (
+            Format::Android,
+            "<resources><string name=\"a\">¤</string></resources>",
+            "\\n",
+            "",
+        ),
+        (Format::Strings, "\"a\" = \"¤\";\n", "\\n", ""),
+        (Format::Properties, "a=¤\n", "\\n", ""),
+        (Format::Yaml, "a: \"¤\"\n", "\\n", ""),
+        (Format::Yaml, "a: |\n  ¤\n", "\n", "  "),
+    ];
+    for ([text, expected], (format, file, newline, indent)) in texts
+        .iter()
+        .flat_map(|texts| files.iter().map(move |file| (texts, file)))
+    {
+        let is_xml = *format == Format::Android;
+        if is_xml && (text.contains("<br>") || text.contains("<0>")) {
+            continue;
+        }
+        let line_end = format!("{newline}{indent}");
+        let write = |text: &str| file.replace('¤', &text.replace('|', &line_end));
+        let found = translate(&write(text), *format, &upper);
+        let texts = |file: &str| -> Vec<[String; 2]> {
+            let messages = read(file, *format).into_iter();
+            messages.map(|it| [it.source, it.target]).collect()
+        };
+        let expected = match format {
+            Format::Po => [text.replace('|', "\n"), expected.replace('|', "\n")],
+            _ => [texts(&write(expected))[0][0].clone(), String::new()],
+        };
+        assert_eq!(texts(&found), [expected], "{format}: {found}");
+    }
+}
+
+/// DeepL's `split_sentences`: `1`, `nonewlines` and `0`.
+#[test]
+fn a_text_is_divided_where_the_request_says() {
+    let says = |text: &str, format, splitting| {
+        let mut document = Document::read_text(text, format, splitting);
+        document.divide([Some("en"), None], &|_| true);
+        let pending = document.pending();
+        document.accept(pending.iter().map(upper).collect());
+        let sentences: Vec<String> = pending.into_iter().map(|it| it.text).collect();
+        (sentences.join("|"), document.finish())
+    };
+    use Splitting::{Lines, Nothing, Sentences};
+    for (format, text) in [
+        (Format::Text, "One dog\nsleeps. Two\ncats.\n\nEnd\n"),
+        (Format::Html, "One <b>dog</b>\nsleeps. Two\ncats."),
+    ] {
+        let end = if format == Format::Text { "|End" } else { "" };
+        for (splitting, expected) in [
+            (Lines, "One dog|sleeps.|Two|cats."),
+            (Sentences, "One dog sleeps.|Two cats."),
+            (Nothing, "One dog sleeps. Two cats."),
+        ] {
+            let (sentences, written) = says(text, format, splitting);
+            assert_eq!(sentences, format!("{expected}{end}"));
+            let spaces = |text: &str| match format {
+                Format::Html if splitting != Lines => text.replace('\n', " "),
+                _ => text.to_owned(),
+            };
+            assert_eq!(
+                written.replace("B>", "b>"),
+                spaces(&text.to_uppercase().replace("B>", "b>"))
+            );
+        }
     }
 }
