@@ -392,9 +392,10 @@ impl<'a> Reader<'a> {
 
     fn document(&self, text: &str, format: Format) -> Result<Document, BrokenCatalogue> {
         let rest = text.strip_prefix(BYTE_ORDER_MARK);
-        let source = match (rest.unwrap_or(text), &self.target) {
-            (source, Some(target)) => catalogue::with_categories(source, format, target)?,
-            (source, None) => source.into(),
+        let source = catalogue::in_language(rest.unwrap_or(text), format, self.languages);
+        let source = match &self.target {
+            Some(target) => catalogue::with_categories(&source, format, target)?,
+            None => source,
         };
         let is_pending =
             |state: &_| *state == MessageState::Untranslated || self.more.contains(state);

@@ -239,3 +239,12 @@ fn base(code: &str) -> Base {
         None => Base::Unknown(code.into()),
     }
 }
+
+/// Returns a model's language code, such as `pt_BR` or `deu_Latn`, as files write it.
+pub(crate) fn tag_of(code: &str) -> String {
+    let parts: Vec<&str> = code.split(['-', '_']).collect();
+    let short = Language::from_639_3(parts[0]).and_then(|language| language.to_639_1());
+    let first = short.unwrap_or(parts[0]);
+    let rest = parts[1..].iter().filter(|part| **part != "Latn");
+    rest.fold(first.to_owned(), |all, part| all + "-" + part)
+}

@@ -5,6 +5,7 @@ mod android;
 mod fluent;
 mod fluent_pattern;
 mod json;
+mod language;
 mod message;
 mod pairs;
 mod plural;
@@ -20,10 +21,11 @@ use std::collections::HashSet;
 
 use burnformer_glossary::apply_edits;
 
+pub(crate) use self::language::in_language;
 pub(crate) use self::message::Slot;
-pub(crate) use self::message::is_same;
 pub use self::message::{BrokenCatalogue, Context, Message, MessageState};
 use self::message::{Lines, Result, differ};
+pub(crate) use self::message::{is_same, tag_of};
 pub(crate) use self::spelling::{format_of, has_tags_of};
 pub use self::tmx::stream_tmx;
 use crate::format::Format;

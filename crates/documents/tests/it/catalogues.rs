@@ -801,3 +801,84 @@ fn a_text_is_divided_where_the_request_says() {
         }
     }
 }
+
+/// msginit of gettext 0.21 writes these fields; msgfmt refuses `nplurals=INTEGER`.
+#[test]
+fn a_file_names_the_language_of_its_translation() {
+    let template = "msgid \"\"\nmsgstr \"\"\n\"Language: \\n\"\n\"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\\n\"\n\n\
+                    msgid \"Language: \"\nmsgid_plural \"dogs\"\nmsgstr[0] \"\"\nmsgstr[1] \"\"\n";
+    let one = |text: &str, format, target| {
+        let languages = [Some("de"), Some(target)];
+        let document = Document::try_parse(text, format, languages, &[], &|_| true);
+        document.unwrap().finish()
+    };
+    for (target, language, rule, forms) in [
+        ("en", "en", "nplurals=2; plural=(n != 1);", 2),
+        ("deu_Latn", "de", "nplurals=2; plural=(n != 1);", 2),
+        ("pt-BR", "pt_BR", "nplurals=2; plural=(n > 1);", 2),
+        ("zh", "zh", "nplurals=1; plural=0;", 1),
+        (
+            "cs",
+            "cs",
+            "nplurals=3; plural=(n==1) ? 0 : (n>=2 && n<=4) ? 1 : 2;",
+            3,
+        ),
+    ] {
+        let header = format!(
+            "\"Language: {language}\\n\"\n\"Plural-Forms: {rule}\\n\"\n\nmsgid \"Language: \""
+        );
+        let found = one(template, Format::Po, target);
+        assert!(found.contains(&header), "{found}");
+        let document = Document::try_parse(
+            template,
+            Format::Po,
+            [Some("de"), Some(target)],
+            &[],
+            &|_| true,
+        );
+        let mut document = document.unwrap();
+        let pending = document.pending();
+        document.accept(pending.iter().map(upper).collect());
+        assert_eq!(
+            document.finish().matches("msgstr[").count(),
+            forms.max(2),
+            "{target}"
+        );
+    }
+    for (format, before, after) in [
+        (
+            Format::Xliff,
+            "<xliff version=\"1.2\"><file source-language=\"de\"/></xliff>",
+            "<xliff version=\"1.2\"><file source-language=\"de\" target-language=\"en-GB\"/></xliff>",
+        ),
+        (
+            Format::Xliff,
+            "<xliff version=\"2.0\" srcLang=\"de\"><file/></xliff>",
+            "<xliff version=\"2.0\" srcLang=\"de\" trgLang=\"en-GB\"><file/></xliff>",
+        ),
+        (
+            Format::Json,
+            "{\"@@locale\": \"de_AT\", \"a\": \"b\"}",
+            "{\"@@locale\": \"en_GB\", \"a\": \"b\"}",
+        ),
+        (
+            Format::Json,
+            "{\"@@locale\": \"fr\"}",
+            "{\"@@locale\": \"fr\"}",
+        ),
+        (
+            Format::Android,
+            "<resources x='y' tools:locale=\"de\"></resources>",
+            "<resources x='y' tools:locale=\"en-GB\"></resources>",
+        ),
+        (
+            Format::Yaml,
+            "# a: b\nde:\n  de: x\n",
+            "# a: b\nen-GB:\n  de: x\n",
+        ),
+        (Format::Yaml, "\"de\":\n  a: x\n", "\"en-GB\":\n  a: x\n"),
+        (Format::Yaml, "de: x\nen: y\n", "de: x\nen: y\n"),
+    ] {
+        assert_eq!(one(before, format, "en-GB"), after);
+    }
+}

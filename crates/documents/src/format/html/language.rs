@@ -2,10 +2,9 @@
 
 use std::sync::LazyLock;
 
-use isolang::Language;
 use regex::{Captures, Regex};
 
-use crate::catalogue::is_same;
+use crate::catalogue::{is_same, tag_of};
 use crate::words::regex;
 
 /// The language of the page, and of its preview in social networks. The second group is the code.
@@ -43,15 +42,6 @@ pub(crate) fn in_language(page: &str, from: &str, into: &str) -> String {
         declaration.replace_all(&tag[0], declared).into_owned()
     });
     replaced.into_owned()
-}
-
-/// Returns a model's language code, such as `pt_BR` or `deu_Latn`, as pages write it.
-fn tag_of(code: &str) -> String {
-    let parts: Vec<&str> = code.split(['-', '_']).collect();
-    let short = Language::from_639_3(parts[0]).and_then(|language| language.to_639_1());
-    let first = short.unwrap_or(parts[0]);
-    let rest = parts[1..].iter().filter(|part| **part != "Latn");
-    rest.fold(first.to_owned(), |all, part| all + "-" + part)
 }
 
 #[cfg(test)]
