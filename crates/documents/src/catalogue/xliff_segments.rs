@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use super::message::{Context, Message, Slot};
 use super::xliff::{File, Unit, content};
-use crate::words::Span;
+use crate::words::{Span, moved};
 use crate::xml::Element;
 use crate::xml_text::with_attribute;
+
+/// The state of a translation that a model wrote.
+const REVIEW: &str = "needs-review-translation";
 
 impl File<'_> {
     /// Returns the messages of the segments of the unit `index`; none if it is not segmented, or is
@@ -85,11 +88,7 @@ impl File<'_> {
         marks: &[usize],
     ) -> Vec<(Slot, String)> {
         let known: HashMap<String, usize> = marks.iter().map(|&it| (self.number(it), it)).collect();
-        let tag = with_attribute(
-            &self.text[target.tag.clone()],
-            "state",
-            "needs-review-translation",
-        );
+        let state = self.state_edit(target);
         let slot = |&source: &usize| {
             let (_, spelling) = content(&self.text[self.all[source].inner.clone()]);
             let known = known.get(&self.number(source)).map(|&it| &self.all[it]);
@@ -100,13 +99,30 @@ impl File<'_> {
                 range,
                 around: self.tags(known.unwrap_or(&self.all[source])),
                 spelling,
-                marks: vec![(target.tag.clone(), tag.clone())],
+                marks: vec![state.clone()],
                 group: source,
                 is_plural: false,
             };
             (slot, text)
         };
         sources.iter().map(slot).collect()
+    }
+
+    /// Returns the edit that sets the state of `target`. All segments share it, so it is short.
+    fn state_edit(&self, target: &Element<'_>) -> (Span, String) {
+        let tag = &self.text[target.tag.clone()];
+        let value = |quote: char| {
+            let start = tag.find(&format!(" state={quote}"))? + " state=".len() + 1;
+            Some(start..start + tag[start..].find(quote)?)
+        };
+        let moved_by = target.tag.start;
+        match ['"', '\''].into_iter().find_map(value) {
+            Some(value) => (moved(&value, 0, moved_by), REVIEW.into()),
+            None => {
+                let end = moved_by + tag.trim_end_matches('>').trim_end().len();
+                (end..end, format!(" state=\"{REVIEW}\""))
+            }
+        }
     }
 
     /// Returns the slots of the segments `sources` in a target that is missing or empty. Together
@@ -126,7 +142,7 @@ impl File<'_> {
         let [tag, end_tag] = old.map_or([format!("<{name}>"), format!("</{name}>")], |old| {
             self.tags(old)
         });
-        let tag = with_attribute(&tag, "state", "needs-review-translation");
+        let tag = with_attribute(&tag, "state", REVIEW);
         let range = old.map_or(previous.outer.end..previous.outer.end, |old| {
             old.outer.clone()
         });

@@ -108,7 +108,7 @@ fn pieces(text: &str, line: Span, is_drawing: &mut bool) -> Vec<(Span, Piece)> {
     let mut at = line.start;
     let tags = TAG.find_iter(&text[line.clone()]);
     let tags = tags.map(|tag| moved(&tag.range(), 0, line.start));
-    for tag in tags.chain([line.end..line.end]) {
+    for tag in tags.chain(std::iter::once(line.end..line.end)) {
         let shape = if *is_drawing {
             Piece::Markup
         } else {

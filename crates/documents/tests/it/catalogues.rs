@@ -637,6 +637,15 @@ fn segments_of_a_unit_are_filled_where_they_are_empty() {
             "{found}"
         );
     }
+    let old = segmented(&[("one dog.", Some(""))], "marks");
+    for state in ["state=\"new\"", "state='new' a=\"b\""] {
+        let text = old.replace("<target>", &format!("<target {state}>"));
+        let found = translate(&text, Format::Xliff, &upper);
+        assert!(
+            found.contains(&state.replace("new", "needs-review-translation")),
+            "{found}"
+        );
+    }
     // A translation without segments stays.
     let text = segmented(&[("one dog.", None)], "<target>Ein Hund.</target>");
     assert_eq!(translate(&text, Format::Xliff, &upper), text);
