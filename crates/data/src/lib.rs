@@ -45,7 +45,7 @@ mod written;
 
 pub use batch::Batch;
 pub use cache::{MixedPart, TokenizedCorpus};
-pub use clean::{CleaningReport, CleaningSettings};
+pub use clean::{CleaningReport, CleaningSettings, has_unlike_numbers};
 pub use corpus::{CorpusPaths, LineReader, ParallelReader, TextError, Utf8Policy};
 pub use error::{DataError, Result};
 pub use pair_sample::PairSample;

@@ -153,6 +153,15 @@ impl Block {
                 })
     }
 
+    /// Returns whether any sentence has a translation, even one that equals it.
+    pub(crate) fn is_translated(&self) -> bool {
+        let mut arms = self.atoms.iter().flat_map(|atom| &atom.arms);
+        self.segments
+            .iter()
+            .any(|segment| matches!(segment.state, State::Done(_)))
+            || arms.any(|(_, arm)| arm.is_translated())
+    }
+
     /// Iterates over the arms of the block's messages.
     pub(crate) fn arms_mut(&mut self) -> impl Iterator<Item = &mut Block> {
         self.atoms

@@ -13,6 +13,9 @@ use crate::words::single_spaced;
 /// Okapi writes this before the escape of a character that XML cannot contain.
 const ESCAPE: char = '\u{fff0}';
 
+/// Maximum number of bytes in the tags of an element without text.
+const LONGEST_EMPTY: usize = 1000;
+
 /// How runs of white space are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Space {
@@ -79,6 +82,11 @@ impl Builder {
     /// Adds `raw`, a line break within a sentence, with the white space around it. The model sees
     /// one space.
     pub(crate) fn break_point(&mut self, raw: &str) {
+        if raw.trim().is_empty()
+            && let Some(last) = self.last_break()
+        {
+            return last.push_str(raw);
+        }
         if !self.begun || self.text.ends_with(|c: char| c.is_ascii_whitespace()) {
             return self.point(raw);
         }
@@ -152,6 +160,9 @@ impl Builder {
         self.flush_space();
         while let Some((found, index)) = self.pop() {
             if found == name {
+                if label.is_none() && self.is_empty(index) {
+                    return self.join(index, raw);
+                }
                 let node = &mut self.nodes[index];
                 node.range.end = self.text.len();
                 if let Kind::Element { open, .. } = &mut node.kind {
@@ -165,6 +176,43 @@ impl Builder {
             }
             self.demote(index);
         }
+    }
+
+    /// Returns whether the element `index` has no text and few tags.
+    fn is_empty(&self, index: usize) -> bool {
+        let mut left = LONGEST_EMPTY;
+        self.nodes[index].range.start == self.text.len()
+            && self.nodes[index..].iter().all(|node: &Node| {
+                let (Kind::Point { raw, .. }
+                | Kind::Element { open: raw, .. }
+                | Kind::Atom { raw }) = &node.kind;
+                let is_small = raw.len() <= left;
+                left = left.saturating_sub(raw.len());
+                is_small
+            })
+    }
+
+    /// Makes one point of the element `index`, which has no text, and its end tag. Its spaces are
+    /// then treated as around a picture.
+    fn join(&mut self, index: usize, end_tag: &str) {
+        let space_after = self.nodes[index + 1..]
+            .iter()
+            .any(|node| matches!(node.kind, Kind::Point { space_after, .. } if space_after));
+        let raws = self.nodes.drain(index..).map(|node: Node| match node.kind {
+            Kind::Point { raw, .. } | Kind::Atom { raw } => raw,
+            Kind::Element { open, close, .. } => open + &close,
+        });
+        let raw = raws.collect::<String>() + end_tag;
+        self.node(Kind::Point {
+            raw,
+            space_after,
+            is_space: false,
+        });
+    }
+
+    /// Returns whether the text contains more than white space.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun
     }
 
     /// Returns whether any element is open.

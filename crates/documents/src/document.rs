@@ -4,14 +4,14 @@ use burnformer_text::is_invisible;
 use burnformer_text::{Writing, apply_edits};
 
 use crate::block::{Block, Segment, State};
-use crate::catalogue::{self, BrokenCatalogue, Catalogue, Message, MessageState, Slot};
+use crate::catalogue::{self, BrokenCatalogue, Catalogue, Context, Message, MessageState, Slot};
 use crate::escape::ATTRIBUTE;
-use crate::format::{Attribute, Format, finish_block};
+use crate::format::{Attribute, Format, finish_block, in_language};
 use crate::message;
 use crate::placeables::find_atoms;
 use crate::plurals::Categories;
 use crate::sentences::{Next, accept, clean, layout, sentences};
-use crate::split::split;
+use crate::split::{Splitting, split};
 use crate::words::{Mark, Span, has_letters, mark, overlaps};
 use crate::{PendingSentence, Translated};
 
@@ -34,11 +34,32 @@ pub struct Document {
     /// Texts of tags and images; [`ATTRIBUTE`] marks their places in the source.
     attributes: Vec<Attribute>,
     /// The messages of a catalogue that are translated, each as a document.
-    messages: Vec<(Slot, Document)>,
+    messages: Vec<Entry>,
     format: Format,
     writing: Option<Writing>,
     /// If true, the text comes from a translation memory.
     is_answer: bool,
+    splitting: Splitting,
+    /// The source and target language, if both are known.
+    languages: Option<[String; 2]>,
+}
+
+/// A message of a catalogue and its text.
+#[derive(Clone, Debug)]
+struct Entry {
+    slot: Slot,
+    context: Context,
+    text: Document,
+}
+
+/// A translation from a translation memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remembered {
+    /// The translation.
+    pub text: String,
+    /// If true, it is a translation of the same message. Otherwise PO marks it as fuzzy, as
+    /// `msgmerge` does with the translation of a message in another context.
+    pub is_sure: bool,
 }
 
 impl Document {
@@ -46,7 +67,7 @@ impl Document {
     pub fn with_writing(mut self, writing: Option<Writing>) -> Self {
         self.messages
             .iter_mut()
-            .for_each(|(_, message)| message.writing = writing);
+            .for_each(|message| message.text.writing = writing);
         Self { writing, ..self }
     }
 
@@ -78,7 +99,7 @@ impl Document {
         more: &[MessageState],
         fits: Fits<'_>,
     ) -> Result<Self, BrokenCatalogue> {
-        let mut document = Self::read(text, format, target, more)?;
+        let mut document = Reader::new([language, target], more).document(text, format)?;
         document.divide([language, target], fits);
         Ok(document)
     }
@@ -94,15 +115,18 @@ impl Document {
         target: Option<&str>,
         more: &[MessageState],
     ) -> Result<Self, BrokenCatalogue> {
-        let target = target.and_then(Categories::of);
-        Reader { target, more }.document(text, format)
+        Reader::new([None, target], more).document(text, format)
     }
 
     /// Splits the texts of a document from [`read`](Self::read) into sentences. `languages` and
     /// `fits` are as in [`try_parse`](Self::try_parse).
     pub fn divide(&mut self, [language, target]: [Option<&str>; 2], fits: Fits<'_>) {
+        self.languages = language
+            .zip(target)
+            .map(|(from, into)| [from.into(), into.into()]);
         let target = target.and_then(Categories::of);
         let divider = Divider {
+            splitting: self.splitting,
             language,
             target: target.as_ref(),
             fits,
@@ -110,8 +134,24 @@ impl Document {
         divider.document(self);
     }
 
-    fn with_messages(text: String, format: Format, messages: Vec<(Slot, Self)>) -> Self {
-        let (source, attributes, mut blocks) = format.parse(&text);
+    /// Reads a text of a request: plain text, or HTML in which line breaks are a part of the text
+    /// unless `splitting` says that they are spaces. The texts of catalogues are read like this.
+    pub fn read_text(text: &str, format: Format, splitting: Splitting) -> Self {
+        let has_lines = splitting == Splitting::Lines;
+        Self::of_parts(text.into(), format, (splitting, has_lines), Vec::new())
+    }
+
+    fn with_messages(text: String, format: Format, messages: Vec<Entry>) -> Self {
+        Self::of_parts(text, format, (Splitting::default(), false), messages)
+    }
+
+    fn of_parts(
+        text: String,
+        format: Format,
+        (splitting, has_lines): (Splitting, bool),
+        messages: Vec<Entry>,
+    ) -> Self {
+        let (source, attributes, mut blocks) = format.parse(&text, splitting, has_lines);
         drop(text);
         // Most messages have one block.
         blocks.shrink_to_fit();
@@ -121,6 +161,7 @@ impl Document {
             attributes,
             messages,
             format,
+            splitting,
             ..Self::default()
         }
     }
@@ -128,7 +169,9 @@ impl Document {
     /// Parses the source or translation of a catalogue's message: as HTML if it has tags, else as
     /// plain text.
     pub fn message(text: &str, language: Option<&str>, fits: Fits<'_>) -> Self {
-        Self::parse(text, catalogue::format_of(text), language, fits)
+        let mut document = Self::read_text(text, catalogue::format_of(text), Splitting::default());
+        document.divide([language, None], fits);
+        document
     }
 
     /// Returns the sentences of a message without its markup.
@@ -144,29 +187,13 @@ impl Document {
         pending.into_iter().map(|sentence| sentence.text).collect()
     }
 
-    /// Fills the messages of a catalogue with the texts returned by `translation`, except plurals.
-    /// Filled messages are no longer pending, and PO does not mark them as fuzzy.
-    pub fn with_memory(mut self, translation: &dyn Fn(&str) -> Option<String>) -> Self {
-        // The forms of a plural are consecutive messages of one group.
-        for group in self
-            .messages
-            .chunk_by_mut(|(one, _), (next, _)| one.group == next.group)
-        {
-            let [(slot, message)] = group else { continue };
-            let source = message.source.as_str();
-            if slot.has_tags() || !message.attributes.is_empty() {
-                continue;
-            }
-            if let Some(text) = translation(source) {
-                // gettext requires the source's line breaks at both ends.
-                let source = source.replacen(source.trim(), text.trim(), 1);
-                *message = Self {
-                    source,
-                    is_answer: true,
-                    ..Self::default()
-                };
-                slot.accept();
-            }
+    /// Fills the messages of a catalogue with the texts that `translation` returns for their source
+    /// and context (PO's `msgctxt`, a key, or an XLIFF unit's name), except plurals. Filled messages
+    /// are no longer pending. A message with XLIFF's or TMX's own tags is passed with them, and is
+    /// filled only with a text that has the same tags.
+    pub fn with_memory(mut self, translation: &dyn Fn(&str, &str) -> Option<Remembered>) -> Self {
+        for message in self.messages.iter_mut().filter(|it| !it.slot.is_plural) {
+            message.remember(translation);
         }
         self
     }
@@ -191,13 +218,18 @@ impl Document {
         !self.is_answer && self.text_blocks().all(Block::is_unchanged)
     }
 
+    /// Returns whether any sentence has a translation.
+    fn is_translated(&self) -> bool {
+        self.is_answer || self.text_blocks().any(Block::is_translated)
+    }
+
     /// Returns the sentences to translate now. It is empty when the document is done, after at most
     /// two rounds.
     pub fn pending(&self) -> Vec<PendingSentence> {
         let messages = self
             .messages
             .iter()
-            .flat_map(|(_, message)| message.pending());
+            .flat_map(|message| message.text.pending());
         self.text_blocks()
             .flat_map(sentences)
             .chain(messages)
@@ -229,12 +261,13 @@ impl Document {
             .for_each(|block| accept(block, next, writing));
         self.messages
             .iter_mut()
-            .for_each(|(_, message)| message.accept_from(next));
+            .for_each(|message| message.text.accept_from(next));
     }
 
     /// Returns the translated document. Pending sentences stay untranslated.
     pub fn finish(mut self) -> String {
         self.text_blocks_mut().for_each(write_messages);
+        let declared = self.languages.take().filter(|_| !self.is_unchanged());
         let out = if self.messages.is_empty() {
             self.written_blocks()
         } else {
@@ -251,6 +284,10 @@ impl Document {
                 .map(|part| value(part).unwrap_or_else(|| part.into()))
                 .collect()
         };
+        let out = match declared {
+            Some([from, into]) if self.format == Format::Html => in_language(&out, &from, &into),
+            _ => out,
+        };
         self.byte_order_mark
             .then_some(BYTE_ORDER_MARK)
             .into_iter()
@@ -260,10 +297,12 @@ impl Document {
 
     /// Returns the catalogue with its messages translated.
     fn written_catalogue(&mut self) -> String {
-        let write = |(slot, mut message): (Slot, Self)| {
-            message.text_blocks_mut().for_each(write_messages);
-            let has_changed = !message.is_unchanged();
-            (slot, message.finish(), has_changed)
+        // An empty translation would say that the message is not translated.
+        let is_bilingual = self.format.has_translations();
+        let write = |Entry { slot, mut text, .. }: Entry| {
+            text.text_blocks_mut().for_each(write_messages);
+            let has_changed = !text.is_unchanged() || is_bilingual && text.is_translated();
+            (slot, text.finish(), has_changed)
         };
         let written = std::mem::take(&mut self.messages).into_iter().map(write);
         catalogue::write(&self.source, written.collect())
@@ -308,18 +347,55 @@ fn written(block: &Block, source: &str) -> String {
     }
 }
 
-/// Reads documents and gives their plurals the categories of `target`.
+impl Entry {
+    /// Fills the message with the text of a memory, if it has one.
+    fn remember(&mut self, translation: &dyn Fn(&str, &str) -> Option<Remembered>) {
+        if !self.text.attributes.is_empty() {
+            return;
+        }
+        let source = self.text.source.as_str();
+        let found = translation(source, &self.context.to_string());
+        let is_usable =
+            |it: &Remembered| !self.slot.has_tags() || catalogue::has_tags_of(source, &it.text);
+        let Some(Remembered { text, is_sure }) = found.filter(is_usable) else {
+            return;
+        };
+        // gettext requires the source's line breaks at both ends.
+        let source = source.replacen(source.trim(), text.trim(), 1);
+        self.text = Document {
+            source,
+            is_answer: true,
+            ..Document::default()
+        };
+        if is_sure {
+            self.slot.accept();
+        }
+    }
+}
+
+/// Reads documents and gives their plurals the categories of the target language.
 struct Reader<'a> {
+    /// The source and target language.
+    languages: [Option<&'a str>; 2],
     target: Option<Categories>,
     more: &'a [MessageState],
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(languages: [Option<&'a str>; 2], more: &'a [MessageState]) -> Self {
+        Self {
+            languages,
+            target: languages[1].and_then(Categories::of),
+            more,
+        }
+    }
+
     fn document(&self, text: &str, format: Format) -> Result<Document, BrokenCatalogue> {
         let rest = text.strip_prefix(BYTE_ORDER_MARK);
-        let source = match (rest.unwrap_or(text), &self.target) {
-            (source, Some(target)) => catalogue::with_categories(source, format, target)?,
-            (source, None) => source.into(),
+        let source = catalogue::in_language(rest.unwrap_or(text), format, self.languages);
+        let source = match &self.target {
+            Some(target) => catalogue::with_categories(&source, format, target)?,
+            None => source,
         };
         let is_pending =
             |state: &_| *state == MessageState::Untranslated || self.more.contains(state);
@@ -330,13 +406,15 @@ impl Reader<'_> {
             } else {
                 catalogue::format_of(&it.source)
             };
-            Ok((it.slot, self.document(&it.source, format)?))
+            Entry {
+                text: Document::read_text(&it.source, format, Splitting::default()),
+                slot: it.slot,
+                context: it.context,
+            }
         };
-        let messages = Catalogue::read(&source, format, [None; 2])?
-            .messages
-            .into_iter();
-        let messages = messages.filter(|it| is_pending(&it.state)).map(message);
-        let document = Document::with_messages(source, format, messages.collect::<Result<_, _>>()?);
+        let messages = Catalogue::read_into(&source, format, self.languages)?.messages;
+        let messages = messages.into_iter().filter(|it| is_pending(&it.state));
+        let document = Document::with_messages(source, format, messages.map(message).collect());
         Ok(Document {
             byte_order_mark: rest.is_some(),
             ..document
@@ -346,6 +424,7 @@ impl Reader<'_> {
 
 /// Splits documents of one language into sentences for a model.
 struct Divider<'a> {
+    splitting: Splitting,
     language: Option<&'a str>,
     target: Option<&'a Categories>,
     fits: Fits<'a>,
@@ -356,7 +435,7 @@ impl Divider<'_> {
         document
             .messages
             .iter_mut()
-            .for_each(|(_, message)| self.document(message));
+            .for_each(|message| self.document(&mut message.text));
         document
             .text_blocks_mut()
             .for_each(|block| self.prepare(block, 0));
@@ -372,7 +451,7 @@ impl Divider<'_> {
         block
             .arms_mut()
             .for_each(|arm| self.prepare(arm, depth + 1));
-        split(block, self.language, self.fits);
+        split(block, self.splitting, self.language, self.fits);
         // In a message with tags, text and syntax cannot be told apart.
         let is_cut = |segment: &&mut Segment| overlaps(&messages, &segment.range);
         block

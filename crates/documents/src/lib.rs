@@ -76,10 +76,11 @@ pub use burnformer_text::Link;
 pub use catalogue::{BrokenCatalogue, Catalogue, Context, Message, MessageState, stream_tmx};
 pub use cost::Cost;
 pub use detect::{Detection, Languages, detect, prose, words_of};
-pub use document::Document;
+pub use document::{Document, Remembered};
 pub use encoding::BrokenFile;
 pub use format::{Format, UnknownFormat};
 pub use office::{Office, OfficeKind};
+pub use split::Splitting;
 pub use whole_file::WholeFile;
 
 /// Plain text for the model: a sentence, or a clause of a sentence that is too long. It has no

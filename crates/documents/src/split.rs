@@ -21,11 +21,36 @@ const LONGEST_SENTENCE: usize = 4 << 10;
 /// Maximum number of bytes of an atom that the model sees.
 const LONGEST_ATOM: usize = 120;
 
+/// Where a text is divided before it is translated. A part that is too long for the model is
+/// divided further.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Splitting {
+    /// At the ends of sentences, and at line breaks in plain text and in messages.
+    #[default]
+    Lines,
+    /// At the ends of sentences. Plain text is divided at empty lines as well.
+    Sentences,
+    /// Nowhere, except that plain text is divided at empty lines and HTML at its blocks.
+    Nothing,
+}
+
 /// Splits the block's text into segments.
-pub(crate) fn split(block: &mut Block, language: Option<&str>, fits: &dyn Fn(&str) -> bool) {
+pub(crate) fn split(
+    block: &mut Block,
+    splitting: Splitting,
+    language: Option<&str>,
+    fits: &dyn Fn(&str) -> bool,
+) {
     let atoms: Vec<Span> = block.atoms.iter().map(|atom| atom.range.clone()).collect();
     let mut segments = Vec::new();
-    for sentence in sentences(&block.text, &atoms, language, items(block, &atoms)) {
+    let whole = trim(&block.text, 0..block.text.len());
+    let all = match splitting {
+        Splitting::Nothing if whole.is_empty() => Vec::new(),
+        Splitting::Nothing => vec![whole],
+        _ => sentences(&block.text, &atoms, language, items(block, &atoms)),
+    };
+    for sentence in all {
         for range in clauses(&block.text, sentence, &atoms, fits) {
             let is_reduced = block.atoms[block.atoms_in(&range)]
                 .iter()

@@ -4,6 +4,9 @@
 use crate::encoding::Charset;
 use crate::{BrokenFile, Cost, Format, Office, OfficeKind};
 
+/// Extensions of files that are not read, one a line: the extension, what the file is, and a remedy.
+const UNREAD: &str = include_str!("unread.tsv");
+
 /// A file to translate. It holds the text of the file as a [`Format`].
 #[derive(Clone, Debug)]
 pub struct WholeFile {
@@ -90,6 +93,15 @@ impl WholeFile {
         }
     }
 
+    /// Returns what files with this extension (in any case, without its dot) are and a remedy, if
+    /// they are known and cannot be read. They must not be translated line by line: their syntax
+    /// would be translated as well.
+    pub fn unread(extension: &str) -> Option<&'static str> {
+        let rows = UNREAD.lines().filter_map(|line| line.split_once('\t'));
+        let mut known = rows.filter(|(name, _)| extension.eq_ignore_ascii_case(name));
+        known.next().map(|(_, remedy)| remedy)
+    }
+
     /// Iterates over the extensions of all supported files, without their dots.
     pub fn extensions() -> impl Iterator<Item = &'static str> {
         let texts = Format::extensions().map(|(extension, _)| extension);
@@ -101,6 +113,11 @@ impl WholeFile {
 fn format(kind: &str) -> Result<Format, BrokenFile> {
     let format = kind.parse().ok().or_else(|| Format::from_extension(kind));
     format.ok_or_else(|| {
+        if let Some(unread) = WholeFile::unread(kind) {
+            return BrokenFile(format!(
+                "`.{kind}` files are not read: the file is {unread}"
+            ));
+        }
         let known = WholeFile::extensions().collect::<Vec<_>>().join(", ");
         BrokenFile(format!(
             "no document format `{kind}`; a file extension is one of {known}"
@@ -139,12 +156,27 @@ mod tests {
             let error = WholeFile::read(Vec::new(), extension).map(drop).err();
             assert!(error.is_none_or(|it| !it.to_string().contains("no document format")));
         }
-        for kind in ["", "pdf", ".txt", "doc"] {
+        for kind in ["", "nosuch", ".txt", "dock"] {
             let message = WholeFile::read(Vec::new(), kind).unwrap_err().to_string();
             assert!(
                 message.contains(kind) && message.contains("docx"),
                 "{message}"
             );
         }
+    }
+
+    #[test]
+    fn a_known_file_that_is_not_read_is_refused_with_a_remedy() {
+        for (extension, remedy) in UNREAD.lines().filter_map(|line| line.split_once('\t')) {
+            assert!(WholeFile::extensions().all(|known| known != extension));
+            assert!(remedy.contains("; "), "{remedy}");
+            let upper = extension.to_uppercase();
+            let message = WholeFile::read(Vec::new(), &upper).unwrap_err().to_string();
+            assert!(
+                message.contains(remedy) && message.contains(&upper),
+                "{message}"
+            );
+        }
+        assert_eq!(WholeFile::unread("de"), None);
     }
 }

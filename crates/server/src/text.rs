@@ -245,7 +245,9 @@ impl Pipeline<'_> {
                     engine.fits(sentence)
                 });
                 let document = document.with_writing(writing);
-                divided.push(document.with_memory(&|segment| engine.remembered(segment)));
+                divided.push(
+                    document.with_memory(&|segment, context| engine.remembered(segment, context)),
+                );
             }
             round(Rounds::new(divided, ranks, glossaries), most, cancel)
         };

@@ -36,6 +36,8 @@ pub struct TranslationMemory {
     ends: Vec<[usize; 2]>,
     /// The index of the last pair of each source, by the source's hash.
     exact: HashMap<u64, u32>,
+    /// The index of the last pair of each source in each context, by the hash of both.
+    contexts: HashMap<u64, u32>,
     /// The indices of the pairs that contain each word, by the word's hash.
     words: HashMap<u64, Vec<u32>>,
 }
@@ -65,18 +67,26 @@ impl TranslationMemory {
     /// Adds a pair. It replaces an earlier pair with the same source. A pair without text is
     /// ignored.
     pub fn push(&mut self, source: &str, translation: &str) {
-        let key = hash(&normal(source));
-        let index = self.ends.len() as u32;
-        if [source, translation]
-            .iter()
-            .any(|side| side.trim().is_empty())
-            || self
-                .exact
-                .get(&key)
-                .is_some_and(|&known: &u32| self.pair(known) == [source, translation])
-        {
+        self.push_in("", source, translation);
+    }
+
+    /// Adds a pair in a context, such as `msgctxt` of a PO file; empty for none. It replaces an
+    /// earlier pair with the same source in this context, and the pair for any other context.
+    pub fn push_in(&mut self, context: &str, source: &str, translation: &str) {
+        let sides = [source, translation];
+        if sides.iter().any(|side| side.trim().is_empty()) {
             return;
         }
+        let normal = normal(source);
+        let key = hash(&normal);
+        let in_context = hash_of_two(context, &normal);
+        let known = self.exact.get(&key).copied();
+        if let Some(known) = known.filter(|&known| self.pair(known) == sides) {
+            self.contexts.insert(in_context, known);
+            return;
+        }
+        let index = self.ends.len() as u32;
+        self.contexts.insert(in_context, index);
         self.text += source;
         let middle = self.text.len();
         self.text += translation;
@@ -97,6 +107,19 @@ impl TranslationMemory {
     /// and Unicode normalisation are ignored.
     pub fn translation(&self, source: &str) -> Option<&str> {
         self.equal(source).map(|[_, translation]| translation)
+    }
+
+    /// Returns the translation of `source` as a message in `context`, and whether it is from a
+    /// message in the same context. Otherwise it is from a message without a context or in another
+    /// one: the same word can have another meaning there.
+    pub fn in_context(&self, source: &str, context: &str) -> Option<(&str, bool)> {
+        let normal_source = normal(source);
+        let same = self.contexts.get(&hash_of_two(context, &normal_source));
+        let free = self.contexts.get(&hash_of_two("", &normal_source));
+        let any = self.exact.get(&hash(&normal_source));
+        let &index = same.or(free).or(any)?;
+        let [found, translation] = self.pair(index);
+        (normal(found) == normal_source).then_some((translation, same.is_some()))
     }
 
     /// Returns the pair with this source, ignoring white space and Unicode normalisation.
@@ -175,6 +198,12 @@ impl<S: AsRef<str>, T: AsRef<str>> FromIterator<(S, T)> for TranslationMemory {
 fn hash(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn hash_of_two(context: &str, source: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (context, source).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -263,6 +292,32 @@ mod tests {
             );
         }
         assert!(memory.nearest("No cat").is_none() && memory.nearest("").is_none());
+    }
+
+    #[test]
+    fn a_message_gets_the_translation_of_its_own_context() {
+        let mut memory = TranslationMemory::default();
+        memory.push_in("menu", "Open", "Öffnen");
+        memory.push_in("state", "Open", "Offen");
+        memory.push("Close", "Schließen");
+        memory.push_in("other", "Close", "Schließen");
+        for (source, context, expected) in [
+            ("Open", "menu", Some(("Öffnen", true))),
+            ("Open", "state", Some(("Offen", true))),
+            ("Open", "door", Some(("Offen", false))),
+            ("Open", "", Some(("Offen", false))),
+            ("Close", "", Some(("Schließen", true))),
+            ("Close", "other", Some(("Schließen", true))),
+            ("Close", "menu", Some(("Schließen", false))),
+            ("Shut", "", None),
+        ] {
+            assert_eq!(
+                memory.in_context(source, context),
+                expected,
+                "{source} {context}"
+            );
+        }
+        assert_eq!(memory.translation("Open"), Some("Offen"));
     }
 
     #[test]

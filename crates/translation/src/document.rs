@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use burnformer_data::corpus::open_bytes;
-use burnformer_documents::{Document, MessageState, Translated, WholeFile};
+use burnformer_documents::{Document, MessageState, Remembered, Translated, WholeFile};
 use burnformer_files::{FileKind, read_to_end};
 use burnformer_infer::{Cancel, InferError, TranslateOptions, Translation, Translator};
 
@@ -42,7 +42,7 @@ pub fn translate(
     let languages = [language, options.languages.codes().map(|codes| &*codes[1])];
     let document = Document::try_parse(&file.text, file.format, languages, more, &fits)?
         .with_writing(options.languages.writing())
-        .with_memory(&|text: &str| options.remembered(text));
+        .with_memory(&|text: &str, context: &str| remembered(options, text, context));
     let mut rounds = Rounds::new(vec![document], 1, Vec::new());
     loop {
         // The terms come from the options.
@@ -55,6 +55,17 @@ pub fn translate(
         let found = translated(translator, &sentences, options, cancel)?;
         rounds.accept(vec![found], &|| ());
     }
+}
+
+/// Returns the translation of `segment`, a message in `context`, from the translation memory of
+/// `options`: with the same context, or else without it, which is not sure.
+pub fn remembered(options: &TranslateOptions, segment: &str, context: &str) -> Option<Remembered> {
+    let memory = options.memory.as_ref()?;
+    let (text, is_sure) = memory.in_context(segment, context)?;
+    Some(Remembered {
+        text: text.into(),
+        is_sure,
+    })
 }
 
 /// The translations of `sentences`, with links where needed.

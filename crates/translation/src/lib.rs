@@ -20,7 +20,7 @@ pub mod memory_files;
 mod rounds;
 
 #[cfg(feature = "translator")]
-pub use document::{read, translate};
+pub use document::{read, remembered, translate};
 #[cfg(feature = "translator")]
 pub use error::{TranslationError, TranslationProblem};
 pub use rounds::{Rounds, Sentence, TermsTooLong};

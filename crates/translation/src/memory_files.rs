@@ -30,14 +30,16 @@ pub fn load(
 ) -> Result<TranslationMemory> {
     let mut memory = TranslationMemory::default();
     let mut take = |unit: Unit| {
-        if unit.is_parallel {
+        let is_one = unit.sentences.len() == 1;
+        // The only sentence of a message has its context.
+        if unit.is_parallel && !(is_one && !unit.context.is_empty()) {
             for [source, target] in &unit.sentences {
                 memory.push(source, target);
             }
         }
-        // With the markup of the file.
-        let [source, target] = &unit.whole;
-        memory.push(source, target);
+        for [source, target] in unit.tagged.iter().chain([&unit.whole]) {
+            memory.push_in(&unit.context, source, target);
+        }
     };
     read(files, languages, &mut take, note)?;
     Ok(memory)
@@ -59,9 +61,14 @@ const MOST_BYTES: usize = 4_000;
 const SURE: f64 = 50.0;
 
 /// A segment of a translation memory.
+#[derive(Default)]
 pub struct Unit {
     /// The segment and its translation, unchanged from the file.
     pub whole: Pair,
+    /// Both with the tags of XLIFF or TMX, if they have some.
+    pub tagged: Option<Pair>,
+    /// What distinguishes messages with the same source, such as `msgctxt`; empty if nothing does.
+    pub context: String,
     /// The sentences of both, without markup: a pair for each sentence, or one pair with all of
     /// them.
     pub sentences: Vec<Pair>,
@@ -116,6 +123,7 @@ pub fn read(
     let mut reader = Reader {
         languages,
         file: 0,
+        is_tmx: false,
         bytes: 0,
         words,
         counts,
@@ -137,6 +145,7 @@ struct Reader<'a> {
     languages: [Option<&'a str>; 2],
     /// The index of the file.
     file: usize,
+    is_tmx: bool,
     /// The number of bytes of all segments and translations so far.
     bytes: usize,
     /// The first segments of the file, and their translations.
@@ -162,7 +171,8 @@ impl Reader<'_> {
             .and_then(|end| end.to_str())
             .unwrap_or_default();
         let format = Format::from_extension(extension).filter(|format| format.has_translations());
-        if format == Some(Format::Tmx) {
+        self.is_tmx = format == Some(Format::Tmx);
+        if self.is_tmx {
             let text = open_bytes(file)?;
             let languages = self.languages;
             let found = stream_tmx(text, languages, &mut |message| self.message(message));
@@ -233,10 +243,29 @@ impl Reader<'_> {
 
     fn message(&mut self, message: Message) {
         match message.state {
-            MessageState::Translated => self.add(message.plain(), message.time),
+            MessageState::Translated => self.add_message(message),
             MessageState::Fuzzy => self.leave_out("fuzzy"),
             MessageState::Untranslated | MessageState::Kept => self.leave_out("untranslated"),
         }
+    }
+
+    fn add_message(&mut self, message: Message) {
+        let plain = message.plain();
+        let tagged = [message.source, message.target];
+        let tagged = (tagged != plain).then_some(tagged);
+        // A unit of TMX has a number, which is no context.
+        let context = if self.is_tmx {
+            String::new()
+        } else {
+            message.context.to_string()
+        };
+        self.add(Unit {
+            whole: plain,
+            tagged,
+            context,
+            time: message.time,
+            ..Unit::default()
+        });
     }
 
     fn leave_out(&mut self, reason: &'static str) {
@@ -247,7 +276,10 @@ impl Reader<'_> {
     fn lines(&mut self, file: &Path, paths: &CorpusPaths) -> Result<()> {
         for pair in ParallelReader::open(paths, Utf8Policy::Error)? {
             let pair = pair?;
-            self.add([pair.source, pair.target], String::new());
+            self.add(Unit {
+                whole: [pair.source, pair.target],
+                ..Unit::default()
+            });
             self.check_size(file)?;
         }
         Ok(())
@@ -273,14 +305,18 @@ impl Reader<'_> {
                     ..error
                 });
             };
-            self.add(pair, String::new());
+            self.add(Unit {
+                whole: pair,
+                ..Unit::default()
+            });
         }
         Ok(())
     }
 
-    /// Passes on a segment and its translation. They are one pair if their numbers of sentences
-    /// differ.
-    fn add(&mut self, whole: Pair, time: String) {
+    /// Passes on a segment and its translation, with their sentences. They are one pair if their
+    /// numbers of sentences differ.
+    fn add(&mut self, unit: Unit) {
+        let whole = &unit.whole;
         self.counts.add("messages read", 1);
         self.bytes += whole[0].len() + whole[1].len();
         if self.bytes > MAX_TEXT_BYTES {
@@ -289,7 +325,7 @@ impl Reader<'_> {
         let words = self
             .words
             .iter_mut()
-            .zip(&whole)
+            .zip(whole)
             .filter(|(words, _)| words.len() < MOST_BYTES);
         words.for_each(|(words, side)| words.extend([side, "\n"]));
         let sentences = |side: usize| Document::sentences(&whole[side], self.languages[side]);
@@ -301,11 +337,10 @@ impl Reader<'_> {
             vec![[source.join(" "), target.join(" ")]]
         };
         (self.take)(Unit {
-            whole,
             sentences,
             is_parallel,
             file: self.file,
-            time,
+            ..unit
         });
     }
 }

@@ -44,6 +44,23 @@ fn a_model_has_the_same_score_on_a_tsv_and_on_two_files() {
     refused(&missing, 2, &["--reference", ".tsv"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_tsv_that_comes_through_a_pipe_is_read_once() {
+    let model = Trained::get().model();
+    let tsv = tsv("piped.tsv");
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe.tsv");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let eval = |source: &str| stdout(&run(&["eval-bleu", "--model", &model, "--source", source]));
+    let expected = eval(&tsv);
+    let (from, to) = (tsv.clone(), pipe.clone());
+    let writer = std::thread::spawn(move || fs::copy(from, to).unwrap());
+    assert_eq!(eval(&pipe.display().to_string()), expected);
+    writer.join().unwrap();
+}
+
 #[test]
 fn translations_scores_and_pairs_are_those_of_the_right_column() {
     let model = Trained::get().model();

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+use isolang::Language;
 use regex::Regex;
 
 use super::spelling::Spelling;
@@ -46,6 +47,7 @@ impl Message {
             spelling,
             marks: vec![],
             group,
+            is_plural: false,
         };
         Self {
             line: 0,
@@ -142,6 +144,8 @@ pub(crate) struct Slot {
     pub(crate) marks: Vec<(Span, String)>,
     /// The index of the message. Plural forms of one message are written together.
     pub(crate) group: usize,
+    /// If true, the text is one of several plural forms.
+    pub(crate) is_plural: bool,
 }
 
 impl Slot {
@@ -200,12 +204,47 @@ impl Lines {
 /// The result of reading a catalogue.
 pub(crate) type Result<T, E = BrokenCatalogue> = std::result::Result<T, E>;
 
-/// Returns whether two codes, such as `de` and `DE-at`, name the same language.
+/// Returns whether two codes, such as `de` and `DE-at` or `deu`, name the same language.
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
-    let base = |code: &str| {
-        code.split(['-', '_', '@'])
-            .next()
-            .map(str::to_ascii_lowercase)
-    };
     base(one) == base(other)
+}
+
+/// Returns whether two codes name different languages. Unknown codes name none.
+pub(super) fn differ(one: &str, other: &str) -> bool {
+    let [one, other] = [one, other].map(base);
+    matches!((one, other), (Base::Known(one), Base::Known(other)) if one != other)
+}
+
+/// The language of a code without its region and script.
+#[derive(PartialEq, Eq)]
+enum Base {
+    Known(Language),
+    Unknown(String),
+}
+
+fn base(code: &str) -> Base {
+    let code = code.split(['-', '_', '@']).next().unwrap_or_default();
+    let code = code.to_ascii_lowercase();
+    // Old codes, and languages that others include.
+    let code = match code.as_str() {
+        "iw" => "he",
+        "in" => "id",
+        "no" | "nor" => "nb",
+        "cmn" => "zh",
+        "tl" | "tgl" => "fil",
+        code => code,
+    };
+    match Language::from_639_1(code).or_else(|| Language::from_639_3(code)) {
+        Some(language) => Base::Known(language),
+        None => Base::Unknown(code.into()),
+    }
+}
+
+/// Returns a model's language code, such as `pt_BR` or `deu_Latn`, as files write it.
+pub(crate) fn tag_of(code: &str) -> String {
+    let parts: Vec<&str> = code.split(['-', '_']).collect();
+    let short = Language::from_639_3(parts[0]).and_then(|language| language.to_639_1());
+    let first = short.unwrap_or(parts[0]);
+    let rest = parts[1..].iter().filter(|part| **part != "Latn");
+    rest.fold(first.to_owned(), |all, part| all + "-" + part)
 }

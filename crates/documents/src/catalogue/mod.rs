@@ -5,6 +5,7 @@ mod android;
 mod fluent;
 mod fluent_pattern;
 mod json;
+mod language;
 mod message;
 mod pairs;
 mod plural;
@@ -12,6 +13,7 @@ mod po;
 mod spelling;
 mod tmx;
 mod xliff;
+mod xliff_segments;
 mod yaml;
 mod yaml_scalar;
 
@@ -19,10 +21,12 @@ use std::collections::HashSet;
 
 use burnformer_text::apply_edits;
 
+pub(crate) use self::language::in_language;
 pub(crate) use self::message::Slot;
 pub use self::message::{BrokenCatalogue, Context, Message, MessageState};
-use self::message::{Lines, Result, is_same};
-pub(crate) use self::spelling::format_of;
+use self::message::{Lines, Result, differ};
+pub(crate) use self::message::{is_same, tag_of};
+pub(crate) use self::spelling::{format_of, has_tags_of};
 pub use self::tmx::stream_tmx;
 use crate::format::Format;
 use crate::plurals::{Categories, Plural, adapted};
@@ -72,6 +76,34 @@ impl Catalogue {
             messages,
             languages: found,
         })
+    }
+
+    /// Like [`read`](Self::read), for a model between `languages` that fills the catalogue. Codes of
+    /// no language are ignored, and so is another source language, except in TMX.
+    ///
+    /// # Errors
+    /// If the file is broken, or its translations are in another language than the model's.
+    pub(crate) fn read_into(
+        text: &str,
+        format: Format,
+        languages: [Option<&str>; 2],
+    ) -> Result<Self> {
+        let asked = if format == Format::Tmx {
+            languages
+        } else {
+            [None; 2]
+        };
+        let catalogue = Self::read(text, format, asked)?;
+        match (&catalogue.languages[1], languages[1]) {
+            (Some(found), Some(target)) if differ(found, target) => {
+                let fault = format!(
+                    "the translations of the file are in {found:?}, and the model translates into {target:?}; \
+                     take a model into {found:?}, or a file for {target:?}"
+                );
+                Err(BrokenCatalogue { line: 1, fault })
+            }
+            _ => Ok(catalogue),
+        }
     }
 }
 

@@ -207,6 +207,7 @@ impl<'a> Reader<'a> {
                 spelling,
                 marks,
                 group,
+                is_plural: plural.is_some(),
             };
             let context = context.clone();
             let target = target.into();

@@ -204,3 +204,13 @@ pub(super) fn outside_tags(xml: &str, write: fn(&str) -> String) -> String {
     }
     out + &write(&xml[at..])
 }
+
+/// Returns whether `text` is well-formed and has the tags of `source`, in any order.
+pub(crate) fn has_tags_of(source: &str, text: &str) -> bool {
+    let [one, other] = [source, text].map(|text| {
+        let mut tags: Vec<&str> = TAG.find_iter(text).map(|tag| tag.as_str()).collect();
+        tags.sort_unstable();
+        tags
+    });
+    one == other && xml_text::is_well_formed(text)
+}

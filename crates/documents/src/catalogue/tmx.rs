@@ -214,6 +214,7 @@ fn message(
         spelling,
         marks: vec![],
         group: 0,
+        is_plural: false,
     };
     let time = time.unwrap_or_default();
     let message = Message {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use quick_xml::escape::unescape;
 
-use super::message::{BrokenCatalogue, Lines, Message, MessageState, Slot};
+use super::message::{BrokenCatalogue, Context, Lines, Message, MessageState, Slot};
 use super::spelling::{Spelling, format_of, outside_tags};
 use crate::format::Format;
 use crate::xml::{Element, elements};
@@ -55,18 +55,21 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, [Option<String>; 2]), Br
     };
     let messages = units(&all, name)
         .into_iter()
-        .filter_map(|(index, unit)| file.message(index, &unit))
+        .flat_map(|(index, unit)| match file.segments(index, &unit) {
+            segments if segments.is_empty() => Vec::from_iter(file.message(index, &unit)),
+            segments => segments,
+        })
         .collect();
     Ok((messages, languages))
 }
 
 /// For a unit, the index of its first element of each kind.
 #[derive(Default)]
-struct Unit {
+pub(super) struct Unit {
     source: Option<usize>,
     /// The segmented source.
-    seg_source: Option<usize>,
-    target: Option<usize>,
+    pub(super) seg_source: Option<usize>,
+    pub(super) target: Option<usize>,
 }
 
 /// Returns the units of a file, elements with this `name`, by index. Nested units are skipped:
@@ -104,9 +107,9 @@ fn kept(text: &str, all: &[Element]) -> Vec<bool> {
     kept
 }
 
-struct File<'a> {
-    text: &'a str,
-    all: &'a [Element<'a>],
+pub(super) struct File<'a> {
+    pub(super) text: &'a str,
+    pub(super) all: &'a [Element<'a>],
     lines: Lines,
     is_second: bool,
     /// For each element, whether it is not translated.
@@ -127,31 +130,64 @@ impl File<'_> {
             group: index,
             ..self.slot(unit, [source, previous], target, spelling)
         };
-        let state = target
-            .filter(|_| !self.is_second)
-            .unwrap_or(unit)
-            .attribute(text, "state");
-        let state = match state.unwrap_or_default().as_str() {
-            _ if self.kept[index] => MessageState::Kept,
-            _ if target_text.trim().is_empty() => MessageState::Untranslated,
-            "new" | "needs-translation" | "initial" if target_text == source_text => {
-                MessageState::Untranslated
-            }
-            "" | "translated" | "signed-off" | "final" | "reviewed" => MessageState::Translated,
-            _ => MessageState::Fuzzy,
-        };
-        let context = unit.attribute(text, "id").unwrap_or_default().into();
-        let line = self.lines.number(unit.outer.start);
-        let time = String::new();
+        let owner = target.filter(|_| !self.is_second).unwrap_or(unit);
+        let state = self.state(index, owner, [&source_text, &target_text]);
+        let context = self.name(index).into();
         Some(Message {
-            line,
+            line: self.lines.number(unit.outer.start),
             context,
             source: source_text,
             target: target_text,
             state,
-            time,
+            time: String::new(),
             slot,
         })
+    }
+
+    /// Returns the message of a segment of the unit `index`. The state is an attribute of `owner`.
+    pub(super) fn segment(
+        &self,
+        index: usize,
+        owner: &Element<'_>,
+        context: Context,
+        [source, target]: [String; 2],
+        slot: Slot,
+    ) -> Message {
+        Message {
+            line: self.lines.number(self.all[index].outer.start),
+            context,
+            state: self.state(index, owner, [&source, &target]),
+            source,
+            target,
+            time: String::new(),
+            slot,
+        }
+    }
+
+    /// Returns the name of the unit `index`, or its identifier if it has no name.
+    pub(super) fn name(&self, index: usize) -> String {
+        let attribute = |name| self.all[index].attribute(self.text, name);
+        let name = attribute("resname").filter(|name| !name.is_empty());
+        name.or_else(|| attribute("id")).unwrap_or_default()
+    }
+
+    /// Returns the state of a translation in the unit `index`.
+    fn state(
+        &self,
+        index: usize,
+        owner: &Element<'_>,
+        [source, target]: [&String; 2],
+    ) -> MessageState {
+        let state = owner.attribute(self.text, "state");
+        match state.unwrap_or_default().as_str() {
+            _ if self.kept[index] => MessageState::Kept,
+            _ if target.trim().is_empty() => MessageState::Untranslated,
+            "new" | "needs-translation" | "initial" if target == source => {
+                MessageState::Untranslated
+            }
+            "" | "translated" | "signed-off" | "final" | "reviewed" => MessageState::Translated,
+            _ => MessageState::Fuzzy,
+        }
     }
 
     /// Returns the slot for a translation: the content of `target`, or a new element after
@@ -196,6 +232,7 @@ impl File<'_> {
             spelling,
             marks,
             group: 0,
+            is_plural: false,
         }
     }
 }

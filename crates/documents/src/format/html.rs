@@ -1,16 +1,22 @@
 //! HTML: tags that divide text into blocks, tags within text, and elements that are not translated.
 
 pub(super) mod attributes;
+mod language;
 mod lexer;
 mod tags;
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+pub(crate) use self::language::in_language;
 use self::lexer::{LexedText, Token, TokenKind, lex};
 use self::tags::{Role, role};
 use super::blocks::Blocks;
 use crate::block::Block;
 use crate::builder::Builder;
 use crate::escape::{Entities, Escape};
-use crate::words::{Mark, Span, has_letters, mark, single_spaced, within};
+use crate::words::{Mark, Span, has_letters, is_within, mark, regex, single_spaced, within};
 
 /// Maximum number of bytes of code that a block shows as text.
 const LONGEST_CODE: usize = 1000;
@@ -18,12 +24,18 @@ const LONGEST_CODE: usize = 1000;
 const LONGEST_NOTE: usize = 12;
 
 pub(super) fn parse(text: &str) -> Vec<Block> {
-    read(text).0
+    read(text, false).0
+}
+
+/// Like [`parse`], for a text in which line breaks are a part of the text. They divide it, unless
+/// it has elements that do.
+pub(super) fn parse_lines(text: &str) -> Vec<Block> {
+    read(text, true).0
 }
 
 /// Returns the translatable attribute values of `page` with their blocks.
 pub(super) fn texts(page: &str) -> Vec<(Span, Block)> {
-    read(page)
+    read(page, false)
         .1
         .into_iter()
         .filter_map(|range: Span| Some((range.clone(), attributes::block(page, range)?)))
@@ -31,8 +43,13 @@ pub(super) fn texts(page: &str) -> Vec<(Span, Block)> {
 }
 
 /// Returns the blocks of a text, and the ranges of attribute values that readers see.
-fn read(text: &str) -> (Vec<Block>, Vec<Span>) {
+fn read(text: &str, has_lines: bool) -> (Vec<Block>, Vec<Span>) {
     let lexed = lex(text);
+    let newline = match has_lines {
+        false => Newline::Space,
+        true if lexed.tokens.iter().any(Token::divides) => Newline::Break,
+        true => Newline::Divides,
+    };
     let entities = lexer::entities(lexed.shown());
     let blocks = Blocks::default();
     let regions = Vec::new();
@@ -44,6 +61,7 @@ fn read(text: &str) -> (Vec<Block>, Vec<Span>) {
         blocks,
         regions,
         texts,
+        newline,
     };
     let mut index = 0;
     while index < lexed.tokens.len() {
@@ -51,6 +69,30 @@ fn read(text: &str) -> (Vec<Block>, Vec<Span>) {
     }
     parser.finish_block(text.len());
     (parser.blocks.all, parser.texts)
+}
+
+/// Returns whether the element `name` divides text into blocks.
+pub(crate) fn is_block(name: &str) -> bool {
+    role(name) == Role::Block
+}
+
+/// Returns whether the element `name`, which stays unchanged, is a part of the sentence around it.
+pub(crate) fn is_code(name: &str) -> bool {
+    matches!(role(name), Role::Code | Role::Inline)
+}
+
+/// Returns whether the element with the start tag `raw` stays unchanged; `None` if the element
+/// around it decides.
+pub(crate) fn keeps(raw: &str) -> Option<bool> {
+    match &lex(raw).tokens.first()?.kind {
+        TokenKind::Start {
+            name, translate, ..
+        } if role(name).keeps(*translate) => Some(true),
+        TokenKind::Start { translate, .. } => {
+            translate.filter(|translate| *translate).map(|_| false)
+        }
+        _ => None,
+    }
 }
 
 /// Adds a tag of inline HTML in another format.
@@ -80,6 +122,32 @@ pub(super) fn inline_tag(builder: &mut Builder, raw: &str) {
     }
 }
 
+/// A link that is a note mark such as "[1]", "[a]", "[note 2]" or an arrow.
+static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"^(?:\[(?:[^\[\]\p{L}]*|\p{L}|\p{L}[\p{L}.]*\s?\d+)\]|[^\p{L}\p{N}]+)$")
+});
+
+/// Returns whether the element `name` with this content is a note mark, such as "[1]" or a raised
+/// "*", which would disturb the model.
+pub(super) fn is_note(name: &str, content: &str) -> bool {
+    content.len() <= LONGEST_NOTE
+        && match name {
+            "sup" => !has_letters(content) || REFERENCE.is_match(content),
+            "a" => REFERENCE.is_match(content),
+            _ => false,
+        }
+}
+
+/// Returns whether an element with this name can be a note mark.
+pub(super) fn may_be_note(name: &str) -> bool {
+    matches!(name, "sup" | "a")
+}
+
+/// Returns whether the element `raw` with this name is a note mark, or its name cannot be one.
+pub(super) fn is_note_or_kept(name: &str, raw: &str) -> bool {
+    !may_be_note(name) || is_note(name, &content(raw, &lex(raw).tokens))
+}
+
 /// Returns the name of the tag `raw`, whether it begins an element, and whether this element stays
 /// unchanged.
 pub(super) fn inline_role(raw: &str) -> Option<(String, bool, bool)> {
@@ -100,13 +168,14 @@ pub(super) fn inline_role(raw: &str) -> Option<(String, bool, bool)> {
 /// Adds the element `raw`, which stays unchanged.
 pub(super) fn inline_element(builder: &mut Builder, raw: &str) {
     let lexed = lex(raw);
-    let hidden = matches!(&lexed.tokens[0].kind, TokenKind::Start { name, .. } if role(name) == Role::Hidden);
-    let content = if hidden {
-        String::new()
-    } else {
-        content(raw, &lexed.tokens)
+    let content = content(raw, &lexed.tokens);
+    let is_shown = |name: &str| {
+        !matches!(role(name), Role::Hidden | Role::Annotation) && !is_note(name, &content)
     };
-    builder.atom(&content, raw);
+    match &lexed.tokens[0].kind {
+        TokenKind::Start { name, .. } if !is_shown(name) => builder.point(raw),
+        _ => builder.atom(&content, raw),
+    }
 }
 
 /// Returns whether the tag `raw` divides text into blocks.
@@ -124,6 +193,17 @@ struct Parser<'a> {
     regions: Vec<(usize, bool)>,
     /// The values of attributes that readers see.
     texts: Vec<Span>,
+    newline: Newline,
+}
+
+/// What a line break in a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Newline {
+    Space,
+    /// A line break within a sentence.
+    Break,
+    /// The end of a paragraph.
+    Divides,
 }
 
 impl Parser<'_> {
@@ -150,7 +230,7 @@ impl Parser<'_> {
                     .builder(range.start)
                     .close(name, &text[range.clone()], None)
             }
-            TokenKind::Text => self.add_text(range.clone()),
+            TokenKind::Text => self.add_lines(range.clone()),
             TokenKind::Other if self.stands_alone(range) => self.finish_block(range.start),
             TokenKind::Other => self.blocks.builder(range.start).point(&text[range.clone()]),
         }
@@ -175,10 +255,16 @@ impl Parser<'_> {
         let role = role(name);
         let partner = self.lexed.partner[index];
         let verbatim = role.keeps(*translate);
-        if verbatim && let Some(end) = self.verbatim_end(index, role) {
+        if verbatim && let Some(mut end) = self.verbatim_end(index, role) {
+            // The brackets around a reading stay with it.
+            while role == Role::Annotation
+                && let Some(next) = self.annotation_end(end + 1)
+            {
+                end = next;
+            }
             return self.verbatim(index, end, role);
         }
-        if let Some(end) = partner.filter(|&end| name == "sup" && self.is_note(index, end)) {
+        if let Some(end) = partner.filter(|&end| self.is_note(index, end, name)) {
             let raw = &text[range.start..self.lexed.tokens[end].range.end];
             self.blocks.builder(range.start).point(raw);
             return end + 1;
@@ -244,6 +330,7 @@ impl Parser<'_> {
         let last = self.lexed.tokens.len() - 1;
         match (self.lexed.partner[index], role) {
             (Some(end), _) => Some(end),
+            (None, Role::Annotation) => self.lexed.end_of_annotation(index),
             (None, Role::Block) if self.lexed.closes_itself(index) => {
                 Some(self.lexed.next_block(index) - 1)
             }
@@ -252,10 +339,21 @@ impl Parser<'_> {
         }
     }
 
+    /// Returns the last token of the annotation that begins at `index`, if there is one.
+    fn annotation_end(&self, index: usize) -> Option<usize> {
+        let token = self.lexed.tokens.get(index)?;
+        let is_start = matches!(token.kind, TokenKind::Start { .. });
+        let is_annotation = is_start && token.role() == Some(Role::Annotation);
+        is_annotation
+            .then(|| self.verbatim_end(index, Role::Annotation))
+            .flatten()
+    }
+
     /// Keeps the element of tokens `index..=end` unchanged.
     fn verbatim(&mut self, index: usize, end: usize, role: Role) -> usize {
         let is_closed = self.lexed.partner[index].is_some();
-        let inline = is_closed && matches!(role, Role::Code | Role::Inline | Role::Hidden);
+        let inline = is_closed && matches!(role, Role::Code | Role::Inline | Role::Hidden)
+            || role == Role::Annotation;
         let start = self.lexed.tokens[index].range.start;
         if !inline || self.lexed.has_blocks(index, end) || self.lexed.has_translated(index, end) {
             self.finish_block(start);
@@ -264,23 +362,44 @@ impl Parser<'_> {
         }
         let raw = &self.text[start..self.lexed.tokens[end].range.end];
         let content = match role {
-            Role::Hidden => String::new(),
+            Role::Hidden | Role::Annotation => String::new(),
             _ => content(self.text, &self.lexed.tokens[index..=end]),
         };
         self.blocks.builder(start).atom(&content, raw);
         end + 1
     }
 
-    /// Returns whether tokens `index..=end` are a note mark such as "[1]" or "*", which would
-    /// disturb the model.
-    fn is_note(&self, index: usize, end: usize) -> bool {
-        let content = content(self.text, &self.lexed.tokens[index..=end]);
-        !has_letters(&content)
-            && content.len() <= LONGEST_NOTE
+    /// Returns whether tokens `index..=end`, the element `name`, are a note mark.
+    fn is_note(&self, index: usize, end: usize, name: &str) -> bool {
+        may_be_note(name)
+            && is_note(name, &content(self.text, &self.lexed.tokens[index..=end]))
             && !self.lexed.has_blocks(index, end)
     }
 
+    fn add_lines(&mut self, range: Span) {
+        let mut at = range.start;
+        if self.newline != Newline::Space {
+            let ends = self.text[range.clone()].match_indices('\n');
+            let ends = ends.map(|(end, _)| range.start + end);
+            for end in ends.filter(|&end| !is_within(&self.lexed.templates, end)) {
+                let line = at..self.text[..end].trim_end_matches('\r').len().max(at);
+                self.add_text(line.clone());
+                let raw = &self.text[line.end..end + 1];
+                match self.blocks.open.as_mut().filter(|(_, it)| it.has_begun()) {
+                    _ if self.newline == Newline::Divides => self.finish_block(line.end),
+                    Some((_, builder)) => builder.break_point(raw),
+                    None => self.blocks.builder(line.end).text(raw),
+                }
+                at = end + 1;
+            }
+        }
+        self.add_text(at..range.end);
+    }
+
     fn add_text(&mut self, range: Span) {
+        if range.is_empty() {
+            return;
+        }
         let templates = &self.lexed.templates;
         let inside = &templates[within(templates, |template| template, &range)];
         let builder = self.blocks.builder(range.start);

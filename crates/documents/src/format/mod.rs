@@ -12,11 +12,13 @@ use std::str::FromStr;
 
 use burnformer_text::apply_edits;
 
+pub(crate) use self::html::{in_language, is_block, is_code, keeps};
 pub(crate) use self::srt::{TAG, tagged};
 
 use crate::block::Block;
 use crate::escape::{ATTRIBUTE, Escape};
 use crate::render::{Layout, breaks, render};
+use crate::split::Splitting;
 use crate::words::Span;
 
 /// A text that readers see in a tag or image: as written, and as a block.
@@ -68,7 +70,7 @@ const TABLE: [(Format, &str, &str); 14] = [
     (Format::Srt, "srt", "srt vtt"),
     (Format::Ass, "ass", "ass ssa"),
     (Format::Po, "po", "po pot"),
-    (Format::Xliff, "xliff", "xlf xliff"),
+    (Format::Xliff, "xliff", "xlf xliff sdlxliff mqxliff mxliff"),
     (Format::Tmx, "tmx", "tmx"),
     (Format::Json, "json", "json arb"),
     (Format::Yaml, "yaml", "yml yaml"),
@@ -145,7 +147,13 @@ impl Format {
     }
 
     /// Returns `text` with marks in place of its attributes, the attributes, and the blocks.
-    pub(crate) fn parse(self, text: &str) -> (String, Vec<Attribute>, Vec<Block>) {
+    /// `has_lines` says whether line breaks in HTML are a part of the text.
+    pub(crate) fn parse(
+        self,
+        text: &str,
+        splitting: Splitting,
+        has_lines: bool,
+    ) -> (String, Vec<Attribute>, Vec<Block>) {
         let texts = match self {
             _ if text.contains(ATTRIBUTE) => Vec::new(),
             Self::Html => html::texts(text),
@@ -165,7 +173,9 @@ impl Format {
         let attributes = attributes.collect();
         let text = apply_edits(text, &marks);
         let blocks = match self {
-            Self::Text => text::parse(&text),
+            Self::Text if splitting == Splitting::Lines => text::parse(&text),
+            Self::Text => text::paragraphs(&text),
+            Self::Html if has_lines => html::parse_lines(&text),
             Self::Html => html::parse(&text),
             Self::Markdown => markdown::parse(&text),
             Self::Srt => srt::parse(&text),

@@ -64,8 +64,9 @@ pub(super) fn parse(text: &str) -> Vec<Block> {
     blocks.all
 }
 
-/// Adds the lines of one subtitle. In a dialogue, each speaker's words are a block.
-fn subtitle(text: &str, lines: &[Span], blocks: &mut Blocks) {
+/// Returns the lines of a subtitle that belong together. In a dialogue, these are the lines of each
+/// speaker.
+pub(super) fn speeches<'a>(text: &str, lines: &'a [Span]) -> Vec<&'a [Span]> {
     let line = |number: usize| text[lines[number].clone()].trim_end();
     let speaks = |number: usize| SPEAKER.is_match(line(number));
     let several = (0..lines.len()).filter(|&number| speaks(number)).count() > 1;
@@ -77,7 +78,17 @@ fn subtitle(text: &str, lines: &[Span], blocks: &mut Blocks) {
     starts.insert(0, 0);
     starts.push(lines.len());
     let parts = starts.windows(2).map(|part| &lines[part[0]..part[1]]);
-    for lines in parts.filter(|part| !part.is_empty()) {
+    parts.filter(|part| !part.is_empty()).collect()
+}
+
+/// Returns the length of the dash before a speaker's words, and of the tags before it.
+pub(super) fn dash(line: &str) -> usize {
+    SPEAKER.find(line).map_or(0, |found| found.end())
+}
+
+/// Adds the lines of one subtitle.
+fn subtitle(text: &str, lines: &[Span], blocks: &mut Blocks) {
+    for lines in speeches(text, lines) {
         let first = lines[0].start;
         let last = lines[lines.len() - 1].end;
         let end = first + text[first..last].trim_end().len();
@@ -100,10 +111,7 @@ fn block(text: &str, lines: &[Span]) -> Block {
         } else {
             text[line.clone()].trim_end_matches(['\r', '\n'])
         };
-        let dash = SPEAKER
-            .find(line)
-            .filter(|_| number == 0)
-            .map_or(0, |found| found.end());
+        let dash = if number == 0 { dash(line) } else { 0 };
         tagged(&line[..dash], &mut builder, Builder::point);
         tagged(&line[dash..], &mut builder, Builder::text);
     }

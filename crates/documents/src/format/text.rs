@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::blocks::Blocks;
-use crate::block::Block;
+use crate::block::{Block, Lines};
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
 use crate::message::{body, messages};
@@ -45,6 +45,55 @@ pub(super) fn parse(text: &str) -> Vec<Block> {
         start = end;
     }
     blocks.all
+}
+
+/// Returns the paragraphs of a text in which a line break is a space. They end at empty lines.
+pub(super) fn paragraphs(text: &str) -> Vec<Block> {
+    let mut blocks = Blocks::default();
+    let mut start = 0;
+    while start < text.len() {
+        let mut end = start;
+        while end < text.len() {
+            let line = end..line_end(text, end);
+            if text[line.clone()].trim().is_empty() {
+                break;
+            }
+            end = line.end;
+        }
+        if start < end {
+            blocks.add(joined_lines(text, start..end));
+        }
+        start = line_end(text, end).min(text.len());
+    }
+    blocks.all
+}
+
+/// Returns the lines of `range` as one block.
+fn joined_lines(text: &str, range: Span) -> Block {
+    let mut builder = Builder::new(Space::Keep);
+    let mut breaks = Vec::new();
+    let inside = text[range.clone()].trim_end();
+    let newline = if inside.contains("\r\n") {
+        "\r\n"
+    } else {
+        "\n"
+    };
+    let start = range.start + inside.len() - inside.trim_start().len();
+    for (number, line) in inside.trim_start().lines().enumerate() {
+        if number > 0 {
+            breaks.push(builder.line_break());
+        }
+        builder.text(line.trim());
+    }
+    let lines = Lines {
+        breaks,
+        newline: newline.into(),
+    };
+    Block {
+        source: start..range.start + inside.len(),
+        lines,
+        ..builder.finish(Escape::Plain)
+    }
 }
 
 /// Returns the end of the line that contains byte `at`.

@@ -4,8 +4,12 @@
 //! notes and everything else become points. The words of a bold run are therefore found in a
 //! translation like the words of `<b>`. All bytes outside of translated paragraphs stay unchanged.
 
+mod draft;
+mod fields;
 mod kind;
 mod paragraph;
+mod parts;
+mod writer;
 
 use std::borrow::Cow;
 use std::io::{Cursor, Write};
@@ -16,7 +20,9 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 pub use self::kind::OfficeKind;
-use self::paragraph::{Paragraph, Writer, paragraphs};
+use self::paragraph::{Paragraph, paragraphs};
+use self::parts::Parts;
+use self::writer::Writer;
 use crate::encoding::{BrokenFile, Charset, binary};
 use crate::format::Format;
 use crate::words::regex;
@@ -53,12 +59,12 @@ impl Office {
         self.archive.len() + self.parts.iter().map(|part| part.xml.len()).sum::<usize>()
     }
 
-    /// Returns the cost of reading the document. Nothing is unpacked.
+    /// Returns the cost of reading the document. Only its lists of files are unpacked.
     ///
     /// # Errors
     /// The errors of [`Office::read`] that the archive's directory reveals.
     pub(crate) fn price(bytes: &[u8], kind: OfficeKind) -> Result<Price, BrokenFile> {
-        Ok(opened(bytes, kind)?.1)
+        Ok(opened(bytes, kind)?.2)
     }
 
     /// Reads the bytes of a document.
@@ -67,15 +73,15 @@ impl Office {
     /// If the bytes are not an archive, are encrypted, would unpack to more than 64 MiB of XML,
     /// have more than 10,000 files or two that share bytes, or contain broken XML.
     pub fn read(archive: Vec<u8>, kind: OfficeKind) -> Result<Self, BrokenFile> {
-        let (mut zip, _) = opened(&archive, kind)?;
+        let (mut zip, files, _) = opened(&archive, kind)?;
         let mut parts = Vec::new();
         for index in 0..zip.len() {
             let name = name(&zip, index).map_err(broken)?;
-            if kind.has_text(&name) {
+            if files.has_text(&name) {
                 let file = zip.by_index(index).map_err(broken)?;
                 let mut bytes = Vec::new();
                 unpack(file, &mut bytes).map_err(broken)?;
-                let part = Part::read(index, &name, bytes, kind);
+                let part = Part::read(index, bytes, kind);
                 parts.extend(part.map_err(|fault: String| BrokenFile(format!("{name}: {fault}")))?);
             }
         }
@@ -155,13 +161,8 @@ impl Office {
 }
 
 impl Part {
-    /// Reads `bytes`, the file `name`; `None` if its texts are in another file.
-    fn read(
-        index: usize,
-        name: &str,
-        bytes: Vec<u8>,
-        kind: OfficeKind,
-    ) -> Result<Option<Self>, String> {
+    /// Reads `bytes`, file `index`; `None` if its texts are in another file.
+    fn read(index: usize, bytes: Vec<u8>, kind: OfficeKind) -> Result<Option<Self>, String> {
         let (xml, charset) = Charset::decode(&bytes, Format::Android)
             .map_err(|_| "the text may be encrypted; save it without a password".to_string())?;
         drop(bytes);
@@ -171,7 +172,7 @@ impl Part {
                     .into(),
             );
         }
-        if kind == OfficeKind::Xlsx && name.contains("sheets/") && !xml.contains("<is") {
+        if kind == OfficeKind::Xlsx && is_sheet_without_text(&xml) {
             return Ok(None);
         }
         let paragraphs = paragraphs(&xml, kind)?;
@@ -184,23 +185,31 @@ impl Part {
     }
 }
 
-/// Opens the archive `bytes` and returns it with its price.
-fn opened(bytes: &[u8], kind: OfficeKind) -> Result<(Archive<'_>, Price), BrokenFile> {
+/// Returns whether a file of Excel is a sheet with all its texts in another file.
+fn is_sheet_without_text(xml: &str) -> bool {
+    let has = |name: &str| xml.contains(&format!("<{name}")) || xml.contains(&format!("<x:{name}"));
+    has("worksheet") && !has("is")
+}
+
+/// Opens the archive `bytes` and returns it with its files that have text, and its price.
+fn opened(bytes: &[u8], kind: OfficeKind) -> Result<(Archive<'_>, Parts, Price), BrokenFile> {
     if let Some(fault) = binary(bytes).filter(|_| !bytes.starts_with(b"PK")) {
         return Err(BrokenFile(fault.into()));
     }
-    let zip = open(Cursor::new(bytes)).map_err(broken)?;
+    let mut zip = open(Cursor::new(bytes)).map_err(broken)?;
+    let parts = Parts::of(&mut zip, kind);
     let [program, main] = [0, 2].map(|column| kind.entry(column));
-    if !zip
-        .file_names()
-        .any(|name: ZipResult<_>| name.is_ok_and(|name: Cow<'_, str>| name.starts_with(main)))
+    if !parts.has_main
+        && !zip
+            .file_names()
+            .any(|name: ZipResult<_>| name.is_ok_and(|name: Cow<'_, str>| name.starts_with(main)))
     {
         let fault = format!("the archive is no {program} document; rename it by what it is");
         return Err(BrokenFile(fault));
     }
-    let price = price(&zip, |name| kind.has_text(name)).map_err(broken)?;
+    let price = price(&zip, |name| parts.has_text(name)).map_err(broken)?;
     if price.is_within(LIMIT) {
-        return Ok((zip, price));
+        return Ok((zip, parts, price));
     }
     let fault = if price.entries > LIMIT.entries {
         "the document has more than the 10,000 files allowed; divide it"

@@ -1,97 +1,90 @@
-//! Converts XML paragraphs to HTML and back.
+//! Finds the paragraphs of an XML file, and converts them to HTML.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::collections::HashSet;
 
-use regex::Regex;
-
-use super::kind::{BREAKS, KEPT, OfficeKind, VOID, has};
-use crate::words::{Span, regex};
+use super::draft::{Draft, Item, Mark, Run, shown};
+use super::fields::is_translated;
+use super::kind::{BREAKS, HIDDEN, OfficeKind, UNITS, VOID, has};
+use crate::format::{is_code, keeps};
+use crate::words::Span;
 use crate::xml::{Element, elements};
-
-/// Maximum number of bytes in the run tags and properties of a translated paragraph, as a multiple
-/// of the bytes of the paragraph and its translation. A run that a translation splits repeats its
-/// properties. A paragraph above the limit keeps its source.
-const MAX_REPEATED: usize = 16;
 
 /// A paragraph that contains words.
 #[derive(Clone, Debug)]
 pub(super) struct Paragraph {
     /// The offset of its start tag.
-    start: usize,
+    pub(super) start: usize,
     /// The byte range between its tags.
-    inner: Span,
-    /// Its text, with `<i id=N>` for element N, and `<img id=N>` or `<br id=N>` for point N.
+    pub(super) inner: Span,
+    /// Its text, with `<i id=N>` for element N (`<sup>` if it is raised, `<a>` for a link),
+    /// `<img id=N>` or `<br id=N>` for point N, and `<code id=N>` for unit N.
     pub(super) html: String,
-    marks: Box<[Mark]>,
-    runs: Box<[Run]>,
+    pub(super) marks: Box<[Mark]>,
+    pub(super) runs: Box<[Run]>,
     /// The mark of the text outside of elements.
-    base: Option<usize>,
-}
-
-/// An element or point of a paragraph. It stores ranges of the XML, so that run properties are not
-/// copied for each text.
-#[derive(Clone, Debug)]
-enum Mark {
-    /// An element around text: its start tag and end tag.
-    Element { open: Span, close: Span },
-    /// A text: the name of its element and the index of its run.
-    Text { name: Span, run: Option<usize> },
-    /// A point, which may contain paragraphs, and the index of its run.
-    Point { range: Span, run: Option<usize> },
-}
-
-/// A run of text. Its children become separate runs where a translation splits them.
-#[derive(Clone, Debug)]
-struct Run {
-    /// Its start tag and end tag.
-    open: Span,
-    close: Span,
-    properties: Span,
-    /// Equal for runs with the same formatting; 0 for texts without a run.
-    look: usize,
-}
-
-/// A tag of a translated paragraph, or the text up to the next tag.
-static PIECE: LazyLock<Regex> = LazyLock::new(|| regex("<[^>]*>?|[^<]+"));
-
-/// A piece of a paragraph: the byte range of a text, or the index of a mark.
-enum Item {
-    Text(Span),
-    /// A text that shows its line breaks.
-    Lines(Span),
-    Open(usize),
-    Close(usize),
-    Point(usize, &'static str),
+    pub(super) base: Option<usize>,
+    /// The items that fields repeat.
+    pub(super) items: Box<[Item]>,
 }
 
 /// Returns the paragraphs of `xml` that contain words, in the order of their start tags.
 pub(super) fn paragraphs(xml: &str, kind: OfficeKind) -> Result<Vec<Paragraph>, String> {
     let all = elements(xml).map_err(|broken| broken.to_string())?;
-    let mut kept = vec![false; all.len()];
+    let kept = kept(xml, kind, &all);
     let mut next: Vec<usize> = (1..=all.len()).collect();
-    for (index, Element { name, parent, .. }) in all.iter().enumerate() {
-        kept[index] = has(KEPT, name) || parent.is_some_and(|parent| kept[parent]);
-    }
     for index in (0..all.len()).rev() {
         if let Some(parent) = all[index].parent {
             next[parent] = next[parent].max(next[index]);
         }
     }
     let holds = vec![[false; 2]; all.len()];
+    let raised = raised_styles(xml, &all);
     let mut part = Part {
         xml,
         kind,
         all,
         next,
         holds,
+        kept,
+        raised,
     };
     part.find_holders();
     let count = part.all.len();
     Ok((0..count)
-        .filter(|&index: &usize| !kept[index] && kind.is_paragraph(part.name(index)))
+        .filter(|&index: &usize| !part.kept[index] && kind.is_paragraph(part.name(index)))
         .filter_map(|index| part.paragraph(index))
         .collect())
+}
+
+/// For each element, whether it or an enclosing one stays unchanged. Books follow the rules of
+/// HTML.
+fn kept(xml: &str, kind: OfficeKind, all: &[Element<'_>]) -> Vec<bool> {
+    let mut kept: Vec<bool> = Vec::with_capacity(all.len());
+    for element in all {
+        let around = element.parent.is_some_and(|parent| kept[parent]);
+        let own = if kind == OfficeKind::Epub {
+            keeps(&xml[element.tag.clone()])
+        } else {
+            has(HIDDEN, element.name).then_some(true)
+        };
+        kept.push(own.unwrap_or(around));
+    }
+    kept
+}
+
+/// Returns the names of the OpenDocument styles that raise their text.
+fn raised_styles(xml: &str, all: &[Element<'_>]) -> HashSet<String> {
+    let raises = |element: &&Element<'_>| {
+        let position = element.attribute(xml, "text-position");
+        position.is_some_and(|it| {
+            it.starts_with("super") || it.starts_with(|c: char| c.is_ascii_digit() && c != '0')
+        })
+    };
+    all.iter()
+        .filter(|element| element.name == "style:text-properties")
+        .filter(raises)
+        .filter_map(|element| all[element.parent?].attribute(xml, "name"))
+        .collect()
 }
 
 /// A file of the archive as a tree.
@@ -104,6 +97,10 @@ struct Part<'a> {
     /// For each element, whether it contains text of its paragraph, and whether it contains
     /// paragraphs.
     holds: Vec<[bool; 2]>,
+    /// For each element, whether it stays unchanged.
+    kept: Vec<bool>,
+    /// The names of styles that raise text.
+    raised: HashSet<String>,
 }
 
 impl<'a> Part<'a> {
@@ -129,10 +126,14 @@ impl<'a> Part<'a> {
             let is_paragraph = self.kind.is_paragraph(name);
             let is_text = |text: &str| !text.trim().is_empty() || is_leaf && !text.is_empty();
             let has_text = match self.kind.run(name) {
-                Some([.., text]) => name == text,
-                None => self.gaps(index).any(|gap| is_text(&self.xml[gap])),
+                // The parts of a field must be seen, wherever they stand.
+                Some([.., text]) => name == text || name == "w:fldChar",
+                None => {
+                    name.starts_with("field:fieldmark-")
+                        || self.gaps(index).any(|gap| is_text(&self.xml[gap]))
+                }
             };
-            let text = (self.holds[index][0] || has_text) && !has(KEPT, name);
+            let text = (self.holds[index][0] || has_text) && !has(HIDDEN, name);
             self.holds[index][0] = text;
             let [_, paragraphs] = self.holds[index];
             if let Some(parent) = self.all[index].parent {
@@ -156,6 +157,7 @@ impl<'a> Part<'a> {
     fn paragraph(&self, index: usize) -> Option<Paragraph> {
         let mut draft = Draft::new(self.xml);
         self.inline(index, &mut draft);
+        let items = draft.group_fields();
         if !draft.items.iter().any(|item: &Item| matches!(item, Item::Text(text) | Item::Lines(text) if self.xml[text.clone()].contains(char::is_alphabetic))) {
             return None;
         }
@@ -168,6 +170,7 @@ impl<'a> Part<'a> {
             marks: draft.marks.into(),
             runs: draft.runs.into(),
             base,
+            items: items.into(),
         })
     }
 
@@ -191,23 +194,70 @@ impl<'a> Part<'a> {
     /// Adds an element of a paragraph.
     fn child(&self, index: usize, draft: &mut Draft) {
         let name = self.name(index);
-        let element = &self.all[index];
+        let outer = self.all[index].outer.clone();
         let [has_text, has_paragraphs] = self.holds[index];
-        let is_point = !has_text || has_paragraphs || self.kind.is_paragraph(name);
+        let is_point = !has_text
+            || has_paragraphs
+            || self.kind.is_paragraph(name)
+            || name.starts_with("field:fieldmark-");
         match self.kind.run(name) {
             _ if has(VOID, name) => {}
+            _ if self.is_space(index) && draft.space() => {}
             Some([run, ..]) if name == run => self.run(index, draft),
             Some([.., text]) if name == text => self.text(index, None, draft),
-            _ if is_point => draft.point(element.outer.clone(), None, tag_of(name)),
+            _ if is_point => draft.point(outer, None, tag_of(name)),
+            _ if self.is_unit(index) => draft.unit(outer, None, self.shown(index)),
+            _ if self.kept[index] => draft.point(outer, None, tag_of(name)),
             _ => {
-                let mark = draft.open(Mark::Element {
-                    open: element.tag.clone(),
-                    close: element.end_tag(),
-                });
-                self.inline(index, draft);
-                draft.items.push(Item::Close(mark));
+                let element = &self.all[index];
+                self.element(index, [element.tag.clone(), element.end_tag()], draft);
             }
         }
+    }
+
+    /// Returns whether the element `index` is one space, as OpenDocument writes it behind a field.
+    fn is_space(&self, index: usize) -> bool {
+        let element = &self.all[index];
+        element.name == "text:s" && element.attribute(self.xml, "c").is_none_or(|it| it == "1")
+    }
+
+    /// Adds the element `index` with its text. `open` and `close` are written around it.
+    fn element(&self, index: usize, [open, close]: [Span; 2], draft: &mut Draft) {
+        let tag = self.tag(index);
+        let mark = draft.open(Mark::Element { open, close, tag });
+        self.inline(index, draft);
+        draft.items.push(Item::Close(mark));
+    }
+
+    /// Returns the tag that HTML has for an element around text.
+    fn tag(&self, index: usize) -> &'static str {
+        let style = || self.all[index].attribute(self.xml, "style-name");
+        match self.name(index) {
+            "a" | "text:a" | "w:hyperlink" => "a",
+            "sup" => "sup",
+            "text:span" if style().is_some_and(|style| self.raised.contains(&style)) => "sup",
+            _ => "i",
+        }
+    }
+
+    /// Returns whether the element `index` is a unit: a field with a computed text, or code.
+    fn is_unit(&self, index: usize) -> bool {
+        let element = &self.all[index];
+        match self.name(index) {
+            _ if self.kind == OfficeKind::Epub => self.kept[index] && is_code(element.name),
+            "w:fldSimple" => {
+                let code = element.attribute(self.xml, "instr");
+                !is_translated(&code.unwrap_or_default())
+            }
+            name => has(UNITS, name),
+        }
+    }
+
+    /// Returns the XML of the text that the element `index` shows.
+    fn shown(&self, index: usize) -> String {
+        let mut draft = Draft::new(self.xml);
+        self.inline(index, &mut draft);
+        shown(self.xml, &draft.items)
     }
 
     /// Adds the children of a run.
@@ -215,13 +265,24 @@ impl<'a> Part<'a> {
         let Some([_, properties, text]) = self.kind.run(self.name(index)) else {
             return;
         };
-        let first = self
-            .children(index)
-            .find(|&child| self.name(child) == properties);
         let element = &self.all[index];
+        let mut children: Vec<usize> = self.children(index).collect();
+        let first = children
+            .iter()
+            .position(|&child| self.name(child) == properties);
+        let first = first.map(|at| children.remove(at));
+        if let [child] = children[..]
+            && let Some(base) = self.ruby_base(child)
+        {
+            let open = element.tag.start..self.all[base].inner.start;
+            let close = self.all[base].inner.end..element.outer.end;
+            return self.element(base, [open, close], draft);
+        }
         let properties = first.map_or(0..0, |child| self.all[child].outer.clone());
-        let run = draft.run(element.tag.clone(), element.end_tag(), properties);
-        for child in self.children(index).filter(|&child| Some(child) != first) {
+        let is_raised = is_raised(&self.xml[properties.clone()]);
+        let parts = [element.tag.clone(), element.end_tag(), properties];
+        let run = draft.run(parts, is_raised);
+        for child in children {
             let name = self.name(child);
             let outer = self.all[child].outer.clone();
             match name {
@@ -230,6 +291,13 @@ impl<'a> Part<'a> {
                 _ => draft.point(outer, Some(run), tag_of(name)),
             }
         }
+    }
+
+    /// Returns the element with the text below the reading of the ruby `index`.
+    fn ruby_base(&self, index: usize) -> Option<usize> {
+        let mut children = self.children(index);
+        let base = children.find(|&child| self.name(child) == "w:rubyBase")?;
+        (self.name(index) == "w:ruby" && self.holds[base][0]).then_some(base)
     }
 
     /// Adds a text element, which may belong to a run.
@@ -250,284 +318,13 @@ fn tag_of(name: &str) -> &'static str {
     if has(BREAKS, name) { "br" } else { "img" }
 }
 
-/// Returns a run's start tag without revision numbers.
-fn without_revisions(tag: &str) -> String {
-    let parts = tag.trim_end_matches('>').split_whitespace();
-    let kept: Vec<&str> = parts.filter(|part| !part.starts_with("w:rsid")).collect();
-    kept.join(" ") + ">"
-}
-
-/// A paragraph being read.
-struct Draft<'a> {
-    xml: &'a str,
-    items: Vec<Item>,
-    marks: Vec<Mark>,
-    runs: Vec<Run>,
-    /// The look of each run, by its start tag and properties.
-    looks: HashMap<(String, &'a str), usize>,
-}
-
-impl<'a> Draft<'a> {
-    fn new(xml: &'a str) -> Self {
-        Self {
-            xml,
-            items: Vec::new(),
-            marks: Vec::new(),
-            runs: Vec::new(),
-            looks: HashMap::new(),
-        }
-    }
-
-    /// Adds a run and returns its index.
-    fn run(&mut self, open: Span, close: Span, properties: Span) -> usize {
-        let key = (
-            without_revisions(&self.xml[open.clone()]),
-            &self.xml[properties.clone()],
-        );
-        let next = self.looks.len() + 1;
-        let look = *self.looks.entry(key).or_insert(next);
-        self.runs.push(Run {
-            open,
-            close,
-            properties,
-            look,
-        });
-        self.runs.len() - 1
-    }
-
-    fn open(&mut self, mark: Mark) -> usize {
-        self.marks.push(mark);
-        self.items.push(Item::Open(self.marks.len() - 1));
-        self.marks.len() - 1
-    }
-
-    /// Adds a point, or extends a point of the same run that directly precedes it.
-    fn point(&mut self, range: Span, run: Option<usize>, tag: &'static str) {
-        if tag == "img"
-            && let Some(Item::Point(_, "img")) = self.items.last()
-            && let Some(Mark::Point {
-                range: last,
-                run: of,
-            }) = self.marks.last_mut()
-            && (last.end, *of) == (range.start, run)
-        {
-            last.end = range.end;
-            return;
-        }
-        self.items.push(Item::Point(self.marks.len(), tag));
-        self.marks.push(Mark::Point { range, run });
-    }
-
-    /// Returns the look of the text `mark`; `None` for other marks.
-    fn look(&self, mark: usize) -> Option<usize> {
-        match self.marks[mark] {
-            Mark::Text { run, .. } => Some(run.map_or(0, |run| self.runs[run].look)),
-            _ => None,
-        }
-    }
-
-    /// Joins adjacent runs of the same look, and omits the tags of the look with the most text.
-    /// Returns the text with the run that is written around this text.
-    fn join_runs(&mut self) -> Option<usize> {
-        let mut lengths = vec![(0, None); self.looks.len() + 1];
-        for pair in self.items.windows(2) {
-            if let [Item::Open(mark), Item::Lines(text)] = pair
-                && let Some(look) = self.look(*mark)
-            {
-                let (length, first) = &mut lengths[look];
-                *length += text.len();
-                first.get_or_insert(*mark);
-            }
-        }
-        let known = lengths
-            .into_iter()
-            .filter_map(|(length, first)| Some((length, first?)));
-        let base = known
-            .max_by_key(|(length, mark)| (*length, usize::MAX - mark))
-            .map(|(_, mark)| mark);
-        let base_look = base.and_then(|base| self.look(base));
-        let mut joined: Vec<Item> = Vec::new();
-        for item in std::mem::take(&mut self.items) {
-            let (Item::Open(mark) | Item::Close(mark)) = item else {
-                joined.push(item);
-                continue;
-            };
-            let look = self.look(mark);
-            if look.is_some() && look == base_look {
-                continue;
-            }
-            match (&item, joined.last()) {
-                (Item::Open(_), Some(Item::Close(last)))
-                    if look.is_some() && look == self.look(*last) =>
-                {
-                    joined.pop();
-                }
-                _ => joined.push(item),
-            }
-        }
-        self.items = joined;
-        base
-    }
-
-    /// Returns the items as HTML.
-    fn html(&self) -> String {
-        let mut html = String::new();
-        for item in &self.items {
-            match item {
-                Item::Text(text) => html += &self.xml[text.clone()].replace("\r\n", "\n"),
-                Item::Lines(text) => {
-                    let text = self.xml[text.clone()].replace("\r\n", "\n");
-                    html += &text.replace('\n', "<br>");
-                }
-                Item::Open(mark) => html += &format!("<i id={mark}>"),
-                Item::Close(_) => html += "</i>",
-                Item::Point(mark, tag) => html += &format!("<{tag} id={mark}>"),
-            }
-        }
-        html
-    }
-}
-
-/// Writes XML with translated paragraphs.
-pub(super) struct Writer<'a> {
-    pub(super) xml: &'a str,
-    pub(super) paragraphs: &'a [Paragraph],
-    pub(super) translated: &'a [&'a str],
-}
-
-impl Writer<'_> {
-    /// Appends the bytes of `range`, including its paragraphs, to `out`.
-    pub(super) fn range(&self, range: Span, out: &mut String) {
-        let mut at = range.start;
-        let first = self
-            .paragraphs
-            .partition_point(|known| known.start < range.start);
-        let within = self.paragraphs[first..]
-            .iter()
-            .zip(&self.translated[first..]);
-        for (paragraph, translated) in within.take_while(|(known, _)| known.start < range.end) {
-            // Paragraphs inside a changed one are written with it.
-            if paragraph.start >= at && *translated != paragraph.html {
-                *out += &self.xml[at..paragraph.inner.start];
-                self.paragraph(paragraph, translated, out);
-                at = paragraph.inner.end;
-            }
-        }
-        *out += &self.xml[at..range.end];
-    }
-
-    /// Appends `html`, the translation of `paragraph`, to `out`.
-    fn paragraph(&self, paragraph: &Paragraph, html: &str, out: &mut String) {
-        let start = out.len();
-        let limit = MAX_REPEATED * (paragraph.inner.len() + html.len());
-        let mut body = Body {
-            writer: self,
-            paragraph,
-            out,
-            run: None,
-            repeated: 0,
-        };
-        let mut open = Vec::<usize>::new();
-        for piece in PIECE.find_iter(html).map(|piece| piece.as_str()) {
-            body.piece(piece, &mut open);
-            if body.repeated > limit {
-                body.out.truncate(start);
-                *body.out += &self.xml[paragraph.inner.clone()];
-                return;
-            }
-        }
-        body.enter(None);
-    }
-}
-
-/// A translated paragraph being written.
-struct Body<'a> {
-    writer: &'a Writer<'a>,
-    paragraph: &'a Paragraph,
-    out: &'a mut String,
-    /// The open run.
-    run: Option<usize>,
-    /// The number of bytes in run tags and properties so far.
-    repeated: usize,
-}
-
-impl Body<'_> {
-    /// Writes a tag or a text. `open` contains the marks of enclosing elements.
-    fn piece(&mut self, piece: &str, open: &mut Vec<usize>) {
-        let number = piece
-            .split_once(" id=")
-            .map(|(_, number)| number.trim_end_matches('>'));
-        let mark = number
-            .and_then(|number| number.parse().ok())
-            .unwrap_or_default();
-        match piece {
-            "</i>" => {
-                if let Some(mark) = open.pop() {
-                    self.tag(mark, false);
-                }
-            }
-            "<br>" => self.text("\n", open),
-            _ if piece.starts_with("<i ") => {
-                open.push(mark);
-                self.tag(mark, true);
-            }
-            _ if piece.starts_with('<') => self.point(mark),
-            words => self.text(words, open),
-        }
-    }
-
-    /// Closes the open run and opens `run`, unless they are the same.
-    fn enter(&mut self, run: Option<usize>) {
-        if self.run == run {
-            return;
-        }
-        let xml = self.writer.xml;
-        if let Some(last) = self.run {
-            *self.out += &xml[self.paragraph.runs[last].close.clone()];
-        }
-        if let Some(next) = run {
-            let run = &self.paragraph.runs[next];
-            *self.out += &without_revisions(&xml[run.open.clone()]);
-            *self.out += &xml[run.properties.clone()];
-            self.repeated += run.open.len() + run.properties.len() + run.close.len();
-        }
-        self.run = run;
-    }
-
-    /// Writes the start or end tag of an element other than a run.
-    fn tag(&mut self, mark: usize, is_start: bool) {
-        if let Mark::Element { open, close } = &self.paragraph.marks[mark] {
-            self.enter(None);
-            let tag = if is_start { open } else { close };
-            *self.out += &self.writer.xml[tag.clone()];
-        }
-    }
-
-    fn point(&mut self, mark: usize) {
-        if let Mark::Point { range, run } = &self.paragraph.marks[mark] {
-            self.enter(*run);
-            self.writer.range(range.clone(), self.out);
-        }
-    }
-
-    fn text(&mut self, text: &str, open: &[usize]) {
-        let mut marks = open.iter().rev().copied().chain(self.paragraph.base);
-        let found = marks.find_map(|mark| match &self.paragraph.marks[mark] {
-            Mark::Text { name, run } => Some((name, *run)),
-            _ => None,
-        });
-        self.enter(found.and_then(|(_, run)| run));
-        let Some((name, _)) = found else {
-            *self.out += text;
-            return;
-        };
-        let name = &self.writer.xml[name.clone()];
-        let space = if name.starts_with("a:") {
-            ""
-        } else {
-            " xml:space=\"preserve\""
-        };
-        self.out
-            .extend(["<", name, space, ">", text, "</", name, ">"]);
-    }
+/// Returns whether the run properties `raw` raise the text.
+fn is_raised(raw: &str) -> bool {
+    let value = |name: &str| {
+        let (_, value) = raw.split_once(name)?;
+        value.split(['"', '\'']).nth(1)
+    };
+    value("vertAlign ").is_some_and(|it| it == "superscript")
+        || value(" baseline=")
+            .is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit() && c != '0'))
 }

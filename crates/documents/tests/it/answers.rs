@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
 
-use burnformer_documents::{Catalogue, Document, Format};
+use burnformer_documents::{Catalogue, Document, Format, Remembered};
 
 /// Files with [`MESSAGES`] messages each: the name of a kind, the extension, a beginning, a message
 /// and an end. `¤` is the number of the message.
@@ -273,8 +273,11 @@ fn answered(seed: u64) -> Vec<(&'static str, Format, String, Vec<String>)> {
         let memory: HashMap<String, &String> = sources.zip(&answers).collect();
         let text = [before, &messages, after].concat();
         let document = Document::try_parse(&text, format, [Some("en"), None], &[], &|_| true);
-        let document = document.unwrap().with_memory(&|source: &str| {
-            memory.get(source.trim()).map(|answer| answer.to_string())
+        let document = document.unwrap().with_memory(&|source: &str, _: &str| {
+            memory.get(source.trim()).map(|answer| Remembered {
+                text: answer.to_string(),
+                is_sure: true,
+            })
         });
         assert!(document.pending().is_empty(), "{kind}");
         all.push((kind, format, document.finish(), answers));

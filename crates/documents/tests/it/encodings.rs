@@ -124,11 +124,10 @@ fn a_file_has_the_text_that_it_has_in_utf_8_and_its_bytes() {
     for (format, told, row, bytes) in all() {
         let file = WholeFile::read(bytes.clone(), format.name());
         let file = file.unwrap_or_else(|error| panic!("{format} {row:?}: {error}"));
-        assert_eq!(
-            translated(&bytes, format, &identity),
-            bytes,
-            "{format} {row:?}"
-        );
+        if !format.has_translations() {
+            let same = translated(&bytes, format, &identity);
+            assert_eq!(same, bytes, "{format} {row:?}");
+        }
         let has_text = file.text.contains(row[2]);
         if told == Told::Not && !row[1].starts_with("utf") && format != Format::Properties {
             guesses.push((has_text, format, row, file.encoding()))

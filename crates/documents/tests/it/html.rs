@@ -634,3 +634,77 @@ fn points_stay_before_the_bracket_or_quote_that_they_stood_before() {
         assert_eq!(html(before, &reverse), after);
     }
 }
+
+/// A browser shows a reading above its word, and a note mark is not part of the sentence.
+#[test]
+fn notes_readings_and_hidden_elements_are_no_part_of_a_sentence() {
+    let hidden = [
+        "<a href=\"#n\">[1]</a>",
+        "<a href=\"#n\">[a]</a>",
+        "<a href=\"#n\">[note 2]</a>",
+        "<a href=\"#n\">↑</a>",
+        "<a href=\"#n\">†</a>",
+        "<sup>1</sup>",
+        "<sup><a href=\"#n\">1</a></sup>",
+        "<sup>[a]</sup>",
+        "<svg><text>five six</text></svg>",
+        "<template>five six</template>",
+        "<noscript>five six</noscript>",
+        "<script>five(six)</script>",
+        "<rp>(</rp><rt>five six</rt><rp>)</rp>",
+        "<i></i>",
+        "<a id=x><i></i></a>",
+        "<a href=x><img></a>",
+    ];
+    let says = |page: &str, format| {
+        let document = Document::parse(page, format, Some("en"), &|_| true);
+        document
+            .pending()
+            .into_iter()
+            .map(|sentence| sentence.text)
+            .collect::<Vec<_>>()
+    };
+    for (mark, (before, after)) in hidden.iter().flat_map(|mark| {
+        [(" ", " "), ("", " "), (" ", "")]
+            .into_iter()
+            .map(move |spaces| (mark, spaces))
+    }) {
+        let text = format!("one two{before}{mark}{after}three four.");
+        assert_eq!(says(&text, Format::Html), ["one two three four."], "{text}");
+        let page = html(&text, &upper);
+        assert_eq!(
+            page,
+            text.replace("one two", "ONE TWO")
+                .replace("three four", "THREE FOUR")
+        );
+        let kept: String = html(&text, &reverse).split_whitespace().collect();
+        assert!(
+            kept.contains(&mark.split_whitespace().collect::<String>()),
+            "{kept}"
+        );
+        if !mark.contains("five") {
+            assert_eq!(
+                says(&text, Format::Markdown),
+                ["one two three four."],
+                "{text}"
+            );
+        }
+    }
+    // Words in links, powers and readings without end tags.
+    assert_eq!(
+        says("in <a>2024</a> and <a>[more]</a>", Format::Html),
+        ["in 2024 and [more]"]
+    );
+    let ruby = "one <ruby>two<rt>five<rt>six</ruby> three";
+    assert_eq!(says(ruby, Format::Html), ["one two three"]);
+    assert_eq!(
+        html(ruby, &upper),
+        "ONE <ruby>TWO<rt>five<rt>six</ruby> THREE"
+    );
+    let link = "one two [[1]](#n) three[*](#m).";
+    assert_eq!(says(link, Format::Markdown), ["one two three."]);
+    assert_eq!(
+        translate(link, Format::Markdown, &upper),
+        "ONE TWO [[1]](#n) THREE[*](#m)."
+    );
+}

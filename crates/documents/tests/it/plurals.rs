@@ -388,7 +388,7 @@ fn the_rest_of_a_file_with_plurals_stays() {
             Format::Yaml,
             "pl",
             "en:\r\n  files:\r\n    one: a file # note\r\n    # note\r\n    other: |\r\n      All files\r\n      and more\r\n  x: it\r\n",
-            "en:\r\n  files:\r\n    one: A FILE # note\r\n    # note\r\n    few: |\r\n      ALL FILES\r\n      AND MORE\r\n    many: |\r\n      ALL FILES\r\n      AND MORE\r\n    other: |\r\n      ALL FILES\r\n      AND MORE\r\n  x: IT\r\n",
+            "pl:\r\n  files:\r\n    one: A FILE # note\r\n    # note\r\n    few: |\r\n      ALL FILES\r\n      AND MORE\r\n    many: |\r\n      ALL FILES\r\n      AND MORE\r\n    other: |\r\n      ALL FILES\r\n      AND MORE\r\n  x: IT\r\n",
         ),
         (
             Format::Android,

@@ -180,3 +180,42 @@ fn notes_and_names_of_cues_stay() {
         text.replace("one", "ONE")
     );
 }
+
+#[test]
+fn lines_behind_overrides_and_speakers_of_a_styled_subtitle_stay() {
+    let tags = &["", "{\\i1}", "{\\an8}{\\i1}"];
+    let ends = &["", "{\\i0}", "\\N", "{\\i0}\\N"];
+    let lines = [
+        "{\\an8}\\N|one two.\\N|three four.",
+        "|- one two?\\N|- three four.",
+        "|– one two?\\N|– three four!",
+        "|one two\\N\\N|three four",
+        "|one\\h\\htwo.\\N|Three four.",
+        "{\\p1}m 0 0 l 9 0{\\p0}|one two.\\N|Three four.",
+    ];
+    for (line, tag, end) in lines.iter().flat_map(|line| {
+        tags.iter()
+            .flat_map(move |tag| ends.iter().map(move |end| (line, tag, end)))
+    }) {
+        let line = format!(
+            "Dialogue: 0,0:00:01.00,0:00:03.00,Default,,0,0,0,,{}{end}",
+            line.replace('|', tag)
+        );
+        assert_eq!(translate(&line, Format::Ass, &identity), line);
+        if line.contains("\\h") {
+            let upper_line = line.replace("one", "ONE").replace("two.", "TWO.");
+            let upper_line = upper_line.replace("Three four", "THREE FOUR");
+            assert_eq!(translate(&line, Format::Ass, &upper), upper_line);
+            continue;
+        }
+        let reversed = [
+            ("one two", "two one"),
+            ("three four", "four three"),
+            ("Three four", "four Three"),
+        ];
+        let expected = reversed
+            .iter()
+            .fold(line.clone(), |line, (from, into)| line.replace(from, into));
+        assert_eq!(translate(&line, Format::Ass, &reverse), expected);
+    }
+}

@@ -8,7 +8,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use burnformer_documents::Link;
+use burnformer_documents::{Link, Remembered};
 use burnformer_infer::view::SentenceAttention;
 use burnformer_text::Writing;
 pub use burnformer_translation::Sentence;
@@ -104,9 +104,9 @@ pub trait Engine: Send + Sync + 'static {
     /// Returns whether `sentence` fits into the model without being cut.
     fn fits(&self, sentence: &str) -> bool;
 
-    /// Returns the translation of `segment` from the translation memory of the engine, if there is
-    /// one.
-    fn remembered(&self, _segment: &str) -> Option<String> {
+    /// Returns the translation of `segment`, a message in `context`, from the translation memory of
+    /// the engine, if there is one.
+    fn remembered(&self, _segment: &str, _context: &str) -> Option<Remembered> {
         None
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use burnformer_documents::Remembered;
 use burnformer_infer::view::SentenceAttention;
 use burnformer_infer::{
     AlignmentOptions, Alternative, FinishReason, Hypothesis, InferError, LengthPenalty,
@@ -198,8 +199,8 @@ impl Engine for TranslatorEngine {
         self.translator.fits(sentence, &self.options)
     }
 
-    fn remembered(&self, segment: &str) -> Option<String> {
-        self.options.remembered(segment)
+    fn remembered(&self, segment: &str, context: &str) -> Option<Remembered> {
+        burnformer_translation::remembered(&self.options, segment, context)
     }
 
     fn writing(&self) -> Option<Writing> {

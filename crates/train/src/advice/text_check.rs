@@ -8,9 +8,8 @@ use burn::tensor::Device;
 use burnformer_core::{Mode, Model};
 use burnformer_data::{
     Batch, DataError, PairSample, ParallelReader, SpecialIds, TokenizedCorpus, Tokenizer,
-    Tokenizers, Utf8Policy,
+    Tokenizers, Utf8Policy, has_unlike_numbers,
 };
-use burnformer_text::numbers_stay;
 use whatlang::{Lang, detect};
 
 use crate::config::{MIX, corpus_paths};
@@ -87,7 +86,7 @@ pub(crate) fn warnings(texts: &Texts, trained: &[PairSample], utf8: Utf8Policy) 
 fn unlike_numbers(train: &[Pair]) -> Option<String> {
     let has_number = |pair: &&Pair| pair.0.contains(char::is_numeric);
     let with_numbers: Vec<&Pair> = train.iter().filter(has_number).collect();
-    let is_unlike = |pair: &&&Pair| !numbers_stay(&pair.0, &pair.1);
+    let is_unlike = |pair: &&&Pair| has_unlike_numbers(&pair.0, &pair.1);
     let unlike: Vec<&&Pair> = with_numbers.iter().filter(is_unlike).collect();
     let share = unlike.len() as f64 / with_numbers.len().max(1) as f64;
     let (source, target) = unlike.first()?;

@@ -4,8 +4,8 @@ mod reliability;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use burnformer_data::corpus::{Side, check_line_counts, is_tsv};
-use burnformer_data::{LineReader, TextError, Utf8Policy};
+use burnformer_data::corpus::{CorpusPaths, Side, check_line_counts, is_tsv};
+use burnformer_data::{LineReader, ParallelReader, TextError, Utf8Policy};
 use burnformer_infer::{Hypothesis, LongSources, MAX_SENTENCE_TOKENS};
 use burnformer_metrics::{
     Bleu, BleuTokenizer, Bootstrap, Chrf, Metric, References, Score, Smoothing, Ter, WritingSystem,
@@ -141,34 +141,44 @@ pub fn run(args: Args) -> Result<()> {
         .calibrate
         .then(|| changeable(&args.model))
         .transpose()?;
-    let references = references(&args)?;
+    // A table of both sides is read once, as it may be a pipe.
+    let table = table(&args)?;
     let systems: Vec<&PathBuf> = args.baseline.iter().chain(&args.hypothesis).collect();
     check_systems(&args, systems.len())?;
     let all = systems
         .iter()
         .copied()
         .chain(&args.input)
-        .chain(&references);
+        .chain(&args.reference);
     let all: Vec<&Path> = all.map(PathBuf::as_path).collect();
     check_pipes(all.iter().copied())?;
     note_terminal(all);
     let read = |path: &PathBuf| lines(path, Side::Target);
-    let texts = references.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let (source, texts) = match table {
+        Some(table) => {
+            let [source, target] = columns_of(table)?;
+            (Some(source), vec![target])
+        }
+        None => {
+            let texts = args.reference.iter().map(read);
+            let texts = texts.collect::<Result<Vec<_>>>()?;
+            (None, texts)
+        }
+    };
     let mut translations = systems
         .iter()
         .map(|path| read(path))
         .collect::<Result<Vec<_>>>()?;
-    let source = args
-        .input
-        .as_ref()
-        .map(|path| lines(path, Side::Source))
-        .transpose()?;
+    let source = match (source, &args.input) {
+        (None, Some(path)) => Some(lines(path, Side::Source)?),
+        (source, _) => source,
+    };
     let read = systems
         .iter()
         .copied()
         .zip(&translations)
         .chain(args.input.iter().zip(&source));
-    let read = references.iter().zip(&texts).chain(read);
+    let read = args.reference.iter().zip(&texts).chain(read);
     check_line_counts(read.map(|(path, lines)| (lines.len() as u64, path.as_path())))?;
     let found = match (&args.input, &source) {
         (Some(path), Some(source)) => {
@@ -346,15 +356,42 @@ fn metric(name: MetricName, args: &Args) -> Box<dyn Metric> {
     }
 }
 
-/// The files of references: the values of `--reference`, otherwise the TSV file of the source.
-fn references(args: &Args) -> Result<Vec<PathBuf>> {
+/// The TSV file of sources and references; `None` if `--reference` names the references.
+fn table(args: &Args) -> Result<Option<&Path>> {
     match (&args.reference[..], &args.input) {
-        ([], Some(source)) if is_tsv(source) => Ok(vec![source.clone()]),
+        ([], Some(source)) if is_tsv(source) => Ok(Some(source)),
         ([], _) => Err(wrong_usage(
             "no reference translations; name them with --reference, or give --input a .tsv of both sides",
         )),
-        (paths, _) => Ok(paths.to_vec()),
+        _ => Ok(None),
     }
+}
+
+/// The columns of the TSV file at `path`, checked like [`lines`].
+fn columns_of(path: &Path) -> Result<[Vec<String>; 2]> {
+    let mut columns = [vec![], vec![]];
+    let mut bytes = 0;
+    for pair in ParallelReader::open(&CorpusPaths::tsv(path), Utf8Policy::Error)? {
+        let pair = pair?;
+        bytes += pair.source.len() + pair.target.len() + 2 * size_of::<String>();
+        check_size(path, bytes)?;
+        columns[0].push(pair.source);
+        columns[1].push(pair.target);
+    }
+    if columns[0].is_empty() {
+        return Err(TextError::Empty(path.into()).into());
+    }
+    Ok(columns)
+}
+
+fn check_size(path: &Path, bytes: usize) -> Result<()> {
+    ensure!(
+        bytes <= MAX_TEXT_BYTES,
+        "{}: has more than {} MiB of text; score it in parts",
+        shown(path),
+        MAX_TEXT_BYTES >> 20
+    );
+    Ok(())
 }
 
 /// The largest size of the lines of a text in bytes. A pipe may never end.
@@ -369,12 +406,7 @@ fn lines(path: &Path, side: Side) -> Result<Vec<String>> {
     for line in reader.by_ref() {
         let text = line?.text;
         bytes += text.len() + size_of::<String>();
-        ensure!(
-            bytes <= MAX_TEXT_BYTES,
-            "{}: has more than {} MiB of text; score it in parts",
-            shown(path),
-            MAX_TEXT_BYTES >> 20
-        );
+        check_size(path, bytes)?;
         lines.push(text);
     }
     if lines.is_empty() {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Error, Result};
-use burnformer_documents::{Format, OfficeKind};
+use burnformer_documents::{Format, OfficeKind, WholeFile};
 use burnformer_infer::{Batching, Glossary, LongSources, Sampling, TranslateOptions, Translator};
 use burnformer_translation::memory_files;
 use serde_json::{Value, json};
@@ -177,6 +177,12 @@ fn check_text(args: &Args) -> Result<()> {
             .extension()
             .and_then(|name| name.to_str())
             .unwrap_or_default();
+        if let Some(unread) = WholeFile::unread(extension) {
+            return Err(wrong_usage(format_args!(
+                "{}: is {unread}; --format text translates it line by line",
+                input.display()
+            )));
+        }
         let marked = Format::from_extension(extension).filter(|&format| format != Format::Text);
         if let Some(format) = marked {
             say(format_args!(

@@ -162,7 +162,12 @@ pub fn train_arguments(folder: &Path, corpus: &Corpus, out: &str, more: &[&str])
         arguments.push(flag.into());
         arguments.extend(files.iter().map(|p| path(p)));
     }
-    arguments.extend(tiny_settings(&folder.join("cache")));
+    let settings = tiny_settings(&folder.join("cache"));
+    // A model that a run starts from has its tokenisers.
+    let is_used = |pair: &&[String]| {
+        !more.contains(&"--from") || !pair.iter().any(|it| it.starts_with("tokenizer.train"))
+    };
+    arguments.extend(settings.chunks(2).filter(is_used).flatten().cloned());
     arguments.extend(more.iter().map(|s| s.to_string()));
     arguments
 }

@@ -25,6 +25,13 @@ pub(super) struct Token {
 }
 
 impl Token {
+    /// Returns whether the tag divides text or is a line break.
+    pub(super) fn divides(&self) -> bool {
+        let is_break =
+            |name: &str| name == "br" || matches!(role(name), Role::Block | Role::Preformatted);
+        matches!(&self.kind, TokenKind::Start { name, .. } | TokenKind::End { name } if is_break(name))
+    }
+
     /// Returns the role of the tag's element.
     pub(super) fn role(&self) -> Option<Role> {
         match &self.kind {
@@ -195,6 +202,8 @@ fn start(tag: &StartTag<usize>) -> TokenKind {
     let translate = match attribute("translate").as_deref() {
         Some("no") => Some(false),
         Some("yes" | "") => Some(true),
+        // XLIFF's mark of names and code.
+        _ if attribute("mtype").as_deref() == Some("protected") => Some(false),
         _ if attribute("class").is_some_and(|classes: String| {
             classes
                 .split_ascii_whitespace()
@@ -302,6 +311,18 @@ impl LexedText {
     /// Returns whether the element of start tag `index` ends where the next block begins.
     pub(super) fn closes_itself(&self, index: usize) -> bool {
         matches!(&self.tokens[index].kind, TokenKind::Start { name, .. } if is("closes itself", name))
+    }
+
+    /// Returns the last token of the annotation without an end tag that begins at `index`: the one
+    /// before the next annotation or the end of its ruby.
+    pub(super) fn end_of_annotation(&self, index: usize) -> Option<usize> {
+        let is_end = |token: &Token| match &token.kind {
+            TokenKind::Start { name, .. } => role(name) == Role::Annotation,
+            TokenKind::End { name } => name == "ruby",
+            _ => false,
+        };
+        let rest = &self.tokens[index + 1..self.next_block(index)];
+        rest.iter().position(is_end).map(|length| index + length)
     }
 
     /// Returns the next token after `index` that divides text, or the number of tokens.

@@ -18,6 +18,8 @@ pub(super) enum Role {
     Preformatted,
     /// Shows no text of the document, or a text that is not for translation.
     Hidden,
+    /// Stands within text and says how to read it, as in ruby. It ends at the next one.
+    Annotation,
 }
 
 impl Role {
@@ -25,7 +27,7 @@ impl Role {
     pub(super) fn keeps(self, translate: Option<bool>) -> bool {
         match self {
             Self::Hidden => true,
-            Self::Preformatted | Self::Code => translate != Some(true),
+            Self::Preformatted | Self::Code | Self::Annotation => translate != Some(true),
             Self::Void => false,
             Self::Block | Self::Inline => translate == Some(false),
         }
@@ -56,6 +58,7 @@ pub(super) fn role(name: &str) -> Role {
         _ if is("code", name) => Role::Code,
         _ if is("preformatted", name) => Role::Preformatted,
         _ if is("hidden", name) => Role::Hidden,
+        _ if is("annotation", name) => Role::Annotation,
         _ => Role::Inline,
     }
 }

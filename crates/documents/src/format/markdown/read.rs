@@ -194,7 +194,7 @@ struct Parser<'a> {
 impl<'a> Parser<'a> {
     fn read(mut self, events: impl Iterator<Item = (Event<'a>, Span)>) -> Vec<Block> {
         let events: Vec<_> = events.collect();
-        let kept = kept::elements(&events);
+        let kept = kept::elements(self.text, &events);
         for (event, range) in events {
             let is_kept = match event {
                 Event::End(_) => range.end <= self.kept_until,
@@ -203,15 +203,16 @@ impl<'a> Parser<'a> {
             if is_kept {
                 continue;
             }
-            match kept
-                .get(&range.start)
-                .filter(|_| matches!(event, Event::InlineHtml(_)))
-            {
-                Some(&end) => {
+            match (&event, kept.get(&range.start)) {
+                (Event::InlineHtml(_), Some(&end)) => {
                     self.kept_until = end;
                     self.inline(range.start..end, html::inline_element);
                 }
-                None => self.event(&event, range),
+                (Event::Start(Tag::Link { .. }), Some(&end)) => {
+                    self.kept_until = end;
+                    self.inline(range.start..end, Builder::point);
+                }
+                _ => self.event(&event, range),
             }
         }
         self.finish_block();

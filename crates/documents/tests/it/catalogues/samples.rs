@@ -82,7 +82,9 @@ msgstr[1] "%d \"GOOD\" FILES"
 msgid ""
 "First line\n"
 "<b>second</b> line\n"
-msgstr "FIRST LINE <b>SECOND</b> LINE\n"
+msgstr ""
+"FIRST LINE\n"
+"<b>SECOND</b> LINE\n"
 
 msgid "100"
 msgstr ""
@@ -353,7 +355,9 @@ hello = HELLO, { $name } OF { -brand }!
     .title = A TITLE
     .accesskey = H
 long =
-    FIRST LINE GOES ON SECOND <b>PART</b>
+    FIRST LINE GOES ON
+
+    SECOND <b>PART</b>
 files = { $n ->
     [one] ONE FILE
    *[other]
