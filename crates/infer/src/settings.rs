@@ -58,15 +58,16 @@ pub struct SearchSettings {
     /// example for back-translation.
     pub sampling: Option<Sampling>,
     /// Also translates a source all in capitals in small letters, and returns the most probable
-    /// translation in capitals. No effect with a prefix or terms. On in models trained here, as few
-    /// texts have enough capitals to learn from.
+    /// translation in capitals. Placeholders and a forced prefix stay as they are. On in models
+    /// trained here, as few texts have enough capitals to learn from.
     pub small_letters: bool,
     /// Searches again, with no sequence of three tokens twice, if a translation repeats a sequence
     /// many times and its source does not. No effect on sampling, or with `no_repeat_ngram`. On in
     /// models trained here, off in imported models, which translate as in their own system.
     pub second_search: bool,
     /// Searches again if a translation changes a number or loses a placeholder or an address, with
-    /// these as constraints. No effect on sampling. On in models trained here.
+    /// these as constraints; adds quotation marks, brackets and the dash of a speech that are
+    /// missing; leaves a source without letters as it is. On in models trained here.
     pub keep_parts: bool,
     /// The function from the probability of a translation to its confidence. Without it,
     /// translations have no confidence.

@@ -278,3 +278,38 @@ def test_a_damaged_model_names_its_file(tmp_path):
     (tmp_path / "manifest.json").write_text("{")
     with pytest.raises(BurnformerError, match="manifest.json"):
         Translator(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"prefix": "Well,"},
+        {"glossary": {"Haus": "building"}},
+        {"memory": burnformer.Memory({"Ein anderer Satz.": "Another sentence."})},
+        {"n_best": 3},
+        {"sampling": True},
+        {"beam_size": 1},
+        {"max_length": 40},
+    ],
+    ids=lambda options: "".join(options) or "none",
+)
+def test_what_a_sentence_must_keep_it_keeps_with_every_option(translator, options):
+    """The table of `crates/cli/tests/it/crossing.rs`, at this door."""
+    kept = {
+        "Hallo {name}, du hast %d Nachrichten.": ["{name}", "%d"],
+        "Das ist ein <b>kleines</b> Haus.": ["<b>", "</b>"],
+        "Ich habe 1.234,5 Euro und 17 Hunde.": ["1,234.5", "17"],
+        "Schreib an tom@example.org.": ["tom@example.org"],
+        "HALLO {name}, DU HAST %d NACHRICHTEN.": ["{name}", "%d"],
+        "Das Haus (das alte) ist klein.": ["(", ")"],
+        "2026 - 2025 = 1": ["2026", "2025"],
+    }
+    options = dict(options)
+    prefix = options.pop("prefix", None)
+    if prefix:
+        options["prefix"] = [prefix] * len(kept)
+    for source, found in zip(kept, translator.translate(list(kept), **options)):
+        for alternative in found.alternatives:
+            for part in kept[source]:
+                assert alternative.text.count(part) == 1, (source, alternative.text)

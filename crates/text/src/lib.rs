@@ -88,7 +88,8 @@ fn kind(c: char) -> Option<usize> {
     MEANT.iter().position(|kind| kind.contains(&c))
 }
 
-fn is_emoji(c: char) -> bool {
+/// Returns whether `c` is a symbol that has a colour picture.
+pub fn is_emoji(c: char) -> bool {
     !c.is_ascii() && c.is_emoji_char()
 }
 

@@ -165,11 +165,17 @@ fn dash_of(text: &str) -> Option<usize> {
 }
 
 /// Returns `translation` with the paired signs and the dash of `source` that it lacks, around the
-/// words that `links` align with the words between them. Only the text from the byte `from` on is
-/// changed. Returns `None` if nothing is missing, or if the source has more than [`MAX_PAIRS`] pairs,
-/// as each takes a pass over both texts.
-pub fn with_pairs(source: &str, translation: &str, links: &[Link], from: usize) -> Option<String> {
-    let wanted = pairs(source);
+/// words that are aligned with the words between them. `align` links the source with a translation.
+/// Only the text from the byte `from` on is changed. Returns `None` if nothing is missing, if the
+/// places of two pairs cross, or if the source has more than [`MAX_PAIRS`] pairs, as each takes a
+/// pass over both texts.
+pub fn with_pairs(
+    source: &str,
+    translation: &str,
+    align: impl FnOnce(&str) -> Vec<Link>,
+    from: usize,
+) -> Option<String> {
+    let mut wanted = pairs(source);
     if wanted.len() > MAX_PAIRS {
         return None;
     }
@@ -178,22 +184,88 @@ pub fn with_pairs(source: &str, translation: &str, links: &[Link], from: usize) 
     if kinds.is_empty() && dash.is_none() {
         return None;
     }
-    let lone: Vec<(Span, String)> = lone_signs(translation, &kinds)
+    wanted.retain(|pair| kinds.contains(&pair.kind));
+    let text = without_lone_signs(translation, &kinds, from);
+    let links = if wanted.is_empty() {
+        Vec::new()
+    } else {
+        align(&text)
+    };
+    let places = places(source, &text, &wanted, &links, from)?;
+    let mut edits = Vec::new();
+    for (pair, place) in wanted.iter().zip(&places) {
+        let [open, close] = signs(source, pair);
+        edits.push((place.start..place.start, false, pair.open.start, open));
+        edits.push((place.end..place.end, true, pair.close.start, close));
+    }
+    // At one position, closing signs come first, and both in the order of the source.
+    edits.sort_by_key(|(range, closes, at, _)| (range.start, !closes, *at));
+    let edits: Vec<(Span, String)> = edits
+        .into_iter()
+        .map(|(range, _, _, sign)| (range, sign))
+        .collect();
+    Some(dash.unwrap_or_default() + &apply_edits(&text, &edits))
+}
+
+/// Returns the range of `text` for each pair of `source`. Returns `None` if two of them cross, or if
+/// a range is empty.
+fn places(
+    source: &str,
+    text: &str,
+    wanted: &[Pair],
+    links: &[Link],
+    from: usize,
+) -> Option<Vec<Span>> {
+    let mut places: Vec<Span> = wanted
+        .iter()
+        .map(|pair| around(source, text, pair, links, from))
+        .collect();
+    let contains = |outer: &Pair, inner: &Pair| {
+        outer.open.start < inner.open.start && inner.close.end <= outer.close.start
+    };
+    // Pairs are sorted by the closing sign, so a pair follows the pairs inside of it.
+    for inner in (0..wanted.len()).rev() {
+        let outer = (inner + 1..wanted.len())
+            .rev()
+            .find(|&outer| contains(&wanted[outer], &wanted[inner]));
+        if let Some(outer) = outer {
+            places[inner].start = places[inner].start.max(places[outer].start);
+            places[inner].end = places[inner].end.min(places[outer].end);
+        }
+        if places[inner].is_empty() {
+            return None;
+        }
+    }
+    let crosses = |one: usize, other: usize| {
+        let [a, b] = [&places[one], &places[other]];
+        let is_nested = contains(&wanted[other], &wanted[one]);
+        !is_nested && a.start < b.end && b.start < a.end
+    };
+    let is_crossed =
+        (0..wanted.len()).any(|one| (one + 1..wanted.len()).any(|other| crosses(one, other)));
+    (!is_crossed).then_some(places)
+}
+
+/// Returns `text` without its signs of `kinds`, from the byte `from` on.
+fn without_lone_signs(text: &str, kinds: &[PairKind], from: usize) -> String {
+    let edits: Vec<(Span, String)> = lone_signs(text, kinds)
         .into_iter()
         .filter(|range| range.start >= from)
-        .map(|range| (range, String::new()))
+        .map(|range| (with_one_space(text, range), String::new()))
         .collect();
-    let mut edits = lone;
-    for pair in wanted.into_iter().filter(|pair| kinds.contains(&pair.kind)) {
-        let inner = around(source, translation, &pair, links, from);
-        let [open, close] = signs(source, &pair);
-        edits.push((inner.start..inner.start, open));
-        edits.push((inner.end..inner.end, close));
-    }
-    // Closing signs come before opening ones at one position, and inner ones close first.
-    edits.sort_by_key(|(range, sign)| (range.start, sign.starts_with(['(', '['])));
-    let text = apply_edits(translation, &edits);
-    Some(dash.unwrap_or_default() + &text)
+    apply_edits(text, &edits)
+}
+
+/// Returns `range` with the space after it, if there is one on both sides.
+fn with_one_space(text: &str, range: Span) -> Span {
+    let before = &text[..range.start];
+    let is_spaced = before.is_empty() || before.ends_with(' ');
+    let end = if is_spaced && text[range.end..].starts_with(' ') {
+        range.end + 1
+    } else {
+        range.end
+    };
+    range.start..end
 }
 
 /// Returns the signs of `kinds` in `text`, which is about to get complete pairs.
@@ -387,24 +459,53 @@ mod tests {
                 &[("ja", "yes"), ("nein", "no")],
                 "He said \"yes\" and \"no\".",
             ),
+            (
+                "„Wo (in Rom) ist er?“, fragte sie.",
+                "Where in Rome is he? she asked.",
+                &[
+                    ("Wo", "Where"),
+                    ("in", "in"),
+                    ("Rom", "Rome"),
+                    ("er?", "he?"),
+                    ("ist", "is"),
+                ],
+                "\"Where (in Rome) is he?\" she asked.",
+            ),
         ] {
-            let links = links(source, translation, words);
-            let found = with_pairs(source, translation, &links, 0);
+            let found = with_pairs(source, translation, |text| links(source, text, words), 0);
             assert_eq!(found.as_deref(), Some(expected), "{source}");
         }
-        assert_eq!(with_pairs("Ein Haus.", "A house.", &[], 0), None);
+        assert_eq!(with_pairs("Ein Haus.", "A house.", |_| Vec::new(), 0), None);
+    }
+
+    #[test]
+    fn pairs_whose_places_cross_are_left_out() {
+        let source = "Das „alte Haus“ ist (sehr klein).";
+        let translation = "The house very old is.";
+        let words = [
+            ("alte", "old"),
+            ("Haus", "house"),
+            ("sehr", "very"),
+            ("klein", "is"),
+        ];
+        let align = |text: &str| links(source, text, &words);
+        assert_eq!(with_pairs(source, translation, align, 0), None);
     }
 
     #[test]
     fn a_speech_keeps_its_dash() {
         assert_eq!(
-            with_pairs("– Komm her!", "Come here!", &[], 0).as_deref(),
+            with_pairs("– Komm her!", "Come here!", |_| Vec::new(), 0).as_deref(),
             Some("– Come here!")
         );
         for source in ["-5 Grad", "– ", "Komm – her"] {
-            assert_eq!(with_pairs(source, "It is", &[], 0), None, "{source}");
+            assert_eq!(
+                with_pairs(source, "It is", |_| Vec::new(), 0),
+                None,
+                "{source}"
+            );
         }
-        assert_eq!(with_pairs("- Komm", "— Come", &[], 0), None);
+        assert_eq!(with_pairs("- Komm", "— Come", |_| Vec::new(), 0), None);
     }
 
     #[test]
@@ -412,7 +513,7 @@ mod tests {
         let start = std::time::Instant::now();
         for text in ["(", "„", "'a", "(\"", "« ("] {
             let text = text.repeat(20_000);
-            with_pairs(&text, "a", &[], 0);
+            with_pairs(&text, "a", |_| Vec::new(), 0);
         }
         assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
     }

@@ -1,4 +1,4 @@
-//! Every protection of a text with every option and at two doors: what a sentence must keep, it
+//! Every protection of a text with every option, for lines and for a document: what a sentence must keep, it
 //! keeps.
 //!
 //! The expected value of each cell is read off the output by a rule that knows no option: a
@@ -11,10 +11,10 @@ use std::path::Path;
 use crate::common::{run_with, stdout};
 
 /// A line to translate and what its translation must satisfy.
-struct Cell {
-    name: &'static str,
-    line: &'static str,
-    holds: fn(&str) -> bool,
+pub struct Cell {
+    pub name: &'static str,
+    pub line: &'static str,
+    pub holds: fn(&str) -> bool,
 }
 
 /// Returns whether each of `texts` occurs exactly once in `line`.
@@ -22,7 +22,7 @@ fn once(line: &str, texts: &[&str]) -> bool {
     texts.iter().all(|text| line.matches(text).count() == 1)
 }
 
-const CELLS: [Cell; 12] = [
+pub const CELLS: [Cell; 12] = [
     Cell {
         name: "placeholders",
         line: "Hallo {name}, du hast %d Nachrichten.",
@@ -85,7 +85,7 @@ const CELLS: [Cell; 12] = [
     },
 ];
 
-const PREFIX: &str = "Well,";
+pub const PREFIX: &str = "Well,";
 
 fn without_prefix(line: &str) -> &str {
     line.strip_prefix(PREFIX).unwrap_or(line)

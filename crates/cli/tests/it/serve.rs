@@ -8,6 +8,7 @@ use std::process::{Child, Stdio};
 use burnformer_documents::Format;
 
 use crate::common::{burnformer, opus_mt, refused, run, run_with, stderr, stdout};
+use crate::crossing::{CELLS, PREFIX};
 use serde_json::{Value, json};
 
 /// A running server.
@@ -100,6 +101,39 @@ fn a_memory_reuses_exact_matches_for_its_pair() {
         2,
         &["--memory de-fr: no --model"],
     );
+}
+
+#[test]
+fn every_protection_holds_at_the_server_with_every_option() {
+    let server = Server::start(&[]);
+    let plain: Vec<Value> = CELLS.iter().map(|cell| json!(cell.line)).collect();
+    let prefixed = |cell: &crate::crossing::Cell| json!({"text": cell.line, "prefix": PREFIX});
+    let prefixed: Vec<Value> = CELLS.iter().map(prefixed).collect();
+    let options = [
+        ("none", json!({})),
+        ("alternatives", json!({"alternatives": 2})),
+        ("glossary", json!({"glossary": [["Haus", "building"]]})),
+        ("greedy", json!({"beam": 1})),
+        ("prefix", json!({"sentences": prefixed})),
+    ];
+    let mut wrong = Vec::new();
+    for (option, more) in options {
+        let mut body = json!({"sentences": plain, "source": "de", "target": "en"});
+        for (key, value) in more.as_object().unwrap() {
+            body[key] = value.clone();
+        }
+        let (status, answer) = server.post("/v1/sentences", &body);
+        assert_eq!(status, 200, "{option}: {answer}");
+        for (cell, found) in CELLS.iter().zip(answer["sentences"].as_array().unwrap()) {
+            let texts = found.as_array().unwrap().iter();
+            for text in texts.filter_map(|found| found["text"].as_str()) {
+                if !(cell.holds)(text) {
+                    wrong.push(format!("{option} × {}: {text}", cell.name));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// The name of the format of each extension, and a file of it with the text "Guten Morgen!".

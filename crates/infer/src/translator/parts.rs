@@ -6,8 +6,8 @@ use std::slice::from_ref;
 
 use burnformer_terminology::{Term, longest};
 use burnformer_text::{
-    Cloze, Number, PartKind, added_placeholders, apply_edits, may_have_parts, missing_dash,
-    missing_pairs, missing_placeables, parts, with_pairs,
+    Cloze, Number, Part, PartKind, added_placeholders, apply_edits, is_emoji, may_have_parts,
+    missing_dash, missing_pairs, missing_placeables, parts, with_pairs,
 };
 use rayon::prelude::*;
 
@@ -303,13 +303,27 @@ impl Translator {
     ) -> Option<Losses> {
         let is_known = self.unknown_texts(request).is_empty();
         let text = self.text_of(found);
-        if is_known && is_plain(&request.text) && is_plain(&text) {
+        let has_emoji = request.text.contains(is_emoji);
+        if is_known && !has_emoji && is_plain(&request.text) && is_plain(&text) {
             return None;
         }
         let source = self.source_text(request, options.languages.source.len());
-        let all = if is_known { Vec::new() } else { parts(&source) };
-        let symbols = all.into_iter().filter(|part| part.kind == PartKind::Symbol);
-        let symbols: Vec<_> = symbols.map(|part| part.range).collect();
+        let may_have_symbols = !is_known || has_emoji;
+        let all = if may_have_symbols {
+            parts(&source)
+        } else {
+            Vec::new()
+        };
+        // Words can replace other symbols, such as those of currencies.
+        let is_symbol = |part: &Part| {
+            let is_picture = source[part.range.clone()].contains(is_emoji);
+            part.kind == PartKind::Symbol && (!is_known || is_picture)
+        };
+        let symbols: Vec<_> = all
+            .into_iter()
+            .filter(is_symbol)
+            .map(|part| part.range)
+            .collect();
         let numbers = missing_placeables(&source, &symbols, &text)?;
         let numbers = numbers.into_iter().map(required).collect();
         let signs = added_placeholders(&source, &text, &[]).into_iter();
@@ -364,9 +378,8 @@ impl Translator {
         if missing_pairs(source, &text).is_empty() && missing_dash(source, &text).is_none() {
             return None;
         }
-        let links = self.links(source, &text).unwrap_or_default();
-        let from = end_of_prefix(prefix, &text);
-        let new = with_pairs(source, &text, &links, from)?;
+        let align = |text: &str| self.links(source, text).unwrap_or_default();
+        let new = with_pairs(source, &text, align, end_of_prefix(prefix, &text))?;
         let scored = self.scored(request, &new, options)?;
         Some(Hypothesis {
             finish: hypothesis.finish,
@@ -455,8 +468,8 @@ pub(super) struct Losses {
     source: String,
     /// The forced beginning of the translation.
     prefix: String,
-    /// The symbols in `source`, if some are unknown to the tokeniser: the model cannot replace an
-    /// unknown symbol by words.
+    /// The symbols in `source` that words cannot replace: emoji, and all of them if some are unknown
+    /// to the tokeniser.
     symbols: Vec<Range<usize>>,
     /// The first signs of invented placeholders.
     signs: String,

@@ -34,6 +34,11 @@ pub fn run(args: Args) -> Result<()> {
     if let Some(path) = &args.glossary {
         let glossary = Glossary::load(path)?;
         translator.check_glossary(&glossary)?;
+        if args.max_length.is_some() {
+            note(
+                "--max-length: a translation with terms of the glossary may be longer by their tokens",
+            );
+        }
         options.glossary = Some(Arc::new(glossary));
     }
     options.shortlist = shortlist(&translator, args.shortlist.as_deref())?;
