@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use crate::shortlist::Shortlist;
 use burnformer_terminology::{Glossary, Term, TranslationMemory, wanted};
-use burnformer_text::{Writing, apply_edits, is_translatable};
+use burnformer_text::{Writing, apply_edits, is_translatable, visible};
 
 use crate::batching::Batching;
 use crate::hypothesis::FinishReason;
@@ -110,13 +110,17 @@ impl TranslateOptions {
         if let Some(text) = self.remembered(source) {
             return Some((text, FinishReason::Memory));
         }
-        let stays = self.search.keep_parts && !is_translatable(source);
-        if !stays || !request.wanted.is_empty() || source.trim().is_empty() {
+        if !self.search.keep_parts || is_translatable(source) || !request.wanted.is_empty() {
+            return None;
+        }
+        let visible = visible(source);
+        let text = visible.trim();
+        if text.is_empty() {
             return None;
         }
         let writing = self.languages.writing();
-        let changes = writing.map(|writing| writing.changes(source, source));
-        let text = apply_edits(source, &changes.unwrap_or_default());
+        let changes = writing.map(|writing| writing.changes(text, text));
+        let text = apply_edits(text, &changes.unwrap_or_default());
         Some((text, FinishReason::Kept))
     }
 
