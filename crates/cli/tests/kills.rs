@@ -77,6 +77,14 @@ impl Fixture {
     fn start(&self, out: &str) -> Child {
         let mut arguments = train_arguments(self.folder.path(), &self.corpus, out, &[]);
         arguments.retain(|argument| argument != "--test");
+        let is_fine_tuning = self
+            .settings
+            .iter()
+            .any(|set| set.starts_with("training.from="));
+        if is_fine_tuning {
+            // The tokeniser comes from the start model.
+            without_tokenizer_settings(&mut arguments);
+        }
         let test = self
             .corpus
             .test
@@ -326,6 +334,16 @@ fn now() -> u64 {
 #[test]
 fn five_kills_leave_no_trace() {
     harness(5, now(), &[]);
+}
+
+/// Leaves out `--set tokenizer.train.…`.
+fn without_tokenizer_settings(arguments: &mut Vec<String>) {
+    while let Some(at) = arguments
+        .iter()
+        .position(|argument| argument.starts_with("tokenizer.train."))
+    {
+        arguments.drain(at - 1..=at);
+    }
 }
 
 #[test]

@@ -181,9 +181,9 @@ impl Reader {
         // that there is something left to resume.
         let short = "--set training.max_minutes=0 --set training.budget=512 --set training.log_every=50 \
                      --set validation.max_sentences=3 --set checkpoints.every=50 --set validation.test_beam=1 \
-                     --set validation.test_alphas=[] --set schedule.warmup=20 --set tokenizer.train.allow_smaller=true";
+                     --set validation.test_alphas=[] --set schedule.warmup=20";
         let small = "--set model.d_model=32 --set model.heads=4 --set model.d_ff=64 --set model.encoder_layers=1 \
-                     --set model.decoder_layers=1";
+                     --set model.decoder_layers=1 --set tokenizer.train.allow_smaller=true";
         let program = env!("CARGO_BIN_EXE_burnformer");
         let count = self.path("updates");
         let script = format!(
