@@ -33,6 +33,7 @@
 pub mod batch;
 pub mod cache;
 pub mod clean;
+mod cleaning_report;
 pub mod corpus;
 mod error;
 mod hash;
@@ -45,7 +46,8 @@ mod written;
 
 pub use batch::Batch;
 pub use cache::{MixedPart, TokenizedCorpus};
-pub use clean::{CleaningReport, CleaningSettings, has_unlike_numbers};
+pub use clean::{CleaningSettings, has_unlike_numbers};
+pub use cleaning_report::CleaningReport;
 pub use corpus::{CorpusPaths, LineReader, ParallelReader, TextError, Utf8Policy};
 pub use error::{DataError, Result};
 pub use pair_sample::PairSample;

@@ -6,7 +6,8 @@ use burnformer_files::{FileKind, read_whole};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::{TokenizedCorpus, build};
-use crate::clean::{CleaningReport, CleaningSettings};
+use crate::clean::CleaningSettings;
+use crate::cleaning_report::CleaningReport;
 use crate::corpus::{CorpusPaths, LinePair, ParallelReader, TextError, is_pipe};
 use crate::error::Result;
 use crate::hash::{Key, file_key, hex, key_of};

@@ -7,7 +7,8 @@ use burnformer_files::Temporary;
 use sha2::{Digest, Sha256};
 
 use super::header::{HEADER_BYTES, Header, Width};
-use crate::clean::{Cleaner, CleaningReport, CleaningSettings};
+use crate::clean::{Cleaner, CleaningSettings};
+use crate::cleaning_report::CleaningReport;
 use crate::corpus::{LinePair, ParallelReader};
 use crate::error::{DataError, Result};
 use crate::hash::{Key, hex};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::clean::CleaningReport;
+use crate::cleaning_report::CleaningReport;
 use crate::hash::{Key, hex, key_of};
 
 /// Version of the format. It is raised whenever the format, the cleaning or the tokenisation

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use sha2::{Digest, Sha256};
 
 use super::header::{HEADER_BYTES, Header};
-use crate::clean::CleaningReport;
+use crate::cleaning_report::CleaningReport;
 use crate::corpus::{TextError, open_error};
 use crate::error::{DataError, Result};
 use crate::hash::{Key, hex, key_of};
