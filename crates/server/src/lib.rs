@@ -35,6 +35,7 @@ mod connections;
 mod engine;
 mod error;
 mod fair;
+mod formatting;
 mod language;
 mod lock;
 mod metrics;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, Weak};
 
-use burnformer_documents::{BrokenCatalogue, Document, Format, Translated};
+use burnformer_documents::{BrokenCatalogue, Document, Format, Splitting, Translated};
 use burnformer_terminology::Glossary;
 use burnformer_translation::{Rounds, TermsTooLong};
 
@@ -11,6 +11,7 @@ use crate::api::Client;
 use crate::api::error::{ApiError, Result};
 use crate::compute::{Cancel, compute};
 use crate::engine::{Candidate, Choice, Sentence};
+use crate::formatting::formatted;
 use crate::language::LanguagePair;
 use crate::lock::locked;
 use crate::price::Price;
@@ -27,6 +28,8 @@ pub(crate) struct Pipeline<'a> {
     /// The queue that the request used last. The request keeps its model between steps, so that it
     /// does not wait for the model at each.
     last: Mutex<Weak<Queue>>,
+    /// If true, translations begin and end like their sentences.
+    keeps_formatting: bool,
 }
 
 /// The translations of a text: the best, then the alternatives.
@@ -47,7 +50,39 @@ type Round = (Rounds, Vec<Vec<Sentence>>);
 pub(crate) struct ReadTexts {
     pub texts: Arc<Vec<ReadText>>,
     pub format: Format,
+    /// If true, the translation of a sentence begins and ends like the sentence.
+    pub keeps_formatting: bool,
     _permit: Permit,
+}
+
+/// How the texts of a request are read.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading {
+    pub format: Format,
+    /// Where the texts are divided; `None` for whole documents.
+    pub splitting: Option<Splitting>,
+}
+
+impl From<Format> for Reading {
+    fn from(format: Format) -> Self {
+        Self {
+            format,
+            splitting: None,
+        }
+    }
+}
+
+impl Reading {
+    /// Parses `text` for a translation into `target`.
+    ///
+    /// # Errors
+    /// Returns an error if the text is a broken catalogue.
+    fn document(self, text: &str, target: Option<&str>) -> Result<Document, BrokenCatalogue> {
+        match self.splitting {
+            Some(splitting) => Ok(Document::read_text(text, self.format, splitting)),
+            None => Document::read(text, self.format, target, &[]),
+        }
+    }
 }
 
 /// A text and its parsed document.
@@ -72,10 +107,12 @@ impl Client {
     pub async fn read(
         &self,
         texts: Vec<String>,
-        format: Format,
+        reading: impl Into<Reading>,
         target: Option<&str>,
         permit: Permit,
     ) -> Result<ReadTexts> {
+        let reading = reading.into();
+        let format = reading.format;
         let price = texts
             .iter()
             .map(|text| Price::of_document(text, format))
@@ -86,7 +123,7 @@ impl Client {
                 .into_iter()
                 .map(|text: String| {
                     cancel.unwind_if_cancelled();
-                    let document = Document::read(&text, format, target.as_deref(), &[]);
+                    let document = reading.document(&text, target.as_deref());
                     let document = document.map_err(|cause: BrokenCatalogue| {
                         ApiError::bad("text", cause.to_string(), "a whole file")
                     })?;
@@ -98,6 +135,7 @@ impl Client {
         Ok(ReadTexts {
             texts: Arc::new(texts),
             format,
+            keeps_formatting: false,
             _permit: permit,
         })
     }
@@ -112,7 +150,12 @@ impl Client {
         choice: Choice,
         glossaries: Vec<Arc<Glossary>>,
     ) -> Result<Vec<Translations>> {
-        let ReadTexts { texts, _permit, .. } = read;
+        let ReadTexts {
+            texts,
+            keeps_formatting,
+            _permit,
+            ..
+        } = read;
         let translated = async {
             let mut all = Vec::new();
             let mut documents = Vec::new();
@@ -133,7 +176,8 @@ impl Client {
                     .map(|&index| std::mem::take(&mut documents[index]))
                     .collect();
                 let size = indices.iter().map(|&index| all[index][0].len()).sum();
-                let pipeline = self.pipeline(pair, choice, glossaries.clone()).await?;
+                let mut pipeline = self.pipeline(pair, choice, glossaries.clone()).await?;
+                pipeline.keeps_formatting = keeps_formatting;
                 let found = pipeline.translate(of_pair, size).await?;
                 for (index, found) in indices.into_iter().zip(found) {
                     all[index] = found;
@@ -180,6 +224,7 @@ impl Client {
             choice,
             glossaries,
             last,
+            keeps_formatting: false,
         };
         pipeline.queue().await?;
         Ok(pipeline)
@@ -268,17 +313,29 @@ impl Pipeline<'_> {
 
     /// Returns the translations of each sentence of each document.
     async fn translated(&self, pending: &[Vec<Sentence>]) -> Result<Vec<Vec<Vec<Translated>>>> {
-        let all = self.sentences(pending.concat()).await?;
-        let mut all = all.into_iter().map(|found: Vec<Candidate>| {
-            found
-                .into_iter()
-                .map(|Candidate { text, links, .. }| Translated { text, links })
-                .collect()
-        });
+        let asked = pending.concat();
+        let all = self.sentences(asked.clone()).await?;
+        let mut all = asked
+            .iter()
+            .zip(all)
+            .map(|(work, found)| self.ranked(work, found));
         Ok(pending
             .iter()
             .map(|sentences| all.by_ref().take(sentences.len()).collect())
             .collect())
+    }
+
+    /// The translations of the sentence `work` for its document.
+    fn ranked(&self, work: &Sentence, found: Vec<Candidate>) -> Vec<Translated> {
+        let translated = |Candidate { text, links, .. }| {
+            let plain = Translated { text, links };
+            if self.keeps_formatting {
+                formatted(&work.text, plain, &self.pair.target)
+            } else {
+                plain
+            }
+        };
+        found.into_iter().map(translated).collect()
     }
 
     /// Returns the candidates of each sentence, from the cache or the queue. Equal sentences are

@@ -2,6 +2,7 @@
 
 pub(crate) mod documents;
 pub(crate) mod glossaries;
+mod markup;
 
 use std::sync::Arc;
 
@@ -11,13 +12,14 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
-use burnformer_documents::Format;
+use burnformer_documents::{Format, Splitting};
 use burnformer_terminology::Glossary;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+use self::markup::{Prepared, unmarked};
 use super::body::{Fields, MOST_FIELDS, Texts};
 use super::error::{ApiError, ErrorBody, Errors, Result};
 use super::source::Sourced;
@@ -26,7 +28,7 @@ use crate::compute::{Cancel, compute};
 use crate::engine::Choice;
 use crate::language::{LanguagePair, name};
 use crate::price::Price;
-use crate::text::best;
+use crate::text::{Reading, best};
 
 /// Writes errors on DeepL's paths as DeepL does.
 pub(crate) async fn errors(request: Request, next: Next) -> Response {
@@ -133,8 +135,15 @@ pub(crate) struct DeeplTextsRequest {
     tag_handling: Option<String>,
     /// Names of XML elements that are not translated, as a list or separated by commas.
     ignore_tags: Option<Texts>,
-    /// `0`, `1` or `nonewlines`. They change nothing: sentences are translated one by one.
+    /// Where texts are divided: `1` at the ends of sentences and at line breaks, `nonewlines` only
+    /// at the ends of sentences, `0` nowhere. The default is `nonewlines` for HTML and `1` for
+    /// other texts.
     split_sentences: Option<String>,
+    /// If true, the translation of a sentence begins with a capital and ends with a mark if and
+    /// only if the sentence does.
+    #[serde(default, deserialize_with = "switch")]
+    #[schema(value_type = Option<bool>)]
+    preserve_formatting: bool,
     /// `default`, `prefer_less` or `prefer_more`. They change nothing.
     formality: Option<String>,
     /// The name of a model of DeepL. It is only echoed: there is one model for each language pair.
@@ -164,11 +173,7 @@ pub(crate) async fn deepl_translate(
         request.tag_handling.as_deref(),
         &["xml", "html"],
     )?;
-    known(
-        "split_sentences",
-        request.split_sentences.as_deref(),
-        &["0", "1", "nonewlines"],
-    )?;
+    let splitting = splitting(request.split_sentences.as_deref(), markup == "html")?;
     let texts = request.text.into_list().0;
     let tags = items(request.ignore_tags);
     if texts.is_empty() {
@@ -198,9 +203,16 @@ pub(crate) async fn deepl_translate(
         .filter(|it| !it.is_empty())
         .unwrap_or(AUTO.into());
     let permit = client.permit(texts.iter().map(String::as_str), 1).await?;
-    let Sourced { read, pairs, .. } = client
-        .sourced(&source, &request.target_lang, texts, format, permit)
+    let reading = Reading {
+        format,
+        splitting: Some(splitting),
+    };
+    let Sourced {
+        mut read, pairs, ..
+    } = client
+        .sourced(&source, &request.target_lang, texts, reading, permit)
         .await?;
+    read.keeps_formatting = request.preserve_formatting;
     let glossaries = prescribed(&client, request.glossary_id, &source, &pairs[0])?;
     let choice = Choice {
         n_best: 1,
@@ -220,72 +232,34 @@ pub(crate) async fn deepl_translate(
     }).await?))
 }
 
-/// The texts of a request with marks, and what is needed to remove them.
-struct Prepared {
-    texts: Vec<String>,
-    /// The characters of each text without marks.
-    counts: Vec<usize>,
-    /// If true, the texts have marks.
-    is_xml: bool,
-    tags: Vec<String>,
-}
-
-impl Prepared {
-    fn new(texts: Vec<String>, tags: Vec<String>, is_xml: bool, cancel: &Cancel) -> Self {
-        let is_xml = is_xml && !texts.iter().any(|text| text.contains(BLOCK));
-        let counts = texts.iter().map(|text| text.chars().count()).collect();
-        Self {
-            texts: texts
-                .into_iter()
-                .map(|text| {
-                    cancel.unwind_if_cancelled();
-                    if is_xml { marked(text, &tags) } else { text }
-                })
-                .collect(),
-            counts,
-            is_xml,
-            tags,
-        }
-    }
-}
-
 /// The values of `formality` that demand nothing: models do not support it.
 const FORMALITIES: [&str; 3] = ["default", "prefer_less", "prefer_more"];
 
-/// The mark of an element that stays unchanged. It is removed after the translation.
-const STAYS: &str = " translate=\"no\"";
-/// A tag that separates blocks of text and occurs in no text by chance. It is removed after the
-/// translation.
-const BLOCK: &str = "<hr translate=\"/\">";
-
-/// Marks `text`, which is XML. Start tags with these names get a mark behind their name, and lines
-/// that consist of tags begin with [`BLOCK`].
-fn marked(text: String, tags: &[String]) -> String {
-    let mut parts = text.split('<');
-    let mut marked = parts.next().unwrap_or_default().to_owned();
-    let mut between = "";
-    for part in parts {
-        let (name, rest) = part.split_at(
-            part.find(|c: char| c.is_whitespace() || c == '>' || c == '/')
-                .unwrap_or(part.len()),
-        );
-        let stays = if tags.iter().any(|tag| tag == name) {
-            STAYS
-        } else {
-            ""
-        };
-        let is_line = between.trim().is_empty() && between.contains('\n');
-        marked += &[if is_line { BLOCK } else { "" }, "<", name, stays, rest].concat();
-        between = part.split_once('>').map_or("", |(_, after)| after);
-    }
-    marked
+/// Where texts are divided, by the value of `split_sentences`.
+///
+/// # Errors
+/// Returns an error if the value is unknown.
+fn splitting(value: Option<&str>, is_html: bool) -> Result<Splitting> {
+    let values = ["0", "1", "nonewlines"];
+    Ok(match &*known("split_sentences", value, &values)? {
+        "0" => Splitting::Nothing,
+        "1" => Splitting::Lines,
+        "" if !is_html => Splitting::Lines,
+        _ => Splitting::Sentences,
+    })
 }
 
-/// `text` without the marks of [`marked`].
-fn unmarked(text: &str, tags: &[String]) -> String {
-    let plain =
-        |text: String, tag: &String| text.replace(&format!("<{tag}{STAYS}"), &format!("<{tag}"));
-    tags.iter().fold(text.replace(BLOCK, ""), plain)
+/// Deserializes a switch. Forms send it as `0` or `1`.
+fn switch<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    match Value::deserialize(from)? {
+        Value::Null => Ok(false),
+        Value::Bool(value) => Ok(value),
+        value => match &*value.to_string().replace('"', "").to_lowercase() {
+            "" | "0" | "false" => Ok(false),
+            "1" | "true" => Ok(true),
+            _ => Err(D::Error::custom("expected 0 or 1, or true or false")),
+        },
+    }
 }
 
 /// Deserializes an option that no model here supports and that would change the translation. Only
@@ -362,20 +336,4 @@ fn items(texts: Option<Texts>) -> Vec<String> {
         .map(|item| item.trim().to_owned())
         .filter(|item| !item.is_empty())
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ignored_elements_are_marked_as_html_marks_them() {
-        let tags = ["x", "raw"].map(String::from);
-        let text = "a <x id=\"1\"></x> <xy/> <raw>b</raw> <x translate=\"no\"> < x> <x";
-        let expected = "a <x! id=\"1\"></x> <xy/> <raw!>b</raw> <x!!> < x> <x!";
-        assert_eq!(marked(text.into(), &tags).replace(STAYS, "!"), expected);
-        let text = "<a>\n<b>c\n</b>\n\t</a> <b>\n";
-        let expected = "<a>\n#<b>c\n</b>\n\t#</a> <b>\n";
-        assert_eq!(marked(text.into(), &tags).replace(BLOCK, "#"), expected);
-    }
 }

@@ -70,6 +70,7 @@ fn bounds(name: &str, limits: &Limits) -> Option<Bounds> {
         | "links"
         | "tag_handling"
         | "split_sentences"
+        | "preserve_formatting"
         | "formality"
         | "model_type"
         | "output_format"

@@ -10,7 +10,7 @@ use crate::compute::{Cancel, compute};
 use crate::engine::{Choice, Sentence};
 use crate::language::{LanguagePair, name};
 use crate::sender::Permit;
-use crate::text::{ReadText, ReadTexts};
+use crate::text::{ReadText, ReadTexts, Reading};
 
 /// A text stays unchanged only if its score (log-probability over the length penalty) in the target
 /// language exceeds the score in any other by this. With it, 22 of 1,000 short texts stay wrongly
@@ -68,13 +68,16 @@ impl Client {
         source: &str,
         target: &str,
         texts: Vec<String>,
-        format: Format,
+        reading: impl Into<Reading>,
         permit: Permit,
     ) -> Result<Sourced> {
+        let reading = reading.into();
         let count = texts.len();
         if source != AUTO {
             let pair = self.pair(source, target)?;
-            let read = self.read(texts, format, Some(&pair.target), permit).await?;
+            let read = self
+                .read(texts, reading, Some(&pair.target), permit)
+                .await?;
             return Ok(Sourced {
                 read,
                 pairs: vec![pair; count],
@@ -83,7 +86,7 @@ impl Client {
         }
         let targets = self.codes(|pair| &pair.target);
         let target = known_code("target", target, &targets, "")?.to_owned();
-        let read = self.read(texts, format, Some(&target), permit).await?;
+        let read = self.read(texts, reading, Some(&target), permit).await?;
         let detected = self.detect(&read, Some(&target)).await?;
         let pair = |(number, found): (usize, &Detection)| {
             let pair = LanguagePair {

@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
 use crate::common::{Running, Shouting, agent, server};
+use burnformer_server::{Candidate, Choice, Engine, EngineError, Job};
 use serde_json::{Value, json};
 
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -109,6 +112,133 @@ fn tags_are_kept_as_the_request_says() {
         server.post("/v2/translate", body).0,
         400,
         "each is looked for in each text"
+    );
+}
+
+/// DeepL's description of its interface (openapi.yaml of June 2026): `1` divides at punctuation and
+/// line breaks, `nonewlines` at punctuation, `0` nowhere. The default is `nonewlines` for HTML and
+/// `1` otherwise.
+#[test]
+fn texts_are_divided_where_split_sentences_says() {
+    let text = "<g>Ein Hund\nschläft. Zwei\nKatzen.</g>";
+    let plain = text.replace("<g>", "").replace("</g>", "");
+    for (tags, split, count, has_lines) in [
+        (None, None, 4, true),
+        (None, Some("1"), 4, true),
+        (None, Some("nonewlines"), 2, true),
+        (None, Some("0"), 1, true),
+        (Some("xml"), None, 4, true),
+        (Some("xml"), Some("1"), 4, true),
+        (Some("xml"), Some("nonewlines"), 2, false),
+        (Some("xml"), Some("0"), 1, false),
+        (Some("html"), None, 2, false),
+        (Some("html"), Some("1"), 4, true),
+        (Some("html"), Some("0"), 1, false),
+    ] {
+        let engine = Arc::new(Shouting::default());
+        let server = Running::start(engine.clone(), |_| {});
+        let text = if tags.is_some() { text } else { &plain };
+        let body = json!({"text": [text], "source_lang": "DE", "target_lang": "EN", "tag_handling": tags, "split_sentences": split});
+        let (status, answer) = server.post("/v2/translate", body);
+        let shouted = text.to_uppercase().replace("G>", "g>");
+        let expected = if has_lines {
+            shouted
+        } else {
+            shouted.replace('\n', " ")
+        };
+        let found = &answer["translations"][0]["text"];
+        assert_eq!(
+            (status, found),
+            (200, &json!(expected)),
+            "{tags:?} {split:?}"
+        );
+        assert_eq!(engine.sentences.load(SeqCst), count, "{tags:?} {split:?}");
+    }
+}
+
+/// Weblate 5.14.3 sends `tag_handling` with every text, and placeholders as elements.
+#[test]
+fn lines_with_tags_come_back_as_lines() {
+    let server = server();
+    let x = "<x id=\"7\"></x>";
+    for text in [
+        "Eins\nzwei",
+        "Eins\n\nzwei\n",
+        "\n- Eins\n- zwei: X\n",
+        "<b>Eins\nzwei</b> drei\nvier",
+        "X\nX",
+        "Eins X\nzwei <b>drei</b>.\n\nX vier",
+        "Eins\r\nzwei X\r\n",
+    ] {
+        let body = json!({"text": [text.replace('X', x)], "source_lang": "DE", "target_lang": "EN", "tag_handling": "xml", "ignore_tags": ["x"]});
+        let (_, answer) = server.post("/v2/translate", body);
+        let shouted = text.to_uppercase().replace("B>", "b>").replace('X', x);
+        assert_eq!(answer["translations"][0]["text"], shouted);
+    }
+}
+
+/// Begins every translation with a capital, and ends it with a full stop.
+struct Tidy;
+
+impl Engine for Tidy {
+    fn translate(
+        &self,
+        jobs: &[&Job],
+        _: Choice,
+        _: &[Arc<AtomicBool>],
+    ) -> Result<Vec<Vec<Candidate>>, EngineError> {
+        let tidy = |job: &&Job| {
+            let (first, rest) = job.work.text.split_at(1);
+            let text = first.to_uppercase() + rest.trim_end_matches(['.', '?', '!']) + ".";
+            vec![Candidate {
+                text,
+                ..Candidate::default()
+            }]
+        };
+        Ok(jobs.iter().map(tidy).collect())
+    }
+
+    fn fits(&self, _: &str) -> bool {
+        true
+    }
+}
+
+#[test]
+fn formatting_is_preserved_if_the_request_says_so() {
+    let server = Running::start(Arc::new(Tidy), |_| {});
+    // A full stop that the sentence lacks is removed with every request.
+    let texts = json!([
+        "ein haus",
+        "Ein Haus.",
+        "eins? zwei!",
+        "eins!\n<b>zwei</b>!"
+    ]);
+    let tidy = json!([
+        "Ein haus",
+        "Ein Haus.",
+        "Eins. Zwei.",
+        "Eins.\n<b>Zwei</b>."
+    ]);
+    for (switch, expected) in [
+        (json!(true), &texts),
+        (json!("1"), &texts),
+        (json!(1), &texts),
+        (json!(false), &tidy),
+        (json!("0"), &tidy),
+        (json!(null), &tidy),
+    ] {
+        let body = json!({"text": texts, "source_lang": "DE", "target_lang": "EN", "tag_handling": "xml", "preserve_formatting": switch});
+        let (_, answer) = server.post("/v2/translate", body);
+        let found = answer["translations"].as_array().unwrap();
+        let found: Vec<_> = found.iter().map(|it| it["text"].clone()).collect();
+        assert_eq!(json!(found), *expected, "{switch}");
+    }
+    let body = json!({"text": "a", "source_lang": "DE", "target_lang": "EN", "preserve_formatting": "often"});
+    let (status, answer) = server.post("/v2/translate", body);
+    let message = answer["message"].as_str().unwrap();
+    assert!(
+        status == 400 && message.contains("preserve_formatting"),
+        "{answer}"
     );
 }
 

@@ -75,9 +75,9 @@ def translated(machinery, code, texts):
     return [unit.machinery["translation"][0] for unit in all]
 
 
-texts = ["Größe & 100 %", "Hallo %s, {name}!", "<b>fett</b> „so“"] + [f"Text {number}" for number in range(17)]
+texts = ["Größe & 100 %", "Hallo %s, {name}!", "<b>fett</b> „so“", "eine %s\nund {noch}\n\neine <b>Zeile</b>"] + [f"Text {number}" for number in range(17)]
 large = [text.upper() for text in texts]
-large[1:3] = ["HALLO %s, {name}!", "<b>FETT</b> „SO“"]
+large[1:4] = ["HALLO %s, {name}!", "<b>FETT</b> „SO“", "EINE %s\nUND {noch}\n\nEINE <b>ZEILE</b>"]
 for url in [address, address + "/"]:
     libre = LibreTranslateTranslation({"url": url, "key": "key"})
     libre.validate_settings()
