@@ -109,7 +109,10 @@ export class Translator {
   /** Translates a whole document and keeps its markup. The format of a `File` is by default that of its extension. */
   translateDocument(document: string, format?: Format, options?: DocumentOptions): Promise<string>;
   translateDocument(document: Bytes, format?: Format, options?: DocumentOptions): Promise<Uint8Array>;
-  /** Translates the text of a page's element in place. Its elements stay the same ones, with what listens to them. */
+  /**
+   * Translates the text of a page's element in place, with the open shadow roots in it. Its elements stay the same ones,
+   * with what listens to them.
+   */
   translateElement(element: Element, options?: DocumentOptions): Promise<void>;
   /**
    * The language of a text: one of `languages` (by default those of the model), unless it is clearly another.

@@ -41,6 +41,31 @@ async function bytesOf(document) {
   return ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes);
 }
 
+/** Whether the text of an element stays as it is, by its own attributes; undefined if the elements around it decide. */
+function staysItself(element) {
+  const translate = element.getAttribute("translate")?.toLowerCase();
+  if (translate === "no") return true;
+  if (translate === "yes" || translate === "") return false;
+  return element.classList.contains("notranslate") || undefined;
+}
+
+/** Whether the text of an element within `top` stays as it is. */
+function stays(element, top) {
+  for (let it = element; it && it !== top; it = it.parentElement ?? it.getRootNode().host) {
+    const decided = staysItself(it);
+    if (decided !== undefined) return decided;
+  }
+  return false;
+}
+
+/** An element or a shadow root, and the open shadow roots in it whose text does not stay as it is. */
+function* rootsOf(root, top = root) {
+  yield root;
+  for (const host of [root, ...root.querySelectorAll("*")]) {
+    if (host.shadowRoot && !stays(host, top)) yield* rootsOf(host.shadowRoot, top);
+  }
+}
+
 /** An error after which a worker cannot go on. */
 class Ended extends Error {}
 
@@ -168,13 +193,32 @@ export class Translator {
     }
   }
 
-  /** Translates an element of a page in place: its elements stay the same ones, with what listens to them. */
-  async translateElement(element, options) {
-    const live = [...element.querySelectorAll("*")];
-    const copy = element.cloneNode(true);
-    const copies = [...copy.querySelectorAll("*")];
+  /** Translates an element of a page and its open shadow roots in place: their elements stay the same ones. */
+  async translateElement(element, { progress, ...options } = {}) {
+    let [done, total] = [0, 0];
+    for (const root of rootsOf(element)) {
+      let last = [0, 0];
+      const told = (...counts) => {
+        last = counts;
+        progress?.(done + counts[0], total + counts[1]);
+      };
+      await this.#translateRoot(root, { ...options, progress: told });
+      done += last[0];
+      total += last[1];
+    }
+  }
+
+  /** Translates what is in an element or a shadow root, without the shadow roots in it. */
+  async #translateRoot(root, options) {
+    const live = [...root.querySelectorAll("*")];
+    // Elements of a template's document are inert: copies of custom elements do nothing.
+    const template = () => root.ownerDocument.createElement("template");
+    const copy = template();
+    const importing = copy.content.ownerDocument;
+    copy.content.append(...[...root.childNodes].map((node) => importing.importNode(node, true)));
+    const copies = [...copy.content.querySelectorAll("*")];
     copies.forEach((it, i) => it.setAttribute(MARK, i));
-    const parsed = element.ownerDocument.createElement("template");
+    const parsed = template();
     parsed.innerHTML = await this.translateDocument(copy.innerHTML, "html", options);
     const placed = new Set();
     const place = (from, into) => {
@@ -195,7 +239,7 @@ export class Translator {
       // An element that is taken out and put back loses its focus, and a frame its page.
       else children.forEach((node, i) => node !== old[i] && (old[i].data = node.data));
     };
-    place(parsed.content, element);
+    place(parsed.content, root);
   }
 
   /** The language of a text, by default one of the model's unless it is clearly another; null if it has no words. */

@@ -144,6 +144,7 @@ for (const [name, scheme] of Object.keys(BROWSERS).flatMap((name) => [[name, "li
       "in place, the same elements: Kopie",
       'element: <p title="Das Haus ist klein.">Das <b>Haus</b> ist klein.<br>Ich <a href="#x">habe Hunger</a>.</p><pre translate="no">The house</pre>',
       "kept: true",
+      "shadow roots: Das Haus ist klein. | Das Haus ist klein. | The house is small. | The house is small. | true | 2/2",
       "offline: I'm hungry.",
       "the paper offline: true",
     ]);

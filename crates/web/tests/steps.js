@@ -42,6 +42,24 @@ async function translated(name, content) {
   return `${at("save").download}: ${await (await fetch(at("save").href)).text()}`;
 }
 
+/** The text of the shadow roots in an element after its translation: nested ones, a closed one, and one that stays. */
+async function translatedShadows(translator) {
+  const part = document.createElement("div");
+  const text = "<p>The house is small.</p>";
+  const shadow = (parent, mode) => {
+    const root = parent.appendChild(document.createElement("div")).attachShadow({ mode });
+    root.innerHTML = text;
+    return root;
+  };
+  const open = shadow(part, "open");
+  const roots = [open, shadow(open, "open"), shadow(part, "closed"), shadow(part, "open")];
+  roots[3].host.setAttribute("translate", "no");
+  const kept = open.firstChild;
+  const counts = [];
+  await translator.translateElement(part, { progress: (...count) => counts.push(count.join("/")) });
+  return [...roots.map((root) => root.firstChild.textContent), kept === open.firstChild, counts.at(-1)].join(" | ");
+}
+
 async function steps() {
   await opened();
   log(`typed: ${await typed("Guten Morgen! Das Haus ist klein.\n\nIch habe Hunger.")}`);
@@ -74,6 +92,7 @@ async function steps() {
   await translator.translateElement(part);
   log(`element: ${part.innerHTML}`);
   log(`kept: ${[...part.querySelectorAll("*")].every((it) => kept.includes(it))}`);
+  log(`shadow roots: ${await translatedShadows(translator)}`);
   translator.close();
   await navigator.serviceWorker.ready;
   await fetch("/offline");
