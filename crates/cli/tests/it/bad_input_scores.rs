@@ -4,7 +4,7 @@ use crate::common;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::common::{Untrained, refused, run};
+use crate::common::{Untrained, refused, run, stderr};
 
 struct Folder(tempfile::TempDir);
 
@@ -284,4 +284,33 @@ fn a_translation_that_cannot_be_written_is_known_before_the_work() {
     );
     eval(&text, 2, &["is both input and output"]);
     assert_eq!(fs::read_to_string(&text).unwrap(), "eins\n");
+}
+
+/// sacreBLEU 2.6.0 warns from 100 lines on that end in a space and a full stop. White space behind
+/// them does not count, nor do other marks and spaces.
+#[test]
+fn a_text_that_looks_tokenised_is_named() {
+    let folder = Folder::new();
+    for (end, count, is_named) in [
+        (" .", 99, false),
+        (" .", 100, true),
+        (" . ", 100, true),
+        ("  .", 100, true),
+        (" ?", 100, false),
+        (".", 100, false),
+    ] {
+        let text = format!("a b c d e{end}\n").repeat(count) + "The end.\n";
+        let file = folder.write("text", text);
+        let told = |more: &[&str]| {
+            let eval = ["eval-bleu", "--hypothesis", &file, "--reference", &file];
+            stderr(&run(&[&eval[..], more].concat()))
+        };
+        let note = format!("warning: {file}: {count} translations end in a space");
+        assert_eq!(told(&[]).contains(&note), is_named, "{end:?} {count}");
+        assert_eq!(
+            told(&["--baseline", &file]).matches(&note).count(),
+            2 * usize::from(is_named)
+        );
+        assert!(!told(&["--metric", "chrf"]).contains("translations end"));
+    }
 }

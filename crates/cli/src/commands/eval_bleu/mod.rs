@@ -193,17 +193,11 @@ pub fn run(args: Args) -> Result<()> {
     note_words(&args, writing);
     let references = References::new(&streams);
     let translations: Vec<Vec<&str>> = translations.iter().map(|all| as_strs(all)).collect();
+    let names: Vec<&PathBuf> = systems.into_iter().chain(args.model.first()).collect();
+    note_tokenised(&args, &names, &translations);
     match &translations[..] {
         [only] => score(&args, only, &references, writing)?,
-        _ => {
-            let names = systems.into_iter().chain(args.model.first());
-            compare(
-                &args,
-                &names.collect::<Vec<_>>(),
-                &translations,
-                &references,
-            )?;
-        }
+        _ => compare(&args, &names, &translations, &references)?,
     }
     let Some((sources, found)) = found.filter(|_| args.calibrate || args.reliability) else {
         return Ok(());
@@ -251,6 +245,28 @@ fn note_words(args: &Args, writing: WritingSystem) {
             "warning: --tokenize {} takes whole sentences for words, as the references are written in {writing}; use {fitting}",
             args.tokenize
         ));
+    }
+}
+
+/// The number of lines that have to end like tokenised text before a note says so, as in sacreBLEU
+/// 2.6.0.
+const TOKENISED: usize = 100;
+
+/// Names each of `systems` with translations that look tokenised, if BLEU is requested. BLEU
+/// divides text into words itself.
+fn note_tokenised(args: &Args, names: &[&PathBuf], systems: &[Vec<&str>]) {
+    if !args.metric.contains(&MetricName::Bleu) {
+        return;
+    }
+    for (name, lines) in names.iter().zip(systems) {
+        let ends = |line: &&&str| line.trim_end().ends_with(" .");
+        let count = lines.iter().filter(ends).count();
+        if count >= TOKENISED {
+            note(format_args!(
+                "warning: {}: {count} translations end in a space and a full stop, so the text looks tokenised, which changes BLEU; detokenise it first",
+                shown(name)
+            ));
+        }
     }
 }
 
