@@ -9,9 +9,11 @@ mod fields;
 mod kind;
 mod paragraph;
 mod parts;
+mod styles;
 mod writer;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{Cursor, Write};
 
 use burnformer_files::archive::{Price, open, price, unpack};
@@ -22,6 +24,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 pub use self::kind::OfficeKind;
 use self::paragraph::{Paragraph, paragraphs};
 use self::parts::Parts;
+use self::styles::Styles;
 use self::writer::Writer;
 use crate::encoding::{BrokenFile, Charset, binary};
 use crate::format::Format;
@@ -75,16 +78,28 @@ impl Office {
     pub fn read(archive: Vec<u8>, kind: OfficeKind) -> Result<Self, BrokenFile> {
         let (mut zip, files, _) = opened(&archive, kind)?;
         let mut parts = Vec::new();
+        let mut styles = HashMap::new();
         for index in 0..zip.len() {
             let name = name(&zip, index).map_err(broken)?;
             if files.has_text(&name) {
                 let file = zip.by_index(index).map_err(broken)?;
                 let mut bytes = Vec::new();
                 unpack(file, &mut bytes).map_err(broken)?;
-                let part = Part::read(index, bytes, kind);
-                parts.extend(part.map_err(|fault: String| BrokenFile(format!("{name}: {fault}")))?);
+                let part = Part::read(index, bytes, kind).map_err(|fault| in_file(&name, fault))?;
+                if let Some(part) = part {
+                    let shared = Styles::shared(&part.xml);
+                    styles.extend(shared.map(|styles| (folder(&name).to_owned(), styles)));
+                    parts.push((name, part));
+                }
             }
         }
+        let none = Styles::default();
+        for (name, part) in &mut parts {
+            let shared = styles.get(folder(name)).unwrap_or(&none);
+            let found = paragraphs(&part.xml, kind, shared);
+            part.paragraphs = found.map_err(|fault| in_file(name, fault))?;
+        }
+        let parts = parts.into_iter().map(|(_, part)| part).collect();
         Ok(Self { archive, parts })
     }
 
@@ -161,7 +176,7 @@ impl Office {
 }
 
 impl Part {
-    /// Reads `bytes`, file `index`; `None` if its texts are in another file.
+    /// Reads `bytes`, file `index`, without its paragraphs; `None` if its texts are in another file.
     fn read(index: usize, bytes: Vec<u8>, kind: OfficeKind) -> Result<Option<Self>, String> {
         let (xml, charset) = Charset::decode(&bytes, Format::Android)
             .map_err(|_| "the text may be encrypted; save it without a password".to_string())?;
@@ -175,12 +190,11 @@ impl Part {
         if kind == OfficeKind::Xlsx && is_sheet_without_text(&xml) {
             return Ok(None);
         }
-        let paragraphs = paragraphs(&xml, kind)?;
         Ok(Some(Self {
             index,
             xml,
             charset,
-            paragraphs,
+            paragraphs: Vec::new(),
         }))
     }
 }
@@ -222,6 +236,16 @@ fn opened(bytes: &[u8], kind: OfficeKind) -> Result<(Archive<'_>, Parts, Price),
 /// Returns the name of file `index` in the archive.
 fn name(zip: &Archive<'_>, index: usize) -> ZipResult<String> {
     Ok(zip.by_index_data(index)?.name()?.into_owned())
+}
+
+/// Returns the folder of the file `name`.
+fn folder(name: &str) -> &str {
+    name.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// Creates the error for a fault of the file `name`.
+fn in_file(name: &str, fault: String) -> BrokenFile {
+    BrokenFile(format!("{name}: {fault}"))
 }
 
 fn broken(error: ZipError) -> BrokenFile {

@@ -1,10 +1,9 @@
 //! Finds the paragraphs of an XML file, and converts them to HTML.
 
-use std::collections::HashSet;
-
 use super::draft::{Draft, Item, Mark, Run, shown};
 use super::fields::is_translated;
 use super::kind::{BREAKS, HIDDEN, OfficeKind, UNITS, VOID, has};
+use super::styles::{Styles, is_raised};
 use crate::format::{is_code, keeps};
 use crate::words::Span;
 use crate::xml::{Element, elements};
@@ -27,8 +26,13 @@ pub(super) struct Paragraph {
     pub(super) items: Box<[Item]>,
 }
 
-/// Returns the paragraphs of `xml` that contain words, in the order of their start tags.
-pub(super) fn paragraphs(xml: &str, kind: OfficeKind) -> Result<Vec<Paragraph>, String> {
+/// Returns the paragraphs of `xml` that contain words, in the order of their start tags. `shared`
+/// are styles of another file.
+pub(super) fn paragraphs(
+    xml: &str,
+    kind: OfficeKind,
+    shared: &Styles,
+) -> Result<Vec<Paragraph>, String> {
     let all = elements(xml).map_err(|broken| broken.to_string())?;
     let kept = kept(xml, kind, &all);
     let mut next: Vec<usize> = (1..=all.len()).collect();
@@ -38,7 +42,7 @@ pub(super) fn paragraphs(xml: &str, kind: OfficeKind) -> Result<Vec<Paragraph>, 
         }
     }
     let holds = vec![[false; 2]; all.len()];
-    let raised = raised_styles(xml, &all);
+    let styles = Styles::of(xml, &all);
     let mut part = Part {
         xml,
         kind,
@@ -46,7 +50,8 @@ pub(super) fn paragraphs(xml: &str, kind: OfficeKind) -> Result<Vec<Paragraph>, 
         next,
         holds,
         kept,
-        raised,
+        styles,
+        shared,
     };
     part.find_holders();
     let count = part.all.len();
@@ -72,21 +77,6 @@ fn kept(xml: &str, kind: OfficeKind, all: &[Element<'_>]) -> Vec<bool> {
     kept
 }
 
-/// Returns the names of the OpenDocument styles that raise their text.
-fn raised_styles(xml: &str, all: &[Element<'_>]) -> HashSet<String> {
-    let raises = |element: &&Element<'_>| {
-        let position = element.attribute(xml, "text-position");
-        position.is_some_and(|it| {
-            it.starts_with("super") || it.starts_with(|c: char| c.is_ascii_digit() && c != '0')
-        })
-    };
-    all.iter()
-        .filter(|element| element.name == "style:text-properties")
-        .filter(raises)
-        .filter_map(|element| all[element.parent?].attribute(xml, "name"))
-        .collect()
-}
-
 /// A file of the archive as a tree.
 struct Part<'a> {
     xml: &'a str,
@@ -99,8 +89,9 @@ struct Part<'a> {
     holds: Vec<[bool; 2]>,
     /// For each element, whether it stays unchanged.
     kept: Vec<bool>,
-    /// The names of styles that raise text.
-    raised: HashSet<String>,
+    styles: Styles,
+    /// Styles of another file.
+    shared: &'a Styles,
 }
 
 impl<'a> Part<'a> {
@@ -231,11 +222,14 @@ impl<'a> Part<'a> {
 
     /// Returns the tag that HTML has for an element around text.
     fn tag(&self, index: usize) -> &'static str {
-        let style = || self.all[index].attribute(self.xml, "style-name");
+        let is_raised = || {
+            let style = self.all[index].attribute(self.xml, "style-name");
+            style.is_some_and(|style| self.styles.raises(&style, self.shared))
+        };
         match self.name(index) {
             "a" | "text:a" | "w:hyperlink" => "a",
             "sup" => "sup",
-            "text:span" if style().is_some_and(|style| self.raised.contains(&style)) => "sup",
+            "text:span" if is_raised() => "sup",
             _ => "i",
         }
     }
@@ -260,6 +254,20 @@ impl<'a> Part<'a> {
         shown(self.xml, &draft.items)
     }
 
+    /// Returns whether the run properties `raw` raise the text.
+    fn is_raised(&self, raw: &str) -> bool {
+        let value = |name: &str| {
+            let (_, value) = raw.split_once(name)?;
+            value.split(['"', '\'']).nth(1)
+        };
+        let own = value("vertAlign ").or_else(|| value(" baseline="));
+        let style = || value("<w:rStyle ");
+        own.map_or_else(
+            || style().is_some_and(|style| self.styles.raises(style, self.shared)),
+            is_raised,
+        )
+    }
+
     /// Adds the children of a run.
     fn run(&self, index: usize, draft: &mut Draft) {
         let Some([_, properties, text]) = self.kind.run(self.name(index)) else {
@@ -279,7 +287,7 @@ impl<'a> Part<'a> {
             return self.element(base, [open, close], draft);
         }
         let properties = first.map_or(0..0, |child| self.all[child].outer.clone());
-        let is_raised = is_raised(&self.xml[properties.clone()]);
+        let is_raised = self.is_raised(&self.xml[properties.clone()]);
         let parts = [element.tag.clone(), element.end_tag(), properties];
         let run = draft.run(parts, is_raised);
         for child in children {
@@ -316,15 +324,4 @@ impl<'a> Part<'a> {
 /// Returns the HTML tag for a point of this name.
 fn tag_of(name: &str) -> &'static str {
     if has(BREAKS, name) { "br" } else { "img" }
-}
-
-/// Returns whether the run properties `raw` raise the text.
-fn is_raised(raw: &str) -> bool {
-    let value = |name: &str| {
-        let (_, value) = raw.split_once(name)?;
-        value.split(['"', '\'']).nth(1)
-    };
-    value("vertAlign ").is_some_and(|it| it == "superscript")
-        || value(" baseline=")
-            .is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit() && c != '0'))
 }
