@@ -157,6 +157,17 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Returns whether the run of the text `mark` names a link. Text outside of the link must not
+    /// get its look.
+    fn is_linked(&self, mark: usize) -> bool {
+        match self.marks[mark] {
+            Mark::Text { run: Some(run), .. } => {
+                self.xml[self.runs[run].properties.clone()].contains("<a:hlinkClick")
+            }
+            _ => false,
+        }
+    }
+
     /// Joins adjacent runs of the same look, and omits the tags of the look with the most text.
     /// Returns the text with the run that is written around this text.
     pub(super) fn join_runs(&mut self) -> Option<usize> {
@@ -174,9 +185,10 @@ impl<'a> Draft<'a> {
             .into_iter()
             .filter_map(|(length, first)| Some((length, first?)));
         let base = known
-            .max_by_key(|(length, mark)| (*length, usize::MAX - mark))
+            .max_by_key(|(length, mark)| (!self.is_linked(*mark), *length, usize::MAX - mark))
             .map(|(_, mark)| mark);
-        let base_look = base.and_then(|base| self.look(base));
+        let base_look = base.filter(|base| !self.is_linked(*base));
+        let base_look = base_look.and_then(|base| self.look(base));
         let mut joined: Vec<Item> = Vec::new();
         for item in std::mem::take(&mut self.items) {
             let (Item::Open(mark) | Item::Close(mark)) = item else {

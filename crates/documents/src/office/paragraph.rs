@@ -169,6 +169,7 @@ impl<'a> Part<'a> {
     fn inline(&self, index: usize, draft: &mut Draft) {
         let has_runs = self.kind.run(self.name(index)).is_some();
         let children = self.children(index).map(Some).chain([None]);
+        let mut link = None;
         for (gap, child) in self.gaps(index).zip(children) {
             match &self.xml[gap.clone()] {
                 text if text.is_empty() || has_runs && text.trim().is_empty() => {}
@@ -176,10 +177,43 @@ impl<'a> Part<'a> {
                 text if has_runs || text.contains('<') => draft.point(gap, None, "img"),
                 _ => draft.items.push(Item::Text(gap)),
             }
+            self.change_link(&mut link, child, draft);
             if let Some(child) = child {
                 self.child(child, draft);
             }
         }
+    }
+
+    /// Ends the open link unless the run `child` has it, and begins the link of this run. Runs of
+    /// PowerPoint name their links, and each link is one element.
+    fn change_link(
+        &self,
+        open: &mut Option<(usize, &'a str)>,
+        child: Option<usize>,
+        draft: &mut Draft,
+    ) {
+        let next = child.and_then(|child| self.link(child));
+        if open.map(|(_, link)| link) == next {
+            return;
+        }
+        if let Some((mark, _)) = open.take() {
+            draft.items.push(Item::Close(mark));
+        }
+        let none = Mark::Element {
+            open: 0..0,
+            close: 0..0,
+            tag: "a",
+        };
+        *open = next.map(|link| (draft.open(none), link));
+    }
+
+    /// Returns the link of the run `index` of PowerPoint.
+    fn link(&self, index: usize) -> Option<&'a str> {
+        let mut children = self.children(index).filter(|_| self.name(index) == "a:r");
+        let properties = children.find(|&child| self.name(child) == "a:rPr")?;
+        let mut all = self.children(properties);
+        let link = all.find(|&child| self.name(child) == "a:hlinkClick")?;
+        Some(&self.xml[self.all[link].tag.clone()])
     }
 
     /// Adds an element of a paragraph.

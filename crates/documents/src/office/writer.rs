@@ -196,10 +196,7 @@ impl<'a> Body<'a> {
 
     fn text(&mut self, text: &str, open: &[usize]) {
         let mut marks = open.iter().rev().copied().chain(self.paragraph.base);
-        let found = marks.find_map(|mark| match &self.paragraph.marks[mark] {
-            Mark::Text { name, run } => Some((name, *run)),
-            _ => None,
-        });
+        let found = marks.find_map(|mark| self.own_text(mark));
         self.enter(found.and_then(|(_, run)| run));
         // A cell of Excel has one text element, even with several lines.
         if let Some((name, _)) = found.filter(|(name, _)| self.text.as_ref() != Some(name)) {
@@ -214,5 +211,18 @@ impl<'a> Body<'a> {
             self.text = Some(name.clone());
         }
         *self.out += text;
+    }
+    /// Returns the element and run of the text `mark`, or of the first text in a link that has no
+    /// tags of its own.
+    fn own_text(&self, mark: usize) -> Option<(&'a Span, Option<usize>)> {
+        let mut marks = self.paragraph.marks[mark..].iter();
+        let text = |mark: &'a Mark| match mark {
+            Mark::Text { name, run } => Some((name, *run)),
+            _ => None,
+        };
+        match &self.paragraph.marks[mark] {
+            Mark::Element { open, .. } if open.is_empty() => marks.find_map(text),
+            mark => text(mark),
+        }
     }
 }

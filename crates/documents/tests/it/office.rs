@@ -624,6 +624,60 @@ fn a_named_style_raises_its_text_like_a_direct_one() {
     }
 }
 
+/// python-pptx 1.0.2 reads one address a run.
+#[test]
+fn a_link_of_a_slide_stays_around_its_words() {
+    let run = |properties: &str, text: &str| {
+        format!("<a:r><a:rPr{properties}</a:rPr><a:t>{text}</a:t></a:r>")
+    };
+    let link = "><a:hlinkClick r:id=\"rId2\"/>";
+    let bold = " b=\"1\"><a:hlinkClick r:id=\"rId2\"/>";
+    let other = "><a:hlinkClick r:id=\"rId3\"/>";
+    let linked = |xml: &str, id: &str| -> Vec<String> {
+        let runs = xml.split("<a:r>").skip(1);
+        let runs = runs.map(|run| (run.contains(id), run.split("<a:t>").nth(1).unwrap()));
+        let texts = runs.map(|(is_linked, text)| {
+            let text = text.split('<').next().unwrap().trim().to_uppercase();
+            if is_linked { text } else { String::new() }
+        });
+        let texts: Vec<String> = texts.collect();
+        texts
+            .join("|")
+            .split("||")
+            .map(|it| it.replace('|', " ").trim().to_owned())
+            .filter(|it| !it.is_empty())
+            .collect()
+    };
+    for (runs, expected) in [
+        (
+            vec![
+                run(">", "we see the "),
+                run(link, "red"),
+                run(bold, " house"),
+                run(">", " every day"),
+            ],
+            [vec!["HOUSE RED"], vec![]],
+        ),
+        (
+            vec![run(link, "red"), run(other, " house")],
+            [vec!["RED"], vec!["HOUSE"]],
+        ),
+        (
+            vec![
+                run(link, "this whole long line is a link"),
+                run(">", " here"),
+            ],
+            [vec!["LINK A IS LINE LONG WHOLE THIS"], vec![]],
+        ),
+        (vec![run(link, "red house")], [vec!["HOUSE RED"], vec![]]),
+    ] {
+        let xml = format!("<p:sld><a:p>{}</a:p></p:sld>", runs.concat());
+        let found = reversed_part(OfficeKind::Pptx, "ppt/slides/slide1.xml", &xml);
+        let ids = ["rId2", "rId3"].map(|id| linked(&found, id));
+        assert_eq!(ids, expected, "{found}");
+    }
+}
+
 /// openpyxl 3.1 writes the comments of a sheet as `xl/comments/comment1.xml`.
 #[test]
 fn files_are_found_by_their_types_and_not_by_their_names() {
