@@ -8,7 +8,7 @@ use burnformer::embedded::PAIRS;
 use burnformer::{named, values};
 use burnformer_core::ComputeType;
 use burnformer_documents::WholeFile;
-use burnformer_infer::view::Sentence;
+use burnformer_infer::view::SentenceAttention;
 use burnformer_infer::{AlignmentOptions, Cancel, TargetScore, TranslateOptions};
 use burnformer_interop::hub::ModelName;
 use pyo3::exceptions::PyTypeError;

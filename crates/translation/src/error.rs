@@ -16,7 +16,7 @@ pub struct TranslationError {
     pub line: Option<u64>,
     /// The problem and its remedy.
     #[source]
-    pub problem: TranslationProblem,
+    pub problem: Box<TranslationProblem>,
 }
 
 /// The reasons why a file cannot be read or translated.
@@ -74,7 +74,7 @@ impl TranslationProblem {
         TranslationError {
             path: Some(path.into()),
             line: None,
-            problem: self,
+            problem: Box::new(self),
         }
     }
 }
@@ -84,7 +84,7 @@ impl From<TranslationProblem> for TranslationError {
         Self {
             path: None,
             line: None,
-            problem,
+            problem: Box::new(problem),
         }
     }
 }

@@ -30,9 +30,9 @@ pub fn load(
 ) -> Result<TranslationMemory> {
     let mut memory = TranslationMemory::default();
     let mut take = |unit: Unit| {
-        let is_one = unit.sentences.len() == 1;
         // The only sentence of a message has its context.
-        if unit.is_parallel && !(is_one && !unit.context.is_empty()) {
+        let is_free = unit.context.is_empty() || unit.sentences.len() > 1;
+        if unit.is_parallel && is_free {
             for [source, target] in &unit.sentences {
                 memory.push(source, target);
             }
