@@ -54,7 +54,7 @@ pub use engine::{Candidate, Choice, Engine, EngineError, Job, Sentence};
 pub use error::ServerError;
 pub use ipnet::IpNet;
 pub use language::LanguagePair;
-pub use models::ModelSource;
+pub use models::{MemorySource, ModelSource};
 pub use queue::QueueSettings;
 pub use server::Server;
 pub use settings::{LOOPBACK, Limits, ServerSettings};

@@ -33,8 +33,19 @@ pub struct ModelSource {
     pub bytes: u64,
     /// The default glossary of the model. Terms in the glossary of a request take precedence.
     pub glossary: Option<Arc<Glossary>>,
+    /// The translation memory that the loaded model answers from.
+    pub memory: Option<MemorySource>,
     /// Loads the model.
     pub load: Arc<dyn Fn() -> Result<Arc<dyn Engine>, String> + Send + Sync>,
+}
+
+/// What clients are told about the translation memory of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemorySource {
+    /// The name, such as that of its file.
+    pub name: String,
+    /// The number of pairs of segments.
+    pub segments: usize,
 }
 
 /// All models of a server.
@@ -136,6 +147,13 @@ impl Models {
     /// The glossary of the model for `pair`, if it has one.
     pub fn glossary(&self, pair: &LanguagePair) -> Option<Arc<Glossary>> {
         self.slots.get(pair)?.source.glossary.clone()
+    }
+
+    /// The memories of the models, sorted by language pair.
+    pub fn memories(&self) -> impl Iterator<Item = (&LanguagePair, &MemorySource)> {
+        self.slots
+            .iter()
+            .filter_map(|(pair, slot)| Some((pair, slot.source.memory.as_ref()?)))
     }
 
     /// Returns whether all models may be loaded at the same time.

@@ -26,12 +26,21 @@ pub(crate) const USED: [Duration; 2] = [Duration::MAX, Duration::from_secs(3_600
 pub(crate) const MAX_VALUES: usize = 1_000;
 
 /// A glossary that a client has sent.
+#[derive(Clone)]
 pub(crate) struct StoredGlossary {
     pub name: String,
     /// The creation time.
     pub time: String,
-    /// The terms of each pair of languages; at least one pair.
+    /// The terms of each pair of languages.
     pub terms: Vec<(LanguagePair, Arc<Glossary>)>,
+}
+
+impl StoredGlossary {
+    /// Its approximate memory in bytes.
+    pub fn size(&self) -> usize {
+        let terms = self.terms.iter().map(|(_, terms)| terms.size());
+        terms.sum::<usize>() + self.name.len()
+    }
 }
 
 /// A translated file, or one that is being translated.
@@ -97,9 +106,20 @@ impl<T: Clone> Store<T> {
     pub fn put(&self, sender: &Sender, id: &str, value: T, bytes: usize) -> bool {
         let mut values = locked(&self.values);
         values.pop(id);
+        self.insert(&mut values, sender, id, value, bytes)
+    }
+
+    fn insert(
+        &self,
+        values: &mut LruCache<String, Entry<T>>,
+        sender: &Sender,
+        id: &str,
+        value: T,
+        bytes: usize,
+    ) -> bool {
         let is_of_sender = |entry: &Entry<T>| entry.permit.sender == *sender;
         while values.iter().filter(|(_, it)| is_of_sender(it)).count() >= MAX_VALUES {
-            pop_oldest(&mut values, is_of_sender);
+            pop_oldest(values, is_of_sender);
         }
         let [kept, safe] = self.times;
         let is_own_or_over =
@@ -108,7 +128,7 @@ impl<T: Clone> Store<T> {
         let mut permit = self.budget.permit(sender);
         // 512 bytes are an estimate for the parts besides the text.
         while !permit.grow(bytes + 512) {
-            if !pop_oldest(&mut values, is_own_or_over) && !pop_oldest(&mut values, is_unsafe) {
+            if !pop_oldest(values, is_own_or_over) && !pop_oldest(values, is_unsafe) {
                 return false;
             }
         }
@@ -155,6 +175,37 @@ impl<T: Clone> Store<T> {
     pub fn remove(&self, id: &str) {
         locked(&self.values).pop(id);
     }
+}
+
+impl<T> Store<Arc<T>> {
+    /// Stores `new`, a value of this many `bytes`, in place of `old` under `id`. Its sender stays
+    /// the same.
+    pub fn replace(&self, id: &str, old: &Arc<T>, new: Arc<T>, bytes: usize) -> Replaced {
+        let mut values = locked(&self.values);
+        let Some(entry) = values.pop(id) else {
+            return Replaced::Changed;
+        };
+        let sender = entry.permit.sender.clone();
+        if !Arc::ptr_eq(&entry.value, old) {
+            values.put(id.into(), entry);
+            return Replaced::Changed;
+        }
+        // The old value keeps its room until the new one has its own, and stays if it has none.
+        if self.insert(&mut values, &sender, id, new, bytes) {
+            return Replaced::Done;
+        }
+        values.put(id.into(), entry);
+        Replaced::NoRoom
+    }
+}
+
+/// What has become of a value that was to be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Replaced {
+    Done,
+    /// Another request has changed or removed the old value.
+    Changed,
+    NoRoom,
 }
 
 /// Removes the oldest entry that satisfies `is_out`, and returns whether there was one.
@@ -250,6 +301,25 @@ mod tests {
         assert!(files.of(&sender(2)).is_empty());
         files.remove(&two);
         assert_eq!((files.get(&two), files.of(&sender(1)).len()), (None, 1));
+    }
+
+    #[test]
+    fn a_value_is_replaced_only_if_it_has_not_changed_and_if_there_is_room() {
+        let store = Store::new(3_000, FETCHED);
+        let [old, new, other] = [1, 2, 3].map(Arc::new);
+        assert!(store.put(&sender(1), "a", old.clone(), 8));
+        assert_eq!(store.replace("a", &old, new.clone(), 8), Replaced::Done);
+        assert_eq!(
+            store.replace("a", &old, other.clone(), 8),
+            Replaced::Changed
+        );
+        assert_eq!(
+            store.replace("a", &new, other.clone(), 5_000),
+            Replaced::NoRoom
+        );
+        assert_eq!(store.get("a"), Some(new));
+        assert_eq!(store.of(&sender(1)).len(), 1);
+        assert_eq!(store.replace("b", &old, other, 8), Replaced::Changed);
     }
 
     #[test]

@@ -12,8 +12,8 @@ use burnformer_core::model_dir;
 use burnformer_files::{FileKind, read_whole};
 use burnformer_infer::{Glossary, InferError, Shortlist, Translator};
 use burnformer_server::{
-    Engine, IpNet, LOOPBACK, LanguagePair, Limits, ModelSource, QueueSettings, Server,
-    ServerSettings, TranslatorEngine,
+    Engine, IpNet, LOOPBACK, LanguagePair, Limits, MemorySource, ModelSource, QueueSettings,
+    Server, ServerSettings, TranslatorEngine,
 };
 use burnformer_translation::memory_files;
 
@@ -289,7 +289,12 @@ fn model_source(
         .map(Arc::new);
     let languages = [Some(&*pair.source), Some(&*pair.target)];
     let load = || memory_files::load(&memory, languages, &mut |note| say(note)).map(Arc::new);
+    let names: Vec<String> = memory.iter().map(|file| file_name(file)).collect();
     let memory = (!memory.is_empty()).then(load).transpose()?;
+    let of_model = memory.as_ref().map(|memory| MemorySource {
+        name: names.join(", "),
+        segments: memory.len(),
+    });
     model_dir::load_config(&dir)?;
     let weights = dir.join("model.safetensors");
     let bytes = std::fs::metadata(&weights)
@@ -313,10 +318,17 @@ fn model_source(
         name,
         bytes,
         glossary,
+        memory: of_model,
         load: Arc::new(move || -> Result<Arc<dyn Engine>, String> {
             Ok(Arc::new(engine().map_err(|error| error.to_string())?))
         }),
     })
+}
+
+/// The last part of the path of a file. Clients learn no folder of the server.
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 /// The API keys in a file.

@@ -1,8 +1,11 @@
 //! The interface of DeepL (version 2, and glossaries of version 3), for its unchanged clients.
 
 pub(crate) mod documents;
+pub(crate) mod editing;
 pub(crate) mod glossaries;
+pub(crate) mod languages;
 mod markup;
+pub(crate) mod memories;
 
 use std::sync::Arc;
 
@@ -20,13 +23,13 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use self::markup::{Prepared, unmarked};
-use super::body::{Fields, MOST_FIELDS, Texts};
+use super::body::{Fields, MOST_FIELDS, Texts, number};
 use super::error::{ApiError, ErrorBody, Errors, Result};
 use super::source::Sourced;
 use super::{AUTO, Client};
 use crate::compute::{Cancel, compute};
 use crate::engine::Choice;
-use crate::language::{LanguagePair, name};
+use crate::language::LanguagePair;
 use crate::price::Price;
 use crate::text::{Reading, best};
 
@@ -63,38 +66,6 @@ pub(crate) async fn errors(request: Request, next: Next) -> Response {
 pub(crate) struct DeeplRequest {
     /// `source` (the default) or `target`.
     r#type: Option<String>,
-}
-
-/// Lists the source languages or the target languages.
-///
-/// English and Portuguese are listed as their variants, since DeepL's clients refuse `EN` and `PT`
-/// as a target.
-#[utoipa::path(get, path = "/v2/languages", tag = "DeepL",
-    params(("type" = Option<String>, Query, description = "`source` (the default) or `target`")),
-    responses((status = 200, body = Object), Errors))]
-pub(crate) async fn deepl_languages(
-    Fields(client, request): Fields<DeeplRequest, true>,
-) -> Result<Json<Value>> {
-    let is_target = known("type", request.r#type.as_deref(), &["source", "target"])? == "target";
-    let codes = client.codes(if is_target {
-        |pair| &pair.target
-    } else {
-        |pair| &pair.source
-    });
-    let varieties = |code| match code {
-        "en" if is_target => vec!["en-GB", "en-US"],
-        "pt" if is_target => vec!["pt-BR", "pt-PT"],
-        code => vec![code],
-    };
-    let language =
-        |code| json!({"language": capitals(code), "name": name(code), "supports_formality": false});
-    Ok(Json(
-        codes
-            .into_iter()
-            .flat_map(varieties)
-            .map(language)
-            .collect(),
-    ))
 }
 
 /// Returns the usage: a count of 0 and no limit.
@@ -151,9 +122,17 @@ pub(crate) struct DeeplTextsRequest {
     /// The identifier of a glossary for these languages, or a list of identifiers.
     #[serde(alias = "glossary_ids")]
     glossary_id: Option<Texts>,
-    /// Refused, like `custom_instructions` and `translation_memory_id`.
+    /// The identifier of a translation memory of the server. Its exact matches are reused, with or
+    /// without this field.
+    translation_memory_id: Option<String>,
+    /// The percentage of equal words from which a segment of the memory is used. Only exact matches
+    /// are, whatever it is.
+    #[serde(default, deserialize_with = "number")]
+    #[schema(value_type = Option<usize>)]
+    translation_memory_threshold: Option<usize>,
+    /// Refused, like `custom_instructions`.
     #[serde(default, deserialize_with = "refused")]
-    #[serde(alias = "custom_instructions", alias = "translation_memory_id")]
+    #[serde(alias = "custom_instructions")]
     #[schema(value_type = Option<String>)]
     #[allow(dead_code)]
     style_id: (),
@@ -214,6 +193,9 @@ pub(crate) async fn deepl_translate(
         .await?;
     read.keeps_formatting = request.preserve_formatting;
     let glossaries = prescribed(&client, request.glossary_id, &source, &pairs[0])?;
+    let memory = request.translation_memory_id.as_deref();
+    let threshold = request.translation_memory_threshold;
+    memories::check(&client, memory, threshold, &pairs)?;
     let choice = Choice {
         n_best: 1,
         ..Choice::default()

@@ -72,12 +72,12 @@ impl ApiError {
         Self { status, body }
     }
 
-    fn field(mut self, field: &str) -> Self {
+    pub fn field(mut self, field: &str) -> Self {
         self.body.field = Some(field.into());
         self
     }
 
-    fn remedy(mut self, remedy: impl Into<String>) -> Self {
+    pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.body.remedy = Some(remedy.into());
         self
     }

@@ -77,7 +77,11 @@ fn bounds(name: &str, limits: &Limits) -> Option<Bounds> {
         | "entries_format"
         | "style_id"
         | "custom_instructions"
-        | "translation_memory_id" => (MAX_WORD, MAX_VALUES),
+        | "translation_memory_id"
+        | "translation_memory_threshold"
+        | "resource"
+        | "page"
+        | "page_size" => (MAX_WORD, MAX_VALUES),
         _ => return None,
     };
     Some(Bounds { characters, values })

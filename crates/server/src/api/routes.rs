@@ -39,11 +39,17 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(documents::deepl_document))
         .routes(routes!(documents::deepl_document_status))
         .routes(routes!(documents::deepl_document_result))
-        .routes(routes!(deepl::deepl_languages))
+        .routes(routes!(deepl::languages::deepl_languages))
+        .routes(routes!(deepl::languages::deepl_resource_languages))
+        .routes(routes!(deepl::memories::deepl_memories))
+        .routes(routes!(deepl::memories::deepl_memory))
         .routes(routes!(deepl::deepl_usage))
         .routes(routes!(deepl::glossary_pairs))
         .nest("/v2", deepl::glossaries::router())
-        .nest("/v3", deepl::glossaries::router())
+        .nest(
+            "/v3",
+            deepl::glossaries::router().merge(deepl::editing::router()),
+        )
         .routes(routes!(v1::translate))
         .routes(routes!(v1::sentences))
         .routes(routes!(attention::attention))

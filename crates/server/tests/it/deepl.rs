@@ -8,7 +8,9 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
 use crate::common::{Running, Shouting, agent, server};
-use burnformer_server::{Candidate, Choice, Engine, EngineError, Job};
+use burnformer_server::{
+    Candidate, Choice, Engine, EngineError, Job, MemorySource, ServerSettings,
+};
 use serde_json::{Value, json};
 
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -364,6 +366,10 @@ fn every_path_needs_the_key_in_its_header() {
         ("POST", "/v3/glossaries"),
         ("GET", "/v2/glossaries/x"),
         ("DELETE", "/v3/glossaries/x"),
+        ("DELETE", "/v3/glossaries/x/dictionaries"),
+        ("GET", "/v3/languages?resource=translate_text"),
+        ("GET", "/v3/translation_memories"),
+        ("GET", "/v3/translation_memories/de-en"),
         ("GET", "/v2/glossaries/x/entries"),
         ("POST", "/v2/translate"),
         ("POST", "/v2/document"),
@@ -410,6 +416,105 @@ fn languages_are_listed_as_deepl_does() {
     assert_eq!(
         list("/v2/glossary-language-pairs")["supported_languages"],
         pairs
+    );
+}
+
+/// Gives the model of German and English a translation memory.
+fn with_memory(settings: &mut ServerSettings) {
+    settings.models[0].memory = Some(MemorySource {
+        name: "letters.tmx".into(),
+        segments: 3,
+    });
+}
+
+/// PyPI's `deepl` 1.32.0 does not call this path. The fields are those of DeepL's openapi.yaml of
+/// June 2026.
+#[test]
+fn languages_are_listed_for_each_resource() {
+    let server = Running::start(Arc::new(Shouting::default()), with_memory);
+    let list = |resource: &str| read(&server.get(&format!("/v3/languages?resource={resource}")).1);
+    let stable = json!({"status": "stable"});
+    let german = json!({"lang": "de", "name": "German", "status": "stable", "usable_as_source": true,
+        "usable_as_target": true, "features": {"tag_handling": stable, "glossary": stable, "auto_detection": stable}});
+    assert_eq!(list("translate_text")[0], german);
+    let uses = |resource: &str| {
+        let all = list(resource);
+        let one = |it: &Value| {
+            let uses = ["usable_as_source", "usable_as_target"].map(|use_| it[use_] == true);
+            (it["lang"].as_str().unwrap().to_owned(), uses)
+        };
+        all.as_array().unwrap().iter().map(one).collect::<Vec<_>>()
+    };
+    let expected = |all: &[(&str, [bool; 2])]| -> Vec<_> {
+        all.iter()
+            .map(|(code, uses)| (code.to_string(), *uses))
+            .collect()
+    };
+    let variants = expected(&[
+        ("de", [true, true]),
+        ("en", [true, false]),
+        ("en-GB", [false, true]),
+        ("en-US", [false, true]),
+    ]);
+    assert_eq!(uses("translate_text"), variants);
+    assert_eq!(
+        uses("translate_document&include=beta&include=external"),
+        variants
+    );
+    assert_eq!(
+        uses("glossary"),
+        expected(&[("de", [true; 2]), ("en", [true; 2])])
+    );
+    let of_memory = expected(&[("de", [true, false]), ("en", [false, true])]);
+    assert_eq!(uses("translation_memory"), of_memory);
+    for resource in ["voice", "write", "style_rules"] {
+        assert_eq!(list(resource), json!([]));
+    }
+    for query in ["", "?resource=", "?resource=x"] {
+        let (status, body) = server.get(&format!("/v3/languages{query}"));
+        assert!(
+            status == 400 && body.contains("resource"),
+            "{query}: {body}"
+        );
+    }
+}
+
+#[test]
+fn only_glossaries_of_version_3_are_changed_and_no_change_is_lost() {
+    let server = server();
+    let (_, made) = make(&server, "Haus\thouse", "tsv");
+    let id = made["glossary_id"].as_str().unwrap();
+    let patch = |version: &str, body: Value| {
+        let address = format!("{}/{version}/glossaries/{id}", server.address);
+        let request = agent()
+            .patch(address)
+            .header("content-type", "application/json");
+        request.send(body.to_string()).unwrap().status().as_u16()
+    };
+    let terms = |entries: String| json!({"dictionaries": [{"source_lang": "de", "target_lang": "en", "entries": entries, "entries_format": "tsv"}]});
+    assert_eq!(patch("v2", json!({"name": "b"})), 405);
+    std::thread::scope(|scope| {
+        for number in 0..20 {
+            let body = terms(format!("Wort{number}\tword"));
+            let patch = &patch;
+            scope.spawn(move || assert_eq!(patch("v3", body), 200));
+        }
+    });
+    let count = |answer: &str| read(answer)["entry_count"].as_u64().unwrap();
+    let path = format!("/v3/glossaries/{id}");
+    assert_eq!(count(&server.get(&path).1), 21);
+    let many: String = (0..10_000)
+        .map(|number| format!("Haus{number}\thouse\n"))
+        .collect();
+    assert_eq!(
+        patch("v3", terms(many)),
+        400,
+        "with the terms it has, these are too many"
+    );
+    assert_eq!(
+        count(&server.get(&path).1),
+        21,
+        "a refused change changes nothing"
     );
 }
 
@@ -808,7 +913,8 @@ fn python(script: &str, address: &str) {
 #[test]
 fn deepls_own_client_works_unchanged() {
     let server = Running::start(Arc::new(Shouting::default()), |settings| {
-        settings.keys = vec!["key".into()]
+        settings.keys = vec!["key".into()];
+        with_memory(settings);
     });
     python(include_str!("clients/deepl_client.py"), &server.address);
 }

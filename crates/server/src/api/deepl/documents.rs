@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use super::super::body::{Fields, MOST_FIELDS, Texts, open};
+use super::super::body::{Fields, MOST_FIELDS, Texts, number, open};
 use super::super::error::{ApiError, Errors, Result};
 use super::super::files::{attachment, extension, put, read_file};
 use super::super::{AUTO, Client, Shared};
-use super::{FORMALITIES, known, prescribed, refused};
+use super::{FORMALITIES, known, memories, prescribed, refused};
 use crate::store::{FileState, StoredFile, unguessable};
 
 /// A request that starts the translation of a document.
@@ -37,8 +37,16 @@ pub(crate) struct DeeplDocumentRequest {
     /// The identifier of a glossary for these languages, or a list of identifiers.
     #[serde(alias = "glossary_ids")]
     glossary_id: Option<Texts>,
-    /// Refused, like `translation_memory_id`.
-    #[serde(default, deserialize_with = "refused", alias = "translation_memory_id")]
+    /// The identifier of a translation memory of the server. Its exact matches are reused, with or
+    /// without this field.
+    translation_memory_id: Option<String>,
+    /// The percentage of equal words from which a segment of the memory is used. Only exact matches
+    /// are, whatever it is.
+    #[serde(default, deserialize_with = "number")]
+    #[schema(value_type = Option<usize>)]
+    translation_memory_threshold: Option<usize>,
+    /// Refused.
+    #[serde(default, deserialize_with = "refused")]
     #[schema(value_type = Option<String>)]
     #[allow(dead_code)]
     style_id: (),
@@ -75,6 +83,9 @@ pub(crate) async fn deepl_document(
         .await?;
     let pair = upload.pairs[0].clone();
     let glossaries = prescribed(&client, request.glossary_id, &source, &pair)?;
+    let memory = request.translation_memory_id.as_deref();
+    let threshold = request.translation_memory_threshold;
+    memories::check(&client, memory, threshold, &upload.pairs)?;
     let id = unguessable();
     let secret = unguessable();
     let answer = json!({"document_id": id, "document_key": secret});

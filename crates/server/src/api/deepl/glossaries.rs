@@ -28,7 +28,7 @@ use crate::store::{StoredGlossary, unguessable};
 
 /// A language pair of a stored glossary may have this many times the terms of the glossary of a
 /// request, because stored terms are read once.
-const STORED_TERMS: usize = 20;
+pub(super) const STORED_TERMS: usize = 20;
 
 /// The price of listing as many glossaries as a sender may keep.
 const LIST: Price = Price::from_milliseconds(20);
@@ -46,9 +46,9 @@ pub(crate) fn router() -> OpenApiRouter<Shared> {
 #[serde(default)]
 pub(crate) struct DeeplDictionary {
     /// The code of the language of the terms.
-    source_lang: String,
+    pub(super) source_lang: String,
     /// The code of the language of the translations.
-    target_lang: String,
+    pub(super) target_lang: String,
     /// A term and its translation on each line. Several translations are separated by `|`.
     entries: String,
     /// `tsv` or `csv`.
@@ -60,9 +60,9 @@ pub(crate) struct DeeplDictionary {
 #[serde(default)]
 pub(crate) struct DeeplGlossary {
     /// The name.
-    name: String,
+    pub(super) name: String,
     /// The terms of several language pairs.
-    dictionaries: Vec<DeeplDictionary>,
+    pub(super) dictionaries: Vec<DeeplDictionary>,
     /// The terms of a single language pair.
     #[serde(flatten)]
     only: DeeplDictionary,
@@ -99,9 +99,9 @@ async fn glossaries(
     for dictionary in dictionaries {
         terms.push(read(&client, dictionary).await?);
     }
-    let size = terms.iter().map(|(_, terms)| terms.size()).sum::<usize>() + name.len();
     let id = unguessable();
     let new = Arc::new(StoredGlossary { name, time, terms });
+    let size = new.size();
     let answer = described(&id, &new);
     let is_kept = client.glossaries.put(&client.sender, &id, new, size);
     is_kept
@@ -179,13 +179,15 @@ async fn listed(client: Client) -> Result<Response> {
 }
 
 /// The terms of a pair of languages.
-type Dictionary = (LanguagePair, Arc<Glossary>);
+pub(super) type Dictionary = (LanguagePair, Arc<Glossary>);
 
 /// Describes a glossary for clients of both versions.
-fn described(id: &str, glossary: &StoredGlossary) -> Value {
+pub(super) fn described(id: &str, glossary: &StoredGlossary) -> Value {
     let StoredGlossary { name, time, terms } = glossary;
     let all: Vec<Value> = terms.iter().map(dictionary).collect();
-    let mut description = all[0].clone();
+    // Clients of version 2 need the fields of a pair, also of a glossary that has lost its last.
+    let none = json!({"source_lang": "", "target_lang": "", "entry_count": 0});
+    let mut description = all.first().cloned().unwrap_or(none);
     for (field, value) in [("glossary_id", id), ("name", name), ("creation_time", time)] {
         description[field] = value.into();
     }
@@ -194,14 +196,14 @@ fn described(id: &str, glossary: &StoredGlossary) -> Value {
     description
 }
 
-fn dictionary((pair, terms): &Dictionary) -> Value {
+pub(super) fn dictionary((pair, terms): &Dictionary) -> Value {
     let mut answer = languages(pair);
     answer["entry_count"] = terms.len().into();
     answer
 }
 
 /// Parses the terms of a request.
-async fn read(client: &Client, sent: DeeplDictionary) -> Result<Dictionary> {
+pub(super) async fn read(client: &Client, sent: DeeplDictionary) -> Result<Dictionary> {
     let pair = client.pair(&sent.source_lang, &sent.target_lang)?;
     let format = known(
         "entries_format",

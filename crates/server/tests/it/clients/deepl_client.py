@@ -120,10 +120,59 @@ lines = lambda source, target: translator.get_multilingual_glossary_entries(seve
 assert (lines("EN", "DE"), deepl.util.convert_tsv_to_dict(lines("DE", "EN"))) == ("Hello\tHallo", both[1].entries)
 table = translator.create_multilingual_glossary_from_csv("table", "EN", "DE", 'Plum,"Pflaume"')
 refused(deepl.GlossaryNotFoundException, lambda: translator.get_multilingual_glossary_entries(table, "DE", "EN"))
-refused(deepl.DeepLException, lambda: translator.update_multilingual_glossary_name(several, "renamed"), "method")
+# Changes of glossaries.
+renamed = translator.update_multilingual_glossary_name(several, "renamed")
+assert (renamed.name, told(renamed)) == ("renamed", told(several))
+assert renamed.creation_time == several.creation_time
+more = terms("DE", "EN-US", {"Apfel": "pome", "Birne": "pear"})
+changed = translator.update_multilingual_glossary_dictionary(several, more)
+assert (changed.name, told(changed)) == ("renamed", [("EN", "DE", 1), ("DE", "EN", 3)])
+entries_of = lambda *pair: deepl.util.convert_tsv_to_dict(lines(*pair))
+assert entries_of("DE", "EN") == {"Hallo": "Hello", "Apfel": "pome", "Birne": "pear"}
+assert ask("Birne", "DE", "EN-US", glossary=several) == "BIRNE [pear]"
+translator.update_multilingual_glossary_dictionary_from_csv(several, "EN", "DE", 'Plum,"Pflaume"')
+assert entries_of("EN", "DE") == {"Hello": "Hallo", "Plum": "Pflaume"}
+replaced = translator.replace_multilingual_glossary_dictionary(several, terms("EN", "DE", {"Pear": "Birne"}))
+assert (replaced.source_lang, replaced.target_lang, replaced.entry_count) == ("EN", "DE", 1)
+assert entries_of("EN", "DE") == {"Pear": "Birne"}
+replaced = translator.replace_multilingual_glossary_dictionary_from_csv(several, "EN", "DE", "a,b\nc,d")
+assert replaced.entry_count == 2 and entries_of("EN", "DE") == {"a": "b", "c": "d"}
+translator.delete_multilingual_glossary_dictionary(several, source_lang="EN", target_lang="DE")
+refused(deepl.GlossaryNotFoundException, lambda: lines("EN", "DE"))
+delete = translator.delete_multilingual_glossary_dictionary
+refused(deepl.GlossaryNotFoundException, lambda: delete(several, source_lang="EN", target_lang="DE"))
+delete(several, replaced.__class__("DE", "EN", 3))
+assert told(translator.get_multilingual_glossary(several.glossary_id)) == [], "a glossary may be empty"
+assert several.glossary_id in [one.glossary_id for one in translator.list_glossaries()]
+refused(deepl.DeepLException, lambda: ask("Birne", "DE", "EN-US", glossary=several.glossary_id), "these languages")
+created = translator.replace_multilingual_glossary_dictionary(several, both[1])
+assert created.entry_count == 2 and ask("Apfel", "DE", "EN-US", glossary=several.glossary_id) == "APFEL [fruit]"
+refused(
+    deepl.DeepLException,
+    lambda: translator.update_multilingual_glossary_dictionary(several, terms("EN", "XX", {"a": "b"})),
+)
+refused(deepl.GlossaryNotFoundException, lambda: translator.update_multilingual_glossary_name("x", "renamed"))
 refused(deepl.DeepLException, lambda: translator.create_multilingual_glossary("other", [terms("EN", "XX", {"a": "b"})]))
 translator.delete_multilingual_glossary(several)
 refused(deepl.GlossaryNotFoundException, lambda: translator.get_multilingual_glossary(several.glossary_id))
+
+# Translation memories, which the server is started with.
+memories = translator.list_translation_memories()
+told = lambda it: (it.translation_memory_id, it.name, it.source_language, it.target_languages, it.segment_count)
+assert [told(one) for one in memories] == [("de-en", "letters.tmx", "de", ["en"], 3)]
+assert told(translator.get_translation_memory(memories[0])) == told(memories[0])
+assert translator.list_translation_memories(page=0, page_size=25) and not translator.list_translation_memories(page=1)
+refused(deepl.DeepLException, lambda: translator.list_translation_memories(page_size=26), "page_size")
+refused(deepl.DeepLException, lambda: translator.get_translation_memory("fr-en"), "one of de-en")
+for threshold in [None, 0, 100]:
+    one = ask("eins", "DE", "EN-US", translation_memory=memories[0], translation_memory_threshold=threshold)
+    assert one == "EINS", one
+refused(deepl.DeepLException, lambda: ask("a", "EN", "DE", translation_memory="de-en"), "translation_memory_id", "these languages")
+handle = translator.translate_document_upload(
+    "eins", source_lang="DE", target_lang="EN-US", filename="a.txt", translation_memory="de-en",
+    translation_memory_threshold=75,
+)
+assert translator.translate_document_wait_until_done(handle).done
 
 # Documents.
 with tempfile.TemporaryDirectory() as folder:

@@ -253,6 +253,7 @@ pub fn settings(engine: Arc<dyn Engine>) -> ServerSettings {
             name: pair.into(),
             bytes: 1,
             glossary: None,
+            memory: None,
             load: Arc::new(move || Ok(engine.clone())),
         }
     };
