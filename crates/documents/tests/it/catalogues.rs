@@ -581,6 +581,66 @@ fn segmented(segments: &[(&str, Option<&str>)], target: &str) -> String {
     )
 }
 
+/// Files in the shape of SDL Trados 2021 and memoQ 9, by their public descriptions: segments,
+/// comments, locations, units that are locked. The targets are those that translate-toolkit 3.20.4
+/// reads from the result.
+#[test]
+fn files_in_the_shape_of_trados_and_memoq_lose_no_unit() {
+    let files = [
+        (
+            include_str!("../fixtures/segments.sdlxliff"),
+            vec![
+                "",
+                "DER HUND SCHLÄFT. DIE ALTE KATZE AUCH.",
+                "One sentence is done. DER ZWEITE FEHLT NOCH.",
+                "NUR EIN  SATZ HIER",
+                "EIN KOMMENTAR STEHT HIER",
+            ],
+        ),
+        (
+            include_str!("../fixtures/units.mqxliff"),
+            vec![
+                "DER HUND SCHLÄFT IM GARTEN.",
+                "EIN {}ROTES{} HAUS <br/> AM MEER.",
+                "That is done.",
+                "",
+                "ZWEI SÄTZE. HIER DER ANDERE.",
+            ],
+        ),
+    ];
+    let without_tags = |xml: &str| {
+        let pieces = xml
+            .split('<')
+            .map(|it| it.split_once('>').map_or(it, |(_, text)| text));
+        let text: String = pieces.collect();
+        text.replace("&lt;", "<").replace("&gt;", ">")
+    };
+    for (text, expected) in files {
+        let found = translate(text, Format::Xliff, &|sentence: &PendingSentence| {
+            Translated {
+                text: sentence.text.to_uppercase(),
+                links: Vec::new(),
+            }
+        });
+        let units = |text: &str| -> Vec<[String; 2]> {
+            let units = text.split("<trans-unit").skip(1).map(|unit| {
+                let unit = unit.split("</trans-unit>").next().unwrap();
+                let start = unit.find("<target");
+                let end = unit.find("</target>").map(|at| at + "</target>".len());
+                let end = end.or_else(|| Some(start? + unit[start?..].find("/>")? + 2));
+                let target = start.zip(end).map_or("", |(start, end)| &unit[start..end]);
+                [unit.replacen(target, "", 1), without_tags(target)]
+            });
+            units.collect()
+        };
+        let (before, after) = (units(text), units(&found));
+        let rest = |units: &[[String; 2]]| units.iter().map(|it| it[0].clone()).collect::<Vec<_>>();
+        assert_eq!(rest(&before), rest(&after));
+        let targets: Vec<&str> = after.iter().map(|it| &*it[1]).collect();
+        assert_eq!(targets, expected);
+    }
+}
+
 /// Each segment is a message, whatever the others have.
 #[test]
 fn segments_of_a_unit_are_filled_where_they_are_empty() {
