@@ -274,7 +274,10 @@ fn remedy(format: Format) -> &'static str {
 }
 
 fn is_xml(format: Format) -> bool {
-    matches!(format, Format::Xliff | Format::Tmx | Format::Android)
+    matches!(
+        format,
+        Format::Xliff | Format::Tmx | Format::Android | Format::Qt
+    )
 }
 
 /// Converts a TMX file to UTF-8, and returns whether it was in another encoding. In that case

@@ -20,6 +20,9 @@ static PO: LazyLock<Regex> = LazyLock::new(|| {
 /// The element of XLIFF that names languages. The group is the name of its source language.
 static XLIFF: LazyLock<Regex> =
     LazyLock::new(|| regex(r"<(?:\w+:)?(?:file|xliff)\s[^<>]*(source-language|srcLang)=[^<>]*>"));
+/// The root of a catalogue of Qt, and the language that it names.
+static QT: LazyLock<Regex> = LazyLock::new(|| regex(r"<TS(?:\s[^<>]*)?>"));
+static QT_LANGUAGE: LazyLock<Regex> = LazyLock::new(|| regex(r#"\slanguage=(?:"[^"]|'[^'])"#));
 /// The language of a file with texts in one language: ARB, Android and Rails.
 static OWN: LazyLock<[(Format, Regex); 3]> = LazyLock::new(|| {
     [
@@ -45,6 +48,7 @@ pub(crate) fn in_language(text: &str, format: Format, languages: [Option<&str>; 
     match (format, languages[0]) {
         (Format::Po, _) => po(text, &code.replace('-', "_")),
         (Format::Xliff, _) => xliff(text, &code),
+        (Format::Qt, _) => qt(text, &code.replace('-', "_")),
         (Format::Json | Format::Android | Format::Yaml, Some(from)) => {
             own(text, format, from, &code)
         }
@@ -98,6 +102,18 @@ fn xliff(text: &str, code: &str) -> String {
         }
     };
     XLIFF.replace_all(text, named).into_owned()
+}
+
+/// Names the language `code` in the root of a catalogue of Qt that names none.
+fn qt(text: &str, code: &str) -> String {
+    let named = |found: &Captures<'_>| {
+        if QT_LANGUAGE.is_match(&found[0]) {
+            found[0].to_owned()
+        } else {
+            with_attribute(&found[0], "language", code)
+        }
+    };
+    QT.replace(text, named).into_owned()
 }
 
 fn own(text: &str, format: Format, from: &str, code: &str) -> String {

@@ -10,6 +10,7 @@ mod message;
 mod pairs;
 mod plural;
 mod po;
+mod qt;
 mod spelling;
 mod tmx;
 mod xliff;
@@ -54,6 +55,7 @@ impl Catalogue {
         let (messages, found) = match format {
             Format::Po => po::read(text)?,
             Format::Xliff => xliff::read(text)?,
+            Format::Qt => qt::read(text)?,
             Format::Tmx => {
                 let mut messages = Vec::new();
                 let found = tmx::stream((text.as_bytes(), false), languages, &mut |it| {
@@ -143,6 +145,7 @@ pub(crate) fn write(text: &str, translations: Vec<(Slot, String, bool)>) -> Stri
         .filter(|(_, _, has_changed)| *has_changed);
     let groups: HashSet<usize> = changing.map(|(slot, ..)| slot.group).collect();
     let mut edits: Vec<(Span, String)> = Vec::new();
+    let mut marks: Vec<(Span, String)> = Vec::new();
     for (slot, translation, _) in translations
         .iter()
         .filter(|it| groups.contains(&it.0.group))
@@ -150,11 +153,14 @@ pub(crate) fn write(text: &str, translations: Vec<(Slot, String, bool)>) -> Stri
         let [open, close] = &slot.around;
         let written = format!("{open}{}{close}", slot.spelling.write(translation));
         edits.push((slot.range.clone(), written));
-        edits.extend(slot.marks.iter().cloned());
+        marks.extend(slot.marks.iter().cloned());
     }
     // The forms of a message share marks; a stable sort keeps the order of insertions at one
     // offset.
-    edits.sort_by_key(|(range, _)| (range.start, range.end));
-    edits.dedup();
+    let key = |(range, _): &(Span, String)| (range.start, range.end);
+    marks.sort_by_key(key);
+    marks.dedup();
+    edits.extend(marks);
+    edits.sort_by_key(key);
     apply_edits(text, &edits)
 }

@@ -60,10 +60,12 @@ pub enum Format {
     Strings,
     /// Fluent.
     Fluent,
+    /// Catalogues of Qt. Translations are marked as unfinished.
+    Qt,
 }
 
 /// The formats in order, with their names and file extensions.
-const TABLE: [(Format, &str, &str); 14] = [
+const TABLE: [(Format, &str, &str); 15] = [
     (Format::Text, "text", "txt"),
     (Format::Html, "html", "html htm xhtml"),
     (Format::Markdown, "markdown", "md markdown"),
@@ -78,6 +80,7 @@ const TABLE: [(Format, &str, &str); 14] = [
     (Format::Android, "android", "xml"),
     (Format::Strings, "strings", "strings"),
     (Format::Fluent, "fluent", "ftl"),
+    (Format::Qt, "qt", "ts"),
 ];
 
 impl Format {
@@ -122,7 +125,7 @@ impl Format {
 
     /// Returns whether files of this format contain texts with their translations.
     pub fn has_translations(self) -> bool {
-        matches!(self, Self::Po | Self::Xliff | Self::Tmx)
+        matches!(self, Self::Po | Self::Xliff | Self::Tmx | Self::Qt)
     }
 
     /// Returns whether `text` is foreign to this format: a subtitle file with text but no cue. Text
@@ -249,7 +252,7 @@ mod tests {
         assert_eq!(
             message,
             "there is no document format `docx`; the formats are text, html, markdown, srt, ass, po, \
-             xliff, tmx, json, yaml, properties, android, strings, fluent"
+             xliff, tmx, json, yaml, properties, android, strings, fluent, qt"
         );
     }
 }

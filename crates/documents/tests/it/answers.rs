@@ -9,7 +9,7 @@ use burnformer_documents::{Catalogue, Document, Format, Remembered};
 
 /// Files with [`MESSAGES`] messages each: the name of a kind, the extension, a beginning, a message
 /// and an end. `¤` is the number of the message.
-const FILES: [(&str, Format, [&str; 3]); 14] = [
+const FILES: [(&str, Format, [&str; 3]); 15] = [
     (
         "po",
         Format::Po,
@@ -81,6 +81,15 @@ const FILES: [(&str, Format, [&str; 3]); 14] = [
         "strings",
         Format::Strings,
         ["", "\"k¤\" = \"Text ¤ here\";\n", ""],
+    ),
+    (
+        "qt",
+        Format::Qt,
+        [
+            "<TS language=\"de\"><context><name>de</name>",
+            "<message><source>Text ¤ here</source><comment>k¤</comment></message>\n",
+            "</context></TS>",
+        ],
     ),
     ("fluent", Format::Fluent, ["", "k¤ = Text ¤ here\n", ""]),
     (
@@ -289,7 +298,7 @@ fn answered(seed: u64) -> Vec<(&'static str, Format, String, Vec<String>)> {
 fn held(answer: &str, format: Format) -> String {
     answer.replace(
         |c: char| match format {
-            Format::Xliff | Format::Tmx => {
+            Format::Xliff | Format::Tmx | Format::Qt => {
                 c.is_control() && c < ' ' && !"\n\t\r".contains(c)
                     || matches!(c, '\u{fffe}' | '\u{ffff}')
             }

@@ -39,7 +39,10 @@ fn all_messages_but_those_to_keep_are_translated_again_if_asked() {
         document.accept(pending.iter().map(upper).collect());
         let after = read(&document.finish(), format);
         assert_eq!(before.len(), after.len());
-        let is_two_sided = matches!(format, Format::Po | Format::Xliff | Format::Tmx);
+        let is_two_sided = matches!(
+            format,
+            Format::Po | Format::Xliff | Format::Tmx | Format::Qt
+        );
         for (old, new) in before.iter().zip(&after).filter(|_| is_two_sided) {
             assert_eq!((&old.source, &old.context), (&new.source, &new.context));
             if old.state == MessageState::Kept {
@@ -718,6 +721,8 @@ fn a_file_with_translations_is_filled_in_its_own_language_alone() {
     let po = "msgid \"\"\nmsgstr \"Language: fr_CA\\n\"\n\nmsgid \"dog\"\nmsgstr \"\"\n";
     let xliff = "<xliff version=\"1.2\"><file source-language=\"de\" target-language=\"fr\"><trans-unit id=\"a\"><source>dog</source></trans-unit></file></xliff>";
     let second = "<xliff version=\"2.0\" srcLang=\"de\" trgLang=\"fr\"><file><unit id=\"a\"><segment><source>dog</source></segment></unit></file></xliff>";
+    let qt =
+        "<TS language=\"fr_FR\"><context><message><source>dog</source></message></context></TS>";
     let parse = |text: &str, format, target| {
         Document::try_parse(text, format, [Some("de"), Some(target)], &[], &|_| true)
     };
@@ -741,6 +746,7 @@ fn a_file_with_translations_is_filled_in_its_own_language_alone() {
         (xliff, Format::Xliff),
         (second, Format::Xliff),
         (tmx, Format::Tmx),
+        (qt, Format::Qt),
     ] {
         for target in ["fr", "fr-FR", "fra", "fra_Latn", "FR"] {
             assert!(parse(text, format, target).is_ok(), "{format} {target}");
@@ -925,6 +931,17 @@ fn a_file_names_the_language_of_its_translation() {
             "<xliff version=\"2.0\" srcLang=\"de\"><file/></xliff>",
             "<xliff version=\"2.0\" srcLang=\"de\" trgLang=\"en-GB\"><file/></xliff>",
         ),
+        (Format::Qt, "<TS></TS>", "<TS language=\"en_GB\"></TS>"),
+        (
+            Format::Qt,
+            "<TS sourcelanguage=\"de\" language=\"\"></TS>",
+            "<TS sourcelanguage=\"de\" language=\"en_GB\"></TS>",
+        ),
+        (
+            Format::Qt,
+            "<TS language='en_US'></TS>",
+            "<TS language='en_US'></TS>",
+        ),
         (
             Format::Json,
             "{\"@@locale\": \"de_AT\", \"a\": \"b\"}",
@@ -950,4 +967,66 @@ fn a_file_names_the_language_of_its_translation() {
     ] {
         assert_eq!(one(before, format, "en-GB"), after);
     }
+}
+
+/// The numbers of forms are those that lrelease of Qt 5.15.8 keeps. It writes forms that a file
+/// lacks as empty texts, which the program shows.
+#[test]
+fn a_message_of_qt_has_the_plural_forms_of_its_language() {
+    let forms = [
+        "",
+        "<numerusform></numerusform>",
+        "<numerusform>ein Hund</numerusform>",
+    ];
+    for (target, count) in [
+        ("ja", 1),
+        ("zh-TW", 1),
+        ("en", 2),
+        ("pt_BR", 2),
+        ("pol_Latn", 3),
+        ("ru", 3),
+        ("sl", 4),
+        ("cy", 5),
+        ("ar", 6),
+    ] {
+        for (form, written) in forms.into_iter().zip([count, count, count - 1]) {
+            let text = format!(
+                "<TS><context><message numerus=\"yes\"><source>one dog</source><translation>{form}</translation></message></context></TS>"
+            );
+            let document =
+                Document::try_parse(&text, Format::Qt, [Some("de"), Some(target)], &[], &|_| {
+                    true
+                });
+            let mut document = document.unwrap();
+            let pending = document.pending();
+            document.accept(pending.iter().map(upper).collect());
+            let found = document.finish();
+            assert_eq!(
+                found.matches("<numerusform>ONE DOG</numerusform>").count(),
+                written,
+                "{target}: {found}"
+            );
+            assert_eq!(
+                found.matches("</numerusform>").count(),
+                count,
+                "{target}: {found}"
+            );
+            assert_eq!(found.contains("type=\"unfinished\""), written > 0);
+        }
+    }
+}
+
+/// Programs in TypeScript and videos have the same extension.
+#[test]
+fn a_file_that_is_no_catalogue_of_qt_is_refused() {
+    for text in ["import a from 'b';\n", "<xliff/>", ""] {
+        let refusal = Catalogue::read(text, Format::Qt, [None; 2]).unwrap_err();
+        assert!(refusal.fault.contains("not `TS`"), "{refusal}");
+    }
+    let video = [&[0x47, 0x40, 0, 0x10, 0][..], &[0; 183]].concat();
+    let is_refused = match WholeFile::read(video, "ts") {
+        Ok(file) => Catalogue::read(&file.text, file.format, [None; 2]).is_err(),
+        Err(_) => true,
+    };
+    assert!(is_refused);
 }

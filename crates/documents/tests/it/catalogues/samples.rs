@@ -368,7 +368,130 @@ files = { $n ->
 "##,
 ];
 
-pub const ALL: [(Format, [&str; 2]); 11] = [
+/// As lupdate of Qt 5.15.8 writes it; lrelease reads the same translations from the result.
+pub const QT: [&str; 2] = [
+    r##"<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="pl_PL" sourcelanguage="en">
+<context>
+    <name>Main</name>
+    <message>
+        <location filename="a.cpp" line="7"/>
+        <source>Save &quot;%1&quot; &amp; close</source>
+        <extracomment>For the button</extracomment>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <comment>door</comment>
+        <translation type="unfinished"/>
+    </message>
+    <message>
+        <source>Open</source>
+        <comment>menu</comment>
+        <translation>Otwórz</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation type="unfinished">Zamknij</translation>
+    </message>
+    <message>
+        <source>An old text</source>
+        <translation type="vanished"></translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Bold&lt;/b&gt; text<byte value="x9"/> here</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message id="x">
+        <source>No place yet</source>
+    </message>
+    <message numerus="yes">
+        <source>%n small file(s)</source>
+        <translation type="unfinished">
+            <numerusform></numerusform>
+            <numerusform/>
+            <numerusform></numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n dog(s)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n house(s)</source>
+        <translation><numerusform>%n dom</numerusform></translation>
+    </message>
+    <message>
+        <source>A long one</source>
+        <translation variants="yes"><lengthvariant>Długi</lengthvariant><lengthvariant>D</lengthvariant></translation>
+    </message>
+</context>
+</TS>
+"##,
+    r##"<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="pl_PL" sourcelanguage="en">
+<context>
+    <name>Main</name>
+    <message>
+        <location filename="a.cpp" line="7"/>
+        <source>Save &quot;%1&quot; &amp; close</source>
+        <extracomment>For the button</extracomment>
+        <translation type="unfinished">SAVE "%1" &amp; CLOSE</translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <comment>door</comment>
+        <translation type="unfinished">OPEN</translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <comment>menu</comment>
+        <translation>Otwórz</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation type="unfinished">Zamknij</translation>
+    </message>
+    <message>
+        <source>An old text</source>
+        <translation type="vanished"></translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Bold&lt;/b&gt; text<byte value="x9"/> here</source>
+        <translation type="unfinished">&lt;b&gt;BOLD&lt;/b&gt; TEXT<byte value="x9"/> HERE</translation>
+    </message>
+    <message id="x">
+        <source>No place yet</source>
+        <translation type="unfinished">NO PLACE YET</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n small file(s)</source>
+        <translation type="unfinished">
+            <numerusform>%n SMALL FILE(S)</numerusform>
+            <numerusform>%n SMALL FILE(S)</numerusform>
+            <numerusform>%n SMALL FILE(S)</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n dog(s)</source>
+        <translation type="unfinished"><numerusform>%n DOG(S)</numerusform><numerusform>%n DOG(S)</numerusform><numerusform>%n DOG(S)</numerusform></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n house(s)</source>
+        <translation type="unfinished"><numerusform>%n dom</numerusform><numerusform>%n HOUSE(S)</numerusform><numerusform>%n HOUSE(S)</numerusform></translation>
+    </message>
+    <message>
+        <source>A long one</source>
+        <translation variants="yes"><lengthvariant>Długi</lengthvariant><lengthvariant>D</lengthvariant></translation>
+    </message>
+</context>
+</TS>
+"##,
+];
+
+pub const ALL: [(Format, [&str; 2]); 12] = [
     (Format::Po, PO),
     (Format::Xliff, XLIFF),
     (Format::Xliff, XLIFF_2),
@@ -380,4 +503,5 @@ pub const ALL: [(Format, [&str; 2]); 11] = [
     (Format::Yaml, YAML),
     (Format::Fluent, FLUENT),
     (Format::Ass, ASS),
+    (Format::Qt, QT),
 ];
