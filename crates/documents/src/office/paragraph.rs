@@ -261,11 +261,22 @@ impl<'a> Part<'a> {
             style.is_some_and(|style| self.styles.raises(&style, self.shared))
         };
         match self.name(index) {
-            "a" | "text:a" | "w:hyperlink" => "a",
             "sup" => "sup",
+            // Styles raise these links.
+            "a" if self.is_note_reference(index) => "sup",
+            "a" | "text:a" | "w:hyperlink" => "a",
             "text:span" if is_raised() => "sup",
             _ => "i",
         }
+    }
+
+    /// Returns whether the link `index` of a book refers to a note, as EPUB 3 or ARIA says.
+    fn is_note_reference(&self, index: usize) -> bool {
+        let is = |name: &str, kind: &str| {
+            let value = self.all[index].attribute(self.xml, name);
+            value.is_some_and(|value| has(&value, kind))
+        };
+        is("type", "noteref") || is("role", "doc-noteref")
     }
 
     /// Returns whether the element `index` is a unit: a field with a computed text, or code.

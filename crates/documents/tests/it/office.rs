@@ -624,6 +624,27 @@ fn a_named_style_raises_its_text_like_a_direct_one() {
     }
 }
 
+/// Styles raise the references of EPUB 3's samples, which name them as below.
+#[test]
+fn a_reference_to_a_note_ends_the_sentence_of_a_book() {
+    for (attribute, is_note) in [
+        ("epub:type=\"noteref\"", true),
+        ("epub:type=\"x noteref\"", true),
+        ("role='doc-noteref'", true),
+        ("role=\"doc-backlink\"", false),
+        ("class=\"a\"", false),
+    ] {
+        let page = format!(
+            "<html><body><p>the dog sleeps.<a {attribute} href=\"#n\">1</a> the cat too.</p></body></html>"
+        );
+        let files = [("META-INF/container.xml", "<a/>"), ("a.xhtml", &page)];
+        let office = Office::read(archive(&files), OfficeKind::Epub).unwrap();
+        let document = Document::parse(&office.html(), Format::Html, Some("en"), &|_| true);
+        let first = &document.pending()[0].text;
+        assert_eq!(first == "the dog sleeps.", is_note, "{attribute}: {first}");
+    }
+}
+
 /// python-pptx 1.0.2 reads one address a run.
 #[test]
 fn a_link_of_a_slide_stays_around_its_words() {
