@@ -170,7 +170,7 @@ def test_a_document_keeps_its_markup(translator):
 def test_a_file_of_each_format_is_that_of_the_program(translator, tmp_path):
     formats = json.loads(FORMATS.read_text(encoding="utf-8"))
     with pytest.raises(BurnformerError) as refused:
-        translator.translate_document("x", "pdf")
+        translator.translate_document("x", "quux")
     known = str(refused.value).rpartition(" is one of ")[2].split(", ")
     assert set(formats) == set(known) - {"docx", "pptx", "xlsx", "odt", "odp", "ods", "epub"}
     for extension, (name, text) in formats.items():
@@ -256,7 +256,7 @@ def test_translations_and_translators_are_pickled(translator):
         (lambda t: t.translate("Ja. " * 2000), BurnformerError, "sentence 1: the source has"),
         (lambda t: t.translate("\ud800"), UnicodeEncodeError, "surrogates"),
         (lambda t: t.translate("x", glossary="no/such.tsv"), BurnformerError, "no/such.tsv"),
-        (lambda t: t.translate_document("x", "pdf"), BurnformerError, "no document format `pdf`"),
+        (lambda t: t.translate_document("x", "quux"), BurnformerError, "no document format `quux`"),
         (lambda t: t.translate_document("x", n_best=2), TypeError, "no keyword \"n_best\""),
         (lambda t: t.score("x", ["y"]), TypeError, "give two texts, or two lists"),
         (lambda t: t.score(["x", "z"], ["y"]), BurnformerError, "2 sources but 1 targets"),

@@ -79,7 +79,7 @@ test("an aborted document ends, and its options are those of a text", async () =
 test("what is no document is rejected with a sentence, and the next one is translated", async () => {
   const deep = 20_000;
   for (const [document, format, message] of [
-    ["a", "pdf", /no document format `pdf`.*docx/s],
+    ["a", "quux", /no document format `quux`.*docx/s],
     [new File(["a"], "noname"), undefined, /format/],
     [new File(["a"], "a.exe"), undefined, /exe/],
     [7, "text", /give a string/],

@@ -1,7 +1,7 @@
 //! Fields of Word, and those that LibreOffice keeps for it: a code (`PAGE`, `MERGEFIELD Name`) and the result that the document shows. Their
 //! beginning, separator and end are points between runs, which must stay in this order.
 
-use super::draft::{Item, Mark, shown};
+use super::item::{Item, Mark, shown};
 use crate::words::Span;
 
 /// Fields with a result for readers, which is translated. The results of others are computed.

@@ -4,8 +4,10 @@
 //! notes and everything else become points. The words of a bold run are therefore found in a
 //! translation like the words of `<b>`. All bytes outside of translated paragraphs stay unchanged.
 
+mod archive;
 mod draft;
 mod fields;
+mod item;
 mod kind;
 mod paragraph;
 mod parts;
@@ -21,6 +23,7 @@ use zip::result::{ZipError, ZipResult};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
+use self::archive::{Archive, name};
 pub use self::kind::OfficeKind;
 use self::paragraph::{Paragraph, paragraphs};
 use self::parts::Parts;
@@ -35,9 +38,6 @@ const LIMIT: Price = Price {
     entries: 10_000,
     unpacked: 64 << 20,
 };
-
-/// An archive in memory.
-type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
 /// An office document or electronic book.
 #[derive(Clone, Debug)]
@@ -231,11 +231,6 @@ fn opened(bytes: &[u8], kind: OfficeKind) -> Result<(Archive<'_>, Parts, Price),
         "the document unpacks to more than the 64 MiB allowed; divide it"
     };
     Err(BrokenFile(fault.into()))
-}
-
-/// Returns the name of file `index` in the archive.
-fn name(zip: &Archive<'_>, index: usize) -> ZipResult<String> {
-    Ok(zip.by_index_data(index)?.name()?.into_owned())
 }
 
 /// Returns the folder of the file `name`.

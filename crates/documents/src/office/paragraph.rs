@@ -1,7 +1,8 @@
 //! Finds the paragraphs of an XML file, and converts them to HTML.
 
-use super::draft::{Draft, Item, Mark, Run, shown};
+use super::draft::{Draft, Run};
 use super::fields::is_translated;
+use super::item::{Item, Mark, shown};
 use super::kind::{BREAKS, HIDDEN, OfficeKind, UNITS, VOID, has};
 use super::styles::{Styles, is_raised};
 use crate::format::{is_code, keeps};

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use burnformer_files::archive::unpack;
 
+use super::archive::{Archive, name};
 use super::kind::{OfficeKind, has};
-use super::{Archive, name};
 use crate::encoding::Charset;
 use crate::format::Format;
 use crate::xml::{Element, elements};

@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::draft::{Item, Mark, without_revisions};
+use super::draft::without_revisions;
+use super::item::{Item, Mark};
 use super::paragraph::Paragraph;
 use crate::words::{Span, regex};
 
