@@ -22,7 +22,8 @@ pub fn read(path: &Path, kind: &str) -> Result<WholeFile, TranslationError> {
 }
 
 /// Translates `file` and returns the bytes of the translated file. Sentences are split with the
-/// abbreviations of `language`, a code such as `de`, or of English if it is `None`. In a catalogue,
+/// abbreviations of `language`, a code such as `de`; by default of the source language of `options`,
+/// or of English if that is unknown. In a catalogue,
 /// messages without a translation and messages in the states `more` are translated. Sentences that
 /// are too long for the model are cut at clauses. After `cancel`, no further sentence is
 /// translated, and the result must not be used.
@@ -38,6 +39,7 @@ pub fn translate(
     options: &TranslateOptions,
     cancel: &Cancel,
 ) -> Result<Vec<u8>, TranslationError> {
+    let language = language.or(options.languages.source());
     let fits = |sentence: &str| translator.fits(sentence, options);
     let languages = [language, options.languages.codes().map(|codes| &*codes[1])];
     let document = Document::try_parse(&file.text, file.format, languages, more, &fits)?

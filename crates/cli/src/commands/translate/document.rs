@@ -43,7 +43,7 @@ impl Job<'_> {
             ));
         }
         output.map_or(Ok(()), check_writable)?;
-        let language = args.language.as_deref().or(options.languages.source());
+        let language = args.language.as_deref();
         let translated = with_remedy(Remedy::Batch, || {
             let cancel = Cancel::default();
             anyhow::Ok(burnformer_translation::translate(
