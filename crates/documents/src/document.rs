@@ -267,11 +267,12 @@ impl Document {
     /// Returns the translated document. Pending sentences stay untranslated.
     pub fn finish(mut self) -> String {
         self.text_blocks_mut().for_each(write_messages);
-        let declared = self.languages.take().filter(|_| !self.is_unchanged());
+        let languages = self.languages.take();
+        let declared = languages.clone().filter(|_| !self.is_unchanged());
         let out = if self.messages.is_empty() {
             self.written_blocks()
         } else {
-            self.written_catalogue()
+            self.written_catalogue(languages)
         };
         let value = |part: &str| {
             let (source, block) = self.attributes.get(part.parse::<usize>().ok()?)?;
@@ -295,8 +296,9 @@ impl Document {
             .collect()
     }
 
-    /// Returns the catalogue with its messages translated.
-    fn written_catalogue(&mut self) -> String {
+    /// Returns the catalogue with its messages translated. A catalogue that names its own language
+    /// names the second of `languages`, which may be known only since the text was divided.
+    fn written_catalogue(&mut self, languages: Option<[String; 2]>) -> String {
         // An empty translation would say that the message is not translated.
         let is_bilingual = self.format.has_translations();
         let write = |Entry { slot, mut text, .. }: Entry| {
@@ -305,7 +307,13 @@ impl Document {
             (slot, text.finish(), has_changed)
         };
         let written = std::mem::take(&mut self.messages).into_iter().map(write);
-        catalogue::write(&self.source, written.collect())
+        let out = catalogue::write(&self.source, written.collect());
+        match languages {
+            Some([from, into]) if self.format.names_its_language() => {
+                catalogue::in_language(&out, self.format, [Some(&from), Some(&into)])
+            }
+            _ => out,
+        }
     }
 
     /// Returns the document with its blocks translated. A block keeps its source if its translation

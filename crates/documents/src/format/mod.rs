@@ -89,6 +89,11 @@ impl Format {
         TABLE.iter().map(|&(format, ..)| format)
     }
 
+    /// Returns whether files of this format have texts of one language, and may name it.
+    pub(crate) fn names_its_language(self) -> bool {
+        matches!(self, Self::Json | Self::Android | Self::Yaml)
+    }
+
     /// Iterates over all file extensions, without their dots, and their formats.
     pub fn extensions() -> impl Iterator<Item = (&'static str, Self)> {
         TABLE
