@@ -12,7 +12,6 @@ use super::super::Client;
 use super::super::body::{Fields, number};
 use super::super::error::{ApiError, Errors, Result};
 use super::super::within;
-use super::DeeplRequest;
 use crate::language::LanguagePair;
 use crate::models::MemorySource;
 
@@ -54,7 +53,7 @@ pub(crate) async fn deepl_memories(
     responses((status = 200, body = Object), Errors))]
 pub(crate) async fn deepl_memory(
     Path(id): Path<String>,
-    Fields(client, _): Fields<DeeplRequest, true>,
+    Fields(client, _): Fields<MemoryRequest, true>,
 ) -> Result<Json<Value>> {
     let mut all = client.models.memories();
     let found = all.find(|(pair, _)| pair.to_string() == id);
@@ -71,6 +70,10 @@ fn described((pair, memory): (&LanguagePair, &MemorySource)) -> Value {
         "target_languages": [target], "segment_count": memory.segments,
     })
 }
+
+/// A request without fields.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct MemoryRequest {}
 
 /// Checks the translation memory of a request for texts with these `pairs` of languages.
 ///
