@@ -8,6 +8,7 @@
 mod begin;
 mod checkpoints;
 mod divergence;
+mod divergence_error;
 mod estimate;
 mod outcome;
 mod processes;
@@ -26,12 +27,13 @@ use burnformer_core::Model;
 use burnformer_data::{Batch, PlannedUpdate, SamplerState, Tokenizers, UpdateStream};
 
 use self::checkpoints::Checkpoints;
-pub use self::divergence::DivergenceError;
+pub use self::divergence_error::DivergenceError;
 pub use self::estimate::RunEstimate;
 use self::outcome::{Divergence, Exit, limit_reached, progress};
 pub use self::outcome::{Outcome, StopReason};
 pub use self::processes::follow;
 use self::processes::{Message, send, send_state};
+use self::setup::MODEL_IS_THERE;
 use self::setup::Setup;
 use crate::advice::Diagnostics;
 use crate::error::Result;
@@ -64,8 +66,6 @@ pub struct Learner {
     /// The seconds of training before early validation; `None` once it is done, or if there is none.
     early_validation_after: Option<f64>,
 }
-
-const MODEL_IS_THERE: &str = "the model is away only during a step of the optimiser";
 
 /// The batches of an update of this process, and what determines the update besides them.
 struct UpdateInput {

@@ -8,8 +8,7 @@ use burnformer_core::{Model, StateDict, named_parameters, with_parameters};
 use burnformer_data::{PlannedUpdate, SamplerState, UpdateStream};
 use serde::{Deserialize, Serialize};
 
-use super::MODEL_IS_THERE;
-use super::setup::Setup;
+use super::setup::{MODEL_IS_THERE, Setup};
 use crate::config::TrainConfig;
 use crate::error::Result;
 use crate::run::{Corpora, Origin, Start};

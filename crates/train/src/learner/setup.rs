@@ -13,6 +13,9 @@ use crate::config::TrainConfig;
 use crate::error::Result;
 use crate::optimizer::Optimizer;
 use crate::run::{Corpora, FirstModel, RunState, Start, freeze, special_ids};
+
+/// Why the model is present.
+pub(super) const MODEL_IS_THERE: &str = "the model is away only during a step of the optimiser";
 use crate::update::{
     MemoryLimit, Objective, Recipe, Replicas, Workers, WorkersError, worst_batch, worst_shape,
 };

@@ -4,6 +4,8 @@ mod loss_scale;
 mod memory;
 mod recipe;
 mod replicas;
+mod size;
+mod workers_error;
 
 use burn::tensor::{Bool, Device, ExecutionError, Tensor};
 use burnformer_core::Model;
@@ -19,7 +21,9 @@ pub use memory::{MemoryError, update_bytes};
 pub(crate) use memory::{MemoryLimit, worst_batch, worst_shape};
 pub use recipe::Recipe;
 pub(crate) use recipe::{GradientSums, Objective};
-pub use replicas::{Ranks, Replicas, Workers, WorkersError};
+pub use replicas::{Ranks, Replicas, Workers};
+pub use size::UpdateSize;
+pub use workers_error::WorkersError;
 
 /// Makes updates: forward and backward passes over one or more batches, and one optimiser step.
 pub struct Updater {
@@ -332,32 +336,6 @@ impl PendingStatistics {
             });
         }
         Ok(all)
-    }
-}
-
-/// The amount of text in an update.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct UpdateSize {
-    /// The number of sentence pairs.
-    pub pairs: u64,
-    /// The number of tokens of both sides, padding included.
-    pub positions: u64,
-    /// The number of real tokens of both sides.
-    pub real: u64,
-    /// The number of real target tokens, the divisor of the loss.
-    pub target: u64,
-}
-
-impl UpdateSize {
-    /// The amount of text in `batches`.
-    pub(crate) fn of(batches: &[Batch]) -> Self {
-        let sum = |count: fn(&Batch) -> usize| batches.iter().map(count).sum::<usize>() as u64;
-        Self {
-            pairs: sum(|batch| batch.batch),
-            positions: sum(Batch::positions),
-            real: sum(|batch| batch.source_tokens + batch.target_tokens),
-            target: sum(|batch| batch.target_tokens),
-        }
     }
 }
 
