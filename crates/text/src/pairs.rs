@@ -167,7 +167,7 @@ fn dash_of(text: &str) -> Option<usize> {
 /// Returns `translation` with the paired signs and the dash of `source` that it lacks, around the
 /// words that are aligned with the words between them. `align` links the source with a translation.
 /// Only the text from the byte `from` on is changed. Returns `None` if nothing is missing, if the
-/// places of two pairs cross, or if the source has more than [`MAX_PAIRS`] pairs, as each takes a
+/// places of two pairs cross, or if the source has more than 32 pairs, as each takes a
 /// pass over both texts.
 pub fn with_pairs(
     source: &str,
