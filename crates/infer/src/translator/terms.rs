@@ -23,7 +23,7 @@ const WORD: &str = "a";
 
 impl Translator {
     /// Returns the terms for a translation with one of the targets of each wanted term, as whole
-    /// words. `source` is the ids of the source, without [languages](TranslateOptions::languages).
+    /// words. `source` is the ids of the source, without [languages](crate::TranslateOptions::languages).
     /// Of more than [`MOST_TERMS`](crate::MOST_TERMS) terms, only the longest are kept.
     ///
     /// # Errors

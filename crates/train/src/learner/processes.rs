@@ -99,7 +99,7 @@ fn received(ranks: &dyn Ranks, values: StateDict) -> StateDict {
 /// # Errors
 /// Returns [`WorkersError::OtherTexts`] if the texts differ from process 0,
 /// [`WorkersError::OtherProgram`] if process 0 runs another version, and the errors of
-/// [`Learner::new`] for devices and configurations.
+/// [`Learner::new`](crate::Learner::new) for devices and configurations.
 ///
 /// # Panics
 /// Panics if the messages of process 0 are out of order.
