@@ -137,10 +137,11 @@ impl Results<'_> {
             .collect();
         let mut sources = Vec::new();
         let mut texts = Vec::new();
-        for &index in &changed {
+        let mut places = Vec::new();
+        for index in changed {
             let given = translator.prefix_text(&requests[index], options);
             let small = translator.prefix_text(&self.requests[index], options);
-            for hypothesis in &mut self.all[index] {
+            for (rank, hypothesis) in self.all[index].iter_mut().enumerate() {
                 let text = translator.text_of(hypothesis);
                 let text = match text.strip_prefix(&small) {
                     Some(rest) => given.clone() + &in_capitals(rest),
@@ -150,17 +151,12 @@ impl Results<'_> {
                 texts.push(text.clone());
                 hypothesis.text = Some(text);
                 hypothesis.is_uppercased = true;
+                places.push((index, rank));
             }
             self.requests[index] = requests[index].clone();
         }
         let targets = translator.tokenizers.target.encode_batch(&texts);
         let (scores, _) = translator.score_ids_until_error(&sources, &targets, options);
-        let hypotheses = changed.iter().flat_map(|&index| 0..self.all[index].len());
-        let places: Vec<(usize, usize)> = changed
-            .iter()
-            .flat_map(|&index| std::iter::repeat_n(index, self.all[index].len()))
-            .zip(hypotheses)
-            .collect();
         for ((index, rank), score) in places.into_iter().zip(scores) {
             self.all[index][rank].score = score.score;
         }
