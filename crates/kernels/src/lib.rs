@@ -68,6 +68,7 @@ mod loss;
 mod norm;
 mod precision;
 mod step_attention;
+mod sum;
 mod top_k;
 
 mod kv_cache;
@@ -83,10 +84,12 @@ pub use linear::quantize::{QuantizedRows, quantize_rows};
 pub use linear::{ComputeType, Epilogue, is_bfloat16_fast_on, linear, linear_with};
 pub use loss::label_smoothed_cross_entropy;
 pub use loss::log_sum_exp::{log_sum_exp, softmax};
+pub use loss::reference::log_probability;
 pub use norm::{layer_norm, residual_dropout_norm};
 pub use precision::Precision;
 pub use random::{PhiloxRng, RandomKey};
 pub use step_attention::step_attention;
+pub use sum::sum;
 pub use to_f32::to_f32;
 pub use top_k::{Top, top_k, top_k_above};
 

@@ -1,7 +1,6 @@
-use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{ComputeType, Linear, Mode, Model, ModelConfig, Seq2SeqCache, Tokens};
-use burnformer_kernels::is_fused_on;
+use burnformer_kernels::{is_fused_on, log_probability};
 
 use super::{Decoding, ListDecoding, SpecialIds, StepModel, union};
 use crate::attention::{AttentionWeights, HeadWeights};
@@ -79,9 +78,8 @@ impl NeuralModel {
             let logits = self
                 .model
                 .logits(states.clone().slice([start..end, 0..d_model]).unsqueeze());
-            let log_probs = log_softmax(logits.squeeze_dim::<2>(0), 1);
-            let ids = outputs.clone().slice(start..end).reshape([end - start, 1]);
-            picked.extend(read(log_probs.gather(1, ids)));
+            let ids = outputs.clone().slice(start..end);
+            picked.extend(read(log_probability(logits.squeeze_dim::<2>(0), ids)));
         }
         picked
     }
@@ -195,8 +193,8 @@ impl NeuralDecoding<'_> {
 
     fn logits(&self, states: Tensor<3>) -> Vec<f32> {
         read(match &self.outputs {
-            None => self.model.model.logits(states).squeeze_dim(1),
-            Some(outputs) => outputs.forward(states).squeeze_dim(1),
+            None => self.model.model.logits(states).squeeze_dim::<2>(1),
+            Some(outputs) => outputs.forward(states).squeeze_dim::<2>(1),
         })
     }
 }
@@ -231,7 +229,7 @@ impl Decoding for NeuralDecoding<'_> {
     }
 }
 
-fn read(tensor: Tensor<2>) -> Vec<f32> {
+fn read<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor
         .into_data_as::<f32>()
         .try_into_vec()

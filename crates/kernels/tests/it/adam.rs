@@ -1,7 +1,7 @@
 //! The optimiser's step and the norm of gradients against their references.
 
 use crate::common::{assert_close, assert_independent_of_threads, device, is_cpu, normal, values};
-use burn::tensor::Tensor;
+use burn::tensor::{Tensor, TensorData};
 use burnformer_kernels::{AdamStep, Moving, adam_step, global_norm, reference, sum_of_squares};
 use proptest::prelude::*;
 
@@ -75,6 +75,21 @@ fn the_global_norm_is_that_of_64_bits() {
         values(plain(4, [4])),
         "vectors stay as they were"
     );
+}
+
+/// NaN² is 0 in some shaders that compute powers by logarithms.
+#[test]
+fn the_global_norm_of_nan_or_infinity_is_not_finite() {
+    for wrong in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        for index in [0, 1023, 1024, 4999] {
+            let mut numbers = vec![1.0; 5000];
+            numbers[index] = wrong;
+            let data = TensorData::new(numbers, [5000]);
+            let vector = Tensor::<1>::from_data(data, &device().inner());
+            let norm = values(global_norm(&[vector]))[0];
+            assert!(!norm.is_finite(), "{wrong} at {index}: {norm}");
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::common::{assert_close, assert_independent_of_threads, device, is_cpu, leaf, values};
 use burn::tensor::{Int, Tensor, TensorData};
-use burnformer_kernels::{label_smoothed_cross_entropy, reference};
+use burnformer_kernels::{label_smoothed_cross_entropy, log_probability, reference};
 use proptest::prelude::*;
 
 type Loss = fn(Tensor<2>, Tensor<1, Int>, u32, f64) -> (Tensor<1>, Tensor<1>);
@@ -141,8 +141,14 @@ fn the_loss_over_a_million_pieces_is_that_of_float64() {
     let (nll, uniform) = (log_z - f64::from(logits[3]), log_z - mean);
     let targets = Tensor::from_ints([3], &device());
     let logits = Tensor::from_data(TensorData::new(logits, [1, vocab]), &device());
-    let (smoothed, actual) = label_smoothed_cross_entropy(logits, targets, 0, 0.1);
-    for (actual, expected) in [(smoothed, 0.9 * nll + 0.1 * uniform), (actual, nll)] {
+    let (smoothed, actual) = label_smoothed_cross_entropy(logits.clone(), targets, 0, 0.1);
+    let picked = -log_probability(logits, Tensor::from_ints([3], &device()));
+    let sums = [
+        (smoothed, 0.9 * nll + 0.1 * uniform),
+        (actual, nll),
+        (picked, nll),
+    ];
+    for (actual, expected) in sums {
         let actual = f64::from(values(actual)[0]);
         assert!((actual - expected).abs() < 1e-5, "{actual}, not {expected}");
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use burn::tensor::Tensor;
 use burnformer_core::Precision;
-use burnformer_kernels::{Epilogue, is_bfloat16_fast_on, linear, linear_with};
+use burnformer_kernels::{Epilogue, is_bfloat16_fast_on, linear, linear_with, sum};
 
 /// The coefficients of one Newton–Schulz iteration X ← aX + b(XXᵀ)X + c(XXᵀ)²X by Jordan et al. Five
 /// iterations bring singular values from 0 to 1 between 0.7 and 1.2.
@@ -82,7 +82,7 @@ fn scaled(x: Tensor<2>) -> Tensor<2> {
 fn iterate(x: Tensor<2>, in_half: bool) -> Tensor<2> {
     let [a, b, c] = COEFFICIENTS;
     let x = scaled(x);
-    let norm = x.clone().square().sum().sqrt().add_scalar(1e-30);
+    let norm = sum(x.clone().square()).sqrt().add_scalar(1e-30);
     let mut x = x / norm.unsqueeze();
     for _ in 0..ITERATIONS {
         // `gram` is symmetric, so that gram·gramᵀ is its square.
