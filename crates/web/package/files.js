@@ -1,5 +1,7 @@
 // The files of a model directory from what a page has: an address, a folder, files, or bytes.
 
+import { platform } from "./platform.js";
+
 const MANIFEST = "manifest.json";
 /** Files that are larger are not read: a page has no memory for them. */
 const MOST = 1 << 30;
@@ -51,9 +53,16 @@ async function named(given, entries, { name, progress, signal }) {
   return { name: name ?? given ?? "model", files };
 }
 
+/** The folder at `address`, which may be relative to a page. */
+function folderAt(address) {
+  const folder = address.endsWith("/") ? address : `${address}/`;
+  if (URL.canParse(folder, globalThis.location?.href)) return new URL(folder, globalThis.location?.href);
+  throw new TypeError(`${address}: no address; give one with https: or file: (of a path in Node: pathToFileURL(path))`);
+}
+
 /** The files that the manifest in the folder `address` lists, kept in the cache by their hashes. */
 async function fetched(address, { name, cache, progress, signal }) {
-  const folder = new URL(address.endsWith("/") ? address : `${address}/`, globalThis.location?.href);
+  const folder = folderAt(address);
   cache = await cache;
   const manifest = await newest(new URL(MANIFEST, folder), cache, signal);
   const entries = Object.entries(listed(manifest, folder));
@@ -101,9 +110,8 @@ function listed(manifest, folder) {
 
 /** What an address holds: at most one byte more than `most`, which the hash then notices. */
 async function content(address, { signal, most = 1 << 20, progress }) {
-  if (address.protocol === "file:" && globalThis.process?.versions?.node) {
-    const { readFile } = await import("node:fs/promises");
-    return new Uint8Array(await readFile(address, { signal }));
+  if (address.protocol === "file:" && platform.readFile) {
+    return new Uint8Array(await platform.readFile(address, signal));
   }
   const response = await fetch(address, { signal });
   if (!response.ok) throw new Error(`${address}: ${response.status} ${response.statusText}`);

@@ -1,6 +1,7 @@
 // The translator of the package: workers that have the model, and share the sentences.
 
 import { cached, filesOf } from "./files.js";
+import { platform } from "./platform.js";
 
 /** Sentences that a worker translates at a time: enough to be fast, few enough to be shown soon. */
 const TOGETHER = 16;
@@ -75,19 +76,9 @@ class Engine {
   #count = 0;
   #ended = null;
 
-  static async start() {
+  static start() {
     const engine = new Engine();
-    const address = new URL("./worker.js", import.meta.url);
-    if (globalThis.Worker) {
-      engine.worker = new Worker(address, { type: "module" });
-      engine.worker.onmessage = ({ data }) => engine.#answer(data);
-      engine.worker.onerror = (event) => engine.end(event.message || "the worker does not start");
-    } else {
-      const { Worker } = await import("node:worker_threads");
-      engine.worker = new Worker(address);
-      engine.worker.on("message", (data) => engine.#answer(data));
-      engine.worker.on("error", (error) => engine.end(error.message));
-    }
+    engine.worker = platform.start((message) => engine.#answer(message), (reason) => engine.end(reason));
     return engine;
   }
 
@@ -129,14 +120,17 @@ export class Translator {
   }
 
   /** Loads a model directory; see the types for `source` and the options. */
-  static async load(source, { name, compute, workers = 1, cache = true, progress, signal } = {}) {
+  static async load(source, { name, compute, workers = 1, cache = true, progress, signal, ...others } = {}) {
+    for (const option of Object.keys(others)) {
+      throw new TypeError(`${option}: no such option; there are name, compute, workers, cache, progress and signal`);
+    }
     if (!Number.isInteger(workers) || workers < 1) {
       throw new RangeError(`workers: ${workers}; give a whole number from 1`);
     }
     // The workers compile the module while the files come.
     const engines = [];
     try {
-      for (let i = 0; i < workers; i++) engines.push(await Engine.start());
+      for (let i = 0; i < workers; i++) engines.push(Engine.start());
       const model = await filesOf(source, { name, cache: cache && cached(), progress, signal });
       await Promise.all(engines.map((engine) => engine.call("load", { ...model, compute })));
       signal?.throwIfAborted();
@@ -150,8 +144,9 @@ export class Translator {
   /** Translates one sentence, or the sentences of an array. */
   async translate(text, { onResult, ...options } = {}) {
     const texts = Array.isArray(text) ? text : [text];
-    const wrong = texts.find((it) => typeof it !== "string");
-    if (wrong !== undefined) throw new TypeError(`text: ${wrong}; give a string, or an array of strings`);
+    for (const wrong of texts.filter((it) => typeof it !== "string")) {
+      throw new TypeError(`text: ${wrong}; give a string, or an array of strings`);
+    }
     const results = [];
     await this.#results(texts, options, (index, bytes) => {
       results[index] = counted(texts[index], bytes);

@@ -3,7 +3,7 @@
 const CACHE = "burnformer-page";
 const FILES = [
   "./", "index.html", "page.js", "page.css", "words.js", "words.en.json", "words.ko.json", "icon.svg", "page.webmanifest",
-  "index.js", "files.js", "worker.js", "burnformer_web.js", "burnformer_web_bg.wasm", "burnformer_documents.js", "burnformer_documents_bg.wasm",
+  "index.js", "files.js", "platform.js", "methods.js", "worker.js", "burnformer_web.js", "burnformer_web_bg.wasm", "burnformer_documents.js", "burnformer_documents_bg.wasm",
   "paper.html", "paper.css", "paper.js", "draw.js", "beam.js", "see.js", "train.js", "tree.js", "engine.js", "gpu.js", "gpu-worker.js", "paper-worker.js", "pairs.tsv",
   "burnformer_paper.js", "burnformer_paper_bg.wasm",
 ];

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 export const folder = process.env.BURNFORMER_WEB ?? fileURLToPath(new URL("../../../target/npm", import.meta.url));
-export const { Translator } = await import(pathToFileURL(join(folder, "index.js")));
+export const { Translator } = await import(pathToFileURL(join(folder, "node.js")));
 
 /** The address of a model in the box. */
 export function address(pair) {

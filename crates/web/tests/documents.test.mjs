@@ -156,5 +156,5 @@ test("a shortlist in the folder holds unless it is not wanted", async () => {
 test("the module for documents is loaded only when it is needed", (t) => {
   const size = (name) => brotliCompressSync(readFileSync(join(folder, name))).length;
   t.diagnostic(`documents and languages: ${size("burnformer_documents_bg.wasm")} bytes by brotli`);
-  assert.ok(!readFileSync(join(folder, "worker.js"), "utf8").includes("from \"./burnformer_documents.js\""));
+  assert.ok(!readFileSync(join(folder, "methods.js"), "utf8").includes("from \"./burnformer_documents.js\""));
 });

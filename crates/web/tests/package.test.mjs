@@ -17,7 +17,7 @@ const translator = await Translator.load(address("de-en"));
 after(() => translator.close());
 
 test("the module is small enough for a page", (t) => {
-  const parts = ["burnformer_web_bg.wasm", "burnformer_web.js", "index.js", "files.js", "worker.js"];
+  const parts = ["burnformer_web_bg.wasm", "burnformer_web.js", "index.js", "files.js", "platform.js", "methods.js", "worker.js"];
   const all = Buffer.concat(parts.map((name) => readFileSync(join(folder, name))));
   const [gzip, brotli] = [gzipSync(all, { level: 9 }), brotliCompressSync(all)].map((it) => it.length);
   t.diagnostic(`bytes: ${all.length}, gzip ${gzip}, brotli ${brotli}`);

@@ -1,0 +1,102 @@
+// What a worker that has the model answers: each question comes as a message, and so does its answer.
+
+import init, { Files, Model } from "./burnformer_web.js";
+
+let model = null;
+/** The promise of the module, which compiles while the files of the model come. */
+let ready = null;
+/** What a module is compiled from: its address, or the bytes there. */
+let source = null;
+/** The promise of the module for documents, which is loaded with the first one. */
+let documents = null;
+/** The documents that are translated now, by numbers. */
+const opened = new Map();
+let count = 0;
+
+async function forDocuments() {
+  documents ??= startDocuments();
+  // Without a network it is tried again the next time.
+  documents.catch(() => (documents = null));
+  return documents;
+}
+
+// Bundlers find a file only by its whole name beside `import.meta.url`.
+async function startModel() {
+  await init({ module_or_path: await source(new URL("./burnformer_web_bg.wasm", import.meta.url)) });
+}
+
+async function startDocuments() {
+  const module = await import("./burnformer_documents.js");
+  await module.default({ module_or_path: await source(new URL("./burnformer_documents_bg.wasm", import.meta.url)) });
+  return module;
+}
+
+/** The SHA-256 of bytes, where this page may compute it; elsewhere the module does, more slowly. */
+async function hashOf(bytes) {
+  const hash = await globalThis.crypto?.subtle?.digest("SHA-256", bytes).catch(() => null);
+  return hash ? Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("") : undefined;
+}
+
+/** The languages of the model; none of one that has to be told them. */
+function languages() {
+  try {
+    return JSON.parse(model.bounds("{}"))[1] ?? [];
+  } catch {
+    return [];
+  }
+}
+
+const methods = {
+  async load({ name, files, compute }) {
+    await ready;
+    const all = new Files(name);
+    for (const [file, bytes] of files) all.add(file, bytes, await hashOf(bytes));
+    model = new Model(all, compute);
+  },
+  translate: ({ texts, options }) => model.translate(texts, options),
+  async open({ bytes, kind, options }) {
+    const [longest, known] = JSON.parse(model.bounds(options));
+    const { Document } = await forDocuments();
+    const [from, into] = known ?? ["", ""];
+    const document = new Document(bytes, kind, from, into, (text) => model.tokens(text) <= longest);
+    opened.set(++count, document);
+    return [count, document.pending()];
+  },
+  accept({ id, translations }) {
+    opened.get(id).accept(translations);
+    return opened.get(id).pending();
+  },
+  finish({ id }) {
+    const document = opened.get(id);
+    opened.delete(id);
+    return document.finish();
+  },
+  forget({ id }) {
+    opened.get(id)?.free();
+    opened.delete(id);
+  },
+  async detect({ text, codes }) {
+    const { detect } = await forDocuments();
+    return detect(text, codes ?? languages());
+  },
+};
+
+/** An error after which the memory of the module is in no known state. */
+function isFatal(error) {
+  return !(error instanceof Error) || error instanceof WebAssembly.RuntimeError
+    || error instanceof RangeError || error.message.startsWith("panicked at");
+}
+
+/** Starts the module, and returns the function that takes messages. Answers go to `post`. */
+export function serve(post, sourceOf) {
+  source = sourceOf;
+  ready = startModel();
+  ready.catch(() => {});
+  return async ({ id, method, argument }) => {
+    try {
+      post({ id, result: await methods[method](argument) });
+    } catch (error) {
+      post({ id, error: String(error?.message ?? error), fatal: isFatal(error) });
+    }
+  };
+}
