@@ -88,7 +88,7 @@ fn end(bytes: usize) -> ! {
     let mut text = Cursor::new([0; 200]);
     let _ = writeln!(
         text,
-        "error: the memory is full: {bytes} bytes more could not be had; {}",
+        "error: out of memory ({bytes} bytes)\nhint: {}",
         advice()
     );
     // SAFETY: the pointer and the length describe the written bytes. Neither call allocates or runs

@@ -15,6 +15,8 @@ use burnformer_train::report::Verbosity;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::Value;
 
+use crate::message::Message;
+
 /// The exit code for wrong usage.
 const WRONG_USAGE: u8 = 2;
 
@@ -416,6 +418,7 @@ fn setting_meant(usage: &clap::Error) -> Option<String> {
 
 /// The error for options that contradict each other. It exits with 2, as clap's own errors do.
 pub fn wrong_usage(message: impl Display) -> anyhow::Error {
+    let message = Message::of_text(&message.to_string());
     clap::Error::raw(ErrorKind::ValueValidation, format!("{message}\n")).into()
 }
 
@@ -433,53 +436,8 @@ pub fn exit_code(result: Result<()>) -> u8 {
         let _ = usage.print();
         return WRONG_USAGE;
     }
-    say(format_args!("error: {}", with_remedy(message(&error))));
+    say(format_args!("error: {}", Message::of(&error)));
     1
-}
-
-/// `message` with the remedy for system limits in place of its other advice.
-fn with_remedy(message: String) -> String {
-    let remedies = [
-        (
-            "(os error 20)",
-            "there is a file in the place of a folder; name another path",
-        ),
-        (
-            "(os error 24)",
-            "raise the limit on open files (`ulimit -n`)",
-        ),
-        (
-            "(os error 27)",
-            "raise the limit on the size of files (`ulimit -f`)",
-        ),
-    ];
-    if message.contains("generation.json: hash differs")
-        || message.contains("generation.json: size differs")
-    {
-        let change = "`burnformer settings MODEL --set KEY=VALUE` changes it";
-        return format!("{message} ({change})");
-    }
-    let mut known = remedies.iter().filter(|_| cfg!(unix));
-    match known.find_map(|(code, remedy)| Some((message.split_once(code)?.0, code, remedy))) {
-        Some((cause, code, remedy)) => format!("{cause}{code}; {remedy}"),
-        None => message,
-    }
-}
-
-/// Returns the message of `error` and of its causes, without causes that are already part of the
-/// message.
-pub fn message(error: &anyhow::Error) -> String {
-    error
-        .chain()
-        .map(ToString::to_string)
-        .fold(String::new(), |mut text, cause| {
-            if text.is_empty() {
-                text = cause;
-            } else if !text.contains(&cause) {
-                text = format!("{text}: {cause}");
-            }
-            text
-        })
 }
 
 /// Formats `rows` (JSON objects) as CSV with the header `columns`, the keys of the objects. A text
@@ -511,28 +469,6 @@ pub fn csv(columns: &str, rows: impl IntoIterator<Item = Value>) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    #[cfg(unix)]
-    fn a_limit_of_the_system_has_its_remedy() {
-        for (code, remedy) in [(20, "another path"), (24, "ulimit -n"), (27, "ulimit -f")] {
-            let cause = io::Error::from_raw_os_error(code);
-            let message = with_remedy(format!("a/b: {cause}; check the disk"));
-            assert!(
-                message.starts_with("a/b: ") && message.contains(remedy),
-                "{message}"
-            );
-            assert!(!message.contains("check the disk"), "{message}");
-        }
-        assert_eq!(with_remedy("a; check the disk".into()), "a; check the disk");
-    }
-
-    #[test]
-    fn a_cause_is_named_once() {
-        let error = anyhow::anyhow!("no such file").context("a.toml: no such file; check it");
-        assert_eq!(message(&error), "a.toml: no such file; check it");
-        assert_eq!(message(&anyhow::anyhow!("b").context("a")), "a: b");
-    }
 
     #[test]
     fn cells_that_would_end_early_are_quoted() {

@@ -441,7 +441,7 @@ fn an_existing_run_and_the_columns_of_scores_are_explained() {
         Untrained::get().folder.path().join("run").to_str().unwrap(),
     ]));
     assert!(
-        said.contains("holds a run already; continue it with --out ")
+        said.contains("holds a run already\nhint: continue it with --out ")
             && said.contains("/run --resume"),
         "{said}"
     );
@@ -579,9 +579,14 @@ fn out_of_memory_ends_the_program_with_a_message() {
     );
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    let last = said.lines().last().unwrap();
+    let mut lines = said.lines().rev();
     assert!(
-        last.starts_with("error: the memory is full: ") && last.contains("bytes more"),
+        lines.next().unwrap().starts_with("hint: free some"),
+        "{said}"
+    );
+    let error = lines.next().unwrap();
+    assert!(
+        error.starts_with("error: out of memory (") && error.ends_with(" bytes)"),
         "{said}"
     );
     assert!(
@@ -638,10 +643,10 @@ fn a_file_of_a_model_that_does_not_fit_into_memory_is_named() {
         fs::write(&manifest, json.to_string()).unwrap();
         let model = model.to_str().unwrap();
         let (said, code) = run_within(900_000, &["translate", "--model", model]);
-        let expected = format!("error: {model}/{name}: does not fit into the free memory; ");
+        let expected = format!("error: {model}/{name}: does not fit into the free memory");
         assert_eq!(code, Some(1), "{said}");
         assert!(
-            said.lines().last().unwrap().starts_with(&expected),
+            said.lines().rev().nth(1).unwrap().starts_with(&expected),
             "{said}"
         );
     }
@@ -655,8 +660,8 @@ fn any_amount_of_memory_gives_a_translation_or_a_message() {
     for step in 3..=14 {
         let (said, code) = run_within(50_000 * step, &["translate"]);
         made += usize::from(code == Some(0));
-        let last = said.lines().last().unwrap_or_default();
-        let tells = code == Some(1) && last.starts_with("error: ") && last.contains("memory");
+        let error = said.lines().find(|line| line.starts_with("error: "));
+        let tells = code == Some(1) && error.is_some_and(|error| error.contains("memory"));
         assert!(code == Some(0) || tells, "{step} {code:?}: {said}");
     }
     assert!((1..12).contains(&made), "{made}");

@@ -246,7 +246,7 @@ impl Case {
         if let Some(line) = said.lines().find(|line| line.starts_with("error: ")) {
             let place = self.place().display().to_string();
             assert!(line.contains(&place), "{at} names another file: {said}");
-            assert!(line.contains(';'), "{at} has no remedy: {said}");
+            assert!(said.contains("\nhint: "), "{at} has no remedy: {said}");
         }
         let found = self.results();
         for (index, found) in found.iter().enumerate() {

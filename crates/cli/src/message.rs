@@ -1,0 +1,142 @@
+//! Error messages: what failed, and what helps.
+
+use std::fmt::{self, Display};
+
+/// The parts of an error message. The libraries write `cause; remedy` in one line, for logs and JSON;
+/// on the terminal the remedy has a line of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    cause: String,
+    remedy: Option<String>,
+}
+
+impl Message {
+    /// The message `text`.
+    pub fn of_text(text: &str) -> Self {
+        match text.rsplit_once("; ") {
+            Some((cause, remedy)) => Self {
+                cause: cause.into(),
+                remedy: Some(remedy.into()),
+            },
+            None => Self {
+                cause: text.into(),
+                remedy: None,
+            },
+        }
+    }
+
+    /// The message of `error` and of its causes, without causes that are already part of it. The
+    /// first remedy is kept, except that a system limit has its own.
+    pub fn of(error: &anyhow::Error) -> Self {
+        let mut whole = Self {
+            cause: String::new(),
+            remedy: None,
+        };
+        let mut said = String::new();
+        for link in error.chain() {
+            let text = link.to_string();
+            if said.contains(&text) {
+                continue;
+            }
+            said.push_str(&text);
+            let part = Self::of_text(&text);
+            if !whole.cause.is_empty() {
+                whole.cause.push_str(": ");
+            }
+            whole.cause.push_str(&part.cause);
+            whole.remedy = whole.remedy.or(part.remedy);
+        }
+        if let Some(remedy) = remedy_of_system(&whole.cause) {
+            whole.remedy = Some(remedy.into());
+        }
+        whole
+    }
+}
+
+impl Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.cause)?;
+        match &self.remedy {
+            Some(remedy) => write!(f, "\nhint: {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The remedy for a system limit that `cause` names, or for a changed `generation.json`.
+fn remedy_of_system(cause: &str) -> Option<&'static str> {
+    let of_generation = ["hash differs", "size differs"];
+    if of_generation
+        .iter()
+        .any(|what| cause.contains(&format!("generation.json: {what}")))
+    {
+        return Some(
+            "copy the whole directory anew (`burnformer settings MODEL --set KEY=VALUE` changes \
+             the settings)",
+        );
+    }
+    let remedies = [
+        (
+            "(os error 20)",
+            "there is a file in the place of a folder; name another path",
+        ),
+        (
+            "(os error 24)",
+            "raise the limit on open files (`ulimit -n`)",
+        ),
+        (
+            "(os error 27)",
+            "raise the limit on the size of files (`ulimit -f`)",
+        ),
+    ];
+    remedies
+        .into_iter()
+        .filter(|_| cfg!(unix))
+        .find_map(|(code, remedy)| cause.contains(code).then_some(remedy))
+}
+
+/// Returns the message of `error` and of its causes in one line: `cause; remedy`.
+pub fn in_one_line(error: &anyhow::Error) -> String {
+    let Message { cause, remedy } = Message::of(error);
+    match remedy {
+        Some(remedy) => format!("{cause}; {remedy}"),
+        None => cause,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(unix)]
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_limit_of_the_system_has_its_remedy() {
+        for (code, remedy) in [(20, "another path"), (24, "ulimit -n"), (27, "ulimit -f")] {
+            let cause = io::Error::from_raw_os_error(code);
+            let message = Message::of(&anyhow::anyhow!("a/b: {cause}; check the disk"));
+            assert!(message.cause.starts_with("a/b: "), "{message}");
+            assert!(message.remedy.unwrap().contains(remedy));
+        }
+    }
+
+    #[test]
+    fn a_cause_is_named_once() {
+        let error = anyhow::anyhow!("no such file").context("a.toml: no such file; check it");
+        assert_eq!(in_one_line(&error), "a.toml: no such file; check it");
+        assert_eq!(in_one_line(&anyhow::anyhow!("b").context("a")), "a: b");
+    }
+
+    #[test]
+    fn the_remedy_has_a_line_of_its_own_behind_all_causes() {
+        let error =
+            anyhow::anyhow!("disk full; c").context("a; b: cannot be written; check the disk");
+        let text = Message::of(&error).to_string();
+        assert_eq!(
+            text,
+            "a; b: cannot be written: disk full\nhint: check the disk"
+        );
+    }
+}
