@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Error, Result, anyhow};
 use burn::tensor::Device;
-use burnformer::device::DeviceName;
+use burnformer::device::{DeviceName, check_models};
 use burnformer::embedded::PAIRS;
 use burnformer::{named, values};
 use burnformer_core::ComputeType;
@@ -314,6 +314,7 @@ fn load(
     let compute = compute.map(compute_type).transpose()?;
     let folders = models.iter().map(|model| folder(model, cancel));
     let folders = folders.collect::<Result<Vec<PathBuf>>>()?;
+    check_models(&device, &folders)?;
     Ok(burnformer_infer::Translator::load_as(
         &folders, &device, compute,
     )?)

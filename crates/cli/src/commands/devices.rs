@@ -14,8 +14,8 @@ pub struct Args {
     /// List only these backends, each of which must have a device: cuda, or cpu,wgpu
     #[arg(long, default_value = "auto", value_name = "DEVICES")]
     device: DeviceNames,
-    /// Compare the loss and the gradients of a small model with those of the CPU, and time matrix
-    /// products; the exit code is 1 if a device fails
+    /// Compare products, an update and decoding with those of the CPU, and time matrix products; the
+    /// exit code is 1 if a device fails or computes something else
     #[arg(long)]
     test: bool,
     /// Print JSON
@@ -54,7 +54,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     let failed = lines
         .iter()
-        .filter(|line| matches!(line.test, Some(Err(_))))
+        .filter(|line| line.test.as_ref().is_some_and(|test| !passes(test)))
         .count();
     ensure!(failed == 0, "{failed} of {} devices failed", lines.len());
     Ok(())
@@ -63,7 +63,7 @@ pub fn run(args: Args) -> Result<()> {
 fn line(found: Found, args: &Args) -> Line {
     // A device may crash when it is opened, and the list must survive.
     let test = args.test.then(|| in_child(&found.name));
-    let fails = matches!(test, Some(Err(_)));
+    let fails = test.as_ref().is_some_and(|test| !passes(test));
     let precision = if fails {
         Vec::new()
     } else {
@@ -96,9 +96,7 @@ fn precision(device: &Device) -> Vec<&'static str> {
 fn describe(line: &Line) -> String {
     let driver = line.driver.as_ref().map(|driver| format!(" ({driver})"));
     let test = line.test.as_ref().map(|test| match test {
-        Ok(Verdict { difference, gflops }) => {
-            format!("\n    passes: within {difference:.0e} of the CPU, {gflops:.0} GFLOP/s")
-        }
+        Ok(verdict) => table(verdict),
         Err(cause) => format!("\n    FAILS: {cause}"),
     });
     let [driver, test] = [driver, test].map(Option::unwrap_or_default);
@@ -108,6 +106,25 @@ fn describe(line: &Line) -> String {
         line.part,
         line.precision.join(" ")
     )
+}
+
+/// Returns whether a test found nothing wrong.
+fn passes(test: &Result<Verdict, String>) -> bool {
+    test.as_ref().is_ok_and(|verdict| verdict.wrong().is_none())
+}
+
+/// A line for each comparison of `verdict`, and one for the speed.
+fn table(verdict: &Verdict) -> String {
+    let mut lines = String::new();
+    for check in &verdict.checks {
+        let word = if check.passes() { "passes" } else { "WRONG" };
+        lines.push_str(&format!(
+            "\n    {word:<6}  {:<24} {}",
+            check.name,
+            check.result()
+        ));
+    }
+    format!("{lines}\n    speed   {:.0} GFLOP/s", verdict.gflops)
 }
 
 /// The missing devices and their remedies.

@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use burn::tensor::Device;
 use burnformer_core::ComputeType;
 use burnformer_data::corpus::Side;
 use burnformer_infer::{
@@ -35,7 +36,7 @@ use burnformer_infer::{
 use clap::builder::RangedU64ValueParser;
 use serde_json::{Value, json};
 
-use crate::device::DeviceName;
+use crate::device::{DeviceName, check_models};
 use crate::embedded;
 use crate::output::{say, wrong_usage};
 use crate::shards::digest_of_file;
@@ -60,10 +61,11 @@ impl Computing {
     /// program.
     fn load(&self, models: &[impl AsRef<Path>]) -> Result<Translator> {
         let device = self.device.open()?;
-        Ok(match models {
-            [] => Translator::load_as(&[embedded::default_model()?], &device, self.compute)?,
-            _ => Translator::load_as(models, &device, self.compute)?,
-        })
+        if models.is_empty() {
+            let model = embedded::default_model()?;
+            return load_checked(&[model], &device, self.compute);
+        }
+        load_checked(models, &device, self.compute)
     }
 
     /// Everything besides the text that decides translations: the options, and the manifests of
@@ -85,6 +87,16 @@ impl Computing {
             "compute": self.compute.map(ComputeType::name),
         }))
     }
+}
+
+/// Loads `models` on a `device` that computes their layers as the CPU does.
+fn load_checked(
+    models: &[impl AsRef<Path>],
+    device: &Device,
+    compute: Option<ComputeType>,
+) -> Result<Translator> {
+    check_models(device, models)?;
+    Ok(Translator::load_as(models, device, compute)?)
 }
 
 /// The model of a command that has no other argument.

@@ -18,6 +18,7 @@ use burnformer_server::{
 use burnformer_translation::memory_files;
 
 use super::{Computing, at_least};
+use crate::device::check_models;
 use crate::embedded;
 use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::output::say;
@@ -271,6 +272,7 @@ fn model_source(
     pair: LanguagePair,
     dir: PathBuf,
 ) -> Result<ModelSource> {
+    check_models(device, &[&dir])?;
     let files_of_pair = |files: &[(LanguagePair, PathBuf)]| -> Vec<PathBuf> {
         let files = files.iter().filter(|(known, _)| *known == pair);
         files.map(|(_, file)| file.clone()).collect()

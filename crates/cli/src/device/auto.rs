@@ -2,20 +2,28 @@
 //!
 //! This module also opens devices by name.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use burn::tensor::Device;
+use burnformer_core::ModelConfig;
+use burnformer_core::model_dir::load_config;
 use burnformer_files::{FileKind, read_whole};
+use burnformer_kernels::is_fused_on;
 use burnformer_text::counted;
 use sha2::{Digest, Sha256};
 
 use super::backend::Backend;
 use super::found::Found;
 use super::name::{DeviceName, DeviceNames, Selection};
+use super::parity::{Check, check_decoding, check_training};
 use super::self_test::{Verdict, in_child, in_process};
 use crate::output::note;
+
+/// What helps against a device that computes wrongly.
+const REMEDY: &str = "use --device cpu, or build the program without its features `fusion` and \
+     `autotune`, which `burnformer devices --test` shows";
 
 /// Returns the device with the fastest matrix products: the CPU or one of the GPUs that pass a
 /// self-test. Graphics drivers that compute on the CPU are not considered. Without a GPU, nothing
@@ -52,6 +60,57 @@ pub fn choose() -> Result<Device> {
     gpu.open()
 }
 
+/// Opens `found`. Another device than the CPU must compute the same as the CPU.
+fn open_tested(found: Found) -> Result<Device> {
+    if !found.is_cpu()
+        && let Err(cause) = verdict(&found)
+    {
+        bail!(
+            "{} ({}) computes wrongly: {cause}; {REMEDY}",
+            found.name,
+            found.part
+        );
+    }
+    found.open()
+}
+
+/// Checks that `device` decodes with the models in the directories `models` as the CPU does.
+///
+/// # Errors
+/// Returns an error that names the first wrong computation, or a model that cannot be read.
+pub fn check_models(device: &Device, models: &[impl AsRef<Path>]) -> Result<()> {
+    if is_fused_on(device) {
+        return Ok(());
+    }
+    for model in models {
+        let config = load_config(model.as_ref())?;
+        all_pass(device, &check_decoding(device, &config))?;
+    }
+    Ok(())
+}
+
+/// Checks that `devices` train the layers of `config` as the CPU does.
+///
+/// # Errors
+/// Returns an error that names the first wrong computation.
+pub fn check_trained_model(devices: &[Device], config: &ModelConfig) -> Result<()> {
+    devices
+        .iter()
+        .filter(|device| !is_fused_on(device))
+        .try_for_each(|device| all_pass(device, &check_training(device, config)))
+}
+
+fn all_pass(device: &Device, checks: &[Check]) -> Result<()> {
+    match checks.iter().find(|check| !check.passes()) {
+        None => Ok(()),
+        Some(check) => bail!(
+            "{device:?} computes wrongly: {} {}; {REMEDY}",
+            check.name,
+            check.result()
+        ),
+    }
+}
+
 /// Returns whether the system shows a GPU at all. Asking every driver for one would take half a
 /// second.
 fn has_gpu() -> bool {
@@ -74,26 +133,10 @@ fn gpus_of(backend: Backend) -> Vec<Found> {
         .collect()
 }
 
-/// The result of the self-test of `gpu`, run now or at an earlier start of this program. A failure
-/// is reported.
+/// The verdict on `gpu`, if it computes the same as the CPU. A failure is reported.
 fn tested(gpu: &Found) -> Option<Verdict> {
-    let memo = memo(gpu);
-    let known = memo
-        .as_ref()
-        .and_then(|path| read_whole(path, FileKind::NOTES).ok());
-    if let Some(verdict) = known.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
-        return Some(verdict);
-    }
-    match in_child(&gpu.name) {
-        Ok(verdict) => {
-            if let Some(path) = memo {
-                // A result that cannot be stored is tested again at the next start.
-                let _ = path.parent().map(std::fs::create_dir_all);
-                let verdict = serde_json::to_vec(&verdict).unwrap_or_default();
-                let _ = burnformer_files::write(&path, &verdict);
-            }
-            Some(verdict)
-        }
+    match verdict(gpu) {
+        Ok(verdict) => Some(verdict),
         Err(cause) => {
             note(format_args!(
                 "device: {} ({}) is left out: {cause}",
@@ -101,6 +144,35 @@ fn tested(gpu: &Found) -> Option<Verdict> {
             ));
             None
         }
+    }
+}
+
+/// The result of the self-test of `found`, run now or at an earlier start of this program.
+///
+/// # Errors
+/// Returns a message if the device fails or computes something else than the CPU.
+fn verdict(found: &Found) -> Result<Verdict, String> {
+    let memo = memo(found);
+    let known = memo
+        .as_ref()
+        .and_then(|path| read_whole(path, FileKind::NOTES).ok())
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let verdict: Verdict = match known {
+        Some(verdict) => verdict,
+        None => {
+            let verdict = in_child(&found.name)?;
+            if let Some(path) = memo {
+                // A result that cannot be stored is tested again at the next start.
+                let _ = path.parent().map(std::fs::create_dir_all);
+                let verdict = serde_json::to_vec(&verdict).unwrap_or_default();
+                let _ = burnformer_files::write(&path, &verdict);
+            }
+            verdict
+        }
+    };
+    match verdict.wrong() {
+        None => Ok(verdict),
+        Some(check) => Err(format!("{} {}", check.name, check.result())),
     }
 }
 
@@ -133,7 +205,18 @@ impl DeviceName {
     pub fn open(&self) -> Result<Device> {
         match self {
             Self::Auto => choose(),
-            Self::Of(backend, index) => Ok(find(*backend, *index)?.open()?),
+            Self::Of(backend, index) => open_tested(find(*backend, *index)?),
+        }
+    }
+
+    /// Opens the device without a test of its results.
+    ///
+    /// # Errors
+    /// Returns the errors of [`open`](Self::open), except for wrong results.
+    pub(super) fn open_untested(&self) -> Result<Device> {
+        match self {
+            Self::Auto => choose(),
+            Self::Of(backend, index) => find(*backend, *index)?.open(),
         }
     }
 }
@@ -149,7 +232,7 @@ impl DeviceNames {
             match name {
                 Selection::One(name) => devices.push(name.open()?),
                 Selection::All(backend) => {
-                    let all = backend.devices()?.into_iter().map(Found::open);
+                    let all = backend.devices()?.into_iter().map(open_tested);
                     devices.extend(all.collect::<Result<Vec<_>>>()?);
                 }
             }

@@ -22,12 +22,17 @@ pub struct Found {
 }
 
 impl Found {
+    /// Returns whether this is the CPU itself, without a driver.
+    pub fn is_cpu(&self) -> bool {
+        matches!(self.name, DeviceName::Of(backend, _) if backend.is_cpu())
+    }
+
     /// The device, tested by adding two numbers.
     ///
     /// # Errors
     /// Returns an error if the device does not work.
     pub fn open(self) -> Result<Device> {
-        if !matches!(self.name, DeviceName::Of(backend, _) if backend.is_cpu()) {
+        if !self.is_cpu() {
             note_foreign();
             if let Err(cause) = quietly(|| adds(&self.device)) {
                 bail!("{} ({}) does not compute: {cause}", self.name, self.part);

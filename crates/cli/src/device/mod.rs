@@ -10,13 +10,16 @@ mod guard;
 mod list;
 mod matmul;
 mod name;
+mod parity;
 mod self_test;
 
+pub use auto::{check_models, check_trained_model};
 pub use backend::Backend;
 pub use found::Found;
 pub use guard::{guarded, panic_text, quietly};
 pub use matmul::best_rate as best_matmul_rate;
 pub use name::{DeviceName, DeviceNames};
+pub use parity::Check;
 pub use self_test::{Verdict, in_child, in_process};
 
 /// Prepares the GPU runtimes. They store their tuning results in the user's cache folder. Must be
@@ -47,7 +50,7 @@ fn answer_parent() {
     };
     let opened = quietly(|| {
         let name: DeviceName = name.parse()?;
-        name.open().map_err(|cause| format!("{cause:#}"))
+        name.open_untested().map_err(|cause| format!("{cause:#}"))
     });
     let verdict = opened.and_then(|device| in_process(&device));
     let printed = crate::output::print(serde_json::json!(verdict));

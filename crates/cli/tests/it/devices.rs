@@ -35,7 +35,11 @@ fn the_named_devices_compute() {
     for device in others() {
         let output = run(&["devices", "--device", &device, "--test"]);
         let text = stdout(&output);
-        assert!(text.contains("passes: within"), "{device}: {text}");
+        assert_eq!(text.matches("passes  ").count(), 3, "{device}: {text}");
+        assert!(
+            !text.contains("WRONG") && text.contains("GFLOP/s"),
+            "{device}: {text}"
+        );
     }
 }
 

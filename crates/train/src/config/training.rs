@@ -21,8 +21,9 @@ pub struct TrainingSettings {
     /// (`*.layers.*.self_attention`). Frozen parameters need no memory for gradients and moments.
     pub freeze: Vec<String>,
     /// The seed of every random choice: initial weights, order of batches, dropout. Runs with the
-    /// same configuration and seed on the same kind of device give the same bits. Change it to
-    /// measure the variance of a result.
+    /// same configuration and seed on a CPU of the same kind give the same bits. A graphics card
+    /// repeats initial weights, order and dropout alone: its kernels are chosen by timing and may
+    /// round to TF32. Change the seed to measure the variance of a result.
     pub seed: u64,
     /// The run ends after this many updates; 0 sets no limit. The paper trains its base model for
     /// 100,000 and its big model for 300,000 updates (§5.2).

@@ -12,7 +12,7 @@ use burnformer_infer::MAX_SENTENCE_TOKENS;
 
 use crate::config::{MIX, TrainConfig, corpus_paths};
 use crate::error::Result;
-use crate::run::{StartModel, Texts};
+use crate::run::{FirstModel, StartModel, Texts};
 
 /// The tokenised corpora of a run, and the tokenisers.
 pub struct Corpora {
@@ -60,6 +60,16 @@ impl Corpora {
             bos,
             eos,
         })
+    }
+
+    /// The configuration of the model that a run with `config` trains.
+    ///
+    /// # Errors
+    /// Returns an error if the configuration is invalid or the special ids of the tokenisers differ.
+    pub fn model_config(&self, config: &TrainConfig) -> Result<ModelConfig> {
+        let start = self.start.clone();
+        let model = FirstModel::new(config, start, || self.tokens(), self.model.clone())?;
+        Ok(model.config)
     }
 
     /// Reads, cleans and tokenises the corpora of `config` in `texts`, or finds them in the cache.

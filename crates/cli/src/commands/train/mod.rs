@@ -17,7 +17,7 @@ use burnformer_train::{
 use self::dry_run::{DryRun, estimated, fitted};
 use self::progress::progress;
 use crate::configuration::{resolve, set_texts};
-use crate::device::guarded;
+use crate::device::{check_trained_model, guarded};
 use crate::embedded;
 use crate::files_in_use::FilesInUse;
 use crate::memory::{Remedy, with_remedy};
@@ -114,6 +114,7 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     } else if mode == RunMode::New {
         config = fitted(&config, &corpora, &devices)?;
     }
+    check_trained_model(&devices, &corpora.model_config(&config)?)?;
     if let Some(dry_run) = dry_run {
         return dry_run.print(&config, Some(estimated(&config, &corpora, &devices)?));
     }
