@@ -22,9 +22,9 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 for backend in "${backends[@]}"; do
     case "$backend" in
-        cuda|vulkan) features="$backend" ;;
-        # Without tuning: the choice among kernels by timing comes with the other two.
-        wgpu) features=wgpu ;;
+        cuda|vulkan) features="$backend,burnformer/autotune" ;;
+        # Without tuning, which fails with software drivers.
+        wgpu) features=wgpu,burnformer/fusion ;;
         *) echo "pack.sh: no backend $backend; there are cuda, vulkan and wgpu" >&2; exit 2 ;;
     esac
     echo "building $backend" >&2

@@ -1,9 +1,9 @@
 //! Devices to compile in, as named by the command line.
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::process::ExitCode;
 
+use crate::acceleration;
 use crate::shell::{cargo, exit_code};
 
 /// Devices that need the cargo feature of the same name. Every other device is in the default
@@ -31,18 +31,14 @@ pub fn devices_of(args: &[OsString]) -> Vec<String> {
     known.map(String::from).collect()
 }
 
-/// The cargo options for the devices named in `args`.
+/// The cargo options for a program that other machines run on the devices named in `args`.
 pub fn features_of(args: &[OsString]) -> Vec<String> {
-    devices_of(args)
+    let mut features = devices_of(args);
+    features.extend(acceleration::cautious(&features).map(String::from));
+    features
         .into_iter()
-        .flat_map(|device| ["--features".into(), device])
+        .flat_map(|feature| ["--features".into(), feature])
         .collect()
-}
-
-/// Returns whether this machine has a GPU. Autotuning of kernels pays only there.
-pub fn has_gpu() -> bool {
-    let files = ["/dev/dri/renderD128", "/proc/driver/nvidia/version"];
-    !cfg!(target_os = "linux") || files.into_iter().any(|file| Path::new(file).exists())
 }
 
 /// The devices and features that `test` and `check` compile and run.
@@ -78,9 +74,11 @@ impl Plan {
     /// `--features …` for the whole workspace; empty if the default build has all.
     pub fn features(&self) -> Vec<String> {
         let mpi = self.mpi.then(|| "mpi".to_owned());
+        let accelerations = acceleration::features(&self.devices);
         let features = self
             .devices
             .iter()
+            .chain(&accelerations)
             .chain(&mpi)
             .map(|device| format!("burnformer/{device}"));
         let features = features.collect::<Vec<_>>().join(",");
@@ -183,10 +181,9 @@ mod tests {
             "--device wgpu,ndarray --mpi reference -- --nocapture",
         ));
         assert!(plan.named);
-        assert_eq!(
-            plan.features()[1],
-            "burnformer/wgpu,burnformer/ndarray,burnformer/mpi"
-        );
+        let features = plan.features()[1].clone();
+        assert!(features.starts_with("burnformer/wgpu,burnformer/ndarray,"));
+        assert!(features.ends_with(",burnformer/mpi"), "{features}");
         assert_eq!(plan.rest, words("reference -- --nocapture"));
         let plan = Plan::of(&words("--device=cpu reference"));
         assert!(plan.named && plan.devices.is_empty());

@@ -10,6 +10,7 @@
 // `println!` and `eprintln!` panic if their stream fails.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
+mod acceleration;
 mod devices;
 mod dist;
 mod licences;
@@ -23,7 +24,7 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::process::{Command, ExitCode, ExitStatus};
 
-use devices::{Plan, devices_of, has_gpu};
+use devices::{Plan, devices_of};
 use shell::{USAGE, cargo, exit_code, say, success, workspace};
 
 /// The name of a command and its line in the help.
@@ -200,6 +201,7 @@ fn help() -> ExitCode {
 
 /// Builds the program of `package` and replaces this process by it.
 fn run(package: &str, args: Vec<OsString>) -> ExitCode {
+    acceleration::settle(&devices_of(&args));
     let mut command = cargo("run");
     command.args(run_arguments(package, &args));
     exit_code(become_child(&mut command))
@@ -298,11 +300,9 @@ fn check(args: &[OsString]) -> ExitCode {
 
 /// Arguments for `cargo run` to run the program of `package` with `args`.
 fn run_arguments(package: &str, args: &[OsString]) -> Vec<OsString> {
-    let mut devices = devices_of(args);
-    if devices.contains(&"wgpu".into()) && has_gpu() {
-        devices.push("autotune".into());
-    }
-    let features = devices.iter().flat_map(|feature| ["--features", feature]);
+    let mut features = devices_of(args);
+    features.extend(acceleration::features(&features));
+    let features = features.iter().flat_map(|feature| ["--features", feature]);
     let fixed = ["--release", "--package", package]
         .into_iter()
         .chain(features);

@@ -73,6 +73,11 @@ pub fn workspace() -> PathBuf {
         .to_path_buf()
 }
 
+/// The folder of cargo's outputs.
+pub fn target_dir() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from)
+}
+
 /// The exit code of the child; 1 if it did not start or a signal ended it.
 pub fn exit_code(status: io::Result<ExitStatus>) -> ExitCode {
     if let Err(cause) = &status {

@@ -16,7 +16,9 @@ fn arguments_reach_the_binary_as_they_are() {
         "a b".into(),
         "".into(),
     ];
-    let expected = "--release --package burnformer --features cuda -- train --device=cuda";
+    let given = given.to_vec();
+    let expected = "--release --package burnformer --features cuda --features fusion \
+                    --features autotune -- train --device=cuda";
     let expected = [words(expected), vec!["a b".into(), "".into()]].concat();
     assert_eq!(run_arguments("burnformer", &given), expected);
 }
@@ -96,8 +98,9 @@ fn burn_is_compiled_once_for_every_build() {
             "--workspace --edges normal,build,dev",
         ],
         [
-            "--package burnformer-python --features wgpu --edges normal,build",
-            "--workspace --edges normal,build,dev --features burnformer/mpi,burnformer/wgpu",
+            "--package burnformer-python --features wgpu,fusion --edges normal,build",
+            "--workspace --edges normal,build,dev \
+             --features burnformer/mpi,burnformer/wgpu,burnformer/fusion",
         ],
     ] {
         let (Some(part_of), Some(whole)) = (built_by(part), built_by(whole)) else {
