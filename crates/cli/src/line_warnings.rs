@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use burnformer_data::corpus::{Line, MAX_LINE_BYTES};
-use burnformer_infer::{MOST_TERMS, QualityWarning};
+use burnformer_infer::{MAX_TERMS, QualityWarning};
 
 use crate::output::say;
 
@@ -76,8 +76,8 @@ impl LineWarnings {
     pub fn terms(&mut self, number: u64, left_out: usize) {
         if left_out > 0 {
             let remedy = format!(
-                "only the {MOST_TERMS} longest of {} terms are asked for; split the sentence",
-                MOST_TERMS + left_out
+                "only the {MAX_TERMS} longest of {} terms are asked for; split the sentence",
+                MAX_TERMS + left_out
             );
             self.count(
                 "have more terms of the glossary than can be asked for",

@@ -91,7 +91,7 @@ pub use attention::{
 };
 pub use batching::Batching;
 pub use burnformer_terminology::{
-    Glossary, GlossaryError, MOST_TERMS, MemoryMatch, Term, TranslationMemory,
+    Glossary, GlossaryError, MAX_TERMS, MemoryMatch, Term, TranslationMemory,
 };
 pub use burnformer_text::find_language;
 pub use calibration::Calibration;

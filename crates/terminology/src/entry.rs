@@ -1,7 +1,7 @@
 //! Entries: a term and its translations.
 
 use crate::error::{EntryProblem, GlossaryError};
-use crate::{MOST_ALTERNATIVES, MOST_CHARACTERS};
+use crate::{MAX_ALTERNATIVES, MAX_CHARACTERS};
 use burnformer_text::{Word, are_particles, is_in_word, normalized, words};
 
 /// A term and its translations.
@@ -73,9 +73,7 @@ fn terms(source: &str, target: &str) -> Result<(String, Vec<String>), EntryProbl
     let targets = target.split('|').map(|one| checked("target", one, target));
     let targets = targets.collect::<Result<Vec<_>, _>>()?;
     match targets.len() {
-        count if count > MOST_ALTERNATIVES => {
-            Err(EntryProblem::TooManyAlternatives { term, count })
-        }
+        count if count > MAX_ALTERNATIVES => Err(EntryProblem::TooManyAlternatives { term, count }),
         _ => Ok((term, targets)),
     }
 }
@@ -88,7 +86,7 @@ fn checked(side: &'static str, term: &str, text: &str) -> Result<String, EntryPr
             side,
             text: text.into(),
         }),
-        characters if characters > MOST_CHARACTERS => Err(EntryProblem::TooLong {
+        characters if characters > MAX_CHARACTERS => Err(EntryProblem::TooLong {
             term: normal.chars().take(40).collect(),
             characters,
         }),

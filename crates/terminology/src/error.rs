@@ -48,7 +48,7 @@ pub enum EntryProblem {
     /// A term is too long.
     #[error(
         "the term {term:?} has {characters} characters; at most {} are possible",
-        crate::MOST_CHARACTERS
+        crate::MAX_CHARACTERS
     )]
     TooLong {
         /// The beginning of the term.
@@ -59,7 +59,7 @@ pub enum EntryProblem {
     /// There are too many alternatives.
     #[error(
         "the term {term:?} has {count} translations; at most {} are possible",
-        crate::MOST_ALTERNATIVES
+        crate::MAX_ALTERNATIVES
     )]
     TooManyAlternatives {
         /// The source term.

@@ -65,17 +65,15 @@ pub fn rows(text: &str, separator: char, has_quotes: bool) -> Vec<(u64, Vec<Stri
         .has_headers(false)
         .flexible(true);
     let mut reader = builder.from_reader(text.as_bytes());
-    let row = |row: csv::StringRecord| {
-        let line = row.position().map_or(1, csv::Position::line);
-        (line, row.iter().map(String::from).collect())
-    };
-    let is_empty = |row: &csv::StringRecord| row.iter().all(|cell| cell.trim().is_empty());
-    reader
-        .records()
-        .flatten()
-        .filter(|row| !is_empty(row))
-        .map(row)
-        .collect()
+    let mut rows = Vec::new();
+    for record in reader.records().flatten() {
+        let is_empty = record.iter().all(|cell| cell.trim().is_empty());
+        if !is_empty {
+            let line = record.position().map_or(1, csv::Position::line);
+            rows.push((line, record.iter().map(String::from).collect()));
+        }
+    }
+    rows
 }
 
 #[cfg(test)]
@@ -111,21 +109,21 @@ mod tests {
 
     #[test]
     fn a_bad_line_is_named_with_its_remedy() {
-        let message = |bytes: &[u8]| error(bytes).to_string();
         for line in ["Haus", "Haus\thouse\tmaison"] {
             let text = format!("#\n{line}\n");
             assert!(matches!(
                 problem(text.as_bytes()),
                 EntryProblem::Columns { .. }
             ));
-            let message = message(text.as_bytes());
+            let message = error(text.as_bytes()).to_string();
             assert!(
                 message.starts_with("terms.tsv:2: ") && message.contains("tab"),
                 "{message}"
             );
         }
         assert!(matches!(problem(b"a\tb\n\xff\tc"), EntryProblem::NotUtf8));
-        assert!(message(b"a\tb\n\xff\tc").starts_with("terms.tsv:2: "));
+        let message = error(b"a\tb\n\xff\tc").to_string();
+        assert!(message.starts_with("terms.tsv:2: "));
         for (line, side) in [
             ("\tb", "source"),
             (" \tb", "source"),

@@ -42,10 +42,9 @@ impl Finder {
     /// Returns, for each word of `sentence`, the index of the best entry that begins there. Longer
     /// entries are better; among equally long ones, the case-sensitive one.
     pub fn entries_at(&self, entries: &[Entry], sentence: &[Word]) -> Vec<Option<usize>> {
-        let longest = |terms: &Terms| terms.longest(entries, sentence);
-        let both = longest(&self.any_case)
-            .into_iter()
-            .zip(longest(&self.as_written));
+        let any_case = self.any_case.longest(entries, sentence);
+        let as_written = self.as_written.longest(entries, sentence);
+        let both = any_case.into_iter().zip(as_written);
         both.map(|(any_case, as_written)| {
             any_case
                 .into_iter()
@@ -83,19 +82,26 @@ impl Terms {
             .automaton
             .start_state(Anchored::No)
             .expect("it searches everywhere");
-        let step = |state, byte| self.automaton.next_state(Anchored::No, state, byte);
         let mut state = start;
         let mut found: Vec<Option<usize>> = (0..sentence.len())
             .rev()
             .map(|position| {
-                state = word_backwards((self.text)(&sentence[position])).fold(state, step);
+                let word = &sentence[position];
+                state = self.state_after(state, word_backwards((self.text)(word)));
                 let longest = self.longest_at(state, entries, &sentence[position..]);
-                state = joint(&sentence[position]).fold(state, step);
+                state = self.state_after(state, joint(word));
                 longest
             })
             .collect();
         found.reverse();
         found
+    }
+
+    /// Returns the state that the automaton reaches from `state` by reading `bytes`.
+    fn state_after(&self, state: StateID, bytes: impl Iterator<Item = u8>) -> StateID {
+        bytes.fold(state, |state, byte| {
+            self.automaton.next_state(Anchored::No, state, byte)
+        })
     }
 
     /// Returns the entry of the longest term in `state` that matches `rest`, the sentence from the
@@ -108,11 +114,12 @@ impl Terms {
         } else {
             0
         };
-        let number = |at| self.numbers[self.automaton.match_pattern(state, at).as_usize()];
-        let fits = |entry: &Entry| entry.ends_with(&rest[entry.words.len() - 1], self.text);
         (0..count)
-            .map(number)
-            .find(|&number| fits(&entries[number]))
+            .map(|at| self.numbers[self.automaton.match_pattern(state, at).as_usize()])
+            .find(|&number| {
+                let entry = &entries[number];
+                entry.ends_with(&rest[entry.words.len() - 1], self.text)
+            })
     }
 }
 

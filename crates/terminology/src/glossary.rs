@@ -2,15 +2,16 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::entry::Entry;
 use crate::error::{EntryProblem, GlossaryError};
 use crate::finder::Finder;
-use burnformer_text::{Part, PartKind, Word, joined, parts, words};
+use burnformer_text::{PartKind, Word, joined, parts, words};
 
 /// Maximum number of terms in a sentence.
-pub const MOST_TERMS: usize = 64;
+pub const MAX_TERMS: usize = 64;
 
 /// Terms and their translations.
 #[derive(Clone, Debug, Default)]
@@ -162,40 +163,41 @@ pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Term> {
 /// Returns the words of `sentence`, and for each word and the end whether a term may begin or end
 /// before it: not inside of a placeholder, an address or a tag.
 fn words_of(sentence: &str) -> (Vec<Word>, Vec<bool>) {
-    let is_verbatim = |part: &Part| part.kind == PartKind::Verbatim;
-    let verbatim = parts(sentence).into_iter().filter(is_verbatim);
     let mut all = Vec::new();
     let mut borders = Vec::new();
-    let mut add = |text: &str, is_part: bool, is_spaced: bool| {
-        let mut words = words(text);
+    for (range, is_verbatim) in pieces(sentence) {
+        let mut words = words(&sentence[range.clone()]);
         if let Some(first) = words.first_mut() {
-            first.spaced |= is_spaced;
+            first.spaced |= sentence[..range.start].ends_with(char::is_whitespace);
         }
-        borders.extend((0..words.len()).map(|index| !is_part || index == 0));
+        borders.extend((0..words.len()).map(|index| !is_verbatim || index == 0));
         all.extend(words);
-    };
-    let mut end = 0;
-    for part in verbatim {
-        let before = &sentence[..part.range.start];
-        add(&before[end..], false, is_space_at_end(&before[..end]));
-        add(&sentence[part.range.clone()], true, is_space_at_end(before));
-        end = part.range.end;
     }
-    add(&sentence[end..], false, is_space_at_end(&sentence[..end]));
     borders.push(true);
     (all, borders)
 }
 
-/// Returns whether `text` ends with white space.
-fn is_space_at_end(text: &str) -> bool {
-    text.ends_with(char::is_whitespace)
+/// Returns the ranges of the verbatim parts of `sentence` and of the text between them, and whether
+/// each is such a part.
+fn pieces(sentence: &str) -> Vec<(Range<usize>, bool)> {
+    let mut pieces = Vec::new();
+    let mut end = 0;
+    for part in parts(sentence) {
+        if part.kind == PartKind::Verbatim {
+            pieces.push((end..part.range.start, false));
+            end = part.range.end;
+            pieces.push((part.range, true));
+        }
+    }
+    pieces.push((end..sentence.len(), false));
+    pieces
 }
 
-/// Returns the [`MOST_TERMS`] longest terms of `wanted`, or all if there are fewer, in their order.
+/// Returns the [`MAX_TERMS`] longest terms of `wanted`, or all if there are fewer, in their order.
 pub fn longest(wanted: Vec<Term>) -> Vec<Term> {
     let mut numbered: Vec<(usize, Term)> = wanted.into_iter().enumerate().collect();
     numbered.sort_by_cached_key(|(_, term)| Reverse(term.source.chars().count()));
-    numbered.truncate(MOST_TERMS);
+    numbered.truncate(MAX_TERMS);
     numbered.sort_by_key(|(number, _)| *number);
     numbered.into_iter().map(|(_, term)| term).collect()
 }
@@ -336,43 +338,48 @@ mod tests {
 
     #[test]
     fn a_term_is_given_as_it_stands_in_the_sentence() {
-        let source = |pairs, sentence| wanted(&[&glossary(pairs)], sentence).remove(0).source;
-        assert_eq!(
-            source(&[("e-mail an", "mail to")], "Eine E-Mail   an alle"),
-            "E-Mail an"
-        );
-        assert_eq!(source(&[("größe", "size")], "Die GRO\u{308}ßE."), "GRÖßE");
+        for (term, sentence, source) in [
+            ("e-mail an", "Eine E-Mail   an alle", "E-Mail an"),
+            ("größe", "Die GRO\u{308}ßE.", "GRÖßE"),
+        ] {
+            let glossary = glossary(&[(term, "translation")]);
+            assert_eq!(wanted(&[&glossary], sentence)[0].source, source);
+        }
     }
 
     /// Finds the best entry at each word by trying every entry.
     fn by_trying(glossary: &Glossary, sentence: &str) -> Vec<Vec<String>> {
         let words = words(sentence);
-        let begins = |entry: &Entry, at: usize| {
-            let term_word = entry.words.iter().zip(&words[at..]).enumerate();
-            let text: fn(&Word) -> &str = if entry.any_case {
-                |word| &word.folded
-            } else {
-                |word| &word.text
-            };
-            entry.words.len() <= words.len() - at
-                && term_word.into_iter().all(|(index, (term_word, word))| {
-                    let same = if index + 1 == entry.words.len() {
-                        entry.ends_with(word, text)
-                    } else {
-                        text(term_word) == text(word)
-                    };
-                    same && (index == 0 || term_word.spaced == word.spaced)
-                })
-        };
         let mut at = 0;
         let mut found = Vec::new();
         while at < words.len() {
-            let fitting = glossary.entries().filter(|entry| begins(entry, at));
+            let fitting = glossary
+                .entries()
+                .filter(|entry| begins(entry, &words[at..]));
             let best = fitting.max_by_key(|entry| entry.rank());
             at += best.map_or(1, |entry| entry.words.len());
             found.extend(best.map(|entry| entry.targets.clone()));
         }
         found
+    }
+
+    /// Whether `words` begin with the term of `entry`.
+    fn begins(entry: &Entry, words: &[Word]) -> bool {
+        let text: fn(&Word) -> &str = if entry.any_case {
+            |word| &word.folded
+        } else {
+            |word| &word.text
+        };
+        let mut pairs = entry.words.iter().zip(words).enumerate();
+        entry.words.len() <= words.len()
+            && pairs.all(|(index, (term_word, word))| {
+                let same = if index + 1 == entry.words.len() {
+                    entry.ends_with(word, text)
+                } else {
+                    text(term_word) == text(word)
+                };
+                same && (index == 0 || term_word.spaced == word.spaced)
+            })
     }
 
     #[test]
@@ -419,8 +426,8 @@ mod tests {
     /// Comparing every word with every term would take 1.9 billion comparisons.
     #[test]
     fn terms_that_all_begin_alike_are_found_in_one_pass() {
-        let term = |number: usize| format!("{}{number}", "a ".repeat(96));
-        let pairs: Vec<(String, &str)> = (0..499).map(|number| (term(number), "b")).collect();
+        let start = "a ".repeat(96);
+        let pairs = (0..499).map(|number| (format!("{start}{number}"), "b"));
         let glossary = Glossary::from_pairs(pairs).unwrap();
         let start = std::time::Instant::now();
         assert!(wanted(&[&glossary], &"a ".repeat(40_000)).is_empty());
@@ -448,15 +455,15 @@ mod tests {
     fn the_first_of_several_glossaries_wins_unless_another_has_a_longer_term() {
         let first = glossary(&[("Haus", "home")]);
         let base = glossary(&[("Haus", "house"), ("Haus am See", "lodge")]);
-        let found = |glossaries: &[&Glossary], sentence| {
-            wanted(glossaries, sentence)
-                .into_iter()
-                .map(|term| term.targets)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(found(&[&first, &base], "Haus"), [["home"]]);
-        assert_eq!(found(&[&base, &first], "Haus"), [["house"]]);
-        assert_eq!(found(&[&first, &base], "Haus am See"), [["lodge"]]);
+        for (glossaries, sentence, target) in [
+            ([&first, &base], "Haus", "home"),
+            ([&base, &first], "Haus", "house"),
+            ([&first, &base], "Haus am See", "lodge"),
+        ] {
+            let found = wanted(&glossaries, sentence).into_iter();
+            let targets: Vec<_> = found.map(|term| term.targets).collect();
+            assert_eq!(targets, [[target]]);
+        }
         assert!(wanted(&[], "Haus").is_empty());
     }
 
@@ -470,7 +477,7 @@ mod tests {
         let glossary = Glossary::from_pairs(pairs).unwrap();
         let found = longest(wanted(&[&glossary], &sentence.join(" ")));
         let found: Vec<_> = found.into_iter().flat_map(|term| term.targets).collect();
-        let expected = (0..100).filter(|&number| term(number).len() > 100 - MOST_TERMS);
+        let expected = (0..100).filter(|&number| term(number).len() > 100 - MAX_TERMS);
         assert_eq!(
             found,
             expected

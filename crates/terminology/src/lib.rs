@@ -33,10 +33,10 @@ mod memory;
 pub use entry::Entry;
 pub use error::{EntryProblem, GlossaryError};
 pub use file::rows;
-pub use glossary::{Glossary, MOST_TERMS, Term, longest, wanted};
+pub use glossary::{Glossary, MAX_TERMS, Term, longest, wanted};
 pub use memory::{MemoryMatch, TranslationMemory};
 
 /// Maximum number of characters in a term.
-pub const MOST_CHARACTERS: usize = 200;
+pub const MAX_CHARACTERS: usize = 200;
 /// Maximum number of translations of a term.
-pub const MOST_ALTERNATIVES: usize = 20;
+pub const MAX_ALTERNATIVES: usize = 20;

@@ -10,13 +10,13 @@ use burnformer_text::{is_in_word, is_letter};
 
 /// Maximum number of index entries that a search visits, starting with the rarest words, and of
 /// pairs that it compares word by word.
-const MOST_VISITED: usize = 10_000;
-const MOST_COMPARED: usize = 32;
+const MAX_VISITED: usize = 10_000;
+const MAX_COMPARED: usize = 32;
 /// Number of words compared in a longer segment.
-const LONGEST: usize = 200;
-/// Minimum score of a match, and maximum score of a pair that is not equal.
-const LEAST: f64 = 0.6;
-const MOST: f64 = 0.99;
+const MAX_WORDS: usize = 200;
+/// The minimum score of a match, and the maximum score of a match that is not exact.
+const MIN_SCORE: f64 = 0.6;
+const MAX_FUZZY_SCORE: f64 = 0.99;
 
 /// A translation memory: looks up exact translations, and finds similar segments.
 ///
@@ -147,31 +147,28 @@ impl TranslationMemory {
             .collect();
         lists.sort_by_key(|pairs| pairs.len());
         let mut shared: HashMap<u32, usize> = HashMap::new();
-        for &index in lists.into_iter().flatten().take(MOST_VISITED) {
+        for &index in lists.into_iter().flatten().take(MAX_VISITED) {
             *shared.entry(index).or_default() += 1;
         }
         let mut candidates: Vec<(u32, usize)> = shared.into_iter().collect();
         candidates.sort_unstable_by_key(|&(index, count)| (Reverse(count), index));
-        candidates.truncate(8 * MOST_COMPARED);
+        candidates.truncate(8 * MAX_COMPARED);
         candidates.sort_by_cached_key(|&(index, count)| {
             (
                 Reverse(count),
                 self.pair(index)[0].len().abs_diff(source.len()),
             )
         });
-        let matches = candidates
-            .into_iter()
-            .take(MOST_COMPARED)
-            .map(|(index, _)| {
-                let [source, translation] = self.pair(index);
-                MemoryMatch {
-                    source,
-                    translation,
-                    score: likeness(&sought, &words(source)).min(MOST),
-                }
-            });
+        let matches = candidates.into_iter().take(MAX_COMPARED).map(|(index, _)| {
+            let [source, translation] = self.pair(index);
+            MemoryMatch {
+                source,
+                translation,
+                score: likeness(&sought, &words(source)).min(MAX_FUZZY_SCORE),
+            }
+        });
         let best = matches.max_by(|a, b| a.score.total_cmp(&b.score));
-        best.filter(|best| best.score >= LEAST)
+        best.filter(|best| best.score >= MIN_SCORE)
     }
 
     /// Returns the source and translation of the pair `index`.
@@ -231,7 +228,7 @@ fn words(text: &str) -> Vec<String> {
             continue;
         }
         continues = is_in_word(c);
-        if all.len() == LONGEST {
+        if all.len() == MAX_WORDS {
             break;
         }
         if c != ' ' {
@@ -322,11 +319,13 @@ mod tests {
 
     #[test]
     fn the_likeness_is_that_of_word_edits() {
-        let score = |one: &str, other: &str| likeness(&words(one), &words(other));
-        assert_eq!(score("a b c d", "a x c"), 0.5);
-        assert_eq!(
-            (score("", ""), score("a", ""), score("a b", "a b")),
-            (1.0, 0.0, 1.0)
-        );
+        for (one, other, expected) in [
+            ("a b c d", "a x c", 0.5),
+            ("", "", 1.0),
+            ("a", "", 0.0),
+            ("a b", "a b", 1.0),
+        ] {
+            assert_eq!(likeness(&words(one), &words(other)), expected);
+        }
     }
 }

@@ -16,7 +16,7 @@ pub use terms::{Edge, Phrase, Terms, WordEdges};
 
 use std::borrow::Cow;
 
-use burnformer_terminology::MOST_TERMS;
+use burnformer_terminology::MAX_TERMS;
 
 use crate::batching::{self, Batching, divide};
 use crate::error::Result;
@@ -121,7 +121,7 @@ impl Searcher<'_> {
             .filter(|&index| !requests[index].terms.is_empty())
             .collect();
         let mut fixed = vec![0; requests.len()];
-        for round in 0..MOST_TERMS {
+        for round in 0..MAX_TERMS {
             let next = |&index: &usize| {
                 let request = &requests[index];
                 let found = &results[index][0];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_core::RandomKey;
-use burnformer_terminology::{MOST_TERMS, Term};
+use burnformer_terminology::{MAX_TERMS, Term};
 
 use super::error::SentenceError;
 use super::terms::{Terms, WordEdges};
@@ -227,7 +227,7 @@ fn check_terms(
     if request.is_empty(model.special().eos) {
         return refuse("an empty source has no terms; leave them out");
     }
-    if terms.phrases.len() > MOST_TERMS {
+    if terms.phrases.len() > MAX_TERMS {
         return refuse("at most 64 terms are possible; leave out the others or split the sentence");
     }
     for phrase in terms.phrases.iter().flatten() {

@@ -24,7 +24,7 @@ const WORD: &str = "a";
 impl Translator {
     /// Returns the terms for a translation with one of the targets of each wanted term, as whole
     /// words. `source` is the ids of the source, without [languages](crate::TranslateOptions::languages).
-    /// Of more than [`MOST_TERMS`](crate::MOST_TERMS) terms, only the longest are kept.
+    /// Of more than [`MAX_TERMS`](crate::MAX_TERMS) terms, only the longest are kept.
     ///
     /// # Errors
     /// Returns a [`TermError`] if the model's vocabulary cannot write a term.

@@ -24,7 +24,7 @@ pub struct Terms {
     pub spans: Vec<Range<usize>>,
     /// The word boundaries of tokens. If it is `None`, each token is a whole word.
     pub edges: Option<Arc<WordEdges>>,
-    /// The number of terms beyond [`MOST_TERMS`](crate::MOST_TERMS), which were left out.
+    /// The number of terms beyond [`MAX_TERMS`](crate::MAX_TERMS), which were left out.
     pub left_out: usize,
 }
 
