@@ -337,15 +337,15 @@ mod tests {
 
     #[test]
     fn a_budget_that_drops_nothing_does_not_change_the_cache_key() {
-        let with = |budget| {
-            CleaningSettings {
+        let [none, large, small] = [None, Some(4096), Some(256)].map(|budget| {
+            let settings = CleaningSettings {
                 budget,
                 ..Default::default()
-            }
-            .effective()
-        };
-        assert_eq!(with(None), with(Some(4096)));
-        assert_ne!(with(None), with(Some(256)));
+            };
+            settings.effective()
+        });
+        assert_eq!(none, large);
+        assert_ne!(none, small);
     }
 
     #[test]

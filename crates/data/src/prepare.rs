@@ -288,12 +288,6 @@ fn tokenized(
     }
     let reader = ParallelReader::open(&settings.corpus, settings.cleaning.utf8)?;
     let mut pairs = PairSample::default();
-    let mut lines_done = |lines| {
-        progress(Progress {
-            stage: Stage::Tokenize,
-            lines,
-        })
-    };
     build(
         &path,
         &key,
@@ -301,7 +295,12 @@ fn tokenized(
         tokenizers,
         &settings.cleaning,
         &mut |pair| add(&mut pairs, pair),
-        &mut lines_done,
+        &mut |lines| {
+            progress(Progress {
+                stage: Stage::Tokenize,
+                lines,
+            })
+        },
     )?;
     pairs.finish();
     write_atomically(&sample, &pairs.to_bytes())?;

@@ -71,15 +71,18 @@ pub fn open_or_create(path: &Path) -> io::Result<File> {
 /// # Errors
 /// The last error of `attempt`.
 pub fn with_retries(mut attempt: impl FnMut() -> io::Result<()>) -> io::Result<()> {
-    // Access denied, or a sharing violation.
-    let is_open = |code| cfg!(windows) && [5, 32].contains(&code);
     for pause in (0..8).map(|doublings| Duration::from_millis(10 << doublings)) {
         match attempt() {
-            Err(error) if error.raw_os_error().is_some_and(is_open) => thread::sleep(pause),
+            Err(error) if is_open_elsewhere(&error) => thread::sleep(pause),
             done => return done,
         }
     }
     attempt()
+}
+
+/// Returns whether Windows denied access or reports a sharing violation.
+fn is_open_elsewhere(error: &io::Error) -> bool {
+    cfg!(windows) && matches!(error.raw_os_error(), Some(5 | 32))
 }
 
 /// Flushes the folder of `path`. Only then does a rename survive a power cut.

@@ -157,17 +157,15 @@ pub fn remove_leftovers(folder: &Path) {
 
 /// Returns the files in `folder` with names that begin with `prefix` and end with `suffix`.
 fn files_named(folder: &Path, prefix: &OsStr, suffix: &str) -> Option<Vec<PathBuf>> {
-    let fits = |name: &OsStr| {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).ok()?.filter_map(Result::ok) {
+        let name = entry.file_name();
         let name = name.as_encoded_bytes();
-        name.starts_with(prefix.as_encoded_bytes()) && name.ends_with(suffix.as_bytes())
-    };
-    let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
-    Some(
-        entries
-            .filter(|entry| fits(&entry.file_name()))
-            .map(|entry| entry.path())
-            .collect(),
-    )
+        if name.starts_with(prefix.as_encoded_bytes()) && name.ends_with(suffix.as_bytes()) {
+            found.push(entry.path());
+        }
+    }
+    Some(found)
 }
 
 /// Creates an empty file in `folder`.

@@ -187,19 +187,10 @@ mod tests {
 
     #[test]
     fn growth_is_set_by_the_longest_replacement() {
-        let growth = |value, texts: &[u8]| {
-            Charsmap::parse(&bytes(&replaces_a(value), texts))
-                .unwrap()
-                .growth()
-        };
-        assert_eq!(
-            [
-                growth(0, b"xyz\0"),
-                growth(2, b"xyz\0"),
-                growth(3, b"xyz\0")
-            ],
-            [3.0, 1.0, 1.0]
-        );
+        for (value, growth) in [(0, 3.0), (2, 1.0), (3, 1.0)] {
+            let map = Charsmap::parse(&bytes(&replaces_a(value), b"xyz\0"));
+            assert_eq!(map.unwrap().growth(), growth);
+        }
     }
 
     #[test]

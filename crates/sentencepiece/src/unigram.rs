@@ -153,13 +153,16 @@ mod tests {
         assert_eq!(symbol_score(4), (0.1f64 * 3.0) as f32);
     }
 
-    #[test]
-    fn a_large_sum_is_reset_except_at_unreached_positions() {
-        let best = |score, start| Best {
+    fn best(score: f32, start: usize) -> Best {
+        Best {
             score,
             id: NO_PIECE,
             start,
-        };
+        }
+    }
+
+    #[test]
+    fn a_large_sum_is_reset_except_at_unreached_positions() {
         let mut ahead = [best(-100_001.0, 3), best(0.0, NOWHERE), best(-100_003.0, 4)];
         assert_eq!(reset(&mut ahead), 0.0);
         assert_eq!(ahead.map(|best| best.score), [0.0, 0.0, -2.0]);

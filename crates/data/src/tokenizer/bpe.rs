@@ -345,8 +345,9 @@ mod tests {
                     .windows(2)
                     .for_each(|pair| *counts.entry((pair[0], pair[1])).or_default() += count);
             }
-            let length = |id: usize| tokens[id].chars().count();
-            counts.retain(|pair, _| length(pair.0) + length(pair.1) <= longest);
+            counts.retain(|&(a, b), _| {
+                tokens[a].chars().count() + tokens[b].chars().count() <= longest
+            });
             let best = counts
                 .into_iter()
                 .max_by_key(|&(pair, count)| (count, Reverse(pair)));

@@ -283,9 +283,11 @@ mod tests {
         let lines = sampled(10_000, 500);
         assert_eq!(lines.len(), 100);
         assert!(lines.is_sorted());
-        let tenth = |line: &String| line.parse::<usize>().unwrap() / 1000;
         let mut counts = [0; 10];
-        lines.iter().for_each(|line| counts[tenth(line)] += 1);
+        for line in &lines {
+            let tenth = line.parse::<usize>().unwrap() / 1000;
+            counts[tenth] += 1;
+        }
         // 100 of 10,000 fall into tenths as (10 ± 3); four deviations are allowed.
         assert!(
             counts.iter().all(|count| (1..=22).contains(count)),

@@ -205,9 +205,12 @@ fn cell(word: u32, reference: &[u32], above: &[u32], row: &[u32], j: usize) -> (
 mod tests {
     use super::*;
 
+    fn letters(word: &str) -> Vec<u32> {
+        word.chars().map(u32::from).collect()
+    }
+
     #[test]
     fn distances_match_levenshtein() {
-        let letters = |word: &str| word.chars().map(u32::from).collect::<Vec<_>>();
         for (a, b, cost) in [
             ("kitten", "sitting", 3),
             ("", "abc", 3),

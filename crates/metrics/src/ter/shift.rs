@@ -157,24 +157,21 @@ mod tests {
     #[test]
     fn phrases_move_forth_and_back() {
         let words = [0, 1, 2, 3, 4, 5];
-        let moved = |hypothesis, len, target| {
-            let mut out = words;
-            shift(
-                &words,
-                &Phrase {
-                    hypothesis,
-                    reference: 0,
-                    len,
-                },
-                target,
-                &mut out,
-            );
-            out
-        };
-        assert_eq!(moved(3, 2, 1), [0, 3, 4, 1, 2, 5]);
-        assert_eq!(moved(1, 2, 5), [0, 3, 4, 1, 2, 5]);
-        assert_eq!(moved(1, 2, 2), [0, 3, 1, 2, 4, 5]);
-        assert_eq!(moved(4, 2, 5), words);
+        for (hypothesis, target, expected) in [
+            (3, 1, [0, 3, 4, 1, 2, 5]),
+            (1, 5, [0, 3, 4, 1, 2, 5]),
+            (1, 2, [0, 3, 1, 2, 4, 5]),
+            (4, 5, words),
+        ] {
+            let phrase = Phrase {
+                hypothesis,
+                reference: 0,
+                len: 2,
+            };
+            let mut moved = words;
+            shift(&words, &phrase, target, &mut moved);
+            assert_eq!(moved, expected);
+        }
     }
 
     #[test]
