@@ -56,17 +56,18 @@ mod tests {
 
     #[test]
     fn the_largest_accepted_threshold_is_set() {
-        let tried = std::cell::RefCell::new(Vec::new());
-        let upto = |most: i32| {
-            tried.borrow_mut().clear();
+        for (most, is_set, sizes) in [
+            (i32::MAX, true, &[1 << 30][..]),
+            (32 << 20, true, &[1 << 30, 32 << 20]),
+            (0, false, &[1 << 30, 32 << 20]),
+        ] {
+            let tried = std::cell::RefCell::new(Vec::new());
             let set = largest(|size| {
                 tried.borrow_mut().push(size);
                 size <= most
             });
-            (set, tried.borrow().clone())
-        };
-        assert_eq!(upto(i32::MAX), (true, vec![1 << 30]));
-        assert_eq!(upto(32 << 20), (true, vec![1 << 30, 32 << 20]));
-        assert_eq!(upto(0), (false, vec![1 << 30, 32 << 20]));
+            assert_eq!(set, is_set);
+            assert_eq!(*tried.borrow(), sizes);
+        }
     }
 }

@@ -194,8 +194,9 @@ mod tests {
             radius: 20,
             causal: false,
         };
-        let bias = |len| AttentionBias::None.within(window, len, &device);
-        assert!(matches!(bias(79), AttentionBias::Mask(_)));
-        assert!(matches!(bias(80), AttentionBias::Window(_)));
+        let short = AttentionBias::None.within(window, 79, &device);
+        assert!(matches!(short, AttentionBias::Mask(_)));
+        let long = AttentionBias::None.within(window, 80, &device);
+        assert!(matches!(long, AttentionBias::Window(_)));
     }
 }

@@ -372,11 +372,11 @@ mod tests {
                 ..
             }
         ));
-        let narrow = |c: &mut TransformerConfig| {
+        let narrow = error(|c| {
             c.d_model = 2;
             c.conventions.sinusoids = Sinusoids::HalvesToEnd;
-        };
-        assert_eq!(error(narrow), ConfigError::NarrowWidth(2));
+        });
+        assert_eq!(narrow, ConfigError::NarrowWidth(2));
     }
 
     #[test]

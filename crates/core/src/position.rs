@@ -266,32 +266,23 @@ mod tests {
     /// Marian's `sinusoidalPositionEmbeddings` compute it.
     #[test]
     fn halves_equal_hugging_face_and_marian() {
-        let near = |actual: &[f32], expected: [f64; 8]| {
-            let pairs = actual.iter().zip(expected);
-            assert!(
-                pairs.clone().all(|(&a, b)| (f64::from(a) - b).abs() < 1e-7),
-                "{actual:?}"
-            );
-        };
-        let of = |angles: [f64; 4]| {
-            let [a, b, c, d] = angles;
-            [
-                a.sin(),
-                b.sin(),
-                c.sin(),
-                d.sin(),
-                a.cos(),
-                b.cos(),
-                c.cos(),
-                d.cos(),
-            ]
-        };
-        near(
-            &Sinusoids::Halves.values(3..4, 8),
-            of([3.0, 0.3, 0.03, 0.003]),
-        );
         let third = 10_000f64.powf(-1.0 / 3.0);
-        let angles = [3.0, 3.0 * third, 3.0 * third * third, 3.0e-4];
-        near(&Sinusoids::HalvesToEnd.values(3..4, 8), of(angles));
+        for (sinusoids, angles) in [
+            (Sinusoids::Halves, [3.0, 0.3, 0.03, 0.003]),
+            (
+                Sinusoids::HalvesToEnd,
+                [3.0, 3.0 * third, 3.0 * third * third, 3.0e-4],
+            ),
+        ] {
+            let expected = [angles.map(f64::sin), angles.map(f64::cos)].concat();
+            let actual = sinusoids.values(3..4, 8);
+            assert_eq!(actual.len(), 8);
+            for (&actual, expected) in actual.iter().zip(expected) {
+                assert!(
+                    (f64::from(actual) - expected).abs() < 1e-7,
+                    "{actual} {expected}"
+                );
+            }
+        }
     }
 }

@@ -185,19 +185,23 @@ impl TransformerConfig {
 mod tests {
     use super::*;
 
+    fn base() -> TransformerConfig {
+        TransformerConfig::base(37_000)
+    }
+
+    /// Checks the parameters in millions against the `printed` number.
+    fn near(config: TransformerConfig, printed: f64) {
+        let count = config.parameter_count() as f64 / 1e6;
+        assert!(
+            (count - printed).abs() <= 0.07 * printed,
+            "{count} against {printed}"
+        );
+    }
+
     /// Parameters in millions as Table 3 prints them. Its exact vocabulary is not given ("about
     /// 37,000" pieces): its rows are some 2 million above ours, hence the tolerance.
     #[test]
     fn parameter_counts_match_table_3() {
-        let millions = |c: TransformerConfig| c.parameter_count() as f64 / 1e6;
-        let near = |c: TransformerConfig, printed: f64| {
-            let count = millions(c);
-            assert!(
-                (count - printed).abs() <= 0.07 * printed,
-                "{count} against {printed}"
-            );
-        };
-        let base = || TransformerConfig::base(37_000);
         near(base(), 65.0);
         near(TransformerConfig::big(37_000), 213.0);
         near(TransformerConfig { d_k: 16, ..base() }, 58.0);

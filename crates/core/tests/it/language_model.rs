@@ -24,7 +24,7 @@ const LAYERS: usize = 3;
 /// Sentences in a batch.
 const BATCH: usize = 96;
 /// Most tokens of a sentence that is learnt.
-const LONGEST: usize = 40;
+const MAX_TOKENS: usize = 40;
 /// The id of padding.
 const PAD: u32 = 0;
 /// The id that opens a sentence.
@@ -95,7 +95,7 @@ impl LanguageModel {
     fn sample(&self, key: RandomKey, device: &Device) -> Vec<u32> {
         let mut cache = self.decoder.start_without_source();
         let mut sentence = vec![BOS];
-        for mut draw in key.uniform(LONGEST) {
+        for mut draw in key.uniform(MAX_TOKENS) {
             let last = sentence[sentence.len() - 1] as i32;
             let last = Tensor::<2, Int>::from_ints([[last]], device);
             let logits = self.forward(last, &mut cache, Mode::Inference);
@@ -131,7 +131,7 @@ fn lines(part: &str) -> Result<Vec<String>, Box<dyn Error>> {
 /// The ids of `lines`, without the longest, the shortest first.
 fn ids(tokenizer: &Tokenizer, lines: &[String]) -> Vec<Vec<u32>> {
     let mut ids = tokenizer.encode_batch(lines);
-    ids.retain(|ids| ids.len() <= LONGEST);
+    ids.retain(|ids| ids.len() <= MAX_TOKENS);
     ids.sort_by_key(Vec::len);
     ids
 }

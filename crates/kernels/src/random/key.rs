@@ -137,10 +137,13 @@ mod tests {
         assert_eq!(key.uniform(7), expected.take(7).collect::<Vec<_>>());
     }
 
+    fn mean(x: &[f32]) -> f64 {
+        x.iter().map(|&v| f64::from(v)).sum::<f64>() / x.len() as f64
+    }
+
     #[test]
     fn uniform_and_normal_have_their_moments() {
         let n = 200_000;
-        let mean = |x: &[f32]| x.iter().map(|&v| f64::from(v)).sum::<f64>() / n as f64;
         let u = RandomKey::new(1).uniform(n);
         assert!((mean(&u) - 0.5).abs() < 2e-3);
         let z = RandomKey::new(2).normal(n);

@@ -341,13 +341,17 @@ mod tests {
         [rows, depth, columns]: [usize; 3],
         step: fn(f32, f32, f32) -> f32,
     ) -> Vec<f32> {
-        let of = |row: usize, column: usize| {
-            let step = |sum, k| step(sum, left[row * depth + k], right[k * columns + column]);
-            (0..depth).fold(0.0, step)
-        };
-        (0..rows * columns)
-            .map(|index| of(index / columns, index % columns))
-            .collect()
+        let mut product = Vec::with_capacity(rows * columns);
+        for row in 0..rows {
+            for column in 0..columns {
+                let mut sum = 0.0;
+                for k in 0..depth {
+                    sum = step(sum, left[row * depth + k], right[k * columns + column]);
+                }
+                product.push(sum);
+            }
+        }
+        product
     }
 
     #[test]

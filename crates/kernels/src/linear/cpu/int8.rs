@@ -355,27 +355,22 @@ mod tests {
     /// The product of the quantised numbers, summed in 64 bits.
     fn expected(x: &[f32], weight: &[f32], bias: &[f32], input: usize, relu: bool) -> Vec<f32> {
         let weight = quantize_rows(weight, input);
-        let one = |row: &[f32]| -> Vec<f32> {
+        let mut all = Vec::new();
+        for row in x.chunks_exact(input) {
             let mut values = vec![0; input];
             let row_scale = quantize(row, &mut values);
-            let row = &values;
-            let features = weight
-                .values
-                .chunks_exact(input)
-                .zip(&weight.scales)
-                .enumerate();
-            let feature = |(i, (feature, scale)): (usize, (&[i8], &f32))| {
-                let products = row
+            let features = weight.values.chunks_exact(input).zip(&weight.scales);
+            for (i, (feature, scale)) in features.enumerate() {
+                let products = values
                     .iter()
                     .zip(feature)
                     .map(|(&x, &w)| i64::from(x) * i64::from(w));
                 let y = products.sum::<i64>() as i32 as f32 * (row_scale * scale);
                 let y = y + bias.get(i).copied().unwrap_or(0.0);
-                if relu && y < 0.0 { 0.0 } else { y }
-            };
-            features.map(feature).collect()
-        };
-        x.chunks_exact(input).flat_map(one).collect()
+                all.push(if relu && y < 0.0 { 0.0 } else { y });
+            }
+        }
+        all
     }
 
     fn bits(numbers: Vec<f32>) -> Vec<u32> {

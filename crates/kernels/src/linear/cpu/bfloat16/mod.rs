@@ -238,21 +238,24 @@ mod tests {
     /// The product by its definition in the documentation of the module, one number at a time;
     /// `left` is `[rows, depth]`, `right` `[depth, columns]`.
     fn defined(left: &[f32], right: &[f32], [rows, depth, columns]: [usize; 3]) -> Vec<f32> {
-        let of = |row: usize, column: usize| {
-            let term = |sum: f32, k: usize| {
-                if k >= depth {
-                    // The 0 beside an odd last term.
-                    return 0.0 + sum;
+        let mut product = Vec::with_capacity(rows * columns);
+        for row in 0..rows {
+            for column in 0..columns {
+                let mut sum = 0.0f32;
+                for k in (0..depth.next_multiple_of(2)).map(|k| k ^ 1) {
+                    sum = if k < depth {
+                        let a = as_bfloat16(left[row * depth + k]);
+                        let b = as_bfloat16(right[k * columns + column]);
+                        normal(a.mul_add(b, sum))
+                    } else {
+                        // The 0 beside an odd last term.
+                        0.0 + sum
+                    };
                 }
-                let a = left[row * depth + k];
-                let b = right[k * columns + column];
-                normal(as_bfloat16(a).mul_add(as_bfloat16(b), sum))
-            };
-            (0..depth.next_multiple_of(2)).fold(0.0, |sum, k| term(sum, k ^ 1))
-        };
-        (0..rows * columns)
-            .map(|index| of(index / columns, index % columns))
-            .collect()
+                product.push(sum);
+            }
+        }
+        product
     }
 
     /// The product by `instructions` for each of the four layouts of the factors.
@@ -305,22 +308,26 @@ mod tests {
         }
     }
 
+    /// Numbers with any bits.
+    fn any(seed: u64, count: usize) -> Vec<f32> {
+        let mut random = RandomKey::new(seed).rng();
+        (0..count)
+            .map(|_| f32::from_bits(rand::Rng::next_u32(&mut random)))
+            .collect()
+    }
+
+    /// Numbers with subnormal products.
+    fn tiny(seed: u64, count: usize) -> Vec<f32> {
+        let numbers = RandomKey::new(seed).normal(count).into_iter().enumerate();
+        numbers
+            .map(|(i, x)| x * [1e-19, 3e-20, 1e-39, 1e-18][i % 4])
+            .collect()
+    }
+
     /// Subnormal factors, products and sums, infinities and NaN.
     #[test]
     fn extreme_numbers_give_the_bits_of_the_definition() {
         let size = [24, 34, 48];
-        let any = |seed, count| -> Vec<f32> {
-            let mut random = crate::random::RandomKey::new(seed).rng();
-            (0..count)
-                .map(|_| f32::from_bits(rand::Rng::next_u32(&mut random)))
-                .collect()
-        };
-        let tiny = |seed, count: usize| -> Vec<f32> {
-            let numbers = RandomKey::new(seed).normal(count).into_iter().enumerate();
-            numbers
-                .map(|(i, x)| x * [1e-19, 3e-20, 1e-39, 1e-18][i % 4])
-                .collect()
-        };
         for (left, right) in [
             (any(1, 24 * 34), any(2, 34 * 48)),
             (tiny(3, 24 * 34), tiny(4, 34 * 48)),

@@ -64,6 +64,11 @@ mod tests {
         }
     }
 
+    /// Number `i` of the row, rounded, or 0 beyond its end.
+    fn at(row: &[f32], i: usize) -> u32 {
+        row.get(i).map_or(0, |&x| rounded(x))
+    }
+
     #[test]
     fn every_instruction_set_rounds_alike() {
         use rand::Rng;
@@ -76,7 +81,6 @@ mod tests {
                 .map(|_| f32::from_bits(random.next_u32()))
                 .collect();
             let mut out = vec![7; count.div_ceil(2) + 1];
-            let at = |row: &[f32], i: usize| row.get(i).map_or(0, |&x| rounded(x));
             for run in [neighbours, portable::neighbours] {
                 run(&low, &mut out);
                 for (i, &pair) in out.iter().enumerate() {
