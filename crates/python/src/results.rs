@@ -168,10 +168,10 @@ pub fn attention<'py>(
 /// The weights of a panel as a memory view `[layers, heads, queries, keys]` of bytes owned by
 /// Python.
 fn weights<'py>(py: Python<'py>, panel: &Panel) -> PyResult<Bound<'py, PyAny>> {
-    let heads = || panel.layers.iter().flatten();
-    let values =
-        heads().flat_map(|head| head.rows().flatten().flat_map(|value| value.to_ne_bytes()));
-    let bytes = PyBytes::new(py, &values.collect::<Vec<u8>>());
+    let heads = panel.layers.iter().flatten();
+    let values = heads.flat_map(|head| head.rows().flatten());
+    let bytes: Vec<u8> = values.flat_map(|value| value.to_ne_bytes()).collect();
+    let bytes = PyBytes::new(py, &bytes);
     let heads = panel.layers.first().map_or(0, Vec::len);
     let shape = (
         panel.layers.len(),

@@ -40,11 +40,12 @@ pub fn translate(
     cancel: &Cancel,
 ) -> Result<Vec<u8>, TranslationError> {
     let language = language.or(options.languages.source());
-    let fits = |sentence: &str| translator.fits(sentence, options);
     let languages = [language, options.languages.codes().map(|codes| &*codes[1])];
-    let document = Document::try_parse(&file.text, file.format, languages, more, &fits)?
-        .with_writing(options.languages.writing())
-        .with_memory(&|text: &str, context: &str| remembered(options, text, context));
+    let document = Document::try_parse(&file.text, file.format, languages, more, &|sentence| {
+        translator.fits(sentence, options)
+    })?
+    .with_writing(options.languages.writing())
+    .with_memory(&|text, context| remembered(options, text, context));
     let mut rounds = Rounds::new(vec![document], 1, Vec::new());
     loop {
         // The terms come from the options.

@@ -29,20 +29,22 @@ pub fn load(
     note: &mut dyn FnMut(String),
 ) -> Result<TranslationMemory> {
     let mut memory = TranslationMemory::default();
-    let mut take = |unit: Unit| {
-        // The only sentence of a message has its context.
-        let is_free = unit.context.is_empty() || unit.sentences.len() > 1;
-        if unit.is_parallel && is_free {
-            for [source, target] in &unit.sentences {
-                memory.push(source, target);
-            }
-        }
-        for [source, target] in unit.tagged.iter().chain([&unit.whole]) {
-            memory.push_in(&unit.context, source, target);
-        }
-    };
-    read(files, languages, &mut take, note)?;
+    read(files, languages, &mut |unit| add(&mut memory, &unit), note)?;
     Ok(memory)
+}
+
+/// Adds a unit to `memory`: its sentences, and the whole with and without tags.
+fn add(memory: &mut TranslationMemory, unit: &Unit) {
+    // The only sentence of a message has its context.
+    let is_free = unit.context.is_empty() || unit.sentences.len() > 1;
+    if unit.is_parallel && is_free {
+        for [source, target] in &unit.sentences {
+            memory.push(source, target);
+        }
+    }
+    for [source, target] in unit.tagged.iter().chain([&unit.whole]) {
+        memory.push_in(&unit.context, source, target);
+    }
 }
 
 /// A segment and its translation.
@@ -57,7 +59,7 @@ const MAX_TEXT_BYTES: usize = 512 << 20;
 
 /// The length in bytes of the text for detecting the direction of a file, and the minimum
 /// confidence.
-const MOST_BYTES: usize = 4_000;
+const MAX_BYTES: usize = 4_000;
 const SURE: f64 = 50.0;
 
 /// A segment of a translation memory.
@@ -322,14 +324,13 @@ impl Reader<'_> {
         if self.bytes > MAX_TEXT_BYTES {
             return;
         }
-        let words = self
-            .words
-            .iter_mut()
-            .zip(whole)
-            .filter(|(words, _)| words.len() < MOST_BYTES);
-        words.for_each(|(words, side)| words.extend([side, "\n"]));
-        let sentences = |side: usize| Document::sentences(&whole[side], self.languages[side]);
-        let [source, target] = [sentences(0), sentences(1)];
+        for (words, side) in self.words.iter_mut().zip(whole) {
+            if words.len() < MAX_BYTES {
+                words.extend([side, "\n"]);
+            }
+        }
+        let source = Document::sentences(&whole[0], self.languages[0]);
+        let target = Document::sentences(&whole[1], self.languages[1]);
         let is_parallel = source.len() == target.len() && !source.is_empty();
         let sentences = if is_parallel {
             source.into_iter().zip(target).map(Pair::from).collect()
