@@ -68,20 +68,12 @@ impl Document {
     /// Panics if there are more or fewer translations than sentences.
     pub fn accept(&mut self, translations: &str) -> Result<(), JsError> {
         let given: Vec<(String, Vec<[[usize; 2]; 2]>)> = serde_json::from_str(translations)?;
-        let links = |all: Vec<_>| {
-            all.into_iter()
-                .map(|sides: [[usize; 2]; 2]| {
-                    let [source, target] = sides.map(|[start, end]| start..end);
-                    Link { source, target }
-                })
-                .collect()
-        };
         self.document.accept(
             given
                 .into_iter()
                 .map(|(text, all)| Translated {
                     text,
-                    links: links(all),
+                    links: all.into_iter().map(link).collect(),
                 })
                 .collect(),
         );
@@ -93,6 +85,12 @@ impl Document {
         self.file
             .write(self.document.finish(), known(&self.languages))
     }
+}
+
+/// Returns the link between the byte ranges of the source and of the target.
+fn link(sides: [[usize; 2]; 2]) -> Link {
+    let [source, target] = sides.map(|[start, end]| start..end);
+    Link { source, target }
 }
 
 /// Maps empty language codes to `None`.

@@ -23,7 +23,7 @@ use crate::{Result, to_js};
 /// The first id of a word, after `<pad>`, `<s>`, `</s>` and `<unk>`.
 const FIRST: usize = 4;
 /// The approximate maximum number of parameters of a model, and of features of a batch.
-const MOST_NUMBERS: f64 = 1e7;
+const MAX_NUMBERS: f64 = 1e7;
 /// The number of sequences for evaluation.
 const JUDGED: usize = 100;
 /// The number of example sequences to show.
@@ -195,15 +195,14 @@ impl Choices {
                 "batch is {batch}, longest {longest}; give 1 to 1000, 1 to 100"
             ));
         }
-        let is_word = |id: &u32| (FIRST..vocab).contains(&(*id as usize));
-        let fits = |side: &[u32]| (1..=longest).contains(&side.len()) && side.iter().all(is_word);
         if (1..=JUDGED).contains(&self.text.len()) {
             return Err(format!(
                 "text has {} pairs; give above {JUDGED}",
                 self.text.len()
             ));
         }
-        if let Some(i) = self.text.iter().position(|(x, y)| !fits(x) || !fits(y)) {
+        let mut pairs = self.text.iter();
+        if let Some(i) = pairs.position(|(x, y)| !self.fits(x) || !self.fits(y)) {
             let words = format!("1 to {longest} words from {FIRST} to {}", vocab - 1);
             return Err(format!(
                 "text: pair {} has other than {words} on each side",
@@ -219,7 +218,7 @@ impl Choices {
         let widest = widths.into_iter().max().unwrap_or_default() as f64;
         let layers = (model.encoder_layers + model.decoder_layers) as f64;
         let rows = (vocab + model.max_positions + batch as usize * longest) as f64;
-        if (layers * (widest + rows) + rows) * widest > MOST_NUMBERS {
+        if (layers * (widest + rows) + rows) * widest > MAX_NUMBERS {
             Err("the model is too large for a page; make it or its batch smaller".into())
         } else {
             Ok(())
@@ -255,6 +254,13 @@ impl Choices {
         model.into()
     }
 
+    /// Whether a side of a pair has an accepted length and only words of the vocabulary.
+    fn fits(&self, side: &[u32]) -> bool {
+        let words = FIRST..self.model.source_vocab;
+        let has_words = side.iter().all(|&id| words.contains(&(id as usize)));
+        (1..=self.longest).contains(&side.len()) && has_words
+    }
+
     /// The batch of `count` sequences for update `step`.
     fn batch(&self, step: u64, count: u64) -> Batch {
         let pairs = self.pairs(step, count);
@@ -273,15 +279,17 @@ impl Choices {
                 pairs.cloned().collect()
             };
         }
+        (0..count).map(|i| self.reversal(key.fold(i))).collect()
+    }
+
+    /// A random sequence and its reversal.
+    fn reversal(&self, key: RandomKey) -> (Vec<u32>, Vec<u32>) {
         let words = self.model.source_vocab - FIRST;
-        let pair = |key: RandomKey| {
-            let len = 1 + key.words()[0] as usize % self.longest;
-            let source: Vec<u32> = (0..len as u64)
-                .map(|i: u64| (FIRST + key.block(i)[0] as usize % words) as u32)
-                .collect();
-            (source.clone(), source.into_iter().rev().collect())
-        };
-        (0..count).map(|i| pair(key.fold(i))).collect()
+        let len = 1 + key.words()[0] as usize % self.longest;
+        let source: Vec<u32> = (0..len as u64)
+            .map(|i| (FIRST + key.block(i)[0] as usize % words) as u32)
+            .collect();
+        (source.clone(), source.into_iter().rev().collect())
     }
 }
 
@@ -358,22 +366,23 @@ mod tests {
 
     #[test]
     fn attention_starts_sharper_without_scaling() {
-        // The sum of squared weights. A query with equal weights adds 1 over the number of keys,
-        // the minimum.
-        let sharpness = |scale: bool| {
-            let (lesson, _) = lesson(
-                json!({"scale": scale, "d_model": 256, "heads": 2, "d_k": 128, "d_v": 128}),
-                1,
-            );
-            let judged = lesson.judged().unwrap();
-            let heads = judged["tables"]["encoder"][0].as_array().unwrap();
-            let weights = heads.iter().flat_map(|head| head.as_array().unwrap());
-            weights
-                .map(|weight| (weight.as_f64().unwrap() / 1000.0).powi(2))
-                .sum::<f64>()
-        };
         let [with, without] = [true, false].map(sharpness);
         assert!(without > 1.5 * with, "{without} {with}");
+    }
+
+    /// The sum of squared weights of a model with or without scaling. A query with equal weights
+    /// adds 1 over the number of keys, the minimum.
+    fn sharpness(scale: bool) -> f64 {
+        let (lesson, _) = lesson(
+            json!({"scale": scale, "d_model": 256, "heads": 2, "d_k": 128, "d_v": 128}),
+            1,
+        );
+        let judged = lesson.judged().unwrap();
+        let heads = judged["tables"]["encoder"][0].as_array().unwrap();
+        let weights = heads.iter().flat_map(|head| head.as_array().unwrap());
+        weights
+            .map(|weight| (weight.as_f64().unwrap() / 1000.0).powi(2))
+            .sum()
     }
 
     type Pairs = Vec<(Vec<u32>, Vec<u32>)>;
@@ -381,27 +390,29 @@ mod tests {
     /// The pairs of the page, with its word ids.
     fn text() -> (Pairs, usize) {
         let mut ids = std::collections::BTreeMap::new();
-        let mut side = |text: &str| -> Vec<u32> {
-            let marks = ['.', '?', '!', ','];
-            let words = text.split_inclusive(marks).flat_map(|part| {
-                let at = part.trim_end_matches(marks).len();
-                part[..at]
-                    .split_whitespace()
-                    .chain([&part[at..]])
-                    .filter(|word| !word.is_empty())
-            });
-            let words = words.map(|word| {
-                let next = (FIRST + ids.len()) as u32;
-                *ids.entry(word.to_owned()).or_insert(next)
-            });
-            words.collect()
-        };
         let pairs = include_str!("../page/pairs.tsv").lines().map(|line| {
             let (de, en) = line.split_once('\t').unwrap();
-            (side(de), side(en))
+            (side(de, &mut ids), side(en, &mut ids))
         });
         let pairs: Vec<_> = pairs.collect();
         (pairs, FIRST + ids.len())
+    }
+
+    /// The word ids of `text`. New words are added to `ids`.
+    fn side(text: &str, ids: &mut std::collections::BTreeMap<String, u32>) -> Vec<u32> {
+        let marks = ['.', '?', '!', ','];
+        let words = text.split_inclusive(marks).flat_map(|part| {
+            let at = part.trim_end_matches(marks).len();
+            part[..at]
+                .split_whitespace()
+                .chain([&part[at..]])
+                .filter(|word| !word.is_empty())
+        });
+        let ids = words.map(|word| {
+            let next = (FIRST + ids.len()) as u32;
+            *ids.entry(word.to_owned()).or_insert(next)
+        });
+        ids.collect()
     }
 
     #[test]

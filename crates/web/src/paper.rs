@@ -20,9 +20,9 @@ use wasm_bindgen::prelude::*;
 use crate::{Files, Result, to_js};
 
 /// The maximum number of tokens on either side. Tables grow with its square.
-const LONGEST: usize = 60;
+const MAX_TOKENS: usize = 60;
 /// The minimum number of candidates to show for a step.
-const LIKELIEST: usize = 10;
+const MIN_CANDIDATES: usize = 10;
 
 /// A Transformer that returns the intermediate values of a translation.
 #[wasm_bindgen]
@@ -93,12 +93,12 @@ impl Paper {
             return Err(format!("temperature is {temperature}; give 0.01 to 100").into());
         }
         let mut settings = self.translator.options().search.with(&asked)?;
-        settings.max_length = Some(settings.max_length.unwrap_or(LONGEST).min(LONGEST));
+        settings.max_length = Some(settings.max_length.unwrap_or(MAX_TOKENS).min(MAX_TOKENS));
         let Tokenizers { source, target } = self.translator.tokenizers();
         let ids = source.encode(text);
-        if !(1..LONGEST).contains(&ids.len()) {
+        if !(1..MAX_TOKENS).contains(&ids.len()) {
             let count = ids.len();
-            let most = LONGEST - 1;
+            let most = MAX_TOKENS - 1;
             return Err(format!("the sentence has {count} tokens; give 1 to {most}").into());
         }
         let requests = [Request::new(
@@ -106,7 +106,7 @@ impl Paper {
         )];
         let model = ablated(self.model.clone(), &off);
         let neural = NeuralModel::new(self.config.clone(), model.clone(), &Device::flex());
-        let count = LIKELIEST.max(2 * settings.beam_size);
+        let count = MIN_CANDIDATES.max(2 * settings.beam_size);
         let watched = Recorder {
             model: &neural,
             temperature,
@@ -141,11 +141,16 @@ fn ablated(model: Model, off: &BTreeMap<String, Vec<[usize; 2]>>) -> Model {
         let (Some(ranges), columns) = (off.get(name), *param.shape().last().unwrap_or(&1)) else {
             return;
         };
-        let is_off = |i: usize| ranges.iter().any(|[from, to]| (*from..*to).contains(&i));
         param.update(Box::new(|flat| {
             let count = flat.dims()[0];
             let device = flat.device();
-            let kept = (0..count).map(|i| if is_off(i % columns) { 0.0 } else { 1.0f32 });
+            let kept = (0..count).map(|i| {
+                let column = i % columns;
+                let is_off = ranges
+                    .iter()
+                    .any(|[from, to]| (*from..*to).contains(&column));
+                if is_off { 0.0 } else { 1.0f32 }
+            });
             flat * Tensor::from_data(TensorData::new(kept.collect(), [count]), &device)
         }));
     })
@@ -161,10 +166,10 @@ pub fn attention(
 ) -> AttentionMaps {
     let tokens = config.tokens();
     let input = [&[tokens.bos], &target[..target.len() - 1]].concat();
-    let ids = |ids: &[u32], vocab| token_ids(ids, [1, ids.len()], vocab, &Device::flex());
+    let device = Device::flex();
     model.attention(
-        ids(source, tokens.source_vocab),
-        ids(&input, tokens.target_vocab),
+        token_ids(source, [1, source.len()], tokens.source_vocab, &device),
+        token_ids(&input, [1, input.len()], tokens.target_vocab, &device),
     )
 }
 
@@ -179,21 +184,18 @@ pub fn tables(maps: AttentionMaps) -> Value {
         queries_and_keys,
         residuals,
     } = maps;
-    let heads = |weights: Tensor<4>| thousandths(weights.squeeze_dim::<3>(0).flatten(1, 2));
-    let layers = |layers: Vec<Tensor<4>>| layers.into_iter().map(heads).collect::<Vec<_>>();
     let [of_encoder, of_decoder, of_cross] = queries_and_keys.map(|layers| {
         layers
             .into_iter()
             .map(|pair| pair.map(heads))
             .collect::<Vec<_>>()
     });
-    let size = |x: Tensor<2>| thousandths(x.square().mean_dim(1).sqrt().transpose()).remove(0);
     let embedded = residuals
         .each_ref()
         .map(|all| all.first().map(|[x, _]| thousandths(x.clone())));
     let sizes = residuals.map(|all| {
         all.into_iter()
-            .map(|pair| pair.map(size))
+            .map(|pair| pair.map(root_mean_squares))
             .collect::<Vec<_>>()
     });
     json!({
@@ -201,6 +203,21 @@ pub fn tables(maps: AttentionMaps) -> Value {
         "compared": { "encoder": of_encoder, "decoder": of_decoder, "cross": of_cross },
         "embedded": embedded, "sizes": sizes,
     })
+}
+
+/// The tables of layers `[1, heads, rows, columns]`: the rows of all heads, by layer.
+fn layers(layers: Vec<Tensor<4>>) -> Vec<Vec<Vec<i32>>> {
+    layers.into_iter().map(heads).collect()
+}
+
+/// The rows of all heads of a layer `[1, heads, rows, columns]`.
+fn heads(layer: Tensor<4>) -> Vec<Vec<i32>> {
+    thousandths(layer.squeeze_dim::<3>(0).flatten(1, 2))
+}
+
+/// The root mean square of each row.
+fn root_mean_squares(x: Tensor<2>) -> Vec<i32> {
+    thousandths(x.square().mean_dim(1).sqrt().transpose()).remove(0)
 }
 
 /// The rows of a table.
@@ -235,8 +252,7 @@ struct Recorder<'a> {
 impl Recorder<'_> {
     /// The most likely tokens for these logits.
     fn candidates(&self, logits: &[f32]) -> Vec<(u32, f64, f64)> {
-        let tempered = |logit: f32| (f64::from(logit) / self.temperature) as f32;
-        let all: Vec<f32> = logits.iter().map(|&logit| tempered(logit)).collect();
+        let all: Vec<f32> = logits.iter().map(|&logit| self.tempered(logit)).collect();
         let sum = log_sum_exp(logits);
         let tempered_sum = log_sum_exp(&all);
         let mut best = Vec::new();
@@ -244,13 +260,15 @@ impl Recorder<'_> {
         best.into_iter()
             .map(|(logit, id)| {
                 let log_prob = f64::from(logit) - sum;
-                (
-                    id,
-                    log_prob,
-                    (f64::from(tempered(logit)) - tempered_sum).exp(),
-                )
+                let tempered = f64::from(self.tempered(logit));
+                (id, log_prob, (tempered - tempered_sum).exp())
             })
             .collect()
+    }
+
+    /// The logit divided by the temperature.
+    fn tempered(&self, logit: f32) -> f32 {
+        (f64::from(logit) / self.temperature) as f32
     }
 }
 
@@ -350,9 +368,8 @@ mod tests {
                 .as_f64()
                 .unwrap();
             let next = seen["steps"][n + 1]["rows"].as_array();
-            let is_next = |it: &Value| *it == json!([row, token]);
             row = next
-                .and_then(|next| next.iter().position(is_next))
+                .and_then(|next| next.iter().position(|it| *it == json!([row, token])))
                 .unwrap_or(usize::MAX);
         }
         let divisor = seen["divisors"][tokens.len() - 1].as_f64().unwrap();
@@ -393,17 +410,19 @@ mod tests {
         );
     }
 
+    /// The numbers of a table in thousandths.
+    fn numbers(table: &Value) -> Vec<f64> {
+        table
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it.as_f64().unwrap() / 1000.0)
+            .collect()
+    }
+
     #[test]
     fn weights_are_the_softmax_of_the_queries_and_keys() {
         let seen = seen(json!({}));
-        let numbers = |table: &Value| -> Vec<f64> {
-            table
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|it| it.as_f64().unwrap() / 1000.0)
-                .collect()
-        };
         let [sources, targets] =
             [&seen["source"], &seen["tokens"]].map(|it| it.as_array().unwrap().len());
         for (kind, keys) in [
@@ -416,10 +435,12 @@ mod tests {
             let width = key.len() / keys;
             let weights = numbers(&seen["tables"][kind][1][2]);
             let last = query.chunks(width).next_back().unwrap();
-            let product = |k: &[f64]| -> f64 { k.iter().zip(last).map(|(k, q)| k * q).sum() };
             let powers: Vec<f64> = key
                 .chunks(width)
-                .map(|k| (product(k) / (width as f64).sqrt()).exp())
+                .map(|k| {
+                    let product: f64 = k.iter().zip(last).map(|(k, q)| k * q).sum();
+                    (product / (width as f64).sqrt()).exp()
+                })
                 .collect();
             let sum: f64 = powers.iter().sum();
             for (power, weight) in powers.iter().zip(weights.chunks(keys).next_back().unwrap()) {

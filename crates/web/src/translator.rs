@@ -153,10 +153,13 @@ impl Model {
             json!({"text": it.text, "score": it.hypothesis.score, "tokens": it.hypothesis.tokens})
         }).collect();
         if has_alignment {
-            let range = |it: std::ops::Range<usize>| [it.start, it.end];
             let links = self.translator.links(source, text)?.into_iter();
             value["alignment"] = links
-                .map(|link| json!([range(link.source), range(link.target)]))
+                .map(|link| {
+                    let source = [link.source.start, link.source.end];
+                    let target = [link.target.start, link.target.end];
+                    json!([source, target])
+                })
                 .collect();
         }
         Ok(value)

@@ -32,9 +32,13 @@ impl Lesson {
         let device = self.replicas.first().clone().inner();
         let rows = batch.batch;
         let vocab = self.choices.model.source_vocab;
-        let ids = |ids: &[u32], len| token_ids(ids, [rows, len], vocab, &device);
-        let source = ids(&batch.source, batch.source_len);
-        let target = ids(&batch.target_input, batch.target_len);
+        let source = token_ids(&batch.source, [rows, batch.source_len], vocab, &device);
+        let target = token_ids(
+            &batch.target_input,
+            [rows, batch.target_len],
+            vocab,
+            &device,
+        );
         let logits = self.model.valid().forward(source, target, Mode::Inference);
         Ok(logits.into_data_async().await?.iter().collect())
     }
