@@ -133,8 +133,12 @@ pub fn run(args: Args) -> Result<()> {
         }) => {
             let (config, texts) = configuration(&common)?;
             let mut rows = table3(&config, seeds);
-            let is_wanted = |name: &str| wanted.iter().any(|w| name.starts_with(w.as_str()));
-            rows.retain(|it| table3_is_base(&it.name) || wanted.is_empty() || is_wanted(&it.name));
+            if !wanted.is_empty() {
+                rows.retain(|row| {
+                    let is_wanted = wanted.iter().any(|start| row.name.starts_with(start));
+                    is_wanted || table3_is_base(&row.name)
+                });
+            }
             let results = train(&common, texts, out, &rows)?;
             print(&common, &results, || table3_table(&rows, &results))
         }
@@ -286,13 +290,18 @@ mod tests {
 
     #[test]
     fn a_row_of_several_texts_has_a_line_for_each() {
-        let measure = |longest, bleu| Measure {
-            longest,
+        let short = Measure {
+            longest: Some(10),
             sentences: 5,
             perplexity: 2.5,
-            bleu,
+            bleu: 1.0,
             interval: 0.5,
             signature: "s".into(),
+        };
+        let all = Measure {
+            longest: None,
+            bleu: 2.0,
+            ..short.clone()
         };
         let row = RowResult {
             name: "A1".into(),
@@ -300,7 +309,7 @@ mod tests {
             parameters: 7,
             updates: 3,
             seconds: 1.0,
-            measures: vec![measure(Some(10), 1.0), measure(None, 2.0)],
+            measures: vec![short, all],
             config: "[model]\n".into(),
         };
         let lines = [

@@ -51,49 +51,65 @@ impl PeerArgs {
         check_packages(python, work.peer.1)?;
         let mut options: Vec<String> = std::env::args().skip(1).collect();
         let kind = options.remove(0);
-        let run_ours = |settings: &[String]| {
-            Ok(settings
-                .iter()
-                .map(|setting: &String| {
-                    let mut command = Command::new(std::env::current_exe()?);
-                    command.arg(&kind).args(without_comparison(&options));
-                    Ok(measured(command.args(setting.split(' ')), work.figure)?
-                        .into_iter()
-                        .map(|run| Run {
-                            setting: setting.clone(),
-                            ..run
-                        })
-                        .collect::<Vec<_>>())
-                })
-                .collect::<Result<Vec<_>>>()?
-                .concat())
-        };
-        let run_theirs = |settings: &[String]| {
-            let mut command = Command::new(python);
-            command.arg(peers().join(work.peer.0)).args(&work.files);
-            command.args(without_comparison(&options));
-            measured(
-                command.args(["--settings", &settings.join(",")]),
-                work.figure,
-            )
-        };
-        let [mut ours, mut peers] = [work.ours.clone(), work.theirs.clone()].map(Side::new);
+        let options = without_comparison(&options);
+        let mut ours = Side::new(work.ours.clone());
+        let mut peers = Side::new(work.theirs.clone());
         for turn in 0..self.pairs {
-            let our_side: (_, _, Measure) = ("ours", &mut ours, &run_ours);
-            let mut sides = [our_side, ("peer", &mut peers, &run_theirs)];
-            sides.rotate_left(usize::from(turn % 2));
-            for (name, side, measure) in sides {
-                let runs = measure(&side.settings)?;
-                runs.iter().for_each(|run| {
-                    note(format_args!("{name}: {:.1} ({})", run.figure, run.setting));
-                });
-                side.add(runs);
+            let is_ours_first = turn.is_multiple_of(2);
+            for is_ours in [is_ours_first, !is_ours_first] {
+                if is_ours {
+                    let runs = work.run_ours(&kind, &options, &ours.settings)?;
+                    announce("ours", &runs);
+                    ours.add(runs);
+                } else {
+                    let runs = work.run_theirs(python, &options, &peers.settings)?;
+                    announce("peer", &runs);
+                    peers.add(runs);
+                }
             }
         }
         let types: BTreeSet<&str> = peers.rounds[0].iter().map(Run::compute_type).collect();
         types
             .into_iter()
             .try_for_each(|kind| print(report(&ours, &peers, kind, work.figure)))
+    }
+}
+
+impl Comparison {
+    /// Runs this program once in each of `settings`.
+    fn run_ours(&self, kind: &str, options: &[&String], settings: &[String]) -> Result<Vec<Run>> {
+        let mut runs = Vec::new();
+        for setting in settings {
+            let mut command = Command::new(std::env::current_exe()?);
+            command.arg(kind).args(options);
+            let measured = measured(command.args(setting.split(' ')), self.figure)?;
+            runs.extend(measured.into_iter().map(|run| Run {
+                setting: setting.clone(),
+                ..run
+            }));
+        }
+        Ok(runs)
+    }
+
+    /// Runs the peer, which runs itself in each of `settings`.
+    fn run_theirs(
+        &self,
+        python: &Path,
+        options: &[&String],
+        settings: &[String],
+    ) -> Result<Vec<Run>> {
+        let mut command = Command::new(python);
+        command.arg(peers().join(self.peer.0)).args(&self.files);
+        command.args(options);
+        command.args(["--settings", &settings.join(",")]);
+        measured(&mut command, self.figure)
+    }
+}
+
+/// Notes the speed of each run of a side.
+fn announce(name: &str, runs: &[Run]) {
+    for run in runs {
+        note(format_args!("{name}: {:.1} ({})", run.figure, run.setting));
     }
 }
 
@@ -113,8 +129,6 @@ fn without_comparison(options: &[String]) -> Vec<&String> {
     }
     kept
 }
-
-type Measure<'a> = &'a dyn Fn(&[String]) -> Result<Vec<Run>>;
 
 /// One side of a comparison: the remaining settings, and the runs of each round.
 struct Side {
@@ -329,22 +343,23 @@ mod tests {
     /// The report on the type `kind` over rounds of both sides, given as (speed, type, setting). A
     /// dropped setting does not run again.
     fn reported(ours: &[Round], peers: &[Round], kind: &str) -> Value {
-        let side = |rounds: &[Round]| {
-            let mut side = Side::new(rounds[0].iter().map(|run| run.2.to_string()).collect());
-            for round in rounds {
-                let runs = round.iter().map(|&(figure, kind, setting)| Run {
-                    figure,
-                    setting: setting.into(),
-                    fields: json!({ "type": kind }),
-                });
-                let runs = runs
-                    .filter(|run| side.settings.contains(&run.setting))
-                    .collect();
-                side.add(runs);
-            }
-            side
-        };
         report(&side(ours), &side(peers), kind, "tgt_tokens_per_s")
+    }
+
+    fn side(rounds: &[Round]) -> Side {
+        let mut side = Side::new(rounds[0].iter().map(|run| run.2.to_string()).collect());
+        for round in rounds {
+            let runs = round.iter().map(|&(figure, kind, setting)| Run {
+                figure,
+                setting: setting.into(),
+                fields: json!({ "type": kind }),
+            });
+            let runs = runs
+                .filter(|run| side.settings.contains(&run.setting))
+                .collect();
+            side.add(runs);
+        }
+        side
     }
 
     #[test]
@@ -368,16 +383,18 @@ mod tests {
     fn our_runs_are_compared_in_the_peers_type() {
         let ours = [(4.0, "float32", "float32"), (9.0, "int8", "int8")];
         let peers = [(2.0, "float32", "theirs"), (3.0, "int8", "theirs int8")];
-        let ratio = |kind| reported(&[&ours], &[&peers], kind)["ratio_median"].as_f64();
-        assert_eq!([ratio("float32"), ratio("int8")], [Some(2.0), Some(3.0)]);
+        for (kind, ratio) in [("float32", 2.0), ("int8", 3.0)] {
+            let value = reported(&[&ours], &[&peers], kind);
+            assert_eq!(value["ratio_median"], ratio);
+        }
     }
 
     #[test]
     fn one_lucky_run_does_not_make_a_setting_the_fastest() {
         let ours: Round = &[(4.0, "float32", "2 threads")];
-        let peers = |b| [(2.0, "float32", "steady"), (b, "float32", "lucky")];
-        let first = peers(2.4);
-        let later = peers(1.9);
+        let steady = (2.0, "float32", "steady");
+        let first = [steady, (2.4, "float32", "lucky")];
+        let later = [steady, (1.9, "float32", "lucky")];
         let value = reported(&[ours, ours, ours], &[&first, &later, &later], "float32");
         assert_eq!(value["peer"]["setting"], "steady");
         assert_eq!(value["ratio_median"], 2.0);

@@ -274,25 +274,25 @@ mod tests {
             ]
         );
         let vocab = 37_000;
-        let count = |row: &Row| {
-            row.config
-                .model
-                .over([vocab; 2], SpecialIds::OURS)
-                .parameter_count()
+        let base = TransformerConfig::base(vocab);
+        let narrow = TransformerConfig {
+            d_k: 16,
+            ..base.clone()
         };
-        let base = || TransformerConfig::base(vocab);
-        let narrow = TransformerConfig { d_k: 16, ..base() };
         assert_eq!(count(&rows[5]), narrow.parameter_count());
         let deep = TransformerConfig {
             encoder_layers: 8,
             decoder_layers: 8,
-            ..base()
+            ..base.clone()
         };
         assert_eq!(count(&rows[9]), deep.parameter_count());
-        assert_eq!(
-            count(&rows[11]),
-            base().with_width(1024, 8).parameter_count()
-        );
+        let wide = base.with_width(1024, 8);
+        assert_eq!(count(&rows[11]), wide.parameter_count());
+    }
+
+    fn count(row: &Row) -> usize {
+        let model = row.config.model.over([37_000; 2], SpecialIds::OURS);
+        model.parameter_count()
     }
 
     #[test]

@@ -219,20 +219,27 @@ mod tests {
 
     #[test]
     fn the_reach_of_a_layer_is_the_papers() {
-        let reach = |kind| layer(kind).reach(40, &Device::default());
-        assert_eq!(reach(Kind::SelfAttention), 39);
-        assert_eq!(reach(Kind::RestrictedSelfAttention), 5);
-        assert_eq!(reach(Kind::Convolution), 1);
-        assert_eq!(reach(Kind::SeparableConvolution), 1);
-        assert!(reach(Kind::Gru) > 5);
+        let device = Device::default();
+        for (kind, reach) in [
+            (Kind::SelfAttention, 39),
+            (Kind::RestrictedSelfAttention, 5),
+            (Kind::Convolution, 1),
+            (Kind::SeparableConvolution, 1),
+        ] {
+            assert_eq!(layer(kind).reach(40, &device), reach);
+        }
+        assert!(layer(Kind::Gru).reach(40, &device) > 5);
     }
 
     #[test]
     fn paths_match_table_1() {
-        let path = |kind| layer(kind).path(1001, &Device::default());
-        assert_eq!(path(Kind::SelfAttention), 1);
-        assert_eq!(path(Kind::RestrictedSelfAttention), 200);
-        assert_eq!(path(Kind::Gru), 1001);
-        assert_eq!(path(Kind::Convolution), 1000);
+        for (kind, path) in [
+            (Kind::SelfAttention, 1),
+            (Kind::RestrictedSelfAttention, 200),
+            (Kind::Gru, 1001),
+            (Kind::Convolution, 1000),
+        ] {
+            assert_eq!(layer(kind).path(1001, &Device::default()), path);
+        }
     }
 }
