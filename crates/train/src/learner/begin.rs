@@ -7,10 +7,11 @@ use burnformer_text::counted;
 
 use super::Learner;
 use super::checkpoints::Checkpoints;
+use super::clock::Clock;
+use super::pending::PendingUpdates;
 use super::processes::{Message, send};
 use super::setup::Setup;
 use super::validate::{early_validation_after, metric};
-use super::{Clock, PendingUpdates};
 use crate::advice::{Diagnostics, text_check};
 use crate::config::{CheckpointSettings, EarlyStoppingMetric, START, TrainConfig};
 use crate::error::Result;
@@ -312,15 +313,16 @@ mod tests {
         }
     }
 
+    fn note(keep: usize, average: usize) -> Option<String> {
+        kept_for_the_average(&CheckpointSettings {
+            every: 10,
+            keep,
+            average,
+        })
+    }
+
     #[test]
     fn a_note_says_that_the_average_needs_more_checkpoints() {
-        let note = |keep, average| {
-            kept_for_the_average(&CheckpointSettings {
-                every: 10,
-                keep,
-                average,
-            })
-        };
         assert_eq!(
             [note(5, 5), note(0, 5), note(1, 0), note(1, 1)],
             [None, None, None, None]

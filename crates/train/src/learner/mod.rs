@@ -7,10 +7,12 @@
 
 mod begin;
 mod checkpoints;
+mod clock;
 mod divergence;
 mod divergence_error;
 mod estimate;
 mod outcome;
+mod pending;
 mod processes;
 mod save;
 mod setup;
@@ -20,17 +22,19 @@ mod validate;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use burn::tensor::Device;
 use burnformer_core::Model;
 use burnformer_data::{Batch, PlannedUpdate, SamplerState, Tokenizers, UpdateStream};
 
 use self::checkpoints::Checkpoints;
+use self::clock::Clock;
 pub use self::divergence_error::DivergenceError;
 pub use self::estimate::RunEstimate;
 use self::outcome::{Divergence, Exit, limit_reached, progress};
 pub use self::outcome::{Outcome, StopReason};
+use self::pending::{PendingUpdate, PendingUpdates};
 pub use self::processes::follow;
 use self::processes::{Message, send, send_state};
 use self::setup::MODEL_IS_THERE;
@@ -39,7 +43,7 @@ use crate::advice::Diagnostics;
 use crate::error::Result;
 use crate::report::{Answer, Reporter};
 use crate::run::{BestModel, CheckpointKind, RunState};
-use crate::update::{LossScale, PendingStatistics, UpdateSize, UpdateStatistics, Updater};
+use crate::update::{LossScale, UpdateStatistics, Updater};
 use crate::validation::{Subject, Validator};
 
 /// A training run: the model, its optimiser, its data and its folder.
@@ -203,7 +207,12 @@ impl Learner {
                 self.updater
                     .step(model, clipped, input.rate, replicas.first());
             self.model = Some(model);
-            self.pending.push(statistics, size, &input);
+            let update = PendingUpdate {
+                statistics,
+                size,
+                sampler: input.next,
+            };
+            self.pending.push(update, input.rate);
             if !self.needs_statistics(interrupted) {
                 continue;
             }
@@ -386,86 +395,4 @@ impl Learner {
 /// Returns whether `step` is a multiple of `interval`; never for 0.
 fn is_every(interval: u64, step: u64) -> bool {
     interval > 0 && step.is_multiple_of(interval)
-}
-
-/// The largest number of updates between two reads, which bounds the updates after a divergence.
-const MAX_PENDING: usize = 100;
-
-/// An update that is not checked yet.
-struct PendingUpdate {
-    statistics: PendingStatistics,
-    size: UpdateSize,
-    /// The position in the batches after it.
-    sampler: SamplerState,
-}
-
-/// The updates after the last checked one.
-#[derive(Default)]
-struct PendingUpdates {
-    updates: Vec<PendingUpdate>,
-    /// The learning rate of the last update, for the log.
-    last_rate: f64,
-}
-
-impl PendingUpdates {
-    fn push(&mut self, statistics: PendingStatistics, size: UpdateSize, input: &UpdateInput) {
-        self.last_rate = input.rate;
-        self.updates.push(PendingUpdate {
-            statistics,
-            size,
-            sampler: input.next,
-        });
-    }
-
-    /// Returns whether the statistics must be read before the next update.
-    fn is_full(&self) -> bool {
-        self.updates.len() >= MAX_PENDING
-    }
-
-    /// The state after these updates, if all are finite. `state` is the state before them, and
-    /// `seconds` the new time.
-    fn after(&self, state: &RunState, seconds: f64) -> RunState {
-        let step = state.step + self.updates.len() as u64;
-        let sampler = self
-            .updates
-            .last()
-            .map_or(state.sampler, |update| update.sampler);
-        RunState {
-            step,
-            sampler,
-            seconds,
-            ..*state
-        }
-    }
-}
-
-/// The clock of a run.
-struct Clock {
-    /// The start of training in this process.
-    started: Instant,
-    /// The seconds of training before.
-    earlier: f64,
-    /// The time spent waiting for data since the last log line.
-    waited: Duration,
-}
-
-impl Clock {
-    /// A clock of a run that has trained for `earlier` seconds.
-    fn new(earlier: f64) -> Self {
-        Self {
-            started: Instant::now(),
-            earlier,
-            waited: Duration::ZERO,
-        }
-    }
-
-    /// Resets the time of this process, after preparations that do not count as training.
-    fn start(&mut self) {
-        self.started = Instant::now();
-    }
-
-    /// The number of seconds trained, including those before a resume.
-    fn seconds(&self) -> f64 {
-        self.earlier + self.started.elapsed().as_secs_f64()
-    }
 }
