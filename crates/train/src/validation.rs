@@ -418,23 +418,19 @@ mod tests {
 
     /// A run with `text` as validation text.
     fn prepared(folder: &std::path::Path, text: &[(&str, &str)]) -> (TrainConfig, Corpora) {
-        let file = |name: &str, text: String| {
-            let path = folder.join(name);
-            std::fs::write(&path, text).unwrap();
-            path.display().to_string()
-        };
         let train: String = (0..200).map(|i| format!("{i} a b\t{i} c d\n")).collect();
         let valid: String = text
             .iter()
             .map(|(source, target)| format!("{source}\t{target}\n"))
             .collect();
+        let paths = ["train.tsv", "valid.tsv", "cache"].map(|name| folder.join(name));
+        std::fs::write(&paths[0], train).unwrap();
+        std::fs::write(&paths[1], valid).unwrap();
+        let [train, valid, cache] = paths.map(|path| path.display().to_string());
         let settings = [
-            format!("data.train=[{:?}]", file("train.tsv", train)),
-            format!("data.valid=[{:?}]", file("valid.tsv", valid)),
-            format!(
-                "data.cache={:?}",
-                folder.join("cache").display().to_string()
-            ),
+            format!("data.train=[{train:?}]"),
+            format!("data.valid=[{valid:?}]"),
+            format!("data.cache={cache:?}"),
             "data.drop_duplicates=true".into(),
             "data.max_source_len=12".into(),
             "data.max_target_len=12".into(),

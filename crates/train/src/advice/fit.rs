@@ -100,8 +100,10 @@ mod tests {
     /// The choice if an update of the largest size takes `seconds`, and of others in proportion to
     /// their width.
     fn fitted(seconds: f64) -> (TrainConfig, String) {
-        let time = |config: &TrainConfig| seconds * config.model.d_model as f64 / 192.0;
-        fit(&speedrun(&[]), |config| Ok::<_, Infallible>(time(config))).unwrap()
+        let fitted = fit(&speedrun(&[]), |config| {
+            Ok::<_, Infallible>(seconds * config.model.d_model as f64 / 192.0)
+        });
+        fitted.unwrap()
     }
 
     #[test]
@@ -120,17 +122,19 @@ mod tests {
         );
     }
 
+    /// The width chosen where the measurements take these seconds, with the note.
+    fn chosen(seconds: &[f64]) -> (usize, String) {
+        let mut coming = seconds.iter().copied();
+        let measured = fit(&speedrun(&["training.max_minutes=7"]), |_| {
+            coming.next().ok_or(())
+        });
+        let (config, note) = measured.unwrap();
+        assert_eq!(coming.next(), None, "{note}");
+        (config.model.d_model, note)
+    }
+
     #[test]
     fn slow_sizes_are_measured_twice() {
-        let chosen = |seconds: &[f64]| {
-            let mut coming = seconds.iter().copied();
-            let measured = fit(&speedrun(&["training.max_minutes=7"]), |_| {
-                coming.next().ok_or(())
-            });
-            let (config, note) = measured.unwrap();
-            assert_eq!(coming.next(), None, "{note}");
-            (config.model.d_model, note)
-        };
         // 7 minutes hold 1,700 updates of at most 0.239 s, and 1,200 of at most 0.339 s.
         assert_eq!(chosen(&[0.2]).0, 192);
         assert_eq!(chosen(&[0.9, 0.2]).0, 192);

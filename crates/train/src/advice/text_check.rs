@@ -84,10 +84,14 @@ pub(crate) fn warnings(texts: &Texts, trained: &[PairSample], utf8: Utf8Policy) 
 
 /// A warning about a training text with many pairs whose numbers differ.
 fn unlike_numbers(train: &[Pair]) -> Option<String> {
-    let has_number = |pair: &&Pair| pair.0.contains(char::is_numeric);
-    let with_numbers: Vec<&Pair> = train.iter().filter(has_number).collect();
-    let is_unlike = |pair: &&&Pair| has_unlike_numbers(&pair.0, &pair.1);
-    let unlike: Vec<&&Pair> = with_numbers.iter().filter(is_unlike).collect();
+    let with_numbers: Vec<&Pair> = train
+        .iter()
+        .filter(|(source, _)| source.contains(char::is_numeric))
+        .collect();
+    let unlike: Vec<&&Pair> = with_numbers
+        .iter()
+        .filter(|(source, target)| has_unlike_numbers(source, target))
+        .collect();
     let share = unlike.len() as f64 / with_numbers.len().max(1) as f64;
     let (source, target) = unlike.first()?;
     let is_enough = with_numbers.len() >= MIN_TOLD;
@@ -212,17 +216,18 @@ fn divided_tag_of(name: &str, lines: &[&str], tokenizer: &Tokenizer) -> Option<S
 /// The language tag at the beginning of `line`: a word of letters and digits between signs.
 fn tag(line: &str) -> Option<&str> {
     let (word, _) = line.split_once(' ')?;
-    let is_sign = |c: char| c.is_ascii_punctuation();
-    let inner = word.trim_matches(is_sign);
-    let is_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    let inner = word.trim_matches(|c: char| c.is_ascii_punctuation());
+    let is_name = inner
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
     let is_tag = word.len() <= MAX_TAG
         && inner.len() >= 2
-        && inner.chars().all(is_name)
+        && is_name
         && inner.contains(|c: char| c.is_ascii_lowercase())
         && [">>", "<", "__", "[", "{", "@"]
             .iter()
             .any(|open| word.starts_with(open))
-        && word.ends_with(is_sign);
+        && word.ends_with(|c: char| c.is_ascii_punctuation());
     is_tag.then_some(word)
 }
 
@@ -248,10 +253,11 @@ fn pairs(paths: &[PathBuf], utf8: Utf8Policy) -> impl Iterator<Item = Pair> {
     let corpus = corpus_paths("data", paths).ok();
     let pairs = corpus.and_then(|corpus| ParallelReader::open(&corpus, utf8).ok());
     let pairs = pairs.into_iter().flatten().map_while(Result::ok);
-    let visible = |text: String| burnformer_text::visible(&text).into_owned();
-    pairs
-        .filter(|pair| pair.valid)
-        .map(move |pair| (visible(pair.source), visible(pair.target)))
+    pairs.filter(|pair| pair.valid).map(|pair| {
+        let source = burnformer_text::visible(&pair.source).into_owned();
+        let target = burnformer_text::visible(&pair.target).into_owned();
+        (source, target)
+    })
 }
 
 /// About `count` elements of `all`, at equal distances.
@@ -468,33 +474,42 @@ mod tests {
 
     /// Pairs made of the sentences above, with lengths and marks in no order.
     fn text(pairs: usize) -> Vec<Pair> {
-        let pair = |i: usize| {
-            let a = i * i % 6;
-            let b = (7 * i * i + i / 3) % 6;
-            let mark = if i * i % 7 == 1 { "?" } else { "." };
-            let side = |lines: [&str; 6]| match (i * i * i) % 5 {
-                0 | 3 => format!("{}, {}{mark}", lines[a], lines[b]),
-                1 => format!("{}{mark}", lines[a]),
-                _ => format!("{}: {} {}{mark}", lines[b], lines[a], lines[b]),
+        (0..pairs)
+            .map(|i| (side(GERMAN, i), side(ENGLISH, i)))
+            .collect()
+    }
+
+    /// Side `i` of the text, made of `lines`.
+    fn side(lines: [&str; 6], i: usize) -> String {
+        let a = lines[i * i % 6];
+        let b = lines[(7 * i * i + i / 3) % 6];
+        let mark = if i * i % 7 == 1 { "?" } else { "." };
+        match (i * i * i) % 5 {
+            0 | 3 => format!("{a}, {b}{mark}"),
+            1 => format!("{a}{mark}"),
+            _ => format!("{b}: {a} {b}{mark}"),
+        }
+    }
+
+    /// A hundred pairs. The first `unlike` have other numbers in their targets.
+    fn with_unlike(unlike: usize) -> Vec<Pair> {
+        let pairs = (20..120).map(|number| {
+            let other = if number < 20 + unlike {
+                number + 1
+            } else {
+                number
             };
-            (side(GERMAN), side(ENGLISH))
-        };
-        (0..pairs).map(pair).collect()
+            (format!("Haus {number}"), format!("house {other}"))
+        });
+        pairs.collect()
     }
 
     #[test]
     fn unlike_numbers_are_reported_with_their_share_and_an_example() {
-        let text = |unlike: usize| -> Vec<Pair> {
-            let pair = |i: usize| {
-                let other = if i < unlike { i + 1 } else { i };
-                (format!("Haus {}", i + 20), format!("house {}", other + 20))
-            };
-            (0..100).map(pair).collect()
-        };
-        assert_eq!(unlike_numbers(&text(0)), None);
-        assert_eq!(unlike_numbers(&text(5)), None);
-        assert_eq!(unlike_numbers(&text(100)[..20]), None);
-        let said = unlike_numbers(&text(10)).unwrap();
+        assert_eq!(unlike_numbers(&with_unlike(0)), None);
+        assert_eq!(unlike_numbers(&with_unlike(5)), None);
+        assert_eq!(unlike_numbers(&with_unlike(100)[..20]), None);
+        let said = unlike_numbers(&with_unlike(10)).unwrap();
         assert!(
             said.contains("10 % of the pairs") && said.contains("\"Haus 20\" – \"house 21\""),
             "{said}"
@@ -515,20 +530,8 @@ mod tests {
             ..TokenizerSettings::default()
         };
         let tokenizer = Tokenizer::train(ENGLISH, &settings).unwrap();
-        let lines = |tagged: usize| -> Vec<String> {
-            let line = |i: usize| {
-                let tag = if i < tagged { ">>deu<< " } else { "" };
-                format!("{tag}{}", ENGLISH[i % 6])
-            };
-            (0..100).map(line).collect()
-        };
-        let said = |tagged| {
-            let lines = lines(tagged);
-            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-            divided_tag_of("sources", &lines, &tokenizer)
-        };
-        assert_eq!(said(20), None);
-        let message = said(50).unwrap();
+        assert_eq!(divided_tag(20, &tokenizer), None);
+        let message = divided_tag(50, &tokenizer).unwrap();
         assert!(
             message.contains("50 % of the sources") && message.contains(">>deu<<"),
             "{message}"
@@ -540,22 +543,32 @@ mod tests {
         json["added_tokens"].as_array_mut().unwrap().push(added);
         let bytes = serde_json::to_vec(&json).unwrap();
         let whole = Tokenizer::from_bytes("tagged.json".as_ref(), &bytes).unwrap();
-        let lines = lines(100);
+        assert_eq!(divided_tag(100, &whole), None);
+    }
+
+    /// The warning about a hundred sources. The first `tagged` have a tag.
+    fn divided_tag(tagged: usize, tokenizer: &Tokenizer) -> Option<String> {
+        let lines: Vec<String> = (0..100)
+            .map(|i| {
+                let tag = if i < tagged { ">>deu<< " } else { "" };
+                format!("{tag}{}", ENGLISH[i % 6])
+            })
+            .collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        assert_eq!(divided_tag_of("sources", &lines, &whole), None);
+        divided_tag_of("sources", &lines, tokenizer)
     }
 
     /// `text` with targets moved down by `lag` lines from line `from` on.
     fn shifted(text: &[Pair], from: usize, lag: usize) -> Vec<Pair> {
-        let target = |i: usize| {
-            if i < from {
-                i
-            } else {
-                (i + text.len() - lag) % text.len()
-            }
-        };
         (0..text.len())
-            .map(|i| (text[i].0.clone(), text[target(i)].1.clone()))
+            .map(|i| {
+                let target = if i < from {
+                    i
+                } else {
+                    (i + text.len() - lag) % text.len()
+                };
+                (text[i].0.clone(), text[target].1.clone())
+            })
             .collect()
     }
 
@@ -589,10 +602,13 @@ mod tests {
         first
     }
 
+    fn numbered(i: usize) -> Pair {
+        (format!("Quelle {i}"), format!("source {i}"))
+    }
+
     #[test]
     fn a_validation_text_of_which_more_than_a_fifth_is_trained_on_is_told_with_the_share() {
-        let pair = |i: usize| (format!("Quelle {i}"), format!("source {i}"));
-        let train: Vec<Pair> = (0..300).map(pair).collect();
+        let train: Vec<Pair> = (0..300).map(numbered).collect();
         let trained = [sample(&train[..150]), sample(&train[150..])];
         for (shared, share) in [
             (100, Some("100 %")),
@@ -600,7 +616,7 @@ mod tests {
             (20, None),
             (0, None),
         ] {
-            let valid: Vec<Pair> = (300 - shared..400 - shared).map(pair).collect();
+            let valid: Vec<Pair> = (300 - shared..400 - shared).map(numbered).collect();
             let said = learned("data.valid", &valid, &trained);
             assert_eq!(said.is_some(), share.is_some(), "{shared}");
             assert!(said.is_none_or(|said| said.contains(share.unwrap())));

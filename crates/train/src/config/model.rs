@@ -186,14 +186,15 @@ impl ModelSettings {
             return config.into();
         }
         let head = self.d_model / self.heads.max(1);
-        let width = |given| if given == 0 { head } else { given };
+        let d_k = if self.d_k == 0 { head } else { self.d_k };
+        let d_v = if self.d_v == 0 { head } else { self.d_v };
         let config = TransformerConfig {
             source_vocab,
             target_vocab,
             d_model: self.d_model,
             heads: self.heads,
-            d_k: width(self.d_k),
-            d_v: width(self.d_v),
+            d_k,
+            d_v,
             d_ff: self.d_ff,
             encoder_layers: self.encoder_layers,
             decoder_layers: self.decoder_layers,

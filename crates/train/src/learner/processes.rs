@@ -223,24 +223,18 @@ mod tests {
             epoch: 2,
             next_batch: 3,
         };
-        let load = |loss_scale| Message::Load {
-            optimizer_steps: 7,
-            loss_scale,
-        };
-        let rate = |rate| Message::Update {
+        let mut messages = vec![Message::Begin { config, origin }, Message::End {}];
+        messages.extend(
+            [None, Some(LossScale::default())].map(|loss_scale| Message::Load {
+                optimizer_steps: 7,
+                loss_scale,
+            }),
+        );
+        messages.extend([0.1 + 0.2, 1e-300 / 3.0, 0.0].map(|rate| Message::Update {
             step: 9,
             from,
             rate,
-        };
-        let messages = [
-            Message::Begin { config, origin },
-            load(None),
-            load(Some(LossScale::default())),
-            rate(0.1 + 0.2),
-            rate(1e-300 / 3.0),
-            rate(0.0),
-            Message::End {},
-        ];
+        }));
         for message in messages {
             let text = toml::to_string(&message).unwrap();
             let read: Message = toml::from_str(&text).unwrap();

@@ -130,9 +130,8 @@ impl Learner {
             "choosing the length penalty of best/ among {coming:?}: the validation text is translated with a beam of {beam}"
         ))?;
         let translator = Translator::load(&best, &self.device().clone().inner())?;
-        let search_with = |alpha| SearchSettings {
+        let mut search = SearchSettings {
             beam_size: beam,
-            length_penalty: LengthPenalty::Gnmt(alpha),
             ..self.setup.first.search.clone()
         };
         coming.sort_by(|a, b| b.total_cmp(a));
@@ -145,14 +144,15 @@ impl Learner {
                 .note(&format!("length penalty {alpha}: {name} {score:.2}"))?;
             scores.push((alpha, score));
             if highest(&scores) == alpha {
-                checkpoint::set_search(&best, &search_with(alpha))?;
+                search.length_penalty = LengthPenalty::Gnmt(alpha);
+                checkpoint::set_search(&best, &search)?;
             }
             if grows && coming.is_empty() && scores.len() < most {
                 coming.extend(beyond(&scores));
             }
         }
         let alpha = highest(&scores);
-        let mut search = search_with(alpha);
+        search.length_penalty = LengthPenalty::Gnmt(alpha);
         search.calibration = validator.calibration(&translator, &search)?;
         checkpoint::set_search(&best, &search)?;
         self.reporter
@@ -235,10 +235,14 @@ mod tests {
         scores.into_iter().map(|(alpha, _)| alpha).collect()
     }
 
+    /// Scores by length penalty with the highest score at `best`.
+    fn with_best(best: f64) -> impl Fn(f64) -> f64 {
+        move |alpha| -(alpha - best).abs()
+    }
+
     #[test]
     fn the_list_of_length_penalties_grows_until_the_best_is_inside() {
         let list = [0.6, 0.8, 1.0, 1.2];
-        let with_best = |best: f64| move |alpha: f64| -(alpha - best).abs();
         for (best, more) in [
             (0.8, &[][..]),
             (1.05, &[]),

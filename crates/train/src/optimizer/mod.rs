@@ -129,35 +129,38 @@ impl Optimizer {
         let [bias1, bias2] = now;
         let muon_factor = self.settings.muon_factor;
         let precision = self.precision;
-        let adam = |old: Moving<1>, gradient: Tensor<1>| {
-            let gradient = gradient * scale.clone();
-            let first = old.first.clone() * beta1 + gradient.clone() * (1.0 - beta1);
-            let second = old.second.clone() * beta2 + gradient.square() * (1.0 - beta2);
-            let root = (second.clone() / bias2.clone()).sqrt() + epsilon;
-            let moved = first.clone() / bias1.clone() / root * rate;
-            let parameter = old.parameter.clone() - moved;
-            let old = [old.parameter, old.first, old.second];
-            let [parameter, first, second] = choose(&finite, [parameter, first, second], old);
-            Moving {
-                parameter,
-                first,
-                second,
-            }
-        };
-        let muon = |old: Matrix, gradient: Tensor<1>| {
-            let gradient = gradient * scale.clone();
-            let new = old
-                .clone()
-                .step(gradient, MOMENTUM, rate * muon_factor, precision);
-            let new = [new.parameter, new.momentum];
-            let [parameter, momentum] = choose(&finite, new, [old.parameter, old.momentum]);
-            Matrix {
-                parameter,
-                momentum,
-                shape: old.shape,
-            }
-        };
-        self.moments.map(module, gradients, adam, muon)
+        self.moments.map(
+            module,
+            gradients,
+            |old: Moving<1>, gradient| {
+                let gradient = gradient * scale.clone();
+                let first = old.first.clone() * beta1 + gradient.clone() * (1.0 - beta1);
+                let second = old.second.clone() * beta2 + gradient.square() * (1.0 - beta2);
+                let root = (second.clone() / bias2.clone()).sqrt() + epsilon;
+                let moved = first.clone() / bias1.clone() / root * rate;
+                let parameter = old.parameter.clone() - moved;
+                let old = [old.parameter, old.first, old.second];
+                let [parameter, first, second] = choose(&finite, [parameter, first, second], old);
+                Moving {
+                    parameter,
+                    first,
+                    second,
+                }
+            },
+            |old: Matrix, gradient| {
+                let gradient = gradient * scale.clone();
+                let new = old
+                    .clone()
+                    .step(gradient, MOMENTUM, rate * muon_factor, precision);
+                let new = [new.parameter, new.momentum];
+                let [parameter, momentum] = choose(&finite, new, [old.parameter, old.momentum]);
+                Matrix {
+                    parameter,
+                    momentum,
+                    shape: old.shape,
+                }
+            },
+        )
     }
 
     /// Records `steps` steps of the device since the last call.
@@ -239,11 +242,10 @@ mod tests {
 
     /// The default settings with either algorithm.
     fn both() -> [OptimizerSettings; 2] {
-        let with = |algorithm| OptimizerSettings {
+        [Algorithm::Adam, Algorithm::Muon].map(|algorithm| OptimizerSettings {
             algorithm,
             ..OptimizerSettings::default()
-        };
-        [Algorithm::Adam, Algorithm::Muon].map(with)
+        })
     }
 
     /// Gradients of the squares of `stack`'s outputs.
@@ -276,16 +278,20 @@ mod tests {
         }
     }
 
+    /// The names of the moments of weights.
+    fn of_weights(moments: StateDict) -> Vec<String> {
+        moments
+            .into_keys()
+            .filter(|name| name.ends_with("weight"))
+            .collect()
+    }
+
     #[test]
     fn muon_moves_the_matrices_of_the_stacks_alone() {
         let [adam, muon] =
             both().map(|settings| Optimizer::new(settings, &stack()).named_moments());
-        let kinds = |moments: StateDict| {
-            let kinds = moments.into_keys().filter(|name| name.ends_with("weight"));
-            kinds.collect::<Vec<_>>()
-        };
         assert_eq!(
-            kinds(adam),
+            of_weights(adam),
             [
                 "first.encoder.weight",
                 "first.generator.weight",
@@ -294,7 +300,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            kinds(muon),
+            of_weights(muon),
             [
                 "first.generator.weight",
                 "momentum.encoder.weight",

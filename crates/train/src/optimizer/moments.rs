@@ -99,11 +99,16 @@ impl Moments {
             return module;
         }
         let on_cpu = is_fused_on(&matrices[0].1.device());
-        let step = |(matrix, gradient)| muon(matrix, gradient);
         let moved = if on_cpu {
-            matrices.into_par_iter().map(step).collect()
+            let matrices = matrices.into_par_iter();
+            matrices
+                .map(|(old, gradient)| muon(old, gradient))
+                .collect()
         } else {
-            matrices.into_iter().map(step).collect()
+            let matrices = matrices.into_iter();
+            matrices
+                .map(|(old, gradient)| muon(old, gradient))
+                .collect()
         };
         self.with_matrices(module, moved)
     }

@@ -277,10 +277,9 @@ pub(super) mod tests {
         let paths = fs::read_dir(dir)
             .unwrap()
             .map(|entry| entry.unwrap().path());
-        let is_ours = |path: &PathBuf| is_event_file(&path.file_name().unwrap().to_string_lossy());
-        let is_full = |path: &PathBuf| fs::metadata(path).unwrap().len() > 0;
         let full: Vec<_> = paths
-            .filter(|path| is_ours(path) && is_full(path))
+            .filter(|path| is_event_file(&path.file_name().unwrap().to_string_lossy()))
+            .filter(|path| fs::metadata(path).unwrap().len() > 0)
             .collect();
         assert_eq!(full.len(), 1, "{full:?}");
         full[0].clone()
@@ -313,10 +312,9 @@ pub(super) mod tests {
     fn next_record<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
         let length = u64::from_le_bytes(rest.get(..8)?.try_into().unwrap()) as usize;
         let record = rest.get(..length + 16)?;
-        let crc = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
         let event = &record[12..12 + length];
-        assert_eq!(crc(&record[8..12]), masked_crc(&record[..8]));
-        assert_eq!(crc(&record[12 + length..]), masked_crc(event));
+        assert_eq!(record[8..12], masked_crc(&record[..8]).to_le_bytes());
+        assert_eq!(record[12 + length..], masked_crc(event).to_le_bytes());
         *rest = &rest[length + 16..];
         Some(event)
     }

@@ -262,24 +262,20 @@ mod tests {
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
+    fn skip(number: u64, step: u64) -> Record {
+        Record::Divergence(DivergenceRecord {
+            number,
+            step,
+            answer: Answer::Skip,
+            loss: 1.0,
+            gnorm: 1.0,
+            back_to: None,
+            rate_scale: 1.0,
+        })
+    }
+
     #[test]
     fn resuming_keeps_only_the_records_of_the_checkpoint() {
-        let skip = |number, step| {
-            let answer = Answer::Skip;
-            let loss = 1.0;
-            let gnorm = 1.0;
-            let rate_scale = 1.0;
-            let back_to = None;
-            Record::Divergence(DivergenceRecord {
-                number,
-                step,
-                answer,
-                loss,
-                gnorm,
-                back_to,
-                rate_scale,
-            })
-        };
         let records = [
             train(100),
             valid(100),
@@ -322,16 +318,20 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_rollback_keeps_the_record_of_the_best_model() {
-        let best = |loss| match valid(240) {
+    /// The validation of the best model, at update 240.
+    fn best(loss: f64) -> Record {
+        match valid(240) {
             Record::Valid(point) => Record::Valid(ValidRecord {
                 best: true,
                 loss,
                 ..point
             }),
             other => other,
-        };
+        }
+    }
+
+    #[test]
+    fn a_rollback_keeps_the_record_of_the_best_model() {
         // Of two matching records, the first counts: the run will repeat the second.
         let (dir, path) = killed_run(&[valid(200), best(3.0), valid(220), best(2.0)], b"");
         let point = ResumePoint {

@@ -156,15 +156,15 @@ mod tests {
     /// The lines of `train.log` without their time stamps, after a check of these.
     fn logged(dir: &Path) -> Vec<String> {
         let text = fs::read_to_string(dir.join("train.log")).unwrap();
-        let unstamp = |line: &str| {
+        let lines = text.lines().map(|line| {
             let (stamp, said) = line.split_once(' ').unwrap();
             assert!(
                 stamp.len() == 20 && stamp.ends_with('Z') && &stamp[10..11] == "T",
                 "{stamp}"
             );
             said.to_string()
-        };
-        text.lines().map(unstamp).collect()
+        });
+        lines.collect()
     }
 
     #[test]

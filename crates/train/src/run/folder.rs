@@ -90,11 +90,14 @@ pub(crate) fn replace_file(
     write: impl FnOnce(&Path) -> Result<()>,
 ) -> Result<()> {
     let path = fs::canonicalize(path).map_err(TrainError::io(path))?;
-    let fill = |folder: &Path| {
-        copy_files(&path, folder, &[])?;
-        write(&folder.join(name))
-    };
-    write_sealed(&path, fill, |folder| model_dir::seal_again(folder, name))
+    write_sealed(
+        &path,
+        |folder| {
+            copy_files(&path, folder, &[])?;
+            write(&folder.join(name))
+        },
+        |folder| model_dir::seal_again(folder, name),
+    )
 }
 
 /// Copies the files in `from` to the folder `to`, except those named in `but`.
@@ -202,14 +205,11 @@ mod tests {
             "average",
             "start",
         ] {
-            let full = |folder: &Path| {
-                Err(TrainError::io(folder)(io::Error::from(
-                    io::ErrorKind::StorageFull,
-                )))
-            };
-            let error = save_folder(&run.join(folder), full)
-                .unwrap_err()
-                .to_string();
+            let saved = save_folder(&run.join(folder), |folder| {
+                let full = io::Error::from(io::ErrorKind::StorageFull);
+                Err(TrainError::io(folder)(full))
+            });
+            let error = saved.unwrap_err().to_string();
             let remedy = format!("then continue with --out {} --resume;", run.display());
             assert!(error.contains(&remedy), "{folder}: {error}");
         }

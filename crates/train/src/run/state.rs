@@ -185,24 +185,23 @@ mod tests {
     use super::*;
     use crate::update::{UpdateSize, UpdateStatistics};
 
+    /// Adds updates with the numbers from `from` to before `to`.
+    fn add(state: &mut RunState, from: u32, to: u32) {
+        for i in from..to {
+            let x = 1.0 / f64::from(i);
+            let statistics = UpdateStatistics {
+                loss: x,
+                nll: x * x,
+                norm: x / 3.0,
+                tokens: 7,
+                overflowed: false,
+            };
+            state.interval.add(UpdateSize::default(), &statistics);
+        }
+    }
+
     #[test]
     fn an_interval_saved_in_the_middle_closes_with_the_same_means() {
-        let add = |state: &mut RunState, from: u32, to: u32| {
-            for i in from..to {
-                let x = 1.0 / f64::from(i);
-                let loss = x;
-                let nll = x * x;
-                let norm = x / 3.0;
-                let statistics = UpdateStatistics {
-                    loss,
-                    nll,
-                    norm,
-                    tokens: 7,
-                    overflowed: false,
-                };
-                state.interval.add(UpdateSize::default(), &statistics);
-            }
-        };
         let mut whole = RunState::default();
         add(&mut whole, 1, 50);
         let mut parts = RunState::default();

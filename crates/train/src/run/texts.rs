@@ -241,11 +241,11 @@ mod tests {
             valid: vec![path("file")],
             ..DataSettings::default()
         };
-        let find = |_: &str, name: &TextName| match name {
+        let texts = Texts::locate(&data, |_, name| match name {
             TextName::File(path) => Ok::<_, ConfigFileError>(path.clone()),
             _ => Ok(path("piped")),
-        };
-        let texts = Texts::locate(&data, find).unwrap();
+        });
+        let texts = texts.unwrap();
         assert_eq!(
             (&texts.train, &texts.valid),
             (&vec![path("piped")], &vec![path("file")])
@@ -257,11 +257,10 @@ mod tests {
         );
         assert_eq!(fs::read_dir(path("run/corpus")).unwrap().count(), 1);
         // A resumed run reads its copies and does not change them.
-        let found = |_: &str, _: &TextName| Ok::<_, ConfigFileError>(path("run/corpus/train.tsv"));
-        Texts::locate(&data, found)
-            .unwrap()
-            .keep(&path("run"), RunMode::Resume)
-            .unwrap();
+        let copies = Texts::locate(&data, |_, _| {
+            Ok::<_, ConfigFileError>(path("run/corpus/train.tsv"))
+        });
+        copies.unwrap().keep(&path("run"), RunMode::Resume).unwrap();
         assert_eq!(
             fs::read_to_string(path("run/corpus/train.tsv")).unwrap(),
             "text"

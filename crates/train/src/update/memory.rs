@@ -261,16 +261,17 @@ mod tests {
         TransformerConfig::tiny(vocab).into()
     }
 
+    fn bytes(rows: usize, vocab: usize, accumulate: usize) -> u64 {
+        update_bytes(
+            &tiny(vocab),
+            [rows, 100, 100],
+            accumulate,
+            Precision::Float32,
+        )
+    }
+
     #[test]
     fn memory_grows_with_the_batch_the_vocabulary_and_accumulation() {
-        let bytes = |rows, vocab, accumulate| {
-            update_bytes(
-                &tiny(vocab),
-                [rows, 100, 100],
-                accumulate,
-                Precision::Float32,
-            )
-        };
         assert!(bytes(80, 6000, 1) > bytes(40, 6000, 1));
         assert!(bytes(40, 12_000, 1) > bytes(40, 6000, 1));
         assert!(bytes(40, 6000, 2) > bytes(40, 6000, 1));

@@ -358,13 +358,14 @@ mod tests {
 
     /// Gradients and losses of update 3 over the pairs in batches of these sizes.
     fn sums(model: &Model, devices: usize, sizes: &[usize]) -> (Vec<TensorData>, f32, f32) {
+        let mut batches = Vec::new();
         let mut start = 0;
-        let cut = |&size: &usize| {
-            let pairs = start as u32..(start + size) as u32;
-            start += size;
-            Batch::new(pairs.collect(), &PAIRS[start - size..start])
-        };
-        let batches: Vec<_> = sizes.iter().map(cut).collect();
+        for size in sizes {
+            let end = start + size;
+            let pairs = start as u32..end as u32;
+            batches.push(Batch::new(pairs.collect(), &PAIRS[start..end]));
+            start = end;
+        }
         let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
         let recipe = Recipe {
             seed: 5,

@@ -16,12 +16,13 @@ pub struct UpdateSize {
 impl UpdateSize {
     /// The amount of text in `batches`.
     pub(crate) fn of(batches: &[Batch]) -> Self {
-        let sum = |count: fn(&Batch) -> usize| batches.iter().map(count).sum::<usize>() as u64;
-        Self {
-            pairs: sum(|batch| batch.batch),
-            positions: sum(Batch::positions),
-            real: sum(|batch| batch.source_tokens + batch.target_tokens),
-            target: sum(|batch| batch.target_tokens),
+        let mut size = Self::default();
+        for batch in batches {
+            size.pairs += batch.batch as u64;
+            size.positions += batch.positions() as u64;
+            size.real += (batch.source_tokens + batch.target_tokens) as u64;
+            size.target += batch.target_tokens as u64;
         }
+        size
     }
 }

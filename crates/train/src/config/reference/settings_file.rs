@@ -202,15 +202,14 @@ mod tests {
             let text = commented(preset).unwrap();
             assert_eq!(read(&text), expected, "{preset}");
             let mut is_left_out = false;
-            let open = |line| {
-                is_left_out =
-                    !str::starts_with(line, "[") && (is_left_out || line.starts_with("#["));
+            let open = text.lines().map(|line| {
+                is_left_out = !line.starts_with('[') && (is_left_out || line.starts_with("#["));
                 match line.strip_prefix('#') {
                     Some(key) if !key.starts_with(' ') && !is_left_out => key,
                     _ => line,
                 }
-            };
-            let open: Vec<&str> = text.lines().map(open).collect();
+            });
+            let open: Vec<&str> = open.collect();
             assert_eq!(
                 read(&open.join("\n")),
                 expected,
