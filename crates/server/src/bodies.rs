@@ -25,8 +25,8 @@ const METRICS: &str = "/metrics";
 /// The maximum number of bytes, and below the maximum time, to read from a client after its request
 /// was refused as too large. Many clients send the whole body before they read the answer. If the
 /// connection were closed at once, they would report a broken connection instead of the answer.
-const MOST_DISCARDED: usize = 64 << 20;
-const LONGEST_DISCARDED: Duration = Duration::from_secs(5);
+const MAX_DISCARDED: usize = 64 << 20;
+const MAX_DISCARD_TIME: Duration = Duration::from_secs(5);
 /// The maximum size in bytes of all bodies held at once, from their first byte to the answer.
 const ALL_BODIES: usize = 128 << 20;
 /// The first bytes of each body that always have room.
@@ -36,7 +36,7 @@ const SMALL_BODY: usize = 16 << 10;
 const PROGRESS: usize = 1 << 10;
 /// How long a body may wait for room, and how long it may keep its room without progress when less
 /// than half is left.
-const LONGEST_STALL: Duration = Duration::from_secs(2);
+const MAX_STALL: Duration = Duration::from_secs(2);
 
 /// Returns the budget for the bodies of all requests, each of up to `most` bytes, and for large
 /// answers.
@@ -134,7 +134,7 @@ async fn whole(
     mut permit: Permit,
     progress: impl Fn(),
 ) -> Result<(Vec<u8>, Permit)> {
-    if body.size_hint().lower() > (most + MOST_DISCARDED) as u64 {
+    if body.size_hint().lower() > (most + MAX_DISCARDED) as u64 {
         return Err(ApiError::too_large("body", "the body is too large"));
     }
     let mut stream = body.into_data_stream();
@@ -142,7 +142,7 @@ async fn whole(
     let mut noted = 0;
     let mut at = Instant::now();
     loop {
-        let chunk = match timeout(LONGEST_STALL, stream.next()).await {
+        let chunk = match timeout(MAX_STALL, stream.next()).await {
             Ok(Some(chunk)) => {
                 chunk.map_err(|_| ApiError::body("the body cannot be read", "send it whole"))?
             }
@@ -159,27 +159,27 @@ async fn whole(
             (noted, at) = (bytes.len(), Instant::now());
         }
         let more = bytes.len().saturating_sub(SMALL_BODY + permit.amount);
-        if timeout(LONGEST_STALL, permit.wait(more)).await.is_err() {
+        if timeout(MAX_STALL, permit.wait(more)).await.is_err() {
             return Err(ApiError::too_many());
         }
-        if permit.amount > 0 && permit.is_short() && at.elapsed() > LONGEST_STALL {
-            return Err(ApiError::too_late(LONGEST_STALL));
+        if permit.amount > 0 && permit.is_short() && at.elapsed() > MAX_STALL {
+            return Err(ApiError::too_late(MAX_STALL));
         }
     }
 }
 
-/// Reads and drops the rest of a refused body, within [`MOST_DISCARDED`] and [`LONGEST_DISCARDED`].
+/// Reads and drops the rest of a refused body, within [`MAX_DISCARDED`] and [`MAX_DISCARD_TIME`].
 async fn discard(mut stream: BodyDataStream) {
     let mut discarded = 0;
     let discard = async {
         while let Some(Ok(chunk)) = stream.next().await {
             discarded += chunk.len();
-            if discarded > MOST_DISCARDED {
+            if discarded > MAX_DISCARDED {
                 return;
             }
         }
     };
-    let _ = timeout(LONGEST_DISCARDED, discard).await;
+    let _ = timeout(MAX_DISCARD_TIME, discard).await;
 }
 
 #[cfg(test)]

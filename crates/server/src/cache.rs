@@ -77,16 +77,16 @@ impl Cache {
 }
 
 fn bytes(work: &Sentence, candidates: &[Candidate]) -> usize {
-    let of = |candidate: &Candidate| {
-        candidate.text.len() + candidate.links.len() * size_of::<burnformer_documents::Link>() + 64
-    };
     let terms: usize = work
         .terms
         .iter()
         .flat_map(|term| term.targets.iter().chain([&term.source]))
         .map(|text| text.len() + 32)
         .sum();
-    let candidates: usize = candidates.iter().map(of).sum();
+    let candidates: usize = candidates
+        .iter()
+        .map(|candidate| candidate.text.len() + size_of_val(&*candidate.links) + 64)
+        .sum();
     ENTRY_BYTES + work.text.len() + work.prefix.len() + terms + candidates
 }
 

@@ -24,7 +24,7 @@ use tokio_io_timeout::TimeoutStream;
 use crate::lock::locked;
 
 /// The maximum number of open connections, if the system allows so many.
-const MOST: usize = 1024;
+const MAX_CONNECTIONS: usize = 1024;
 /// Additional connections that are answered with the state of the server, or 503.
 const SPARE: usize = 8;
 /// File descriptors reserved for everything else, such as loading models.
@@ -37,7 +37,7 @@ const BRIEF: Duration = Duration::from_secs(3);
 const GRACE: Duration = Duration::from_millis(100);
 /// Replaces [`GRACE`] for a connection that has received part of a body, as long as such
 /// connections are no more than half of all.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 
 /// The connection of a request, for its handlers.
 #[derive(Clone)]
@@ -229,9 +229,9 @@ pub(crate) fn most() -> usize {
     #[cfg(unix)]
     if let Some(files) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
         let connections = files.saturating_sub(RESERVED + SPARE as u64).max(8);
-        return MOST.min(connections.try_into().unwrap_or(MOST));
+        return MAX_CONNECTIONS.min(connections.try_into().unwrap_or(MAX_CONNECTIONS));
     }
-    MOST
+    MAX_CONNECTIONS
 }
 
 /// Among the connections from the address with the most connections, returns the index of the one
@@ -240,17 +240,16 @@ fn slowest(open: &[Open]) -> Option<usize> {
     let mut sizes = HashMap::<IpAddr, usize>::new();
     open.iter()
         .for_each(|open| *sizes.entry(open.peer).or_default() += 1);
-    let sends = |open: &&Open| locked(&open.waiting).is_some_and(|(_, sends)| sends);
-    let are_few = 2 * open.iter().filter(sends).count() <= open.len();
+    let sending = open
+        .iter()
+        .filter(|open| locked(&open.waiting).is_some_and(|(_, sends)| sends))
+        .count();
+    let are_few = 2 * sending <= open.len();
     open.iter()
         .enumerate()
         .filter_map(|(index, open): (usize, &Open)| {
             let (since, sends) = (*locked(&open.waiting))?;
-            let grace = if sends && are_few {
-                LONGEST_PAUSE
-            } else {
-                GRACE
-            };
+            let grace = if sends && are_few { MAX_PAUSE } else { GRACE };
             (since.elapsed() >= grace).then_some((Reverse(sizes[&open.peer]), since, index))
         })
         .min()

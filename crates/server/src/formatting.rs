@@ -57,8 +57,8 @@ fn first_word(text: &str) -> Option<&str> {
         .split_whitespace()
         .next()?;
     let word = word.trim_end_matches(|c: char| !c.is_alphanumeric());
-    let is_word = |c: char| c.is_alphabetic() || "-'’".contains(c);
-    (word.starts_with(char::is_alphabetic) && word.chars().all(is_word)).then_some(word)
+    let is_of_letters = word.chars().all(|c| c.is_alphabetic() || "-'’".contains(c));
+    (word.starts_with(char::is_alphabetic) && is_of_letters).then_some(word)
 }
 
 /// Whether a sentence may begin with `mark`, before its first word.
@@ -69,8 +69,10 @@ fn is_opening(mark: char) -> bool {
 /// Returns `text` with the final marks of `source`.
 fn with_end(source: &str, text: String) -> String {
     let [own, marks] = [&*text, source].map(|text| text.trim_end_matches(MARKS));
-    let ends_in_word = |text: &str| text.ends_with(char::is_alphanumeric);
-    if !ends_in_word(own) || !ends_in_word(marks) {
+    let end_in_words = [own, marks]
+        .iter()
+        .all(|text| text.ends_with(char::is_alphanumeric));
+    if !end_in_words {
         return text;
     }
     let marks = &source[marks.len()..];

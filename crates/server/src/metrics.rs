@@ -10,6 +10,11 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+/// The upper bounds of the buckets of a histogram of durations, in seconds.
+const DURATIONS: [f64; 13] = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
+];
+
 /// The labels of a request counter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Route {
@@ -32,15 +37,10 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     pub fn new() -> Self {
-        let durations = || {
-            [
-                0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
-            ]
-        };
         let sizes = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
         let (requests, sentences, cached) = Default::default();
         let (waiting, loaded): (Gauge, Gauge) = Default::default();
-        let [seconds, batch_seconds] = [durations(), durations()].map(Histogram::new);
+        let [seconds, batch_seconds] = [DURATIONS; 2].map(Histogram::new);
         let batch_sizes = Histogram::new(sizes);
         let mut all = Registry::with_prefix("burnformer");
         all.register(

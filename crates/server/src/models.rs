@@ -20,7 +20,7 @@ use crate::queue::{Queue, QueueSettings};
 /// How long requests may keep a model after another one that does not fit beside it was requested.
 /// Sentences that are being translated by then are finished; the others wait until the model is
 /// loaded again.
-const LONGEST_HELD: Duration = Duration::from_secs(2);
+const MAX_HOLD: Duration = Duration::from_secs(2);
 
 /// The source of a model.
 #[derive(Clone)]
@@ -181,10 +181,10 @@ impl Models {
 
     /// Returns a language pair if the last attempt to load its model failed.
     pub fn failed(&self) -> Option<&LanguagePair> {
-        let failed = |slot: &Slot| slot.failed.load(Ordering::Relaxed);
         self.slots
             .iter()
-            .find_map(|(pair, slot)| failed(slot).then_some(pair))
+            .find(|(_, slot)| slot.failed.load(Ordering::Relaxed))
+            .map(|(pair, _)| pair)
     }
 
     /// Returns the queue of the model for `pair`, after loading the model if necessary, or `None`
@@ -255,14 +255,20 @@ impl Models {
     /// requests that use them are answered.
     async fn make_room(&self, new: &Slot) {
         loop {
-            let loaded = || self.slots.values().filter(|slot| slot.queue().is_some());
-            let used: u64 = loaded().map(|slot| slot.source.bytes).sum();
-            let oldest = loaded().min_by_key(|slot| slot.used.load(Ordering::Relaxed));
+            let used: u64 = self.loaded_slots().map(|slot| slot.source.bytes).sum();
+            let oldest = self
+                .loaded_slots()
+                .min_by_key(|slot| slot.used.load(Ordering::Relaxed));
             match oldest {
                 Some(oldest) if used + new.source.bytes > self.memory => self.unload(oldest).await,
                 _ => return,
             }
         }
+    }
+
+    /// The models that are loaded.
+    fn loaded_slots(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.values().filter(|slot| slot.queue().is_some())
     }
 
     /// Unloads a model, and waits until no request uses it any more. A request that takes too long
@@ -274,8 +280,10 @@ impl Models {
         let begun = Instant::now();
         let mut queue = Some(queue);
         while lives() && begun.elapsed() < self.longest {
-            let users = |queue: &Arc<Queue>| Arc::strong_count(queue) - 1 + Arc::weak_count(queue);
-            let last = queue.take_if(|queue| users(queue) == 0 || begun.elapsed() > LONGEST_HELD);
+            let last = queue.take_if(|queue| {
+                let users = Arc::strong_count(queue) - 1 + Arc::weak_count(queue);
+                users == 0 || begun.elapsed() > MAX_HOLD
+            });
             last.iter().for_each(|queue| queue.unload());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

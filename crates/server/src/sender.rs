@@ -37,12 +37,11 @@ impl Sender {
 /// others before it. If there is a `Forwarded` header, `X-Forwarded-For` is ignored: a proxy that
 /// writes the former may pass on the latter as the client sent it.
 pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
-    let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let parts = headers.get_all("x-forwarded-for").iter().rev();
     let mut parts = parts.flat_map(|value| value.to_str().unwrap_or_default().rsplit(','));
     let mut last = peer.to_canonical();
     let is_told = !headers.contains_key("forwarded");
-    while is_told && is_trusted(&last) {
+    while is_told && trusted.iter().any(|network| network.contains(&last)) {
         let Some(before) = parts.next().and_then(address) else {
             break;
         };

@@ -22,7 +22,7 @@ use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::sender::{Budget, Keys};
 use crate::settings::ServerSettings;
-use crate::store::{FETCHED, MOST_STORED, Store, USED};
+use crate::store::{FETCHED, MAX_STORED, Store, USED};
 use crate::{bodies, connections};
 
 /// Translation over HTTP.
@@ -56,8 +56,8 @@ impl Server {
             metrics,
             keys: Keys::new(&settings.keys),
             limits,
-            files: Store::new(MOST_STORED, FETCHED),
-            glossaries: Store::new(MOST_STORED, USED),
+            files: Store::new(MAX_STORED, FETCHED),
+            glossaries: Store::new(MAX_STORED, USED),
             bodies: bodies::budget(limits.body),
             work: Budget::new(ALL_WORK),
             requests: Budget::new(connections::most()),
@@ -116,7 +116,7 @@ impl Server {
 }
 
 fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
-    let router = routes::router(service.keys.are_required())
+    let mut router = routes::router(service.keys.are_required())
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(service.clone(), bodies::read))
         .layer(CatchPanicLayer::custom(
@@ -127,14 +127,12 @@ fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
         ))
         .layer(from_fn_with_state(service.clone(), observe))
         .layer(from_fn(deepl::errors));
-    let safe =
-        |(name, value)| SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value));
+    for (name, value) in SAFE {
+        let value = HeaderValue::from_static(value);
+        router = router.layer(SetResponseHeaderLayer::overriding(name, value));
+    }
     let prefix = service.prefix.clone();
-    let router = SAFE
-        .map(safe)
-        .into_iter()
-        .fold(router, Router::layer)
-        .with_state(service);
+    let router = router.with_state(service);
     let router = match cors {
         None => router,
         Some(origin) => router.layer(cors_layer(origin)?),
@@ -196,7 +194,6 @@ const SAFE: [(HeaderName, &str); 4] = [
 ];
 
 fn cors_layer(origin: &str) -> Result<CorsLayer, ServerError> {
-    let wrong = || ServerError::Cors(origin.into());
     let allowed = match origin {
         "*" => AllowOrigin::any(),
         origin => {
@@ -204,7 +201,7 @@ fn cors_layer(origin: &str) -> Result<CorsLayer, ServerError> {
             let value = HeaderValue::from_str(origin)
                 .ok()
                 .filter(|_| is_origin && !origin.ends_with('/'));
-            AllowOrigin::exact(value.ok_or_else(wrong)?)
+            AllowOrigin::exact(value.ok_or_else(|| ServerError::Cors(origin.into()))?)
         }
     };
     // `*` would not stand for `Authorization`.

@@ -12,7 +12,7 @@ use crate::lock::locked;
 use crate::sender::{Budget, Permit, Sender};
 
 /// The maximum size in bytes of all stored files, and again of all stored glossaries.
-pub(crate) const MOST_STORED: usize = 64 << 20;
+pub(crate) const MAX_STORED: usize = 64 << 20;
 
 /// How long a translated file is kept, and how long it is not removed for the files of other
 /// senders.
@@ -90,6 +90,16 @@ struct Entry<T> {
     value: T,
 }
 
+impl<T> Entry<T> {
+    fn is_of(&self, sender: &Sender) -> bool {
+        self.permit.sender == *sender
+    }
+
+    fn age(&self) -> Duration {
+        self.since.elapsed()
+    }
+}
+
 impl<T: Clone> Store<T> {
     /// Creates a store for values of at most `most` bytes together. `times` are how long a value is
     /// kept, and how long it is not removed for the values of other senders.
@@ -117,18 +127,17 @@ impl<T: Clone> Store<T> {
         value: T,
         bytes: usize,
     ) -> bool {
-        let is_of_sender = |entry: &Entry<T>| entry.permit.sender == *sender;
-        while values.iter().filter(|(_, it)| is_of_sender(it)).count() >= MAX_VALUES {
-            pop_oldest(values, is_of_sender);
+        while values.iter().filter(|(_, it)| it.is_of(sender)).count() >= MAX_VALUES {
+            pop_oldest(values, |entry| entry.is_of(sender));
         }
         let [kept, safe] = self.times;
-        let is_own_or_over =
-            |entry: &Entry<T>| is_of_sender(entry) || entry.since.elapsed() >= kept;
-        let is_unsafe = |entry: &Entry<T>| entry.since.elapsed() >= safe;
         let mut permit = self.budget.permit(sender);
         // 512 bytes are an estimate for the parts besides the text.
         while !permit.grow(bytes + 512) {
-            if !pop_oldest(values, is_own_or_over) && !pop_oldest(values, is_unsafe) {
+            let is_room_made =
+                pop_oldest(values, |entry| entry.is_of(sender) || entry.age() >= kept)
+                    || pop_oldest(values, |entry| entry.age() >= safe);
+            if !is_room_made {
                 return false;
             }
         }
@@ -149,8 +158,9 @@ impl<T: Clone> Store<T> {
     /// Returns the value stored under `id`, if it is still there and `sender` may have it. A value
     /// stored with a key is returned only to that key.
     pub fn get_for(&self, sender: &Sender, id: &str) -> Option<T> {
-        let has_key = |owner: &Sender| matches!(owner, Sender::Key(_));
-        self.find(id, |owner| owner == sender || !has_key(owner))
+        self.find(id, |owner| {
+            owner == sender || !matches!(owner, Sender::Key(_))
+        })
     }
 
     fn find(&self, id: &str, may_have: impl Fn(&Sender) -> bool) -> Option<T> {
@@ -163,9 +173,7 @@ impl<T: Clone> Store<T> {
     /// The identifiers and values of `sender`, the newest first.
     pub fn of(&self, sender: &Sender) -> Vec<(String, T)> {
         let values = locked(&self.values);
-        let of_sender = values
-            .iter()
-            .filter(|(_, entry)| entry.permit.sender == *sender);
+        let of_sender = values.iter().filter(|(_, entry)| entry.is_of(sender));
         of_sender
             .map(|(id, entry)| (id.clone(), entry.value.clone()))
             .collect()
@@ -336,7 +344,7 @@ mod tests {
 
     #[test]
     fn a_sender_has_a_bounded_number_of_values() {
-        let files = kept(MOST_STORED);
+        let files = kept(MAX_STORED);
         let first = put(&files, 1, b"first").unwrap();
         let others = put(&files, 2, b"others").unwrap();
         let newer: Vec<_> = (0..MAX_VALUES)

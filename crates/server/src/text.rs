@@ -10,7 +10,7 @@ use burnformer_translation::{Rounds, TermsTooLong};
 use crate::api::Client;
 use crate::api::error::{ApiError, Result};
 use crate::compute::{Cancel, compute};
-use crate::engine::{Candidate, Choice, Sentence};
+use crate::engine::{Candidate, Choice, Engine, Sentence};
 use crate::formatting::formatted;
 use crate::language::LanguagePair;
 use crate::lock::locked;
@@ -85,6 +85,26 @@ impl Reading {
     }
 }
 
+impl Reading {
+    /// Parses `texts` as [`document`](Self::document) does.
+    fn texts(
+        self,
+        texts: Vec<String>,
+        target: Option<&str>,
+        cancel: &Cancel,
+    ) -> Result<Vec<ReadText>> {
+        let mut read = Vec::with_capacity(texts.len());
+        for text in texts {
+            cancel.unwind_if_cancelled();
+            let document = self
+                .document(&text, target)
+                .map_err(|cause| ApiError::bad("text", cause.to_string(), "a whole file"))?;
+            read.push(ReadText { text, document });
+        }
+        Ok(read)
+    }
+}
+
 /// A text and its parsed document.
 #[derive(Clone)]
 pub(crate) struct ReadText {
@@ -118,20 +138,10 @@ impl Client {
             .map(|text| Price::of_document(text, format))
             .sum();
         let target = target.map(String::from);
-        let read = move |cancel: &Cancel| {
-            texts
-                .into_iter()
-                .map(|text: String| {
-                    cancel.unwind_if_cancelled();
-                    let document = reading.document(&text, target.as_deref());
-                    let document = document.map_err(|cause: BrokenCatalogue| {
-                        ApiError::bad("text", cause.to_string(), "a whole file")
-                    })?;
-                    Ok(ReadText { text, document })
-                })
-                .collect::<Result<Vec<_>>>()
-        };
-        let texts = compute(&self.sender, price, read).await??;
+        let texts = compute(&self.sender, price, move |cancel| {
+            reading.texts(texts, target.as_deref(), cancel)
+        })
+        .await??;
         Ok(ReadTexts {
             texts: Arc::new(texts),
             format,
@@ -245,13 +255,10 @@ impl Pipeline<'_> {
             return Ok(queue);
         }
         let pair = &self.pair;
-        let message = || format!("no model translates {pair}");
-        let queue = self
-            .client
-            .models
-            .queue(pair)
-            .await
-            .ok_or_else(|| ApiError::bad("target", message(), "a pair of /languages"))?;
+        let queue = self.client.models.queue(pair).await.ok_or_else(|| {
+            let message = format!("no model translates {pair}");
+            ApiError::bad("target", message, "a pair of /languages")
+        })?;
         let queue = queue.map_err(|_| ApiError::not_loaded(pair))?;
         *locked(&self.last) = Arc::downgrade(&queue);
         Ok(queue)
@@ -272,43 +279,31 @@ impl Pipeline<'_> {
         documents: Vec<Document>,
         size: usize,
     ) -> Result<Vec<Translations>> {
-        let LanguagePair {
-            source: from,
-            target: into,
-        } = self.pair.clone();
+        let pair = self.pair.clone();
         let ranks = self.choice.n_best.max(1);
         let most = self.client.limits.characters;
         let price = Price::of_text(size);
         let engine = self.queue().await?.engine().clone();
         let glossaries = self.glossaries.clone();
-        let writing = engine.writing();
-        let divide = move |cancel: &Cancel| {
-            let mut divided = Vec::with_capacity(documents.len());
-            for mut document in documents {
-                document.divide([Some(&from), Some(&into)], &|sentence: &str| {
-                    cancel.unwind_if_cancelled();
-                    engine.fits(sentence)
-                });
-                let document = document.with_writing(writing);
-                divided.push(
-                    document.with_memory(&|segment, context| engine.remembered(segment, context)),
-                );
-            }
-            round(Rounds::new(divided, ranks, glossaries), most, cancel)
-        };
-        let (mut rounds, mut pending) = compute(&self.client.sender, price, divide).await??;
+        let (mut rounds, mut pending) = compute(&self.client.sender, price, move |cancel| {
+            let documents = divided(documents, &pair, &*engine, cancel);
+            round(Rounds::new(documents, ranks, glossaries), most, cancel)
+        })
+        .await??;
         // After the first round there is a document for each rank.
         let most = most * ranks;
         while pending.iter().any(|sentences| !sentences.is_empty()) {
             let found = self.translated(&pending).await?;
-            let next = move |cancel: &Cancel| {
+            (rounds, pending) = compute(&self.client.sender, price * ranks, move |cancel| {
                 rounds.accept(found, &|| cancel.unwind_if_cancelled());
                 round(rounds, most, cancel)
-            };
-            (rounds, pending) = compute(&self.client.sender, price * ranks, next).await??;
+            })
+            .await??;
         }
-        let finish = move |cancel: &Cancel| rounds.finish(&|| cancel.unwind_if_cancelled());
-        Ok(compute(&self.client.sender, price * ranks, finish).await?)
+        let translations = compute(&self.client.sender, price * ranks, move |cancel| {
+            rounds.finish(&|| cancel.unwind_if_cancelled())
+        });
+        Ok(translations.await?)
     }
 
     /// Returns the translations of each sentence of each document.
@@ -327,15 +322,16 @@ impl Pipeline<'_> {
 
     /// The translations of the sentence `work` for its document.
     fn ranked(&self, work: &Sentence, found: Vec<Candidate>) -> Vec<Translated> {
-        let translated = |Candidate { text, links, .. }| {
-            let plain = Translated { text, links };
-            if self.keeps_formatting {
-                formatted(&work.text, plain, &self.pair.target)
-            } else {
-                plain
-            }
-        };
-        found.into_iter().map(translated).collect()
+        let plain = found
+            .into_iter()
+            .map(|Candidate { text, links, .. }| Translated { text, links });
+        if self.keeps_formatting {
+            plain
+                .map(|plain| formatted(&work.text, plain, &self.pair.target))
+                .collect()
+        } else {
+            plain.collect()
+        }
     }
 
     /// Returns the candidates of each sentence, from the cache or the queue. Equal sentences are
@@ -355,24 +351,23 @@ impl Pipeline<'_> {
         self.client.metrics.cached.inc_by(cached as u64);
         while found.len() < last.len() {
             let queue = self.queue().await?;
-            let is_asked = |(work, index): &(&Sentence, usize)| {
-                last[work] == *index && !found.contains_key(work)
-            };
             let asked: Vec<&Sentence> = all
                 .iter()
                 .zip(0..)
-                .filter(is_asked)
-                .map(|it| it.0)
+                .filter(|(work, index)| last[work] == *index && !found.contains_key(work))
+                .map(|(work, _)| work)
                 .collect();
             let work = asked.iter().copied().cloned().collect();
             let answers = queue
                 .translate(&self.client.sender, work, self.choice)
                 .await?;
             let unloaded = queue.is_unloaded();
-            let done = |candidates: &[Candidate]| !unloaded || !candidates.is_empty();
-            for (work, candidates) in asked.into_iter().zip(answers).filter(|it| done(&it.1)) {
-                cache.put(&pair, work.clone(), self.choice, &candidates);
-                found.insert(work, candidates);
+            for (work, candidates) in asked.into_iter().zip(answers) {
+                // A queue that is unloaded leaves sentences without candidates.
+                if !unloaded || !candidates.is_empty() {
+                    cache.put(&pair, work.clone(), self.choice, &candidates);
+                    found.insert(work, candidates);
+                }
             }
         }
         Ok(all
@@ -388,6 +383,28 @@ impl Pipeline<'_> {
             .map(Option::unwrap_or_default)
             .collect())
     }
+}
+
+/// Divides `documents` into sentences that fit into the model of `engine`, and looks their segments
+/// up in its memory.
+fn divided(
+    documents: Vec<Document>,
+    pair: &LanguagePair,
+    engine: &dyn Engine,
+    cancel: &Cancel,
+) -> Vec<Document> {
+    let mut divided = Vec::with_capacity(documents.len());
+    for mut document in documents {
+        document.divide([Some(&pair.source), Some(&pair.target)], &|sentence| {
+            cancel.unwind_if_cancelled();
+            engine.fits(sentence)
+        });
+        let document = document
+            .with_writing(engine.writing())
+            .with_memory(&|segment, context| engine.remembered(segment, context));
+        divided.push(document);
+    }
+    divided
 }
 
 /// Returns `rounds` with their pending sentences. All terms together may have `most` bytes.

@@ -2,6 +2,7 @@
 
 use axum::body::{Bytes, to_bytes};
 use axum::extract::{FromRequest, Request};
+use axum::http::header::AsHeaderName;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use serde::de::{DeserializeOwned, Error as _};
@@ -20,7 +21,7 @@ use crate::sender::Sender;
 use crate::settings::Limits;
 
 /// The maximum number of fields of a form besides the texts that the limits allow.
-pub(super) const MOST_FIELDS: usize = 64;
+pub(super) const MAX_FIELDS: usize = 64;
 
 /// The fields of a request, from a body of `application/json`, `application/x-www-form-urlencoded`
 /// or `multipart/form-data`, or from the query. Unknown fields are refused. With `LENIENT`, which
@@ -35,12 +36,12 @@ where
 
     async fn from_request(request: Request, state: &Shared) -> Result<Self> {
         let limits = state.limits;
-        let most = limits.texts + MOST_FIELDS;
-        let fields = move |content| match content {
+        let most = limits.texts + MAX_FIELDS;
+        let (client, fields) = open(request, state, most, move |content| match content {
             Content::Json(bytes) => read_json(&bytes, &limits, LENIENT),
             Content::Form(parts) => read_form(parts, most, &limits, LENIENT),
-        };
-        let (client, fields) = open(request, state, most, fields).await?;
+        })
+        .await?;
         Ok(Self(client, fields))
     }
 }
@@ -120,17 +121,21 @@ const KEY: &str = "api_key";
 /// The API key in the head of a request: from `Authorization: Bearer KEY` or `DeepL-Auth-Key KEY`,
 /// or else from the query.
 pub(crate) fn key_of_head(head: &Parts) -> Option<String> {
-    let value = head
-        .headers
-        .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok());
+    let value = header_text(&head.headers, header::AUTHORIZATION);
     let bearer = value.and_then(|value| value.split_once(' '));
-    let is_known = |scheme: &str| ["bearer", "deepl-auth-key"].contains(&scheme);
-    let bearer = bearer.filter(|(scheme, _)| is_known(&scheme.to_ascii_lowercase()));
+    let bearer = bearer.filter(|(scheme, _)| {
+        let scheme = scheme.to_ascii_lowercase();
+        ["bearer", "deepl-auth-key"].contains(&scheme.as_str())
+    });
     let mut query = urlencoded(head.uri.query().unwrap_or_default().as_bytes());
     bearer
         .map(|(_, key)| key.trim().to_owned())
         .or_else(|| query.find(|part| part.name == KEY)?.text().ok())
+}
+
+/// The value of a header, if it is text.
+pub(super) fn header_text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
 }
 
 /// The content type of a body in lower case; JSON if there is none.
@@ -138,15 +143,12 @@ pub(crate) fn key_of_head(head: &Parts) -> Option<String> {
 /// # Errors
 /// Returns an error if the body is compressed.
 fn kind(headers: &HeaderMap) -> Result<String> {
-    let text = |name| {
-        headers
-            .get(name)
-            .and_then(|value| value.to_str().ok())
-            .map(str::trim)
-    };
-    let coding = text(header::CONTENT_ENCODING).filter(|it| !it.eq_ignore_ascii_case("identity"));
-    coding.map_or(Ok(()), |coding| Err(ApiError::content_encoding(coding)))?;
-    let kind = text(header::CONTENT_TYPE).unwrap_or("application/json");
+    let coding = header_text(headers, header::CONTENT_ENCODING).map(str::trim);
+    let coding = coding.filter(|coding| !coding.eq_ignore_ascii_case("identity"));
+    if let Some(coding) = coding {
+        return Err(ApiError::content_encoding(coding));
+    }
+    let kind = header_text(headers, header::CONTENT_TYPE).unwrap_or("application/json");
     Ok(kind
         .split(';')
         .next()
@@ -220,14 +222,15 @@ fn fields<'de, T: DeserializeOwned + PartialSchema>(
 ) -> Result<T> {
     let mut known = None;
     let mut unknown = None;
-    let mut ignored = |path: serde_ignored::Path| {
-        let known: &Vec<String> = known.get_or_insert_with(names::<T>);
-        unknown = unknown
-            .take()
-            .or_else(|| misspelt(&path.to_string(), known, lenient));
-    };
-    let from = serde_ignored::Deserializer::new(from, &mut ignored);
-    let fields = serde_path_to_error::deserialize(from);
+    let fields = serde_path_to_error::deserialize(serde_ignored::Deserializer::new(
+        from,
+        &mut |path: serde_ignored::Path| {
+            let known: &Vec<String> = known.get_or_insert_with(names::<T>);
+            unknown = unknown
+                .take()
+                .or_else(|| misspelt(&path.to_string(), known, lenient));
+        },
+    ));
     if let Some(error) = unknown {
         return Err(error);
     }
@@ -253,25 +256,27 @@ fn names<T: PartialSchema>() -> Vec<String> {
     }
 }
 
+/// The name of a field in lower case, without `_` and `-`.
+fn plain(name: &str) -> String {
+    name.replace(['_', '-'], "").to_lowercase()
+}
+
 /// The error for a field that is not among the `known` ones. If `lenient`, only a misspelt name is
 /// an error: one that differs from a known field in at most a third of its letters, ignoring case
 /// and `_`.
 fn misspelt(name: &str, known: &[String], lenient: bool) -> Option<ApiError> {
-    const LONGEST: usize = 30;
-    let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
-    let distance = |known: &String| strsim::osa_distance(&plain(name), &plain(known));
+    const MAX_LENGTH: usize = 30;
     let near = known
         .iter()
-        .filter(|_| name.len() <= LONGEST)
-        .map(|known| (distance(known), known));
-    let near = near
+        .filter(|_| name.len() <= MAX_LENGTH)
+        .map(|known| (strsim::osa_distance(&plain(name), &plain(known)), known))
         .filter(|(distance, known)| *distance <= known.len() / 3)
         .min();
     let meant = near.map(|(_, known)| format!("; did you mean {known}?"));
     if lenient && meant.is_none() {
         return None;
     }
-    let name: String = name.chars().take(LONGEST).collect();
+    let name: String = name.chars().take(MAX_LENGTH).collect();
     let error = format!("the field {name:?} is unknown{}", meant.unwrap_or_default());
     Some(ApiError::bad(
         &name,

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use self::markup::{Prepared, unmarked};
-use super::body::{Fields, MOST_FIELDS, Texts, number};
+use super::body::{Fields, MAX_FIELDS, Texts, number};
 use super::error::{ApiError, ErrorBody, Errors, Result};
 use super::source::Sourced;
 use super::{AUTO, Client};
@@ -159,8 +159,8 @@ pub(crate) async fn deepl_translate(
         return Err(ApiError::missing("text"));
     }
     client.check_texts("text", texts.len(), texts.iter().map(String::as_str))?;
-    if tags.len() > MOST_FIELDS {
-        let error = format!("more than {MOST_FIELDS} ignore_tags");
+    if tags.len() > MAX_FIELDS {
+        let error = format!("more than {MAX_FIELDS} ignore_tags");
         return Err(ApiError::bad("ignore_tags", error, "name fewer"));
     }
     let format = if markup.is_empty() {
@@ -170,13 +170,15 @@ pub(crate) async fn deepl_translate(
     };
     let price = Price::of_bytes(texts.iter().map(String::len).sum()) * (tags.len() + 1);
     let is_markup_xml = markup == "xml";
-    let prepare = move |cancel: &Cancel| Prepared::new(texts, tags, is_markup_xml, cancel);
     let Prepared {
         texts,
         counts,
         is_xml,
         tags,
-    } = compute(&client.sender, price, prepare).await?;
+    } = compute(&client.sender, price, move |cancel| {
+        Prepared::new(texts, tags, is_markup_xml, cancel)
+    })
+    .await?;
     let source = request
         .source_lang
         .filter(|it| !it.is_empty())
@@ -302,12 +304,15 @@ fn prescribed(
             "send source_lang, and 5 at most",
         ));
     }
-    let terms = |id: &String| {
-        let glossary = client.glossaries.get_for(&client.sender, id)?;
-        let mut all = glossary.terms.iter();
-        all.find_map(|(known, terms)| (known == pair).then(|| terms.clone()))
-    };
-    ids.iter().map(|id| terms(id).ok_or_else(unknown)).collect()
+    let mut glossaries = Vec::new();
+    for id in &ids {
+        let stored = client.glossaries.get_for(&client.sender, id);
+        let stored = stored.ok_or_else(unknown)?;
+        let mut all = stored.terms.iter();
+        let (_, terms) = all.find(|(known, _)| known == pair).ok_or_else(unknown)?;
+        glossaries.push(terms.clone());
+    }
+    Ok(glossaries)
 }
 
 /// The items of a list. An item may itself be a list separated by commas.

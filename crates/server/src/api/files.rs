@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::body::{Content, MOST_FIELDS, open, read_form};
+use super::body::{Content, MAX_FIELDS, header_text, open, read_form};
 use super::error::{ApiError, ErrorBody, Errors, Result};
 use super::form::check_count;
 use super::source::Sourced;
@@ -61,7 +61,7 @@ pub(crate) async fn translate_file(
     request: Request,
 ) -> Result<Json<FileResponse>> {
     let limits = service.limits;
-    let (client, (sent, request)) = open(request, &service, MOST_FIELDS, move |content| {
+    let (client, (sent, request)) = open(request, &service, MAX_FIELDS, move |content| {
         read_file::<FileRequest>(content, &limits)
     })
     .await?;
@@ -97,7 +97,7 @@ pub(super) fn read_file<T: DeserializeOwned + PartialSchema>(
     let Content::Form(mut parts) = content else {
         return Err(ApiError::media_type("application/json"));
     };
-    check_count(&parts, MOST_FIELDS)?;
+    check_count(&parts, MAX_FIELDS)?;
     let index = parts.iter().rposition(|part| part.name == "file");
     let part = parts.swap_remove(index.ok_or_else(|| ApiError::missing("file"))?);
     let name = part.file_name;
@@ -107,7 +107,7 @@ pub(super) fn read_file<T: DeserializeOwned + PartialSchema>(
         bytes: part.bytes.into(),
         cost,
     };
-    Ok((sent, read_form(parts, MOST_FIELDS, limits, true)?))
+    Ok((sent, read_form(parts, MAX_FIELDS, limits, true)?))
 }
 
 fn broken(error: BrokenFile) -> ApiError {
@@ -138,10 +138,10 @@ impl SentFile {
         }
         let mut permit = client.permit_of(memory).await?;
         let price = Price::of_file(cost);
-        let read = move |_: &_| WholeFile::read(bytes, &kind);
-        let mut file = compute(&client.sender, price, read)
-            .await?
-            .map_err(broken)?;
+        let file = compute(&client.sender, price, move |_| {
+            WholeFile::read(bytes, &kind)
+        });
+        let mut file = file.await?.map_err(broken)?;
         client.check_texts("file", 1, [&*file.text])?;
         permit.shrink(file.size() + 2 * memory_of(file.text.as_bytes()));
         let text = std::mem::take(&mut file.text);
@@ -228,15 +228,15 @@ pub(super) fn put(client: &Client, id: &str, file: StoredFile, size: usize) -> R
 /// The origin that the client used to reach the server. A proxy that terminates TLS sends
 /// `X-Forwarded-Proto`. A value that is not a host is ignored.
 fn origin(headers: &HeaderMap) -> String {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let scheme = if text("x-forwarded-proto") == Some("https") {
+    let scheme = if header_text(headers, "x-forwarded-proto") == Some("https") {
         "https"
     } else {
         "http"
     };
-    let host = |name| text(name).filter(|host| is_host(host));
-    let host = host("x-forwarded-host")
-        .or(host("host"))
+    let host = ["x-forwarded-host", "host"]
+        .into_iter()
+        .filter_map(|name| header_text(headers, name))
+        .find(|host| is_host(host))
         .unwrap_or("localhost");
     format!("{scheme}://{host}")
 }
@@ -301,14 +301,17 @@ pub(crate) async fn download(
     State(service): State<Shared>,
     Path(name): Path<String>,
 ) -> Result<Response> {
-    let gone = "there is no such file, or its ten minutes are over";
-    let gone = || ApiError::new(StatusCode::NOT_FOUND, gone);
     let file = service.files.get(&name).filter(|file| file.is_for(None));
     let StoredFile { name, state, .. } = file.ok_or_else(gone)?;
     match state {
         FileState::Done(bytes, _) => Ok(attachment(&name, &bytes)),
         _ => Err(gone()),
     }
+}
+
+fn gone() -> ApiError {
+    let message = "there is no such file, or its ten minutes are over";
+    ApiError::new(StatusCode::NOT_FOUND, message)
 }
 
 /// An answer with a file.

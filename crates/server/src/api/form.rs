@@ -78,11 +78,10 @@ async fn multipart(head: &request::Parts, bytes: Bytes, most: usize) -> Result<V
     let mut parts =
         parts.map_err(|_| ApiError::media_type("multipart/form-data without its boundary"))?;
     let mut all = Vec::new();
-    let broken = |error: MultipartError| ApiError::body(error.body_text(), "send the form whole");
     while let Some(part) = parts
         .next_field()
         .await
-        .map_err(broken)?
+        .map_err(|error| broken(&error))?
         .filter(|_| all.len() <= most)
     {
         let names = [part.name(), part.file_name()];
@@ -90,10 +89,14 @@ async fn multipart(head: &request::Parts, bytes: Bytes, most: usize) -> Result<V
         all.push(Part {
             name,
             file_name,
-            bytes: part.bytes().await.map_err(broken)?,
+            bytes: part.bytes().await.map_err(|error| broken(&error))?,
         });
     }
     Ok(all)
+}
+
+fn broken(error: &MultipartError) -> ApiError {
+    ApiError::body(error.body_text(), "send the form whole")
 }
 
 /// The fields of a form of `application/x-www-form-urlencoded`.

@@ -114,9 +114,12 @@ pub(crate) async fn translate(
         .sourced(&request.source, &request.target, texts, format, permit)
         .await?;
     let translations = client.translate(read, &pairs, choice, Vec::new()).await?;
-    let others = || translations.iter().map(|all| all[1..].to_vec()).collect();
+    let others = (alternatives > 0).then(|| {
+        let others = translations.iter().map(|all| all[1..].to_vec());
+        OneOrMany::new(others.collect(), one)
+    });
     Ok(Json(TranslateResponse {
-        alternatives: (alternatives > 0).then(|| OneOrMany::new(others(), one)),
+        alternatives: others,
         detected_language: detected.map(|found| OneOrMany::new(found, one)),
         translated_text: OneOrMany::new(best(translations), one),
     }))
@@ -190,12 +193,13 @@ pub(crate) async fn languages(State(service): State<Shared>) -> Json<Vec<ServedL
     responses((status = 200, body = Object)))]
 pub(crate) async fn settings(State(service): State<Shared>) -> Json<Value> {
     let first = service.models.pairs().next().expect("a server has a model");
-    let language = |code: &str| json!({"code": code, "name": name(code)});
+    let source = json!({"code": first.source, "name": name(&first.source)});
+    let target = json!({"code": first.target, "name": name(&first.target)});
     let key = service.keys.are_required();
     Json(json!({
         "about": service.about, "apiKeys": key, "charLimit": service.limits.characters, "textLimit": service.limits.texts,
         "filesTranslation": true, "frontendTimeout": 500, "keyRequired": key,
-        "language": {"source": language(&first.source), "target": language(&first.target)},
+        "language": {"source": source, "target": target},
         "suggestions": false, "supportedFilesFormat": extensions(),
     }))
 }

@@ -143,20 +143,18 @@ impl Service {
             characters: limit,
             ..
         } = self.limits;
-        let refuse = |message: String| Err(ApiError::bad(field, message, "send less at a time"));
+        let remedy = "send less at a time";
         if count > most {
-            return refuse(format!("{count} {field} are more than the {most} allowed"));
+            let message = format!("{count} {field} are more than the {most} allowed");
+            return Err(ApiError::bad(field, message, remedy));
         }
-        match texts
-            .into_iter()
-            .map(|text| text.chars().count())
-            .sum::<usize>()
-        {
-            characters if characters > limit => refuse(format!(
-                "{field} has {characters} characters, more than the {limit} allowed"
-            )),
-            _ => Ok(()),
+        let characters: usize = texts.into_iter().map(|text| text.chars().count()).sum();
+        if characters > limit {
+            let message =
+                format!("{field} has {characters} characters, more than the {limit} allowed");
+            return Err(ApiError::bad(field, message, remedy));
         }
+        Ok(())
     }
 
     /// Returns the sorted codes of all languages on this side of the language pairs.
@@ -238,9 +236,10 @@ pub(crate) fn within<T: PartialOrd + Display>(
 /// Parses the name of a format.
 pub(crate) fn format(name: Option<&str>) -> Result<Format> {
     let name = name.filter(|name| !name.is_empty()).unwrap_or("text");
-    let wrong = || format!("{name} format is not supported");
-    name.parse()
-        .map_err(|_| ApiError::bad("format", wrong(), Format::names()))
+    name.parse().map_err(|_| {
+        let message = format!("{name} format is not supported");
+        ApiError::bad("format", message, Format::names())
+    })
 }
 
 /// The accepted file extensions.

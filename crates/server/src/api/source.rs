@@ -18,10 +18,10 @@ use crate::text::{ReadText, ReadTexts, Reading};
 const STAYS: f64 = 0.6;
 
 /// The maximum number of characters of a text that models score to detect its language.
-const MOST_CHARACTERS: usize = 200;
+const MAX_CHARACTERS: usize = 200;
 
 /// The maximum number of languages, besides the target, that models score a text in.
-const MOST_ASKED: usize = 3;
+const MAX_ASKED: usize = 3;
 
 /// The result of the detector, before any model scores the text: the words, and the possible
 /// languages if it is not sure.
@@ -44,16 +44,70 @@ pub(super) struct Sourced {
 /// The words of a text for language detection. A catalogue is not parsed a second time. Other texts
 /// lose their code before they are read.
 fn words(read: &ReadText, format: Format, cancel: &Cancel) -> String {
-    let fits = |_: &str| {
-        cancel.unwind_if_cancelled();
-        true
-    };
     if !format.is_catalogue() {
-        return prose(&read.text, format, &fits);
+        return prose(&read.text, format, &|_| goes_on(cancel));
     }
     let mut document = read.document.clone();
-    document.divide([None; 2], &fits);
+    document.divide([None; 2], &|_| goes_on(cancel));
     words_of(&document)
+}
+
+/// Returns true, or ends the work if it is cancelled.
+fn goes_on(cancel: &Cancel) -> bool {
+    cancel.unwind_if_cancelled();
+    true
+}
+
+impl Guess {
+    /// Guesses the language of a text that is translated into `target`.
+    fn new(
+        read: &ReadText,
+        format: Format,
+        known: &Languages,
+        target: Option<&str>,
+        cancel: &Cancel,
+    ) -> Self {
+        cancel.unwind_if_cancelled();
+        let words = words(read, format, cancel);
+        let (found, sure) = known.detect(&words).unzip();
+        let is_open = sure != Some(true) && !words.is_empty();
+        let mut codes = Vec::new();
+        if is_open {
+            codes = known.ranked(&words, MAX_ASKED);
+            codes.extend(target.filter(|target| !codes.contains(target)));
+        }
+        let codes = codes.into_iter().map(String::from).collect();
+        Self {
+            words,
+            found,
+            sure: sure.unwrap_or_default(),
+            codes,
+        }
+    }
+
+    /// The language of the text: the `likely` one by the scores of the models, or else the detected
+    /// one. If there is neither, it is the first possible language other than `target`.
+    fn settle(
+        self,
+        likely: Option<Detection>,
+        sources: &[&str],
+        target: Option<&str>,
+    ) -> Detection {
+        let found = self.found.filter(|found| {
+            let is_source = found.served && Some(&*found.language) != target;
+            self.sure || is_source
+        });
+        likely.or(found).unwrap_or_else(|| {
+            let codes = self.codes.iter().map(String::as_str);
+            let mut possible = codes.chain(sources.iter().copied());
+            let first = possible.find(|code| Some(*code) != target).or(target);
+            Detection {
+                language: first.unwrap_or_default().to_owned(),
+                confidence: 0.0,
+                served: true,
+            }
+        })
+    }
 }
 
 impl Client {
@@ -88,34 +142,41 @@ impl Client {
         let target = known_code("target", target, &targets, "")?.to_owned();
         let read = self.read(texts, reading, Some(&target), permit).await?;
         let detected = self.detect(&read, Some(&target)).await?;
-        let pair = |(number, found): (usize, &Detection)| {
-            let pair = LanguagePair {
-                source: found.language.clone(),
-                target: target.clone(),
-            };
-            if pair.source == pair.target || self.models.pairs().any(|known| *known == pair) {
-                return Ok(pair);
-            }
+        let mut pairs = Vec::with_capacity(count);
+        for (number, found) in (1..).zip(&detected) {
             let text = if count == 1 {
                 "the text".into()
             } else {
                 format!("text {number}")
             };
-            let code = &pair.source;
-            let known = self.sources(Some(&target)).join(", ");
-            let message = format!(
-                "{text} seems to be {} ({code}), which is not served",
-                name(code)
-            );
-            let remedy = format!("if it is not, name its language: one of {known}");
-            Err(ApiError::bad("source", message, remedy))
-        };
-        let pairs = (1..).zip(&detected).map(pair).collect::<Result<_, _>>()?;
+            pairs.push(self.served_pair(&text, &found.language, &target)?);
+        }
         Ok(Sourced {
             read,
             pairs,
             detected: Some(detected),
         })
+    }
+
+    /// The pair from the detected language `source` of `text` into `target`.
+    ///
+    /// # Errors
+    /// Returns an error that names the text as `text` if the pair is not served.
+    fn served_pair(&self, text: &str, source: &str, target: &str) -> Result<LanguagePair> {
+        let pair = LanguagePair {
+            source: source.into(),
+            target: target.into(),
+        };
+        if source == target || self.models.pairs().any(|known| *known == pair) {
+            return Ok(pair);
+        }
+        let known = self.sources(Some(target)).join(", ");
+        let message = format!(
+            "{text} seems to be {} ({source}), which is not served",
+            name(source)
+        );
+        let remedy = format!("if it is not, name its language: one of {known}");
+        Err(ApiError::bad("source", message, remedy))
     }
 
     /// Detects the most probable language of each text: one that can be translated (into `target`,
@@ -140,63 +201,25 @@ impl Client {
         let texts = read.texts.clone();
         let format = read.format;
         let into = target.map(String::from);
-        let guess = move |cancel: &Cancel| -> Vec<Guess> {
+        let guesses = compute(&self.sender, read.price(), move |cancel| {
             let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
             let known = Languages::new(&codes);
-            let guess = |read: &ReadText| {
-                cancel.unwind_if_cancelled();
-                let words = words(read, format, cancel);
-                let (found, sure) = known.detect(&words).unzip();
-                let is_open = sure != Some(true) && !words.is_empty();
-                let ranked = if is_open {
-                    known.ranked(&words, MOST_ASKED)
-                } else {
-                    Vec::new()
-                };
-                let others = into
-                    .iter()
-                    .filter(|code| is_open && !ranked.contains(&&***code));
-                let codes = ranked
-                    .iter()
-                    .map(ToString::to_string)
-                    .chain(others.cloned())
-                    .collect();
-                Guess {
-                    words,
-                    found,
-                    sure: sure.unwrap_or_default(),
-                    codes,
-                }
-            };
-            texts.iter().map(guess).collect()
-        };
-        let guesses = compute(&self.sender, read.price(), guess).await?;
+            texts
+                .iter()
+                .map(|read| Guess::new(read, format, &known, into.as_deref(), cancel))
+                .collect::<Vec<_>>()
+        })
+        .await?;
         let likely = tokio::time::timeout(self.limits.time, self.likely(&guesses, target)).await;
         let likely = likely
             .ok()
             .and_then(Result::ok)
             .unwrap_or_else(|| vec![None; guesses.len()]);
-        let settle = |(
-            Guess {
-                found, sure, codes, ..
-            },
-            likely,
-        ): (Guess, Option<Detection>)| {
-            let is_source = |found: &Detection| found.served && Some(&*found.language) != target;
-            let found = likely.or(found.filter(|found| sure || is_source(found)));
-            let mut possible = codes
-                .iter()
-                .map(String::as_str)
-                .chain(sources.iter().copied());
-            let first = possible.find(|code| Some(*code) != target).or(target);
-            let language = first.unwrap_or_default().to_owned();
-            found.unwrap_or(Detection {
-                language,
-                confidence: 0.0,
-                served: true,
-            })
-        };
-        Ok(guesses.into_iter().zip(likely).map(settle).collect())
+        Ok(guesses
+            .into_iter()
+            .zip(likely)
+            .map(|(guess, likely)| guess.settle(likely, &sources, target))
+            .collect())
     }
 
     /// Returns the candidate language with the highest score for each text. The score is the
@@ -213,16 +236,17 @@ impl Client {
         texts: &[Guess],
         target: Option<&str>,
     ) -> Result<Vec<Option<Detection>>> {
-        let pairs = || self.models.pairs();
-        let into = |code: &str| pairs().find(|pair| pair.target == code);
-        let from = |code: &str| {
-            pairs().find(|pair| pair.source == code && target.is_none_or(|it| pair.target == it))
-        };
         let mut asked = BTreeMap::<_, Vec<(usize, &str)>>::new();
         for (index, text) in texts.iter().enumerate().filter(|_| self.models.fit()) {
-            let is_said = text.codes.iter().all(|code| into(code).is_some());
-            let by = |code: &str| if is_said { into(code) } else { from(code) };
-            let models = text.codes.iter().filter_map(|code| Some((by(code)?, code)));
+            let is_said = text.codes.iter().all(|code| self.pair_into(code).is_some());
+            let models = text.codes.iter().filter_map(|code| {
+                let pair = if is_said {
+                    self.pair_into(code)
+                } else {
+                    self.pair_from(code, target)
+                };
+                Some((pair?, code))
+            });
             for (pair, code) in models.clone().filter(|_| models.clone().count() > 1) {
                 asked
                     .entry((pair, is_said))
@@ -244,7 +268,7 @@ impl Client {
                         .iter()
                         .map(|&(index, _): &(usize, &str)| {
                             let text: String =
-                                texts[index].words.chars().take(MOST_CHARACTERS).collect();
+                                texts[index].words.chars().take(MAX_CHARACTERS).collect();
                             let prefix = if is_said { text.clone() } else { String::new() };
                             Sentence {
                                 text,
@@ -260,19 +284,19 @@ impl Client {
                 scores[index].extend(found.first().map(|best| (best.score - stays, code)));
             }
         }
-        let best = |scores: Vec<(f64, &str)>| {
-            let (most, code) = *scores.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
-            let others: f64 = scores.iter().map(|(score, _)| (score - most).exp()).sum();
-            let differs = scores.iter().any(|(score, _)| *score < most);
-            let language = code.to_owned();
-            let confidence = 100.0 / others;
-            differs.then_some(Detection {
-                language,
-                confidence,
-                served: true,
-            })
-        };
-        Ok(scores.into_iter().map(best).collect())
+        Ok(scores.iter().map(|scores| best(scores)).collect())
+    }
+
+    /// The first pair into a language.
+    fn pair_into(&self, code: &str) -> Option<&LanguagePair> {
+        self.models.pairs().find(|pair| pair.target == code)
+    }
+
+    /// The first pair from a language, into `target` if given.
+    fn pair_from(&self, code: &str, target: Option<&str>) -> Option<&LanguagePair> {
+        self.models
+            .pairs()
+            .find(|pair| pair.source == code && target.is_none_or(|it| pair.target == it))
     }
 
     /// The codes of the languages that can be translated (into `target`, if given).
@@ -283,4 +307,16 @@ impl Client {
         codes.dedup();
         codes
     }
+}
+
+/// The language with the highest score, unless all scores are equal.
+fn best(scores: &[(f64, &str)]) -> Option<Detection> {
+    let (most, code) = *scores.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let others: f64 = scores.iter().map(|(score, _)| (score - most).exp()).sum();
+    let differs = scores.iter().any(|(score, _)| *score < most);
+    differs.then_some(Detection {
+        language: code.to_owned(),
+        confidence: 100.0 / others,
+        served: true,
+    })
 }

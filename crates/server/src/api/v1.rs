@@ -1,5 +1,6 @@
 //! The server's own interface: scores, alternatives, links, forced prefixes and search options.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use axum::Json;
@@ -14,7 +15,7 @@ use super::error::{ApiError, Errors, Result};
 use super::libretranslate::OneOrMany;
 use super::source::Sourced;
 use super::{AUTO, Client, format, within};
-use crate::compute::{Cancel, compute};
+use crate::compute::compute;
 use crate::engine::{Candidate, Choice, Sentence};
 use crate::price::Price;
 use crate::text::{best, with_terms};
@@ -247,24 +248,22 @@ pub(crate) async fn sentences(
         let pipeline = client.pipeline(&pair, choice, vec![glossary]).await?;
         let glossaries = pipeline.glossaries.clone();
         let mut left = client.limits.characters;
-        let work = move |sentence: &SentenceRequest| {
-            let [text, prefix] = sentence.parts().map(String::from);
-            with_terms(
-                Sentence {
+        let work = compute(&client.sender, price, move |cancel| {
+            let mut work = Vec::with_capacity(sentences.len());
+            for sentence in &sentences {
+                cancel.unwind_if_cancelled();
+                let [text, prefix] = sentence.parts().map(String::from);
+                let sentence = Sentence {
                     text,
                     prefix,
                     links,
                     ..Sentence::default()
-                },
-                &glossaries,
-                &mut left,
-            )
-        };
-        let work = move |cancel: &Cancel| {
-            let waited = sentences.iter().inspect(|_| cancel.unwind_if_cancelled());
-            waited.map(work).collect::<Result<Vec<Sentence>, _>>()
-        };
-        let work = compute(&client.sender, price, work).await??;
+                };
+                work.push(with_terms(sentence, &glossaries, &mut left)?);
+            }
+            Ok::<_, ApiError>(work)
+        })
+        .await??;
         let all = pipeline.sentences(work.clone()).await?;
         Ok(compute(&client.sender, price * choice.n_best, move |_| {
             work.iter().zip(all).map(scored).collect()
@@ -279,38 +278,33 @@ pub(crate) async fn sentences(
 /// The translations of a sentence, with positions in characters.
 fn scored((work, candidates): (&Sentence, Vec<Candidate>)) -> Vec<ScoredTranslation> {
     let sources = character_offsets(&work.text);
-    let scored = |candidate: Candidate| {
-        let Candidate {
-            text,
-            score,
-            links,
-            doubts,
-            confidence,
-            is_second,
-            is_known,
-        } = candidate;
-        let targets = character_offsets(&text);
-        let range_of = |offsets: &[usize], range: std::ops::Range<usize>| {
-            [offsets[range.start], offsets[range.end]]
-        };
-        let links = links.into_iter().map(|link| LinkedPlaces {
-            source: range_of(&sources, link.source),
-            target: range_of(&targets, link.target),
-        });
-        let links = links.collect();
-        let second_search = is_second;
-        let memory = is_known;
-        ScoredTranslation {
-            links,
-            score,
-            text,
-            doubts,
-            confidence,
-            second_search,
-            memory,
-        }
-    };
-    candidates.into_iter().map(scored).collect()
+    candidates
+        .into_iter()
+        .map(|candidate| scored_translation(candidate, &sources))
+        .collect()
+}
+
+/// A translation of a sentence with the character offsets `sources`.
+fn scored_translation(candidate: Candidate, sources: &[usize]) -> ScoredTranslation {
+    let targets = character_offsets(&candidate.text);
+    let links = candidate.links.into_iter().map(|link| LinkedPlaces {
+        source: in_characters(link.source, sources),
+        target: in_characters(link.target, &targets),
+    });
+    ScoredTranslation {
+        links: links.collect(),
+        score: candidate.score,
+        text: candidate.text,
+        doubts: candidate.doubts,
+        confidence: candidate.confidence,
+        second_search: candidate.is_second,
+        memory: candidate.is_known,
+    }
+}
+
+/// The start and end of a range of bytes, in characters.
+fn in_characters(range: Range<usize>, offsets: &[usize]) -> [usize; 2] {
+    [offsets[range.start], offsets[range.end]]
 }
 
 /// Validates the search options.

@@ -17,7 +17,7 @@ use crate::language::LanguagePair;
 
 /// The maximum number of tokens of a sentence for attention weights. With six layers of eight
 /// heads, this is about ten megabytes of JSON.
-const MOST_ATTENTION_TOKENS: usize = 100;
+const MAX_ATTENTION_TOKENS: usize = 100;
 
 /// A [`Translator`] for one pair of languages.
 pub struct TranslatorEngine {
@@ -221,9 +221,9 @@ impl Engine for TranslatorEngine {
             .map(|(tokenizer, text)| tokenizer.encode(text).len())
             .into_iter()
             .max();
-        if let Some(tokens) = longest.filter(|&tokens| tokens > MOST_ATTENTION_TOKENS) {
+        if let Some(tokens) = longest.filter(|&tokens| tokens > MAX_ATTENTION_TOKENS) {
             let message = format!(
-                "attention is shown for up to {MOST_ATTENTION_TOKENS} tokens, not for {tokens}; send a shorter sentence"
+                "attention is shown for up to {MAX_ATTENTION_TOKENS} tokens, not for {tokens}; send a shorter sentence"
             );
             return Err(EngineError::Request(message));
         }

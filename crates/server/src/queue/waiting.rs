@@ -273,14 +273,14 @@ impl State {
         let mut taken = Vec::new();
         let mut longest = 0;
         while taken.len() < most {
-            let fits = |request: &WaitingRequest| match taken.len() {
-                0 => self.may_begin(request.cost(), settings),
-                others => longest.max(request.cost()) * (others + 1) <= settings.cost(),
-            };
-            let Some((key, _)) = self
-                .requests
-                .find(|request: &WaitingRequest| request.choice == choice && fits(request))
-            else {
+            let Some((key, _)) = self.requests.find(|request| {
+                let fits = if taken.is_empty() {
+                    self.may_begin(request.cost(), settings)
+                } else {
+                    longest.max(request.cost()) * (taken.len() + 1) <= settings.cost()
+                };
+                request.choice == choice && fits
+            }) else {
                 break;
             };
             let (cost, sentence) = self.requests.turn(&key, WaitingRequest::take);

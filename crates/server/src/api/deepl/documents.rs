@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use super::super::body::{Fields, MOST_FIELDS, Texts, number, open};
+use super::super::body::{Fields, MAX_FIELDS, Texts, number, open};
 use super::super::error::{ApiError, Errors, Result};
 use super::super::files::{attachment, extension, put, read_file};
 use super::super::{AUTO, Client, Shared};
@@ -61,16 +61,13 @@ pub(crate) async fn deepl_document(
     request: Request,
 ) -> Result<Json<Value>> {
     let limits = service.limits;
-    let (client, (sent, request)) = open(request, &service, MOST_FIELDS, move |content| {
+    let (client, (sent, request)) = open(request, &service, MAX_FIELDS, move |content| {
         read_file::<DeeplDocumentRequest>(content, &limits)
     })
     .await?;
     known("formality", request.formality.as_deref(), &FORMALITIES)?;
-    let is_other = |end: &String| !end.eq_ignore_ascii_case(extension(&sent.name));
-    let other = request
-        .output_format
-        .filter(|end| !end.is_empty() && is_other(end));
-    if let Some(end) = other {
+    let end = request.output_format.unwrap_or_default();
+    if !end.is_empty() && !end.eq_ignore_ascii_case(extension(&sent.name)) {
         let error = format!("the file cannot become {end}");
         return Err(ApiError::bad("output_format", error, "leave it out"));
     }

@@ -44,14 +44,14 @@ async fn deepl_glossary_changes(
     }
     let name = sent.name;
     let most = STORED_TERMS * client.limits.terms;
-    let change = move |glossary: &mut StoredGlossary| {
+    let changed = changed(&client, &id, move |glossary| {
         if !name.trim().is_empty() {
             glossary.name.clone_from(&name);
         }
         let mut added = added.iter();
         added.try_for_each(|dictionary| add(glossary, dictionary, most))
-    };
-    let changed = changed(&client, &id, change).await?;
+    })
+    .await?;
     Ok(Json(described(&id, &changed)))
 }
 
@@ -67,21 +67,21 @@ async fn deepl_dictionary(
 ) -> Result<Response> {
     if method == Method::DELETE {
         let pair = client.pair(&sent.source_lang, &sent.target_lang)?;
-        let change = move |glossary: &mut StoredGlossary| {
+        changed(&client, &id, move |glossary| {
             let place = glossary.terms.iter().position(|(known, _)| *known == pair);
             glossary.terms.remove(place.ok_or_else(unknown)?);
             Ok(())
-        };
-        changed(&client, &id, change).await?;
+        })
+        .await?;
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let new = read(&client, sent).await?;
     let answer = dictionary(&new);
-    let change = move |glossary: &mut StoredGlossary| {
+    changed(&client, &id, move |glossary| {
         *terms_of(glossary, &new) = new.1.clone();
         Ok(())
-    };
-    changed(&client, &id, change).await?;
+    })
+    .await?;
     Ok(Json(answer).into_response())
 }
 

@@ -170,12 +170,12 @@ async fn glossary_entries(
 /// bounded, and so is the list.
 async fn listed(client: Client) -> Result<Response> {
     let sender = client.sender.clone();
-    let list = move |_: &Cancel| {
+    let list = compute(&sender, LIST, move |_| {
         let all = client.glossaries.of(&client.sender).into_iter();
         let all: Vec<Value> = all.map(|(id, kept)| described(&id, &kept)).collect();
         Json(json!({"glossaries": all})).into_response()
-    };
-    Ok(compute(&sender, LIST, list).await?)
+    });
+    Ok(list.await?)
 }
 
 /// The terms of a pair of languages.
@@ -212,8 +212,10 @@ pub(super) async fn read(client: &Client, sent: DeeplDictionary) -> Result<Dicti
     )?;
     let price = Price::of_terms(sent.entries.len());
     let most = STORED_TERMS * client.limits.terms;
-    let read = move |_: &Cancel| terms(pairs(&sent.entries, format == "csv")?, most);
-    let terms = compute(&client.sender, price, read).await??;
+    let terms = compute(&client.sender, price, move |_| {
+        terms(pairs(&sent.entries, format == "csv")?, most)
+    })
+    .await??;
     if terms.is_empty() || pair.source == pair.target {
         let error = "a glossary has terms, and two different languages";
         return Err(ApiError::bad(

@@ -29,20 +29,25 @@ pub(crate) async fn deepl_languages(
     } else {
         client.codes(|pair| &pair.source)
     };
-    let language =
-        |code| json!({"language": capitals(code), "name": name(code), "supports_formality": false});
-    Ok(Json(codes.into_iter().map(language).collect()))
+    let languages = codes.into_iter().map(
+        |code| json!({"language": capitals(code), "name": name(code), "supports_formality": false}),
+    );
+    Ok(Json(languages.collect()))
 }
 
 /// The codes of the target languages, with the variants of English and Portuguese.
 fn target_codes(client: &Client) -> Vec<&str> {
-    let varieties = |code| match code {
+    let codes = client.codes(|pair| &pair.target);
+    codes.into_iter().flat_map(variants).collect()
+}
+
+/// The variants of a language that DeepL's clients expect, or the language itself.
+fn variants(code: &str) -> Vec<&str> {
+    match code {
         "en" => vec!["en-GB", "en-US"],
         "pt" => vec!["pt-BR", "pt-PT"],
         code => vec![code],
-    };
-    let codes = client.codes(|pair| &pair.target);
-    codes.into_iter().flat_map(varieties).collect()
+    }
 }
 
 /// A request to `/v3/languages`.
@@ -86,21 +91,25 @@ pub(crate) async fn deepl_resource_languages(
             sides.entry(code).or_default()[side] = true;
         }
     }
-    let language = |(code, [is_source, is_target]): (&str, [bool; 2])| {
-        let detected = (is_source && !features.is_empty()).then_some("auto_detection");
-        let stable = |feature: &str| (feature.to_owned(), json!({"status": "stable"}));
-        let features: serde_json::Map<_, _> = features
-            .iter()
-            .copied()
-            .chain(detected)
-            .map(stable)
-            .collect();
-        json!({
-            "lang": code.replace('_', "-"), "name": name(code), "status": "stable",
-            "usable_as_source": is_source, "usable_as_target": is_target, "features": features,
-        })
-    };
-    Ok(Json(sides.into_iter().map(language).collect()))
+    let languages = sides
+        .into_iter()
+        .map(|(code, sides)| described(code, sides, features));
+    Ok(Json(languages.collect()))
+}
+
+/// Describes a language with the `features` of a resource.
+fn described(code: &str, [is_source, is_target]: [bool; 2], features: &[&str]) -> Value {
+    let detected = (is_source && !features.is_empty()).then_some("auto_detection");
+    let features: serde_json::Map<_, _> = features
+        .iter()
+        .copied()
+        .chain(detected)
+        .map(|feature| (feature.to_owned(), json!({"status": "stable"})))
+        .collect();
+    json!({
+        "lang": code.replace('_', "-"), "name": name(code), "status": "stable",
+        "usable_as_source": is_source, "usable_as_target": is_target, "features": features,
+    })
 }
 
 /// The codes of the source and the target languages of a resource.

@@ -33,9 +33,11 @@ fn marked(text: String, tags: &[String]) -> String {
 
 /// `text` without the marks of [`marked`].
 pub(super) fn unmarked(text: &str, tags: &[String]) -> String {
-    let plain =
-        |text: String, tag: &String| text.replace(&format!("<{tag}{STAYS}"), &format!("<{tag}"));
-    tags.iter().fold(text.replace(BLOCK, ""), plain)
+    let mut plain = text.replace(BLOCK, "");
+    for tag in tags {
+        plain = plain.replace(&format!("<{tag}{STAYS}"), &format!("<{tag}"));
+    }
+    plain
 }
 
 /// The texts of a request with marks, and what is needed to remove them.

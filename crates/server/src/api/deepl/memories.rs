@@ -16,7 +16,7 @@ use crate::language::LanguagePair;
 use crate::models::MemorySource;
 
 /// The maximum and the default number of memories on a page, as DeepL has them.
-const MOST_LISTED: usize = 25;
+const MAX_LISTED: usize = 25;
 const FEW_LISTED: usize = 10;
 
 /// A page of a list.
@@ -39,7 +39,7 @@ pub(crate) struct DeeplPageRequest {
 pub(crate) async fn deepl_memories(
     Fields(client, request): Fields<DeeplPageRequest, true>,
 ) -> Result<Json<Value>> {
-    let size = within("page_size", request.page_size, 1..=MOST_LISTED)?.unwrap_or(FEW_LISTED);
+    let size = within("page_size", request.page_size, 1..=MAX_LISTED)?.unwrap_or(FEW_LISTED);
     let first = request.page.unwrap_or(0).saturating_mul(size);
     let all: Vec<Value> = client.models.memories().map(described).collect();
     let page: Vec<&Value> = all.iter().skip(first).take(size).collect();
@@ -90,9 +90,13 @@ pub(super) fn check(
     let Some(id) = id.filter(|id| !id.is_empty()) else {
         return Ok(());
     };
-    let is_of = |pair: &LanguagePair| pairs.contains(pair) && pair.to_string() == id;
-    let is_known = client.models.memories().any(|(pair, _)| is_of(pair));
-    is_known.then_some(()).ok_or_else(|| unknown(client, id))
+    let mut memories = client.models.memories();
+    let is_known = memories.any(|(pair, _)| pairs.contains(pair) && pair.to_string() == id);
+    if is_known {
+        Ok(())
+    } else {
+        Err(unknown(client, id))
+    }
 }
 
 /// The error for a memory that does not exist.
