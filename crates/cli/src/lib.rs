@@ -37,7 +37,6 @@ cfg_if::cfg_if! {
         pub mod files_in_use;
         mod line_warnings;
         pub mod memory;
-        pub mod message;
         pub mod mpi;
         pub mod named;
         mod new_model;

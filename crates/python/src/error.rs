@@ -11,5 +11,5 @@ pyo3::create_exception!(
 
 /// Converts `error` to an exception with the message that the program would print.
 pub fn exception(error: &anyhow::Error) -> PyErr {
-    BurnformerError::new_err(burnformer::message::in_one_line(error))
+    BurnformerError::new_err(burnformer::output::in_one_line(error))
 }

@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 /// The parts of an error message. The libraries write `cause; remedy` in one line, for logs and JSON;
 /// on the terminal the remedy has a line of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub(super) struct Message {
     cause: String,
     remedy: Option<String>,
 }
