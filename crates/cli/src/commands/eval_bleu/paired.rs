@@ -97,9 +97,11 @@ pub fn print_text(names: &[String], all: &[Comparison], width: usize) -> Result<
             let interval = confidence
                 .map(|c| format!(" ({:.width$} ± {:.width$})", c.mean, c.interval))
                 .unwrap_or_default();
-            let star = |p| if p < 0.05 { "*" } else { "" };
             let p_value = p_value
-                .map(|p| format!(" (p = {p:.4}){}", star(p)))
+                .map(|p| {
+                    let star = if p < 0.05 { "*" } else { "" };
+                    format!(" (p = {p:.4}){star}")
+                })
                 .unwrap_or_default();
             put(format!(
                 "  {name:<longest$}  {score:.width$}{interval}{p_value}"
