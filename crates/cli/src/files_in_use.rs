@@ -109,9 +109,11 @@ impl FilesInUse {
             let Ok(real) = fs::canonicalize(folder) else {
                 continue;
             };
-            let is_inside =
-                |path: &&PathBuf| fs::canonicalize(path).is_ok_and(|path| path.starts_with(&real));
-            if let Some(path) = self.read.iter().find(is_inside) {
+            let inside = self.read.iter().find(|path| {
+                let path = fs::canonicalize(path);
+                path.is_ok_and(|path| path.starts_with(&real))
+            });
+            if let Some(path) = inside {
                 return Err(wrong_usage(format_args!(
                     "{}: is both input and part of the output {}; copy it to another folder first",
                     path.display(),

@@ -1,7 +1,6 @@
 //! Models by name: fetched, and converted once into the user's cache.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -60,10 +59,10 @@ pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
     if folder.join(ORIGIN).exists() {
         return Ok(folder.join("model"));
     }
-    let cannot = |cause: io::Error| not_written(&folder, &cause);
-    fs::create_dir_all(burnformer_files::folder_of(&folder)).map_err(cannot)?;
+    fs::create_dir_all(burnformer_files::folder_of(&folder))
+        .map_err(|cause| not_written(&folder, &cause))?;
     // Another process may be converting the same model.
-    let lock = FolderLock::wait(&folder).map_err(cannot)?;
+    let lock = FolderLock::wait(&folder).map_err(|cause| not_written(&folder, &cause))?;
     if !folder.join(ORIGIN).exists() {
         new_model::replace(&lock, &folder, |made| write(made, name, fetched))?;
     }
@@ -124,13 +123,16 @@ fn convert(from: &Path, to: &Path) -> Result<()> {
 /// Returns all converted models with their folders.
 pub fn all() -> Vec<(PathBuf, Origin)> {
     let entries = fs::read_dir(folder()).into_iter().flatten().flatten();
-    let read = |folder: PathBuf| {
-        let origin =
-            serde_json::from_slice(&read_whole(&folder.join(ORIGIN), FileKind::NOTES).ok()?)
-                .ok()?;
-        Some((folder, origin))
-    };
-    let mut all: Vec<_> = entries.filter_map(|entry| read(entry.path())).collect();
+    let mut all: Vec<_> = entries
+        .filter_map(|entry| with_origin(entry.path()))
+        .collect();
     all.sort_by(|a, b| a.0.cmp(&b.0));
     all
+}
+
+/// Returns `folder` with the origin of the model in it, if it has one.
+fn with_origin(folder: PathBuf) -> Option<(PathBuf, Origin)> {
+    let origin = read_whole(&folder.join(ORIGIN), FileKind::NOTES).ok()?;
+    let origin = serde_json::from_slice(&origin).ok()?;
+    Some((folder, origin))
 }

@@ -145,25 +145,32 @@ mod tests {
         ErrorKind::StorageFull.into()
     }
 
+    /// The same error with its number on Linux.
+    #[cfg(target_os = "linux")]
+    fn full_on_linux() -> io::Error {
+        io::Error::from_raw_os_error(28)
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
     fn errors_of_all_crates_name_the_file_at_its_final_place_and_the_remedy_of_the_command() {
-        let full = || io::Error::from_raw_os_error(28);
         let file = Path::new("a/.new.partial/model.safetensors");
         let of_train = || TrainError::Io {
             path: file.into(),
-            cause: full(),
+            cause: full_on_linux(),
         };
         let saved = SaveError {
             path: "a/.new.partial/run/last".into(),
             cause: Box::new(of_train()),
         };
         let errors = [
-            ModelDirProblem::Io(full()).at(file).into(),
+            ModelDirProblem::Io(full_on_linux()).at(file).into(),
             of_train().into(),
             TrainError::from(saved).into(),
-            burnformer_interop::InteropError::Io(file.into(), full()).into(),
-            Err::<(), _>(full()).context(file.display()).unwrap_err(),
+            burnformer_interop::InteropError::Io(file.into(), full_on_linux()).into(),
+            Err::<(), _>(full_on_linux())
+                .context(file.display())
+                .unwrap_err(),
         ];
         for error in errors {
             let message = at_final_place(error, Path::new("a/new")).to_string();
@@ -173,7 +180,7 @@ mod tests {
                  space on its disk (`df -h` and `df -i` show it), then run the same command again"
             );
         }
-        let of_source = ModelDirProblem::Io(full()).at("a/old/config.json");
+        let of_source = ModelDirProblem::Io(full_on_linux()).at("a/old/config.json");
         let message = at_final_place(of_source.into(), Path::new("a/new")).to_string();
         assert!(
             message.starts_with("a/old/config.json: No space"),

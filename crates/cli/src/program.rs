@@ -36,15 +36,15 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// The largest number of threads in `RAYON_NUM_THREADS`: with tens of thousands, a process never
 /// gets to work.
-const MOST_THREADS: usize = 1024;
+const MAX_THREADS: usize = 1024;
 
 fn check_threads() -> anyhow::Result<()> {
     let asked = std::env::var("RAYON_NUM_THREADS")
         .ok()
         .and_then(|text| text.trim().parse().ok());
     match asked.unwrap_or(0_u128) {
-        threads if threads > MOST_THREADS as u128 => Err(output::wrong_usage(format_args!(
-            "RAYON_NUM_THREADS is {threads}, and {MOST_THREADS} are the most; unset it for one thread a processor"
+        threads if threads > MAX_THREADS as u128 => Err(output::wrong_usage(format_args!(
+            "RAYON_NUM_THREADS is {threads}, and {MAX_THREADS} are the most; unset it for one thread a processor"
         ))),
         _ => Ok(()),
     }

@@ -114,21 +114,11 @@ impl Unnamed {
     /// Returns an error if a pipe cannot be read, or a file cannot be written.
     pub fn read(self, cache: &Path) -> Result<ReadTexts> {
         remove_leftovers(cache);
-        let read = |source: Source| {
-            if is_pipe(&source.from) {
-                to_file(&source.from, cache).map(|file| ReadText {
-                    file: Some(file),
-                    source,
-                })
-            } else {
-                Ok(ReadText { file: None, source })
-            }
-        };
         let texts: Result<Vec<ReadText>> = thread::scope(|scope| {
             let readers: Vec<_> = self
                 .0
                 .into_iter()
-                .map(|source| scope.spawn(move || read(source)))
+                .map(|source| scope.spawn(|| read(source, cache)))
                 .collect();
             readers
                 .into_iter()
@@ -210,16 +200,25 @@ pub fn of_command(data: &mut DataSettings, dir: &Path, cache: &Path) -> Result<(
     Ok((texts, read))
 }
 
+/// Reads the source into a file in `cache` if it is a pipe.
+fn read(source: Source, cache: &Path) -> Result<ReadText> {
+    let file = if is_pipe(&source.from) {
+        Some(to_file(&source.from, cache)?)
+    } else {
+        None
+    };
+    Ok(ReadText { file, source })
+}
+
 /// Copies the pipe `from` into a private file in `folder`.
 fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
-    let unwritable = || unwritable(folder.display());
-    fs::create_dir_all(folder).with_context(unwritable)?;
-    let mut file = Temporary::new(folder, Readers::Owner).with_context(unwritable)?;
-    let unreadable = |cause| TextError::Unreadable(shown(from).into(), cause);
+    fs::create_dir_all(folder).with_context(|| unwritable(folder.display()))?;
+    let mut file =
+        Temporary::new(folder, Readers::Owner).with_context(|| unwritable(folder.display()))?;
     let mut input: Box<dyn Read> = if is_standard_input(from) {
         Box::new(io::stdin().lock())
     } else {
-        Box::new(File::open(from).map_err(unreadable)?)
+        Box::new(File::open(from).map_err(|cause| unreadable(from, cause))?)
     };
     let mut buffer = vec![0; 1 << 16];
     let mut lines = 0;
@@ -230,8 +229,7 @@ fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
             Ok(0) => return Ok(file),
             Ok(count) => {
                 let bytes = &buffer[..count];
-                let is_compressed = || COMPRESSED.iter().any(|magic| bytes.starts_with(magic));
-                if *has_lines.get_or_insert_with(|| !is_compressed()) {
+                if *has_lines.get_or_insert_with(|| !is_compressed(bytes)) {
                     check_ends(from)?;
                     let last = bytes.iter().rposition(|byte| b"\r\n".contains(byte));
                     length = last.map_or(length + count, |last| count - last - 1);
@@ -243,12 +241,22 @@ fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
                         return Err(TextError::LineTooLong { path, line, limit }.into());
                     }
                 }
-                file.write_all(bytes).with_context(unwritable)?;
+                file.write_all(bytes)
+                    .with_context(|| unwritable(folder.display()))?;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(cause) => return Err(unreadable(cause).into()),
+            Err(cause) => return Err(unreadable(from, cause).into()),
         }
     }
+}
+
+/// Returns whether a file that begins with `bytes` is compressed.
+fn is_compressed(bytes: &[u8]) -> bool {
+    COMPRESSED.iter().any(|magic| bytes.starts_with(magic))
+}
+
+fn unreadable(from: &Path, cause: io::Error) -> TextError {
+    TextError::Unreadable(shown(from).into(), cause)
 }
 
 /// Refuses a device such as `/dev/urandom`, because it never ends and would fill the disk. A
@@ -266,9 +274,8 @@ pub fn check_ends(from: &Path) -> Result<()> {
         from
     };
     let is_device = fs::metadata(path).is_ok_and(|meta| meta.file_type().is_char_device());
-    let is_terminal = || File::open(path).is_ok_and(|file| file.is_terminal());
     anyhow::ensure!(
-        !is_device || is_terminal(),
+        !is_device || File::open(path).is_ok_and(|file| file.is_terminal()),
         "{}: it is a device, which never ends; name a file or a pipe with text",
         shown(from)
     );
@@ -362,20 +369,22 @@ mod tests {
                 0o600
             );
         }
-        let error = |[shorter, longer]: [PathBuf; 2]| {
-            TrainError::Data(DataError::Text(TextError::LineCountMismatch {
-                shorter,
-                shorter_lines: 1,
-                longer,
-                longer_lines: 2,
-            }))
-        };
-        let explained = read.explain(error([texts.train[1].clone(), texts.train[0].clone()]));
-        assert_eq!(explained.to_string(), error([b, a]).to_string());
+        let explained = read.explain(line_counts(&texts.train[1], &texts.train[0]));
+        assert_eq!(explained.to_string(), line_counts(&b, &a).to_string());
         drop(read);
         let left = fs::read_dir(&cache)
             .unwrap()
             .map(|entry| entry.unwrap().file_name());
         assert_eq!(left.collect::<Vec<_>>(), [".burnformer.lock"]);
+    }
+
+    /// The error for the side `shorter`, which has fewer lines than the other.
+    fn line_counts(shorter: &Path, longer: &Path) -> TrainError {
+        TrainError::Data(DataError::Text(TextError::LineCountMismatch {
+            shorter: shorter.into(),
+            shorter_lines: 1,
+            longer: longer.into(),
+            longer_lines: 2,
+        }))
     }
 }

@@ -19,8 +19,10 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(
 ) -> impl TypedValueParser<Value = T> {
     let all: Vec<T> = all.into_iter().collect();
     let names = PossibleValuesParser::new(all.iter().map(|one| name(*one)));
-    let found = move |given: String| all.iter().copied().find(|one| name(*one) == given);
-    names.map(move |given| found(given).expect("one of the names above"))
+    names.map(move |given: String| {
+        let found = all.iter().copied().find(|one| name(*one) == given);
+        found.expect("one of the names above")
+    })
 }
 
 /// Parses the name of a precision.
@@ -92,18 +94,21 @@ fn names_a_type(dir: &Path) -> bool {
 /// The model of a run if `folder` is a run directory: `best/`, or `last/` before there is a best
 /// one. Prints which one it is. Other folders are returned unchanged.
 fn model_of_run(folder: PathBuf) -> PathBuf {
-    let is_model = |folder: &Path| folder.join("manifest.json").exists();
-    let models = ["best", "last"].map(|name| folder.join(name));
-    match models
-        .into_iter()
-        .find(|model| !is_model(&folder) && is_model(model))
-    {
+    if is_model(&folder) {
+        return folder;
+    }
+    let mut models = ["best", "last"].map(|name| folder.join(name)).into_iter();
+    match models.find(|model| is_model(model)) {
         Some(model) => {
             note(format_args!("model: {}", model.display()));
             model
         }
         None => folder,
     }
+}
+
+fn is_model(folder: &Path) -> bool {
+    folder.join("manifest.json").exists()
 }
 
 /// Parses the path of a text, or the name of an embedded text, which is unpacked.

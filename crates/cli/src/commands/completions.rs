@@ -20,9 +20,8 @@ pub struct Args {
 /// Prints the script for `program`, or writes its manual pages.
 pub fn run(args: Args, mut program: clap::Command) -> Result<()> {
     if let Some(folder) = args.man {
-        let cannot = || folder.display().to_string();
-        std::fs::create_dir_all(&folder).with_context(cannot)?;
-        clap_mangen::generate_to(program, &folder).with_context(cannot)?;
+        std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+        clap_mangen::generate_to(program, &folder).with_context(|| folder.display().to_string())?;
         note(format_args!(
             "man -l {} reads the first page",
             folder.join("burnformer.1").display()

@@ -27,10 +27,10 @@ pub fn fill(data: &mut DataSettings) {
 
 /// The names of all embedded texts in the form that a configuration uses.
 pub fn entries() -> Vec<String> {
-    let entry = |name: &str| TextName::Embedded(format!("{CORPUS}/{name}")).to_entry();
     FILES
         .iter()
-        .map(|(name, _)| entry(name).display().to_string())
+        .map(|(name, _)| TextName::Embedded(format!("{CORPUS}/{name}")).to_entry())
+        .map(|entry| entry.display().to_string())
         .collect()
 }
 

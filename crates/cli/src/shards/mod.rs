@@ -204,32 +204,39 @@ pub fn outputs(out: &Path, count: u64) -> Result<Vec<PathBuf>> {
             missing.len()
         );
     }
-    let mut before = json!({});
+    let mut before: Option<Value> = None;
     for path in &paths {
         let made_from = trusted(path)?;
-        let is_first = before["lines"].is_null();
-        let same = |key: &str| is_first || before[key] == made_from[key];
-        let end = if is_first {
-            json!(0)
-        } else {
-            before["lines"][1].clone()
+        let difference = match &before {
+            Some(before) => difference(before, &made_from),
+            None => (made_from["lines"][0] != 0).then_some("of other lines"),
         };
-        let what = match made_from["lines"][0] == end {
-            _ if !(same("program") && same("model or option")) => "by another model or option",
-            false => "of other lines",
-            true if !same(TEXT) => "of another text",
-            true => {
-                before = made_from;
-                continue;
-            }
-        };
-        bail!(
-            "{}: was made {what} than the shards before it; start the command of all shards again, \
-             which does those again that no longer fit",
-            path.display()
-        );
+        if let Some(what) = difference {
+            bail!(
+                "{}: was made {what} than the shards before it; start the command of all shards again, \
+                 which does those again that no longer fit",
+                path.display()
+            );
+        }
+        before = Some(made_from);
     }
     Ok(paths)
+}
+
+/// What prevents a shard from continuing the shard `before` it, if anything.
+fn difference(before: &Value, made_from: &Value) -> Option<&'static str> {
+    let is_same_work = ["program", "model or option"]
+        .into_iter()
+        .all(|key| before[key] == made_from[key]);
+    if !is_same_work {
+        Some("by another model or option")
+    } else if made_from["lines"][0] != before["lines"][1] {
+        Some("of other lines")
+    } else if made_from[TEXT] != before[TEXT] {
+        Some("of another text")
+    } else {
+        None
+    }
 }
 
 /// The number of lines of each of `texts`.

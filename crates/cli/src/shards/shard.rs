@@ -75,12 +75,14 @@ impl Shard {
     /// The lines of this shard among `all` lines, counted from 0. They are whole chunks of `chunk`
     /// lines; the numbers of chunks of two shards differ by at most one.
     pub(super) fn lines_of(self, all: u64, chunk: u64) -> Range<u64> {
+        self.end_of(self.number - 1, all, chunk)..self.end_of(self.number, all, chunk)
+    }
+
+    /// The number of lines in the first `number` shards.
+    fn end_of(self, number: u64, all: u64, chunk: u64) -> u64 {
         let chunks = u128::from(all.div_ceil(chunk));
-        let end = |number: u64| {
-            let line = chunks * u128::from(number) / u128::from(self.count) * u128::from(chunk);
-            u64::try_from(line).unwrap_or(all).min(all)
-        };
-        end(self.number - 1)..end(self.number)
+        let line = chunks * u128::from(number) / u128::from(self.count) * u128::from(chunk);
+        u64::try_from(line).unwrap_or(all).min(all)
     }
 
     /// The output of this shard of the output `out`.
@@ -125,11 +127,11 @@ mod tests {
     use super::*;
 
     fn parse(text: &str, environment: &[(&str, &str)]) -> Result<(u64, u64), String> {
-        let found = |name: &str| environment.iter().find(|(it, _)| *it == name);
-        Shard::parse(text, |name: &str| {
-            found(name).map(|(_, value)| value.to_string())
-        })
-        .map(|shard| (shard.number, shard.count))
+        let shard = Shard::parse(text, |name: &str| {
+            let found = environment.iter().find(|(it, _)| *it == name);
+            found.map(|(_, value)| value.to_string())
+        });
+        shard.map(|shard| (shard.number, shard.count))
     }
 
     #[test]
@@ -214,9 +216,13 @@ mod tests {
 
     #[test]
     fn the_names_of_the_outputs_sort_as_their_shards_do() {
-        let path = |number, count| Shard { number, count }.path(Path::new("a/out.en"));
-        assert_eq!(path(2, 4), Path::new("a/out.en.2-of-4"));
-        assert_eq!(path(3, 12), Path::new("a/out.en.03-of-12"));
-        assert_eq!(path(100, 100), Path::new("a/out.en.100-of-100"));
+        for (number, count, path) in [
+            (2, 4, "a/out.en.2-of-4"),
+            (3, 12, "a/out.en.03-of-12"),
+            (100, 100, "a/out.en.100-of-100"),
+        ] {
+            let shard = Shard { number, count };
+            assert_eq!(shard.path(Path::new("a/out.en")), Path::new(path));
+        }
     }
 }

@@ -16,8 +16,8 @@ use burnformer_translation::memory_files::{self, Pair};
 
 /// The largest number of general pairs to measure with, and of general pairs to learn from where
 /// the model writes the translations.
-const MOST_GENERAL: usize = 500;
-const MOST_TRANSLATED: usize = 2000;
+const MAX_GENERAL: usize = 500;
+const MAX_TRANSLATED: usize = 2000;
 
 /// A general text.
 pub(super) struct General {
@@ -41,16 +41,14 @@ impl General {
         languages: [Option<&str>; 2],
         work: &Path,
     ) -> Result<Self> {
-        let corpus = |part: &str| {
-            languages.map(|it| format!("embedded:tatoeba-de-en/{part}.{}", it.unwrap_or_default()))
-        };
         let has = languages.map(|it| matches!(it, Some("de" | "en")));
         let (mut held, reference) = match files {
             [] if has == [true; 2] && languages[0] != languages[1] => {
-                let [source, target] = corpus("test").map(|it| embedded::text_file(Path::new(&it)));
+                let [source, target] =
+                    corpus("test", languages).map(|it| embedded::text_file(Path::new(&it)));
                 let mut held = pairs(&[source?, target?], languages)?;
-                held.truncate(MOST_GENERAL);
-                let learned = corpus("train").map(PathBuf::from).to_vec();
+                held.truncate(MAX_GENERAL);
+                let learned = corpus("train", languages).map(PathBuf::from).to_vec();
                 return Ok(Self {
                     learned,
                     held,
@@ -60,7 +58,8 @@ impl General {
             [text] if !is_tsv(text) => (self_translated(base, text)?, Reference::Model),
             [_, ..] => (pairs(files, languages)?, Reference::People),
             _ if has[0] => {
-                let text = embedded::text_file(Path::new(&corpus("train")[0]))?;
+                let [source, _] = corpus("train", languages);
+                let text = embedded::text_file(Path::new(&source))?;
                 (self_translated(base, &text)?, Reference::Model)
             }
             _ => {
@@ -68,7 +67,7 @@ impl General {
                 (translated(base, &sources)?, Reference::Memory)
             }
         };
-        let rest = held.split_off((held.len() / 5).min(MOST_GENERAL));
+        let rest = held.split_off((held.len() / 5).min(MAX_GENERAL));
         let path = work.join("general.tsv");
         write(&path, &rest)?;
         Ok(Self {
@@ -77,6 +76,11 @@ impl General {
             reference,
         })
     }
+}
+
+/// The names of both sides of a part of the embedded corpus.
+fn corpus(part: &str, languages: [Option<&str>; 2]) -> [String; 2] {
+    languages.map(|it| format!("embedded:tatoeba-de-en/{part}.{}", it.unwrap_or_default()))
 }
 
 /// The model's own translations of a text.
@@ -89,7 +93,7 @@ fn self_translated(base: &Translator, text: &Path) -> Result<Vec<Pair>> {
 
 fn translated(base: &Translator, sources: &[&str]) -> Result<Vec<Pair>> {
     // Sentences from everywhere in the text.
-    let step = sources.len().div_ceil(MOST_TRANSLATED).max(1);
+    let step = sources.len().div_ceil(MAX_TRANSLATED).max(1);
     let sources: Vec<&str> = sources.iter().copied().step_by(step).collect();
     note(format_args!(
         "general text: translating {} sentences by the model itself",

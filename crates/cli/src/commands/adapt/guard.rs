@@ -18,7 +18,7 @@ const LIKELY: f64 = 0.05;
 const LEAST_AGREEMENT: f64 = 65.0;
 /// The number of pairs to translate in the other direction, and the ratio of scores above which the
 /// other direction is the right one.
-const MOST_TURNED: usize = 60;
+const MAX_TURNED: usize = 60;
 const FAR_BETTER: f64 = 2.0;
 
 /// The scores before and after.
@@ -65,16 +65,13 @@ impl Comparison {
         let chrf: Box<dyn Metric> = Box::new(Chrf::default());
         let mut metrics = vec![WritingSystem::of(&streams[0]).metric(), chrf];
         metrics.dedup_by_key(|metric| metric.name());
-        let result = |metric: &dyn Metric| {
-            let count = |texts: &[String]| metric.statistics(&as_strs(texts), &references);
-            let [old, new] = [count(&before)?, count(&after)?];
-            let result = paired_bootstrap(metric, &old, &new, Bootstrap::default())?;
-            Ok((metric.name(), result))
-        };
-        let results = metrics
-            .iter()
-            .map(|metric| result(&**metric))
-            .collect::<Result<_>>()?;
+        let mut results = Vec::new();
+        for metric in metrics {
+            let old = metric.statistics(&as_strs(&before), &references)?;
+            let new = metric.statistics(&as_strs(&after), &references)?;
+            let result = paired_bootstrap(&*metric, &old, &new, Bootstrap::default())?;
+            results.push((metric.name(), result));
+        }
         Ok(Self { name, results })
     }
 
@@ -206,14 +203,11 @@ fn fall(metric: &str, result: &PairedResult) -> Option<String> {
 /// # Errors
 /// Returns an error if the other side is translated much better.
 pub(super) fn check_direction(model: &Translator, held: &[Pair], found: &[String]) -> Result<()> {
-    let held = &held[..held.len().min(MOST_TURNED)];
+    let held = &held[..held.len().min(MAX_TURNED)];
     let sides = [0, 1].map(|side| held.iter().map(|pair| &*pair[side]).collect::<Vec<_>>());
     let turned = translations(model, &sides[1])?;
-    let chrf = |found: &[String], side: usize| {
-        Chrf::default().evaluate(&as_strs(found), &References::new(&sides[side..=side]))
-    };
-    let as_it_is = chrf(&found[..held.len()], 1)?.value;
-    let turned = chrf(&turned, 0)?.value;
+    let as_it_is = chrf(&found[..held.len()], &References::new(&sides[1..]))?;
+    let turned = chrf(&turned, &References::new(&sides[..1]))?;
     ensure!(
         turned < FAR_BETTER * as_it_is.max(10.0),
         "the memory seems to go from the model's target language into its source language: chrF is {turned:.0} that \
@@ -222,16 +216,23 @@ pub(super) fn check_direction(model: &Translator, held: &[Pair], found: &[String
     Ok(())
 }
 
+fn chrf(found: &[String], references: &References) -> Result<f64> {
+    Ok(Chrf::default().evaluate(&as_strs(found), references)?.value)
+}
+
 #[cfg(test)]
 mod tests {
     use burnformer_metrics::Confidence;
 
     use super::*;
 
+    fn perfect(index: usize) -> String {
+        format!("the {index} houses of the {index} streets")
+    }
+
     /// A comparison of a perfect model with one that gets a word wrong in `wrong` of fifty
     /// translations.
     fn worse_in(wrong: usize) -> Comparison {
-        let perfect = |index: usize| format!("the {index} houses of the {index} streets");
         let text: Vec<Pair> = (0..50).map(|index| ["".into(), perfect(index)]).collect();
         let before: Vec<String> = (0..50).map(perfect).collect();
         let after = (0..50).map(|index| {
@@ -244,18 +245,22 @@ mod tests {
         Comparison::new("general", &text, [before.clone(), after.collect()]).unwrap()
     }
 
+    fn better() -> Comparison {
+        let mut turned = worse_in(25);
+        for (_, result) in &mut turned.results {
+            std::mem::swap(&mut result.baseline, &mut result.system);
+        }
+        turned
+    }
+
     #[test]
     fn one_sentence_of_a_perfect_model_is_chance_and_ten_are_not() {
-        let better = || {
-            let mut turned = worse_in(25);
-            for (_, result) in &mut turned.results {
-                std::mem::swap(&mut result.baseline, &mut result.system);
-            }
-            turned
-        };
-        let refused = |wrong| check(&[better(), worse_in(wrong)], Reference::People).err();
-        assert!(refused(0).is_none() && refused(1).is_none());
-        let error = refused(10).unwrap().to_string();
+        for wrong in [0, 1] {
+            let scores = [better(), worse_in(wrong)];
+            assert!(check(&scores, Reference::People).is_ok(), "{wrong}");
+        }
+        let refused = check(&[better(), worse_in(10)], Reference::People);
+        let error = refused.err().unwrap().to_string();
         assert!(
             error.contains("worse on general text") && error.contains("after 100.0"),
             "{error}"

@@ -15,16 +15,16 @@ use burnformer_translation::memory_files::{Counts, Pair, Unit, read};
 /// Sides of at most this many characters may have any ratio of lengths.
 const SHORT: usize = 40;
 /// The largest ratio of the lengths of longer sides. Other pairs are dropped.
-const HIGHEST_RATIO: usize = 4;
+const MAX_RATIO: usize = 4;
 /// The largest number of held-out pairs, their smallest number in a memory of at least three times
 /// as many pairs, and the smallest number of pairs in a memory.
-const MOST_HELD: f64 = 200.0;
-const FEWEST_HELD: f64 = 60.0;
-const FEWEST: usize = 20;
+const MAX_HELD: f64 = 200.0;
+const MIN_HELD: f64 = 60.0;
+const MIN_PAIRS: usize = 20;
 /// With this many files, whole files are held out.
 const MANY_FILES: usize = 5;
 /// The largest number of words of a term.
-const LONGEST_TERM: usize = 3;
+const MAX_TERM_WORDS: usize = 3;
 
 /// The pairs of a memory.
 #[derive(Default, Display)]
@@ -72,21 +72,17 @@ impl Memory {
         role: impl Fn(usize) -> Role,
     ) -> Result<Self> {
         let mut entries = Vec::new();
-        let mut take = |unit: Unit| {
-            let file = unit.file;
-            let time = unit.time;
-            entries.extend(unit.sentences.into_iter().map(|pair| Entry {
-                pair,
-                file,
-                time: time.clone(),
-            }));
-        };
-        let mut counts = read(files, languages, &mut take, &mut |note| say(note))?;
+        let mut counts = read(
+            files,
+            languages,
+            &mut |unit| entries.extend(entries_of(unit)),
+            &mut |note| say(note),
+        )?;
         let terms = terms(&entries);
         let kept = cleaned(entries, &mut counts);
         ensure!(
-            kept.len() >= FEWEST,
-            "the memory has {} usable pairs ({counts}), and {FEWEST} are the fewest that teach anything; name more files with --memory",
+            kept.len() >= MIN_PAIRS,
+            "the memory has {} usable pairs ({counts}), and {MIN_PAIRS} are the fewest that teach anything; name more files with --memory",
             kept.len(),
         );
         let mut memory = Self {
@@ -112,36 +108,15 @@ impl Memory {
     fn divide(&mut self, entries: Vec<Entry>, role: impl Fn(usize) -> Role) {
         let count = entries.len() as f64;
         // The share never rises with the number of pairs.
-        let wanted = (count / 5.0)
-            .max(FEWEST_HELD.min(count / 3.0))
-            .min(MOST_HELD);
+        let wanted = (count / 5.0).max(MIN_HELD.min(count / 3.0)).min(MAX_HELD);
         let share = wanted / count;
         let wanted = wanted as usize;
-        let by_time = || {
-            lowest(&entries, wanted, |entry: &Entry| {
-                Some(&entry.time)
-                    .filter(|it| !it.is_empty())
-                    .map(|time: &String| time.bytes().map(|byte| !byte).collect())
-            })
-        };
-        let by_file = || {
-            let files: HashSet<usize> = entries.iter().map(|entry| entry.file).collect();
-            lowest(&entries, wanted, |entry: &Entry| {
-                let hash = Sha256::digest(entry.file.to_le_bytes());
-                (files.len() >= MANY_FILES).then(|| [&[role(entry.file) as u8][..], &hash].concat())
-            })
-        };
-        let bound = (share * 2f64.powi(64)) as u64;
-        let by_hash = || {
-            entries
-                .iter()
-                .map(|entry| key(&entry.pair[0]) < bound)
-                .collect()
-        };
-        let (division, is_held): (_, Vec<bool>) = match (by_time(), by_file()) {
-            (Some(is_held), _) => ("the latest", is_held),
-            (None, Some(is_held)) => ("whole files", is_held),
-            (None, None) => ("by the hash of the source", by_hash()),
+        let (division, is_held) = if let Some(is_held) = latest(&entries, wanted) {
+            ("the latest", is_held)
+        } else if let Some(is_held) = whole_files(&entries, wanted, role) {
+            ("whole files", is_held)
+        } else {
+            ("by the hash of the source", by_hash(&entries, share))
         };
         self.division = division;
         let (held, train): (Vec<_>, Vec<_>) = entries
@@ -161,6 +136,17 @@ impl Memory {
     }
 }
 
+/// The pairs of a segment, with its origin.
+fn entries_of(unit: Unit) -> impl Iterator<Item = Entry> {
+    let file = unit.file;
+    let time = unit.time;
+    unit.sentences.into_iter().map(move |pair| Entry {
+        pair,
+        file,
+        time: time.clone(),
+    })
+}
+
 /// Writes `pairs` as a table.
 pub(super) fn write(path: &Path, pairs: &[Pair]) -> Result<()> {
     fs::write(
@@ -175,6 +161,41 @@ pub(super) fn write(path: &Path, pairs: &[Pair]) -> Result<()> {
             .collect::<String>(),
     )
     .with_context(|| path.display().to_string())
+}
+
+/// Marks about `wanted` entries with the latest times, if all have a time.
+fn latest(entries: &[Entry], wanted: usize) -> Option<Vec<bool>> {
+    lowest(entries, wanted, |entry| {
+        if entry.time.is_empty() {
+            return None;
+        }
+        Some(entry.time.bytes().map(|byte| !byte).collect())
+    })
+}
+
+/// Marks the entries of whole files, about `wanted`, if there are many files.
+fn whole_files(
+    entries: &[Entry],
+    wanted: usize,
+    role: impl Fn(usize) -> Role,
+) -> Option<Vec<bool>> {
+    let files: HashSet<usize> = entries.iter().map(|entry| entry.file).collect();
+    if files.len() < MANY_FILES {
+        return None;
+    }
+    lowest(entries, wanted, |entry| {
+        let hash = Sha256::digest(entry.file.to_le_bytes());
+        Some([&[role(entry.file) as u8][..], &hash].concat())
+    })
+}
+
+/// Marks about this `share` of the entries, by the hash of their source.
+fn by_hash(entries: &[Entry], share: f64) -> Vec<bool> {
+    let bound = (share * 2f64.powi(64)) as u64;
+    entries
+        .iter()
+        .map(|entry| key(&entry.pair[0]) < bound)
+        .collect()
 }
 
 /// Marks the `wanted` entries with the lowest ranks, and all entries that tie with the last one.
@@ -207,7 +228,7 @@ fn cleaned(mut entries: Vec<Entry>, counts: &mut Counts) -> Vec<Entry> {
             let reason = match () {
                 () if short == 0 => "without words",
                 () if source == target => "equal to their source",
-                () if long > SHORT && long > short * HIGHEST_RATIO => "of far lengths",
+                () if long > SHORT && long > short * MAX_RATIO => "of far lengths",
                 () if !known.insert([normal(source), normal(target)]) => "duplicates",
                 () => return true,
             };
@@ -226,7 +247,7 @@ fn terms(entries: &[Entry]) -> Vec<Pair> {
         ..
     } in entries
     {
-        if !source.is_empty() && source.split_whitespace().count() <= LONGEST_TERM {
+        if !source.is_empty() && source.split_whitespace().count() <= MAX_TERM_WORDS {
             translations.entry(source).or_default().push(target);
         }
     }
@@ -318,16 +339,18 @@ mod tests {
             .collect()
     }
 
+    /// One language of a unit of TMX.
+    fn variant(language: &str, text: &str) -> String {
+        format!("<tuv xml:lang=\"{language}\"><seg>{text}</seg></tuv>")
+    }
+
     fn tmx(times: impl Iterator<Item = usize>) -> String {
         let units: String = times
             .enumerate()
             .map(|(number, time): (usize, usize)| {
                 let [source, target] = pair(number);
-                let text = |language: &str, text: &str| {
-                    format!("<tuv xml:lang=\"{language}\"><seg>{text}</seg></tuv>")
-                };
-                let source = text("en-GB", &source);
-                let target = text("DE", &target);
+                let source = variant("en-GB", &source);
+                let target = variant("DE", &target);
                 format!("<tu changedate=\"202601{time:02}T101500Z\">{source}{target}</tu>\n")
             })
             .collect();
@@ -381,27 +404,27 @@ mod tests {
 
     #[test]
     fn held_out_sources_are_not_learned_in_any_spelling() {
-        let again = |from: &str, to: &str| lines(0, 100, "\t").replace(from, to);
+        let text = lines(0, 100, "\t");
         let text = [
-            again("", ""),
-            again(" ist ", " sei ").to_uppercase(),
-            again(" is", " 7 is"),
-            again(" is", " 88 is").replace('.', "!"),
+            text.clone(),
+            text.replace(" ist ", " sei ").to_uppercase(),
+            text.replace(" is", " 7 is"),
+            text.replace(" is", " 88 is").replace('.', "!"),
         ];
         let memory = read(&[("a.tsv", text.concat())]).unwrap();
-        let words = |source: &str| source.to_lowercase().split(' ').nth(1).map(String::from);
-        let held: HashSet<_> = memory
-            .held
-            .iter()
-            .map(|[source, _]| words(source))
-            .collect();
+        let held = memory.held.iter();
+        let held: HashSet<_> = held.map(|[source, _]| second_word(source)).collect();
         assert!(held.len() > 10 && memory.train.len() > 200, "{memory}");
         assert!(
             !memory
                 .train
                 .iter()
-                .any(|[source, _]| held.contains(&words(source)))
+                .any(|[source, _]| held.contains(&second_word(source)))
         );
+    }
+
+    fn second_word(source: &str) -> Option<String> {
+        source.to_lowercase().split(' ').nth(1).map(String::from)
     }
 
     #[test]

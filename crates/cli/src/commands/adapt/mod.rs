@@ -20,7 +20,6 @@ use self::memory::Memory;
 use self::start::{Folders, Start, finished};
 use crate::new_model::in_work;
 use crate::output::{note, print, say};
-use burnformer_translation::memory_files::Pair;
 
 /// Reads the memory, scores the model, trains it, scores it again, and writes the new model if it
 /// passes the checks.
@@ -41,8 +40,9 @@ fn adapt(args: &Args, folders: &Folders) -> Result<()> {
     let given = <[String; 2]>::try_from(args.languages.clone()).ok();
     let codes = given.as_ref().or(named.codes());
     let languages = codes.map_or([None; 2], |[from, to]| [Some(&**from), Some(&**to)]);
-    let role = |file: usize| start.role(&args.memory[file]);
-    let memory = Memory::read(&args.memory, languages, role)?;
+    let memory = Memory::read(&args.memory, languages, |file| {
+        start.role(&args.memory[file])
+    })?;
     note(&memory);
     let before = translations(&old, &sources(&memory.held))?;
     check_direction(&old, &memory.held, &before)?;
@@ -56,15 +56,13 @@ fn adapt(args: &Args, folders: &Folders) -> Result<()> {
     drop(base);
     learn(args, folders, &start, &memory, &general)?;
     let new = Translator::load(folders.work.join("run/last"), &Device::flex())?;
-    let compare = |name, text: &[Pair], before| {
-        Comparison::new(name, text, [before, translations(&new, &sources(text))?])
-    };
+    let after = translations(&new, &sources(&memory.held))?;
+    let of_memory = Comparison::new("memory", &memory.held, [before, after])?;
     let by_people = general.reference == Reference::People;
     let name = if by_people { "general" } else { "agreement" };
-    let scores = [
-        compare("memory", &memory.held, before)?,
-        compare(name, &general.held, general_before)?,
-    ];
+    let after = translations(&new, &sources(&general.held))?;
+    let of_general = Comparison::new(name, &general.held, [general_before, after])?;
+    let scores = [of_memory, of_general];
     let shown = table(&scores.iter().map(Comparison::to_json).collect());
     let falls = match check(&scores, general.reference) {
         Ok(falls) => falls,

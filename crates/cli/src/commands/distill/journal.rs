@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use burnformer_data::corpus::{LinePair, Side};
+use burnformer_data::corpus::Side;
 use burnformer_data::{CorpusPaths, LineReader, ParallelReader, Utf8Policy};
 use derive_more::Display;
 use serde_json::Value;
@@ -196,11 +196,10 @@ struct JournalLine<'a> {
 impl<'a> JournalLine<'a> {
     fn of(line: &'a [u8]) -> Self {
         let mut columns = line.split(|&byte| byte == b'\t');
-        let mut next = || columns.next();
         Self {
-            source: next().unwrap_or_default(),
-            translation: next().unwrap_or_default(),
-            reference: next(),
+            source: columns.next().unwrap_or_default(),
+            translation: columns.next().unwrap_or_default(),
+            reference: columns.next(),
         }
     }
 
@@ -220,24 +219,31 @@ pub(super) struct Sentence {
     pub(super) reference: Option<String>,
 }
 
+impl Sentence {
+    fn new(source: &str, reference: Option<&str>) -> Self {
+        Self {
+            source: one_column(source),
+            reference: reference.map(one_column),
+        }
+    }
+}
+
 /// Opens the sentences on `lines`, counted from 0.
 pub(super) fn open(source: &Path, reference: Option<&Path>, lines: &Range<u64>) -> Result<Input> {
-    let sentence = |source: &str, reference: Option<&str>| Sentence {
-        source: one_column(source),
-        reference: reference.map(one_column),
-    };
     let rest: Input = match reference {
         None => {
             let mut all = LineReader::open_side(source, Side::Source, Utf8Policy::Error)?;
             all.skip_lines(lines.start)?;
-            Box::new(all.map(move |line| Ok(sentence(&line?.text, None))))
+            Box::new(all.map(|line| Ok(Sentence::new(&line?.text, None))))
         }
         Some(reference) => {
             let paths = CorpusPaths::pair(source, reference);
             let mut all = ParallelReader::open(&paths, Utf8Policy::Error)?;
             all.skip_pairs(lines.start)?;
-            let of_pair = move |pair: LinePair| sentence(&pair.source, Some(&pair.target));
-            Box::new(all.map(move |pair| Ok(of_pair(pair?))))
+            Box::new(all.map(|pair| {
+                let pair = pair?;
+                Ok(Sentence::new(&pair.source, Some(&pair.target)))
+            }))
         }
     };
     Ok(Box::new(rest.take(length(lines))))

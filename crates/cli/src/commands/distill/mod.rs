@@ -97,10 +97,10 @@ pub fn run(args: Args) -> Result<()> {
     let translator = args.computing.load(&args.model)?;
     let options = options(&args, &translator)?;
     let identity = identity(&args, &options)?;
-    let of_shard = || Ok(json!({ "search": identity, "batches": [args.batch, args.chunk] }));
-    let Some(part) = Part::open(&args.shard, Some(&args.out), &texts, args.chunk, of_shard)? else {
-        return Ok(());
-    };
+    let part = Part::open(&args.shard, Some(&args.out), &texts, args.chunk, || {
+        Ok(json!({ "search": identity, "batches": [args.batch, args.chunk] }))
+    })?;
+    let Some(part) = part else { return Ok(()) };
     let out = part.output.as_deref().unwrap_or(&args.out);
     let mut input = journal::open(&args.input, args.reference.as_deref(), &part.lines)?;
     let mut journal = Journal::open(out, &identity, &mut input)?;
@@ -230,14 +230,12 @@ fn best(texts: Vec<String>, reference: Option<&str>) -> Option<String> {
     let references = [reference];
     let metric = WritingSystem::of(&references).sentence_metric();
     let references = References::of_segment(&references);
-    let score = |text: &str| {
-        metric
-            .evaluate(&[text], &references)
-            .map_or(0.0, |it| it.value)
-    };
-    let scored = texts.into_iter().map(|text| (score(&text), text));
+    let scored = texts.into_iter().map(|text| {
+        let score = metric.evaluate(&[&*text], &references);
+        (score.map_or(0.0, |it| it.value), text)
+    });
     scored
-        .reduce(|best: (f64, String), it: (f64, String)| if it.0 > best.0 { it } else { best })
+        .reduce(|best, it| if it.0 > best.0 { it } else { best })
         .map(|(_, text)| text)
 }
 

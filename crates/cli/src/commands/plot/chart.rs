@@ -159,14 +159,13 @@ impl Figure {
         for (index, name) in self.names().into_iter().enumerate() {
             let left = 24.0 + width / columns as f64 * (index % columns) as f64;
             let middle = f64::from(LEGEND_LINE) * (0.5 + (index / columns) as f64) + 6.0;
-            let at = |x: f64| (pixels(left + x), pixels(middle));
+            let y = pixels(middle);
             let look = Pen::of(index);
-            look.line(area, &[at(0.0), at(36.0)])?;
-            look.mark(area, at(18.0))?;
+            look.line(area, &[(pixels(left), y), (pixels(left + 36.0), y)])?;
+            look.mark(area, (pixels(left + 18.0), y))?;
             let style = text(LABEL_SIZE).pos(Pos::new(HPos::Left, VPos::Center));
-            let (x, y) = at(44.0);
-            let sink = pixels(SINK * LABEL_SIZE);
-            area.draw(&Text::new(name.to_string(), (x, y + sink), style))?;
+            let place = (pixels(left + 44.0), y + pixels(SINK * LABEL_SIZE));
+            area.draw(&Text::new(name.to_string(), place, style))?;
         }
         Ok(())
     }
@@ -230,9 +229,10 @@ impl Chart {
     }
 
     fn draw<B: DrawingBackend>(&self, area: &Area<B>, names: &[&str]) -> DrawResult<B> {
-        let all = || self.series.iter().flat_map(|series| self.positions(series));
-        let x = roomy(self.x.range(all().map(|(x, _)| x)), 0.02);
-        let y = roomy(self.y.range(all().map(|(_, y)| y)), 0.05);
+        let all = self.series.iter().flat_map(|series| self.positions(series));
+        let (x, y): (Vec<f64>, Vec<f64>) = all.unzip();
+        let x = roomy(self.x.range(x.into_iter()), 0.02);
+        let y = roomy(self.y.range(y.into_iter()), 0.05);
         let mut chart = ChartBuilder::on(area)
             .margin(12)
             .margin_right(20) // half of the last mark of the horizontal axis

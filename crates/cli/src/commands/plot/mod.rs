@@ -84,11 +84,8 @@ pub fn run(args: Args) -> Result<()> {
         .map(|curve| chart(*curve, args.against, &runs));
     // A run without validation has no BLEU.
     let charts: Vec<Chart> = charts.filter(|chart| !chart.series.is_empty()).collect();
-    let ends = |path: &PathBuf, ends: &[&str]| {
-        path.extension()
-            .is_some_and(|end| ends.iter().any(|known| end == *known))
-    };
-    if let Some(path) = args.output.iter().find(|path| !ends(path, &["csv", "svg"])) {
+    let mut outputs = args.output.iter();
+    if let Some(path) = outputs.find(|path| !has_extension(path, &["csv", "svg"])) {
         let name = path.display();
         return Err(wrong_usage(format_args!(
             "{name}: the name of a picture ends in .svg, and that of numbers in .csv"
@@ -96,7 +93,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     let figure = Figure(charts);
     for path in args.output {
-        let text = if ends(&path, &["csv"]) {
+        let text = if has_extension(&path, &["csv"]) {
             numbers(&figure.0) + "\n"
         } else {
             figure.to_svg()?
@@ -107,15 +104,21 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
+/// Returns whether `path` has one of these extensions.
+fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    path.extension()
+        .is_some_and(|end| extensions.iter().any(|known| end == *known))
+}
+
 /// Every point of `charts`, one per line.
 fn numbers(charts: &[Chart]) -> String {
     let lines = charts
         .iter()
         .flat_map(|chart| chart.series.iter().map(move |line| (chart, line)));
     let rows = lines.flat_map(|(chart, line)| {
-        let point =
-            move |(x, y)| json!({"chart": chart.title, "series": line.name, "x": x, "y": y});
-        line.points.iter().copied().map(point)
+        line.points
+            .iter()
+            .map(move |(x, y)| json!({"chart": chart.title, "series": line.name, "x": x, "y": y}))
     });
     csv("chart,series,x,y", rows)
 }
@@ -165,29 +168,21 @@ fn no_run(path: &Path) -> String {
 
 /// The name of the run's folder, or its whole path if another run has that name.
 fn name(path: &Path, all: &[PathBuf]) -> String {
-    let short = |path: &Path| {
-        let folder = if path.is_dir() {
-            Some(path)
-        } else {
-            path.parent()
-        };
-        folder
-            .and_then(|f| f.file_name())
-            .map(|name| name.to_string_lossy().into_owned())
+    let name = folder_name(path);
+    let count = all.iter().filter(|path| folder_name(path) == name).count();
+    name.filter(|_| count == 1)
+        .unwrap_or_else(|| path.display().to_string())
+}
+
+/// The name of the folder at `path`, or of the folder of the file at `path`.
+fn folder_name(path: &Path) -> Option<String> {
+    let folder = if path.is_dir() {
+        Some(path)
+    } else {
+        path.parent()
     };
-    let whole = path.display().to_string();
-    match short(path) {
-        Some(name)
-            if all
-                .iter()
-                .filter(|p| short(p).as_ref() == Some(&name))
-                .count()
-                == 1 =>
-        {
-            name
-        }
-        _ => whole,
-    }
+    let name = folder?.file_name()?;
+    Some(name.to_string_lossy().into_owned())
 }
 
 fn chart(curve: Curve, against: XAxis, runs: &[Run]) -> Chart {
@@ -219,35 +214,37 @@ fn chart(curve: Curve, against: XAxis, runs: &[Run]) -> Chart {
 /// The training curve and the validation curve of one field of a run's records. Either may be
 /// empty.
 fn series(field: &str, against: XAxis, run: &Run) -> [Series; 2] {
-    let point = |record: &Record| {
-        let fields = json!(record);
-        let x = match against {
-            XAxis::Updates => fields["step"].as_f64()?,
-            XAxis::Minutes => fields["seconds"].as_f64()? / 60.0,
-        };
-        Some((x, fields[field].as_f64()?))
-    };
-    let curve = |is_of: fn(&Record) -> bool| -> Vec<_> {
-        run.records
-            .iter()
-            .filter(|record| is_of(record))
-            .filter_map(point)
-            .collect()
-    };
-    let training = curve(|record| matches!(record, Record::Train(_)));
+    let records = run.records.iter();
+    let training = records
+        .clone()
+        .filter(|record| matches!(record, Record::Train(_)));
     // Averaged models are not part of the run's curve.
-    let validation = curve(|record| matches!(record, Record::Valid(it) if !it.averaged));
+    let validation = records.filter(|record| matches!(record, Record::Valid(it) if !it.averaged));
     let name = &run.name;
     [
         Series {
             name: name.clone(),
-            points: training,
+            points: training
+                .filter_map(|record| point(record, field, against))
+                .collect(),
         },
         Series {
             name: format!("{name}, validation"),
-            points: validation,
+            points: validation
+                .filter_map(|record| point(record, field, against))
+                .collect(),
         },
     ]
+}
+
+/// The point of a record in the curve of `field`, if the record has the field.
+fn point(record: &Record, field: &str, against: XAxis) -> Option<(f64, f64)> {
+    let fields = json!(record);
+    let x = match against {
+        XAxis::Updates => fields["step"].as_f64()?,
+        XAxis::Minutes => fields["seconds"].as_f64()? / 60.0,
+    };
+    Some((x, fields[field].as_f64()?))
 }
 
 #[cfg(test)]

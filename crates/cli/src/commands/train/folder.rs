@@ -37,18 +37,19 @@ fn free(runs: &Path, name: &str) -> PathBuf {
 
 /// The run that was written last. Ties go to the last by name.
 fn newest(runs: &Path, name: Option<&str>) -> Option<PathBuf> {
-    let is_called_so = |folder: &Path| {
-        let Some(name) = name else { return true };
-        let rest = folder
-            .file_name()
-            .and_then(|found| found.to_str()?.strip_prefix(name));
-        rest.is_some_and(|rest| rest.is_empty() || is_number(rest))
-    };
     let folders = fs::read_dir(runs).ok()?.flatten().map(|entry| entry.path());
-    let runs = folders.filter(|folder| is_called_so(folder));
+    let runs = folders.filter(|folder| name.is_none_or(|name| is_called(folder, name)));
     runs.filter_map(|folder| Some((last_write(&folder)?, folder)))
         .max()
         .map(|(_, folder)| folder)
+}
+
+/// Returns whether the folder is called `name`, or `name` with a number.
+fn is_called(folder: &Path, name: &str) -> bool {
+    let rest = folder
+        .file_name()
+        .and_then(|found| found.to_str()?.strip_prefix(name));
+    rest.is_some_and(|rest| rest.is_empty() || is_number(rest))
 }
 
 /// Returns whether `rest` is the suffix that [`free`] adds to a name.

@@ -20,7 +20,7 @@ impl Job<'_> {
             input,
             output,
         } = *self;
-        let name = || input.display().to_string();
+        let name = input.display().to_string();
         let has_translation = [MessageState::Fuzzy, MessageState::Translated];
         let more = if args.retranslate {
             &has_translation[..]
@@ -30,7 +30,7 @@ impl Job<'_> {
         let file = read_document(input, office.unwrap_or(format.name()))?;
         if format.is_catalogue() && office.is_none() {
             let all = Catalogue::read(&file.text, format, [None; 2])
-                .with_context(name)?
+                .with_context(|| name.clone())?
                 .messages;
             let count = all.len();
             let new = all
@@ -38,8 +38,7 @@ impl Job<'_> {
                 .filter(|message: &&Message| message.state == MessageState::Untranslated)
                 .count();
             note(format_args!(
-                "{}: {new} of {count} messages have no translation",
-                name()
+                "{name}: {new} of {count} messages have no translation"
             ));
         }
         output.map_or(Ok(()), check_writable)?;
@@ -50,7 +49,7 @@ impl Job<'_> {
                 translator, &file, language, more, options, &cancel,
             )?)
         });
-        let translated = translated.with_context(name)?;
+        let translated = translated.with_context(|| name.clone())?;
         let mut output = Output::create(output, OnFailure::Discard)?;
         output.text(translated)?;
         output.finish()

@@ -44,13 +44,13 @@ impl Input {
     /// Opens the lines with the numbers `range`, counted from 0.
     pub(super) fn open(input: &Path, prefix: Option<&Path>, range: &Range<u64>) -> Result<Self> {
         let lines = Lines::open(input, range)?;
-        let open = |path: &Path| -> Result<(LineReader, LineWarnings)> {
-            let mut prefixes = LineReader::open_side(path, Side::Target, Utf8Policy::Error)?;
-            prefixes.skip_lines(range.start)?;
-            let warnings = LineWarnings::new(prefixes.path());
-            Ok((prefixes, warnings))
-        };
-        let prefixes = prefix.map(open).transpose()?;
+        let mut prefixes = None;
+        if let Some(path) = prefix {
+            let mut reader = LineReader::open_side(path, Side::Target, Utf8Policy::Error)?;
+            reader.skip_lines(range.start)?;
+            let warnings = LineWarnings::new(reader.path());
+            prefixes = Some((reader, warnings));
+        }
         let warnings = LineWarnings::new(&lines.path);
         Ok(Self {
             lines,

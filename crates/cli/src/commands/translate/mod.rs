@@ -120,10 +120,13 @@ impl Job<'_> {
         loop {
             let chunk = input.next_chunk(self.args.chunk);
             let requests = self.requests(&mut input, &chunk)?;
-            let count = |count| progress.iter().for_each(|progress| progress.add(count));
             let (all, broken) =
                 self.translator
-                    .translate_ids_until_error(requests, self.options, &count);
+                    .translate_ids_until_error(requests, self.options, &|count| {
+                        if let Some(progress) = &progress {
+                            progress.add(count);
+                        }
+                    });
             let count = all.len();
             let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
             for ((number, hypotheses), source) in (done..).zip(all).zip(&chunk.lines) {
