@@ -408,14 +408,13 @@ impl<'a> Reader<'a> {
         let is_pending =
             |state: &_| *state == MessageState::Untranslated || self.more.contains(state);
         let message = |it: Message| {
-            let is_html = it.slot.is_markup();
-            let format = if is_html {
-                Format::Html
-            } else {
-                catalogue::format_of(&it.source)
+            let own = match format {
+                Format::Notebook => Format::Markdown,
+                _ if it.slot.is_markup() => Format::Html,
+                _ => catalogue::format_of(&it.source),
             };
             Entry {
-                text: Document::read_text(&it.source, format, Splitting::default()),
+                text: Document::read_text(&it.source, own, Splitting::default()),
                 slot: it.slot,
                 context: it.context,
             }

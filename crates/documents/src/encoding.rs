@@ -274,10 +274,8 @@ fn remedy(format: Format) -> &'static str {
 }
 
 fn is_xml(format: Format) -> bool {
-    matches!(
-        format,
-        Format::Xliff | Format::Tmx | Format::Android | Format::Qt
-    )
+    use Format::{Android, Qt, Resx, StringsDict, Tmx, Xliff};
+    matches!(format, Xliff | Tmx | Android | Qt | Resx | StringsDict)
 }
 
 /// Converts a TMX file to UTF-8, and returns whether it was in another encoding. In that case

@@ -59,6 +59,7 @@ mod encoding;
 mod ends;
 mod escape;
 mod format;
+mod json_tree;
 mod message;
 mod office;
 mod placeables;

@@ -34,6 +34,20 @@ impl Categories {
         })))
     }
 
+    /// Iterates over the cardinal categories.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        NAMES
+            .into_iter()
+            .filter(|name| self.0[0].contains_key(name))
+    }
+
+    /// Returns whether the cardinal category `name` has several numbers.
+    pub(crate) fn has_several(&self, name: &str) -> bool {
+        self.0[0]
+            .get(name)
+            .is_some_and(|numbers| numbers.contains(','))
+    }
+
     /// Returns an example number for the plural arm `name`, ordinal if `is_ordinal`.
     pub(crate) fn sample<'s>(&self, name: &'s str, is_ordinal: bool) -> Option<&'s str> {
         name.strip_prefix('=')

@@ -1,5 +1,6 @@
 //! Text inside XML.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use quick_xml::Reader;
@@ -61,6 +62,15 @@ pub(crate) fn plain(raw: &str) -> Option<String> {
         return None;
     }
     unescape(&with_text).ok().map(|text| text.into_owned())
+}
+
+/// Returns `raw` with the line ends that a reader of XML passes on.
+pub(crate) fn with_plain_line_ends(raw: &str) -> Cow<'_, str> {
+    if raw.contains('\r') {
+        raw.replace("\r\n", "\n").replace('\r', "\n").into()
+    } else {
+        raw.into()
+    }
 }
 
 /// Replaces the CDATA sections of `raw` by escaped text.

@@ -86,7 +86,8 @@ export interface Translation extends Alternative {
 /** Formats of documents. An extension of a file stands for one as well. */
 export type Format =
   | "text" | "html" | "markdown" | "srt" | "ass" | "po" | "xliff" | "tmx" | "json" | "yaml"
-  | "properties" | "android" | "strings" | "fluent" | "qt" | "docx" | "pptx" | "xlsx" | "odt" | "odp" | "ods" | "epub" | (string & {});
+  | "properties" | "android" | "strings" | "fluent" | "qt" | "resx" | "xcstrings" | "stringsdict" | "ipynb"
+  | "docx" | "pptx" | "xlsx" | "odt" | "odp" | "ods" | "epub" | (string & {});
 
 export interface DocumentOptions extends Omit<TranslateOptions, "alignment" | "onResult"> {
   /** Called with the sentences that are translated and those known so far. */

@@ -116,7 +116,7 @@ static CODE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Returns whether `text` has words to translate.
-fn is_language(text: &str) -> bool {
+pub(super) fn is_language(text: &str) -> bool {
     has_letters(text) && !(text.is_ascii() && CODE.is_match(text.trim()))
 }
 

@@ -7,12 +7,16 @@ mod fluent_pattern;
 mod json;
 mod language;
 mod message;
+mod notebook;
 mod pairs;
 mod plural;
 mod po;
 mod qt;
+mod resx;
 mod spelling;
+mod stringsdict;
 mod tmx;
+mod xcstrings;
 mod xliff;
 mod xliff_segments;
 mod yaml;
@@ -56,6 +60,7 @@ impl Catalogue {
             Format::Po => po::read(text)?,
             Format::Xliff => xliff::read(text)?,
             Format::Qt => qt::read(text)?,
+            Format::XcStrings => xcstrings::read(text, languages[1])?,
             Format::Tmx => {
                 let mut messages = Vec::new();
                 let found = tmx::stream((text.as_bytes(), false), languages, &mut |it| {
@@ -81,16 +86,12 @@ impl Catalogue {
     }
 
     /// Like [`read`](Self::read), for a model between `languages` that fills the catalogue. Codes of
-    /// no language are ignored, and so is another source language, except in TMX.
+    /// no language are ignored, and so is another source language, except in TMX and string catalogues.
     ///
     /// # Errors
     /// If the file is broken, or its translations are in another language than the model's.
-    pub(crate) fn read_into(
-        text: &str,
-        format: Format,
-        languages: [Option<&str>; 2],
-    ) -> Result<Self> {
-        let asked = if format == Format::Tmx {
+    pub fn read_into(text: &str, format: Format, languages: [Option<&str>; 2]) -> Result<Self> {
+        let asked = if matches!(format, Format::Tmx | Format::XcStrings) {
             languages
         } else {
             [None; 2]
@@ -125,6 +126,9 @@ fn texts(text: &str, format: Format) -> Result<(Vec<Message>, Vec<Plural>)> {
         Format::Properties => (pairs::properties(text)?, Vec::new()),
         Format::Android => android::read(text)?,
         Format::Strings => (pairs::strings(text)?, Vec::new()),
+        Format::Resx => (resx::read(text)?, Vec::new()),
+        Format::StringsDict => stringsdict::read(text)?,
+        Format::Notebook => (notebook::read(text)?, Vec::new()),
         _ if format.is_foreign(text) => {
             let fault = format!("the file has no line of {format}; name its format with --format");
             return Err(BrokenCatalogue { line: 1, fault });

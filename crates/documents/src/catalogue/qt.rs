@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::message::{BrokenCatalogue, Context, Lines, Message, MessageState, Result, Slot};
+use super::spelling::Spelling;
 use super::xliff::content;
 use crate::words::Span;
 use crate::xml::{Element, elements};
-use crate::xml_text::with_attribute;
+use crate::xml_text::{with_attribute, with_plain_line_ends};
 
 /// The numbers of plural forms, and languages that have as many. Other languages have two. Seen in
 /// what lrelease and lconvert of Qt 5.15.8 make of a message with one form.
@@ -120,7 +121,11 @@ impl<'a> Unit<'a> {
         };
         let numerus = self.message.attribute(self.text, "numerus");
         let is_plural = numerus.is_some_and(|it| it == "yes");
-        let (source, spelling) = content(&self.text[source.inner.clone()]);
+        let raw = &self.text[source.inner.clone()];
+        let (source, spelling) = match content(&with_plain_line_ends(raw)) {
+            (source, Spelling::Xml) => (source, Spelling::of_xml(raw)),
+            marked => marked,
+        };
         let context = match self.comment {
             "" => Context::from(Arc::clone(context)),
             comment => Context::new(context, comment),

@@ -24,6 +24,8 @@ pub(crate) enum Spelling {
     Po(&'static str),
     /// Text in XML.
     Xml,
+    /// Text in XML with the line ends of Windows, which readers take for `\n`.
+    XmlOfWindows,
     /// XML, written as it is.
     Markup,
     /// XML that is an ICU message with elements in its arms.
@@ -34,6 +36,11 @@ pub(crate) enum Spelling {
     AndroidQuoted,
     /// The content of a JSON string, in ASCII if true.
     Json(bool),
+    /// The lines of a text as strings of a JSON list, with `separator` between them.
+    JsonLines {
+        is_ascii: bool,
+        separator: String,
+    },
     /// The content of an Apple string.
     Apple,
     /// YAML strings: double-quoted, single-quoted, plain, and a block.
@@ -52,17 +59,31 @@ pub(crate) enum Spelling {
 }
 
 impl Spelling {
+    /// Returns the spelling of a text in XML that has the line ends of `raw`.
+    pub(super) fn of_xml(raw: &str) -> Self {
+        if raw.contains("\r\n") {
+            Self::XmlOfWindows
+        } else {
+            Self::Xml
+        }
+    }
+
     /// Returns the bytes for `text`.
     pub(crate) fn write(&self, text: &str) -> String {
         match self {
             Self::Po(newline) => po_string(text, newline),
             Self::Xml => xml_text::escaped(text),
+            Self::XmlOfWindows => xml_text::escaped(text).replace('\n', "\r\n"),
             Self::Markup => markup(text, xml_text::readable),
             Self::Arms => markup(text, xml_text::escaped),
             Self::Android(false) => xml_text::escaped(&spaced(&android(text))),
             Self::AndroidQuoted => xml_text::escaped(&android(text)),
             Self::Android(true) => markup(text, |text| xml_text::readable(&android(text))),
             Self::Json(is_ascii) => escaped(text, "\"\\", units(*is_ascii)),
+            Self::JsonLines {
+                is_ascii,
+                separator,
+            } => json_lines(text, *is_ascii).join(separator),
             Self::Apple => escaped(text, "\"\\", |c| {
                 c.is_control().then(|| by_number(c).replace("\\u", "\\U"))
             }),
@@ -135,6 +156,17 @@ fn units(is_ascii: bool) -> fn(char) -> Option<String> {
         |c| (c.is_control() || !c.is_ascii()).then(|| by_number(c))
     } else {
         |c| c.is_control().then(|| by_number(c))
+    }
+}
+
+/// Returns a JSON string for each line of `text`, or an empty one.
+fn json_lines(text: &str, is_ascii: bool) -> Vec<String> {
+    let string = |line| format!("\"{}\"", Spelling::Json(is_ascii).write(line));
+    let lines: Vec<String> = text.split_inclusive('\n').map(string).collect();
+    if lines.is_empty() {
+        vec![string("")]
+    } else {
+        lines
     }
 }
 

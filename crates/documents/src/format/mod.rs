@@ -62,17 +62,33 @@ pub enum Format {
     Fluent,
     /// Catalogues of Qt. Translations are marked as unfinished.
     Qt,
+    /// Resource files of .NET.
+    Resx,
+    /// String catalogues of Xcode. Translations are marked as needing review.
+    XcStrings,
+    /// Plural tables of Apple.
+    StringsDict,
+    /// Jupyter's notebooks: their Markdown cells.
+    Notebook,
 }
 
 /// The formats in order, with their names and file extensions.
-const TABLE: [(Format, &str, &str); 15] = [
+const TABLE: [(Format, &str, &str); 19] = [
     (Format::Text, "text", "txt"),
     (Format::Html, "html", "html htm xhtml"),
-    (Format::Markdown, "markdown", "md markdown"),
+    (
+        Format::Markdown,
+        "markdown",
+        "md markdown",
+    ),
     (Format::Srt, "srt", "srt vtt"),
     (Format::Ass, "ass", "ass ssa"),
     (Format::Po, "po", "po pot"),
-    (Format::Xliff, "xliff", "xlf xliff sdlxliff mqxliff mxliff"),
+    (
+        Format::Xliff,
+        "xliff",
+        "xlf xliff sdlxliff mqxliff mxliff",
+    ),
     (Format::Tmx, "tmx", "tmx"),
     (Format::Json, "json", "json arb"),
     (Format::Yaml, "yaml", "yml yaml"),
@@ -81,6 +97,10 @@ const TABLE: [(Format, &str, &str); 15] = [
     (Format::Strings, "strings", "strings"),
     (Format::Fluent, "fluent", "ftl"),
     (Format::Qt, "qt", "ts"),
+    (Format::Resx, "resx", "resx resw"),
+    (Format::XcStrings, "xcstrings", "xcstrings"),
+    (Format::StringsDict, "stringsdict", "stringsdict"),
+    (Format::Notebook, "ipynb", "ipynb"),
 ];
 
 impl Format {
@@ -130,7 +150,8 @@ impl Format {
 
     /// Returns whether files of this format contain texts with their translations.
     pub fn has_translations(self) -> bool {
-        matches!(self, Self::Po | Self::Xliff | Self::Tmx | Self::Qt)
+        use Format::{Po, Qt, Tmx, XcStrings, Xliff};
+        matches!(self, Po | Xliff | Tmx | Qt | XcStrings)
     }
 
     /// Returns whether `text` is foreign to this format: a subtitle file with text but no cue. Text
@@ -257,7 +278,8 @@ mod tests {
         assert_eq!(
             message,
             "there is no document format `docx`; the formats are text, html, markdown, srt, ass, po, \
-             xliff, tmx, json, yaml, properties, android, strings, fluent, qt"
+             xliff, tmx, json, yaml, properties, android, strings, fluent, qt, resx, xcstrings, \
+             stringsdict, ipynb"
         );
     }
 }

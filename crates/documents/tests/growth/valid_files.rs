@@ -191,6 +191,51 @@ pub const VALID_FILES: &[ValidFile] = &[
         unit: "# §\na¤ = Read §this\n    .b = Read §that\nc¤ = { $n ->\n    [one] One §file\n   *[other]\n       Some §files\n}\n",
         after: "# §\n",
     },
+    ValidFile {
+        format: Format::Resx,
+        before: "<!--§--><root a=\"§\"><resheader name=\"§\"><value>§</value></resheader>",
+        unit: "<!--§--><data name=\"a§¤\" xml:space=\"preserve\"><value>Read §this</value><comment>§</comment></data><data name=\"&gt;&gt;b§\" type=\"§\"><value>§</value></data>",
+        after: "<!--§--></root>",
+    },
+    ValidFile {
+        format: Format::XcStrings,
+        before: "{\"sourceLanguage\": \"en\", \"a\": \"§\", \"strings\": {\"§\": {\"localizations\": {\"de\": {}}}",
+        unit: ", \"Read §this ¤\": {\"comment\": \"§\", \"localizations\": {\"en\": {\"variations\": {\"plural\": {\"one\": {\"stringUnit\": {\"state\": \"§\", \"value\": \"One §file\"}}, \"other\": {\"stringUnit\": {\"value\": \"Some §files\"}}}}}}}",
+        after: "}, \"version\": \"§\"}",
+    },
+    // Many devices of a string.
+    ValidFile {
+        format: Format::XcStrings,
+        before: "{\"sourceLanguage\": \"en\", \"strings\": {\"§\": {\"localizations\": {\"de\": {\"variations\": {\"device\": {\"a\": {\"stringUnit\": {\"state\": \"new\", \"value\": \"\"}}}}}, \"en\": {\"variations\": {\"device\": {\"a\": {}",
+        unit: ", \"b§¤\": {\"stringUnit\": {\"value\": \"Read §this\"}}",
+        after: "}}}}}}}",
+    },
+    // Many languages of a string.
+    ValidFile {
+        format: Format::XcStrings,
+        before: "{\"sourceLanguage\": \"en\", \"strings\": {\"Read §this\": {\"localizations\": {\"de\": {}",
+        unit: ", \"x§¤\": {\"stringUnit\": {\"state\": \"translated\", \"value\": \"§\"}}",
+        after: "}}}}",
+    },
+    ValidFile {
+        format: Format::StringsDict,
+        before: "<plist a=\"§\"><dict><key>§</key><dict><key>NSStringLocalizedFormatKey</key><string>§</string>",
+        unit: "<!--§--><key>a§¤</key><dict><key>NSStringFormatSpecTypeKey</key><string>NSStringPluralRuleType</string><key>one</key><string>One §file</string><key>other</key><string>Some §files</string></dict>",
+        after: "</dict></dict></plist>",
+    },
+    ValidFile {
+        format: Format::Notebook,
+        before: "{\"nbformat\": 4, \"a\": \"§\", \"cells\": [",
+        unit: "{\"cell_type\": \"markdown\", \"id\": \"a§¤\", \"source\": [\"# Read §this\\n\", \"\\n\", \"and *§that*\"]}, {\"cell_type\": \"code\", \"source\": \"§\"}, ",
+        after: "{}]}",
+    },
+    // Many lines of a cell.
+    ValidFile {
+        format: Format::Notebook,
+        before: "{\"nbformat\": 4, \"cells\": [{\"cell_type\": \"markdown\", \"source\": [",
+        unit: "\"Read §this\\n\", \"\\n\", ",
+        after: "\"§\"]}]}",
+    },
     // Many arms and attributes.
     ValidFile {
         format: Format::Fluent,

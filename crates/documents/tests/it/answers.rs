@@ -9,7 +9,7 @@ use burnformer_documents::{Catalogue, Document, Format, Remembered};
 
 /// Files with [`MESSAGES`] messages each: the name of a kind, the extension, a beginning, a message
 /// and an end. `¤` is the number of the message.
-const FILES: [(&str, Format, [&str; 3]); 15] = [
+const FILES: [(&str, Format, [&str; 3]); 20] = [
     (
         "po",
         Format::Po,
@@ -89,6 +89,51 @@ const FILES: [(&str, Format, [&str; 3]); 15] = [
             "<TS language=\"de\"><context><name>de</name>",
             "<message><source>Text ¤ here</source><comment>k¤</comment></message>\n",
             "</context></TS>",
+        ],
+    ),
+    (
+        "resx",
+        Format::Resx,
+        [
+            "<root>",
+            "<data name=\"k¤\" xml:space=\"preserve\"><value>Text ¤ here</value></data>\n",
+            "</root>",
+        ],
+    ),
+    (
+        "xcstrings",
+        Format::XcStrings,
+        [
+            "{\"sourceLanguage\": \"en\", \"strings\": {\"a\": {\"localizations\": {\"de\": {}}}",
+            ", \"k¤\": {\"localizations\": {\"en\": {\"stringUnit\": {\"state\": \"new\", \"value\": \"Text ¤ here\"}}}}",
+            "}}",
+        ],
+    ),
+    (
+        "stringsdict",
+        Format::StringsDict,
+        [
+            "<plist><dict>",
+            "<key>k¤</key><string>Text ¤ here</string>\n",
+            "</dict></plist>",
+        ],
+    ),
+    (
+        "ipynb",
+        Format::Notebook,
+        [
+            "{\"nbformat\": 4, \"nbformat_minor\": 5, \"metadata\": {}, \"cells\": [",
+            "{\"cell_type\": \"markdown\", \"id\": \"k¤\", \"metadata\": {}, \"source\": [\n\"Text \",\n\"¤ here\"]},\n",
+            "{\"cell_type\": \"raw\", \"id\": \"z\", \"metadata\": {}, \"source\": []}]}",
+        ],
+    ),
+    (
+        "ipynb",
+        Format::Notebook,
+        [
+            "{\"nbformat\": 4, \"nbformat_minor\": 5, \"metadata\": {}, \"cells\": [",
+            "{\"cell_type\": \"markdown\", \"id\": \"k¤\", \"metadata\": {}, \"source\": \"Text ¤ here\"},\n",
+            "{\"cell_type\": \"raw\", \"id\": \"z\", \"metadata\": {}, \"source\": []}]}",
         ],
     ),
     ("fluent", Format::Fluent, ["", "k¤ = Text ¤ here\n", ""]),
@@ -298,7 +343,7 @@ fn answered(seed: u64) -> Vec<(&'static str, Format, String, Vec<String>)> {
 fn held(answer: &str, format: Format) -> String {
     answer.replace(
         |c: char| match format {
-            Format::Xliff | Format::Tmx | Format::Qt => {
+            Format::Xliff | Format::Tmx | Format::Qt | Format::Resx | Format::StringsDict => {
                 c.is_control() && c < ' ' && !"\n\t\r".contains(c)
                     || matches!(c, '\u{fffe}' | '\u{ffff}')
             }

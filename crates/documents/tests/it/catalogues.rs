@@ -1,7 +1,9 @@
 //! Catalogues: translations go into their slots; everything else stays byte for byte.
 
+mod applications;
 mod damage;
 mod samples;
+mod xcstrings;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,10 +41,7 @@ fn all_messages_but_those_to_keep_are_translated_again_if_asked() {
         document.accept(pending.iter().map(upper).collect());
         let after = read(&document.finish(), format);
         assert_eq!(before.len(), after.len());
-        let is_two_sided = matches!(
-            format,
-            Format::Po | Format::Xliff | Format::Tmx | Format::Qt
-        );
+        let is_two_sided = format.has_translations();
         for (old, new) in before.iter().zip(&after).filter(|_| is_two_sided) {
             assert_eq!((&old.source, &old.context), (&new.source, &new.context));
             if old.state == MessageState::Kept {

@@ -72,6 +72,11 @@ fn kinds() -> Vec<Kind> {
         "\n  </plurals>\n  <string name=\"b\">it</string>\n</resources>\n",
         "\n    ",
     ];
+    let apple = [
+        "<plist><dict><key>files</key><dict><key>NSStringFormatSpecTypeKey</key><string>NSStringPluralRuleType</string>\n  ",
+        "\n</dict><key>b</key><string>it</string></dict></plist>\n",
+        "\n  ",
+    ];
     let item = ["<item quantity=\"", "\">", "</item>"];
     let message = ["a = You see { $n ->\n    ", "\n } now\nb = it\n", "\n    "];
     let order = [
@@ -129,6 +134,14 @@ fn kinds() -> Vec<Kind> {
             true,
         ),
         kind(Format::Android, false, "%1$d", android, item, false),
+        kind(
+            Format::StringsDict,
+            false,
+            "%d",
+            apple,
+            ["<key>", "</key>\n<string>", "</string>"],
+            true,
+        ),
         kind(
             Format::Fluent,
             false,

@@ -177,6 +177,42 @@ const TEXTS: &[[&str; 4]] = &[
         "",
     ],
     [
+        "resx",
+        "<root a=\"@\"><data name=\"@\" a=\"@\"><value>@ a</value><comment>@</comment></data>",
+        "<data name=\"k#\"><value>a b</value></data>",
+        "</root>",
+    ],
+    [
+        "xcstrings",
+        "{\"sourceLanguage\": \"en\", \"a\": \"@\", \"strings\": {\"@\": {\"comment\": \"@\", \"localizations\": {\"de\": {\"stringUnit\": {\"state\": \"new\", \"value\": \"@\"}}}}",
+        ", \"a b #\": {}",
+        "}}",
+    ],
+    [
+        "xcstrings",
+        "{\"sourceLanguage\": \"en\", \"strings\": {\"@ a\": {\"localizations\": {\"en\": {\"variations\": {\"device\": {\"@\": {\"stringUnit\": {\"value\": \"@ b\"}}",
+        ", \"k#\": {\"stringUnit\": {\"value\": \"a b\"}}",
+        "}}}}}}}",
+    ],
+    [
+        "stringsdict",
+        "<plist><dict><key>@</key><dict a=\"@\"><key>@</key><string>@ a</string>",
+        "<key>k#</key><string>a b</string>",
+        "</dict></dict></plist>",
+    ],
+    [
+        "ipynb",
+        "{\"nbformat\": 4, \"a\": \"@\", \"cells\": [{\"cell_type\": \"markdown\", \"id\": \"@\", \"source\": [\"@ a\"]}",
+        ", {\"cell_type\": \"markdown\", \"source\": [\"a b\"]}",
+        "]}",
+    ],
+    [
+        "ipynb",
+        "{\"nbformat\": 4, \"cells\": [{\"cell_type\": \"markdown\", \"source\": [\"@ a\"",
+        ", \"a b\\n\"",
+        "]}]}",
+    ],
+    [
         "ftl",
         "# @\n@ = @ a\n    .@ = @ b\nname = { $n ->\n",
         "   [k#] a b\n",

@@ -491,7 +491,30 @@ pub const QT: [&str; 2] = [
 "##,
 ];
 
-pub const ALL: [(Format, [&str; 2]); 12] = [
+/// As Visual Studio and the designer of Windows Forms write it.
+pub const RESX: [&str; 2] = [
+    include_str!("../../fixtures/resx/source.resx"),
+    include_str!("../../fixtures/resx/translated.resx"),
+];
+
+/// As Xcode 16 writes it.
+pub const XCSTRINGS: [&str; 2] = [
+    include_str!("../../fixtures/xcstrings/source.xcstrings"),
+    include_str!("../../fixtures/xcstrings/translated.xcstrings"),
+];
+
+pub const STRINGSDICT: [&str; 2] = [
+    include_str!("../../fixtures/stringsdict/source.stringsdict"),
+    include_str!("../../fixtures/stringsdict/translated.stringsdict"),
+];
+
+/// As JupyterLab 4 writes it.
+pub const NOTEBOOK: [&str; 2] = [
+    include_str!("../../fixtures/ipynb/source.ipynb"),
+    include_str!("../../fixtures/ipynb/translated.ipynb"),
+];
+
+pub const ALL: [(Format, [&str; 2]); 16] = [
     (Format::Po, PO),
     (Format::Xliff, XLIFF),
     (Format::Xliff, XLIFF_2),
@@ -504,4 +527,8 @@ pub const ALL: [(Format, [&str; 2]); 12] = [
     (Format::Fluent, FLUENT),
     (Format::Ass, ASS),
     (Format::Qt, QT),
+    (Format::Resx, RESX),
+    (Format::XcStrings, XCSTRINGS),
+    (Format::StringsDict, STRINGSDICT),
+    (Format::Notebook, NOTEBOOK),
 ];
