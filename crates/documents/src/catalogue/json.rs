@@ -1,14 +1,15 @@
 //! JSON objects and lists of strings, and ARB, where the strings are ICU messages. YAML shares
 //! [`Keys`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde::de::IgnoredAny;
 
-use super::message::{BrokenCatalogue, Message, Result};
+use super::json_kinds::Kind;
+use super::message::{Message, Result};
 use super::spelling::Spelling;
+use crate::json_tree::check;
 use crate::plurals::{Arm, NAMES, Plural};
 use crate::words::{Span, regex};
 
@@ -17,10 +18,7 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| regex(r#""(?:\\.|[^"\\])*"|[{}\
 
 /// Reads the texts of a file and their plurals.
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
-    serde_json::from_str::<IgnoredAny>(text).map_err(|error| BrokenCatalogue {
-        line: error.line().max(1),
-        fault: format!("the JSON is broken: {error}; `python3 -m json.tool FILE` shows more"),
-    })?;
+    check(text)?;
     let spelling = Spelling::Json(text.is_ascii() && text.contains("\\u"));
     let mut keys = Keys {
         text,
@@ -28,7 +26,8 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     };
     for token in TOKEN.find_iter(text) {
         match token.as_str() {
-            "{" | "[" => keys.open(false),
+            "{" => keys.open_as(&["{}"], false),
+            "[" => keys.open_as(&["[]"], false),
             "}" | "]" => keys.close(),
             string => {
                 let value = serde_json::from_str::<String>(string).ok();
@@ -41,7 +40,7 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
             }
         }
     }
-    Ok((keys.texts, keys.plurals))
+    keys.finish()
 }
 
 /// The keys of an entry's text (browser extensions, FormatJS, Transifex), and the keys of notes
@@ -62,6 +61,8 @@ pub(super) struct Keys<'a> {
     open: Vec<Container>,
     pub(super) texts: Vec<Message>,
     pub(super) plurals: Vec<Plural>,
+    /// The keys of the file itself that tell its kind, as [`Kind`] writes them.
+    marks: BTreeSet<String>,
 }
 
 /// An object or a list.
@@ -111,6 +112,7 @@ fn remove<T>(all: &mut Vec<T>, ranges: &[Span]) {
 impl Keys<'_> {
     /// Sets the key of the next value; its first byte is at `start`.
     pub(super) fn key(&mut self, key: String, start: usize) {
+        self.mark(&key, "");
         let Some(container) = self.open.last_mut() else {
             return;
         };
@@ -119,6 +121,27 @@ impl Keys<'_> {
             None => container.has_words |= !NOTES.contains(&&*key),
         }
         container.key = Some((key, start));
+    }
+
+    /// Notes the `key` of the file itself that has the value `end`.
+    fn mark(&mut self, key: &str, end: &str) {
+        if self.open.len() == 1 && Kind::has_mark(key, end) {
+            self.marks.insert([key, end].concat());
+        }
+    }
+
+    /// Returns the texts and plurals of the whole file.
+    ///
+    /// # Errors
+    /// If the file is of a kind that is read as another format, or has no texts for readers.
+    pub(super) fn finish(mut self) -> Result<(Vec<Message>, Vec<Plural>)> {
+        let Some(kind) = Kind::of(&self.marks) else {
+            return Ok((self.texts, self.plurals));
+        };
+        let keys = kind.texts()?;
+        self.texts
+            .retain(|it| keys.contains(&&*it.context.to_string()));
+        Ok((self.texts, Vec::new()))
     }
 
     /// Takes the key of the next value with its first byte, and whether the value stays unchanged.
@@ -137,8 +160,14 @@ impl Keys<'_> {
 
     /// Begins an object or list. If `kept` is set, nothing in it is translated.
     pub(super) fn open(&mut self, kept: bool) {
+        self.open_as(&["{}", "[]"], kept);
+    }
+
+    /// Like [`open`](Self::open), for what is an object (`{}`), a list (`[]`), or one of both.
+    fn open_as(&mut self, kinds: &[&str], kept: bool) {
         let (((name, _), is_kept), start) = (self.next(), [self.texts.len(), self.plurals.len()]);
         let is_kept = is_kept || kept;
+        kinds.iter().for_each(|kind| self.mark(&name, kind));
         self.open.push(Container {
             name,
             start,
@@ -198,6 +227,9 @@ impl Keys<'_> {
     pub(super) fn value(&mut self, range: Span, text: Option<String>, spelling: Spelling) {
         let (((key, first), is_kept), start) =
             (self.next(), [self.texts.len(), self.plurals.len()]);
+        if let Some(value) = text.as_ref().filter(|_| self.open.len() == 1) {
+            self.mark(&key, &["=", value].concat());
+        }
         if let Some(source) = text.filter(|_| !is_kept) {
             let end = range.end + usize::from(matches!(spelling, Spelling::Json(_)));
             self.arm(&key, first..end, &range);

@@ -5,6 +5,7 @@ mod android;
 mod fluent;
 mod fluent_pattern;
 mod json;
+mod json_kinds;
 mod language;
 mod message;
 mod notebook;

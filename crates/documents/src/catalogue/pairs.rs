@@ -6,6 +6,7 @@ use regex::Regex;
 
 use super::message::{BrokenCatalogue, Message, Result};
 use super::spelling::{Spelling, unescaped};
+use crate::json_tree::check;
 use crate::words::regex;
 
 /// White space and comments, a key, the separator, a value, and the end of the pair.
@@ -39,6 +40,13 @@ static PARAMETER: LazyLock<Regex> = LazyLock::new(|| regex(r"\{\d+(?:,[^{}]*)?\}
 
 /// Reads the texts of a properties file.
 pub(super) fn properties(text: &str) -> Result<Vec<Message>> {
+    // Every line is a pair, also in a file of another format.
+    let is_xml = text.trim_start().starts_with('<');
+    if is_xml || text.trim_start().starts_with('{') && check(text).is_ok() {
+        let fault =
+            "the file is XML or JSON, and no properties of Java; name its format with --format";
+        return Err(BrokenCatalogue::at(text, 0, fault));
+    }
     let is_ascii = text.is_ascii();
     let mut all = pairs(
         text,

@@ -43,9 +43,14 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
                 fault,
             }
         })?;
+        if file.mappings.is_empty() && matches!(&event, Event::Scalar(text, ..) if !text.is_empty())
+        {
+            let fault = "the file is no YAML with texts: it has no keys and no list; name its format with --format";
+            return Err(BrokenCatalogue::at(text, 0, fault));
+        }
         file.event(event, span);
     }
-    Ok((file.keys.texts, file.keys.plurals))
+    file.keys.finish()
 }
 
 struct File<'a> {

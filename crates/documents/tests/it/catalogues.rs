@@ -1,6 +1,7 @@
 //! Catalogues: translations go into their slots; everything else stays byte for byte.
 
 mod applications;
+mod contradictions;
 mod damage;
 mod samples;
 mod xcstrings;
