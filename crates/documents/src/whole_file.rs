@@ -1,7 +1,7 @@
 //! Whole files of any format: reads the text to translate, and writes the file with its
 //! translation.
 
-use crate::encoding::Charset;
+use crate::encoding::{Charset, binary};
 use crate::{BrokenFile, Cost, Format, Office, OfficeKind};
 
 /// Extensions of files that are not read, one a line: the extension, what the file is, and a remedy.
@@ -21,6 +21,9 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
+    /// The number of bytes at the beginning of a file by which [`binary`](Self::binary) knows it.
+    pub const HEAD_BYTES: u64 = 16;
+
     /// Reads `bytes`. `kind` is the name of a [`Format`], or a file extension without its dot.
     ///
     /// # Errors
@@ -102,6 +105,11 @@ impl WholeFile {
         known.next().map(|(_, remedy)| remedy)
     }
 
+    /// Returns what a file that begins with `head` is and a remedy, if it is known and not a text.
+    pub fn binary(head: &[u8]) -> Option<&'static str> {
+        binary(head)
+    }
+
     /// Iterates over the extensions of all supported files, without their dots.
     pub fn extensions() -> impl Iterator<Item = &'static str> {
         let texts = Format::extensions().map(|(extension, _)| extension);
@@ -127,6 +135,8 @@ fn format(kind: &str) -> Result<Format, BrokenFile> {
 
 #[cfg(test)]
 mod tests {
+    use isolang::Language;
+
     use super::*;
 
     #[test]
@@ -177,6 +187,18 @@ mod tests {
                 "{message}"
             );
         }
-        assert_eq!(WholeFile::unread("de"), None);
+    }
+
+    /// The files of a corpus end in the codes of their languages. `mo` has not been one since 2008.
+    #[test]
+    fn the_code_of_a_language_is_no_extension_of_a_file_that_is_not_read() {
+        let letters = || 'a'..='z';
+        let pairs = letters().flat_map(|a| letters().map(move |b| String::from_iter([a, b])));
+        for code in pairs.filter(|code| code != "mo") {
+            if let Some(language) = Language::from_639_1(&code) {
+                assert_eq!(WholeFile::unread(&code), None);
+                assert_eq!(WholeFile::unread(language.to_639_3()), None);
+            }
+        }
     }
 }

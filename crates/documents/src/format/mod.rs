@@ -75,11 +75,11 @@ pub enum Format {
 /// The formats in order, with their names and file extensions.
 const TABLE: [(Format, &str, &str); 19] = [
     (Format::Text, "text", "txt"),
-    (Format::Html, "html", "html htm xhtml"),
+    (Format::Html, "html", "html htm xhtml xht shtml"),
     (
         Format::Markdown,
         "markdown",
-        "md markdown",
+        "md markdown mdown mkd mdx qmd rmd",
     ),
     (Format::Srt, "srt", "srt vtt"),
     (Format::Ass, "ass", "ass ssa"),
@@ -87,10 +87,10 @@ const TABLE: [(Format, &str, &str); 19] = [
     (
         Format::Xliff,
         "xliff",
-        "xlf xliff sdlxliff mqxliff mxliff",
+        "xlf xliff sdlxliff mqxliff mxliff txlf",
     ),
     (Format::Tmx, "tmx", "tmx"),
-    (Format::Json, "json", "json arb"),
+    (Format::Json, "json", "json arb webmanifest"),
     (Format::Yaml, "yaml", "yml yaml"),
     (Format::Properties, "properties", "properties"),
     (Format::Android, "android", "xml"),
