@@ -15,6 +15,7 @@ mod distill;
 mod embedded_models;
 mod endless;
 mod examples;
+mod extensions;
 mod faults;
 mod files;
 mod glossary;

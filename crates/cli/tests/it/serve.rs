@@ -157,6 +157,9 @@ fn every_door_translates_a_file_of_each_format_alike() {
             &[&args[..], &["--input", from, "--output", to]].concat()
         ));
         let expected = std::fs::read_to_string(&output).unwrap();
+        // The extension names the format as well.
+        stdout(&run(&["translate", "--input", from, "--output", to]));
+        assert_eq!(std::fs::read_to_string(&output).unwrap(), expected);
         assert!(
             expected.contains("Good morning!"),
             "{extension}: {expected}"

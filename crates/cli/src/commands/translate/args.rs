@@ -35,16 +35,17 @@ pub struct Args {
     #[arg(id = "output", long = "output", short, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
     /// Read the whole input as one document in this format, and keep its markup, white space and
-    /// lines. Sentences that are too long for the model are cut at clauses
+    /// lines. Sentences that are too long for the model are cut at clauses [default: the format
+    /// that the extension of the input names, such as .html or .po; else one sentence per line]
     #[arg(long, value_name = "FORMAT", value_parser = one_of(Format::all(), Format::name),
         conflicts_with_all = ["nbest", "prefix", "json", "shard"])]
     pub(super) format: Option<Format>,
     /// Language of the document, such as `de`: its abbreviations end no sentence [default:
     /// --source-language, else the first in the name of the model (de-en), else en]
-    #[arg(long, value_name = "LANGUAGE", requires = "format")]
+    #[arg(long, value_name = "LANGUAGE")]
     pub(super) language: Option<String>,
     /// Translate also the messages of a catalogue that have a translation
-    #[arg(long, requires = "format")]
+    #[arg(long)]
     pub(super) retranslate: bool,
     #[command(flatten)]
     pub(super) searching: Searching,

@@ -1,7 +1,7 @@
 //! The whole input as one document.
 
 use anyhow::{Context, Result};
-use burnformer_documents::{Catalogue, Format, Message, MessageState};
+use burnformer_documents::{Catalogue, Message, MessageState};
 use burnformer_infer::Cancel;
 
 use super::job::Job;
@@ -10,9 +10,8 @@ use crate::output::{OnFailure, Output, check_writable, note};
 use crate::texts::read_document;
 
 impl Job<'_> {
-    /// Translates the input as one document in `format`, or as an office document of the kind
-    /// `office`.
-    pub fn document(&self, format: Format, office: Option<&str>) -> Result<()> {
+    /// Translates the input as one document of this `kind`, the name of a format or an extension.
+    pub fn document(&self, kind: &str) -> Result<()> {
         let Self {
             args,
             translator,
@@ -27,9 +26,11 @@ impl Job<'_> {
         } else {
             &[]
         };
-        let file = read_document(input, office.unwrap_or(format.name()))?;
-        if format.is_catalogue() && office.is_none() {
-            let all = Catalogue::read(&file.text, format, [None; 2])
+        let file = read_document(input, kind)?;
+        if file.format.is_catalogue() {
+            let codes = options.languages.codes();
+            let languages = codes.map_or([None; 2], |[from, to]| [Some(&**from), Some(&**to)]);
+            let all = Catalogue::read_into(&file.text, file.format, languages)
                 .with_context(|| name.clone())?
                 .messages;
             let count = all.len();

@@ -2,12 +2,12 @@ mod args;
 mod document;
 mod input;
 mod job;
+mod reading;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Error, Result};
-use burnformer_documents::{Format, OfficeKind, WholeFile};
 use burnformer_infer::{Batching, Glossary, LongSources, Sampling, TranslateOptions, Translator};
 use burnformer_translation::memory_files;
 use serde_json::{Value, json};
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use self::args::files;
 use self::input::Input;
 use self::job::Job;
+use self::reading::Reading;
 use super::{of_sides, shortlist};
 use crate::memory::{Remedy, with_remedy};
 use crate::output::{note, note_terminal, say, wrong_usage};
@@ -29,6 +30,7 @@ pub use args::Args;
 pub fn run(args: Args) -> Result<()> {
     let files = files(&args)?;
     check_text(&args)?;
+    let readings = readings(&args)?;
     let translator = args.computing.load(&args.model)?;
     let mut options = options(&args, &translator)?;
     if let Some(path) = &args.glossary {
@@ -54,21 +56,17 @@ pub fn run(args: Args) -> Result<()> {
     }
     note_terminal(args.inputs.iter().chain(&args.prefix).map(PathBuf::as_path));
     let mut shared = None;
-    for (input, output) in &files {
-        let translator = &translator;
-        let output = output.as_deref();
+    for ((input, output), reading) in files.iter().zip(&readings) {
         let job = Job {
             args: &args,
-            translator,
+            translator: &translator,
             options: &options,
             input,
-            output,
+            output: output.as_deref(),
         };
-        let extension = job.input.extension().and_then(|name| name.to_str());
-        let office = extension.filter(|name| OfficeKind::from_extension(name).is_some());
-        match (office, args.format) {
-            (None, None) => with_remedy(Remedy::Batch, || job.lines(&mut shared))?,
-            (office, format) => job.document(format.unwrap_or_default(), office)?,
+        match reading {
+            Reading::Lines => with_remedy(Remedy::Batch, || job.lines(&mut shared))?,
+            Reading::Document(kind) => job.document(kind)?,
         }
     }
     Ok(())
@@ -167,39 +165,42 @@ impl Job<'_> {
     }
 }
 
-/// Refuses text on the command line, and warns about a document that will be translated line by
-/// line.
+/// Refuses text on the command line.
 fn check_text(args: &Args) -> Result<()> {
-    if let [first, ..] = &args.text[..] {
-        let text = args.text.join(" ");
-        return Err(wrong_usage(if Path::new(first).exists() {
-            format!("{first}: name the file to translate with --input {first}")
-        } else {
-            format!(
-                "text is read from standard input or a file: echo {text:?} | burnformer translate, or --input FILE"
-            )
-        }));
-    }
-    for input in args.inputs.iter().filter(|_| args.format.is_none()) {
-        let extension = input
-            .extension()
-            .and_then(|name| name.to_str())
-            .unwrap_or_default();
-        if let Some(unread) = WholeFile::unread(extension) {
-            return Err(wrong_usage(format_args!(
-                "{}: is {unread}; --format text translates it line by line",
-                input.display()
-            )));
+    let [first, ..] = &args.text[..] else {
+        return Ok(());
+    };
+    let text = args.text.join(" ");
+    Err(wrong_usage(if Path::new(first).exists() {
+        format!("{first}: name the file to translate with --input {first}")
+    } else {
+        format!(
+            "text is read from standard input or a file: echo {text:?} | burnformer translate, or --input FILE"
+        )
+    }))
+}
+
+/// Returns how each input is read.
+///
+/// # Errors
+/// Returns an error of usage if an input cannot be read, or an option belongs to documents and there
+/// is none.
+fn readings(args: &Args) -> Result<Vec<Reading>> {
+    let all = args.inputs.iter().map(|input| Reading::of(args, input));
+    let all = all.collect::<Result<Vec<_>>>()?;
+    let of_documents = [
+        ("--language", args.language.is_some()),
+        ("--retranslate", args.retranslate),
+    ];
+    let option = of_documents.iter().find(|(_, is_given)| *is_given);
+    match option {
+        Some((option, _)) if all.iter().all(|it| *it == Reading::Lines) => {
+            Err(wrong_usage(format_args!(
+                "{option} belongs to a document; name the format of the text, as with --format html"
+            )))
         }
-        let marked = Format::from_extension(extension).filter(|&format| format != Format::Text);
-        if let Some(format) = marked {
-            say(format_args!(
-                "warning: {}: is translated line by line, markup included; --format {format} keeps the markup",
-                input.display()
-            ));
-        }
+        _ => Ok(all),
     }
-    Ok(())
 }
 
 fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
