@@ -1,6 +1,6 @@
 """Whether other programs read in a written catalogue what a translation memory answered, control characters and syntax included: PyYAML and
 ruamel.yaml (YAML 1.1 and 1.2), fluent.syntax and fluent.runtime, polib, Python's json, lxml and ElementTree, javaproperties, openstep-plist
-(PyPI), and gettext's `msgfmt`.
+(PyPI), translate-toolkit and Qt's `lrelease` (Qt and .NET), plistlib (Apple's plural tables), nbformat (notebooks), and gettext's `msgfmt`.
 
     OUT=FOLDER cargo test --release -p burnformer-documents --test it other_programs_read_the_answers -- --ignored
     python benches/judge_answers.py FOLDER
@@ -12,6 +12,7 @@ import collections
 import gettext
 import json
 import pathlib
+import plistlib
 import re
 import subprocess
 import sys
@@ -20,12 +21,15 @@ import xml.etree.ElementTree
 
 import javaproperties
 import lxml.etree
+import nbformat
 import openstep_plist
 import polib
 import ruamel.yaml
 import yaml
 from fluent.runtime import FluentBundle, FluentResource
 from fluent.syntax import ast, parse
+from translate.storage.resx import RESXFile
+from translate.storage.ts2 import tsfile
 
 LOST_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 SHOWN = {"n": "\n", "t": "\t", "r": "\r"}
@@ -104,14 +108,53 @@ def fluent(file, data):
     yield "fluent.runtime", {entry.id.name: bundle.format_pattern(bundle.get_message(entry.id.name).value)[0] for entry in tree.body}
 
 
+def qt_text(element):
+    """A text of Qt, which writes some characters as elements: `<byte value="xd"/>`."""
+    return (element.text or "") + "".join(chr(int(byte.get("value")[1:], 16)) + (byte.tail or "") for byte in element)
+
+
+def qt(file, data):
+    yield "translate-toolkit", {unit.getcontext().removeprefix("de\n"): unit.target for unit in tsfile.parsestring(data.encode()).units}
+    with tempfile.NamedTemporaryFile(suffix=".qm") as out:
+        subprocess.run(["lrelease", file, "-qm", out.name], check=True, capture_output=True)
+        read = subprocess.run(["lconvert", out.name, "-if", "qm", "-of", "ts"], check=True, capture_output=True).stdout
+    for name, root in xml_readers(read.decode()):
+        messages = root.iter("message")
+        yield f"lrelease, {name}", {"k" + message.find("source").text.split()[1]: qt_text(message.find("translation")) for message in messages}
+
+
+def resx(file, data):
+    yield "translate-toolkit", {unit.getid(): unit.target for unit in RESXFile.parsestring(data.encode()).units}
+    for name, root in xml_readers(data):
+        yield name, {item.get("name"): item.find("value").text for item in root.iter("data")}
+
+
+def xcstrings(file, data):
+    strings = json.loads(data)["strings"]
+    units = {key: string["localizations"]["de"].get("stringUnit") for key, string in strings.items() if key != "a"}
+    assert all(unit["state"] == "needs_review" for unit in units.values() if unit)
+    assert all(string["localizations"]["en"]["stringUnit"]["state"] == "new" for key, string in strings.items() if key != "a")
+    yield "json", {key: unit and unit["value"] for key, unit in units.items()}
+
+
+def stringsdict(file, data):
+    yield "plistlib", plistlib.loads(data.encode())
+
+
+def notebook(file, data):
+    read = nbformat.reads(data, as_version=4)
+    nbformat.validate(read)
+    yield "nbformat", {cell.id: cell.source for cell in read.cells if cell.cell_type == "markdown"}
+
+
 READERS = {
     "po": po, "xliff": xliff, "tmx": tmx, "android": android, "json": json_file, "yaml": yaml_file, "properties": properties,
-    "strings": strings, "fluent": fluent,
+    "strings": strings, "fluent": fluent, "qt": qt, "resx": resx, "xcstrings": xcstrings, "stringsdict": stringsdict, "ipynb": notebook,
 }
 
 
 def held(kind, text):
-    if kind in ("xliff", "tmx"):
+    if kind in ("xliff", "tmx", "qt", "resx", "stringsdict"):
         text = LOST_IN_XML.sub("\ufffd", text)
     return text.replace("\0", "\ufffd") if kind == "po" else text
 
