@@ -60,6 +60,7 @@ mod ends;
 mod escape;
 mod format;
 mod json_tree;
+mod language;
 mod message;
 mod office;
 mod placeables;

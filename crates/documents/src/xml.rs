@@ -1,15 +1,22 @@
 //! XML as a list of elements with their byte ranges.
 
+use std::sync::LazyLock;
+
 use quick_xml::Reader;
 use quick_xml::escape::unescape;
 use quick_xml::events::{BytesStart, Event};
+use regex::Regex;
 
 use crate::catalogue::BrokenCatalogue;
-use crate::words::Span;
+use crate::words::{Span, regex};
 
 /// Maximum depth and number of elements; a file with more is refused.
 const MAX_DEPTH: usize = 200;
 const MAX_ELEMENTS: usize = 1 << 20;
+
+/// An attribute: its name, and its value in one of two groups.
+static ATTRIBUTE: LazyLock<Regex> =
+    LazyLock::new(|| regex(r#"\s([^\s"'<>/=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')"#));
 
 /// An element of an XML file.
 pub(crate) struct Element<'a> {
@@ -33,7 +40,7 @@ impl<'a> Element<'a> {
 
     /// Returns the name without its prefix.
     pub(crate) fn local_name(&self) -> &'a str {
-        self.name.rsplit(':').next().unwrap_or_default()
+        local(self.name)
     }
 
     /// Returns the value of the attribute `name` in the file `text`, ignoring prefixes.
@@ -46,6 +53,20 @@ impl<'a> Element<'a> {
         let value = unescape(&found.value);
         Some(value.map_or(found.value.to_string(), |value| value.into_owned()))
     }
+}
+
+/// Iterates over the names of the attributes in the start tag `tag`, with the ranges of their
+/// values.
+pub(crate) fn attributes(tag: &str) -> impl Iterator<Item = (&str, Span)> {
+    ATTRIBUTE.captures_iter(tag).filter_map(|found| {
+        let value = found.get(2).or_else(|| found.get(3))?;
+        Some((found.get(1)?.as_str(), value.range()))
+    })
+}
+
+/// Returns a name without its prefix.
+pub(crate) fn local(name: &str) -> &str {
+    name.rsplit(':').next().unwrap_or_default()
 }
 
 /// Returns the elements of `text` in the order of their start tags.

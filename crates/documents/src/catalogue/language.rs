@@ -2,35 +2,19 @@
 
 use std::sync::LazyLock;
 
+use burnformer_text::apply_edits;
 use regex::{Captures, Regex};
 
-use super::message::{is_same, tag_of};
+use super::message::tag_of;
+use super::po_header;
 use crate::format::Format;
-use crate::words::regex;
-use crate::xml_text::with_attribute;
+use crate::language::{Renaming, attribute, tags, with_value};
+use crate::words::{Span, regex};
 
-/// The plural rules of gettext, one a line, and the languages that have them: as msginit of gettext
-/// 0.21 writes them, and for languages that it does not know as translate-toolkit 3.16 has them.
-const PLURAL_FORMS: &str = include_str!("plural_forms.tsv");
-
-/// The fields of a PO template's header that msginit fills.
-static PO: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r#"(?m)^"(Language: *|Plural-Forms: *nplurals=INTEGER; *plural=EXPRESSION;)\\n""#)
-});
-/// The element of XLIFF that names languages. The group is the name of its source language.
-static XLIFF: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"<(?:\w+:)?(?:file|xliff)\s[^<>]*(source-language|srcLang)=[^<>]*>"));
-/// The root of a catalogue of Qt, and the language that it names.
-static QT: LazyLock<Regex> = LazyLock::new(|| regex(r"<TS(?:\s[^<>]*)?>"));
-static QT_LANGUAGE: LazyLock<Regex> = LazyLock::new(|| regex(r#"\slanguage=(?:"[^"]|'[^'])"#));
-/// The language of a file with texts in one language: ARB, Android and Rails.
-static OWN: LazyLock<[(Format, Regex); 3]> = LazyLock::new(|| {
+/// The language of a file with texts in one language: ARB and Rails.
+static OWN: LazyLock<[(Format, Regex); 2]> = LazyLock::new(|| {
     [
-        (Format::Json, r#"("@@locale"\s*:\s*")([A-Za-z]\w*)"#),
-        (
-            Format::Android,
-            r#"(<resources\s[^<>]*tools:locale=["'])([A-Za-z][\w-]*)"#,
-        ),
+        (Format::Json, r#"("@@locale"\s*:\s*")([A-Za-z][\w-]*)"#),
         (Format::Yaml, r#"(?m)(^["']?)([A-Za-z][\w-]*)(?:["']?:)"#),
     ]
     .map(|(format, pattern)| (format, regex(pattern)))
@@ -39,84 +23,63 @@ static OWN: LazyLock<[(Format, Regex); 3]> = LazyLock::new(|| {
 static ROOT: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)^[^\s#%-][^\n]*:"));
 
 /// Returns `text` with the second of `languages` where it should name its target language: in a
-/// field that is empty, or in place of the first.
+/// field that is empty or missing, or in place of the first.
 pub(crate) fn in_language(text: &str, format: Format, languages: [Option<&str>; 2]) -> String {
     let Some(into) = languages[1] else {
         return text.into();
     };
     let code = tag_of(into);
     match (format, languages[0]) {
-        (Format::Po, _) => po(text, &code.replace('-', "_")),
+        (Format::Po, _) => po_header::filled(text, &code.replace('-', "_")),
         (Format::Xliff, _) => xliff(text, &code),
         (Format::Qt, _) => qt(text, &code.replace('-', "_")),
-        (Format::Json | Format::Android | Format::Yaml, Some(from)) => {
-            own(text, format, from, &code)
-        }
+        (Format::Android, Some(from)) => android(text, &Renaming::new(from, into)),
+        (Format::Json | Format::Yaml, Some(from)) => own(text, format, &Renaming::new(from, into)),
         _ => text.into(),
     }
 }
 
-/// Fills the header of a PO template, which ends at the first empty line.
-fn po(text: &str, code: &str) -> String {
-    let end = text.find("\nmsgstr").map_or(0, |at| at + 1);
-    let length = ["\n\n", "\r\n\r\n"]
-        .iter()
-        .filter_map(|it| text[end..].find(it))
-        .min();
-    let (head, rest) = text.split_at(length.map_or(text.len(), |length| end + length));
-    let filled = PO.replace_all(head, |found: &Captures<'_>| match &found[1] {
-        field if field.starts_with("Language") => format!("\"Language: {code}\\n\""),
-        _ => match plural_forms(code) {
-            Some(rule) => format!("\"Plural-Forms: {rule}\\n\""),
-            None => found[0].to_owned(),
-        },
-    });
-    filled.into_owned() + rest
-}
-
-/// Returns the plural rule of the language `code`.
-fn plural_forms(code: &str) -> Option<&'static str> {
-    let base = code.split('_').next().unwrap_or_default();
-    let rule = |code: &str| {
-        let mut rows = PLURAL_FORMS
-            .lines()
-            .filter_map(|line| line.split_once('\t'));
-        rows.find(|(_, codes)| codes.split(' ').any(|known| known == code))
-    };
-    let found = [code, base, &format!("{base}_CN")]
-        .into_iter()
-        .find_map(rule);
-    found.map(|(rule, _)| rule)
-}
-
+/// Names the target language in the root of XLIFF 2, or in each file of XLIFF 1.2.
 fn xliff(text: &str, code: &str) -> String {
-    let named = |found: &Captures<'_>| {
-        let name = match &found[1] {
-            "srcLang" => "trgLang",
-            _ => "target-language",
-        };
-        if found[0].contains(&format!("{name}=")) {
-            found[0].to_owned()
-        } else {
-            with_attribute(&found[0], name, code)
+    let first = tags(text, "file").map(|range| (range, "source-language", "target-language"));
+    let second = tags(text, "xliff").map(|range| (range, "srcLang", "trgLang"));
+    let mut edits: Vec<(Span, String)> = Vec::new();
+    for (range, source, target) in second.chain(first) {
+        let tag = &text[range.clone()];
+        if attribute(tag, source).is_some() && is_open(tag, target) {
+            edits.push((range, with_value(tag, target, code)));
         }
-    };
-    XLIFF.replace_all(text, named).into_owned()
+    }
+    apply_edits(text, &edits)
+}
+
+/// Returns whether the attribute `name` of the start tag `tag` is missing or empty.
+fn is_open(tag: &str, name: &str) -> bool {
+    attribute(tag, name).is_none_or(|value| value.is_empty())
 }
 
 /// Names the language `code` in the root of a catalogue of Qt that names none.
 fn qt(text: &str, code: &str) -> String {
-    let named = |found: &Captures<'_>| {
-        if QT_LANGUAGE.is_match(&found[0]) {
-            found[0].to_owned()
-        } else {
-            with_attribute(&found[0], "language", code)
-        }
-    };
-    QT.replace(text, named).into_owned()
+    let root = tags(text, "TS").next();
+    let root = root.filter(|range| is_open(&text[range.clone()], "language"));
+    let edit = root.map(|range| (range.clone(), with_value(&text[range], "language", code)));
+    apply_edits(text, &Vec::from_iter(edit))
 }
 
-fn own(text: &str, format: Format, from: &str, code: &str) -> String {
+/// Renames the language of Android's resources, which their root names for tools.
+fn android(text: &str, renaming: &Renaming<'_>) -> String {
+    let edit = || {
+        let root = tags(text, "resources").next()?;
+        let tag = &text[root.clone()];
+        let value = attribute(tag, "tools:locale")?;
+        let code = renaming.of(&tag[value])?;
+        Some((root, with_value(tag, "tools:locale", &code)))
+    };
+    apply_edits(text, &Vec::from_iter(edit()))
+}
+
+/// Renames the language of ARB, which is written with `_`, or the only root key of Rails.
+fn own(text: &str, format: Format, renaming: &Renaming<'_>) -> String {
     let is_root = format != Format::Yaml || ROOT.find_iter(text).take(2).count() == 1;
     let declaration = OWN.iter().find(|(known, _)| *known == format && is_root);
     let Some((_, declaration)) = declaration else {
@@ -124,16 +87,15 @@ fn own(text: &str, format: Format, from: &str, code: &str) -> String {
     };
     let replaced = declaration.replacen(text, 1, |found: &Captures<'_>| {
         let [whole, before, known] = [0, 1, 2].map(|group| &found[group]);
-        if is_same(known, from) {
-            let code = if known.contains('_') || format == Format::Json {
-                code.replace('-', "_")
-            } else {
-                code.to_owned()
-            };
-            format!("{before}{code}{}", &whole[before.len() + known.len()..])
+        let Some(code) = renaming.of(known) else {
+            return whole.to_owned();
+        };
+        let code = if format == Format::Json {
+            code.replace('-', "_")
         } else {
-            whole.to_owned()
-        }
+            code
+        };
+        format!("{before}{code}{}", &whole[before.len() + known.len()..])
     });
     replaced.into_owned()
 }

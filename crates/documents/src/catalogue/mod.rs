@@ -12,6 +12,7 @@ mod notebook;
 mod pairs;
 mod plural;
 mod po;
+mod po_header;
 mod qt;
 mod resx;
 mod spelling;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use super::lexer::{decode, entities};
 use crate::block::Block;
@@ -14,16 +14,20 @@ static ATTRIBUTE: LazyLock<Regex> = LazyLock::new(|| {
     regex(r#"[\s/]([^\s"'<>/=]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>][^\s>]*))"#)
 });
 
+/// Returns the names of the attributes in the start tag `tag`, in lower case, with the ranges of
+/// their values.
+pub(super) fn attributes(tag: &str) -> Vec<(String, Span)> {
+    let attribute = |found: Captures<'_>| {
+        let value = (2..5).find_map(|group| found.get(group))?;
+        Some((found[1].to_ascii_lowercase(), value.range()))
+    };
+    ATTRIBUTE.captures_iter(tag).filter_map(attribute).collect()
+}
+
 /// Returns the ranges of these attributes' values in `tag`, the start tag of `element`, which
 /// begins at `start`.
-pub(super) fn texts(element: &str, tag: &str, start: usize) -> Vec<Span> {
-    let all: Vec<(String, Span)> = ATTRIBUTE
-        .captures_iter(tag)
-        .filter_map(|found| {
-            let value = (2..5).find_map(|group| found.get(group))?;
-            Some((found[1].to_ascii_lowercase(), value.range()))
-        })
-        .collect();
+pub(crate) fn texts(element: &str, tag: &str, start: usize) -> Vec<Span> {
+    let all = attributes(tag);
     let role = all
         .iter()
         .find(|(name, _)| matches!(name.as_str(), "type" | "name" | "property"));
@@ -69,7 +73,7 @@ pub(super) fn block(page: &str, range: Span) -> Option<Block> {
 }
 
 /// Returns whether a value that readers see is neither a name nor code.
-pub(in crate::format) fn is_prose(value: &str) -> bool {
+pub(crate) fn is_prose(value: &str) -> bool {
     let has_space = value.trim().contains(char::is_whitespace);
     (has_space || !value.contains(['.', '_', '/', ':'])) && !value.contains(['<', '{'])
 }

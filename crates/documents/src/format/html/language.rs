@@ -1,47 +1,74 @@
 //! The language that a page declares.
 
-use std::sync::LazyLock;
+use burnformer_text::apply_edits;
 
-use regex::{Captures, Regex};
+use super::attributes::attributes;
+use super::lexer::{TokenKind, lex};
+use super::tags::role;
+use crate::language::Renaming;
+use crate::words::{Span, moved};
 
-use crate::catalogue::{is_same, tag_of};
-use crate::words::regex;
+/// Names of metadata about the language of the page, also in its preview in social networks.
+const METADATA: [&str; 6] = [
+    "content-language",
+    "language",
+    "og:locale",
+    "dc.language",
+    "dcterms.language",
+    "inlanguage",
+];
 
-/// The language of the page, and of its preview in social networks. The second group is the code.
-static DECLARED: LazyLock<[Regex; 2]> = LazyLock::new(|| {
-    [
-        r#"(?i)(\s(?:xml:)?lang\s*=\s*["']?)([a-z]{2,3}(?:[-_][a-z0-9]+)*)"#,
-        r#"(?i)(\scontent\s*=\s*["']?)([a-z]{2,3}(?:[-_][a-z0-9]+)*)"#,
-    ]
-    .map(regex)
-});
-/// The tags that declare it.
-static TAG: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r#"(?i)<html\s[^<>]*>|<meta\s[^<>]*(?:http-equiv\s*=\s*["']?content-language|property\s*=\s*["']?og:locale["'\s])[^<>]*>"#,
-    )
-});
-
-/// Replaces `from` by `into` where `page` declares its language.
+/// Replaces `from` by `into` where `page` declares the language of itself and of its translated
+/// elements.
 pub(crate) fn in_language(page: &str, from: &str, into: &str) -> String {
-    let into = tag_of(into);
-    let declared = |found: &Captures<'_>| {
-        let code = if is_same(&found[2], from) {
-            &into
-        } else {
-            &found[2]
+    let renaming = Renaming::new(from, into);
+    let lexed = lex(page);
+    let mut edits: Vec<(Span, String)> = Vec::new();
+    let mut regions: Vec<(usize, bool)> = Vec::new();
+    for (index, token) in lexed.tokens.iter().enumerate() {
+        while regions.last().is_some_and(|&(end, _)| end < index) {
+            regions.pop();
+        }
+        let TokenKind::Start {
+            name, translate, ..
+        } = &token.kind
+        else {
+            continue;
         };
-        format!("{}{code}", &found[1])
+        let around = regions.last().is_none_or(|&(_, translated)| translated);
+        let is_kept = role(name).keeps(*translate);
+        let is_translated = !is_kept && (around || *translate == Some(true));
+        if let Some(end) = lexed.partner[index].filter(|_| is_translated != around) {
+            regions.push((end, is_translated));
+        }
+        let tag = &lexed.masked[token.range.clone()];
+        if is_translated {
+            let edit = |(range, code)| (moved(&range, 0, token.range.start), code);
+            edits.extend(declarations(name, tag, &renaming).into_iter().map(edit));
+        }
+    }
+    apply_edits(page, &edits)
+}
+
+/// Returns the edits to the start tag `tag` of the element `name`.
+fn declarations(name: &str, tag: &str, renaming: &Renaming<'_>) -> Vec<(Span, String)> {
+    let all = attributes(tag);
+    let is_metadata = name == "meta"
+        && all.iter().any(|(name, value)| {
+            let value = tag[value.clone()].to_ascii_lowercase();
+            matches!(&**name, "http-equiv" | "name" | "property" | "itemprop")
+                && METADATA.contains(&&*value)
+        });
+    let declares = |name: &str| match name {
+        "lang" | "xml:lang" => true,
+        "content" => is_metadata,
+        _ => false,
     };
-    let replaced = TAG.replace_all(page, |tag: &Captures<'_>| {
-        let [of_page, of_meta] = &*DECLARED;
-        let is_page = tag[0]
-            .get(..5)
-            .is_some_and(|name| name.eq_ignore_ascii_case("<html"));
-        let declaration = if is_page { of_page } else { of_meta };
-        declaration.replace_all(&tag[0], declared).into_owned()
-    });
-    replaced.into_owned()
+    let edit = |(name, value): (String, Span)| {
+        let code = renaming.of(&tag[value.clone()]);
+        Some((value, code?)).filter(|_| declares(&name))
+    };
+    all.into_iter().filter_map(edit).collect()
 }
 
 #[cfg(test)]
@@ -58,9 +85,19 @@ mod tests {
                 "<HTML xml:lang='pt-BR' LANG=pt-BR>",
             ),
             (
-                "<html class=a lang=\"fr\"><p lang=\"de\">",
+                "<html class=a lang=\"fr\"><p lang=\"de\" translate=no>",
                 "en",
-                "<html class=a lang=\"fr\"><p lang=\"de\">",
+                "<html class=a lang=\"fr\"><p lang=\"de\" translate=no>",
+            ),
+            (
+                "<p xml:lang=de><code lang=de>a</code><i lang=fr>b</i><b translate=no>c<i translate=yes lang=de>d</i></b>",
+                "pt-BR",
+                "<p xml:lang=pt-BR><code lang=de>a</code><i lang=fr>b</i><b translate=no>c<i translate=yes lang=pt-BR>d</i></b>",
+            ),
+            (
+                "<meta name=\"DC.language\" content=\"de\"><meta content='de-AT' itemprop=inLanguage>",
+                "en",
+                "<meta name=\"DC.language\" content=\"en\"><meta content='en' itemprop=inLanguage>",
             ),
             (
                 "<html lang=\"DE\" data-lang=\"de\">",
@@ -70,7 +107,7 @@ mod tests {
             (
                 "<meta property=\"og:locale\" content=\"de_DE\">",
                 "en-GB",
-                "<meta property=\"og:locale\" content=\"en-GB\">",
+                "<meta property=\"og:locale\" content=\"en_GB\">",
             ),
             (
                 "<meta http-equiv=content-language content=de>",

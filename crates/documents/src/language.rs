@@ -1,0 +1,188 @@
+//! The languages that a document declares. Its translation declares the target language wherever
+//! the document declares its source language.
+
+use std::sync::LazyLock;
+
+use burnformer_text::apply_edits;
+use regex::{Captures, Regex};
+
+use crate::catalogue::{is_same, tag_of};
+use crate::words::{Span, moved, regex};
+use crate::xml::{attributes, local};
+
+/// A start tag of XML, and its name.
+static TAG: LazyLock<Regex> =
+    LazyLock::new(|| regex(r#"<([A-Za-z_][\w.:-]*)(?:[^<>"']|"[^"<]*"|'[^'<]*')*>"#));
+/// The language of a book or an office document as a whole.
+static ELEMENT: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(<(?:\w+:)?language(?:\s[^<>]*)?>\s*)([\w-]+)(\s*</)"));
+
+/// Languages that office programs format as East Asian text, and those that they format as complex
+/// text (Arabic, Hebrew, the scripts of India and others). All others are Western text.
+const ASIAN: &str = "ja ko zh yue";
+const COMPLEX: &str = "am ar as bn bo ckb dv dz fa gu he hi km kn ks lo ml mr my ne or pa pnb ps sa sd \
+    si syr ta te th ti ug ur yi";
+/// The attributes of Word for the language of Western, East Asian and complex text, and the ends of
+/// OpenDocument's attributes for them.
+const WORD: [&str; 3] = ["val", "eastAsia", "bidi"];
+const OPEN: [&str; 3] = ["", "-asian", "-complex"];
+
+/// A change of the declared language.
+#[derive(Clone, Debug)]
+pub(crate) struct Renaming<'a> {
+    from: &'a str,
+    into: String,
+}
+
+impl<'a> Renaming<'a> {
+    pub(crate) fn new(from: &'a str, into: &str) -> Self {
+        let into = tag_of(into);
+        Self { from, into }
+    }
+
+    /// Returns the target language, written with `_` or `-` like `known`; `None` if `known` is not
+    /// the source language.
+    pub(crate) fn of(&self, known: &str) -> Option<String> {
+        is_same(known, self.from).then(|| {
+            if known.contains('_') {
+                self.into.replace('-', "_")
+            } else {
+                self.into.clone()
+            }
+        })
+    }
+
+    /// Returns the XML file `xml` with its declarations renamed.
+    pub(crate) fn of_xml(&self, xml: &str) -> String {
+        let mut edits = Vec::new();
+        for found in TAG.captures_iter(xml) {
+            let tag = found.get_match();
+            if tag.as_str().contains("ang") {
+                let edit = |(range, value): (Span, String)| (moved(&range, 0, tag.start()), value);
+                edits.extend(self.of_tag(&found[1], tag.as_str()).into_iter().map(edit));
+            }
+        }
+        let renamed = apply_edits(xml, &edits);
+        let element = |found: &Captures<'_>| match self.of(&found[2]) {
+            Some(code) => format!("{}{code}{}", &found[1], &found[3]),
+            None => found[0].to_owned(),
+        };
+        ELEMENT.replace_all(&renamed, element).into_owned()
+    }
+
+    /// Returns the edits to the start tag `tag` of the element `name`, in their order.
+    fn of_tag(&self, name: &str, tag: &str) -> Vec<(Span, String)> {
+        let all: Vec<(&str, Span)> = attributes(tag).collect();
+        let value = |range: &Span| &tag[range.clone()];
+        let mut edits = Vec::new();
+        match local(name) {
+            "lang" | "themeFontLang" => {
+                let named = |slot: usize| all.iter().find(|(name, _)| local(name) == WORD[slot]);
+                let codes = |slot: usize| named(slot).and_then(|(_, range)| self.of(value(range)));
+                let slots = [0, 1, 2].map(codes);
+                if slots.iter().all(Option::is_none) {
+                    return edits;
+                }
+                let own = self.slot();
+                for (slot, code) in slots.into_iter().enumerate() {
+                    let code = code.or_else(|| (slot == own).then(|| self.into.clone()));
+                    let range = named(slot).map(|(_, range)| range.clone());
+                    edits.extend(range.zip(code));
+                }
+                if named(own).is_none() {
+                    let at = 1 + name.len();
+                    let prefix = prefix(name);
+                    let attribute = format!(" {prefix}{}=\"{}\"", WORD[own], self.into);
+                    edits.push((at..at, attribute));
+                }
+            }
+            _ => {
+                let plain = all.iter().filter(|(name, _)| local(name) == "lang");
+                edits.extend(plain.filter_map(|(_, it)| Some((it.clone(), self.of(value(it))?))));
+                edits.extend(self.of_open_document(tag, &all));
+            }
+        }
+        edits.sort_by_key(|(range, _)| range.start);
+        edits
+    }
+
+    /// Returns the edits to a tag of OpenDocument, which has attributes for a language, its country
+    /// and its script.
+    fn of_open_document(&self, tag: &str, all: &[(&str, Span)]) -> Vec<(Span, String)> {
+        let named = |name: &str, slot: usize| {
+            let is_it = |known: &str| {
+                let rest = local(known).strip_prefix(name);
+                rest == Some(OPEN[slot])
+            };
+            all.iter()
+                .find(|(known, _)| is_it(known))
+                .map(|(_, range)| range)
+        };
+        let is_source = |slot: usize| {
+            let language = named("language", slot);
+            language.is_some_and(|range| is_same(&tag[range.clone()], self.from))
+        };
+        let slots = [0, 1, 2].map(is_source);
+        if slots == [false; 3] {
+            return Vec::new();
+        }
+        let mut parts = self.into.split('-');
+        let language = parts.next().unwrap_or_default();
+        let (regions, scripts): (Vec<&str>, Vec<&str>) = parts.partition(|part| part.len() < 4);
+        let mut edits = Vec::new();
+        for slot in (0..3).filter(|&slot| slots[slot] || slot == self.slot()) {
+            let values = [
+                ("language", language),
+                ("country", regions.first().unwrap_or(&"none")),
+                ("script", scripts.first().unwrap_or(&"")),
+                ("rfc-language-tag", &self.into),
+            ];
+            let edit = |(name, value)| Some((named(name, slot)?.clone(), String::from(value)));
+            edits.extend(values.into_iter().filter_map(edit));
+        }
+        edits
+    }
+
+    /// Returns which of three attributes names the target language: 0 for Western text, 1 for East
+    /// Asian text, 2 for complex text.
+    fn slot(&self) -> usize {
+        let language = self.into.split('-').next().unwrap_or_default();
+        let is_in = |names: &str| names.split_whitespace().any(|name| name == language);
+        let all = [is_in(ASIAN), is_in(COMPLEX)];
+        all.iter().position(|is_it| *is_it).map_or(0, |at| at + 1)
+    }
+}
+
+/// Returns the byte ranges of the start tags of elements with the local name `name`.
+pub(crate) fn tags<'x>(xml: &'x str, name: &'x str) -> impl Iterator<Item = Span> + 'x {
+    let tags = TAG.captures_iter(xml);
+    tags.filter(move |found| local(&found[1]) == name)
+        .map(|found| found.get_match().range())
+}
+
+/// Returns the value of an attribute, given by its name with its prefix, in a start tag of XML.
+pub(crate) fn attribute(tag: &str, name: &str) -> Option<Span> {
+    let mut all = attributes(tag);
+    all.find_map(|(known, range)| (known == name).then_some(range))
+}
+
+/// Returns the start tag `tag` of XML with a value for an attribute.
+pub(crate) fn with_value(tag: &str, name: &str, value: &str) -> String {
+    match attribute(tag, name) {
+        Some(range) => apply_edits(tag, &[(range, value.into())]),
+        None => {
+            let open = tag.trim_end_matches('>');
+            let open = open.trim_end_matches('/');
+            format!(
+                "{} {name}=\"{value}\"{}",
+                open.trim_end(),
+                &tag[open.len()..]
+            )
+        }
+    }
+}
+
+/// Returns the prefix of a name with its colon.
+fn prefix(name: &str) -> &str {
+    &name[..name.len() - local(name).len()]
+}
