@@ -2,6 +2,7 @@
 
 pub(super) mod attributes;
 mod language;
+mod left;
 mod lexer;
 mod tags;
 
@@ -9,7 +10,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+pub(crate) use self::attributes::{is_prose, texts as values};
 pub(crate) use self::language::in_language;
+pub(crate) use self::left::left;
 use self::lexer::{LexedText, Token, TokenKind, lex};
 use self::tags::{Role, role};
 use super::blocks::Blocks;
@@ -73,7 +76,7 @@ fn read(text: &str, has_lines: bool) -> (Vec<Block>, Vec<Span>) {
 
 /// Returns whether the element `name` divides text into blocks.
 pub(crate) fn is_block(name: &str) -> bool {
-    role(name) == Role::Block
+    matches!(role(name), Role::Block | Role::Fallback)
 }
 
 /// Returns whether the element `name`, which stays unchanged, is a part of the sentence around it.
@@ -224,7 +227,9 @@ impl Parser<'_> {
             }
             _ if !translating => self.finish_block(range.start),
             TokenKind::Start { .. } => return self.start(index),
-            TokenKind::End { name } if role(name) == Role::Block => self.finish_block(range.start),
+            TokenKind::End { name } if self.role(index, name) == Role::Block => {
+                self.finish_block(range.start);
+            }
             TokenKind::End { name } => {
                 self.blocks
                     .builder(range.start)
@@ -235,6 +240,20 @@ impl Parser<'_> {
             TokenKind::Other => self.blocks.builder(range.start).point(&text[range.clone()]),
         }
         index + 1
+    }
+
+    /// Returns the role of the element `name` with a tag at `index`. An element for some readers is a
+    /// block if it has words.
+    fn role(&self, index: usize, name: &str) -> Role {
+        let role = role(name);
+        let partner = self.lexed.partner[index];
+        match role {
+            Role::Fallback => match partner {
+                Some(end) if !self.lexed.has_words(index.min(end), index.max(end)) => Role::Inline,
+                _ => Role::Block,
+            },
+            role => role,
+        }
     }
 
     fn start(&mut self, index: usize) -> usize {
@@ -252,8 +271,8 @@ impl Parser<'_> {
             let tag = &self.lexed.masked[range.clone()];
             self.texts.extend(attributes::texts(name, tag, range.start));
         }
-        let role = role(name);
         let partner = self.lexed.partner[index];
+        let role = self.role(index, name);
         let verbatim = role.keeps(*translate);
         if verbatim && let Some(mut end) = self.verbatim_end(index, role) {
             // The brackets around a reading stay with it.

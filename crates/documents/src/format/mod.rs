@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 use burnformer_text::apply_edits;
 
-pub(crate) use self::html::{in_language, is_block, is_code, keeps};
+pub(crate) use self::html::{in_language, is_block, is_code, is_prose, keeps, left, values};
 pub(crate) use self::srt::{TAG, tagged};
 
 use crate::block::Block;

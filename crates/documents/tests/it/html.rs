@@ -648,8 +648,8 @@ fn notes_readings_and_hidden_elements_are_no_part_of_a_sentence() {
         "<sup><a href=\"#n\">1</a></sup>",
         "<sup>[a]</sup>",
         "<svg><text>five six</text></svg>",
-        "<template>five six</template>",
-        "<noscript>five six</noscript>",
+        "<video src=x><source src=y></video>",
+        "<template></template>",
         "<script>five(six)</script>",
         "<rp>(</rp><rt>five six</rt><rp>)</rp>",
         "<i></i>",
@@ -707,4 +707,45 @@ fn notes_readings_and_hidden_elements_are_no_part_of_a_sentence() {
         translate(link, Format::Markdown, &upper),
         "ONE TWO [[1]](#n) THREE[*](#m)."
     );
+}
+
+/// Readers without scripts see `noscript`, scripts copy `template`, and old programs show what is in
+/// an element that they do not know.
+#[test]
+fn the_words_of_fallbacks_are_translated() {
+    let names = [
+        "noscript",
+        "template",
+        "object data=a",
+        "canvas",
+        "audio src=a",
+        "video controls",
+    ];
+    for start in names {
+        let name = start.split(' ').next().unwrap();
+        for (before, after) in [
+            ("one dog", "ONE DOG"),
+            ("<p>one <b>dog</b></p>", "<p>ONE <b>DOG</b></p>"),
+            ("<img alt='one dog'>", "<img alt='ONE DOG'>"),
+            (
+                "<script>one()</script><i>one dog</i>",
+                "<script>one()</script><i>ONE DOG</i>",
+            ),
+            (
+                "<source src=b><track label=\"one dog\">",
+                "<source src=b><track label=\"ONE DOG\">",
+            ),
+            ("<style>one {}</style>", "<style>one {}</style>"),
+            ("<p translate=no>one dog</p>", "<p translate=no>one dog</p>"),
+        ] {
+            let page = |inside: &str, [two, three]: [&str; 2]| {
+                format!("<body><div>{two}</div><{start}>{inside}</{name}><p>{three}</p></body>")
+            };
+            let found = html(&page(before, ["two", "three"]), &upper);
+            assert_eq!(found, page(after, ["TWO", "THREE"]));
+            let kept =
+                page(before, ["two", "three"]).replacen('<', "<div translate=no><", 1) + "</div>";
+            assert_eq!(html(&kept, &upper), kept);
+        }
+    }
 }

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::iter;
 use std::sync::LazyLock;
 
-use html5gum::{DefaultEmitter, HtmlString, Spanned, StartTag, Tokenizer};
+use html5gum::{DefaultEmitter, HtmlString, Spanned, StartTag, State, Tokenizer, naive_next_state};
 use regex::Regex;
 
 use super::tags::{Role, is, role};
 use crate::escape::Entities;
 use crate::message::{masked, messages};
-use crate::words::{Span, is_within, regex};
+use crate::words::{Span, has_letters, is_within, regex};
 
 /// React's numbered tags, `<0>` and `</0>`, and the letters that replace their digits. No HTML name
 /// consists of these letters.
@@ -71,18 +71,24 @@ pub(super) struct LexedText {
     blocks: Vec<usize>,
     /// The indices of tokens with `translate="yes"`.
     translated: Vec<usize>,
+    /// The indices of texts with letters.
+    words: Vec<usize>,
 }
 
 pub(super) fn lex(text: &str) -> LexedText {
     let templates = templates(text);
     let masked = numbered(&masked(text, &templates));
     let text = masked.as_str();
-    let mut emitter = DefaultEmitter::<usize>::new_with_span();
-    emitter.naively_switch_states(true);
+    let emitter = DefaultEmitter::<usize>::new_with_span();
+    let mut tokenizer = Tokenizer::new_with_emitter(text, emitter);
     let mut tokens = Vec::new();
     let mut end = 0;
-    for token in Tokenizer::new_with_emitter(text, emitter) {
-        let Ok(token) = token;
+    while let Some(Ok(token)) = tokenizer.next() {
+        if let html5gum::Token::StartTag(tag) = &token
+            && let Some(state) = content(tag)
+        {
+            tokenizer.set_state(state);
+        }
         let Some(token) = convert(token) else {
             continue;
         };
@@ -107,6 +113,12 @@ pub(super) fn lex(text: &str) -> LexedText {
         });
     }
     LexedText::new(without_cdata(text, tokens), templates, masked)
+}
+
+/// Returns how the content of an element is read, if not as markup. A reader without scripts sees
+/// the markup in `noscript`.
+fn content(tag: &StartTag<usize>) -> Option<State> {
+    naive_next_state(&tag.name).filter(|_| **tag.name != *b"noscript")
 }
 
 /// Finds the tags of Jinja, Liquid, Mustache, ERB and PHP in `text`.
@@ -279,6 +291,12 @@ impl LexedText {
                 }
             )
         });
+        let is_word = |token: &Token| {
+            matches!(token.kind, TokenKind::Text) && has_letters(&masked[token.range.clone()])
+        };
+        let words = (0..tokens.len())
+            .filter(|&index| is_word(&tokens[index]))
+            .collect();
         Self {
             partner: partners(&tokens),
             tokens,
@@ -286,6 +304,7 @@ impl LexedText {
             masked,
             blocks,
             translated,
+            words,
         }
     }
 
@@ -302,6 +321,11 @@ impl LexedText {
             matches!(token.kind, TokenKind::Text) && !before.is_some_and(is_hidden)
         });
         texts.map(|(_, token)| &self.masked[token.range.clone()])
+    }
+
+    /// Returns whether a text strictly between tokens `index` and `end` has letters.
+    pub(super) fn has_words(&self, index: usize, end: usize) -> bool {
+        next(&self.words, index).is_some_and(|next| next < end)
     }
 
     pub(super) fn has_translated(&self, index: usize, end: usize) -> bool {

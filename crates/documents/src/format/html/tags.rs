@@ -18,6 +18,9 @@ pub(super) enum Role {
     Preformatted,
     /// Shows no text of the document, or a text that is not for translation.
     Hidden,
+    /// Shows its content only to some readers: where a program cannot show the element itself, or
+    /// where scripts copy it.
+    Fallback,
     /// Stands within text and says how to read it, as in ruby. It ends at the next one.
     Annotation,
 }
@@ -29,7 +32,7 @@ impl Role {
             Self::Hidden => true,
             Self::Preformatted | Self::Code | Self::Annotation => translate != Some(true),
             Self::Void => false,
-            Self::Block | Self::Inline => translate == Some(false),
+            Self::Block | Self::Inline | Self::Fallback => translate == Some(false),
         }
     }
 }
@@ -58,6 +61,7 @@ pub(super) fn role(name: &str) -> Role {
         _ if is("code", name) => Role::Code,
         _ if is("preformatted", name) => Role::Preformatted,
         _ if is("hidden", name) => Role::Hidden,
+        _ if is("fallback", name) => Role::Fallback,
         _ if is("annotation", name) => Role::Annotation,
         _ => Role::Inline,
     }
