@@ -2,6 +2,7 @@
 //! translation.
 
 use crate::encoding::{Charset, binary};
+use crate::format::left;
 use crate::{BrokenFile, Cost, Format, Office, OfficeKind};
 
 /// Extensions of files that are not read, one a line: the extension, what the file is, and a remedy.
@@ -78,6 +79,17 @@ impl WholeFile {
         self.charset
             .map(Charset::name)
             .filter(|name| *name != "UTF-8")
+    }
+
+    /// Returns what in the file has words and stays in the source language, such as `names of
+    /// sheets`; empty if nothing does.
+    pub fn left(&self) -> String {
+        let all: Vec<&str> = match &self.office {
+            Some(office) => office.left().collect(),
+            None if self.format == Format::Html => left(&self.text),
+            None => Vec::new(),
+        };
+        all.join(", ")
     }
 
     /// Returns the number of bytes held in memory. An Office document takes more than its

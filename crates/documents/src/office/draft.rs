@@ -1,22 +1,19 @@
 //! A paragraph being read: its texts and markup in their order.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::fields::{Grouping, is_field_part};
-use super::item::{Item, Mark};
-use crate::words::Span;
+use super::item::{Item, Mark, Paragraph, Place, Run};
+use crate::words::{Span, has_letters, regex};
 
-/// A run of text. Its children become separate runs where a translation splits them.
-#[derive(Clone, Debug)]
-pub(super) struct Run {
-    /// Its start tag and end tag.
-    pub(super) open: Span,
-    pub(super) close: Span,
-    pub(super) properties: Span,
-    /// Equal for runs with the same formatting; 0 for texts without a run.
-    pub(super) look: usize,
-    pub(super) is_raised: bool,
-}
+/// The end of a line, by characters or by Office's numbers of them.
+static LINE_END: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"(?:\r|&#13;|&#[xX]0?[dD];|_x000[dD]_)?(?:\n|&#10;|&#[xX]0?[aA];|_x000[aA]_)")
+});
 
 /// A paragraph being read.
 pub(super) struct Draft<'a> {
@@ -55,6 +52,13 @@ impl<'a> Draft<'a> {
             is_raised,
         });
         self.runs.len() - 1
+    }
+
+    /// Adds text that stands outside of elements.
+    pub(super) fn text(&mut self, range: Span) {
+        if !range.is_empty() {
+            self.items.push(Item::Text(range));
+        }
     }
 
     pub(super) fn open(&mut self, mark: Mark) -> usize {
@@ -100,7 +104,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Makes units and elements of fields. Returns the items before, if there is a field.
-    pub(super) fn group_fields(&mut self) -> Vec<Item> {
+    fn group_fields(&mut self) -> Vec<Item> {
         let xml = self.xml;
         let has_field = self.marks.iter().any(|mark: &Mark| {
             matches!(mark, Mark::Point { range, .. } if is_field_part(&xml[range.clone()]))
@@ -111,6 +115,32 @@ impl<'a> Draft<'a> {
         let items = std::mem::take(&mut self.items);
         self.items = Grouping::new(xml, &items, &mut self.marks).group();
         items
+    }
+
+    /// Returns whether a text has letters.
+    fn has_words(&self) -> bool {
+        self.items.iter().any(|item: &Item| match item {
+            Item::Text(text) | Item::Lines(text) => has_letters(&self.xml[text.clone()]),
+            _ => false,
+        })
+    }
+
+    /// Returns the paragraph with the content `inner`; `None` if it has no words.
+    pub(super) fn finish(mut self, inner: Span, place: Place) -> Option<Paragraph> {
+        let items = self.group_fields();
+        if !self.has_words() {
+            return None;
+        }
+        let base = self.join_runs();
+        Some(Paragraph {
+            place,
+            inner,
+            html: self.html(place),
+            marks: self.marks.into(),
+            runs: self.runs.into(),
+            base,
+            items: items.into(),
+        })
     }
 
     /// Returns the look of the text `mark`; `None` for other marks.
@@ -126,7 +156,7 @@ impl<'a> Draft<'a> {
     fn is_linked(&self, mark: usize) -> bool {
         match self.marks[mark] {
             Mark::Text { run: Some(run), .. } => {
-                self.xml[self.runs[run].properties.clone()].contains("<a:hlinkClick")
+                self.xml[self.runs[run].properties.clone()].contains(":hlinkClick")
             }
             _ => false,
         }
@@ -134,7 +164,7 @@ impl<'a> Draft<'a> {
 
     /// Joins adjacent runs of the same look, and omits the tags of the look with the most text.
     /// Returns the text with the run that is written around this text.
-    pub(super) fn join_runs(&mut self) -> Option<usize> {
+    fn join_runs(&mut self) -> Option<usize> {
         let mut lengths = vec![(0, None); self.looks.len() + 1];
         for pair in self.items.windows(2) {
             if let [Item::Open(mark), Item::Lines(text)] = pair
@@ -186,14 +216,20 @@ impl<'a> Draft<'a> {
     }
 
     /// Returns the items as HTML.
-    pub(super) fn html(&self) -> String {
+    fn html(&self, place: Place) -> String {
         let mut html = String::new();
         for item in &self.items {
             match item {
-                Item::Text(text) => html += &self.xml[text.clone()].replace("\r\n", "\n"),
-                Item::Lines(text) => {
-                    let text = self.xml[text.clone()].replace("\r\n", "\n");
-                    html += &text.replace('\n', "<br>");
+                Item::Text(text) if place == Place::Element => {
+                    html += &self.xml[text.clone()].replace("\r\n", "\n");
+                }
+                Item::Text(text) | Item::Lines(text) => {
+                    let mut text = Cow::Borrowed(&self.xml[text.clone()]);
+                    if matches!(place, Place::Attribute(_)) {
+                        // In an attribute, only a reference is the end of a line.
+                        text = text.replace(['\n', '\r'], " ").into();
+                    }
+                    html += &LINE_END.replace_all(&text, "<br>");
                 }
                 Item::Open(mark) => html += &format!("<{} id={mark}>", self.tag(*mark)),
                 Item::Close(mark) => html += &format!("</{}>", self.tag(*mark)),

@@ -3,6 +3,7 @@
 
 use super::item::{Item, Mark, shown};
 use crate::words::Span;
+use crate::xml::local;
 
 /// Fields with a result for readers, which is translated. The results of others are computed.
 const TRANSLATED: [&str; 4] = ["HYPERLINK", "TOC", "TOA", "INDEX"];
@@ -15,9 +16,14 @@ pub(super) fn is_translated(code: &str) -> bool {
 
 /// Returns whether the point `raw` belongs to a field.
 pub(super) fn is_field_part(raw: &str) -> bool {
-    ["<w:fldChar", "<w:instrText", "<field:fieldmark-"]
-        .iter()
-        .any(|name| raw.starts_with(name))
+    let name = name(raw);
+    matches!(name, "fldChar" | "instrText") || name.starts_with("fieldmark-")
+}
+
+/// Returns the name of the element `raw` without its prefix.
+fn name(raw: &str) -> &str {
+    let end = raw.find(|c: char| c.is_whitespace() || c == '>' || c == '/');
+    local(raw[..end.unwrap_or(raw.len())].trim_start_matches('<'))
 }
 
 /// An open field.
@@ -83,7 +89,10 @@ impl<'a> Grouping<'a> {
     }
 
     fn is_element(&self, mark: usize) -> bool {
-        matches!(self.marks[mark], Mark::Element { .. })
+        matches!(
+            self.marks[mark],
+            Mark::Element { .. } | Mark::Alternatives { .. }
+        )
     }
 
     /// Begins a container at item `first`.
@@ -215,19 +224,19 @@ fn field_character(raw: &str) -> Option<&str> {
         ("separator", "separate"),
         ("end", "end"),
     ] {
-        let tag = raw.strip_prefix("<field:fieldmark-");
-        if tag.is_some_and(|tag| tag.starts_with(name)) {
+        let tag = self::name(raw).strip_prefix("fieldmark-");
+        if tag == Some(name) {
             return Some(kind);
         }
     }
-    let tag = raw.strip_prefix("<w:fldChar")?;
-    let (_, value) = tag.split_once("fldCharType=")?;
+    let (_, value) = raw
+        .split_once("fldCharType=")
+        .filter(|_| name(raw) == "fldChar")?;
     value.get(1..)?.split(['"', '\'']).next()
 }
 
 /// Returns the text of the part `raw` of a field's code.
 fn code(raw: &str) -> &str {
-    let text = raw.strip_prefix("<w:instrText");
-    let inside = text.and_then(|text| text.split_once('>'));
+    let inside = raw.split_once('>').filter(|_| name(raw) == "instrText");
     inside.map_or("", |(_, text)| text.split('<').next().unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! The pieces of a paragraph: texts, and marks for its elements, units and points.
+//! A paragraph and its pieces: texts, and marks for its elements, units and points.
 
 use crate::words::Span;
 
@@ -15,6 +15,15 @@ pub(super) enum Mark {
         close: Span,
         tag: &'static str,
     },
+    /// Alternatives, in their run: what is written around the translated one, its content, and the
+    /// others, which are in the last range.
+    Alternatives {
+        run: Option<usize>,
+        open: Span,
+        inner: Span,
+        close: Span,
+        others: Box<[Branch]>,
+    },
     /// A text: the name of its element and the index of its run.
     Text { name: Span, run: Option<usize> },
     /// A point or a unit, which may contain paragraphs, and the index of its run.
@@ -22,6 +31,53 @@ pub(super) enum Mark {
     /// A field: the items before its result and after it. A field that is one unit has all items
     /// in the first range.
     Field { open: Span, close: Span },
+}
+
+/// An alternative that gets the translation of another one: its content, and its texts.
+#[derive(Clone, Debug)]
+pub(super) struct Branch {
+    pub(super) inner: Span,
+    pub(super) texts: Vec<Span>,
+}
+
+/// A run of text. Its children become separate runs where a translation splits them.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    /// Its start tag and end tag.
+    pub(super) open: Span,
+    pub(super) close: Span,
+    pub(super) properties: Span,
+    /// Equal for runs with the same formatting; 0 for texts without a run.
+    pub(super) look: usize,
+    pub(super) is_raised: bool,
+}
+
+/// Where a paragraph stands, and therefore how its text is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Between the tags of an element.
+    Element,
+    /// In an attribute, in these quotation marks.
+    Attribute(char),
+    /// In the header or footer of a sheet, where `&` begins a code.
+    Header,
+}
+
+/// A paragraph that contains words.
+#[derive(Clone, Debug)]
+pub(super) struct Paragraph {
+    pub(super) place: Place,
+    /// The byte range of its content.
+    pub(super) inner: Span,
+    /// Its text, with `<i id=N>` for element N (`<sup>` if it is raised, `<a>` for a link),
+    /// `<img id=N>` or `<br id=N>` for point N, and `<code id=N>` for unit N.
+    pub(super) html: String,
+    pub(super) marks: Box<[Mark]>,
+    pub(super) runs: Box<[Run]>,
+    /// The mark of the text outside of elements.
+    pub(super) base: Option<usize>,
+    /// The items that fields repeat.
+    pub(super) items: Box<[Item]>,
 }
 
 /// A piece of a paragraph: the byte range of a text, or the index of a mark.

@@ -20,13 +20,25 @@ pub enum OfficeKind {
 
 /// The kinds in order, one a line, in tab-separated columns: the name, file extensions, the start
 /// of a file name that every such archive contains, file names with text for readers (a number may
-/// follow, then `.xml`), the names of paragraphs, the names of a run, its properties and its text,
-/// and the names that content types have for programs and for files with text.
+/// follow, then `.xml`) or a book's types of such files, the names of paragraphs, the names of a
+/// run, its properties and its text, and the names that content types have for programs.
 const TABLE: &str = include_str!("kinds.tsv");
 
-/// Elements that stay unchanged and are not part of a sentence: formulas and phonetic guides.
+/// What relationships and content types call the files with text of Word, PowerPoint and Excel, and
+/// files that declare the language of others.
+pub(super) const READ: &str = "officeDocument main header footer footnotes endnotes comments styles \
+    settings glossaryDocument glossary chart chartEx chartex chartUserShapes chartshapes \
+    core-properties slide notesSlide notesMaster slideMaster slideLayout handoutMaster diagramData \
+    diagramDrawing sharedStrings worksheet chartsheet dialogsheet table pivotCacheDefinition \
+    threadedComment threadedcomments drawing";
+
+/// Likewise, the files with texts that are not read.
+pub(super) const LEFT: &str = "package oleObject aFChunk svg+xml pivotCacheDefinition";
+
+/// Elements that stay unchanged and are not part of a sentence: formulas, phonetic guides, and the
+/// numbers of charts.
 pub(super) const HIDDEN: &str = "rPh m:oMath text:note-citation text:ruby-text dc:creator dc:date \
-    svg:title svg:desc";
+    c:numCache c:numLit cx:numDim";
 
 /// Fields, whose texts are computed. A field is a unit of its sentence. Most are OpenDocument's.
 pub(super) const UNITS: &str = "a:fld text:author-initials text:author-name text:bibliography-mark \
@@ -113,12 +125,12 @@ impl OfficeKind {
         has(self.entry(4), name) || self == Self::Epub && is_block(name)
     }
 
-    /// Returns the names of a run, its properties and its text; `None` where text stands directly
-    /// in paragraphs.
+    /// Returns the names of a run, its properties and its text in an element; `None` where text
+    /// stands directly in paragraphs.
     pub(super) fn run(self, name: &str) -> Option<[&'static str; 3]> {
         let names = match name.split_once(':') {
             Some(("a", _)) => "a:r a:rPr a:t",
-            Some(("dc", _)) => "",
+            Some(("dc" | "cp" | "c" | "cx" | "p" | "tc", _)) => "",
             _ => self.entry(5),
         };
         names.split(' ').collect::<Vec<_>>().try_into().ok()

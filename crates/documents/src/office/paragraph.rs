@@ -1,169 +1,76 @@
 //! Finds the paragraphs of an XML file, and converts them to HTML.
 
-use super::draft::{Draft, Run};
+use super::draft::Draft;
 use super::fields::is_translated;
-use super::item::{Item, Mark, shown};
-use super::kind::{BREAKS, HIDDEN, OfficeKind, UNITS, VOID, has};
-use super::styles::{Styles, is_raised};
-use crate::format::{is_code, keeps};
+use super::header;
+use super::item::{Branch, Item, Mark, Paragraph, Place, shown};
+use super::kind::{BREAKS, OfficeKind, UNITS, VOID, has};
+use super::named::as_named;
+use super::styles::is_raised;
+use super::tree::{Part, Shared};
+use super::values::values;
+use crate::format::is_code;
 use crate::words::Span;
-use crate::xml::{Element, elements};
+use crate::xml::{Element, local};
 
-/// A paragraph that contains words.
-#[derive(Clone, Debug)]
-pub(super) struct Paragraph {
-    /// The offset of its start tag.
-    pub(super) start: usize,
-    /// The byte range between its tags.
-    pub(super) inner: Span,
-    /// Its text, with `<i id=N>` for element N (`<sup>` if it is raised, `<a>` for a link),
-    /// `<img id=N>` or `<br id=N>` for point N, and `<code id=N>` for unit N.
-    pub(super) html: String,
-    pub(super) marks: Box<[Mark]>,
-    pub(super) runs: Box<[Run]>,
-    /// The mark of the text outside of elements.
-    pub(super) base: Option<usize>,
-    /// The items that fields repeat.
-    pub(super) items: Box<[Item]>,
-}
+/// The element of contents for programs of different abilities.
+const ALTERNATIVES: &str = "mc:AlternateContent";
 
-/// Returns the paragraphs of `xml` that contain words, in the order of their start tags. `shared`
-/// are styles of another file.
+/// Texts of cells, and their copies in charts.
+const CELLS: &str = "si is c:v cx:v cx:pt";
+
+/// Returns the paragraphs of `xml` that contain words, in the order of their contents.
 pub(super) fn paragraphs(
     xml: &str,
     kind: OfficeKind,
-    shared: &Styles,
+    shared: &Shared<'_>,
 ) -> Result<Vec<Paragraph>, String> {
-    let all = elements(xml).map_err(|broken| broken.to_string())?;
-    let kept = kept(xml, kind, &all);
-    let mut next: Vec<usize> = (1..=all.len()).collect();
-    for index in (0..all.len()).rev() {
-        if let Some(parent) = all[index].parent {
-            next[parent] = next[parent].max(next[index]);
-        }
+    let part = Part::read(xml, kind, shared)?;
+    let mut found = Vec::new();
+    for index in (0..part.all.len()).filter(|&index| !part.kept[index]) {
+        part.add_paragraphs(index, &mut found);
     }
-    let holds = vec![[false; 2]; all.len()];
-    let styles = Styles::of(xml, &all);
-    let mut part = Part {
-        xml,
-        kind,
-        all,
-        next,
-        holds,
-        kept,
-        styles,
-        shared,
-    };
-    part.find_holders();
-    let count = part.all.len();
-    Ok((0..count)
-        .filter(|&index: &usize| !part.kept[index] && kind.is_paragraph(part.name(index)))
-        .filter_map(|index| part.paragraph(index))
-        .collect())
-}
-
-/// For each element, whether it or an enclosing one stays unchanged. Books follow the rules of
-/// HTML.
-fn kept(xml: &str, kind: OfficeKind, all: &[Element<'_>]) -> Vec<bool> {
-    let mut kept: Vec<bool> = Vec::with_capacity(all.len());
-    for element in all {
-        let around = element.parent.is_some_and(|parent| kept[parent]);
-        let own = if kind == OfficeKind::Epub {
-            keeps(&xml[element.tag.clone()])
-        } else {
-            has(HIDDEN, element.name).then_some(true)
-        };
-        kept.push(own.unwrap_or(around));
-    }
-    kept
-}
-
-/// A file of the archive as a tree.
-struct Part<'a> {
-    xml: &'a str,
-    kind: OfficeKind,
-    all: Vec<Element<'a>>,
-    /// For each element, the index of the first later element outside of it.
-    next: Vec<usize>,
-    /// For each element, whether it contains text of its paragraph, and whether it contains
-    /// paragraphs.
-    holds: Vec<[bool; 2]>,
-    /// For each element, whether it stays unchanged.
-    kept: Vec<bool>,
-    styles: Styles,
-    /// Styles of another file.
-    shared: &'a Styles,
+    Ok(found)
 }
 
 impl<'a> Part<'a> {
-    /// Returns the name of an element. Excel's own elements may have a prefix or none.
-    fn name(&self, index: usize) -> &'a str {
-        self.all[index].name.trim_start_matches("x:")
-    }
-
-    /// Iterates over the direct children of an element.
-    fn children(&self, index: usize) -> impl Iterator<Item = usize> + Clone {
-        let end = self.next[index];
-        let first = Some(index + 1).filter(|&child| child < end);
-        std::iter::successors(first, move |&child| {
-            Some(self.next[child]).filter(|&next| next < end)
-        })
-    }
-
-    /// Finds the elements that contain text or paragraphs. Children come after their parents.
-    fn find_holders(&mut self) {
-        for index in (0..self.all.len()).rev() {
-            let name = self.name(index);
-            let is_leaf = self.next[index] == index + 1;
-            let is_paragraph = self.kind.is_paragraph(name);
-            let is_text = |text: &str| !text.trim().is_empty() || is_leaf && !text.is_empty();
-            let has_text = match self.kind.run(name) {
-                // The parts of a field must be seen, wherever they stand.
-                Some([.., text]) => name == text || name == "w:fldChar",
-                None => {
-                    name.starts_with("field:fieldmark-")
-                        || self.gaps(index).any(|gap| is_text(&self.xml[gap]))
-                }
-            };
-            let text = (self.holds[index][0] || has_text) && !has(HIDDEN, name);
-            self.holds[index][0] = text;
-            let [_, paragraphs] = self.holds[index];
-            if let Some(parent) = self.all[index].parent {
-                self.holds[parent][0] |= text && !is_paragraph;
-                self.holds[parent][1] |= paragraphs || is_paragraph;
-            }
+    /// Adds the paragraphs of the element `index`: its attributes with text, and its content.
+    fn add_paragraphs(&self, index: usize, found: &mut Vec<Paragraph>) {
+        let element = &self.all[index];
+        let name = self.name(index);
+        for value in values(self.xml, self.kind, element, local(name)) {
+            let quote = self.xml[..value.start].chars().next_back().unwrap_or('"');
+            let mut draft = Draft::new(self.xml);
+            draft.text(value.clone());
+            found.extend(draft.finish(value, Place::Attribute(quote)));
         }
-    }
-
-    /// Iterates over the byte ranges between an element's children.
-    fn gaps(&self, index: usize) -> impl Iterator<Item = Span> {
-        let inner = &self.all[index].inner;
-        let outers = self.children(index).map(|child| &self.all[child].outer);
-        let starts = [inner.start]
-            .into_iter()
-            .chain(outers.clone().map(|outer| outer.end));
-        let ends = outers.map(|outer| outer.start).chain([inner.end]);
-        starts.zip(ends).map(|(start, end)| start..end)
-    }
-
-    fn paragraph(&self, index: usize) -> Option<Paragraph> {
+        if !self.kind.is_paragraph(name) {
+            return;
+        }
+        if header::is_header(name) {
+            return found.extend(header::sections(self.xml, element.inner.clone()));
+        }
+        if has(CELLS, name) && self.is_named(index) {
+            return;
+        }
         let mut draft = Draft::new(self.xml);
         self.inline(index, &mut draft);
-        let items = draft.group_fields();
-        if !draft.items.iter().any(|item: &Item| matches!(item, Item::Text(text) | Item::Lines(text) if self.xml[text.clone()].contains(char::is_alphabetic))) {
-            return None;
+        found.extend(draft.finish(element.inner.clone(), Place::Element));
+    }
+
+    /// Returns whether a formula or a table names the text of the cell `index`.
+    fn is_named(&self, index: usize) -> bool {
+        let named = self.shared.named;
+        if named.is_empty() {
+            return false;
         }
-        let base = draft.join_runs();
-        let Element { tag, inner, .. } = &self.all[index];
-        Some(Paragraph {
-            start: tag.start,
-            inner: inner.clone(),
-            html: draft.html(),
-            marks: draft.marks.into(),
-            runs: draft.runs.into(),
-            base,
-            items: items.into(),
-        })
+        let texts = self.texts(index).map(|text| &self.xml[text]);
+        let text: String = if self.next[index] == index + 1 {
+            self.xml[self.all[index].inner.clone()].into()
+        } else {
+            texts.collect()
+        };
+        named.contains(&as_named(&text))
     }
 
     /// Adds the content of an element in a paragraph.
@@ -231,6 +138,7 @@ impl<'a> Part<'a> {
             _ if self.is_space(index) && draft.space() => {}
             Some([run, ..]) if name == run => self.run(index, draft),
             Some([.., text]) if name == text => self.text(index, None, draft),
+            _ if !is_point && name == ALTERNATIVES => self.alternatives(index, None, draft),
             _ if is_point => draft.point(outer, None, tag_of(name)),
             _ if self.is_unit(index) => draft.unit(outer, None, self.shown(index)),
             _ if self.kept[index] => draft.point(outer, None, tag_of(name)),
@@ -244,7 +152,7 @@ impl<'a> Part<'a> {
     /// Returns whether the element `index` is one space, as OpenDocument writes it behind a field.
     fn is_space(&self, index: usize) -> bool {
         let element = &self.all[index];
-        element.name == "text:s" && element.attribute(self.xml, "c").is_none_or(|it| it == "1")
+        self.name(index) == "text:s" && element.attribute(self.xml, "c").is_none_or(|it| it == "1")
     }
 
     /// Adds the element `index` with its text. `open` and `close` are written around it.
@@ -259,7 +167,7 @@ impl<'a> Part<'a> {
     fn tag(&self, index: usize) -> &'static str {
         let is_raised = || {
             let style = self.all[index].attribute(self.xml, "style-name");
-            style.is_some_and(|style| self.styles.raises(&style, self.shared))
+            style.is_some_and(|style| self.styles.raises(&style, self.shared.styles))
         };
         match self.name(index) {
             "sup" => "sup",
@@ -284,7 +192,7 @@ impl<'a> Part<'a> {
     fn is_unit(&self, index: usize) -> bool {
         let element = &self.all[index];
         match self.name(index) {
-            _ if self.kind == OfficeKind::Epub => self.kept[index] && is_code(element.name),
+            name if self.kind == OfficeKind::Epub => self.kept[index] && is_code(name),
             "w:fldSimple" => {
                 let code = element.attribute(self.xml, "instr");
                 !is_translated(&code.unwrap_or_default())
@@ -307,16 +215,16 @@ impl<'a> Part<'a> {
             value.split(['"', '\'']).nth(1)
         };
         let own = value("vertAlign ").or_else(|| value(" baseline="));
-        let style = || value("<w:rStyle ");
+        let style = || value("rStyle ");
         own.map_or_else(
-            || style().is_some_and(|style| self.styles.raises(style, self.shared)),
+            || style().is_some_and(|style| self.styles.raises(style, self.shared.styles)),
             is_raised,
         )
     }
 
     /// Adds the children of a run.
     fn run(&self, index: usize, draft: &mut Draft) {
-        let Some([_, properties, text]) = self.kind.run(self.name(index)) else {
+        let Some([_, properties, _]) = self.kind.run(self.name(index)) else {
             return;
         };
         let element = &self.all[index];
@@ -336,15 +244,52 @@ impl<'a> Part<'a> {
         let is_raised = self.is_raised(&self.xml[properties.clone()]);
         let parts = [element.tag.clone(), element.end_tag(), properties];
         let run = draft.run(parts, is_raised);
-        for child in children {
-            let name = self.name(child);
-            let outer = self.all[child].outer.clone();
-            match name {
-                _ if has(VOID, name) => {}
-                _ if name == text => self.text(child, Some(run), draft),
-                _ => draft.point(outer, Some(run), tag_of(name)),
+        children
+            .into_iter()
+            .for_each(|child| self.in_run(child, Some(run), draft));
+    }
+
+    /// Adds a child of a run.
+    fn in_run(&self, index: usize, run: Option<usize>, draft: &mut Draft) {
+        let name = self.name(index);
+        match self.kind.run(name) {
+            _ if has(VOID, name) => {}
+            Some([.., text]) if name == text => self.text(index, run, draft),
+            _ if name == ALTERNATIVES && self.holds[index] == [true, false] => {
+                self.alternatives(index, run, draft);
             }
+            _ => draft.point(self.all[index].outer.clone(), run, tag_of(name)),
         }
+    }
+
+    /// Adds alternatives, of which a program shows one. They say the same. The first with text is
+    /// translated, and the others get its translation.
+    fn alternatives(&self, index: usize, run: Option<usize>, draft: &mut Draft) {
+        let Element { tag, outer, .. } = &self.all[index];
+        let mut branches = self.children(index).filter(|&branch| self.holds[branch][0]);
+        let Some(first) = branches.next().filter(|_| self.has_letters(index)) else {
+            return draft.point(outer.clone(), run, "img");
+        };
+        let inner = self.all[first].inner.clone();
+        let others = branches.map(|branch| Branch {
+            inner: self.all[branch].inner.clone(),
+            texts: self.texts(branch).collect(),
+        });
+        let others = others.collect();
+        let mark = draft.open(Mark::Alternatives {
+            run,
+            open: tag.start..inner.start,
+            inner: inner.clone(),
+            close: inner.end..outer.end,
+            others,
+        });
+        match run {
+            None => self.inline(first, draft),
+            Some(_) => self
+                .children(first)
+                .for_each(|child| self.in_run(child, run, draft)),
+        }
+        draft.items.push(Item::Close(mark));
     }
 
     /// Returns the element with the text below the reading of the ruby `index`.

@@ -1,7 +1,10 @@
 //! Character styles that raise their text, such as those of note references in Word and LibreOffice.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::kind::has;
+use super::names::names;
 use crate::xml::{Element, elements};
 
 /// Maximum number of styles that inherit from each other.
@@ -22,18 +25,20 @@ impl Styles {
     /// Reads the styles that the other files of a document use; `None` if `xml` has none. A broken
     /// file has none.
     pub(super) fn shared(xml: &str) -> Option<Self> {
-        let has_styles = xml.contains("<office:styles") || xml.contains("<w:styles");
-        let all = elements(xml).ok().filter(|_| has_styles)?;
-        Some(Self::of(xml, &all))
+        let all = elements(xml).ok().filter(|_| xml.contains("styles"))?;
+        let names = names(xml, &all);
+        let has_styles = names.iter().any(|name| has("office:styles w:styles", name));
+        has_styles.then(|| Self::of(xml, &all, &names))
     }
 
-    /// Returns the styles in `xml`, which has the elements `all`.
-    pub(super) fn of(xml: &str, all: &[Element<'_>]) -> Self {
+    /// Returns the styles in `xml`, which has the elements `all` with the names `kinds`.
+    pub(super) fn of(xml: &str, all: &[Element<'_>], kinds: &[Cow<'_, str>]) -> Self {
         let mut styles = HashMap::<String, Style>::new();
         let mut names = HashMap::<usize, String>::new();
         for (index, element) in all.iter().enumerate() {
             let own = |name| element.attribute(xml, name);
-            match element.name {
+            let known = &*kinds[index];
+            match known {
                 "style:style" | "w:style" => {
                     let family = own("family").or_else(|| own("type"));
                     let is_character = family.is_none_or(|it| it == "text" || it == "character");
@@ -47,14 +52,14 @@ impl Styles {
                 }
                 "w:basedOn" | "style:text-properties" | "w:vertAlign" => {
                     let mut around = element.parent;
-                    if element.name == "w:vertAlign" {
+                    if known == "w:vertAlign" {
                         around = around.and_then(|parent| all[parent].parent);
                     }
                     let name = around.and_then(|style| names.get(&style));
                     let Some(style) = name.and_then(|name| styles.get_mut(name)) else {
                         continue;
                     };
-                    match element.name {
+                    match known {
                         "w:basedOn" => style.parent = own("val"),
                         "w:vertAlign" => style.is_raised = own("val").map(|it| is_raised(&it)),
                         _ => style.is_raised = own("text-position").map(|it| is_raised(&it)),

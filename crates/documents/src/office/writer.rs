@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::draft::without_revisions;
-use super::item::{Item, Mark};
-use super::paragraph::Paragraph;
+use super::item::{Branch, Item, Mark, Paragraph, Place};
 use crate::words::{Span, regex};
 
 /// Maximum number of bytes in the run tags and properties of a translated paragraph, as a multiple
@@ -30,13 +29,14 @@ impl Writer<'_> {
         let mut at = range.start;
         let first = self
             .paragraphs
-            .partition_point(|known| known.start < range.start);
+            .partition_point(|known| known.inner.start <= range.start);
         let within = self.paragraphs[first..]
             .iter()
             .zip(&self.translated[first..]);
-        for (paragraph, translated) in within.take_while(|(known, _)| known.start < range.end) {
+        for (paragraph, translated) in within.take_while(|(known, _)| known.inner.start < range.end)
+        {
             // Paragraphs inside a changed one are written with it.
-            if paragraph.start >= at && *translated != paragraph.html {
+            if paragraph.inner.start >= at && *translated != paragraph.html {
                 *out += &self.xml[at..paragraph.inner.start];
                 self.paragraph(paragraph, translated, out);
                 at = paragraph.inner.end;
@@ -57,6 +57,7 @@ impl Writer<'_> {
             repeated: 0,
             is_in_unit: false,
             text: None,
+            alternatives: Vec::new(),
         };
         let mut open = Vec::<usize>::new();
         for piece in PIECE.find_iter(html).map(|piece| piece.as_str()) {
@@ -85,6 +86,8 @@ struct Body<'a> {
     is_in_unit: bool,
     /// The name of the open text element.
     text: Option<Span>,
+    /// Where the contents of open alternatives begin in the output.
+    alternatives: Vec<usize>,
 }
 
 impl<'a> Body<'a> {
@@ -133,7 +136,7 @@ impl<'a> Body<'a> {
         if let Some(next) = run {
             let run = &self.paragraph.runs[next];
             *self.out += &without_revisions(&xml[run.open.clone()]);
-            *self.out += &xml[run.properties.clone()];
+            self.writer.range(run.properties.clone(), self.out);
             self.repeated += run.open.len() + run.properties.len() + run.close.len();
         }
         self.run = run;
@@ -153,11 +156,56 @@ impl<'a> Body<'a> {
                 self.end_text();
                 self.enter(None);
                 let tag = if is_start { open } else { close };
-                *self.out += &self.writer.xml[tag.clone()];
+                self.writer.range(tag.clone(), self.out);
+            }
+            Mark::Alternatives { run, open, .. } if is_start => {
+                self.end_text();
+                self.enter(*run);
+                self.writer.range(open.clone(), self.out);
+                self.alternatives.push(self.out.len());
+            }
+            Mark::Alternatives {
+                run,
+                inner,
+                close,
+                others,
+                ..
+            } => {
+                self.end_text();
+                self.enter(*run);
+                self.others(inner, close, others);
             }
             Mark::Field { open, close } => self.items(if is_start { open } else { close }),
             _ => {}
         }
+    }
+
+    /// Writes `close`, the end of alternatives. The others get the translation of the first, which is
+    /// written: all of it if they were equal, or else its text.
+    fn others(&mut self, inner: &Span, close: &Span, others: &[Branch]) {
+        let xml = self.writer.xml;
+        let start = self.alternatives.pop().unwrap_or(self.out.len());
+        let written = self.out[start..].to_owned();
+        let text: String = PIECE
+            .find_iter(&written)
+            .map(|piece| piece.as_str())
+            .filter(|piece| !piece.starts_with('<'))
+            .collect();
+        let mut at = close.start;
+        for other in others {
+            let contents = if xml[other.inner.clone()] == xml[inner.clone()] {
+                vec![(other.inner.clone(), written.as_str())]
+            } else {
+                let texts = [text.as_str()].into_iter().chain(std::iter::repeat(""));
+                other.texts.iter().cloned().zip(texts).collect()
+            };
+            for (range, content) in contents {
+                self.out.extend([&xml[at..range.start], content]);
+                self.repeated += content.len();
+                at = range.end;
+            }
+        }
+        *self.out += &xml[at..close.end];
     }
 
     fn point(&mut self, mark: usize) {
@@ -211,8 +259,30 @@ impl<'a> Body<'a> {
             self.out.extend(["<", raw, space, ">"]);
             self.text = Some(name.clone());
         }
-        *self.out += text;
+        self.spell(text);
     }
+
+    /// Writes the characters of a text as its place requires.
+    fn spell(&mut self, text: &str) {
+        *self.out += &match self.paragraph.place {
+            Place::Element => text.into(),
+            Place::Attribute(quote) => {
+                let name = if quote == '"' { "&quot;" } else { "&apos;" };
+                text.replace(quote, name).replace('\n', "&#10;")
+            }
+            Place::Header => {
+                // Digits behind the code of a size would belong to it.
+                let is_digit = |c: char| c.is_ascii_digit();
+                let before = self.out.trim_end_matches(is_digit);
+                let is_size = before.ends_with("&amp;")
+                    && before.len() < self.out.len()
+                    && text.starts_with(is_digit);
+                let space = if is_size { " " } else { "" };
+                space.to_owned() + &text.replace("&amp;", "&amp;&amp;")
+            }
+        };
+    }
+
     /// Returns the element and run of the text `mark`, or of the first text in a link that has no
     /// tags of its own.
     fn own_text(&self, mark: usize) -> Option<(&'a Span, Option<usize>)> {
@@ -223,6 +293,7 @@ impl<'a> Body<'a> {
         };
         match &self.paragraph.marks[mark] {
             Mark::Element { open, .. } if open.is_empty() => marks.find_map(text),
+            Mark::Alternatives { .. } => marks.find_map(text),
             mark => text(mark),
         }
     }

@@ -11,6 +11,7 @@ mod invisible;
 mod markdown;
 mod messages;
 mod office;
+mod office_parts;
 mod others;
 mod pages;
 mod plurals;

@@ -10,7 +10,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use crate::common::reverse;
 
 /// An archive of these files.
-fn archive(files: &[(&str, &str)]) -> Vec<u8> {
+pub fn archive(files: &[(&str, &str)]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (number, (name, text)) in files.iter().enumerate() {
         let method = [CompressionMethod::Deflated, CompressionMethod::Stored][number % 2];
@@ -21,7 +21,7 @@ fn archive(files: &[(&str, &str)]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-fn file(archive: &[u8], name: &str) -> String {
+pub fn file(archive: &[u8], name: &str) -> String {
     let mut text = String::new();
     let mut zip = ZipArchive::new(Cursor::new(archive)).unwrap();
     zip.by_name(name)
@@ -32,7 +32,7 @@ fn file(archive: &[u8], name: &str) -> String {
 }
 
 /// `bytes` translated by an engine that gives a sentence for a sentence.
-fn translate(bytes: Vec<u8>, kind: OfficeKind, engine: impl Fn(&str) -> String) -> Vec<u8> {
+pub fn translate(bytes: Vec<u8>, kind: OfficeKind, engine: impl Fn(&str) -> String) -> Vec<u8> {
     let office = Office::read(bytes, kind).unwrap();
     let mut document = Document::parse(&office.html(), Format::Html, Some("en"), &|_| true);
     loop {
@@ -188,7 +188,7 @@ fn a_document_names_the_language_of_its_translation() {
     use OfficeKind::{Docx, Epub, OpenDocument, Pptx};
     let word =
         "<w:p><w:r><w:rPr><w:lang w:val=\"en-GB\"/></w:rPr><w:t>xml:lang=\"en\"</w:t></w:r></w:p>";
-    let styles = "<w:styles><w:lang w:val=\"en-US\" w:eastAsia=\"en-US\"/><w:style w:val=\"en\"/></w:styles>";
+    let styles = "<w:styles><w:lang w:val=\"en-US\" w:eastAsia=\"zh-CN\"/><w:style w:val=\"en\"/></w:styles>";
     let slide = "<a:p><a:r><a:rPr lang=\"en-US\" altLang='en-US'/><a:t>A</a:t></a:r></a:p>";
     let open = "<x><s:t fo:language=\"en\" fo:country=\"US\" c:language-asian=\"zh\"/><text:p>A</text:p></x>";
     let book =
@@ -238,7 +238,8 @@ fn a_document_names_the_language_of_its_translation() {
             "zh-Hans",
             vec![
                 ("\"EN\"", "\"zh-Hans\""),
-                ("'en_GB'", "'zh-Hans'"),
+                ("'en_GB'", "'zh_Hans'"),
+                ("\"eng\"", "\"zh-Hans\""),
                 ("xml:lang=\"en\">", "xml:lang=\"zh-Hans\">"),
                 (">en-GB<", ">zh-Hans<"),
             ],
