@@ -1,4 +1,4 @@
-//! Android string resources: strings, plurals and arrays of strings.
+//! Android string resources: strings, plurals and arrays.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};
@@ -43,8 +43,10 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     let mut plurals = BTreeMap::<usize, Plural>::new();
     let string = |element: &Element<'_>| {
         let parent = &all[element.parent?];
-        let is_string = (element.name, parent.name) == ("string", "resources");
-        let is_item = element.name == "item" && ["plurals", "string-array"].contains(&parent.name);
+        let is_typed = element.name == "item" && attribute(element, "type") == "string";
+        let is_string = parent.name == "resources" && (element.name == "string" || is_typed);
+        let is_item =
+            element.name == "item" && ["plurals", "string-array", "array"].contains(&parent.name);
         if !is_string && !is_item || is_kept(element) {
             return None;
         }
