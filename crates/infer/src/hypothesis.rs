@@ -26,8 +26,8 @@ pub struct Hypothesis {
     /// The model's natural log-probability of each of `tokens`, before any constraint or
     /// temperature.
     pub log_probs: Vec<f32>,
-    /// The sum of `log_probs` divided by the [`LengthPenalty`](crate::LengthPenalty). Hypotheses
-    /// are ranked by it. If the hypothesis [is uppercased](Self::is_uppercased), it is the score of
+    /// The [score](crate::SearchSettings::score) of the sum of `log_probs`. Hypotheses are ranked by
+    /// it. If the hypothesis [is uppercased](Self::is_uppercased), it is the score of
     /// the text in capitals, as [`Translator::score`](crate::Translator::score) gives it.
     pub score: f64,
     /// The reason why the hypothesis ends.

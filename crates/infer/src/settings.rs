@@ -29,6 +29,9 @@ pub struct SearchSettings {
     /// The correction of scores for length. Without it, short translations win, since each token
     /// lowers the probability.
     pub length_penalty: LengthPenalty,
+    /// A number that is subtracted from log P for each token, `</s>` included, before the correction
+    /// for length: `word-penalty` in Marian. Below 0, it favours longer translations.
+    pub word_penalty: f64,
     /// The number of returned hypotheses per sentence, best first; from 1 to `beam_size`, or to
     /// 1,000 in sampling. In a beam search, hypotheses closed by the model come before hypotheses
     /// cut by the length limit.
@@ -92,6 +95,10 @@ pub enum BeamRule {
     /// at its current length, is better than the worst of k closed ones. Hypotheses cut by the limit
     /// are ranked together with closed ones.
     Transformers,
+    /// The rule of Marian: a step takes the best k extensions; `</s>` among them closes a hypothesis,
+    /// and k falls by one for each. The search stops when no hypothesis lives. Hypotheses cut by the
+    /// limit are ranked together with closed ones, and a limit of 10.5 tokens allows 11.
+    Marian,
 }
 
 /// The treatment of hypotheses that reach the length limit.
@@ -168,6 +175,7 @@ impl Default for SearchSettings {
         Self {
             beam_size: 4,
             length_penalty: LengthPenalty::default(),
+            word_penalty: 0.0,
             n_best: 1,
             min_length: 0,
             max_length: None,
@@ -275,11 +283,29 @@ impl SearchSettings {
     ///
     /// `max_positions` is the number of learned positions, one of which is for `<s>`.
     pub fn limit(&self, source_len: usize, max_positions: Option<usize>) -> usize {
-        let relative = (self.max_length_factor * source_len as f64) as usize;
+        let relative = match self.beam_rule {
+            // Marian stops at the first length that is not below the product, in float32.
+            BeamRule::Marian => (self.max_length_factor as f32 * source_len as f32).ceil() as usize,
+            _ => (self.max_length_factor * source_len as f64) as usize,
+        };
         let relative = relative.saturating_add(self.max_length_extra);
         let absolute = self.max_length.unwrap_or(usize::MAX);
         let positions = max_positions.map_or(usize::MAX, |positions| positions.saturating_sub(1));
         relative.min(absolute).min(positions).max(1)
+    }
+
+    /// The score of a hypothesis of `n` tokens, `</s>` included, with the log-probability `total`.
+    pub fn score(&self, total: f64, n: usize) -> f64 {
+        (total - self.word_penalty * n as f64) / self.length_penalty.divisor(n)
+    }
+
+    /// A bound of the score that a hypothesis of `n` tokens can still reach with `length` tokens.
+    pub(crate) fn best_score(&self, total: f64, n: usize, length: usize) -> f64 {
+        // A penalty lowers the score with each further token, a bonus raises it.
+        let words = if self.word_penalty > 0.0 { n } else { length };
+        let total = total - self.word_penalty * words as f64;
+        let divided_at = if total > 0.0 { n } else { length };
+        total / self.length_penalty.divisor(divided_at)
     }
 
     /// Checks that the settings are in their ranges.
@@ -301,6 +327,9 @@ impl SearchSettings {
             let good = alpha.is_finite() && alpha >= 0.0;
             check(good, name, &alpha, "a number of at least 0 is needed")?;
         }
+        let penalty = self.word_penalty;
+        let good = penalty.is_finite();
+        check(good, "word_penalty", &penalty, "a finite number is needed")?;
         let factor = self.max_length_factor;
         let good = factor.is_finite() && factor >= 0.0;
         check(

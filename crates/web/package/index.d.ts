@@ -33,13 +33,14 @@ export interface TranslateOptions {
   beam_size?: number;
   n_best?: number;
   length_penalty?: "none" | "average" | { gnmt: number } | { power: number };
+  word_penalty?: number;
   min_length?: number;
   max_length?: number | null;
   max_length_factor?: number;
   max_length_extra?: number;
   no_repeat_ngram?: number;
   suppress?: number[];
-  beam_rule?: "gnmt" | "near" | "transformers";
+  beam_rule?: "gnmt" | "near" | "transformers" | "marian";
   at_limit?: "cut" | "close";
   sampling?: { temperature?: number; top_k?: number; top_p?: number; seed?: number } | null;
   small_letters?: boolean;

@@ -2,15 +2,16 @@
 //!
 //! Every step takes the best extensions of the live hypotheses, twice the beam size. Extensions with
 //! `</s>` go to the finished list, and the best of the others live on. The search stops when no live
-//! hypothesis can displace a finished one. The [`Task`] decides everything else: forced and forbidden
-//! tokens, and in sampling the single extension of each live hypothesis.
+//! hypothesis can displace a finished one. A [`Rule`](super::rule::Rule) of another program changes
+//! these decisions. The [`Task`] decides everything else: forced and forbidden tokens, and in sampling
+//! the single extension of each live hypothesis.
 
 use burnformer_kernels::Top;
 
+use super::rule::Lengths;
 use super::task::Task;
 use crate::error::Result;
 use crate::hypothesis::{FinishReason, Hypothesis};
-use crate::settings::BeamRule;
 
 /// Tolerance above the rounding error of summed log-probabilities.
 const ROUNDING: f64 = 1e-9;
@@ -128,10 +129,10 @@ impl<'a> BeamSearch<'a> {
         Ok(())
     }
 
-    /// The number of extensions of a step: 2k, so that k live on even if k end; one in greedy search.
+    /// The number of extensions of a step.
     fn candidates(&self) -> usize {
-        let k = self.task.settings.width();
-        if k == 1 { 1 } else { 2 * k }
+        let beam = self.task.settings.width();
+        self.task.rule().candidates(beam, self.finished.len())
     }
 
     /// Collects the best extensions of all live hypotheses, and the hypotheses without one.
@@ -206,18 +207,14 @@ impl<'a> BeamSearch<'a> {
         std::mem::swap(&mut self.live, &mut self.scratch.spare);
         self.continuations.clear();
         let mut lives = 0;
-        // `</s>` at this rank or later closes no hypothesis.
-        let closing = match self.task.rule() {
-            BeamRule::Transformers => self.task.settings.width(),
-            _ => usize::MAX,
-        };
+        let beam = self.task.settings.width();
         for rank in 0..self.scratch.extensions.len() {
             let extension = self.scratch.extensions[rank];
             if let Some(reason) = self.end_of(extension, rank) {
-                if rank < closing {
+                if self.task.rule().closes(rank, beam) {
                     self.finish(extension, reason);
                 }
-            } else if lives < self.task.settings.width() {
+            } else if lives < beam {
                 self.keep(extension, lives);
                 lives += 1;
             }
@@ -256,7 +253,7 @@ impl<'a> BeamSearch<'a> {
     /// Returns the reason why the extension at `rank` ends; `None` if it does not end.
     fn end_of(&self, extension: Extension, rank: usize) -> Option<FinishReason> {
         let is_eos = extension.token == self.task.special.eos;
-        let at_limit = self.task.rule() == BeamRule::Transformers && self.step >= self.task.limit;
+        let at_limit = self.task.rule().ranks_cut() && self.step >= self.task.limit;
         match (is_eos, at_limit && rank < self.task.settings.width()) {
             (true, _) => Some(FinishReason::EndOfSentence),
             (false, true) => Some(FinishReason::Limit),
@@ -266,7 +263,7 @@ impl<'a> BeamSearch<'a> {
 
     /// The finished hypothesis of `live`, with the reason `finish`.
     fn hypothesis(&self, live: LiveHypothesis, finish: FinishReason) -> Hypothesis {
-        let score = live.total / self.task.settings.length_penalty.divisor(live.tokens.len());
+        let score = self.task.settings.score(live.total, live.tokens.len());
         Hypothesis {
             tokens: live.tokens,
             log_probs: live.log_probs,
@@ -277,23 +274,23 @@ impl<'a> BeamSearch<'a> {
     }
 
     /// Returns whether the search can stop: no live hypothesis can displace a requested finished one,
-    /// even if all its further tokens have probability 1, up to the length limit of the rule.
+    /// even if all its further tokens have probability 1, up to the length that the rule assumes.
     fn is_settled(&self) -> bool {
+        let Task { settings, .. } = self.task;
         let rule = self.task.rule();
-        let needed = match rule {
-            BeamRule::Gnmt | BeamRule::Near => self.task.settings.n_best,
-            BeamRule::Transformers => self.task.settings.width(),
-        };
+        let needed = rule.needed(settings.n_best, settings.width());
         let Some(worst) = self.finished.get(needed - 1) else {
             return false;
         };
-        let length = match rule {
-            BeamRule::Gnmt => self.task.limit,
-            BeamRule::Near => (3 * worst.tokens.len() / 2 + 2).clamp(self.step, self.task.limit),
-            BeamRule::Transformers => self.step,
+        let lengths = Lengths {
+            step: self.step,
+            closed: worst.tokens.len(),
+            limit: self.task.limit,
         };
-        let best = self.live[0].total / self.task.settings.length_penalty.divisor(length);
-        worst.score >= best
+        let length = rule.assumed_length(lengths);
+        length.is_some_and(|length| {
+            worst.score >= settings.best_score(self.live[0].total, self.step, length)
+        })
     }
 
     /// The translations in groups, each best first: ended by the model, cut by the limit, and without

@@ -5,6 +5,7 @@ mod beam;
 mod constraints;
 mod error;
 mod request;
+mod rule;
 mod sampling;
 mod task;
 mod terms;
@@ -30,7 +31,8 @@ use terms::{AfterTerm, after_term};
 ///
 /// A beam search returns up to [`n_best`](SearchSettings::n_best) different hypotheses of each
 /// sentence, best first: hypotheses ended by the model, and if these are too few, hypotheses cut by
-/// the length limit. It returns at least one, and fewer than `n_best` only if the constraints allow
+/// the length limit; [`BeamRule::Transformers`](crate::BeamRule::Transformers) and
+/// [`BeamRule::Marian`](crate::BeamRule::Marian) rank both together. It returns at least one, and fewer than `n_best` only if the constraints allow
 /// no more. Sampling returns exactly `n_best` hypotheses, best first; some may be equal.
 ///
 /// Sentences of similar length are decoded together, which changes at most the last bits of scores

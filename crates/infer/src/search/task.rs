@@ -8,6 +8,7 @@ use burnformer_kernels::{Top, log_sum_exp, top_k_above};
 use super::constraints::{TokenChoices, constrain, end_word, forced};
 use super::error::SentenceError;
 use super::request::Request;
+use super::rule::{self, Rule};
 use super::sampling::draw;
 use crate::error::Result;
 use crate::model::{SpecialIds, StepModel};
@@ -82,7 +83,7 @@ impl<'a> Task<'a> {
                 .position(token)
                 .expect("a forced token is among the choices");
             // Forced tokens have probability 1 in transformers.
-            let is_certain = self.rule() == BeamRule::Transformers;
+            let is_certain = self.beam_rule() == BeamRule::Transformers;
             let log_prob = if is_certain {
                 0.0
             } else {
@@ -138,7 +139,7 @@ impl<'a> Task<'a> {
     }
 
     /// The rule for closing hypotheses and stopping. Sampling uses the rule of GNMT.
-    pub fn rule(&self) -> BeamRule {
+    fn beam_rule(&self) -> BeamRule {
         let SearchSettings {
             beam_rule,
             sampling,
@@ -149,5 +150,10 @@ impl<'a> Task<'a> {
         } else {
             *beam_rule
         }
+    }
+
+    /// The decisions of the search about closing hypotheses and stopping.
+    pub fn rule(&self) -> &'static dyn Rule {
+        rule::of(self.beam_rule())
     }
 }

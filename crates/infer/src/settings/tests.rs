@@ -30,6 +30,7 @@ fn settings_out_of_range_are_refused_by_name() {
         refused(|s| s.max_length_factor = f64::NAN),
         "max_length_factor"
     );
+    assert_eq!(refused(|s| s.word_penalty = f64::INFINITY), "word_penalty");
     assert_eq!(refused(|s| s.max_length = Some(0)), "max_length");
     assert_eq!(
         refused(|s| (s.min_length, s.max_length) = (6, Some(5))),
@@ -75,7 +76,8 @@ fn saved_settings_load_as_they_were() {
     let path = folder.path().join(GENERATION_FILE);
     let settings = SearchSettings {
         length_penalty: LengthPenalty::Power(1.5),
-        beam_rule: BeamRule::Transformers,
+        word_penalty: -0.25,
+        beam_rule: BeamRule::Marian,
         at_limit: AtLimit::Close,
         sampling: Some(Sampling {
             top_k: 5,

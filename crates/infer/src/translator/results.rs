@@ -160,7 +160,7 @@ impl Translator {
 
 /// Returns whether a search can find a text twice and must fill the list.
 fn may_repeat(search: &SearchSettings) -> bool {
-    // transformers returns the list of its search.
-    let is_theirs = search.beam_rule == BeamRule::Transformers;
+    // transformers and Marian return the list of their search.
+    let is_theirs = matches!(search.beam_rule, BeamRule::Transformers | BeamRule::Marian);
     search.n_best > 1 && search.sampling.is_none() && !is_theirs
 }

@@ -7,10 +7,10 @@ use crate::batching::Batching;
 use crate::error::{InferError, Result};
 use crate::model::StepModel;
 use crate::search::{SentenceError, check_lengths, check_pairs, with_eos};
-use crate::settings::LengthPenalty;
+use crate::settings::SearchSettings;
 
 impl Translator {
-    /// Scores `targets` as translations of `sources`, in order, with the penalty and batching of
+    /// Scores `targets` as translations of `sources`, in order, with the penalties and batching of
     /// `options`. Sources are never truncated: the score would belong to another sentence.
     ///
     /// # Errors
@@ -26,7 +26,7 @@ impl Translator {
         self.score_ids(&sources, &targets, options)
     }
 
-    /// Scores pairs of sentences, as ids, in order, with the penalty and batching of `options`.
+    /// Scores pairs of sentences, as ids, in order, with the penalties and batching of `options`.
     ///
     /// # Errors
     /// Returns the errors of [`force_score`];
@@ -42,8 +42,8 @@ impl Translator {
         let eos = self.model.special().eos;
         check_lengths("source", sources, eos, limit)?;
         check_lengths("target", targets, eos, limit)?;
-        let penalty = options.search.length_penalty;
-        force_score(&*self.model, sources, targets, penalty, &options.batching)
+        let settings = &options.search;
+        force_score(&*self.model, sources, targets, settings, &options.batching)
     }
 
     /// Scores pairs of ids up to the first error, and returns it too. For streams, where finished
@@ -68,14 +68,14 @@ pub struct TargetScore {
     pub log_probs: Vec<f32>,
     /// The sum of `log_probs`: log P(target | source).
     pub total: f64,
-    /// `total` divided by the [`LengthPenalty`], comparable to the score of a search.
+    /// The [score](SearchSettings::score) of `total`, comparable to the score of a search.
     pub score: f64,
 }
 
 impl TargetScore {
-    fn new(log_probs: Vec<f32>, penalty: LengthPenalty) -> Self {
+    fn new(log_probs: Vec<f32>, settings: &SearchSettings) -> Self {
         let total: f64 = log_probs.iter().map(|&log_prob| f64::from(log_prob)).sum();
-        let score = total / penalty.divisor(log_probs.len());
+        let score = settings.score(total, log_probs.len());
         Self {
             log_probs,
             total,
@@ -103,7 +103,8 @@ pub fn perplexity_of(total: f64, tokens: usize) -> f64 {
 }
 
 /// Scores `targets` as translations of `sources` by teacher forcing, in the given order. Both are
-/// ids; a missing `</s>` is added. An empty target is scored as `</s>` alone.
+/// ids; a missing `</s>` is added. An empty target is scored as `</s>` alone. Of the `settings`, only
+/// the penalties matter.
 ///
 /// # Errors
 /// Before any computation, returns a [`SettingsError`](crate::SettingsError) if a limit of `batching`
@@ -115,7 +116,7 @@ pub fn force_score(
     model: &dyn StepModel,
     sources: &[Vec<u32>],
     targets: &[Vec<u32>],
-    penalty: LengthPenalty,
+    settings: &SearchSettings,
     batching: &Batching,
 ) -> Result<Vec<TargetScore>> {
     batching.validate()?;
@@ -135,7 +136,7 @@ pub fn force_score(
             if let Some(step) = log_probs.iter().position(|log_prob| !log_prob.is_finite()) {
                 return Err(SentenceError::NotFinite(step).of(index + 1));
             }
-            scores[index] = Some(TargetScore::new(log_probs, penalty));
+            scores[index] = Some(TargetScore::new(log_probs, settings));
         }
     }
     Ok(scores
@@ -154,7 +155,8 @@ mod tests {
 
     #[test]
     fn perplexity_is_the_inverse_of_the_mean_probability() {
-        let score = |log_probs: Vec<f32>| TargetScore::new(log_probs, LengthPenalty::None);
+        let settings = SearchSettings::greedy();
+        let score = |log_probs: Vec<f32>| TargetScore::new(log_probs, &settings);
         let quarter = 0.25f32.ln();
         assert!((score(vec![quarter; 3]).perplexity() - 4.0).abs() < 1e-6);
         let both = [score(vec![quarter; 3]), score(vec![0.0; 3])];

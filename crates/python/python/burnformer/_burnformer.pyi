@@ -38,13 +38,14 @@ class Sampling(TypedDict, total=False):
 class ScoreOptions(TypedDict, total=False):
     beam_size: int
     length_penalty: float | Literal["none", "average"] | Mapping[Literal["gnmt", "power"], float]
+    word_penalty: float
     min_length: int
     max_length: int | None
     max_length_factor: float
     max_length_extra: int
     no_repeat_ngram: int
     suppress: Sequence[int]
-    beam_rule: Literal["gnmt", "near", "transformers"]
+    beam_rule: Literal["gnmt", "near", "transformers", "marian"]
     at_limit: Literal["cut", "close"]
     batch_size: int
     batch_tokens: int

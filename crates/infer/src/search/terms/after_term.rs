@@ -43,7 +43,7 @@ impl AfterTerm {
             // The forced tokens of the prefix have probability 1 in transformers.
             let before = found.first().map_or(&scored[..], |best| &best.log_probs);
             let log_probs = [&before[..prefix], &scored[prefix..]].concat();
-            let score = total(&log_probs) / settings.length_penalty.divisor(tokens.len());
+            let score = settings.score(total(&log_probs), tokens.len());
             let finish = FinishReason::EndOfSentence;
             found.retain(|hypothesis| {
                 let is_better = hypothesis.finish == finish && hypothesis.score > score;
@@ -260,8 +260,7 @@ fn likeliest<'a>(
     let scored = phrases.into_iter().zip(log_probs).map(|(phrase, scored)| {
         let of_phrase = &scored[prefix.len()..prefix.len() + phrase.tokens.len()];
         let total = f64::from(of_phrase.iter().sum::<f32>());
-        let score = total / settings.length_penalty.divisor(of_phrase.len());
-        (score, phrase)
+        (settings.score(total, of_phrase.len()), phrase)
     });
     scored
         .max_by(|a, b| a.0.total_cmp(&b.0))

@@ -54,11 +54,10 @@ fn to_the_limit(model: &TableModel, settings: &SearchSettings, limit: usize) -> 
         let (ended, open): (Vec<_>, Vec<_>) = all
             .into_iter()
             .partition(|(tokens, _)| tokens.last() == Some(&2));
-        let divisor = settings.length_penalty.divisor(n);
         closed.extend(
             ended
                 .into_iter()
-                .map(|(tokens, total)| (total / divisor, tokens)),
+                .map(|(tokens, total)| (settings.score(total, n), tokens)),
         );
         live = open.into_iter().take(settings.beam_size).collect();
     }
@@ -72,9 +71,13 @@ fn to_the_limit(model: &TableModel, settings: &SearchSettings, limit: usize) -> 
 fn stopping_early_finds_the_same_as_the_whole_search() {
     let limit = SOURCE.len() + 50;
     let mut steps = [0; 4];
-    for (seed, alpha) in (0..40).zip([0.0, 0.6, 1.2].into_iter().cycle()) {
+    let penalties = [(0.0, 0.0), (0.6, 0.0), (1.2, 0.0), (0.6, 0.5), (0.6, -0.3)];
+    for (seed, (alpha, word_penalty)) in (0..40).zip(penalties.into_iter().cycle()) {
         let model = TableModel::new(8, seed);
-        let settings = SearchSettings::beam(4, alpha);
+        let settings = SearchSettings {
+            word_penalty,
+            ..SearchSettings::beam(4, alpha)
+        };
         let expected = to_the_limit(&model, &settings, limit);
         for n_best in 1..=4 {
             let counted = Counted {

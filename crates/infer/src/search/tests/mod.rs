@@ -3,6 +3,7 @@ mod cancel;
 mod constraints;
 mod edges;
 mod limit;
+mod marian;
 mod sampling;
 mod shortlists;
 mod terms;

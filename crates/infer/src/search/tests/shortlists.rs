@@ -21,7 +21,18 @@ fn searches() -> Vec<SearchSettings> {
         beam_rule: BeamRule::Transformers,
         ..beam_of(3)
     };
-    vec![SearchSettings::greedy(), beam_of(4), transformers, sampled]
+    let marian = SearchSettings {
+        beam_rule: BeamRule::Marian,
+        ..beam_of(3)
+    };
+    let searches = [
+        SearchSettings::greedy(),
+        beam_of(4),
+        transformers,
+        marian,
+        sampled,
+    ];
+    searches
         .into_iter()
         .map(|settings| SearchSettings {
             max_length: Some(7),

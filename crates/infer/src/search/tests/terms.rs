@@ -91,7 +91,11 @@ fn any_request() -> impl Strategy<Value = Request> {
 }
 
 fn any_settings() -> impl Strategy<Value = SearchSettings> {
-    let rules = prop_oneof![Just(BeamRule::Gnmt), Just(BeamRule::Transformers)];
+    let rules = prop_oneof![
+        Just(BeamRule::Gnmt),
+        Just(BeamRule::Transformers),
+        Just(BeamRule::Marian)
+    ];
     let ends = prop_oneof![Just(AtLimit::Cut), Just(AtLimit::Close)];
     (1usize..6, rules, ends, 3usize..12, 0usize..3, 0usize..3).prop_map(
         |(beam, beam_rule, at_limit, limit, no_repeat_ngram, min_length)| SearchSettings {
