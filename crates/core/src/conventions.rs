@@ -24,6 +24,10 @@ pub struct Conventions {
     pub target_history: TargetHistory,
     /// Determines whether the encoder sees the `</s>` at the end of a source.
     pub source_end: SourceEnd,
+    /// Determines whether a stack with norms before its sub-layers ends with a norm.
+    pub closing_norm: ClosingNorm,
+    /// The input of keys and values of a pre-norm decoder's self-attention while it translates.
+    pub history_norm: HistoryNorm,
     /// The number of heads in the decoder's attentions; `None` for the number in the encoder. The
     /// total width of the heads is the same in both stacks.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,4 +120,31 @@ pub enum SourceEnd {
     Seen,
     /// Masked like padding, for models that were trained on sources without it, such as OpenNMT's.
     Hidden,
+}
+
+/// Determines whether a stack with norms before its sub-layers ends with a norm. Stacks with norms
+/// after their sub-layers never have one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ClosingNorm {
+    /// The last norm of a stack normalises its output.
+    #[default]
+    Present,
+    /// The output of a stack is not normalised, as in models of Marian without
+    /// `transformer-postprocess-top`.
+    Absent,
+}
+
+/// The input of keys and values of a pre-norm decoder's self-attention while it translates. A target
+/// that is computed as a whole, in training and for scores, always has the normalised input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum HistoryNorm {
+    /// The normalised input, as in training.
+    #[default]
+    Always,
+    /// From the second token on, the input before the norm, as Marian 1.12 translates.
+    FirstToken,
 }

@@ -5,7 +5,7 @@ use burnformer_kernels::{KvCache, Precision, RandomKey};
 
 use crate::attention::AttentionBias;
 use crate::context::{AttentionKind, Context};
-use crate::conventions::TargetHistory;
+use crate::conventions::{HistoryNorm, TargetHistory};
 use crate::cost::Cost;
 use crate::encoder::LayerConfig;
 use crate::feed_forward::PositionWiseFeedForward;
@@ -39,6 +39,9 @@ pub struct DecoderLayerConfig {
     /// The layer over the target before a position: self-attention, or another one instead.
     #[config(default = "TargetHistory::SelfAttention")]
     pub history: TargetHistory,
+    /// The input of keys and values of a pre-norm self-attention while it translates.
+    #[config(default = "HistoryNorm::Always")]
+    pub history_norm: HistoryNorm,
 }
 
 impl DecoderLayerConfig {
@@ -73,6 +76,7 @@ impl DecoderLayerConfig {
             feed_forward: feed_forward.init_with_key(key.fold(2), device),
             feed_forward_norm: norm.init(device),
             residual: ResidualNorm::new(self.layer.norm, self.layer.dropout),
+            history_norm: self.history_norm,
         }
     }
 
@@ -130,6 +134,8 @@ pub struct DecoderLayer {
     /// Layer normalisation of the feed-forward network.
     pub feed_forward_norm: LayerNorm,
     residual: ResidualNorm,
+    #[module(skip)]
+    history_norm: HistoryNorm,
 }
 
 /// The sub-layer of a decoder layer over the target positions so far.
@@ -144,18 +150,28 @@ pub enum TargetSublayer {
 
 impl TargetSublayer {
     /// Computes the new positions `x`, which follow the positions in `cache`, and adds them to it.
+    /// With `before_norm`, the cache gets the keys and values of this tensor instead, which attention
+    /// sees from the second position on ([`HistoryNorm::FirstToken`]).
     fn forward(
         &self,
         x: Tensor<3>,
+        before_norm: Option<Tensor<3>>,
         cache: &mut LayerCache,
         bias: &AttentionBias,
         context: Context<'_>,
     ) -> Tensor<3> {
         match self {
             Self::SelfAttention(attention) => {
-                let KeyValues { key, value } = attention.key_values(x.clone());
+                let is_first = cache.target.is_empty();
+                let input = before_norm.clone().unwrap_or_else(|| x.clone());
+                let KeyValues { key, value } = attention.key_values(input);
                 cache.target.append(key, value);
-                let source = AttentionSource::Cache(&cache.target);
+                let source = match before_norm {
+                    Some(_) if is_first => {
+                        AttentionSource::KeyValues(attention.key_values(x.clone()))
+                    }
+                    _ => AttentionSource::Cache(&cache.target),
+                };
                 attention.attend(attention.queries(x), source, bias, context)
             }
             Self::Ssru(unit) => unit.forward(x, &mut cache.recurrent),
@@ -245,11 +261,14 @@ impl DecoderLayer {
     ) -> Tensor<3> {
         let context = context.into();
         let mode = context.mode;
+        let [_, new_len, _] = x.dims();
+        let is_step = new_len == 1 && self.history_norm == HistoryNorm::FirstToken;
+        let before_norm = is_step.then(|| x.clone());
         let x = self
             .residual
             .forward(x, &self.self_attention_norm, context.fold(0), |x| {
                 self.self_attention
-                    .forward(x, cache, &bias.target, context.fold(1))
+                    .forward(x, before_norm, cache, &bias.target, context.fold(1))
             });
         let x = match (&self.cross_attention, &self.cross_attention_norm) {
             (Some(attention), Some(norm)) => self.residual.forward(x, norm, context.fold(2), |x| {

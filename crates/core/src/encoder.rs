@@ -5,6 +5,7 @@ use burnformer_kernels::{Precision, RandomKey};
 
 use crate::attention::AttentionBias;
 use crate::context::Context;
+use crate::conventions::ClosingNorm;
 use crate::cost::Cost;
 use crate::feed_forward::{PositionWiseFeedForward, PositionWiseFeedForwardConfig};
 use crate::init;
@@ -59,6 +60,9 @@ pub struct LayerConfig {
     /// The formula of the normalisation.
     #[config(default = "NormKind::Layer")]
     pub norm_kind: NormKind,
+    /// Determines whether a pre-norm stack of such layers ends with a norm.
+    #[config(default = "ClosingNorm::Present")]
+    pub closing: ClosingNorm,
 }
 
 impl LayerConfig {
@@ -93,14 +97,20 @@ impl LayerConfig {
             .with_kind(self.norm_kind)
     }
 
-    /// The last normalisation of a stack of such layers; `None` in a post-norm one.
+    /// Returns whether a stack of such layers ends with a norm.
+    fn has_closing_norm(&self) -> bool {
+        self.norm == NormPosition::Pre && self.closing == ClosingNorm::Present
+    }
+
+    /// The last normalisation of a stack of such layers, if there is one.
     pub(crate) fn closing_norm(&self, device: &Device) -> Option<LayerNorm> {
-        (self.norm == NormPosition::Pre).then(|| self.layer_norm().init(device))
+        self.has_closing_norm()
+            .then(|| self.layer_norm().init(device))
     }
 
     /// The cost of [`closing_norm`](Self::closing_norm).
     pub(crate) fn closing_cost(&self) -> Cost {
-        self.layer_norm().cost() * usize::from(self.norm == NormPosition::Pre)
+        self.layer_norm().cost() * usize::from(self.has_closing_norm())
     }
 }
 

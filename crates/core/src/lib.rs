@@ -88,7 +88,8 @@ pub use config::{
 };
 pub use context::{AttentionKind, Context, Mode, Recorder};
 pub use conventions::{
-    Conventions, DecoderStart, EmbeddingScale, OutputBias, Sinusoids, SourceEnd, TargetHistory,
+    ClosingNorm, Conventions, DecoderStart, EmbeddingScale, HistoryNorm, OutputBias, Sinusoids,
+    SourceEnd, TargetHistory,
 };
 pub use decoder::{Decoder, DecoderCache, DecoderConfig};
 pub use decoder_layer::{

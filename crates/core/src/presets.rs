@@ -127,6 +127,7 @@ impl TransformerConfig {
         LayerConfig::new(self.attention(), feed_forward)
             .with_norm(self.norm)
             .with_norm_kind(self.norm_kind)
+            .with_closing(self.conventions.closing_norm)
             .with_dropout(self.dropout)
             .with_epsilon(self.layer_norm_eps)
     }
@@ -150,7 +151,8 @@ impl TransformerConfig {
         let sizes = self.of_decoder();
         let layer = DecoderLayerConfig::new(sizes.layer())
             .with_cross_attention(Some(sizes.attention().with_joint_query_norm(true)))
-            .with_history(self.conventions.target_history);
+            .with_history(self.conventions.target_history)
+            .with_history_norm(self.conventions.history_norm);
         DecoderConfig::new(layer, self.decoder_layers).with_window(self.attention_window)
     }
 

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use burnformer_core::TransformerConfig;
-use burnformer_infer::{LengthPenalty, SearchSettings, Shortlist};
+use burnformer_infer::{SearchSettings, Shortlist};
 
 use super::bin::is_bin;
+use super::decoder::{self, Suppressed};
 use super::shortlist::{self, Sides, is_shortlist};
 use super::yaml::{self, Options};
 use crate::embeddings::{filled, unused};
@@ -17,6 +18,8 @@ use crate::text_files::{TextFiles, listed, named, of_sides, pieces, sentencepiec
 /// Marian's special tokens: the name, the name in files of Nematus, and the usual id.
 const CLOSING: (&str, &str, usize) = ("</s>", "eos", 0);
 const UNKNOWN: (&str, &str, usize) = ("<unk>", "UNK", 1);
+const COPY_VOCABULARIES: &str =
+    "copy it beside the model, or name the files of both sides: `import --vocabs SOURCE TARGET`";
 const NAME_VOCABULARIES: &str = "name them in this order: `import --vocabs SOURCE TARGET`, or in a decoder.yml with `vocabs: [SOURCE, TARGET]`";
 
 /// The files of a model.
@@ -37,8 +40,8 @@ pub(super) struct Vocabularies {
     pub texts: Files,
     /// The id of `</s>` on both sides.
     pub closing: u32,
-    /// The id of the target's unknown token.
-    pub unknown: u32,
+    /// The ids of the target that Marian never generates, unless its options allow it.
+    pub suppressed: Suppressed,
 }
 
 /// Returns whether `path` is a model of Marian, or a folder of models.
@@ -125,7 +128,8 @@ fn model(path: &Path, names: &[String], decoders: &[(String, Options)]) -> Resul
         }
         _ => {
             let wanted = format!("single .npz or .bin file of Marian, but {}", listed(&found));
-            Err(InteropError::missing(path, wanted, "name the file itself"))
+            let remedy = "choose one with `import --weights FILE`, or name the file itself";
+            Err(InteropError::missing(path, wanted, remedy))
         }
     }
 }
@@ -200,7 +204,13 @@ impl Folder {
             let what = format!("</s> with the ids {closing} and {other} on the two sides");
             return Err(InteropError::unsupported(source, what, NAME_VOCABULARIES));
         }
-        let unknown = special(target, &target_tokens, UNKNOWN)?;
+        let suppressed = Suppressed {
+            unknown: special(target, &target_tokens, UNKNOWN)?,
+            control: match target_model {
+                Some(_) => control_characters(&target_tokens),
+                None => Vec::new(),
+            },
+        };
         let both = [&source_tokens, &target_tokens].map(|tokens| filled(tokens, config.pad));
         let dir = self.model.parent().unwrap_or(Path::new("."));
         let models = match source_model.zip(target_model) {
@@ -210,12 +220,13 @@ impl Folder {
         Ok(Vocabularies {
             texts: texts([&both[0], &both[1]], models),
             closing,
-            unknown,
+            suppressed,
         })
     }
 
-    /// The lexical shortlist, for vocabularies of `sizes`.
-    pub fn shortlist(&self, sizes: [usize; 2]) -> Result<Option<Shortlist>> {
+    /// The lexical shortlist, for vocabularies of `sizes`, which have `padded` tokens in the model
+    /// directory.
+    pub fn shortlist(&self, sizes: [usize; 2], padded: usize) -> Result<Option<Shortlist>> {
         let [source, target] = &self.vocabularies;
         let sides = if source == target {
             Sides::Shared
@@ -224,52 +235,32 @@ impl Folder {
         };
         self.shortlist
             .as_ref()
-            .map(|path| shortlist::read(path, &read_file(path)?, sizes, sides))
+            .map(|path| shortlist::read(path, &read_file(path)?, sizes, padded, sides))
             .transpose()
     }
 
-    /// The search settings in the decoder options, with Marian's defaults. `unknown` is the id of the
-    /// unknown token.
-    pub fn search(&self, unknown: u32) -> Result<(SearchSettings, Vec<String>)> {
+    /// The search settings in the decoder options, and notes for the user.
+    pub fn search(&self, suppressed: &Suppressed) -> Result<(SearchSettings, Vec<String>)> {
         let (path, options) = &self.decoder;
-        let number = |key| {
-            options
-                .number::<f64>(key)
-                .map_err(|message| InteropError::damaged(path, message))
-        };
-        let mut warnings = Vec::new();
-        if number("word-penalty")?.unwrap_or(0.0) != 0.0 {
-            warnings.push("word-penalty is unknown here and was left out".into());
-        }
-        if self.shortlist.is_some() {
-            warnings.push(
+        let search = decoder::settings(path, options, suppressed)?;
+        let mut notes = decoder::notes(options);
+        notes.extend(self.shortlist_note().map(String::from));
+        Ok((search, notes))
+    }
+
+    /// A note on the lexical shortlist, if the options or the folder have one.
+    fn shortlist_note(&self) -> Option<&'static str> {
+        let is_named = !self.decoder.1.list("shortlist").is_empty();
+        match (&self.shortlist, is_named) {
+            (Some(_), _) => Some(
                 "the lexical shortlist is in shortlist.safetensors, for `translate --shortlist`; without it every token of \
-                 the vocabulary can be chosen"
-                    .into(),
-            );
-        } else if !options.list("shortlist").is_empty() {
-            warnings.push(
-                "the lexical shortlist is not read, for it is no binary one: every token of the vocabulary can be chosen"
-                    .into(),
-            );
+                 the vocabulary can be chosen",
+            ),
+            (None, true) => Some(
+                "the lexical shortlist is not read, for it is no binary one: every token of the vocabulary can be chosen",
+            ),
+            (None, false) => None,
         }
-        let search = SearchSettings {
-            beam_size: options
-                .number("beam-size")
-                .map_err(|message| InteropError::damaged(path, message))?
-                .unwrap_or(12),
-            length_penalty: LengthPenalty::Power(number("normalize")?.unwrap_or(0.0)),
-            max_length_factor: number("max-length-factor")?.unwrap_or(3.0),
-            max_length_extra: 0,
-            suppress: if options.is("allow-unk") {
-                vec![]
-            } else {
-                vec![unknown]
-            },
-            ..SearchSettings::default()
-        };
-        search.validate()?;
-        Ok((search, warnings))
     }
 }
 
@@ -316,7 +307,15 @@ fn vocabularies(
             listed(&several)
         )
     };
-    of_both.ok_or_else(|| InteropError::missing(dir, wanted(), NAME_VOCABULARIES))
+    let both = of_both.ok_or_else(|| InteropError::missing(dir, wanted(), NAME_VOCABULARIES))?;
+    let is_named_by_user = !files.vocabularies.is_empty();
+    match both.iter().find(|path| !path.is_file()) {
+        Some(absent) if !is_named_by_user => {
+            let wanted = format!("vocabulary {}", listed(std::slice::from_ref(absent)));
+            Err(InteropError::missing(dir, wanted, COPY_VOCABULARIES))
+        }
+        _ => Ok(both),
+    }
 }
 
 /// The rank of a file of decoder options for `model`, the lowest first; `usize::MAX` if it belongs to
@@ -350,6 +349,15 @@ fn special(
     Ok(index.ok_or_else(|| InteropError::damaged(path, format!("it has no token {name}")))? as u32)
 }
 
+/// The ids of the pieces `<0x00>` to `<0x1F>`.
+fn control_characters(pieces: &[String]) -> Vec<u32> {
+    let control: Vec<String> = (0..0x20).map(|byte| format!("<0x{byte:02X}>")).collect();
+    (0..)
+        .zip(pieces)
+        .filter_map(|(id, piece)| control.contains(piece).then_some(id))
+        .collect()
+}
+
 /// The vocabularies in `options`, as files in `dir`.
 fn listed_vocabularies(dir: &Path, options: &Options) -> Vec<PathBuf> {
     options
@@ -367,7 +375,8 @@ fn is_yaml(name: &str) -> bool {
 }
 
 /// The tokens of the vocabulary `path`, at most `rows`, and its content if it is a SentencePiece
-/// model.
+/// model. Like Marian with `dim-vocabs`, this leaves out further tokens of a list, which has the
+/// most frequent first.
 fn tokens(path: &Path, rows: usize) -> Result<(Vec<String>, Option<Vec<u8>>)> {
     let damaged = |message: String| InteropError::damaged(path, message);
     let bytes = read_file(path)?;
@@ -387,6 +396,7 @@ fn tokens(path: &Path, rows: usize) -> Result<(Vec<String>, Option<Vec<u8>>)> {
             return Err(damaged(format!("id {last} of {} tokens", tokens.len())));
         }
         (0..=last)
+            .take(rows)
             .map(|id| tokens.get(&id).cloned().unwrap_or_else(|| unused(id)))
             .collect()
     };
@@ -397,5 +407,20 @@ fn tokens(path: &Path, rows: usize) -> Result<(Vec<String>, Option<Vec<u8>>)> {
         )))
     } else {
         Ok((tokens, is_model.then_some(bytes)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the n-best lists of Marian 1.12.42 have every other piece.
+    #[test]
+    fn of_byte_pieces_the_control_characters_are_suppressed() {
+        let letters = ["</s>", "<unk>", "<0x1f>", "0x0A", "\u{2581}a"].map(String::from);
+        let bytes = (0..=255).map(|byte: u8| format!("<0x{byte:02X}>"));
+        let pieces: Vec<String> = letters.into_iter().chain(bytes).collect();
+        let expected: Vec<u32> = (5..5 + 32).collect();
+        assert_eq!(control_characters(&pieces), expected);
     }
 }

@@ -3,22 +3,23 @@
 //! Marian's matrices are `[in, out]`; the matrices of a model directory are `[out, in]`.
 
 mod bin;
+mod decoder;
 mod files;
 mod npz;
 mod options;
 mod shortlist;
+mod weights;
 mod yaml;
 
 use std::path::Path;
 
-use burnformer_core::{NormPosition, OutputBias, TargetHistory, TransformerConfig};
+use burnformer_core::OutputBias;
 
 use crate::embeddings::{Embeddings, append_padding, padding_id};
 use crate::error::{InteropError, Result};
 use crate::files::read_file;
-use crate::layers::{Part, parts};
 use crate::pretrained::Pretrained;
-use crate::tensors::{Tensor, Tensors, Weights};
+use crate::tensors::{Tensor, Weights};
 use crate::text_files::TextFiles;
 use bin::OPTIONS;
 pub(crate) use files::recognizes;
@@ -44,6 +45,7 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Pretrained> {
     let text = items.texts.get(OPTIONS);
     let text = text.ok_or_else(|| InteropError::missing(path, OPTIONS, remedy))?;
     let options = Options::read(text).map_err(|e| InteropError::damaged(path, e))?;
+    options::check(path, &options)?;
     let mut tensors = Weights::new(path, items.tensors);
     let embeddings = embeddings(&mut tensors)?;
     let Embeddings { source, target, .. } = &embeddings;
@@ -52,13 +54,18 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Pretrained> {
     config.sharing = embeddings.sharing();
     config.pad = padding_id([config.source_vocab, config.target_vocab]);
     config.bos = config.pad;
-    let mut weights = take_layers(&config, &options, &mut tensors)?;
+    let of_weights = options::of_weights(path, &options, config.decoder_layers)?;
+    let mut weights = weights::take_layers(&config, &of_weights, &mut tensors)?;
+    // A factor for activations in int8 that belongs to no matrix.
+    if options.get("version").is_some() {
+        tensors.take_any("none_QuantMultA");
+    }
     match tensors.take_any("decoder_ff_logit_out_b") {
         Some(bias) => {
             config.conventions.output_bias = OutputBias::PerPiece;
             weights.insert(
                 "output_bias".into(),
-                vector(
+                weights::vector(
                     &tensors,
                     "decoder_ff_logit_out_b",
                     bias,
@@ -73,10 +80,10 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Pretrained> {
     let Vocabularies {
         texts,
         closing,
-        unknown,
+        suppressed,
     } = folder.vocabularies(&config, files)?;
     config.eos = closing;
-    let (search, warnings) = folder.search(unknown)?;
+    let (search, warnings) = folder.search(&suppressed)?;
     let mut model = Pretrained {
         config,
         weights,
@@ -85,13 +92,9 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Pretrained> {
         shortlist: None,
         warnings,
     };
+    let sizes = [model.config.source_vocab, model.config.target_vocab];
     append_padding(&mut model);
-    let TransformerConfig {
-        source_vocab,
-        target_vocab,
-        ..
-    } = model.config;
-    model.shortlist = folder.shortlist([source_vocab, target_vocab])?;
+    model.shortlist = folder.shortlist(sizes, model.config.source_vocab)?;
     let path = path.clone();
     model
         .config
@@ -132,64 +135,5 @@ fn embedding(tensors: &mut Weights, name: &str, shared: Option<&Tensor>) -> Resu
             let message = format!("tensor {name} is not a matrix");
             Err(InteropError::damaged(&tensors.path, message))
         }
-    }
-}
-
-/// The name of the weight or bias (`kind`) of `part`.
-fn name(config: &TransformerConfig, part: &Part, kind: &str) -> String {
-    let pre = config.norm == NormPosition::Pre;
-    let ssru = config.conventions.target_history == TargetHistory::Ssru;
-    let of_ssru = ssru && part.stack == "decoder" && part.name() == "self_attention_norm";
-    let names = match (of_ssru, pre) {
-        (true, true) => ["rnn_ln_scale", "rnn_ln_bias"],
-        // Marian names this norm after a feed-forward network that it lacks.
-        (true, false) => ["rnn_ffn_ln_scale", "rnn_ffn_ln_bias"],
-        (false, _) => part.marian(),
-    };
-    let name = names[usize::from(kind == "bias")];
-    let suffix = if pre && part.is_norm() { "_pre" } else { "" };
-    match part.layer {
-        Some(layer) => format!("{}_l{}_{name}{suffix}", part.stack, layer + 1),
-        None => format!("{}_{name}", part.stack),
-    }
-}
-
-/// Takes the weights of all layers of a model of `config` out of a file.
-fn take_layers(
-    config: &TransformerConfig,
-    options: &Options,
-    tensors: &mut Weights,
-) -> Result<Tensors> {
-    let mut weights = Tensors::new();
-    for part in parts(config) {
-        for (kind, shape) in part.parameters() {
-            let key = name(config, &part, kind);
-            let weight = match shape[..] {
-                [rows, columns] => tensors.take(&key, &[columns, rows])?.transposed(),
-                _ => {
-                    let found = tensors
-                        .take_any(&key)
-                        .ok_or_else(|| tensors.missing(&key))?;
-                    vector(tensors, &key, found, shape[0])?
-                }
-            };
-            weights.insert(format!("{}.{kind}", part.full_name()), weight);
-        }
-    }
-    // A factor for activations in int8 that belongs to no matrix.
-    if options.get("version").is_some() {
-        tensors.take_any("none_QuantMultA");
-    }
-    Ok(weights)
-}
-
-/// A vector, stored as a matrix of one row.
-fn vector(tensors: &Weights, name: &str, tensor: Tensor, len: usize) -> Result<Tensor> {
-    let flat =
-        tensor.values.len() == len && tensor.shape.iter().all(|&size| size == 1 || size == len);
-    if flat {
-        Ok(Tensor::new([len], tensor.values))
-    } else {
-        tensors.shaped(name, tensor, &[1, len])
     }
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use burnformer_core::{
-    Activation, Conventions, DecoderStart, NormPosition, OutputBias, Sinusoids, TargetHistory,
-    TransformerConfig,
+    Activation, ClosingNorm, Conventions, DecoderStart, HistoryNorm, NormPosition, OutputBias,
+    Sinusoids, TargetHistory, TransformerConfig,
 };
 
 use super::yaml::Options;
@@ -13,11 +13,22 @@ use crate::tensors::Weights;
 
 /// The ε of Marian's layer normalisation.
 const EPSILON: f64 = 1e-6;
+/// The deepest decoder with tied layers. Each layer gets a copy of its weights, which bounds the
+/// memory.
+const MAX_TIED_LAYERS: usize = 12;
 /// Options that must be off or missing.
 const OFF: &str = "\
-    transformer-no-projection transformer-train-positions transformer-train-position-embeddings \
-    transformer-disable-position-embeddings transformer-pool transformer-rnn-projection \
-    layer-normalization ulr right-left";
+    transformer-train-positions transformer-disable-position-embeddings transformer-pool \
+    transformer-rnn-projection ulr right-left";
+
+/// The options that change how weights are read.
+pub(super) struct WeightOptions {
+    /// For each layer of the decoder, the number of the layer in the file, from 1; empty if each has
+    /// its own.
+    pub tied_layers: Vec<usize>,
+    /// If true, attention has no output map.
+    pub no_projection: bool,
+}
 
 /// The configuration of the model at `path`, without special ids and the sharing of embeddings.
 pub(super) fn config(
@@ -34,21 +45,24 @@ pub(super) fn config(
             "tensor encoder_l1_ffn_W1 is not a matrix",
         ));
     };
-    check(path, options)?;
     let encoder_layers = number(path, options, "enc-depth")?;
     let decoder_layers = number(path, options, "dec-depth")?;
-    check_depth(path, encoder_layers.saturating_add(decoder_layers), tensors)?;
+    let tied = options.list("transformer-tied-layers").len();
+    let own_layers = encoder_layers.saturating_add(decoder_layers.saturating_sub(tied));
+    check_depth(path, own_layers, tensors)?;
     if heads == 0 || !d_model.is_multiple_of(heads) {
         let message = format!("transformer-heads {heads} do not divide dim-emb {d_model}");
         return Err(InteropError::damaged(path, message));
     }
+    let decoder_d_ff = number(path, options, "transformer-decoder-dim-ffn")?;
+    let (norm, closing_norm) = norm(path, options)?;
     Ok(TransformerConfig {
         source_vocab,
         target_vocab,
         d_ff,
         encoder_layers,
         decoder_layers,
-        norm: norm(path, options)?,
+        norm,
         layer_norm_eps: EPSILON,
         activation: activation(path, options)?,
         conventions: Conventions {
@@ -56,9 +70,40 @@ pub(super) fn config(
             decoder_start: DecoderStart::Zero,
             output_bias: OutputBias::PerPiece,
             target_history: history(path, options)?,
+            decoder_d_ff: Some(decoder_d_ff).filter(|&width| width != 0 && width != d_ff),
+            closing_norm,
+            history_norm: match norm {
+                NormPosition::Pre => HistoryNorm::FirstToken,
+                NormPosition::Post => HistoryNorm::Always,
+            },
             ..Conventions::default()
         },
         ..TransformerConfig::base(target_vocab).with_width(d_model, heads)
+    })
+}
+
+/// The options that change how the weights of a model with `decoder_layers` are read.
+pub(super) fn of_weights(
+    path: &Path,
+    options: &Options,
+    decoder_layers: usize,
+) -> Result<WeightOptions> {
+    let key = "transformer-tied-layers";
+    let numbers: Option<Vec<usize>> = options
+        .list(key)
+        .iter()
+        .map(|number| number.parse().ok())
+        .collect();
+    let known = "known are the numbers of at most 12 layers, one for each layer of the decoder";
+    let Some(tied_layers) = numbers
+        .filter(|tied| tied.is_empty() || tied.len() == decoder_layers)
+        .filter(|tied| tied.len() <= MAX_TIED_LAYERS)
+    else {
+        return refused(path, options, key, known);
+    };
+    Ok(WeightOptions {
+        tied_layers,
+        no_projection: options.is("transformer-no-projection"),
     })
 }
 
@@ -70,7 +115,7 @@ fn number(path: &Path, options: &Options, key: &str) -> Result<usize> {
         .unwrap_or(0))
 }
 
-/// Refuses more layers than tensors allow: a layer has at least 16. Missing tensors are reported later
+/// Refuses more layers than tensors allow: a layer has at least 14. Missing tensors are reported later
 /// by name.
 fn check_depth(path: &Path, layers: usize, tensors: &Weights) -> Result<()> {
     let count = tensors.len();
@@ -82,7 +127,7 @@ fn check_depth(path: &Path, layers: usize, tensors: &Weights) -> Result<()> {
 }
 
 fn refused<T>(path: &Path, options: &Options, key: &str, known: &'static str) -> Result<T> {
-    let value = options.get(key).unwrap_or_default();
+    let value = options.shown(key);
     Err(InteropError::unsupported(
         path,
         format!("option {key}: {value:?}"),
@@ -90,7 +135,8 @@ fn refused<T>(path: &Path, options: &Options, key: &str, known: &'static str) ->
     ))
 }
 
-fn check(path: &Path, options: &Options) -> Result<()> {
+/// Refuses models with options that have no counterpart.
+pub(super) fn check(path: &Path, options: &Options) -> Result<()> {
     if options.get("type") != Some("transformer") {
         return refused(path, options, "type", "only type transformer can be read");
     }
@@ -99,21 +145,13 @@ fn check(path: &Path, options: &Options) -> Result<()> {
             return refused(path, options, key, "models without it can be read");
         }
     }
-    if !options.list("transformer-tied-layers").is_empty() {
-        return refused(
-            path,
-            options,
-            "transformer-tied-layers",
-            "models without it can be read",
-        );
-    }
     let usual = "models with its usual value can be read";
     // A decoder depth of zero means the encoder's depth.
     let plain = [
         ("transformer-ffn-depth", &["2"][..], usual),
         ("transformer-decoder-ffn-depth", &["0", "2"], usual),
-        ("transformer-decoder-dim-ffn", &["0"], usual),
         ("lemma-dim-emb", &["0"], usual),
+        ("transformer-attention-mask", &["default"], usual),
         (
             "transformer-postprocess-emb",
             &["", "d"],
@@ -130,18 +168,23 @@ fn check(path: &Path, options: &Options) -> Result<()> {
     }
 }
 
-fn norm(path: &Path, options: &Options) -> Result<NormPosition> {
+/// The position of norms. Dropout, the letter d, does nothing in a translation.
+fn norm(path: &Path, options: &Options) -> Result<(NormPosition, ClosingNorm)> {
     let steps = [
         "transformer-preprocess",
         "transformer-postprocess",
         "transformer-postprocess-top",
     ];
-    match steps.map(|key| options.get(key).unwrap_or_default()) {
-        ["", "dan", ""] => Ok(NormPosition::Post),
-        ["n", "da", "n"] => Ok(NormPosition::Pre),
+    let [before, after, top] =
+        steps.map(|key| options.get(key).unwrap_or_default().replace('d', ""));
+    match [&before[..], &after, &top] {
+        ["", "an", ""] => Ok((NormPosition::Post, ClosingNorm::Present)),
+        ["n", "a", "n"] => Ok((NormPosition::Pre, ClosingNorm::Present)),
+        ["n", "a", ""] => Ok((NormPosition::Pre, ClosingNorm::Absent)),
         _ => {
-            let known = "known are \"\", dan and \"\", or n, da and n, for preprocess, postprocess and postprocess-top";
-            refused(path, options, "transformer-postprocess", known)
+            let what = steps.map(|key| format!("{key}: {:?}", options.shown(key)));
+            let known = "known are \"\", dan and \"\"; n, da and n; n, da and \"\"";
+            Err(InteropError::unsupported(path, what.join(", "), known))
         }
     }
 }
@@ -150,9 +193,10 @@ fn activation(path: &Path, options: &Options) -> Result<Activation> {
     let key = "transformer-ffn-activation";
     match options.get(key) {
         Some("relu") => Ok(Activation::Relu),
-        // Marian's gelu is an approximation by a sigmoid.
+        // Not the approximation by a sigmoid, which CTranslate2 takes it for.
+        Some("gelu") => Ok(Activation::Gelu),
         None | Some("swish") => Ok(Activation::Silu),
-        _ => refused(path, options, key, "known are relu and swish"),
+        _ => refused(path, options, key, "known are relu, swish and gelu"),
     }
 }
 
@@ -160,6 +204,11 @@ fn history(path: &Path, options: &Options) -> Result<TargetHistory> {
     let key = "transformer-decoder-autoreg";
     match (options.get(key), options.get("dec-cell")) {
         (None | Some("self-attention"), _) => Ok(TargetHistory::SelfAttention),
+        // It changes nothing without a recurrent unit.
+        (Some("rnn"), _) if options.is("layer-normalization") => {
+            let known = "models without it can be read";
+            refused(path, options, "layer-normalization", known)
+        }
         (Some("rnn"), Some("ssru")) => Ok(TargetHistory::Ssru),
         (Some("rnn"), _) => refused(path, options, "dec-cell", "known is ssru"),
         _ => refused(

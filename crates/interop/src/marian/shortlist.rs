@@ -28,14 +28,17 @@ pub(super) enum Sides {
     Separate,
 }
 
-/// Reads `bytes`, the content of `path`, as a shortlist for vocabularies of `sizes`.
+/// Reads `bytes`, the content of `path`, as a shortlist for vocabularies of `sizes`, which have
+/// `padded` tokens in the model directory.
 ///
 /// # Errors
-/// Returns [`InteropError::Damaged`] if the header, the checksum or an id is wrong.
+/// Returns [`InteropError::Damaged`] if the header, the checksum or an id is wrong, or the table is
+/// shorter than the source vocabulary.
 pub(super) fn read(
     path: &Path,
     bytes: &[u8],
     sizes: [usize; 2],
+    padded: usize,
     sides: Sides,
 ) -> Result<Shortlist> {
     let damaged = |what: &str| InteropError::damaged(path, what);
@@ -67,12 +70,23 @@ pub(super) fn read(
         })
         .collect();
     let mut lists = lists.ok_or_else(|| damaged("its tables do not fit together"))?;
+    let [source_size, target_size] = sizes;
+    if lists.len() < source_size {
+        let count = lists.len();
+        let what = format!("it has {count} source tokens, the vocabulary {source_size}");
+        return Err(damaged(&what));
+    }
+    if let Some(id) = tokens.iter().find(|&&id| id as usize >= target_size) {
+        let what = format!("it has the id {id}, the target vocabulary {target_size} tokens");
+        return Err(damaged(&what));
+    }
+    lists.truncate(source_size);
     if sides == Sides::Shared {
         (0..).zip(&mut lists).for_each(|(id, list)| list.push(id));
     }
     // Marian's vocabularies begin with the most frequent tokens.
-    let frequent = (0..first.min(sizes[1] as u64) as u32).collect();
-    Shortlist::new(Vocabularies::of_sizes(sizes), frequent, lists)
+    let frequent = (0..first.min(target_size as u64) as u32).collect();
+    Shortlist::new(Vocabularies::of_sizes([padded; 2]), frequent, lists)
         .map_err(|error| InteropError::damaged(path, error))
 }
 

@@ -116,6 +116,16 @@ impl Options {
         }
     }
 
+    /// The value of `key` for a message.
+    pub fn shown(&self, key: &str) -> String {
+        match self.0.get(key) {
+            Some(Value::Scalar(text)) => text.clone(),
+            Some(Value::List(items)) => format!("[{}]", items.join(", ")),
+            Some(Value::Nested) => "{...}".into(),
+            None => String::new(),
+        }
+    }
+
     /// Returns whether `key` is set to true.
     pub fn is(&self, key: &str) -> bool {
         self.get(key)

@@ -6,5 +6,7 @@ mod firefox;
 mod hugging_face;
 mod m2m100;
 mod marian;
+mod marian_trained;
 mod packages;
 mod round_trip;
+mod transformers5;

@@ -5,9 +5,11 @@ use std::path::Path;
 
 use crate::common::{fixture, ids};
 use burn::tensor::{Device, Int, Tensor};
-use burnformer_core::{Mode, Model, ModelConfig, TargetHistory, model_dir};
+use burnformer_core::{
+    HistoryNorm, Mode, Model, ModelConfig, TargetHistory, TransformerConfig, model_dir,
+};
 use burnformer_infer::{
-    Batching, LengthPenalty, NeuralModel, Request, SearchSettings, Shortlist, search,
+    Batching, BeamRule, LengthPenalty, NeuralModel, Request, SearchSettings, Shortlist, search,
 };
 use burnformer_interop::{Format, InteropError, Pretrained};
 use serde_json::Value;
@@ -73,6 +75,8 @@ fn greedy_translations_never_hold_the_unknown_or_padding() {
         assert_eq!((settings.beam_size, &settings.suppress[..]), (1, &[1][..]));
         assert_eq!(settings.length_penalty, LengthPenalty::Power(0.6));
         let (config, model) = imported(name);
+        let transformer: &TransformerConfig = config.downcast_ref().unwrap();
+        let is_as_trained = transformer.conventions.history_norm == HistoryNorm::Always;
         let model = NeuralModel::new(config, model, &Device::default());
         let requests: Vec<Request> = ids(&expected["sources"])
             .into_iter()
@@ -85,7 +89,14 @@ fn greedy_translations_never_hold_the_unknown_or_padding() {
         };
         let found = search(&model, &requests, &settings, &Batching::default()).unwrap();
         let found: Vec<&[u32]> = found.iter().map(|all| &all[0].tokens[..]).collect();
-        assert_eq!(found, ids(&expected["models"][name]["greedy"]), "{name}");
+        assert!(
+            found.iter().all(|tokens| !tokens.contains(&1)),
+            "{name}: {found:?}"
+        );
+        // Marian 1.12 translates with other keys than it trains; `marian_trained` has its own.
+        if is_as_trained {
+            assert_eq!(found, ids(&expected["models"][name]["greedy"]), "{name}");
+        }
     }
 }
 
@@ -109,15 +120,7 @@ fn vocabularies_are_closed_by_padding() {
 
 /// The error in a copy of the fixture `name` whose file `file` is changed by `change`.
 fn changed(name: &str, file: &str, change: impl FnOnce(&mut Vec<u8>)) -> InteropError {
-    let folder = tempfile::tempdir().unwrap();
-    for entry in std::fs::read_dir(fixture("marian").join(name)).unwrap() {
-        let path = entry.unwrap().path();
-        std::fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
-    }
-    let path = folder.path().join(file);
-    let mut bytes = std::fs::read(&path).unwrap();
-    change(&mut bytes);
-    std::fs::write(&path, bytes).unwrap();
+    let folder = copy_of(name, file, change);
     Format::Marian.read(folder.path()).unwrap_err()
 }
 
@@ -140,7 +143,9 @@ fn options_without_a_counterpart_are_refused_by_name() {
     };
     assert!(message("dec-cell: ssru", "dec-cell: lstm").contains("dec-cell"));
     assert!(message("type: transformer", "type: multi-trans").contains("multi-trans"));
-    assert!(message("ffn-activation: relu", "ffn-activation: gelu").contains("gelu"));
+    assert!(message("ffn-activation: relu", "ffn-activation: tanh").contains("tanh"));
+    let tied = message("tied-layers: []", "tied-layers: 11");
+    assert!(tied.contains("tied-layers: \"11\""), "{tied}");
     assert!(message("ffn-depth: 2", "ffn-depth: 3").contains("ffn-depth"));
     assert!(message("enc-depth: 2", "enc-depth: 3").contains("encoder_l3"));
     assert!(message("enc-depth: 2", "enc-depth: 1").contains("encoder_l2"));
@@ -177,11 +182,71 @@ fn damage_and_truncation_are_errors() {
         vocabulary.to_string().contains("line 25") || vocabulary.to_string().contains("line 26"),
         "{vocabulary}"
     );
-    let more = changed("ssru", "vocab.yml", |bytes| bytes.extend(b"x: 24\n"));
-    assert!(
-        more.to_string().contains("25 tokens, the model 24"),
-        "{more}"
+}
+
+/// A copy of the fixture `name` with one file replaced by `change`.
+fn copy_of(name: &str, file: &str, change: impl FnOnce(&mut Vec<u8>)) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(fixture("marian").join(name)).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
+    }
+    let path = folder.path().join(file);
+    let mut bytes = std::fs::read(&path).unwrap();
+    change(&mut bytes);
+    std::fs::write(&path, bytes).unwrap();
+    folder
+}
+
+/// Marian 1.12.42 translates with such a model: `dim-vocabs` of its training was below the size of
+/// the list.
+#[test]
+fn tokens_of_a_list_beyond_the_rows_of_the_model_are_left_out() {
+    for more in 1..30 {
+        let longer = copy_of("ssru", "vocab.yml", |bytes| {
+            (24..24 + more).for_each(|id| bytes.extend(format!("more{id}: {id}\n").bytes()));
+        });
+        let longer = Format::Marian.read(longer.path()).unwrap();
+        assert_eq!(longer.texts, package("ssru").texts);
+    }
+}
+
+#[test]
+fn decoder_options_become_settings_of_the_search() {
+    let settings = |options: &str| {
+        let folder = copy_of("ssru", "decoder.yml", |bytes| {
+            bytes.extend(options.bytes());
+        });
+        Format::Marian.read(folder.path()).unwrap()
+    };
+    let package = settings("word-penalty: -0.25\nmax-length-factor: 1.5\n");
+    let search = &package.search;
+    assert_eq!(search.beam_rule, BeamRule::Marian);
+    assert_eq!(
+        (search.word_penalty, search.max_length_factor),
+        (-0.25, 1.5)
     );
+    assert!(package.warnings.is_empty(), "{:?}", package.warnings);
+    let noted = settings("skip-cost: true\noutput-sampling: [topk, 10]\nallow-special: false\n");
+    assert_eq!(noted.warnings.len(), 2, "{:?}", noted.warnings);
+    assert!(noted.warnings.concat().contains("skip-cost"));
+}
+
+#[test]
+fn a_vocabulary_outside_of_the_folder_names_the_option() {
+    for name in ["../vocab.yml", "/data/joint.spm", "elsewhere/words.yml"] {
+        let folder = copy_of("ssru", "decoder.yml", |bytes| {
+            *bytes = format!("vocabs: [{name}, {name}]\n").into_bytes();
+        });
+        std::fs::rename(
+            folder.path().join("vocab.yml"),
+            folder.path().join("other.yml"),
+        )
+        .unwrap();
+        let error = Format::Marian.read(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("--vocabs SOURCE TARGET"), "{error}");
+        assert!(error.contains(name.rsplit('/').next().unwrap()), "{error}");
+    }
 }
 
 /// The file is written by `write_shortlist` in `fixtures/marian_models.py`, after Marian's
@@ -222,6 +287,63 @@ fn a_damaged_shortlist_is_named() {
     damaged(|bytes| bytes[60] ^= 1);
     damaged(|bytes| *bytes.last_mut().unwrap() = 1);
     damaged(|bytes| bytes[32..40].fill(0xff));
+}
+
+/// The binary shortlist of `write_shortlist`, with other `lists`.
+fn binary_shortlist(lists: &[Vec<u32>]) -> Vec<u8> {
+    let tokens: Vec<u32> = lists.concat();
+    let mut rest: Vec<u8> = [4, 2, lists.len() as u64 + 1, tokens.len() as u64]
+        .iter()
+        .flat_map(|number: &u64| number.to_le_bytes())
+        .collect();
+    let mut end = 0u64;
+    rest.extend(end.to_le_bytes());
+    for list in lists {
+        end += list.len() as u64;
+        rest.extend(end.to_le_bytes());
+    }
+    rest.extend(tokens.iter().flat_map(|id| id.to_le_bytes()));
+    let checksum = rest.chunks_exact(8).fold(0u64, |seed, bytes| {
+        let number = u64::from_le_bytes(bytes.try_into().unwrap());
+        seed ^ number
+            .wrapping_add(0x9e37_79b9)
+            .wrapping_add(seed << 6)
+            .wrapping_add(seed >> 2)
+    });
+    let header = [0xF11A_48D5_0134_17F5, checksum];
+    let header = header.iter().flat_map(|number: &u64| number.to_le_bytes());
+    header.chain(rest).collect()
+}
+
+/// Marian 1.12.42 refuses ids that its target vocabulary lacks, and reads behind the end of a table
+/// that is shorter than its source vocabulary. It accepts a longer table, and a source token without
+/// translations.
+#[test]
+fn a_shortlist_fits_the_vocabularies_before_padding() {
+    let read = |lists: &[Vec<u32>]| {
+        let folder = copy_of("student", "lex.s2t.bin", |bytes| {
+            *bytes = binary_shortlist(lists);
+        });
+        Format::Marian.read(folder.path())
+    };
+    let good: Vec<Vec<u32>> = (0..24).map(|id| vec![id, (id + 5) % 24]).collect();
+    let changed = |place: usize, list: Vec<u32>| {
+        let mut lists = good.clone();
+        lists[place] = list;
+        lists
+    };
+    for place in 0..24 {
+        for id in [24, 25, 1000, u32::MAX] {
+            let error = read(&changed(place, vec![3, id])).unwrap_err().to_string();
+            assert!(error.contains(&format!("the id {id}")), "{error}");
+        }
+        let error = read(&good[..place]).unwrap_err().to_string();
+        assert!(error.contains("the vocabulary 24"), "{error}");
+        assert!(read(&changed(place, vec![])).is_ok());
+    }
+    let shortlist = read(&good).unwrap().shortlist;
+    let longer: Vec<Vec<u32>> = good.iter().cloned().chain([vec![1], vec![2]]).collect();
+    assert_eq!(read(&longer).unwrap().shortlist, shortlist);
 }
 
 #[test]

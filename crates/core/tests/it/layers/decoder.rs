@@ -2,8 +2,9 @@
 
 use burn::tensor::{Device, Tensor};
 use burnformer_core::{
-    AttentionBias, Decoder, DecoderBias, DecoderConfig, DecoderLayerConfig, EncodedSource, Mode,
-    NormPosition, RandomKey, Seq2SeqCache, look_ahead_mask, padding_mask,
+    AttentionBias, ClosingNorm, Conventions, Decoder, DecoderBias, DecoderConfig,
+    DecoderLayerConfig, EncodedSource, HistoryNorm, LayerCache, Mode, NormPosition, RandomKey,
+    Seq2SeqCache, TargetSublayer, TransformerConfig, look_ahead_mask, padding_mask,
 };
 
 use super::{D_MODEL, NONE, config, decoder_layer, ids, language_model, random, worst};
@@ -100,4 +101,80 @@ fn a_layer_with_cross_attention_needs_a_cache_with_a_source() {
     let decoder = config().decoder().init(&Device::default());
     let mut cache = decoder.start_without_source();
     decoder.forward(random([2, 3, D_MODEL]), &mut cache, &NONE, Mode::Inference);
+}
+
+/// A target as a whole is computed as in training. Step by step, only the first position is: attention
+/// then sees keys and values of unnormalised inputs, the first one's included.
+#[test]
+fn keys_before_the_norm_count_from_the_second_step_on() {
+    let device = Device::default();
+    let pre_norm = decoder_layer().layer.with_norm(NormPosition::Pre);
+    let layer = |history_norm| {
+        DecoderLayerConfig::new(pre_norm.clone())
+            .with_history_norm(history_norm)
+            .init_with_key(RandomKey::new(4), &device)
+    };
+    let [always, first] = [HistoryNorm::Always, HistoryNorm::FirstToken].map(layer);
+    let x = random([2, 3, D_MODEL]) * 3.0;
+    let bias = DecoderBias {
+        target: AttentionBias::Mask(look_ahead_mask(0, 3, &device)),
+        ..NONE
+    };
+    let [whole, other] = [&always, &first].map(|layer| {
+        let mut cache = LayerCache::without_source();
+        layer.forward(x.clone(), &mut cache, &bias, Mode::Inference)
+    });
+    assert_eq!(worst(whole.clone(), other), 0.0);
+    let mut cache = LayerCache::without_source();
+    for index in 0..3 {
+        let position = x.clone().slice([0..2, index..index + 1]);
+        let step = first.forward(position, &mut cache, &NONE, Mode::Inference);
+        let expected = whole.clone().slice([0..2, index..index + 1]);
+        let difference = worst(step, expected);
+        assert_eq!(difference < 1e-5, index == 0, "{index}: {difference}");
+    }
+    let TargetSublayer::SelfAttention(attention) = &first.self_attention else {
+        panic!("self-attention");
+    };
+    let (keys, values) = cache.target.key_values();
+    let raw = attention.key_values(x);
+    assert!(worst(keys, raw.key) < 1e-5);
+    assert!(worst(values, raw.value) < 1e-5);
+}
+
+#[test]
+fn a_pre_norm_stack_may_end_without_a_norm() {
+    let device = Device::default();
+    let layer = |norm, closing| {
+        let layer = decoder_layer().layer.with_norm(norm).with_closing(closing);
+        let decoder = DecoderConfig::new(DecoderLayerConfig::new(layer), 1);
+        decoder.init_with_key(RandomKey::new(4), &device)
+    };
+    assert!(
+        layer(NormPosition::Pre, ClosingNorm::Present)
+            .norm
+            .is_some()
+    );
+    assert!(layer(NormPosition::Pre, ClosingNorm::Absent).norm.is_none());
+    assert!(
+        layer(NormPosition::Post, ClosingNorm::Present)
+            .norm
+            .is_none()
+    );
+    let config = TransformerConfig {
+        norm: NormPosition::Pre,
+        ..config()
+    };
+    let bare = TransformerConfig {
+        conventions: Conventions {
+            closing_norm: ClosingNorm::Absent,
+            ..Conventions::default()
+        },
+        ..config.clone()
+    };
+    // A scale and a bias for each stack.
+    assert_eq!(
+        config.parameter_count() - bare.parameter_count(),
+        4 * D_MODEL
+    );
 }
