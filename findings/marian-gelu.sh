@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# CTranslate2 4.8.5 (PyPI), converter of Marian's models: it takes the activation `gelu` of Marian 1.12.42
+# (PyPI's pymarian) for an approximation.
+#
+# Expected: the probabilities of Marian, with its positions in the converted model.
+# Seen: other probabilities. Marian's GELU is the exact one, x * Phi(x), and the converter writes
+#       x * sigmoid(1.702 x). With the exact one in its place, the probabilities are Marian's.
+#
+# The script fails if that changes.
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/venv"
+"$folder/venv/bin/pip" install --quiet pymarian==1.12.42 ctranslate2==4.8.5
+cd "$folder"
+marian=venv/bin/pymarian
+for i in $(seq 300); do echo "a b c d $((i % 10)) $((i % 7)) $((i % 3)) e f g"; done > text
+$marian vocab < text > vocab.yml 2> log
+$marian train --quiet --type transformer --dim-emb 16 --transformer-heads 2 --transformer-dim-ffn 16 --enc-depth 1 \
+    --dec-depth 1 --transformer-ffn-activation gelu --after-batches 100 --mini-batch 16 --learn-rate 0.01 --cpu-threads 1 \
+    --workspace 64 --seed 1 --tied-embeddings-all --train-sets text text --vocabs vocab.yml vocab.yml --model model.npz 2> log
+head -n 3 text > input
+$marian score --quiet --model model.npz --vocabs vocab.yml vocab.yml --cpu-threads 1 --workspace 64 \
+    --train-sets input input > scores
+$marian --version 2>&1
+venv/bin/python - <<'PYTHON'
+import ctranslate2
+import numpy
+import ctranslate2.converters.marian as converter
+
+# `marian-ctranslate2-options.sh` shows why: the options of the model with one zero at their end.
+model = dict(numpy.load("model.npz"))
+name = "special:model.yml"
+options = bytes(model[name]).rstrip(b"\0") + b"\0"
+numpy.savez("model.npz", **{**model, name: numpy.frombuffer(options, numpy.int8)})
+
+lines = [line.split() for line in open("input")]
+expected = [float(score) for score in open("scores")]
+
+
+def difference(name):
+    converter.MarianConverter("model.npz", ["vocab.yml", "vocab.yml"]).convert(name, force=True)
+    found = ctranslate2.Translator(name, compute_type="float32").score_batch(lines, lines)
+    return max(abs(sum(f.log_probs) - e) for f, e in zip(found, expected))
+
+
+def of_marian(dim, num_positions=2048):
+    steps = numpy.exp(-numpy.log(10000.0) * numpy.arange(dim // 2) / (dim // 2 - 1))
+    angles = numpy.arange(num_positions)[:, None] * steps
+    return numpy.concatenate([numpy.sin(angles), numpy.cos(angles)], axis=1)
+
+
+# `marian-ctranslate2-positions.sh` shows why.
+converter._make_sinusoidal_position_encodings = of_marian
+converted = difference("converted")
+activations = converter._SUPPORTED_ACTIVATIONS
+assert activations["gelu"] == converter.common_spec.Activation.GELUSigmoid
+activations["gelu"] = converter.common_spec.Activation.GELU
+corrected = difference("corrected")
+print(f"ctranslate2 {ctranslate2.__version__}: differs from Marian by {converted:.6f} as converted,")
+print(f"by {corrected:.6f} with the exact GELU")
+assert converted > 0.001 and corrected < 0.0005
+PYTHON
