@@ -101,8 +101,8 @@ pub use model::{Decoding, Ensemble, EnsembleError, NeuralModel, SpecialIds, Step
 pub use quality_warning::{QualityWarning, quality_warnings};
 pub use search::{Cancel, Edge, Phrase, Request, SentenceError, Terms, WordEdges, search};
 pub use settings::{
-    AtLimit, BeamRule, GENERATION_FILE, LengthPenalty, Sampling, SearchSettings, SettingsError,
-    length_penalty,
+    AtLimit, BeamRule, EarlyStopping, GENERATION_FILE, LengthPenalty, Sampling, SearchSettings,
+    SettingsError, length_penalty,
 };
 pub use shortlist::{Shortlist, ShortlistError};
 pub use translator::{

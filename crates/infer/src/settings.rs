@@ -16,6 +16,8 @@ pub(crate) const MAX_HYPOTHESES: usize = 1000;
 const MAX_TOKENS: usize = 1_000_000;
 /// The largest `max_length_factor`.
 const MAX_FACTOR: f64 = 1000.0;
+/// The largest `repetition_penalty`.
+const MAX_PENALTY: f64 = 1000.0;
 
 /// The settings of the search. The default is the paper's (§6.1): beam 4, α 0.6, at most 50 tokens
 /// more than in the source.
@@ -51,10 +53,28 @@ pub struct SearchSettings {
     /// No sequence of this many tokens occurs twice in a translation; 0 allows repetition. Set it
     /// to 3 or 4 against models that repeat themselves.
     pub no_repeat_ngram: usize,
+    /// No sequence of this many tokens of the source occurs in a translation; 0 allows copies. It
+    /// is `encoder_no_repeat_ngram_size` in transformers.
+    pub no_repeat_source_ngram: usize,
+    /// The factor of the log-probability of tokens that the translation already has (Keskar et al.,
+    /// 2019); at least 1, which changes nothing. The start token counts as a token of the
+    /// translation. As in transformers, a search with a beam of 1 and sampling apply it to the
+    /// model's outputs before the softmax, with division where these are positive.
+    pub repetition_penalty: f64,
     /// The ids of tokens that are never generated, besides padding and `<s>`.
     pub suppress: Vec<u32>,
+    /// The ids of tokens that are not generated as the first token after a forced prefix or
+    /// `forced_bos`.
+    pub begin_suppress: Vec<u32>,
+    /// The id of the first token of a translation without a forced prefix, such as the code of a
+    /// language.
+    pub forced_bos: Option<u32>,
+    /// The ids of tokens that end a translation, besides `</s>`. They are part of the translation.
+    pub end_tokens: Vec<u32>,
     /// The rule of a beam search for closing hypotheses and stopping.
     pub beam_rule: BeamRule,
+    /// When a beam search with the rule `transformers` stops.
+    pub early_stopping: EarlyStopping,
     /// The treatment of hypotheses that reach the length limit.
     pub at_limit: AtLimit,
     /// Samples translations with these settings instead of searching for the most probable one, for
@@ -90,15 +110,29 @@ pub enum BeamRule {
     /// tokens. It takes a quarter to a third fewer steps, and the omitted hypotheses mostly ramble.
     /// The default of models trained here.
     Near,
-    /// The rule of Hugging Face's transformers with `early_stopping = false`: only `</s>` among the
-    /// best k extensions closes a hypothesis, and the search stops when no live hypothesis, scored
-    /// at its current length, is better than the worst of k closed ones. Hypotheses cut by the limit
-    /// are ranked together with closed ones.
+    /// The rule of Hugging Face's transformers: only `</s>` among the best k extensions closes a
+    /// hypothesis, and `early_stopping` says when the search stops. Hypotheses cut by the limit are
+    /// ranked together with closed ones.
     Transformers,
     /// The rule of Marian: a step takes the best k extensions; `</s>` among them closes a hypothesis,
     /// and k falls by one for each. The search stops when no hypothesis lives. Hypotheses cut by the
     /// limit are ranked together with closed ones, and a limit of 10.5 tokens allows 11.
     Marian,
+}
+
+/// When a beam search with [`BeamRule::Transformers`] stops: `early_stopping` in transformers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EarlyStopping {
+    /// When no live hypothesis, scored at its current length, is better than the worst of k closed
+    /// ones: `false` in transformers.
+    #[default]
+    Current,
+    /// When k hypotheses are closed: `true` in transformers.
+    Full,
+    /// When no live hypothesis, scored at the length limit, is better than the worst of k closed
+    /// ones: `"never"` in transformers.
+    Never,
 }
 
 /// The treatment of hypotheses that reach the length limit.
@@ -182,8 +216,14 @@ impl Default for SearchSettings {
             max_length_factor: 1.0,
             max_length_extra: 50,
             no_repeat_ngram: 0,
+            no_repeat_source_ngram: 0,
+            repetition_penalty: 1.0,
             suppress: Vec::new(),
+            begin_suppress: Vec::new(),
+            forced_bos: None,
+            end_tokens: Vec::new(),
             beam_rule: BeamRule::default(),
+            early_stopping: EarlyStopping::default(),
             at_limit: AtLimit::default(),
             sampling: None,
             small_letters: false,
@@ -270,6 +310,32 @@ impl SearchSettings {
         Ok(settings)
     }
 
+    /// The ids of target tokens in the settings, with the names of their settings.
+    pub(crate) fn token_ids(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        let lists = [
+            ("suppress", &self.suppress[..]),
+            ("begin_suppress", &self.begin_suppress),
+            ("forced_bos", self.forced_bos.as_slice()),
+            ("end_tokens", &self.end_tokens),
+        ];
+        lists
+            .into_iter()
+            .flat_map(|(name, ids)| ids.iter().map(move |&id| (name, id)))
+    }
+
+    /// Replaces each id of a target token by `new` of it, for a vocabulary in another order.
+    pub fn renumber(&mut self, new: impl Fn(u32) -> u32) {
+        for list in [
+            &mut self.suppress,
+            &mut self.begin_suppress,
+            &mut self.end_tokens,
+        ] {
+            list.iter_mut().for_each(|id| *id = new(*id));
+            list.sort_unstable();
+        }
+        self.forced_bos = self.forced_bos.map(new);
+    }
+
     /// The number of hypotheses per sentence: the beam, or the samples.
     pub(crate) fn width(&self) -> usize {
         if self.sampling.is_some() {
@@ -351,6 +417,14 @@ impl SearchSettings {
             "max_length_factor",
             &factor,
             "at most 1000 is possible",
+        )?;
+        let penalty = self.repetition_penalty;
+        let good = (1.0..=MAX_PENALTY).contains(&penalty);
+        check(
+            good,
+            "repetition_penalty",
+            &penalty,
+            "between 1 and 1000 are possible",
         )?;
         let max = self.max_length.unwrap_or(1);
         check(

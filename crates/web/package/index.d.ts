@@ -39,8 +39,14 @@ export interface TranslateOptions {
   max_length_factor?: number;
   max_length_extra?: number;
   no_repeat_ngram?: number;
+  no_repeat_source_ngram?: number;
+  repetition_penalty?: number;
   suppress?: number[];
+  begin_suppress?: number[];
+  forced_bos?: number | null;
+  end_tokens?: number[];
   beam_rule?: "gnmt" | "near" | "transformers" | "marian";
+  early_stopping?: "current" | "full" | "never";
   at_limit?: "cut" | "close";
   sampling?: { temperature?: number; top_k?: number; top_p?: number; seed?: number } | null;
   small_letters?: boolean;

@@ -8,7 +8,7 @@
 
 use burnformer_kernels::Top;
 
-use super::rule::Lengths;
+use super::rule::{Lengths, Stop};
 use super::task::Task;
 use crate::error::Result;
 use crate::hypothesis::{FinishReason, Hypothesis};
@@ -131,8 +131,10 @@ impl<'a> BeamSearch<'a> {
 
     /// The number of extensions of a step.
     fn candidates(&self) -> usize {
-        let beam = self.task.settings.width();
-        self.task.rule().candidates(beam, self.finished.len())
+        let settings = &self.task.settings;
+        let ends = 1 + settings.end_tokens.len();
+        let rule = self.task.rule();
+        rule.candidates(settings.width(), self.finished.len(), ends)
     }
 
     /// Collects the best extensions of all live hypotheses, and the hypotheses without one.
@@ -186,7 +188,10 @@ impl<'a> BeamSearch<'a> {
             let forced = Extension::new(parent, token, log_prob, live.total);
             return scratch.extensions.push(forced);
         }
-        task.constrain(logits, &live.tokens);
+        // All hypotheses share the row before the first token, which is constrained once.
+        if *step > 0 || parent == 0 {
+            task.constrain(logits, normaliser, &live.tokens);
+        }
         // Extensions below the floor cannot displace those of earlier parents.
         let last = scratch.extensions.get(count - 1);
         let floor = last.map_or(f64::NEG_INFINITY, |last| {
@@ -252,7 +257,7 @@ impl<'a> BeamSearch<'a> {
 
     /// Returns the reason why the extension at `rank` ends; `None` if it does not end.
     fn end_of(&self, extension: Extension, rank: usize) -> Option<FinishReason> {
-        let is_eos = extension.token == self.task.special.eos;
+        let is_eos = self.task.ends(extension.token);
         let at_limit = self.task.rule().ranks_cut() && self.step >= self.task.limit;
         match (is_eos, at_limit && rank < self.task.settings.width()) {
             (true, _) => Some(FinishReason::EndOfSentence),
@@ -287,10 +292,13 @@ impl<'a> BeamSearch<'a> {
             closed: worst.tokens.len(),
             limit: self.task.limit,
         };
-        let length = rule.assumed_length(lengths);
-        length.is_some_and(|length| {
-            worst.score >= settings.best_score(self.live[0].total, self.step, length)
-        })
+        match rule.stop(lengths) {
+            Stop::AtOnce => true,
+            Stop::WhenNoneLives => false,
+            Stop::WhenWorseAt(length) => {
+                worst.score >= settings.best_score(self.live[0].total, self.step, length)
+            }
+        }
     }
 
     /// The translations in groups, each best first: ended by the model, cut by the limit, and without

@@ -29,8 +29,68 @@ pub(super) fn constrain(
     settings.suppress.iter().copied().for_each(&mut ban);
     if tokens.len() < settings.min_length {
         ban(special.eos);
+        settings.end_tokens.iter().copied().for_each(&mut ban);
     }
-    repeats(tokens, settings.no_repeat_ngram).for_each(ban);
+    repeats(tokens, tokens, settings.no_repeat_ngram).for_each(ban);
+}
+
+/// Sets the logits of tokens to −∞ that may not follow `tokens` in a translation of `request`.
+pub(super) fn constrain_request(
+    logits: &mut [f32],
+    tokens: &[u32],
+    request: &Request,
+    settings: &SearchSettings,
+    eos: u32,
+    choices: &TokenChoices,
+) {
+    let mut ban = |id: u32| {
+        if let Some(position) = choices.position(id) {
+            logits[position] = f32::NEG_INFINITY;
+        }
+    };
+    if tokens.len() == first_free(request, settings) {
+        settings.begin_suppress.iter().copied().for_each(&mut ban);
+    }
+    if settings.no_repeat_source_ngram > 0 {
+        let source = request.source_with_eos(eos);
+        repeats(&source, tokens, settings.no_repeat_source_ngram).for_each(&mut ban);
+    }
+    if let Some(edges) = &request.prefix_edges
+        && tokens.len() == request.prefix.len()
+    {
+        end_word(logits, edges, choices, eos);
+    }
+}
+
+/// The number of forced tokens at the beginning of a translation.
+fn first_free(request: &Request, settings: &SearchSettings) -> usize {
+    match request.prefix.len() {
+        0 => usize::from(settings.forced_bos.is_some()),
+        forced => forced,
+    }
+}
+
+/// Lowers the `logits` of `seen` tokens by the factor `penalty` of their values above `zero`. Values
+/// above it are divided.
+pub(super) fn penalise(
+    logits: &mut [f32],
+    seen: impl Iterator<Item = u32>,
+    penalty: f64,
+    zero: f64,
+    choices: &TokenChoices,
+) {
+    let mut positions: Vec<usize> = seen.filter_map(|id| choices.position(id)).collect();
+    positions.sort_unstable();
+    positions.dedup();
+    for position in positions {
+        let value = f64::from(logits[position]) - zero;
+        let lowered = if value < 0.0 {
+            value * penalty
+        } else {
+            value / penalty
+        };
+        logits[position] = (zero + lowered) as f32;
+    }
 }
 
 /// Sets the logits of word continuations to −∞.
@@ -43,12 +103,12 @@ pub(super) fn end_word(logits: &mut [f32], edges: &WordEdges, choices: &TokenCho
     }
 }
 
-/// The tokens that would repeat an n-gram.
-fn repeats(tokens: &[u32], n: usize) -> impl Iterator<Item = u32> {
-    let seen = if n == 0 || tokens.len() < n {
+/// The tokens that would make the last of `tokens` an n-gram of `text`.
+fn repeats<'a>(text: &'a [u32], tokens: &'a [u32], n: usize) -> impl Iterator<Item = u32> + 'a {
+    let seen = if n == 0 || tokens.len() + 1 < n {
         &[]
     } else {
-        tokens
+        text
     };
     let context = &tokens[(tokens.len() + 1)
         .saturating_sub(n.max(1))
@@ -80,9 +140,14 @@ pub(super) enum TokenChoices {
 }
 
 impl TokenChoices {
-    /// The choices of `request`, over `vocab` tokens: its shortlist, `</s>`, and the tokens of its
-    /// prefix and terms.
-    pub fn of(request: &Request, special: SpecialIds, vocab: usize) -> Self {
+    /// The choices of `request`, over `vocab` tokens: its shortlist, the tokens of its prefix and
+    /// terms, `</s>`, and the tokens that `settings` force or that end a translation.
+    pub fn of(
+        request: &Request,
+        settings: &SearchSettings,
+        special: SpecialIds,
+        vocab: usize,
+    ) -> Self {
         let Some(shortlist) = &request.shortlist else {
             return Self::All(vocab);
         };
@@ -93,7 +158,8 @@ impl TokenChoices {
             .flatten()
             .flat_map(|phrase| &phrase.tokens);
         let asked = request.prefix.iter().chain(terms).chain([&special.eos]);
-        let mut ids: Vec<u32> = shortlist.iter().chain(asked).copied().collect();
+        let set = settings.forced_bos.iter().chain(&settings.end_tokens);
+        let mut ids: Vec<u32> = shortlist.iter().chain(asked).chain(set).copied().collect();
         ids.sort_unstable();
         ids.dedup();
         Self::Listed(ids)
@@ -248,6 +314,19 @@ mod tests {
         assert_eq!(logits, [f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY, 0.0]);
     }
 
+    /// `RepetitionPenaltyLogitsProcessor` of transformers 5.24.
+    #[test]
+    fn a_penalty_lowers_each_seen_token_once() {
+        let choices = TokenChoices::Listed(vec![2, 4, 5, 7]);
+        let mut logits = [-1.0, 3.0, 0.5, f32::NEG_INFINITY];
+        penalise(&mut logits, [4, 2, 4, 6, 7].into_iter(), 2.0, 0.0, &choices);
+        assert_eq!(logits, [-2.0, 1.5, 0.5, f32::NEG_INFINITY]);
+        // As log-probabilities, which are below a normaliser of 4.
+        let mut logits = [-1.0, 3.0, 0.5, f32::NEG_INFINITY];
+        penalise(&mut logits, [4, 2, 4, 6, 7].into_iter(), 2.0, 4.0, &choices);
+        assert_eq!(logits, [-6.0, 2.0, 0.5, f32::NEG_INFINITY]);
+    }
+
     #[test]
     fn suppressed_ids_are_never_generated() {
         let settings = SearchSettings {
@@ -273,7 +352,7 @@ mod tests {
             shortlist: Some(vec![5, 3]),
             ..Request::new(vec![4])
         };
-        let choices = TokenChoices::of(&request, SPECIAL, 9);
+        let choices = TokenChoices::of(&request, &SearchSettings::default(), SPECIAL, 9);
         assert_eq!(*choices.ids(), [2, 3, 5, 7, 8]);
         assert_eq!((choices.len(), choices.id(3)), (5, 7));
         assert_eq!([5, 6].map(|id| choices.position(id)), [Some(2), None]);
@@ -281,7 +360,12 @@ mod tests {
 
     #[test]
     fn without_a_shortlist_every_token_is_a_choice() {
-        let choices = TokenChoices::of(&Request::new(vec![4]), SPECIAL, 4);
+        let choices = TokenChoices::of(
+            &Request::new(vec![4]),
+            &SearchSettings::default(),
+            SPECIAL,
+            4,
+        );
         assert_eq!((choices.len(), choices.id(3)), (4, 3));
         assert_eq!([3, 4].map(|id| choices.position(id)), [Some(3), None]);
         assert_eq!(*choices.ids(), [0, 1, 2, 3]);

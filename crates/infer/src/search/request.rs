@@ -156,9 +156,9 @@ pub(crate) fn check(
     settings: &SearchSettings,
 ) -> Result<()> {
     let vocab = model.target_vocab();
-    for id in &settings.suppress {
+    for (name, id) in settings.token_ids() {
         let remedy = "every id must lie inside the target vocabulary";
-        settings::check((*id as usize) < vocab, "suppress", id, remedy)?;
+        settings::check((id as usize) < vocab, name, &id, remedy)?;
     }
     for (sentence, request) in (1..).zip(requests) {
         check_request(model, request, settings).map_err(|error| error.of(sentence))?;

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use burnformer_core::RandomKey;
 use burnformer_kernels::{Top, log_sum_exp, top_k_above};
 
-use super::constraints::{TokenChoices, constrain, end_word, forced};
+use super::constraints::{TokenChoices, constrain, constrain_request, forced, penalise};
 use super::error::SentenceError;
 use super::request::Request;
 use super::rule::{self, Rule};
@@ -48,7 +48,7 @@ impl<'a> Task<'a> {
             settings,
             special,
             limit: request.limit(settings, model),
-            choices: TokenChoices::of(request, special, model.target_vocab()),
+            choices: TokenChoices::of(request, settings, special, model.target_vocab()),
             key: request.random_key(seed),
         }
     }
@@ -78,30 +78,50 @@ impl<'a> Task<'a> {
     pub fn forced(&self, logits: &[f32], normaliser: f64, step: usize) -> Option<(u32, f64)> {
         let eos = self.special.eos;
         if let Some(token) = forced(self.request, step, eos) {
-            let index = self
-                .choices
-                .position(token)
-                .expect("a forced token is among the choices");
-            // Forced tokens have probability 1 in transformers.
-            let is_certain = self.beam_rule() == BeamRule::Transformers;
-            let log_prob = if is_certain {
-                0.0
-            } else {
-                f64::from(logits[index]) - normaliser
-            };
-            return Some((token, log_prob));
+            return Some((token, self.log_prob_of_forced(token, logits, normaliser)));
         }
-        let closes = self.settings.at_limit == AtLimit::Close && step + 1 >= self.limit;
-        closes.then_some((eos, 0.0))
+        if self.settings.at_limit == AtLimit::Close && step + 1 >= self.limit {
+            return Some((eos, 0.0));
+        }
+        let first = self.settings.forced_bos.filter(|_| step == 0)?;
+        Some((first, self.log_prob_of_forced(first, logits, normaliser)))
     }
 
-    /// Sets the logits of tokens that may not follow `tokens` to −∞.
-    pub fn constrain(&self, logits: &mut [f32], tokens: &[u32]) {
-        constrain(logits, tokens, self.settings, self.special, &self.choices);
-        if let Some(edges) = &self.request.prefix_edges
-            && tokens.len() == self.request.prefix.len()
-        {
-            end_word(logits, edges, &self.choices, self.special.eos);
+    fn log_prob_of_forced(&self, token: u32, logits: &[f32], normaliser: f64) -> f64 {
+        // Forced tokens have probability 1 in transformers.
+        if self.beam_rule() == BeamRule::Transformers {
+            return 0.0;
+        }
+        let index = self
+            .choices
+            .position(token)
+            .expect("a forced token is among the choices");
+        f64::from(logits[index]) - normaliser
+    }
+
+    /// Returns whether `token` ends a translation.
+    pub fn ends(&self, token: u32) -> bool {
+        token == self.special.eos || self.settings.end_tokens.contains(&token)
+    }
+
+    /// Sets the logits of tokens that may not follow `tokens` to −∞, and lowers the logits of
+    /// repeated tokens.
+    pub fn constrain(&self, logits: &mut [f32], normaliser: f64, tokens: &[u32]) {
+        let Self {
+            request,
+            settings,
+            special,
+            choices,
+            ..
+        } = self;
+        constrain(logits, tokens, settings, *special, choices);
+        constrain_request(logits, tokens, request, settings, special.eos, choices);
+        if settings.repetition_penalty > 1.0 {
+            let is_beam_search = settings.beam_size > 1 && settings.sampling.is_none();
+            // transformers lowers log-probabilities in a beam search, and logits otherwise.
+            let zero = if is_beam_search { normaliser } else { 0.0 };
+            let seen = tokens.iter().copied().chain([special.bos]);
+            penalise(logits, seen, settings.repetition_penalty, zero, choices);
         }
     }
 
@@ -154,6 +174,6 @@ impl<'a> Task<'a> {
 
     /// The decisions of the search about closing hypotheses and stopping.
     pub fn rule(&self) -> &'static dyn Rule {
-        rule::of(self.beam_rule())
+        rule::of(self.beam_rule(), self.settings.early_stopping)
     }
 }

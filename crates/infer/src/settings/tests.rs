@@ -31,6 +31,10 @@ fn settings_out_of_range_are_refused_by_name() {
         "max_length_factor"
     );
     assert_eq!(refused(|s| s.word_penalty = f64::INFINITY), "word_penalty");
+    for penalty in [0.9, f64::NAN, f64::INFINITY] {
+        let name = refused(|s| s.repetition_penalty = penalty);
+        assert_eq!(name, "repetition_penalty");
+    }
     assert_eq!(refused(|s| s.max_length = Some(0)), "max_length");
     assert_eq!(
         refused(|s| (s.min_length, s.max_length) = (6, Some(5))),

@@ -44,8 +44,14 @@ class ScoreOptions(TypedDict, total=False):
     max_length_factor: float
     max_length_extra: int
     no_repeat_ngram: int
+    no_repeat_source_ngram: int
+    repetition_penalty: float
     suppress: Sequence[int]
+    begin_suppress: Sequence[int]
+    forced_bos: int | None
+    end_tokens: Sequence[int]
     beam_rule: Literal["gnmt", "near", "transformers", "marian"]
+    early_stopping: Literal["current", "full", "never"]
     at_limit: Literal["cut", "close"]
     batch_size: int
     batch_tokens: int

@@ -1,13 +1,13 @@
 //! The search of Marian.
 
-use super::{Lengths, Rule};
+use super::decisions::{Lengths, Rule, Stop};
 
 /// [`BeamRule::Marian`](crate::BeamRule::Marian).
 pub(super) struct Marian;
 
 impl Rule for Marian {
     /// The beam shrinks by one for each closed hypothesis.
-    fn candidates(&self, beam: usize, closed: usize) -> usize {
+    fn candidates(&self, beam: usize, closed: usize, _ends: usize) -> usize {
         beam - closed
     }
 
@@ -15,7 +15,7 @@ impl Rule for Marian {
         true
     }
 
-    fn assumed_length(&self, _lengths: Lengths) -> Option<usize> {
-        None
+    fn stop(&self, _lengths: Lengths) -> Stop {
+        Stop::WhenNoneLives
     }
 }

@@ -1,13 +1,13 @@
 //! The paper's search, without waiting for far longer hypotheses.
 
-use super::{Lengths, Rule};
+use super::decisions::{Lengths, Rule, Stop};
 
 /// [`BeamRule::Near`](crate::BeamRule::Near).
 pub(super) struct Near;
 
 impl Rule for Near {
-    fn assumed_length(&self, lengths: Lengths) -> Option<usize> {
+    fn stop(&self, lengths: Lengths) -> Stop {
         let longest = 3 * lengths.closed / 2 + 2;
-        Some(longest.clamp(lengths.step, lengths.limit))
+        Stop::WhenWorseAt(longest.clamp(lengths.step, lengths.limit))
     }
 }

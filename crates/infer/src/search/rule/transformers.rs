@@ -1,9 +1,19 @@
-//! The search of Hugging Face's transformers with `early_stopping = false`.
+//! The search of Hugging Face's transformers.
 
-use super::{Lengths, Rule};
+use super::decisions::{Lengths, Rule, Stop};
+use crate::settings::EarlyStopping;
 
 /// [`BeamRule::Transformers`](crate::BeamRule::Transformers).
-pub(super) struct Transformers;
+struct Transformers(EarlyStopping);
+
+/// The search with this `early_stopping`.
+pub(super) fn of(early_stopping: EarlyStopping) -> &'static dyn Rule {
+    match early_stopping {
+        EarlyStopping::Current => &Transformers(EarlyStopping::Current),
+        EarlyStopping::Full => &Transformers(EarlyStopping::Full),
+        EarlyStopping::Never => &Transformers(EarlyStopping::Never),
+    }
+}
 
 impl Rule for Transformers {
     fn closes(&self, rank: usize, beam: usize) -> bool {
@@ -18,7 +28,11 @@ impl Rule for Transformers {
         beam
     }
 
-    fn assumed_length(&self, lengths: Lengths) -> Option<usize> {
-        Some(lengths.step)
+    fn stop(&self, lengths: Lengths) -> Stop {
+        match self.0 {
+            EarlyStopping::Current => Stop::WhenWorseAt(lengths.step),
+            EarlyStopping::Full => Stop::AtOnce,
+            EarlyStopping::Never => Stop::WhenWorseAt(lengths.limit),
+        }
     }
 }

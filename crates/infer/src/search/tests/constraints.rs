@@ -96,3 +96,109 @@ fn a_beam_that_cannot_finish_returns_live_hypotheses() {
     );
     assert!(found.is_sorted_by(|a, b| a.score >= b.score));
 }
+
+#[test]
+fn first_and_last_tokens_hold_in_every_kind_of_search() {
+    let model = TableModel::new(12, 3);
+    let searches = [
+        SearchSettings::greedy(),
+        SearchSettings::beam(4, 0.6),
+        SearchSettings {
+            beam_rule: BeamRule::Transformers,
+            ..SearchSettings::beam(3, 1.0)
+        },
+        SearchSettings {
+            sampling: Some(Sampling::default()),
+            ..SearchSettings::beam(4, 0.6)
+        },
+    ];
+    for (settings, listed) in searches
+        .into_iter()
+        .flat_map(|it| [(it.clone(), false), (it, true)])
+    {
+        let settings = SearchSettings {
+            forced_bos: Some(7),
+            begin_suppress: vec![4, 5, 6, 8],
+            end_tokens: vec![9, 10],
+            min_length: 3,
+            ..settings
+        };
+        let mut requests = many();
+        requests.retain(|request| !request.source.is_empty());
+        for (index, request) in requests.iter_mut().enumerate() {
+            request.prefix = vec![11; index % 3];
+            request.shortlist = listed.then(|| vec![3, 4, 5, 6]);
+        }
+        let found = search(&model, &requests, &settings, &Batching::default()).expect("searches");
+        for (request, found) in requests.iter().zip(&found) {
+            let forced = [&request.prefix[..], &[7][request.prefix.len().min(1)..]].concat();
+            for tokens in found.iter().map(|hypothesis| &hypothesis.tokens) {
+                assert!(tokens.starts_with(&forced), "{tokens:?}");
+                assert!(![4, 5, 6, 8].contains(&tokens[forced.len()]), "{tokens:?}");
+                let mut ends = tokens.iter().map(|id| [2, 9, 10].contains(id));
+                let first = ends.position(|is_end| is_end).unwrap_or(tokens.len() - 1);
+                assert!(first + 1 == tokens.len() && first >= 3, "{tokens:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_ngram_of_the_source_is_copied() {
+    let model = TableModel::new(9, 2);
+    for (n, beam) in [(1, 1), (1, 4), (2, 1), (2, 4), (3, 2)] {
+        let settings = SearchSettings {
+            no_repeat_source_ngram: n,
+            max_length: Some(14),
+            ..SearchSettings::beam(beam, 0.0)
+        };
+        for request in many().iter().filter(|request| !request.source.is_empty()) {
+            let source = request.source_with_eos(2);
+            let requests = std::slice::from_ref(request);
+            let found = search(&model, requests, &settings, &Batching::default());
+            for hypothesis in &found.expect("searches")[0] {
+                let mut grams = hypothesis.tokens.windows(n);
+                assert!(!grams.any(|gram| source.windows(n).any(|other| other == gram)));
+            }
+        }
+    }
+}
+
+#[test]
+fn token_ids_of_settings_are_inside_the_vocabulary() {
+    let model = TableModel::new(8, 1);
+    let bad = [
+        (
+            "suppress",
+            SearchSettings {
+                suppress: vec![3, 8],
+                ..SearchSettings::default()
+            },
+        ),
+        (
+            "begin_suppress",
+            SearchSettings {
+                begin_suppress: vec![8],
+                ..SearchSettings::default()
+            },
+        ),
+        (
+            "forced_bos",
+            SearchSettings {
+                forced_bos: Some(8),
+                ..SearchSettings::default()
+            },
+        ),
+        (
+            "end_tokens",
+            SearchSettings {
+                end_tokens: vec![99],
+                ..SearchSettings::default()
+            },
+        ),
+    ];
+    for (name, settings) in bad {
+        let error = search(&model, &many(), &settings, &Batching::default()).unwrap_err();
+        assert!(error.to_string().starts_with(name), "{error}");
+    }
+}

@@ -13,8 +13,8 @@ use super::*;
 use crate::model::Decoding;
 use crate::model::tests::table::TableModel;
 use crate::{
-    AtLimit, BeamRule, Ensemble, FinishReason, InferError, LengthPenalty, Sampling, SentenceError,
-    SettingsError, SpecialIds,
+    AtLimit, BeamRule, EarlyStopping, Ensemble, FinishReason, InferError, LengthPenalty, Sampling,
+    SentenceError, SettingsError, SpecialIds,
 };
 
 const SOURCE: [u32; 3] = [4, 3, 2];

@@ -2,8 +2,18 @@
 
 use super::*;
 
-/// Beam search of transformers 5.23 (`GenerationMixin._beam_search`), written down step by step.
-fn as_transformers(model: &TableModel, k: usize, alpha: f64, limit: usize) -> Vec<(Vec<u32>, f64)> {
+/// Beam search of transformers 5.24 (`GenerationMixin._beam_search`), written down step by step. The
+/// tokens `ends` end a hypothesis.
+fn as_transformers(
+    model: &TableModel,
+    settings: &SearchSettings,
+    ends: &[u32],
+) -> Vec<(Vec<u32>, f64)> {
+    let k = settings.beam_size;
+    let limit = settings.max_length.expect("a limit");
+    let LengthPenalty::Power(alpha) = settings.length_penalty else {
+        panic!("{:?}", settings.length_penalty)
+    };
     let mut running = vec![(Vec::new(), 0.0)];
     let mut finished = Vec::new();
     for n in 1..=limit {
@@ -19,8 +29,9 @@ fn as_transformers(model: &TableModel, k: usize, alpha: f64, limit: usize) -> Ve
             all.extend((2..model.vocab as u32).map(next));
         }
         all.sort_by(|a, b| b.1.total_cmp(&a.1));
-        all.truncate(2 * k);
-        let ends = |tokens: &[u32]| tokens.last() == Some(&2) || n == limit;
+        all.truncate((1 + ends.len()) * k);
+        let ends =
+            |tokens: &[u32]| tokens.last().is_some_and(|last| ends.contains(last)) || n == limit;
         let score =
             |(tokens, total): &(Vec<u32>, f64)| (tokens.clone(), total / (n as f64).powf(alpha));
         finished.extend(
@@ -36,11 +47,13 @@ fn as_transformers(model: &TableModel, k: usize, alpha: f64, limit: usize) -> Ve
             .filter(|(tokens, _)| !ends(tokens))
             .take(k)
             .collect();
-        let settled = |best: f64| finished.len() == k && best <= finished[k - 1].1;
-        if running
-            .first()
-            .is_none_or(|best| settled(best.1 / (n as f64).powf(alpha)))
-        {
+        let settled = |total: f64| match settings.early_stopping {
+            EarlyStopping::Full => true,
+            EarlyStopping::Current => total / (n as f64).powf(alpha) <= finished[k - 1].1,
+            EarlyStopping::Never => total / (limit as f64).powf(alpha) <= finished[k - 1].1,
+        };
+        let best = running.first();
+        if best.is_none_or(|best| finished.len() == k && settled(best.1)) {
             break;
         }
     }
@@ -52,14 +65,21 @@ fn the_transformers_rule_matches_transformers() {
     for seed in 0..60 {
         let model = TableModel::new(7, seed);
         let alpha = f64::from(seed as u32 % 3) / 2.0;
-        let k = 3;
+        let stops = [
+            EarlyStopping::Current,
+            EarlyStopping::Full,
+            EarlyStopping::Never,
+        ];
         let settings = SearchSettings {
             length_penalty: LengthPenalty::Power(alpha),
             beam_rule: BeamRule::Transformers,
+            early_stopping: stops[seed as usize / 3 % 3],
+            end_tokens: vec![5; seed as usize / 9 % 2],
             max_length: Some(6),
-            ..SearchSettings::beam(k, 0.0)
+            ..SearchSettings::beam(3, 0.0)
         };
-        let expected = as_transformers(&model, k, alpha, 6);
+        let ends = [&[2], &settings.end_tokens[..]].concat();
+        let expected = as_transformers(&model, &settings, &ends);
         let found = run(&model, &settings);
         assert_eq!(found.len(), expected.len());
         for (hypothesis, (tokens, score)) in found.iter().zip(&expected) {

@@ -1,0 +1,52 @@
+//! What a beam search decides about closing hypotheses and stopping.
+
+/// The decisions of a search about closing hypotheses and stopping.
+pub(in crate::search) trait Rule: Sync {
+    /// The number of best extensions that a step takes, when `closed` hypotheses are closed already.
+    /// The paper's search takes 2k, so that k live on even if k end. Each of the `ends` tokens that
+    /// close a hypothesis, `</s>` among them, adds k.
+    fn candidates(&self, beam: usize, _closed: usize, ends: usize) -> usize {
+        if beam == 1 { 1 } else { (1 + ends) * beam }
+    }
+
+    /// Returns whether `</s>` closes a hypothesis if its extension has this `rank`, from 0.
+    fn closes(&self, _rank: usize, _beam: usize) -> bool {
+        true
+    }
+
+    /// Returns whether hypotheses at the length limit are ranked together with closed ones, instead
+    /// of after them.
+    fn ranks_cut(&self) -> bool {
+        false
+    }
+
+    /// The number of closed hypotheses that must be safe from live ones before the search stops.
+    fn needed(&self, n_best: usize, _beam: usize) -> usize {
+        n_best
+    }
+
+    /// When the search stops, once the needed hypotheses are closed.
+    fn stop(&self, lengths: Lengths) -> Stop {
+        Stop::WhenWorseAt(lengths.limit)
+    }
+}
+
+/// When a search stops, once the needed hypotheses are closed.
+pub(in crate::search) enum Stop {
+    /// At once.
+    AtOnce,
+    /// When no live hypothesis would be better than the worst needed one at this length.
+    WhenWorseAt(usize),
+    /// When no hypothesis lives.
+    WhenNoneLives,
+}
+
+/// The lengths that decide whether a search stops, in tokens with `</s>`.
+pub(in crate::search) struct Lengths {
+    /// The length of live hypotheses.
+    pub step: usize,
+    /// The length of the worst needed closed hypothesis.
+    pub closed: usize,
+    /// The length limit.
+    pub limit: usize,
+}
