@@ -8,7 +8,7 @@ use derive_more::Display;
 use crate::ctranslate2::{self, Content};
 use crate::error::{InteropError, Result};
 use crate::pretrained::Pretrained;
-use crate::text_files::TextFiles;
+use crate::text_files::{TextFiles, note_on_subword_nmt};
 use crate::zip::{root, unpacked};
 use crate::{hugging_face, marian};
 
@@ -150,7 +150,11 @@ pub fn import(
         .as_ref()
         .map_or(path.into(), |folder| root(folder.path()));
     let format = format.map_or_else(|| Format::find(&path), Ok)?;
-    Ok((format, format.read_with(&path, files)?))
+    let mut model = format.read_with(&path, files)?;
+    if !model.has_tokenizers() {
+        model.warnings.extend(note_on_subword_nmt(&path));
+    }
+    Ok((format, model))
 }
 
 fn not_written() -> InteropError {

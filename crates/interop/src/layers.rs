@@ -1,6 +1,6 @@
 //! The affine maps and norms of both stacks, with their names in each format.
 
-use burnformer_core::{NormPosition, TargetHistory, TransformerConfig};
+use burnformer_core::{ClosingNorm, NormPosition, TargetHistory, TransformerConfig};
 
 /// An affine map or a norm: a weight, and a bias unless it is [`CANDIDATE`].
 pub(crate) struct Part {
@@ -68,7 +68,8 @@ pub(crate) fn parts(config: &TransformerConfig) -> Vec<Part> {
                 names,
             }));
         }
-        if config.norm == NormPosition::Pre {
+        let closes = config.conventions.closing_norm == ClosingNorm::Present;
+        if config.norm == NormPosition::Pre && closes {
             parts.push(Part {
                 stack,
                 layer: None,
@@ -117,6 +118,16 @@ impl Part {
     /// The full name in a model directory, without `.weight` or `.bias`.
     pub fn full_name(&self) -> String {
         self.in_stack("", ".layers.", ".", 0)
+    }
+
+    /// The full name of the same part in `layer` in a model directory.
+    pub fn in_layer(&self, layer: usize) -> String {
+        let other = Self {
+            layer: Some(layer),
+            shape: Vec::new(),
+            ..*self
+        };
+        other.full_name()
     }
 
     /// The full name in `MarianMTModel`, without `.weight` or `.bias`.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use burnformer_core::model_dir::{self, ModelDirProblem};
 use burnformer_core::{
-    Activation, ComputeType, NormKind, StateDict, TargetHistory, TransformerConfig,
+    Activation, ClosingNorm, ComputeType, NormKind, NormPosition, StateDict, TargetHistory,
+    TransformerConfig,
 };
 use burnformer_infer::{GENERATION_FILE, SearchSettings, Shortlist, load_settings};
 
@@ -183,6 +184,8 @@ pub(crate) fn check_layers(config: &TransformerConfig, format: &'static str) -> 
     let window = "train with attention_window = 0";
     let kind = "train with norm_kind = \"layer\"";
     let ssru = config.conventions.target_history == TargetHistory::Ssru;
+    let bare =
+        config.norm == NormPosition::Pre && config.conventions.closing_norm == ClosingNorm::Absent;
     let features = [
         (!even, "heads of another width than d_model / heads", widths),
         (
@@ -201,6 +204,11 @@ pub(crate) fn check_layers(config: &TransformerConfig, format: &'static str) -> 
             "train with fix_norm = false",
         ),
         (ssru, "a recurrent decoder (SSRU)", "only Marian has one"),
+        (
+            bare,
+            "norms before sub-layers without one at the end",
+            "only Marian has such models",
+        ),
     ];
     refuse(format, &features)
 }

@@ -1,5 +1,5 @@
-//! Float32 tensors by name, with checks of their shapes, read from safetensors of float32, float16
-//! and bfloat16.
+//! Float32 tensors by name, with checks of their shapes, read from safetensors of float32, float64,
+//! float16 and bfloat16.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -103,6 +103,7 @@ impl From<&TensorData> for Tensor {
 /// The number types of stored weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NumberType {
+    Float64,
     Float32,
     Float16,
     BFloat16,
@@ -118,12 +119,14 @@ impl NumberType {
             Self::Int8 => 1,
             Self::Float16 | Self::BFloat16 | Self::Int16 => 2,
             Self::Float32 | Self::Int32 => 4,
+            Self::Float64 => 8,
         }
     }
 
     /// The number in `bytes`, little-endian, as float32.
     pub fn read(self, bytes: &[u8]) -> f32 {
         match self {
+            Self::Float64 => f64::from_le_bytes(first(bytes)) as f32,
             Self::Float32 => f32::from_le_bytes(first(bytes)),
             Self::Float16 => f16::from_le_bytes(first(bytes)).to_f32(),
             Self::BFloat16 => bf16::from_le_bytes(first(bytes)).to_f32(),
@@ -158,6 +161,8 @@ pub(crate) fn elements(shape: &[usize]) -> Option<usize> {
 pub(crate) struct Weights {
     pub path: PathBuf,
     tensors: Tensors,
+    /// The types of the tensors that are not floats, by name.
+    other_types: BTreeMap<String, String>,
 }
 
 impl Weights {
@@ -165,7 +170,18 @@ impl Weights {
         Self {
             path: path.into(),
             tensors,
+            other_types: BTreeMap::new(),
         }
+    }
+
+    /// Adds a tensor of the file.
+    pub fn add(&mut self, name: String, tensor: Tensor) {
+        self.tensors.insert(name, tensor);
+    }
+
+    /// Records that the tensor `name` is left out, because its numbers have the type `kind`.
+    pub fn leave_out(&mut self, name: String, kind: String) {
+        self.other_types.insert(name, kind);
     }
 
     /// The number of tensors left.
@@ -220,31 +236,39 @@ impl Weights {
         }
     }
 
+    /// The error for the tensor `name`, which is missing or has an unknown type.
     pub fn missing(&self, name: &str) -> InteropError {
+        if let Some(kind) = self.other_types.get(name) {
+            let what = format!("tensor {name} of type {kind}");
+            let remedy = "save the weights in float32, float16 or bfloat16";
+            return InteropError::unsupported(&self.path, what, remedy);
+        }
         InteropError::MissingTensor(self.path.clone(), name.into())
     }
 }
 
-/// The float tensors in `bytes`, the content of `path`. Tensors of other types are left out.
+/// Adds the float tensors in `bytes`, the content of `path`, to `weights`. Tensors of other types are
+/// left out.
 ///
 /// # Errors
 /// Returns [`InteropError::Damaged`] if `bytes` are not a valid safetensors file.
-pub(crate) fn read_safetensors(path: &Path, bytes: &[u8]) -> Result<Tensors> {
+pub(crate) fn read_safetensors(path: &Path, bytes: &[u8], weights: &mut Weights) -> Result<()> {
     let file = SafeTensors::deserialize(bytes).map_err(|e| InteropError::damaged(path, e))?;
-    let mut tensors = Tensors::new();
     for (name, view) in file.tensors() {
         let number = match view.dtype() {
+            Dtype::F64 => NumberType::Float64,
             Dtype::F32 => NumberType::Float32,
             Dtype::F16 => NumberType::Float16,
             Dtype::BF16 => NumberType::BFloat16,
-            _ => continue,
+            other => {
+                weights.leave_out(name, format!("{other:?}"));
+                continue;
+            }
         };
-        tensors.insert(
-            name,
-            Tensor::new(view.shape(), number.read_all(view.data())),
-        );
+        let tensor = Tensor::new(view.shape(), number.read_all(view.data()));
+        weights.add(name, tensor);
     }
-    Ok(tensors)
+    Ok(())
 }
 
 /// The content of a safetensors file with `tensors` in float32, like PyTorch's.
@@ -290,6 +314,7 @@ mod tests {
 
     #[test]
     fn numbers_of_every_type_are_read() {
+        assert_eq!(NumberType::Float64.read(&1.5f64.to_le_bytes()), 1.5);
         assert_eq!(NumberType::Float32.read(&1.5f32.to_le_bytes()), 1.5);
         assert_eq!(NumberType::Float16.read(&[0x00, 0x3e]), 1.5);
         assert_eq!(NumberType::BFloat16.read(&[0xc0, 0x3f]), 1.5);

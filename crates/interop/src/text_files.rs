@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use burnformer_sentencepiece::SentencePiece;
 
 use crate::error::{InteropError, Result};
-use crate::files::{names, read_file};
+use crate::files::{names, read_file, start};
 use crate::pretrained::Files;
 use crate::vocabulary;
 
@@ -134,6 +134,17 @@ fn in_folder(dir: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     Ok(found)
+}
+
+/// A note on a tokeniser of subword-nmt beside the model at `path`, if there is one.
+pub(crate) fn note_on_subword_nmt(path: &Path) -> Option<String> {
+    let dir = if path.is_dir() { path } else { path.parent()? };
+    let name = names(dir).ok()?.into_iter().find(|name| {
+        name.ends_with(".bpe") || start(&dir.join(name), 9).starts_with(b"#version:")
+    })?;
+    Some(format!(
+        "{name} belongs to a tokeniser of subword-nmt, which is not read"
+    ))
 }
 
 /// Refuses a SentencePiece model with less than a quarter of its pieces among `tokens`: it belongs to

@@ -158,10 +158,11 @@ fn settings(config: &TransformerConfig, tokens: &[String]) -> Vec<u8> {
         DecoderStart::Zero => eos,
         DecoderStart::Embedding => bos,
     };
+    // CTranslate2 needs one, and never generates it with `disable_unk`.
     let unknown = if tokens.iter().any(|token| token == "<unk>") {
         "<unk>"
     } else {
-        eos
+        &tokens[config.pad as usize]
     };
     let json = serde_json::json!({
         "add_source_bos": false, "add_source_eos": config.conventions.source_end == SourceEnd::Seen,

@@ -141,36 +141,41 @@ fn cached(folder: &Path, revision: &str) -> Option<Download> {
     })
 }
 
+/// The beginnings and the ends of the names of weights: the best format first.
+const WEIGHTS: [(&str, &str); 6] = [
+    ("", "model.safetensors"),
+    ("model-", ".safetensors"),
+    ("", "pytorch_model.bin"),
+    ("pytorch_model-", ".bin"),
+    ("", "model.bin"),
+    ("", ".npz"),
+];
+/// The ends of the names of other files of a model.
+const TEXTS: [&str; 6] = [
+    ".json",
+    ".txt",
+    ".spm",
+    ".model",
+    ".yml",
+    "shortlist.safetensors",
+];
+
 /// The files for an importer: text files in the top folder, and the weights in one format.
 fn wanted<'a>(name: &str, files: &'a [Sibling]) -> Result<Vec<&'a Sibling>> {
-    let weights = [
-        &["model.safetensors"][..],
-        &["pytorch_model.bin"],
-        &["model.bin"],
-        &[".npz"],
-    ];
     let plain = files.iter().filter(|file| is_plain(&file.name));
-    let weights = weights
-        .iter()
-        .find(|&&names| plain.clone().any(|file| file.ends_with_any(names)));
-    let weights = *weights.ok_or_else(|| HubError::NoWeights(name.into()))?;
-    let text = [
-        ".json",
-        ".txt",
-        ".spm",
-        ".model",
-        ".yml",
-        "shortlist.safetensors",
-    ];
+    let weights = WEIGHTS
+        .into_iter()
+        .find(|&names| plain.clone().any(|file| file.is_among(names)));
+    let weights = weights.ok_or_else(|| HubError::NoWeights(name.into()))?;
     Ok(plain
-        .filter(|file| file.ends_with_any(weights) || file.ends_with_any(&text))
+        .filter(|file| file.is_among(weights) || TEXTS.iter().any(|end| file.name.ends_with(end)))
         .collect())
 }
 
 impl Sibling {
-    /// Returns whether the name ends with one of `ends`.
-    fn ends_with_any(&self, ends: &[&str]) -> bool {
-        ends.iter().any(|end| self.name.ends_with(end))
+    /// Returns whether the name has this beginning and this end.
+    fn is_among(&self, (beginning, end): (&str, &str)) -> bool {
+        self.name.starts_with(beginning) && self.name.ends_with(end)
     }
 }
 
@@ -220,6 +225,53 @@ fn make_link(blob: &Path, link: &Path) -> io::Result<()> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    fn sibling(name: &str) -> Sibling {
+        Sibling {
+            name: name.into(),
+            size: None,
+            blob: None,
+            lfs: None,
+        }
+    }
+
+    #[test]
+    fn the_weights_of_one_format_are_fetched_whole_or_in_shards() {
+        let shards = [
+            "model-00001-of-00002.safetensors",
+            "model-00002-of-00002.safetensors",
+        ];
+        let pickles = [
+            "pytorch_model-00001-of-00001.bin",
+            "pytorch_model.bin.index.json",
+        ];
+        let index = "model.safetensors.index.json";
+        let [first, second] = shards;
+        for (files, expected) in [
+            (
+                vec!["model.safetensors", first, "pytorch_model.bin"],
+                vec!["model.safetensors"],
+            ),
+            (
+                vec![second, "pytorch_model.bin", index, first],
+                vec![second, index, first],
+            ),
+            (
+                vec!["pytorch_model.bin", "model.bin"],
+                vec!["pytorch_model.bin"],
+            ),
+            (pickles.to_vec(), pickles.to_vec()),
+            (
+                vec!["model.bin", "optimizer.bin", "shortlist.safetensors"],
+                vec!["model.bin", "shortlist.safetensors"],
+            ),
+        ] {
+            let siblings: Vec<Sibling> = files.into_iter().map(sibling).collect();
+            let found = wanted("a/b", &siblings).unwrap();
+            let names: Vec<&str> = found.into_iter().map(|file| &*file.name).collect();
+            assert_eq!(names, expected);
+        }
+    }
 
     #[test]
     fn links_are_made_concurrently_and_dangling_ones_again() {

@@ -1,4 +1,4 @@
-//! `config.json` and `generation_config.json` of a `MarianMTModel`.
+//! `config.json` of a `MarianMTModel` or an `M2M100ForConditionalGeneration`.
 
 use std::path::Path;
 
@@ -6,16 +6,15 @@ use burnformer_core::{
     Activation, Conventions, EmbeddingScale, EmbeddingSharing, NormPosition, OutputBias, Sinusoids,
     TransformerConfig,
 };
-use burnformer_infer::{AtLimit, BeamRule, LengthPenalty, SearchSettings};
-use serde::Deserialize;
-use serde_json::Value;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
 
 use crate::error::{InteropError, Result};
+use crate::files::parse_json;
 
 pub(super) const CONFIG: &str = "config.json";
 pub(super) const GENERATION: &str = "generation_config.json";
 pub(super) const SAFETENSORS: &str = "model.safetensors";
-pub(super) const PYTORCH: &str = "pytorch_model.bin";
 /// The tokeniser files.
 pub(super) const TEXTS: [&str; 4] = [
     "source.spm",
@@ -40,7 +39,8 @@ pub(super) const ACTIVATIONS: [(&str, Activation); 4] = [
     ("silu", Activation::Silu),
 ];
 
-/// The relevant keys of `config.json`, with the defaults of transformers' `MarianConfig`.
+/// The relevant keys of `config.json`, with the defaults of transformers' `MarianConfig`. See
+/// [`MarianConfig::parse`] for the defaults of other classes.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default = "MarianConfig::of_transformers")]
 pub(super) struct MarianConfig {
@@ -65,13 +65,45 @@ pub(super) struct MarianConfig {
     pub add_final_layer_norm: bool,
     pub max_position_embeddings: usize,
     pub pad_token_id: u32,
+    #[serde(deserialize_with = "first_of")]
     pub eos_token_id: u32,
     pub decoder_start_token_id: u32,
     pub share_encoder_decoder_embeddings: bool,
     pub tie_word_embeddings: bool,
 }
 
+/// The id, or the first id of a list.
+fn first_of<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<u32, D::Error> {
+    let value = Value::deserialize(from)?;
+    let first = value.get(0).unwrap_or(&value);
+    let id = first.as_u64().and_then(|id| u32::try_from(id).ok());
+    id.ok_or_else(|| serde::de::Error::custom(format!("eos_token_id {value} is no token id")))
+}
+
 impl MarianConfig {
+    /// Reads the configuration in `bytes`, the content of `path`. Missing keys have the defaults of
+    /// their class in transformers.
+    ///
+    /// # Errors
+    /// Returns [`InteropError::Damaged`] if a value has another type.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
+        let mut keys: Map<String, Value> = parse_json(path, bytes)?;
+        if keys.get("model_type") == Some(&json!("m2m_100")) {
+            for (key, value) in [
+                ("vocab_size", json!(128_112)),
+                ("activation_function", json!("relu")),
+                ("attention_dropout", json!(0.1)),
+                ("scale_embedding", json!(true)),
+                ("pad_token_id", json!(1)),
+                ("eos_token_id", json!(2)),
+                ("decoder_start_token_id", json!(2)),
+            ] {
+                keys.entry(key).or_insert(value);
+            }
+        }
+        serde_json::from_value(keys.into()).map_err(|error| InteropError::damaged(path, error))
+    }
+
     fn of_transformers() -> Self {
         Self {
             vocab_size: 58_101,
@@ -231,80 +263,4 @@ pub(super) enum Family {
     /// `M2M100ForConditionalGeneration`, also the class of NLLB: norms before sub-layers, positions
     /// from 2 on.
     M2m100,
-}
-
-/// The relevant keys of `generation_config.json`, or of `config.json` in old models. Missing keys have
-/// the defaults of transformers' `GenerationConfig`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct GenerationConfig {
-    num_beams: Option<usize>,
-    max_length: Option<usize>,
-    max_new_tokens: Option<usize>,
-    min_length: Option<usize>,
-    length_penalty: Option<f64>,
-    early_stopping: Value,
-    no_repeat_ngram_size: Option<usize>,
-    bad_words_ids: Option<Vec<Vec<u32>>>,
-    suppress_tokens: Option<Vec<u32>>,
-    forced_eos_token_id: Value,
-}
-
-impl GenerationConfig {
-    /// Returns the search settings, and notes on settings without a counterpart.
-    ///
-    /// # Errors
-    /// Returns [`InteropError::Settings`] if a value is out of range for [`SearchSettings`].
-    pub fn settings(&self, config: &TransformerConfig) -> Result<(SearchSettings, Vec<String>)> {
-        let mut warnings = Vec::new();
-        let beam_size = self.num_beams.unwrap_or(1);
-        let limit = self
-            .max_new_tokens
-            .or(self.max_length.map(|length| length.saturating_sub(1)));
-        let limit = limit
-            .unwrap_or(config.max_positions.saturating_sub(1))
-            .max(1);
-        let penalty = self.length_penalty.unwrap_or(1.0);
-        if penalty < 0.0 {
-            warnings.push(format!("length_penalty {penalty} is negative; 0 was taken"));
-        }
-        if !matches!(self.early_stopping, Value::Null | Value::Bool(false)) {
-            let value = &self.early_stopping;
-            warnings.push(format!(
-                "early_stopping {value} is unknown here; false was taken"
-            ));
-        }
-        let bad = self.bad_words_ids.iter().flatten();
-        let (single, several): (Vec<_>, Vec<_>) = bad.partition(|ids| ids.len() == 1);
-        if !several.is_empty() {
-            warnings.push("bad_words_ids of several tokens were left out".into());
-        }
-        let suppress = single
-            .into_iter()
-            .flatten()
-            .chain(self.suppress_tokens.iter().flatten());
-        let mut suppress: Vec<u32> = suppress
-            .copied()
-            .filter(|&id| id != config.pad && id != config.bos)
-            .collect();
-        suppress.sort_unstable();
-        suppress.dedup();
-        let closes = self.forced_eos_token_id.as_u64() == Some(config.eos.into());
-        let settings = SearchSettings {
-            beam_size,
-            length_penalty: LengthPenalty::Power(penalty.max(0.0)),
-            // Lengths in transformers count the start token.
-            min_length: self.min_length.unwrap_or(0).saturating_sub(1).min(limit),
-            max_length: Some(limit),
-            max_length_factor: 0.0,
-            max_length_extra: limit,
-            no_repeat_ngram: self.no_repeat_ngram_size.unwrap_or(0),
-            suppress,
-            beam_rule: BeamRule::Transformers,
-            at_limit: if closes { AtLimit::Close } else { AtLimit::Cut },
-            ..SearchSettings::default()
-        };
-        settings.validate()?;
-        Ok((settings, warnings))
-    }
 }

@@ -134,19 +134,22 @@ fn side(model: &mut Pretrained, name: &str, rows: usize, weights: &[&str]) -> Re
                 .for_each(|rows| rows.exchange(index, id));
         }
         if weights.contains(&"target_embedding.weight") {
-            let bos = std::iter::once(&mut model.config.bos);
-            for token in bos.chain(&mut model.search.suppress) {
-                if *token as usize == index {
-                    *token = id as u32;
-                } else if *token as usize == id {
-                    *token = index as u32;
-                }
-            }
-            model.search.suppress.sort_unstable();
+            let exchanged = [index as u32, id as u32];
+            model.config.bos = exchange(model.config.bos, exchanged);
+            model.search.renumber(|token| exchange(token, exchanged));
         }
     }
     if tokens != before {
         model.texts.insert(name.into(), vocabulary::json(&tokens));
     }
     Ok(())
+}
+
+/// The place of `token` after the exchange of the tokens `a` and `b`.
+fn exchange(token: u32, [a, b]: [u32; 2]) -> u32 {
+    match token {
+        token if token == a => b,
+        token if token == b => a,
+        token => token,
+    }
 }

@@ -1,26 +1,26 @@
 //! Hugging Face's `MarianMTModel` (OPUS-MT) and `M2M100ForConditionalGeneration` (M2M100 and NLLB).
 
 mod config;
+mod generation;
 mod languages;
+mod weights;
 mod write;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use burnformer_core::{DecoderStart, EmbeddingSharing, OutputBias, Sinusoids, TransformerConfig};
 
-use crate::embeddings::{Embeddings, recognised};
+use crate::embeddings::recognised;
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_file, read_optional};
+use crate::layers;
 use crate::pretrained::{Files, Pretrained};
-use crate::tensors::{Tensor, Weights, read_safetensors};
+use crate::tensors::{Tensor, Weights};
 use crate::text_files::{TextFiles, sentencepiece};
 use crate::vocabulary::{self, carried_search};
-use crate::{layers, torch};
-use config::{
-    CONFIG, Family, GENERATION, GenerationConfig, MarianConfig, PYTORCH, SAFETENSORS, TOKENIZERS,
-    VOCABULARIES,
-};
+use config::{CONFIG, Family, GENERATION, MarianConfig, TOKENIZERS, VOCABULARIES};
+use generation::GenerationConfig;
 
 pub(crate) use write::{check, write};
 
@@ -29,14 +29,9 @@ const POSITION_TOLERANCE: f32 = 1e-3;
 
 /// Returns whether `dir` looks like a model of Hugging Face.
 pub(crate) fn recognizes(dir: &Path) -> bool {
-    dir.join(CONFIG).is_file() && weights_file(dir).is_some() && !dir.join("manifest.json").exists()
-}
-
-fn weights_file(dir: &Path) -> Option<PathBuf> {
-    [SAFETENSORS, PYTORCH]
-        .map(|name| dir.join(name))
-        .into_iter()
-        .find(|path| path.symlink_metadata().is_ok_and(|found| !found.is_dir()))
+    dir.join(CONFIG).is_file()
+        && weights::file(dir).is_some()
+        && !dir.join("manifest.json").exists()
 }
 
 /// Reads the model in the folder `dir`. `files` are the tokeniser files named by the user.
@@ -46,18 +41,28 @@ fn weights_file(dir: &Path) -> Option<PathBuf> {
 pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Pretrained> {
     let path = dir.join(CONFIG);
     let bytes = read_file(&path)?;
-    let marian: MarianConfig = parse_json(&path, &bytes)?;
+    let mut marian = MarianConfig::parse(&path, &bytes)?;
+    let generation: GenerationConfig = match read_optional(&dir.join(GENERATION))? {
+        Some(bytes) => {
+            let generation: GenerationConfig = parse_json(&dir.join(GENERATION), &bytes)?;
+            // transformers takes the start token from here, not from `config.json`.
+            let start = generation.decoder_start();
+            marian.decoder_start_token_id = start.unwrap_or(marian.decoder_start_token_id);
+            generation
+        }
+        None => parse_json(&path, &bytes)?,
+    };
     // A first check before weights are read and the sharing is known.
     marian.transformer(&path, EmbeddingSharing::None)?;
-    let mut tensors = read_weights(dir)?;
-    let embeddings = embeddings(&marian, &mut tensors)?;
-    let mut config = marian.transformer(&path, embeddings.sharing())?;
+    let mut tensors = weights::read(dir)?;
     let family = marian.family(&path)?;
+    let embeddings = weights::embeddings(&marian, family, &mut tensors)?;
+    let mut config = marian.transformer(&path, embeddings.sharing())?;
     if family == Family::Marian && starts_from_zero(&embeddings.target, config.bos) {
         config.conventions.decoder_start = DecoderStart::Zero;
     }
     let bias = match family {
-        Family::Marian => tensors.take("final_logits_bias", &[1, config.target_vocab])?,
+        Family::Marian => output_bias(config.target_vocab, &mut tensors)?,
         Family::M2m100 => Tensor::new([1, config.target_vocab], vec![0.0; config.target_vocab]),
     };
     let mut weights = embeddings.into_weights();
@@ -84,11 +89,6 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Pretrained> {
         }),
     }
     tensors.finish("it is not a plain model of its class")?;
-    let path = dir.join(GENERATION);
-    let generation: GenerationConfig = match read_optional(&path)? {
-        Some(bytes) => parse_json(&path, &bytes)?,
-        None => parse_json(&dir.join(CONFIG), &bytes)?,
-    };
     let (search, warnings) = generation.settings(&config)?;
     // A model exported by this program carries its search settings, which are more complete.
     let (search, warnings) = match carried_search(dir)? {
@@ -109,19 +109,6 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Pretrained> {
     };
     languages::align(&mut model)?;
     Ok(model)
-}
-
-fn read_weights(dir: &Path) -> Result<Weights> {
-    let wanted = format!("{SAFETENSORS} or {PYTORCH}");
-    let remedy = "weights in several files have to be saved in one, with max_shard_size";
-    let path = weights_file(dir).ok_or_else(|| InteropError::missing(dir, wanted, remedy))?;
-    let bytes = read_file(&path)?;
-    let tensors = if path.ends_with(SAFETENSORS) {
-        read_safetensors(&path, &bytes)?
-    } else {
-        torch::read(&path, &bytes)?
-    };
-    Ok(Weights::new(&path, tensors))
 }
 
 /// The tokenisers as files of a model directory: SentencePiece models with a vocabulary, or files of
@@ -161,30 +148,13 @@ fn read_texts(dir: &Path, config: &TransformerConfig, files: &TextFiles) -> Resu
     })
 }
 
-/// Takes the matrices over the vocabularies and ties them like transformers.
-fn embeddings(marian: &MarianConfig, tensors: &mut Weights) -> Result<Embeddings> {
-    let shapes = [marian.vocab_size, marian.target_vocab()].map(|rows| [rows, marian.d_model]);
-    let shared = tensors.take_any("model.shared.weight");
-    let mut side = |name: &str, shape: [usize; 2]| {
-        let separate = tensors.take_any(name);
-        let tied = shared
-            .clone()
-            .filter(|_| marian.share_encoder_decoder_embeddings);
-        let matrix = tied.or(separate).or_else(|| shared.clone());
-        tensors.shaped(name, matrix.ok_or_else(|| tensors.missing(name))?, &shape)
-    };
-    let source = side("model.encoder.embed_tokens.weight", shapes[0])?;
-    let target = side("model.decoder.embed_tokens.weight", shapes[1])?;
-    let output = tensors
-        .take_any("lm_head.weight")
-        .filter(|_| !marian.tie_word_embeddings);
-    let output = output.unwrap_or_else(|| target.clone());
-    let output = tensors.shaped("lm_head.weight", output, &shapes[1])?;
-    Ok(Embeddings {
-        source,
-        target,
-        output,
-    })
+/// The bias of the output, zeros if the file has none.
+fn output_bias(rows: usize, tensors: &mut Weights) -> Result<Tensor> {
+    let name = "final_logits_bias";
+    match tensors.take_any(name) {
+        Some(bias) => tensors.shaped(name, bias, &[1, rows]),
+        None => Ok(Tensor::new([1, rows], vec![0.0; rows])),
+    }
 }
 
 /// Returns whether the embedding of the start token is zero, as in all models converted from Marian.

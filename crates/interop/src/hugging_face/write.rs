@@ -6,7 +6,7 @@ use burnformer_core::{
     DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition, OutputBias, Positions, SourceEnd,
     TransformerConfig,
 };
-use burnformer_infer::{AtLimit, LengthPenalty, SearchSettings};
+use burnformer_infer::{AtLimit, EarlyStopping, LengthPenalty, SearchSettings};
 use serde_json::{Map, Value, json};
 
 use super::config::{ACTIVATIONS, CONFIG, GENERATION, SAFETENSORS, TEXTS};
@@ -183,10 +183,7 @@ fn generation(config: &TransformerConfig, search: &SearchSettings) -> Value {
     let limit = search
         .max_length
         .map_or(POSITIONS, |limit| limit.saturating_add(1));
-    let mut never: Vec<u32> = [config.pad, config.bos]
-        .into_iter()
-        .chain(search.suppress.clone())
-        .collect();
+    let mut never = vec![config.pad, config.bos];
     never.sort_unstable();
     never.dedup();
     let never: Vec<[u32; 1]> = never.into_iter().map(|id| [id]).collect();
@@ -195,8 +192,37 @@ fn generation(config: &TransformerConfig, search: &SearchSettings) -> Value {
         "max_length": limit.min(POSITIONS), "bad_words_ids": never, "pad_token_id": config.pad,
         "eos_token_id": config.eos, "decoder_start_token_id": config.bos,
     });
-    if search.no_repeat_ngram > 0 {
-        json["no_repeat_ngram_size"] = search.no_repeat_ngram.into();
+    if !search.end_tokens.is_empty() {
+        json["eos_token_id"] = json!([&[config.eos], &search.end_tokens[..]].concat());
+    }
+    let numbers = [
+        ("no_repeat_ngram_size", search.no_repeat_ngram),
+        (
+            "encoder_no_repeat_ngram_size",
+            search.no_repeat_source_ngram,
+        ),
+        ("min_new_tokens", search.min_length),
+    ];
+    for (key, number) in numbers.into_iter().filter(|(_, number)| *number > 0) {
+        json[key] = number.into();
+    }
+    let lists = [
+        ("suppress_tokens", &search.suppress),
+        ("begin_suppress_tokens", &search.begin_suppress),
+    ];
+    for (key, ids) in lists.into_iter().filter(|(_, ids)| !ids.is_empty()) {
+        json[key] = json!(ids);
+    }
+    if search.repetition_penalty > 1.0 {
+        json["repetition_penalty"] = search.repetition_penalty.into();
+    }
+    if let Some(first) = search.forced_bos {
+        json["forced_bos_token_id"] = first.into();
+    }
+    match search.early_stopping {
+        EarlyStopping::Current => (),
+        EarlyStopping::Full => json["early_stopping"] = true.into(),
+        EarlyStopping::Never => json["early_stopping"] = "never".into(),
     }
     if search.at_limit == AtLimit::Close {
         json["forced_eos_token_id"] = config.eos.into();

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::cursor::Cursor;
 use crate::error::{InteropError, Result};
-use crate::tensors::{NumberType, Tensor, Tensors, elements};
+use crate::tensors::{NumberType, Tensor, Weights, elements};
 use crate::zip;
 use pickle::{Pickle, Value, View};
 
@@ -19,13 +19,13 @@ const MAX_SHARING: usize = 8;
 /// The first pickle in a file before PyTorch 1.6.
 const LEGACY_MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
 
-/// The float tensors of the dictionary in `bytes`, the content of `path`. Tensors of other types
-/// are left out.
+/// Adds the float tensors of the dictionary in `bytes`, the content of `path`, to `weights`. Tensors
+/// of other types are left out.
 ///
 /// # Errors
 /// Returns [`InteropError::Damaged`] if the file is damaged or is no dictionary, and
 /// [`InteropError::Pickle`] if its pickle builds anything but tensors.
-pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Tensors> {
+pub(crate) fn read(path: &Path, bytes: &[u8], weights: &mut Weights) -> Result<()> {
     let (value, pickle, ranges) = if zip::is_zip(bytes) {
         archive(path, bytes)?
     } else {
@@ -37,14 +37,15 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Tensors> {
             "it holds no dictionary of tensors",
         ));
     };
-    let mut tensors = Tensors::new();
     let mut left = bytes.len().saturating_mul(MAX_SHARING) / 4;
     for (key, value) in &pickle.dicts[dict] {
         let (Value::Text(name), Value::Tensor(view)) = (key, value) else {
             continue;
         };
         let view = &pickle.views[*view];
-        let Some(number) = pickle.storages[view.storage].number else {
+        let storage = &pickle.storages[view.storage];
+        let Some(number) = storage.number else {
+            weights.leave_out(name.to_string(), storage.kind.to_string());
             continue;
         };
         let damaged =
@@ -56,9 +57,9 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Tensors> {
         left -= count;
         let values = gathered(view, count, number, &bytes[range]);
         let values = values.ok_or_else(|| damaged("reaches beyond its storage"))?;
-        tensors.insert(name.to_string(), Tensor::new(view.shape.clone(), values));
+        weights.add(name.to_string(), Tensor::new(view.shape.clone(), values));
     }
-    Ok(tensors)
+    Ok(())
 }
 
 /// The value and the pickle of a file, and the range of each of its storages.

@@ -28,18 +28,22 @@ pub(super) enum Value {
 }
 
 /// The allowed names.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Global {
     OrderedDict,
     RebuildTensor,
     RebuildParameter,
-    Storage(Option<NumberType>),
+    /// A class of storages, by name.
+    Storage(Rc<str>),
 }
 
 /// A storage, which holds the numbers of tensors.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct StorageRef {
     pub key: Rc<str>,
+    /// The name of the class, such as `FloatStorage`.
+    pub kind: Rc<str>,
+    /// The type of the numbers; `None` for types other than weights.
     pub number: Option<NumberType>,
 }
 
@@ -264,7 +268,7 @@ impl Machine<'_, '_> {
             ("collections", "OrderedDict") => Global::OrderedDict,
             ("torch._utils", "_rebuild_tensor_v2") => Global::RebuildTensor,
             ("torch._utils", "_rebuild_parameter") => Global::RebuildParameter,
-            ("torch", name) if name.ends_with("Storage") => Global::Storage(storage_type(name)),
+            ("torch", name) if name.ends_with("Storage") => Global::Storage(name.into()),
             _ => return Err(self.forbidden(format!("{module}.{name}"))),
         };
         self.push(Value::Global(global))
@@ -288,15 +292,16 @@ impl Machine<'_, '_> {
         let parts = self.pop().and_then(|value| self.parts(value))?;
         let storage = match &parts[..] {
             [
-                Value::Text(kind),
-                Value::Global(Global::Storage(number)),
+                Value::Text(word),
+                Value::Global(Global::Storage(kind)),
                 Value::Text(key),
                 _,
                 Value::Int(0..),
                 ..,
-            ] if &**kind == "storage" => Some(StorageRef {
+            ] if &**word == "storage" => Some(StorageRef {
                 key: key.clone(),
-                number: *number,
+                kind: kind.clone(),
+                number: storage_type(kind),
             }),
             _ => None,
         };
@@ -387,6 +392,7 @@ const MAX_DIMENSIONS: usize = 8;
 /// The number type of a class of storages; `None` for types other than weights.
 fn storage_type(name: &str) -> Option<NumberType> {
     match name {
+        "DoubleStorage" => Some(NumberType::Float64),
         "FloatStorage" => Some(NumberType::Float32),
         "HalfStorage" => Some(NumberType::Float16),
         "BFloat16Storage" => Some(NumberType::BFloat16),

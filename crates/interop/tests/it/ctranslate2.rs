@@ -241,3 +241,30 @@ fn eos_of_the_source_is_seen_hidden_or_refused() {
         assert!(error.contains(named), "{error}");
     }
 }
+
+/// CTranslate2 4.8.5 never ends a translation with `disable_unk` if `</s>` is its unknown token.
+#[test]
+fn the_unknown_token_of_an_export_is_never_eos() {
+    let mut package = Format::HuggingFace
+        .read(&fixture("hugging_face/shared_swish"))
+        .unwrap();
+    for (unknown, expected) in [("<unk>", "<unk>"), ("t1", "<pad>")] {
+        let token = |id: u64| match id {
+            0 => "</s>".to_string(),
+            1 => unknown.into(),
+            23 => "<pad>".into(),
+            id => format!("t{id}"),
+        };
+        let ids: serde_json::Map<String, serde_json::Value> =
+            (0..24).map(|id| (token(id), id.into())).collect();
+        let vocabulary = serde_json::to_vec(&ids).unwrap();
+        package.texts.insert("vocab.json".into(), vocabulary);
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("out");
+        Format::CTranslate2.write(&package, &dir).unwrap();
+        let config = std::fs::read(dir.join("config.json")).unwrap();
+        let config: serde_json::Value = serde_json::from_slice(&config).unwrap();
+        assert_eq!(config["unk_token"], expected);
+        Format::CTranslate2.read(&dir).unwrap();
+    }
+}

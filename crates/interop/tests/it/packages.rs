@@ -270,7 +270,7 @@ fn several_models_in_a_folder_are_distinguished_or_an_error() {
     assert_eq!((beam("model.npz"), beam("model.npz.best-bleu.npz")), (3, 5));
     let error = read(dir).unwrap_err().to_string();
     assert!(
-        error.contains("model.npz, model.npz.best-bleu.npz") && error.contains("name the file"),
+        error.contains("model.npz, model.npz.best-bleu.npz") && error.contains("--weights FILE"),
         "{error}"
     );
     fs::write(
@@ -572,5 +572,27 @@ fn hostile_archives_are_refused() {
     for len in (0..whole.len()).step_by(whole.len() / 50) {
         fs::write(&path, &whole[..len]).unwrap();
         assert!(read(&path).is_err(), "{len}");
+    }
+}
+
+/// Packages of OPUS-MT from before SentencePiece have `source.bpe` and `target.bpe`.
+#[test]
+fn a_tokeniser_of_subword_nmt_is_named() {
+    for (name, text) in [
+        ("source.bpe", "t h\nth e</w>\n"),
+        ("codes", "#version: 0.2\nt h\nth e</w>\n"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut files = opus();
+        files.retain(|(name, _)| !name.ends_with(".spm"));
+        files.push((name.into(), text.into()));
+        write_all(folder.path(), &files);
+        let package = read(folder.path()).unwrap();
+        assert!(!package.has_tokenizers());
+        let notes = package.warnings.join("; ");
+        assert!(
+            notes.contains(name) && notes.contains("subword-nmt"),
+            "{notes}"
+        );
     }
 }
