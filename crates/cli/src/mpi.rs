@@ -16,7 +16,7 @@ const SIZES: [&str; 4] = [
 ];
 
 /// The number of processes that an MPI launcher started, this one included.
-fn launched() -> usize {
+pub fn launched() -> usize {
     SIZES
         .iter()
         .find_map(|name: &&str| std::env::var(name).ok()?.parse().ok())

@@ -206,6 +206,64 @@ fn a_killed_process_ends_all_and_the_run_resumes_from_its_checkpoint() {
     );
 }
 
+/// Open MPI 4.1.4 sends SIGTERM on, SIGKILL two seconds later, and ends with 1 without a word.
+#[test]
+fn a_launcher_that_is_terminated_leaves_what_the_run_says() {
+    let toy = toy();
+    let folder = toy.folder.path();
+    let long = [
+        "--set",
+        "training.max_updates=1000000",
+        "--set",
+        "checkpoints.every=20",
+    ];
+    let mut command = toy.mpirun(2, "run", &long);
+    let run = command.stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while !folder.join("run/checkpoints/step-000020").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "no checkpoint");
+        sleep(Duration::from_millis(50));
+    }
+    let launcher = run.id().to_string();
+    let mut kill = Command::new("kill");
+    assert!(kill.args(["-TERM", &launcher]).status().unwrap().success());
+    let output = run.wait_with_output().unwrap();
+    assert!(!output.status.success());
+    let said = stderr(&output);
+    assert!(
+        said.contains("continues from the last checkpoint"),
+        "{said}"
+    );
+    if let Some((_, rest)) = said.split_once("stopped after update ") {
+        let (step, rest) = rest.split_once(' ').unwrap();
+        assert!(rest.starts_with("and saved"), "{said}");
+        let name = format!("step-{:06}", step.parse::<u64>().unwrap());
+        assert!(folder.join("run/checkpoints").join(name).exists(), "{said}");
+    }
+    let steps = fs::read_dir(folder.join("run/checkpoints"))
+        .unwrap()
+        .flatten();
+    let last = steps
+        .filter_map(|step| {
+            step.file_name()
+                .to_str()?
+                .strip_prefix("step-")?
+                .parse()
+                .ok()
+        })
+        .max();
+    let last: u64 = last.unwrap();
+    let more = format!("training.max_updates={}", last + 20);
+    let more = ["--set", &more, "--set", "checkpoints.every=20", "--resume"];
+    let resumed = toy.together(2, "run", &more);
+    stdout(&resumed);
+    let said = stderr(&resumed);
+    assert!(
+        said.contains(&format!("resumed after update {last}")),
+        "{said}"
+    );
+}
+
 #[test]
 fn processes_with_other_texts_are_refused() {
     let toy = toy();

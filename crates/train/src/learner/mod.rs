@@ -141,12 +141,16 @@ impl Learner {
                 self.go_back(Divergence::Model { last_norm: None })?;
                 continue;
             }
-            let note = format!("stopped after update {}: {reason}", self.state.step);
-            self.reporter.note(&note)?;
             self.save_checkpoint(match reason {
                 StopReason::Interrupted => CheckpointKind::Interrupted,
                 _ => CheckpointKind::Final,
             })?;
+            // After the checkpoint: a launcher may kill the process at any time after a signal.
+            let note = format!(
+                "stopped after update {} and saved: {reason}",
+                self.state.step
+            );
+            self.reporter.note(&note)?;
             killable(true);
             // An earlier interrupt also stops the run here, as no second signal will come.
             if reason == StopReason::Interrupted || interrupted.load(Ordering::SeqCst) {

@@ -58,7 +58,12 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
         say("dry run: text that comes through a pipe is not read, so nothing is measured");
         return dry_run.print(&config, None);
     }
-    let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
+    let signals = Signals::watch(if mpi::launched() > 1 {
+        "finishing this update and saving; if the launcher kills the processes before that, --resume continues \
+         from the last checkpoint"
+    } else {
+        "finishing this update and saving; once more to stop at once"
+    })?;
     let ranks = if dry_run.is_some() {
         None
     } else {
