@@ -22,7 +22,10 @@ impl Translator {
         } else {
             1
         };
-        forms + self.searches_for_parts(source, options) + Self::searches_for_texts(options)
+        forms
+            + self.searches_for_parts(source, options)
+            + Self::searches_for_joins(source, options)
+            + Self::searches_for_texts(options)
     }
 
     /// For each request with a source all in capitals, its index with the source in small letters,

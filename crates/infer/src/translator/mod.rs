@@ -3,6 +3,7 @@
 mod capitals;
 mod error;
 mod files;
+mod joins;
 mod languages;
 mod links;
 mod load;

@@ -232,6 +232,7 @@ impl Translator {
         self.copy_unknown(requests, &mut found.all);
         found.try_small_letters(small);
         found.leave_loops();
+        found.keep_joins();
         found.keep_parts();
         found.keep_pairs();
         found.write_amounts();
