@@ -1,8 +1,8 @@
 //! A document that is parsed, translated in at most two rounds, and written.
 
-use burnformer_text::is_invisible;
-use burnformer_text::{Writing, apply_edits};
+use burnformer_text::{Grammar, Writing, apply_edits, is_invisible};
 
+use crate::accelerator::{self, Accelerator};
 use crate::block::{Block, Segment, State};
 use crate::catalogue::{self, BrokenCatalogue, Catalogue, Context, Message, MessageState, Slot};
 use crate::escape::ATTRIBUTE;
@@ -42,6 +42,8 @@ pub struct Document {
     splitting: Splitting,
     /// The source and target language, if both are known.
     languages: Option<[String; 2]>,
+    /// The grammar of the placeholders in the text.
+    grammar: Grammar,
 }
 
 /// A message of a catalogue and its text.
@@ -50,6 +52,9 @@ struct Entry {
     slot: Slot,
     context: Context,
     text: Document,
+    /// The source as the file has it, if its translation is compared with it.
+    original: Option<Box<str>>,
+    accelerator: Option<Accelerator>,
 }
 
 /// A translation from a translation memory.
@@ -301,10 +306,11 @@ impl Document {
     fn written_catalogue(&mut self, languages: Option<[String; 2]>) -> String {
         // An empty translation would say that the message is not translated.
         let is_bilingual = self.format.has_translations();
-        let write = |Entry { slot, mut text, .. }: Entry| {
-            text.text_blocks_mut().for_each(write_messages);
+        let write = |mut entry: Entry| {
+            entry.text.text_blocks_mut().for_each(write_messages);
+            let text = &entry.text;
             let has_changed = !text.is_unchanged() || is_bilingual && text.is_translated();
-            (slot, text.finish(), has_changed)
+            (entry.slot.clone(), entry.written(), has_changed)
         };
         let written = std::mem::take(&mut self.messages).into_iter().map(write);
         let out = catalogue::write(&self.source, written.collect());
@@ -356,12 +362,27 @@ fn written(block: &Block, source: &str) -> String {
 }
 
 impl Entry {
+    /// Returns the translation of the message.
+    fn written(self) -> String {
+        let grammar = self.text.grammar;
+        let is_answer = self.text.is_answer;
+        let text = self.text.finish();
+        let Some(original) = self.original.filter(|_| !is_answer) else {
+            return text;
+        };
+        let text = match self.accelerator {
+            Some(accelerator) => accelerator.put(&text),
+            None => text,
+        };
+        grammar.written(&original, text)
+    }
+
     /// Fills the message with the text of a memory, if it has one.
     fn remember(&mut self, translation: &dyn Fn(&str, &str) -> Option<Remembered>) {
         if !self.text.attributes.is_empty() {
             return;
         }
-        let source = self.text.source.as_str();
+        let source = self.original.as_deref().unwrap_or(&self.text.source);
         let found = translation(source, &self.context.to_string());
         let is_usable =
             |it: &Remembered| !self.slot.has_tags() || catalogue::has_tags_of(source, &it.text);
@@ -413,10 +434,22 @@ impl<'a> Reader<'a> {
                 _ if it.slot.is_markup() => Format::Html,
                 _ => catalogue::format_of(&it.source),
             };
+            let grammar = it.slot.grammar(&it.source);
+            let signs = it.slot.accelerators();
+            let (label, accelerator) = accelerator::taken(&it.source, signs).unzip();
+            let is_compared = accelerator.is_some() || grammar != Grammar::default();
+            let splitting = it.slot.splitting();
+            let source = label.unwrap_or_else(|| it.source.clone());
+            let text = Document::of_parts(source, own, (splitting, true), Vec::new());
             Entry {
-                text: Document::read_text(&it.source, own, Splitting::default()),
+                text: Document {
+                    grammar: grammar.for_message(&it.source),
+                    ..text
+                },
                 slot: it.slot,
                 context: it.context,
+                original: is_compared.then(|| it.source.into()),
+                accelerator,
             }
         };
         let messages = Catalogue::read_into(&source, format, self.languages)?.messages;
@@ -443,15 +476,18 @@ impl Divider<'_> {
             .messages
             .iter_mut()
             .for_each(|message| self.document(&mut message.text));
-        document
-            .text_blocks_mut()
-            .for_each(|block| self.prepare(block, 0));
+        let grammar = document.grammar;
+        for block in document.text_blocks_mut() {
+            block.grammar = grammar;
+            self.prepare(block, 0);
+        }
     }
 
     /// Splits `block` and the arms of its messages into sentences. `depth` counts enclosing
     /// messages.
     fn prepare(&self, block: &mut Block, depth: usize) {
-        let messages = find_atoms(&block.text, &block.borders(), &mut block.atoms);
+        let borders = block.borders();
+        let messages = find_atoms(&block.text, &borders, &mut block.atoms, block.grammar);
         if depth < message::DEEPEST {
             message::find_arms(block, self.target, depth);
         }

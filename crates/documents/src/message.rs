@@ -21,8 +21,8 @@ pub(crate) const DEEPEST: usize = 8;
 /// as the number of a plural, too.
 static KEPT: LazyLock<[Regex; 2]> = LazyLock::new(|| {
     [
-        r"''|'[{}][^']*(?:''[^']*)*'",
-        r"''|#|'[{}#|][^']*(?:''[^']*)*'?",
+        r"''|'[{}<>][^']*(?:''[^']*)*'",
+        r"''|#|'[{}<>#|][^']*(?:''[^']*)*'?",
     ]
     .map(regex)
 });

@@ -5,7 +5,8 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use burnformer_text::{
-    Cloze, FilledCloze, Link, Part, PartKind, Writing, added_placeholders, apply_edits, arms, parts,
+    Cloze, FilledCloze, Grammar, Link, Part, PartKind, Writing, added_placeholders, apply_edits,
+    arms,
 };
 
 use crate::Translated;
@@ -20,10 +21,11 @@ pub(crate) fn find_atoms(
     text: &str,
     borders: &BTreeSet<usize>,
     atoms: &mut Vec<Atom>,
+    grammar: Grammar,
 ) -> Vec<Span> {
     let known = atoms.len();
     let mut messages = Vec::new();
-    let mut todo = VecDeque::from(parts(text));
+    let mut todo = VecDeque::from(grammar.parts(text));
     while let Some(Part { mut range, kind }) = todo.pop_front() {
         let known = |range: &Span| {
             let next = atoms[..known].partition_point(|atom| atom.range.end <= range.start);
@@ -47,7 +49,7 @@ pub(crate) fn find_atoms(
             Some(_) if !arms(&text[range.clone()]).is_empty() => messages.push(range),
             Some(_) if kind != PartKind::Number => {
                 for end in inside.chain([range.end]) {
-                    let pieces = parts(&text[range.start..end]).into_iter();
+                    let pieces = grammar.parts(&text[range.start..end]).into_iter();
                     todo.extend(pieces.map(|it: Part| Part {
                         range: moved(&it.range, 0, range.start),
                         ..it
@@ -108,7 +110,8 @@ pub(crate) fn tidied(source: &str, block: &Block, translated: Translated) -> Tra
 
 /// Returns `block.text[range]` without its atoms.
 pub(crate) fn reduced<'a>(block: &'a Block, range: &Span) -> Cloze<'a> {
-    Cloze::without(&block.text[range.clone()], block.parts(range).into_iter())
+    let text = &block.text[range.clone()];
+    Cloze::without(text, block.parts(range).into_iter()).with_grammar(block.grammar)
 }
 
 /// Returns the state of a sentence to be translated without its atoms.

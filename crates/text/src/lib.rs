@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod joins;
 mod languages;
 mod messages;
 mod pairs;
@@ -20,13 +21,14 @@ use std::ops::RangeInclusive;
 use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 use unicode_properties::UnicodeEmoji;
 
+pub use joins::{joining_signs, loses_joins, with_joining_words};
 pub use languages::{find_language, language};
 pub use messages::counted;
 pub use pairs::{Pair, PairKind, missing_dash, missing_pairs, pairs, with_pairs};
 pub use placeables::{
-    Cloze, FilledCloze, Link, Number, Part, PartKind, Writing, added_placeholders, apply_edits,
-    arms, blank, is_translatable, may_have_parts, missing_placeables, numbers_stay, parts,
-    positions,
+    Cloze, FilledCloze, Grammar, Link, Number, Part, PartKind, Writing, added_placeholders,
+    apply_edits, arms, blank, is_code, is_translatable, may_have_parts, missing_placeables,
+    numbers_stay, parts, positions,
 };
 pub use words::{
     Mark, Span, Word, are_particles, is_in_word, is_letter, is_unspaced, joined, mark, normalized,

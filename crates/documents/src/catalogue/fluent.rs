@@ -138,7 +138,7 @@ impl File<'_> {
                 "here is no comment and no `name = text`; indent a line of the message before";
             return Err(BrokenCatalogue::at(self.text, at, fault));
         }
-        let source = joined(&self.text[range.clone()]);
+        let source = shown(&self.text[range.clone()]);
         if let Some(source) = source.filter(|it| !it.is_empty() && !self.name.starts_with('-')) {
             let pattern = Pattern::new(self.text, &range, self.newline);
             let spelling = Spelling::Pattern(pattern);
@@ -149,17 +149,14 @@ impl File<'_> {
     }
 }
 
-/// Returns the text that readers see for `lines`: each paragraph joined to one line. Returns `None`
-/// if there is a placeable that is not allowed in a text.
-fn joined(lines: &str) -> Option<String> {
+/// Returns the text that readers see for `lines`, without their indentation. Returns `None` if there
+/// is a placeable that is not allowed in a text.
+fn shown(lines: &str) -> Option<String> {
     if KNOWN.replace_all(lines, "").contains(['{', '}']) {
         return None;
     }
-    let joined = BREAK.replace_all(lines, |found: &Captures<'_>| {
-        match found[0].matches('\n').count() {
-            1 => " ".into(),
-            more => "\n".repeat(more),
-        }
+    let shown = BREAK.replace_all(lines, |found: &Captures<'_>| {
+        "\n".repeat(found[0].matches('\n').count())
     });
-    Some(joined.into_owned())
+    Some(shown.into_owned())
 }

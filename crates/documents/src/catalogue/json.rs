@@ -85,6 +85,31 @@ struct Container {
     notes: Vec<[Span; 2]>,
 }
 
+/// The texts of i18next's plurals by intervals: `(0)[no files];(2-inf)[files];`.
+static INTERVALS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"^\s*(?:\(-?\d+(?:-(?:\d+|inf))?\)\s*(?:\[[^\[\];]*\]|\{[^{};]*\})\s*(?:;\s*|$))+$")
+});
+static INTERVAL: LazyLock<Regex> = LazyLock::new(|| regex(r"\)\s*[\[{]([^;]*)[\]}]"));
+
+/// Returns the texts of the intervals in the JSON string at `range`, with their ranges.
+fn intervals(text: &str, range: &Span, spelling: &Spelling) -> Vec<(Span, String)> {
+    let value = &text[range.clone()];
+    if !matches!(spelling, Spelling::Json(_)) || !INTERVALS.is_match(value) {
+        return Vec::new();
+    }
+    let all = INTERVAL
+        .captures_iter(value)
+        .filter_map(|found| found.get(1));
+    all.filter_map(|inner| {
+        let source = serde_json::from_str(&format!("\"{}\"", inner.as_str())).ok()?;
+        Some((
+            range.start + inner.start()..range.start + inner.end(),
+            source,
+        ))
+    })
+    .collect()
+}
+
 /// Splits the category off the end of `key`.
 fn category(key: &str) -> Option<(&str, &'static str)> {
     let base = |name: &&'static str| Some((key.strip_suffix(*name)?, *name));
@@ -231,6 +256,15 @@ impl Keys<'_> {
             self.mark(&key, &["=", value].concat());
         }
         if let Some(source) = text.filter(|_| !is_kept) {
+            let intervals = intervals(self.text, &range, &spelling);
+            if !intervals.is_empty() {
+                let message = |(inner, source): (Span, String)| {
+                    let spelling = Spelling::Interval(spelling == Spelling::Json(true));
+                    Message::text(key.clone(), inner, source, spelling)
+                };
+                self.texts.extend(intervals.into_iter().map(message));
+                return self.end(&key, start);
+            }
             let end = range.end + usize::from(matches!(spelling, Spelling::Json(_)));
             self.arm(&key, first..end, &range);
             self.texts

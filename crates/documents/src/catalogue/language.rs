@@ -7,6 +7,7 @@ use regex::{Captures, Regex};
 
 use super::message::tag_of;
 use super::po_header;
+use super::yaml_scalar::plain;
 use crate::format::Format;
 use crate::language::{Renaming, attribute, tags, with_value};
 use crate::words::{Span, regex};
@@ -95,6 +96,9 @@ fn own(text: &str, format: Format, renaming: &Renaming<'_>) -> String {
         } else {
             code
         };
+        // Norwegian's code is a boolean in YAML.
+        let is_plain = format == Format::Yaml && !before.ends_with(['"', '\'']);
+        let code = if is_plain { plain(&code) } else { code };
         format!("{before}{code}{}", &whole[before.len() + known.len()..])
     });
     replaced.into_owned()

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+use burnformer_text::{Grammar, is_code};
 use isolang::Language;
 use regex::Regex;
 
 use super::spelling::Spelling;
+use crate::split::Splitting;
 use crate::words::{Span, has_letters, regex};
 use crate::xml_text::text_of;
 
@@ -117,7 +119,7 @@ static CODE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Returns whether `text` has words to translate.
 pub(super) fn is_language(text: &str) -> bool {
-    has_letters(text) && !(text.is_ascii() && CODE.is_match(text.trim()))
+    has_letters(text) && !is_code(text) && !(text.is_ascii() && CODE.is_match(text.trim()))
 }
 
 /// The state of the translation of a [`Message`].
@@ -151,8 +153,42 @@ pub(crate) struct Slot {
 impl Slot {
     /// Removes the PO flag that asks for a review, because a person wrote the translation.
     pub(crate) fn accept(&mut self) {
-        if matches!(self.spelling, Spelling::Po(_)) {
+        if matches!(self.spelling, Spelling::Po(..)) {
             self.marks.clear();
+        }
+    }
+
+    /// Returns the grammar of the placeholders in `source`, the text of the message. Android and Apple
+    /// have one, and use it for texts with arguments.
+    pub(crate) fn grammar(&self, source: &str) -> Grammar {
+        let flag = match self.spelling {
+            Spelling::Po(_, grammar) => return grammar,
+            Spelling::Android(_) | Spelling::AndroidQuoted => "java-printf-format",
+            Spelling::Apple => "objc-format",
+            _ => return Grammar::default(),
+        };
+        // Names in brackets are of another grammar.
+        let has_arguments = !source.contains("%(")
+            && (source.contains("%1$") || !Grammar::default().arguments(source).is_empty());
+        Grammar::of_flag(flag)
+            .filter(|_| has_arguments)
+            .unwrap_or_default()
+    }
+
+    /// Returns the signs of accelerators in labels of the format.
+    pub(crate) fn accelerators(&self) -> &'static str {
+        match self.spelling {
+            Spelling::Po(..) => "&_",
+            Spelling::Xml | Spelling::Json(_) | Spelling::Property { .. } => "&",
+            _ => "",
+        }
+    }
+
+    /// Returns how the text is divided. The lines of a pattern of Fluent are one paragraph.
+    pub(crate) fn splitting(&self) -> Splitting {
+        match self.spelling {
+            Spelling::Pattern(_) => Splitting::Sentences,
+            _ => Splitting::Lines,
         }
     }
 
@@ -245,6 +281,9 @@ pub(crate) fn tag_of(code: &str) -> String {
     let parts: Vec<&str> = code.split(['-', '_']).collect();
     let short = Language::from_639_3(parts[0]).and_then(|language| language.to_639_1());
     let first = short.unwrap_or(parts[0]);
-    let rest = parts[1..].iter().filter(|part| **part != "Latn");
+    // mBART's codes without a region have the region XX.
+    let rest = parts[1..]
+        .iter()
+        .filter(|part| !["Latn", "XX"].contains(part));
     rest.fold(first.to_owned(), |all, part| all + "-" + part)
 }

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use burnformer_text::Grammar;
+use encoding_rs::{Encoding, WINDOWS_1252};
 use regex::Regex;
 
 use super::message::{BrokenCatalogue, Context, Lines, Message, MessageState, Result, Slot};
 use super::plural::{Form, forms};
-use super::spelling::{Spelling, unescaped};
+use super::spelling::Spelling;
 use crate::plurals::hides;
 use crate::words::{Span, regex};
 
@@ -32,6 +34,8 @@ struct Entry<'a> {
     /// The byte after the `#,` of its flags.
     flags: Option<usize>,
     is_fuzzy: bool,
+    /// The grammar that its flags name.
+    grammar: Grammar,
 }
 
 /// Reads the messages and languages of `text`. A file may name only the target language.
@@ -43,6 +47,7 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, [Option<String>; 2])> {
         text,
         newline,
         language: None,
+        encoding: WINDOWS_1252,
         forms: None,
         known,
         lines,
@@ -54,6 +59,8 @@ struct Reader<'a> {
     text: &'a str,
     newline: &'static str,
     language: Option<String>,
+    /// The encoding of bytes that are written by their numbers.
+    encoding: &'static Encoding,
     forms: Option<Vec<Form>>,
     /// The first byte of each message, by context and source.
     known: HashMap<(Option<String>, String), usize>,
@@ -76,7 +83,9 @@ impl<'a> Reader<'a> {
             }
             if let Some(flags) = line.strip_prefix("#,") {
                 entry.flags = Some(start + 2);
-                entry.is_fuzzy |= flags.split(',').any(|flag| flag.trim() == "fuzzy");
+                let mut flags = flags.split(',').map(str::trim);
+                entry.is_fuzzy |= flags.clone().any(|flag| flag == "fuzzy");
+                entry.grammar = flags.find_map(Grammar::of_flag).unwrap_or(entry.grammar);
             } else if !line.is_empty() && !line.starts_with('#') {
                 self.field(&mut entry, line, start)?;
             }
@@ -93,7 +102,7 @@ impl<'a> Reader<'a> {
         })?;
         let keyword = line[..quote].trim_end();
         let string = &line[quote..];
-        let text = unquoted(string)
+        let text = unquoted(string, self.encoding)
             .ok_or_else(|| broken("the string has no closing quote, or text behind it; add the quote, and write \\\" within a string"))?;
         let range = start + quote..start + line.len();
         if keyword.is_empty() {
@@ -163,6 +172,11 @@ impl<'a> Reader<'a> {
             match name.to_ascii_lowercase().as_str() {
                 "language" if !value.is_empty() => self.language = Some(value.into()),
                 "plural-forms" => rule = rule.or(Some(value)),
+                "content-type" => {
+                    let label = value.split_once("charset=").map(|(_, label)| label.trim());
+                    let known = label.and_then(|label| Encoding::for_label(label.as_bytes()));
+                    self.encoding = known.unwrap_or(self.encoding);
+                }
                 _ => {}
             }
         }
@@ -199,7 +213,7 @@ impl<'a> Reader<'a> {
         let group = messages.len();
         let line = self.lines.number(entry.start);
         let message = |source: String, target: &str, range: Span, around: [String; 2]| {
-            let spelling = Spelling::Po(self.newline);
+            let spelling = Spelling::Po(self.newline, entry.grammar);
             let marks = marks.clone();
             let slot = Slot {
                 range,
@@ -293,8 +307,53 @@ fn index_of(keyword: &str) -> Option<usize> {
 /// The content of a string.
 static STRING: LazyLock<Regex> = LazyLock::new(|| regex(r#"^(?:\\.|[^"\\])*$"#));
 
-/// Unquotes a string; `None` if it is not one.
-fn unquoted(string: &str) -> Option<String> {
+/// Unquotes a string; `None` if it is not one. Bytes by their numbers are UTF-8, or text in
+/// `encoding`.
+fn unquoted(string: &str, encoding: &'static Encoding) -> Option<String> {
     let inside = string.strip_prefix('"')?.strip_suffix('"')?;
-    unescaped(inside).filter(|_| STRING.is_match(inside))
+    if !STRING.is_match(inside) {
+        return None;
+    }
+    if !inside.contains('\\') {
+        return Some(inside.into());
+    }
+    let mut text = String::with_capacity(inside.len());
+    for chunk in unescaped(inside).utf8_chunks() {
+        text += chunk.valid();
+        text += &encoding.decode_without_bom_handling(chunk.invalid()).0;
+    }
+    Some(text)
+}
+
+/// An escape of a string.
+static ESCAPE: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|(?s:(.)))"));
+
+/// Resolves the escapes of C in `inside`.
+fn unescaped(inside: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(inside.len());
+    let mut at = 0;
+    for found in ESCAPE.captures_iter(inside) {
+        let whole = found.get(0).map_or(at..at, |whole| whole.range());
+        bytes.extend_from_slice(&inside.as_bytes()[at..whole.start]);
+        at = whole.end;
+        let number =
+            |group: usize, radix| u32::from_str_radix(found.get(group)?.as_str(), radix).ok();
+        match number(1, 8).or_else(|| number(2, 16)) {
+            // Like gettext, only the lowest eight bits count.
+            Some(number) => bytes.push((number & 0xff) as u8),
+            None => match &found[3] {
+                "n" => bytes.push(b'\n'),
+                "t" => bytes.push(b'\t'),
+                "r" => bytes.push(b'\r'),
+                "a" => bytes.push(0x07),
+                "b" => bytes.push(0x08),
+                "f" => bytes.push(0x0c),
+                "v" => bytes.push(0x0b),
+                other => bytes.extend_from_slice(other.as_bytes()),
+            },
+        }
+    }
+    bytes.extend_from_slice(&inside.as_bytes()[at..]);
+    bytes
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use burnformer_text::apply_edits;
 use regex::Regex;
 
-use crate::words::{Span, moved, regex};
+use crate::words::{Span, regex};
 
 /// The plural rules of gettext, one a line, and the languages that have them: as msginit of gettext
 /// 0.21 writes them, and for languages that it does not know as translate-toolkit 3.16 has them.
@@ -25,6 +25,9 @@ static EMPTY_FORM: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"^(?:#~[ \t]*)?msgstr\[(\d+)\][ \t]*""\s*$"#));
 /// The number of plural forms in a rule.
 static FORMS: LazyLock<Regex> = LazyLock::new(|| regex(r"nplurals\s*=\s*(\d+)"));
+/// A field: its name, and its value, which may go over several strings.
+static FIELD: LazyLock<Regex> =
+    LazyLock::new(|| regex(r#"(?:"|\\n)([A-Za-z-]+):((?:[^"\\]|\\[^n]|"\s*")*)"#));
 /// The end of a string and the beginning of the next one.
 static JOINT: LazyLock<Regex> = LazyLock::new(|| regex(r#""\s*""#));
 
@@ -111,10 +114,9 @@ fn with_field(head: &str, (name, value): (&str, Option<&str>), newline: &str) ->
 
 /// Returns the byte range of a field's value in the strings of `head`.
 fn field(head: &str, name: &str) -> Option<Span> {
-    let name = regex(&format!(r#"(?i)(?:"|\\n){name}:"#)).find(head)?;
-    let rest = &head[name.end()..];
-    let end = regex(r#"^(?:[^"\\]|\\[^n]|"\s*")*"#).find(rest)?;
-    Some(moved(&end.range(), 0, name.end()))
+    let mut fields = FIELD.captures_iter(head);
+    let field = fields.find(|field| field[1].eq_ignore_ascii_case(name))?;
+    Some(field.get(2)?.range())
 }
 
 /// Returns the value of a field from its strings.
@@ -146,7 +148,7 @@ fn with_forms(text: &str, rule: Option<&str>) -> String {
 
 /// Returns the plural rule of the language `code`.
 pub(super) fn plural_forms(code: &str) -> Option<&'static str> {
-    let base = code.split('_').next().unwrap_or_default();
+    let base = code.split(['_', '@']).next().unwrap_or_default();
     let rule = |code: &str| {
         let mut rows = PLURAL_FORMS
             .lines()

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use burnformer_text::Grammar;
 use regex::Regex;
 
 use super::fluent_pattern::Pattern;
@@ -9,7 +10,7 @@ use super::yaml_scalar::{self, Block};
 use crate::escape::{by_number, escaped};
 use crate::format::Format;
 use crate::message::messages;
-use crate::words::regex;
+use crate::words::{Span, regex};
 use crate::xml_text;
 
 /// A tag or a comment in a message.
@@ -20,8 +21,8 @@ static TAG: LazyLock<Regex> =
 /// translation. A character that the format cannot contain becomes U+FFFD.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Spelling {
-    /// A PO string. The value is the line end of the file.
-    Po(&'static str),
+    /// A PO string: the line end of the file, and the grammar of the message's placeholders.
+    Po(&'static str, Grammar),
     /// Text in XML.
     Xml,
     /// Text in XML with the line ends of Windows, which readers take for `\n`.
@@ -41,6 +42,8 @@ pub(crate) enum Spelling {
         is_ascii: bool,
         separator: String,
     },
+    /// A text of i18next's intervals in a JSON string, in ASCII if true.
+    Interval(bool),
     /// The content of an Apple string.
     Apple,
     /// YAML strings: double-quoted, single-quoted, plain, and a block.
@@ -71,7 +74,7 @@ impl Spelling {
     /// Returns the bytes for `text`.
     pub(crate) fn write(&self, text: &str) -> String {
         match self {
-            Self::Po(newline) => po_string(text, newline),
+            Self::Po(newline, _) => po_string(text, newline),
             Self::Xml => xml_text::escaped(text),
             Self::XmlOfWindows => xml_text::escaped(text).replace('\n', "\r\n"),
             Self::Markup => markup(text, xml_text::readable),
@@ -84,6 +87,11 @@ impl Spelling {
                 is_ascii,
                 separator,
             } => json_lines(text, *is_ascii).join(separator),
+            Self::Interval(is_ascii) => {
+                // These signs end a text, and have no escapes.
+                let text = text.replace('[', "(").replace(']', ")").replace(';', ",");
+                escaped(&text, "\"\\", units(*is_ascii))
+            }
             Self::Apple => escaped(text, "\"\\", |c| {
                 c.is_control().then(|| by_number(c).replace("\\u", "\\U"))
             }),
@@ -170,9 +178,13 @@ fn json_lines(text: &str, is_ascii: bool) -> Vec<String> {
     }
 }
 
-/// A C string ends at its first NUL.
+/// A C string ends at its first NUL. Other control characters are written by their numbers.
 fn po_character(c: char) -> Option<String> {
-    (c == '\0').then(|| char::REPLACEMENT_CHARACTER.into())
+    match c {
+        '\0' => Some(char::REPLACEMENT_CHARACTER.into()),
+        c if c.is_ascii_control() => Some(format!("\\{:03o}", u32::from(c))),
+        _ => None,
+    }
 }
 
 /// Quotes `text`: on one line, or as an empty string followed by one string per line.
@@ -221,8 +233,19 @@ fn spaced(text: &str) -> String {
 
 /// Returns the format of a message. With a plural or select, tags belong to the ICU message.
 pub(crate) fn format_of(text: &str) -> Format {
-    let is_html = TAG.is_match(text) && messages(text).is_empty();
+    let is_html =
+        TAG.find_iter(text).any(|tag| is_tag(text, tag.range())) && messages(text).is_empty();
     if is_html { Format::Html } else { Format::Text }
+}
+
+/// Returns whether the tag at `range` of a message is no text: not in ICU's quotes, and no name of
+/// Ruby's or C's placeholders (`%<name>s`).
+fn is_tag(text: &str, range: Span) -> bool {
+    let before = text[..range.start].trim_end_matches(['#', '0', '+', '-']);
+    let is_quoted = before.ends_with('\'') && text[range.end..].starts_with('\'');
+    let sign = before.strip_suffix('%').map(str::trim_end);
+    let is_name = sign.is_some_and(|before| !before.ends_with(char::is_numeric));
+    !is_quoted && !is_name
 }
 
 /// Applies `write` to the text outside of the tags in `xml`.

@@ -9,6 +9,8 @@ use crate::plurals::{Arm, NAMES, Plural};
 use crate::xml::{Element, elements};
 use crate::xml_text::{plain, with_plain_line_ends};
 
+/// The beginning of the keys that are not names.
+const RESERVED: &str = "NSString";
 /// The key of a rule, and the rule of plurals.
 const RULE: &str = "NSStringFormatSpecTypeKey";
 const PLURAL_RULE: &str = "NSStringPluralRuleType";
@@ -28,6 +30,10 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
         ..File::default()
     };
     (0..all.len()).for_each(|index| file.element(index));
+    if !file.has_rules && !file.messages.is_empty() {
+        let fault = "the file is a property list without rules of plurals; `plutil -convert json -o NEW.json FILE` makes JSON of it";
+        return Err(BrokenCatalogue::at(text, 0, fault));
+    }
     let plurals = file.arms.into_iter();
     let plurals = plurals.filter(|(dictionary, _)| file.plurals.contains(dictionary));
     Ok((file.messages, plurals.map(|(_, plural)| plural).collect()))
@@ -43,6 +49,8 @@ struct File<'a> {
     names: HashMap<usize, Arc<str>>,
     /// The dictionaries that are plurals.
     plurals: HashSet<usize>,
+    /// If true, one of the keys is [`RESERVED`].
+    has_rules: bool,
     arms: BTreeMap<usize, Plural>,
     messages: Vec<Message>,
 }
@@ -63,6 +71,7 @@ impl File<'_> {
         let Some(name) = plain(&self.text[self.all[key].inner.clone()]) else {
             return;
         };
+        self.has_rules |= name.starts_with(RESERVED);
         match element.name {
             "dict" => drop(self.names.insert(index, name.into())),
             "string" => self.string(dictionary, (key, &name), element),

@@ -2,21 +2,22 @@
 //! language are read and written.
 
 mod copy;
+mod file;
+mod language;
 mod layout;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use self::copy::Copy;
+use self::file::{File, TO_REVIEW, has_text, is_object};
+use self::language::target_of;
 use self::layout::Layout;
+use super::message::is_language;
 use super::message::{BrokenCatalogue, Context, Lines, Message, MessageState, Result, Slot};
-use super::message::{is_language, is_same, tag_of};
 use super::spelling::Spelling;
 use crate::json_tree::{Value, value};
 use crate::plurals::{Categories, NAMES, hides};
-
-/// The state of a translation that nobody has read.
-const TO_REVIEW: &str = "\"needs_review\"";
 
 /// Reads the messages of `text` for the language `target`, by default the first one in the file,
 /// and the source and target language.
@@ -45,56 +46,6 @@ pub(super) fn read(
     strings.children.iter().for_each(|it| file.string(it));
     let messages = file.messages;
     Ok((messages, [Some(source), Some(target)]))
-}
-
-/// Returns the target language as the file writes it, or as it is to be written.
-fn target_of(strings: &Value, source: &str, asked: Option<&str>) -> Result<String, String> {
-    let all = strings
-        .children
-        .iter()
-        .filter_map(|it| it.get("localizations"));
-    let languages = all.flat_map(|all| all.children.iter().map(|it| &*it.key));
-    let known: BTreeSet<&str> = languages.filter(|it| *it != source).collect();
-    let Some(asked) = asked else {
-        let first = known.first().map(|first| first.to_string());
-        return first.ok_or_else(|| {
-            format!("the texts are in {source:?} alone; name the language to translate into, as with --target-language")
-        });
-    };
-    let tag = tag_of(asked);
-    let exact = known.iter().find(|it| it.eq_ignore_ascii_case(&tag));
-    let is_near = |known: &&&str| is_same(known, &tag) && has_script_of(known, &tag);
-    match exact.or_else(|| known.iter().find(is_near)) {
-        Some(known) => Ok(known.to_string()),
-        None if is_same(source, &tag) => Err(format!(
-            "the texts are in {source:?}, which is the language to translate into; take a model from {source:?} into another language"
-        )),
-        None => Ok(tag),
-    }
-}
-
-/// Returns whether the codes name the same script, or one of them names none.
-fn has_script_of(one: &str, other: &str) -> bool {
-    let script = |code: &str| {
-        let mut parts = code.split(['-', '_']).skip(1);
-        parts
-            .find(|part| part.len() == 4)
-            .map(str::to_ascii_lowercase)
-    };
-    let scripts = script(one).zip(script(other));
-    scripts.is_none_or(|(one, other)| one == other)
-}
-
-struct File<'a> {
-    text: &'a str,
-    lines: Lines,
-    layout: Layout<'a>,
-    spelling: Spelling,
-    /// The plural categories of the target language.
-    categories: Option<Categories>,
-    /// The source and target language.
-    languages: [&'a str; 2],
-    messages: Vec<Message>,
 }
 
 /// A localization and its source.
@@ -319,16 +270,6 @@ impl File<'_> {
             slot,
         }
     }
-}
-
-fn is_object(text: &str, value: &Value) -> bool {
-    text[value.range.clone()].starts_with('{')
-}
-
-/// Returns whether a localization has a text.
-fn has_text(value: &Value) -> bool {
-    let is_unit = value.key == "stringUnit" && value.get("value").is_some();
-    is_unit || value.children.iter().any(has_text)
 }
 
 /// Returns the text of a localization: the one for other numbers and devices, if there are several.

@@ -211,13 +211,13 @@ impl File<'_> {
             None => {
                 let before = &text[..previous.outer.start];
                 let at = previous.outer.end;
-                (
-                    at..at,
-                    &before[before.trim_end().len()..],
-                    format!("<{name}>"),
-                )
+                let space = &before[before.trim_end().len()..];
+                (at..at, space, format!("<{name}>"))
             }
         };
+        if let Some(value) = source.attribute(text, "space") {
+            tag = with_attribute(&tag, "xml:space", &value);
+        }
         let mut marks = Vec::new();
         if self.is_second {
             let unit_tag = with_attribute(&text[unit.tag.clone()], "state", "translated");

@@ -2,6 +2,7 @@
 //! translation beside the same neighbours.
 
 use super::glue::{around, glued, is_alike, needs_space};
+use super::grammar::Grammar;
 use crate::words::{Mark, Span, is_in_word, is_letter, mark, past};
 
 /// An alignment link between a range of the translation, usually a token, and a range of the
@@ -23,6 +24,7 @@ pub struct Cloze<'a> {
     /// The remaining bytes: the start in `text`, and the range in `source`.
     kept: Vec<(usize, Span)>,
     gaps: Vec<Gap>,
+    grammar: Grammar,
 }
 
 /// Parts of a sentence separated only by punctuation, and the signs and words attached to them.
@@ -66,6 +68,7 @@ impl<'a> Cloze<'a> {
             text: String::new(),
             kept: Vec::new(),
             gaps: Vec::new(),
+            grammar: Grammar::default(),
         };
         let mut start = 0;
         for (range, counts) in ranges {
@@ -80,6 +83,12 @@ impl<'a> Cloze<'a> {
         gapped.keep(start..source.len());
         gapped.trim_end();
         gapped
+    }
+
+    /// Sets the grammar of the placeholders among the parts. Arguments that cannot get numbers return
+    /// in their order.
+    pub fn with_grammar(self, grammar: Grammar) -> Self {
+        Self { grammar, ..self }
     }
 
     fn keep(&mut self, range: Span) {
@@ -126,9 +135,7 @@ impl<'a> Cloze<'a> {
                 matches!(texts, (Some(_), Some(_)))
             })
             .collect();
-        let positions = GapPositions::new(self, translation, &links);
-        let mut all: Vec<(usize, &Gap)> =
-            self.gaps.iter().map(|it| (positions.of(it), it)).collect();
+        let mut all = self.placed(&GapPositions::new(self, translation, &links));
         all.sort_by_key(|(position, _)| *position);
         let mut filled = FilledCloze::default();
         let mut at = 0;
@@ -175,6 +182,23 @@ impl<'a> Cloze<'a> {
         filled.links.extend(filled.gaps.iter().cloned());
         filled.gaps.sort_by_key(|gap| gap.source.start);
         filled
+    }
+
+    /// Returns the gaps with their positions in the translation.
+    fn placed(&self, positions: &GapPositions<'_>) -> Vec<(usize, &Gap)> {
+        let is_free = self.grammar.can_number(self.source);
+        let mut least = 0;
+        let mut all = Vec::with_capacity(self.gaps.len());
+        for gap in &self.gaps {
+            let mut position = positions.of(gap);
+            let text = &self.source[gap.range.clone()];
+            if !is_free && !self.grammar.arguments(text).is_empty() {
+                position = position.max(least);
+                least = position;
+            }
+            all.push((position, gap));
+        }
+        all
     }
 
     /// Converts `link` from the reduced texts to the complete ones.

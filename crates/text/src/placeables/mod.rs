@@ -3,9 +3,12 @@
 
 mod added;
 mod cloze;
+mod codes;
 mod compare;
 mod glue;
+mod grammar;
 mod number;
+mod ordinals;
 mod parts;
 mod placeholders;
 mod scan;
@@ -14,7 +17,9 @@ mod writing;
 
 pub use added::added_placeholders;
 pub use cloze::{Cloze, FilledCloze, Link};
+pub use codes::is_code;
 pub use compare::numbers_stay;
+pub use grammar::Grammar;
 pub use parts::{Part, PartKind, parts};
 pub use placeholders::arms;
 pub use writing::{Writing, apply_edits};
@@ -72,10 +77,12 @@ pub fn missing_placeables(source: &str, others: &[Span], translation: &str) -> O
     )
 }
 
-/// Returns whether `text` has a letter outside of placeholders and addresses. Otherwise there is
-/// nothing to translate.
+/// Returns whether `text` has a letter outside of placeholders and addresses, and is no code as a
+/// whole. Otherwise there is nothing to translate.
 pub fn is_translatable(text: &str) -> bool {
-    text.contains(char::is_alphabetic) && blank(text, &verbatim(text)).contains(char::is_alphabetic)
+    text.contains(char::is_alphabetic)
+        && !is_code(text)
+        && blank(text, &verbatim(text)).contains(char::is_alphabetic)
 }
 
 /// Returns whether `text` may contain a number or another part that its translation must keep.

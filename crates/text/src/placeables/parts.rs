@@ -6,6 +6,7 @@ use regex::{Captures, Regex, RegexBuilder};
 
 use super::number::{is_fraction, numbers};
 use super::placeholders::{is_command, message};
+use crate::joins::joins_words;
 use crate::words::{Mark, Span, mark, overlaps};
 
 /// A part of a sentence that its translation must keep.
@@ -30,7 +31,7 @@ pub enum PartKind {
 }
 
 /// Signs that occur in most addresses, placeholders and code.
-const SIGNS: &str = "{<%$#&\\[@_`/§№|^~";
+const SIGNS: &str = "{<%$#&\\[@_`/§№|^~\u{1b}";
 
 /// A text with this many digits is searched by the patterns: it may contain an account number.
 const LEAST_DIGITS: usize = 8;
@@ -187,6 +188,8 @@ fn part(text: &str, (range, name): (Span, &str), last: usize, has_groups: bool) 
     let word_after = in_word(after.chars().next());
     let fits = match name {
         "url" | "no-word-before" => !word_before,
+        // An ampersand that joins two words is one of them.
+        "reference" => &text[range.clone()] != "&amp;" || !joins_words(text, &range),
         // Needs white space or an opening sign before it, unlike a colon in a sentence.
         "start" => !before.ends_with(|c: char| {
             !c.is_whitespace() && mark(c) != Mark::Open && !"\"'„“«‚‘=/,+|>".contains(c)

@@ -309,7 +309,7 @@ impl NumberWords {
 }
 
 /// The languages of the first names in [`MONTHS`], in order.
-const LANGUAGES: &str = "en de fr es it pt nl ru";
+pub(super) const LANGUAGES: &str = "en de fr es it pt nl ru";
 
 /// Returns the index of the language `code` for [`month_name`].
 pub(super) fn language_of_months(code: &str) -> Option<usize> {

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::find_language;
 
 use super::number::{are_thousands, decimal, integer, is_between, is_date, numbers};
+use super::ordinals;
 use super::parts::verbatim;
 use super::scan::{Group, plain, runs};
 use super::words::{is_label, is_unit, language_of_months, month_name, scale_name, scale_word};
@@ -143,7 +144,7 @@ impl Writing {
     }
 
     /// Returns edits that write the amounts in `translation` in the format of the target language,
-    /// with the months, millions and similar words beside them: byte ranges in order, with their
+    /// with the months, millions and similar words beside them, and ordinal numbers: byte ranges in order, with their
     /// replacements. An amount is a number that counts or measures something in `source`. Dates,
     /// times, versions and other identifiers stay unchanged, and so do uncertain numbers.
     pub fn changes(&self, source: &str, translation: &str) -> Vec<(Span, String)> {
@@ -158,6 +159,7 @@ impl Writing {
             let new = |(month, range): (usize, Span)| (range, month_name(month, into).into());
             all.extend(months.filter(is_foreign).map(new));
             all.extend(scale_changes(source, translation, [from, into]));
+            all.extend(ordinals::changes(source, translation, [from, into]));
             all.sort_by_key(|(range, _)| range.start);
             all.dedup_by_key(|(range, _)| range.start);
             all.retain(|(range, new)| translation[range.clone()] != *new);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{File, TO_REVIEW, has_text, is_object};
+use super::file::{File, TO_REVIEW, has_text, is_object};
 use crate::catalogue::message::{Message, MessageState, Slot, is_language};
 use crate::json_tree::Value;
 use crate::words::Span;

@@ -25,3 +25,20 @@ fn parts_of_lines() {
     )
     .unwrap();
 }
+
+/// Prints the lines of the file `CODES_OF` that are code as a whole, or have signs that join words:
+/// `CODES_OF=lines.txt cargo test --release -p burnformer-text codes_of_lines -- --ignored --nocapture`
+#[test]
+#[ignore = "reads a file"]
+fn codes_of_lines() {
+    let name = std::env::var("CODES_OF").expect("CODES_OF names a file");
+    let text = std::fs::read_to_string(name).unwrap();
+    for line in text.lines() {
+        if crate::is_code(line) {
+            println!("code: {line}");
+        }
+        if !crate::joining_signs(line).is_empty() {
+            println!("joined: {line}");
+        }
+    }
+}

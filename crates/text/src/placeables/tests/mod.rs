@@ -1,5 +1,6 @@
 use super::*;
 
+mod codes;
 mod files;
 mod placeholders;
 mod values;

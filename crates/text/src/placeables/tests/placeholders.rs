@@ -160,7 +160,7 @@ fn letters_of_scripts_without_case_and_letters_before_a_sign_do_not_hide_a_place
         ("`files0' or `x' y", vec![]),
         ("%s:een, [:ss], (a:b)", vec!["%s", ":ss"]),
         (
-            "a &amp; b&#39;c&#x2013;",
+            "a&amp;b &amp; b&#39;c&#x2013;",
             vec!["&amp;", "&#39;", "&#x2013;"],
         ),
         ("5%p, 5 %ige", vec![]),

@@ -1,0 +1,48 @@
+//! The target language of a string catalogue.
+
+use std::collections::BTreeSet;
+
+use crate::catalogue::message::{is_same, tag_of};
+use crate::json_tree::Value;
+
+/// Returns the target language as the file writes it, or as it is to be written.
+pub(super) fn target_of(
+    strings: &Value,
+    source: &str,
+    asked: Option<&str>,
+) -> Result<String, String> {
+    let all = strings
+        .children
+        .iter()
+        .filter_map(|it| it.get("localizations"));
+    let languages = all.flat_map(|all| all.children.iter().map(|it| &*it.key));
+    let known: BTreeSet<&str> = languages.filter(|it| *it != source).collect();
+    let Some(asked) = asked else {
+        let first = known.first().map(|first| first.to_string());
+        return first.ok_or_else(|| {
+            format!("the texts are in {source:?} alone; name the language to translate into, as with --target-language")
+        });
+    };
+    let tag = tag_of(asked);
+    let exact = known.iter().find(|it| it.eq_ignore_ascii_case(&tag));
+    let is_near = |known: &&&str| is_same(known, &tag) && has_script_of(known, &tag);
+    match exact.or_else(|| known.iter().find(is_near)) {
+        Some(known) => Ok(known.to_string()),
+        None if is_same(source, &tag) => Err(format!(
+            "the texts are in {source:?}, which is the language to translate into; take a model from {source:?} into another language"
+        )),
+        None => Ok(tag),
+    }
+}
+
+/// Returns whether the codes name the same script, or one of them names none.
+fn has_script_of(one: &str, other: &str) -> bool {
+    let script = |code: &str| {
+        let mut parts = code.split(['-', '_']).skip(1);
+        parts
+            .find(|part| part.len() == 4)
+            .map(str::to_ascii_lowercase)
+    };
+    let scripts = script(one).zip(script(other));
+    scripts.is_none_or(|(one, other)| one == other)
+}

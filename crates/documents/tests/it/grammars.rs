@@ -1,0 +1,408 @@
+//! Placeholders of the grammars that gettext's flags name, in any order of words.
+
+use std::process::Command;
+
+use crate::common::{identity, reverse, translate, unlinked, upper};
+use burnformer_documents::{Catalogue, Format, PendingSentence, Translated};
+
+/// Flags with messages that `msgfmt -c` of gettext 0.21 accepts.
+const MESSAGES: [(&str, &[&str]); 29] = [
+    (
+        "c-format",
+        &[
+            "%s has %d dogs of %s.",
+            "%'d dogs of %s",
+            "%<PRIu64> dogs of %5.2f",
+            "done: 100%% of %s, %d",
+            "a % o and %s",
+            "%*d dogs of %s",
+            "%s has %m of %d",
+            "now %-10s: %+ld",
+        ],
+    ),
+    ("objc-format", &["%@ has %d dogs", "%ld of %@"]),
+    (
+        "python-format",
+        &["%s has %d dogs", "%(name)s has %(count)d", "%5.1f%% of %s"],
+    ),
+    (
+        "python-brace-format",
+        &[
+            "{} has {:d} dogs",
+            "{name} has {count:5d}",
+            "{{x}} of {} and {!r}",
+        ],
+    ),
+    ("java-format", &["{0} has {1} dogs", "{1,number} of {0}"]),
+    (
+        "java-printf-format",
+        &["%s has %d dogs", "%,d of %tY%n", "%s and %<s of %d"],
+    ),
+    ("csharp-format", &["{0} has {1:N} dogs"]),
+    ("javascript-format", &["%s has %d dogs", "%j of %s"]),
+    ("scheme-format", &["~a has ~d dogs~%", "~s of ~5d"]),
+    (
+        "lisp-format",
+        &["~a has ~d dogs~%", "~,2f of ~s", "~a has ~d dog~:p"],
+    ),
+    ("elisp-format", &["%s has %d dogs"]),
+    ("librep-format", &["%s has %d dogs"]),
+    (
+        "ruby-format",
+        &["%s has %d dogs", "%<name>s has %{count} dogs", "%-5d of %s"],
+    ),
+    ("sh-format", &["$name has ${count} dogs"]),
+    ("awk-format", &["%s has %d dogs"]),
+    ("lua-format", &["%s has %d dogs", "100%% of %q, %s"]),
+    ("object-pascal-format", &["%s has %d dogs", "%5.2f of %s"]),
+    ("smalltalk-format", &["%1 has %2 dogs"]),
+    ("qt-format", &["%1 has %L2 dogs"]),
+    ("qt-plural-format", &["%n dogs of %1"]),
+    ("kde-format", &["%1 has %2 dogs"]),
+    (
+        "boost-format",
+        &["%s has %d dogs", "%1% has %2% dogs", "%|5d| dogs of %s"],
+    ),
+    ("tcl-format", &["%s has %d dogs"]),
+    ("perl-format", &["%s has %d dogs", "%5d of %s"]),
+    ("perl-brace-format", &["{name} has {count} dogs"]),
+    ("php-format", &["%s has %d dogs", "%'*5d of %s"]),
+    (
+        "gcc-internal-format",
+        &[
+            "%<foo%> of %s has %d",
+            "%qs has %wd dogs",
+            "%q+D is %s, don%'t",
+        ],
+    ),
+    ("gfc-internal-format", &["%s at %L has %d"]),
+    ("ycp-format", &["%1 has %2 dogs"]),
+];
+
+/// A file with all messages. The context is the flag.
+fn file() -> String {
+    let mut text =
+        String::from("msgid \"\"\nmsgstr \"\"\n\"Content-Type: text/plain; charset=UTF-8\\n\"\n");
+    for (flag, messages) in MESSAGES {
+        for message in messages {
+            text += &format!("\n#, {flag}\nmsgctxt \"{flag}\"\nmsgid \"{message}\"\nmsgstr \"\"\n");
+        }
+    }
+    text
+}
+
+/// Reverses the words, and adds signs of the grammars.
+fn signs(sentence: &PendingSentence) -> Translated {
+    let text = unlinked(reverse(sentence)).text;
+    said(&format!("50 % u {text} 100% ~ {{x}}"))
+}
+
+/// Loses the placeholders.
+fn silent(sentence: &PendingSentence) -> Translated {
+    said(&"Nur Wörter ".repeat(1 + sentence.text.len() / 40))
+}
+
+fn said(text: &str) -> Translated {
+    Translated {
+        text: text.into(),
+        links: Vec::new(),
+    }
+}
+
+type Engine = fn(&PendingSentence) -> Translated;
+
+const ENGINES: [(&str, Engine); 5] = [
+    ("identity", identity),
+    ("upper", upper),
+    ("reverse", reverse),
+    ("signs", signs),
+    ("silent", silent),
+];
+
+fn targets(po: &str) -> Vec<[String; 3]> {
+    let messages = Catalogue::read(po, Format::Po, [None; 2]).unwrap().messages;
+    let messages = messages.into_iter();
+    messages
+        .map(|it| [it.context.to_string(), it.source, it.target])
+        .collect()
+}
+
+/// The numbers are those that gettext's manual gives for each grammar.
+#[test]
+fn arguments_in_another_order_get_numbers_or_keep_their_order() {
+    let reversed = |sentence: &PendingSentence| {
+        let is_sign = |c: char| "%~{".contains(c);
+        let words = sentence.text.split(' ').rev();
+        let words = words.map(|word| match word.contains(is_sign) {
+            true => word.to_owned(),
+            false => word.to_uppercase(),
+        });
+        said(&words.collect::<Vec<_>>().join(" "))
+    };
+    for (flag, message, expected) in [
+        ("c-format", "%s has %d dogs", "DOGS %2$d HAS %1$s"),
+        (
+            "object-pascal-format",
+            "%s has %d dogs",
+            "DOGS %1:d HAS %0:s",
+        ),
+        (
+            "python-brace-format",
+            "{:s} has {:d} dogs",
+            "DOGS {1:d} HAS {0:s}",
+        ),
+        ("lisp-format", "~a has ~d dogs", "DOGS ~1@*~d HAS ~0@*~a"),
+        ("boost-format", "%s has %|d| dogs", "DOGS %|2$d| HAS %1$s"),
+        ("python-format", "%s has %d dogs", "%s HAS %d DOGS"),
+        ("lua-format", "%s has %d dogs", "%s HAS %d DOGS"),
+        ("c-format", "%*d dogs of %s", "%*d OF DOGS %s"),
+        ("", "%s has %d dogs", "%s HAS %d DOGS"),
+        ("", "%d.%m.%Y of %H", "%H OF %d.%m.%Y"),
+    ] {
+        let flags = if flag.is_empty() {
+            String::new()
+        } else {
+            format!("#, {flag}\n")
+        };
+        let po = format!("{flags}msgid \"{message}\"\nmsgstr \"\"\n");
+        let [[_, _, found]] = &targets(&translate(&po, Format::Po, &reversed))[..] else {
+            panic!("{po}")
+        };
+        assert_eq!(found, expected, "{flag}");
+    }
+    // Android's and Apple's own tools want numbers.
+    let android = "<resources><string name=\"a\">%s has %d dogs</string></resources>";
+    let found = translate(android, Format::Android, &reversed);
+    assert!(found.contains(">DOGS %2$d HAS %1$s<"), "{found}");
+    let apple = "\"a\" = \"%@ has %d dogs\";\n";
+    let found = translate(apple, Format::Strings, &reversed);
+    assert_eq!(found, "\"a\" = \"DOGS %2$d HAS %1$@\";\n");
+}
+
+/// Each sign of the grammars in the source is in the translation.
+#[test]
+fn no_engine_loses_a_placeholder_of_a_flag() {
+    for (name, engine) in ENGINES {
+        for [flag, source, target] in targets(&translate(&file(), Format::Po, &engine)) {
+            let count = |text: &str| text.chars().filter(|c| "%~{}<>".contains(*c)).count();
+            // A message that does not change has no translation.
+            let is_kept = target.is_empty() || count(&target) >= count(&source);
+            assert!(is_kept, "{name} {flag}: {source} -> {target}");
+        }
+    }
+}
+
+/// `msgfmt -c` of gettext reads what each engine makes of the messages:
+/// `cargo test --release -p burnformer-documents --test it msgfmt_accepts -- --ignored`
+#[test]
+#[ignore = "needs msgfmt"]
+fn msgfmt_accepts_the_messages_of_every_flag() {
+    let mut faults = String::new();
+    for (name, engine) in ENGINES {
+        // msgfmt does not check fuzzy messages.
+        let found = translate(&file(), Format::Po, &engine).replace("fuzzy, ", "");
+        let path = std::env::temp_dir().join(format!("{}-{name}.po", std::process::id()));
+        std::fs::write(&path, &found).unwrap();
+        let mut msgfmt = Command::new("msgfmt");
+        let output = msgfmt.args(["-c", "-o", "/dev/null"]).arg(&path).output();
+        let output = output.unwrap();
+        if !output.status.success() {
+            faults += &String::from_utf8_lossy(&output.stderr);
+            faults += &found;
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+    assert!(faults.is_empty(), "{faults}");
+}
+
+/// msgfmt 0.21 reads bytes by their numbers in the encoding of the file.
+#[test]
+fn escapes_of_c_are_characters_and_codes() {
+    for (charset, text, expected) in [
+        ("UTF-8", r"the caf\303\251 house", "THE CAFé HOUSE"),
+        ("ISO-8859-1", r"the caf\351 house", "THE CAFé HOUSE"),
+        ("UTF-8", r"the \x63af\xc3\xa9 house", "THE CAFé HOUSE"),
+        (
+            "UTF-8",
+            r"\033[1mthe house\033[0m",
+            r"\033[1mTHE HOUSE\033[0m",
+        ),
+        ("UTF-8", r"the\thouse\\ \042x\042", r#"THE\tHOUSE\\ \"X\""#),
+    ] {
+        let source = format!(
+            "msgid \"\"\nmsgstr \"Content-Type: text/plain; charset={charset}\\n\"\n\nmsgid \"{text}\"\nmsgstr \"\"\n"
+        );
+        let found = translate(&source, Format::Po, &upper);
+        let expected = format!("msgstr \"{expected}\"\n");
+        assert!(found.ends_with(&expected), "{found}");
+    }
+}
+
+/// A label has one accelerator in formats that know them.
+#[test]
+fn accelerators_keep_one() {
+    let po = |text: &str| format!("msgid \"{text}\"\nmsgstr \"\"\n");
+    for (source, engine, expected) in [
+        ("_Open the house", "upper", "_OPEN THE HOUSE"),
+        ("E&xit", "upper", "E&XIT"),
+        ("R&D", "upper", "R&D"),
+        ("E&xit", "Beenden", "&Beenden"),
+        ("&Close…", "关闭…", "关闭(&C)…"),
+        ("Save _As", "Speichern unter", "Sp_eichern unter"),
+    ] {
+        let found = translate(&po(source), Format::Po, &|it| match engine {
+            "upper" => upper(it),
+            text => said(text),
+        });
+        let [[_, _, found]] = &targets(&found)[..] else {
+            panic!("{found}")
+        };
+        let expected = if engine == "Speichern unter" {
+            "Speichern unter"
+        } else {
+            expected
+        };
+        assert_eq!(found.replace('_', ""), expected.replace('_', ""));
+        let count = |text: &str| text.matches(['_', '&']).count();
+        assert_eq!(count(found), count(source));
+    }
+    let qt = "<TS><context><message><source>&amp;Close</source><translation type=\"unfinished\"></translation></message></context></TS>";
+    let found = translate(qt, Format::Qt, &upper);
+    assert!(found.contains(">&amp;CLOSE</translation>"), "{found}");
+    let html = "<p>the &amp;close</p>";
+    assert_eq!(
+        translate(html, Format::Html, &upper),
+        "<p>THE &amp;CLOSE</p>"
+    );
+    // A memory knows the message as the file has it.
+    let document = burnformer_documents::Document::parse(&po("E&xit"), Format::Po, None, &|_| true);
+    let document = document.with_memory(&|source, _| {
+        let text = (source == "E&xit").then(|| "B&eenden".to_owned())?;
+        Some(burnformer_documents::Remembered {
+            text,
+            is_sure: true,
+        })
+    });
+    assert_eq!(document.finish(), "msgid \"E&xit\"\nmsgstr \"B&eenden\"\n");
+}
+
+/// The grammar is that of i18next-intervalplural-postprocessor 3.0.0, which divides at semicolons.
+#[test]
+fn intervals_of_i18next_keep_their_syntax() {
+    let text = r#"{"a_interval": "(0)[the house];(1-7)[{{count}} houses \"x\"];(7-inf)[many houses];", "b": "(the) [house]"}"#;
+    let expected = r#"{"a_interval": "(0)[THE HOUSE];(1-7)[{{count}} HOUSES \"X\"];(7-inf)[MANY HOUSES];", "b": "(THE) [HOUSE]"}"#;
+    assert_eq!(translate(text, Format::Json, &upper), expected);
+    let found = translate(text, Format::Json, &|it| said(&format!("{}; [x]", it.text)));
+    let first = found.split("\", \"b\"").next().unwrap();
+    assert_eq!(first.matches(';').count(), 3, "{found}");
+    assert_eq!(first.matches('[').count(), 3, "{found}");
+}
+
+/// ICU reads a tag in apostrophes as text.
+#[test]
+fn tags_in_apostrophes_stay() {
+    for (text, expected) in [
+        ("Use '<b>' for the house", "USE '<b>' FOR THE HOUSE"),
+        (
+            "Use '<b>' for <i>the</i> house",
+            "USE '<b>' FOR <i>THE</i> HOUSE",
+        ),
+        (
+            "{n, plural, one {Use '<b>' for it} other {It is '<i>' now}}",
+            "{n, plural, one {USE '<b>' FOR IT} other {IT IS '<i>' NOW}}",
+        ),
+    ] {
+        let json = |text: &str| format!("{{\"a\": \"{text}\"}}");
+        assert_eq!(translate(&json(text), Format::Json, &upper), json(expected));
+        assert_eq!(translate(&json(text), Format::Json, &identity), json(text));
+    }
+}
+
+#[test]
+fn values_that_only_programs_read_stay_in_every_catalogue() {
+    for text in [
+        "dd/MM/yyyy",
+        "btn btn-primary",
+        "text/html; charset=utf-8",
+        "^[a-z]+$",
+        "rgb(0, 0, 0)",
+        "/usr/My Files/a.txt",
+    ] {
+        let json = format!("{{\"a\": \"{text}\", \"b\": \"the house\"}}");
+        let expected = json.replace("the house", "THE HOUSE");
+        assert_eq!(translate(&json, Format::Json, &upper), expected);
+        let po = format!("msgid \"{text}\"\nmsgstr \"\"\n");
+        assert_eq!(translate(&po, Format::Po, &upper), po);
+    }
+}
+
+/// A protected part of XLIFF stays, and a line break divides words.
+#[test]
+fn parts_of_xliff_stay() {
+    let unit = |source: &str, target: &str| {
+        format!(
+            "<xliff version=\"1.2\"><file><body><trans-unit id=\"a\"><source>{source}</source>{target}</trans-unit></body></file></xliff>"
+        )
+    };
+    for (source, expected) in [
+        (
+            "The <mrk mtype=\"protected\">big dog</mrk> sleeps",
+            "THE <mrk mtype=\"protected\">big dog</mrk> SLEEPS",
+        ),
+        (
+            "The <mrk translate=\"no\">big <g id=\"1\">dog</g></mrk> sleeps",
+            "THE <mrk translate=\"no\">big <g id=\"1\">dog</g></mrk> SLEEPS",
+        ),
+        (
+            "The dog sleeps.<x id=\"1\" ctype=\"lb\"/>The cat too.",
+            "THE DOG SLEEPS.<x id=\"1\" ctype=\"lb\"/>THE CAT TOO.",
+        ),
+        (
+            "The dog<ph id=\"1\" ctype=\"lb\">&lt;br/></ph>sleeps",
+            "THE DOG<ph id=\"1\" ctype=\"lb\">&lt;br/></ph>SLEEPS",
+        ),
+        (
+            "The dog<ph id=\"1\" subType=\"xlf:lb\"/>sleeps",
+            "THE DOG<ph id=\"1\" subType=\"xlf:lb\"/>SLEEPS",
+        ),
+    ] {
+        let mut sentences = Vec::new();
+        let seen = std::cell::RefCell::new(&mut sentences);
+        let found = translate(&unit(source, ""), Format::Xliff, &|it| {
+            seen.borrow_mut().push(it.text.clone());
+            upper(it)
+        });
+        let target = format!("<target state=\"needs-review-translation\">{expected}</target>");
+        assert_eq!(found, unit(source, &target));
+        let is_glued = |it: &String| it.contains(".The") || it.contains("dogsleeps");
+        assert!(!sentences.iter().any(is_glued), "{sentences:?}");
+    }
+    let spaced = unit("the  dog ", "").replace("<source>", "<source xml:space=\"preserve\">");
+    let found = translate(&spaced, Format::Xliff, &upper);
+    assert!(
+        found.contains(
+            "<target xml:space=\"preserve\" state=\"needs-review-translation\">THE  DOG <"
+        ),
+        "{found}"
+    );
+}
+
+/// A final ellipsis or colon is not lost, and a full stop in its place is replaced.
+#[test]
+fn marks_at_the_ends_stay() {
+    for (source, answer, expected) in [
+        ("Name:", "name", "name:"),
+        ("Name:", "name.", "name:"),
+        ("Name:", "名前", "名前："),
+        ("And then…", "Und dann", "Und dann…"),
+        ("And then...", "Und dann.", "Und dann..."),
+        ("…and then", "und dann", "…und dann"),
+        ("And then…", "Und dann!", "Und dann!"),
+        ("And then…", "Und dann ...", "Und dann ..."),
+        ("And then", "Und dann.", "Und dann"),
+        ("And then…", "そして。", "そして……"),
+    ] {
+        let found = translate(source, Format::Text, &|_| said(answer));
+        assert_eq!(found, expected);
+    }
+}
