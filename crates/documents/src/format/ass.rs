@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::blocks::Blocks;
+use super::speech;
 use super::srt::{dash, speeches};
 use crate::block::{Block, Lines};
 use crate::builder::{Builder, Space};
@@ -76,13 +77,30 @@ fn dialogue(text: &str, start: usize, blocks: &mut Blocks) {
         for speech in speeches(text, &ranges) {
             let (first, rest) = lines.split_at(speech.len());
             lines = rest;
-            blocks.add(moved_block(block(text, first, newline), start));
+            let whole = first[0].0.start..first[first.len() - 1].0.end;
+            for part in speech::parts(&text[whole.clone()]) {
+                let part = moved(&part, 0, whole.start);
+                let lines: Vec<Line> = first.iter().filter_map(|it| cropped(it, &part)).collect();
+                if !lines.is_empty() {
+                    blocks.add(moved_block(block(text, &lines, newline), start));
+                }
+            }
         }
     }
 }
 
 /// The range of a line and its pieces.
 type Line = (Span, Vec<(Span, Piece)>);
+
+/// Returns the part of a line and its pieces within `range`; `None` if there is none.
+fn cropped((line, pieces): &Line, range: &Span) -> Option<Line> {
+    let crop = |it: &Span| it.start.max(range.start)..it.end.min(range.end);
+    let pieces = pieces.iter().map(|(piece, kind)| (crop(piece), *kind));
+    let pieces: Vec<(Span, Piece)> = pieces
+        .filter(|(piece, _)| piece.start < piece.end)
+        .collect();
+    (!pieces.is_empty()).then(|| (crop(line), pieces))
+}
 
 /// Returns `block` for a part of the document that begins at `start`.
 fn moved_block(block: Block, start: usize) -> Block {

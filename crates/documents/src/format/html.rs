@@ -27,18 +27,23 @@ const LONGEST_CODE: usize = 1000;
 const LONGEST_NOTE: usize = 12;
 
 pub(super) fn parse(text: &str) -> Vec<Block> {
-    read(text, false).0
+    read(text, Newline::Space).0
 }
 
 /// Like [`parse`], for a text in which line breaks are a part of the text. They divide it, unless
 /// it has elements that do.
 pub(super) fn parse_lines(text: &str) -> Vec<Block> {
-    read(text, true).0
+    read(text, Newline::Divides).0
+}
+
+/// Like [`parse`], for a text in which line breaks are a part of the text, and empty lines divide it.
+pub(super) fn parse_paragraphs(text: &str) -> Vec<Block> {
+    read(text, Newline::Break).0
 }
 
 /// Returns the translatable attribute values of `page` with their blocks.
 pub(super) fn texts(page: &str) -> Vec<(Span, Block)> {
-    read(page, false)
+    read(page, Newline::Space)
         .1
         .into_iter()
         .filter_map(|range: Span| Some((range.clone(), attributes::block(page, range)?)))
@@ -46,13 +51,10 @@ pub(super) fn texts(page: &str) -> Vec<(Span, Block)> {
 }
 
 /// Returns the blocks of a text, and the ranges of attribute values that readers see.
-fn read(text: &str, has_lines: bool) -> (Vec<Block>, Vec<Span>) {
+fn read(text: &str, newline: Newline) -> (Vec<Block>, Vec<Span>) {
     let lexed = lex(text);
-    let newline = match has_lines {
-        false => Newline::Space,
-        true if lexed.tokens.iter().any(Token::divides) => Newline::Break,
-        true => Newline::Divides,
-    };
+    let is_divided = newline == Newline::Divides && lexed.tokens.iter().any(Token::divides);
+    let newline = if is_divided { Newline::Break } else { newline };
     let entities = lexer::entities(lexed.shown());
     let blocks = Blocks::default();
     let regions = Vec::new();
@@ -124,6 +126,14 @@ pub(super) fn inline_tag(builder: &mut Builder, raw: &str) {
         _ => builder.point(raw),
     }
 }
+
+/// A line break in XLIFF: `<x ctype="lb"/>` of its first version, `<ph subType="xlf:lb"/>` of its
+/// second, and `<lb/>`.
+static LINE_BREAK: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r#"^<(?:lb[\s/]|(?:x|ph|it|bpt)\s(?:[^<>]*\s)?(?:ctype\s*=\s*["']lb["']|subType\s*=\s*["']xlf:lb["']))"#,
+    )
+});
 
 /// A link that is a note mark such as "[1]", "[a]", "[note 2]" or an arrow.
 static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
@@ -203,7 +213,7 @@ struct Parser<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Newline {
     Space,
-    /// A line break within a sentence.
+    /// A line break within a sentence. An empty line ends a paragraph.
     Break,
     /// The end of a paragraph.
     Divides,
@@ -272,6 +282,12 @@ impl Parser<'_> {
             self.texts.extend(attributes::texts(name, tag, range.start));
         }
         let partner = self.lexed.partner[index];
+        if LINE_BREAK.is_match(&text[range.clone()]) && (*self_closing || partner.is_some()) {
+            let last = partner.unwrap_or(index);
+            let raw = &text[range.start..self.lexed.tokens[last].range.end];
+            self.blocks.builder(range.start).break_point(raw);
+            return last + 1;
+        }
         let role = self.role(index, name);
         let verbatim = role.keeps(*translate);
         if verbatim && let Some(mut end) = self.verbatim_end(index, role) {
@@ -404,8 +420,13 @@ impl Parser<'_> {
                 let line = at..self.text[..end].trim_end_matches('\r').len().max(at);
                 self.add_text(line.clone());
                 let raw = &self.text[line.end..end + 1];
+                let is_paragraph = self.text[end + 1..]
+                    .trim_start_matches(' ')
+                    .starts_with(['\r', '\n']);
                 match self.blocks.open.as_mut().filter(|(_, it)| it.has_begun()) {
-                    _ if self.newline == Newline::Divides => self.finish_block(line.end),
+                    _ if self.newline == Newline::Divides || is_paragraph => {
+                        self.finish_block(line.end);
+                    }
                     Some((_, builder)) => builder.break_point(raw),
                     None => self.blocks.builder(line.end).text(raw),
                 }

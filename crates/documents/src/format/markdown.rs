@@ -1,6 +1,9 @@
 //! Markdown: text as `pulldown-cmark` finds it; everything else stays byte for byte.
 
+mod extensions;
 mod kept;
+mod lines;
+mod options;
 mod read;
 mod write;
 

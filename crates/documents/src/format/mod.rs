@@ -4,6 +4,7 @@ mod ass;
 mod blocks;
 mod html;
 mod markdown;
+mod speech;
 mod srt;
 mod text;
 
@@ -204,6 +205,9 @@ impl Format {
         let blocks = match self {
             Self::Text if splitting == Splitting::Lines => text::parse(&text),
             Self::Text => text::paragraphs(&text),
+            Self::Html if has_lines && splitting == Splitting::Sentences => {
+                html::parse_paragraphs(&text)
+            }
             Self::Html if has_lines => html::parse_lines(&text),
             Self::Html => html::parse(&text),
             Self::Markdown => markdown::parse(&text),

@@ -5,10 +5,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::blocks::Blocks;
+use super::speech;
 use crate::block::{Block, Lines};
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
-use crate::words::{Span, regex};
+use crate::words::{Span, moved, regex};
 
 static TIMES: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^[\s\p{Cf}]*(?:\d+:)?\d+:\d+(?:[.,]\d+)?\s*-->\s*\d+:\d+"));
@@ -92,10 +93,18 @@ fn subtitle(text: &str, lines: &[Span], blocks: &mut Blocks) {
         let first = lines[0].start;
         let last = lines[lines.len() - 1].end;
         let end = first + text[first..last].trim_end().len();
-        blocks.add(Block {
-            source: first..end,
-            ..block(text, lines)
-        });
+        for part in speech::parts(&text[first..end]) {
+            let source = moved(&part, 0, first);
+            let inside = lines.iter().map(|line| {
+                let start = line.start.max(source.start);
+                start..line.end.min(source.end).max(start)
+            });
+            let lines: Vec<Span> = inside.filter(|line| !line.is_empty()).collect();
+            if !lines.is_empty() {
+                let block = block(text, &lines);
+                blocks.add(Block { source, ..block });
+            }
+        }
     }
 }
 

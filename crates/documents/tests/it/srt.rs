@@ -99,6 +99,55 @@ fn each_speaker_of_a_dialogue_is_translated_alone() {
     );
 }
 
+/// Speakers in capitals stay, and a sound in brackets is translated without the words beside it, in
+/// every format and with every kind of tag.
+#[test]
+fn speakers_and_sounds_are_not_parts_of_a_sentence() {
+    let ass_head = "[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,D,,0,0,0,,";
+    let files = [
+        (
+            Format::Srt,
+            "1\n00:00:01,000 --> 00:00:02,000\n",
+            "\n",
+            "\n",
+        ),
+        (
+            Format::Srt,
+            "WEBVTT\n\n00:01.000 --> 00:02.000\n",
+            "\n",
+            "\n",
+        ),
+        (Format::Ass, ass_head, "\\N", "\n"),
+    ];
+    for (speech, sentences) in [
+        ("[music plays]", &["music plays"][..]),
+        ("ANNA: I am here.", &["I am here."]),
+        ("ANNA (sadly): I am¶here.", &["I am here."]),
+        (
+            "[door slams] I am here. [music]",
+            &["door slams", "I am here.", "music"],
+        ),
+        ("(laughs)¶I am here.", &["laughs", "I am here."]),
+        (
+            "- ANNA: I am here.¶- [sighs] No.",
+            &["I am here.", "sighs", "No."],
+        ),
+        ("I am (not) here (today)", &["I am (not) here (today)"]),
+        ("WARNING: DOOR", &["WARNING: DOOR"]),
+    ] {
+        for (format, head, newline, end) in files {
+            let text = format!("{head}{}{end}", speech.replace('¶', newline));
+            let document = Document::parse(&text, format, Some("en"), &|_| true);
+            let pending: Vec<String> = document.pending().into_iter().map(|it| it.text).collect();
+            assert_eq!(pending, sentences, "{text}");
+            let found = translate(&text, format, &upper);
+            assert_eq!(found.to_lowercase(), text.to_lowercase());
+            assert_eq!(found.matches("ANNA").count(), text.matches("ANNA").count());
+            assert_eq!(translate(&text, format, &identity), text);
+        }
+    }
+}
+
 #[test]
 fn a_line_never_ends_within_a_protected_part() {
     // The nearest space to the middle of the translation is the one in the part.

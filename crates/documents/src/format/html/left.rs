@@ -1,7 +1,7 @@
 //! What a page leaves in its language.
 
 use super::attributes::attributes;
-use super::lexer::{TokenKind, lex};
+use super::lexer::{TokenKind, is_code, lex};
 use super::tags::{Role, role};
 use crate::words::has_letters;
 
@@ -30,7 +30,7 @@ pub(crate) fn left(page: &str) -> Vec<&'static str> {
                     found[at] = true;
                 }
             }
-            (TokenKind::Text, Some((_, at))) => {
+            (TokenKind::Text, Some((_, at))) if !is_code(&lexed.tokens[index - 1]) => {
                 found[at] |= has_letters(&lexed.masked[token.range.clone()]);
             }
             _ => {}

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::iter;
 use std::sync::LazyLock;
 
-use html5gum::{DefaultEmitter, HtmlString, Spanned, StartTag, State, Tokenizer, naive_next_state};
+use html5gum::{DefaultEmitter, HtmlString, Spanned, StartTag, State, Tokenizer};
 use regex::Regex;
 
 use super::tags::{Role, is, role};
 use crate::escape::Entities;
 use crate::message::{masked, messages};
-use crate::words::{Span, has_letters, is_within, regex};
+use crate::words::{Span, has_letters, is_within, overlaps, regex};
 
 /// React's numbered tags, `<0>` and `</0>`, and the letters that replace their digits. No HTML name
 /// consists of these letters.
@@ -79,15 +79,15 @@ pub(super) fn lex(text: &str) -> LexedText {
     let templates = templates(text);
     let masked = numbered(&masked(text, &templates));
     let text = masked.as_str();
-    let emitter = DefaultEmitter::<usize>::new_with_span();
+    let mut emitter = DefaultEmitter::<usize>::new_with_span();
+    emitter.naively_switch_states(true);
     let mut tokenizer = Tokenizer::new_with_emitter(text, emitter);
     let mut tokens = Vec::new();
     let mut end = 0;
     while let Some(Ok(token)) = tokenizer.next() {
-        if let html5gum::Token::StartTag(tag) = &token
-            && let Some(state) = content(tag)
-        {
-            tokenizer.set_state(state);
+        if is_noscript(&token) {
+            // A reader without scripts sees the markup in it.
+            tokenizer.set_state(State::Data);
         }
         let Some(token) = convert(token) else {
             continue;
@@ -115,10 +115,8 @@ pub(super) fn lex(text: &str) -> LexedText {
     LexedText::new(without_cdata(text, tokens), templates, masked)
 }
 
-/// Returns how the content of an element is read, if not as markup. A reader without scripts sees
-/// the markup in `noscript`.
-fn content(tag: &StartTag<usize>) -> Option<State> {
-    naive_next_state(&tag.name).filter(|_| **tag.name != *b"noscript")
+fn is_noscript(token: &html5gum::Token<usize>) -> bool {
+    matches!(token, html5gum::Token::StartTag(tag) if tag.name.as_slice() == b"noscript")
 }
 
 /// Finds the tags of Jinja, Liquid, Mustache, ERB and PHP in `text`.
@@ -163,8 +161,15 @@ fn templates(text: &str) -> Vec<Span> {
             None => unclosed[kind] = at + end,
         }
     }
+    let quoted = QUOTED.find_iter(text).map(|found| found.range());
+    let quoted: Vec<Span> = quoted.filter(|range| !overlaps(&all, range)).collect();
+    all.extend(quoted);
+    all.sort_by_key(|template| template.start);
     all
 }
+
+/// A tag in the quotes of ICU, which is text.
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| regex(r"'</?[A-Za-z][^<>'\n]{0,80}>'"));
 
 /// Replaces the digits of numeric tag names by letters.
 fn numbered(text: &str) -> String {
@@ -291,12 +296,14 @@ impl LexedText {
                 }
             )
         });
-        let is_word = |token: &Token| {
-            matches!(token.kind, TokenKind::Text) && has_letters(&masked[token.range.clone()])
+        let is_word = |&index: &usize| {
+            let token = &tokens[index];
+            let is_code = index > 0 && is_code(&tokens[index - 1]);
+            matches!(token.kind, TokenKind::Text)
+                && !is_code
+                && has_letters(&masked[token.range.clone()])
         };
-        let words = (0..tokens.len())
-            .filter(|&index| is_word(&tokens[index]))
-            .collect();
+        let words = (0..tokens.len()).filter(is_word).collect();
         Self {
             partner: partners(&tokens),
             tokens,
@@ -353,6 +360,11 @@ impl LexedText {
     pub(super) fn next_block(&self, index: usize) -> usize {
         next(&self.blocks, index).unwrap_or(self.tokens.len())
     }
+}
+
+/// Returns whether the text after the tag `token` is code.
+pub(super) fn is_code(token: &Token) -> bool {
+    matches!(&token.kind, TokenKind::Start { name, .. } if matches!(&**name, "script" | "style"))
 }
 
 /// Returns the first of the sorted `all` above `index`.

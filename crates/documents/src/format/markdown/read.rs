@@ -5,29 +5,19 @@ use std::sync::Arc;
 
 use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Options, Parser as Events, Tag, TagEnd};
 
+use super::extensions::{Extended, Mark, extended};
 use super::kept;
+use super::options::options;
 use crate::block::{Block, Lines};
 use crate::builder::{Builder, Space};
 use crate::escape::{Escape, Level, Markdown, Position, References};
 use crate::format::blocks::Blocks;
 use crate::format::html::{self, attributes::is_prose};
-use crate::words::{Span, has_letters};
-
-/// The Markdown extensions that are read and written.
-pub(super) fn options() -> Options {
-    Options::ENABLE_TABLES
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_HEADING_ATTRIBUTES
-        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
-        | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
-        | Options::ENABLE_MATH
-        | Options::ENABLE_GFM
-}
+use crate::words::{Span, has_letters, moved};
 
 pub(in crate::format) fn parse(text: &str) -> Vec<Block> {
-    let events = Events::new_ext(text, options());
+    let extended = extended(text);
+    let events = Events::new_ext(&extended.text, options());
     let labels = events
         .reference_definitions()
         .iter()
@@ -38,19 +28,54 @@ pub(in crate::format) fn parse(text: &str) -> Vec<Block> {
             .starts_with("[^")
     });
     let references = Arc::new(References { labels, notes });
-    Parser {
+    let parser = Parser {
         text,
         references,
+        extended: Some(&extended),
         ..Parser::default()
+    };
+    let mut blocks = parser.read(events.into_offset_iter());
+    for title in &extended.titles {
+        blocks.extend(parts_of(text, title));
     }
-    .read(events.into_offset_iter())
+    blocks.sort_by_key(|block| block.source.start);
+    blocks
 }
 
-/// Returns the alternative texts of images in `text`, except where they name a definition.
+/// Returns the blocks of `text[range]`, which is read on its own.
+fn parts_of(text: &str, range: &Span) -> impl Iterator<Item = Block> {
+    let start = range.start;
+    parse(&text[range.clone()])
+        .into_iter()
+        .map(move |block| Block {
+            source: moved(&block.source, 0, start),
+            ..block
+        })
+}
+
+/// Returns the alternative texts of images in `text`, except where they name a definition, and the
+/// texts of inline notes.
 pub(in crate::format) fn texts(text: &str) -> Vec<(Span, Block)> {
+    let extended = extended(text);
+    let mut all = alternatives(text, &extended);
+    for note in &extended.notes {
+        let mut blocks = parts_of(text, note);
+        let first = blocks.next().filter(|block| block.source == *note);
+        all.extend(
+            first
+                .filter(|_| blocks.next().is_none())
+                .map(|block| (note.clone(), block)),
+        );
+    }
+    all.sort_by_key(|(range, _)| range.start);
+    all
+}
+
+/// Returns the alternative texts of images in `text`.
+fn alternatives(text: &str, extended: &Extended<'_>) -> Vec<(Span, Block)> {
     let mut all = Vec::new();
     let mut image = None;
-    for (event, range) in Events::new_ext(text, options()).into_offset_iter() {
+    for (event, range) in Events::new_ext(&extended.text, options()).into_offset_iter() {
         match (event, &mut image) {
             (Event::Start(Tag::Image { link_type, .. }), _) => {
                 let is_free = matches!(link_type, LinkType::Inline | LinkType::Reference);
@@ -78,7 +103,8 @@ pub(in crate::format) fn texts(text: &str) -> Vec<(Span, Block)> {
 /// first different block begins.
 pub(in crate::format) fn has_shape_of(source: &str, text: &str) -> Result<(), usize> {
     use Tag::{Emphasis, Image, Link, Strikethrough, Strong};
-    let [mut old, mut new] = [source, text].map(|text| {
+    let [source, text] = [source, text].map(extended);
+    let [mut old, mut new] = [&source.text, &text.text].map(|text| {
         Events::new_ext(text, options())
             .into_offset_iter()
             .filter_map(|(event, range): (Event<'_>, Span)| match event {
@@ -94,7 +120,7 @@ pub(in crate::format) fn has_shape_of(source: &str, text: &str) -> Result<(), us
         match (old.next(), new.next()) {
             (None, None) => return Ok(()),
             (Some((old, _)), Some((new, _))) if old == new => {}
-            (_, other) => return Err(other.map_or(text.len(), |(_, at)| at)),
+            (_, other) => return Err(other.map_or(text.text.len(), |(_, at)| at)),
         }
     }
 }
@@ -108,8 +134,9 @@ pub(super) fn read_again(text: &str, references: &Arc<References>) -> Vec<Block>
     } else {
         Options::empty()
     };
+    let extended = extended(text);
     let events = Events::new_with_broken_link_callback(
-        text,
+        &extended.text,
         options() | notes,
         Some(|link: BrokenLink<'_>| {
             references
@@ -127,6 +154,7 @@ pub(super) fn read_again(text: &str, references: &Arc<References>) -> Vec<Block>
         text,
         blocks,
         references,
+        extended: Some(&extended),
         ..Parser::default()
     }
     .read(events.into_offset_iter())
@@ -173,6 +201,8 @@ impl HtmlBlock {
 #[derive(Default)]
 struct Parser<'a> {
     text: &'a str,
+    /// The text with its extensions hidden.
+    extended: Option<&'a Extended<'a>>,
     blocks: Blocks,
     references: Arc<References>,
     /// The end of the part already read.
@@ -243,7 +273,7 @@ impl<'a> Parser<'a> {
         match event {
             Event::Start(tag) => self.start(tag, range),
             Event::End(tag) => self.end(*tag, range),
-            Event::Text(text) => self.inline(range, |builder, _| builder.text(text)),
+            Event::Text(text) => self.add_text(range, text),
             Event::SoftBreak => self.line_end = Some(range.start),
             Event::Code(code) | Event::InlineMath(code) | Event::DisplayMath(code) => {
                 self.inline(range, |builder, raw| builder.atom(code, raw));
@@ -359,6 +389,33 @@ impl<'a> Parser<'a> {
         self.inline(range.start..range.end + marks, |builder, raw| {
             builder.break_point(raw)
         });
+    }
+
+    /// Adds `text`, which stands at `range`, with its extensions.
+    fn add_text(&mut self, range: Span, text: &str) {
+        let marks = match self.extended {
+            Some(extended) if text.len() == range.len() => extended.marks_in(&range),
+            _ => &[],
+        };
+        if marks.is_empty() {
+            return self.inline(range, |builder, _| builder.text(text));
+        }
+        let mut at = range.start;
+        for (mark, kind) in marks {
+            if at < mark.start {
+                self.inline(at..mark.start, Builder::text);
+            }
+            at = mark.end;
+            self.inline(mark.clone(), |builder, raw| match kind {
+                Mark::Atom => builder.atom(raw, raw),
+                Mark::Point => builder.point(raw),
+                Mark::Open(name) => builder.open(name, raw),
+                Mark::Close(name) => builder.close(name, raw, None),
+            });
+        }
+        if at < range.end {
+            self.inline(at..range.end, Builder::text);
+        }
     }
 
     /// Adds `range` of the text to the block with `add`.

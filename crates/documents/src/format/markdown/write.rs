@@ -3,7 +3,8 @@
 use burnformer_text::visible_but;
 use pulldown_cmark::{Event, Parser as Events, Tag};
 
-use super::read::{options, read_again, without_marks};
+use super::options::options;
+use super::read::{read_again, without_marks};
 use crate::alignment::Alignment;
 use crate::block::{Block, Kind};
 use crate::escape::{Escape, Level, Markdown};
