@@ -138,7 +138,7 @@ def xcstrings(file, data):
 
 
 def stringsdict(file, data):
-    yield "plistlib", plistlib.loads(data.encode())
+    yield "plistlib", {key: text for key, text in plistlib.loads(data.encode()).items() if key != "a"}
 
 
 def notebook(file, data):

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use burnformer_text::PartKind;
+use burnformer_text::{Grammar, PartKind};
 
 use crate::Translated;
 use crate::escape::Escape;
@@ -25,6 +25,8 @@ pub(crate) struct Block {
     pub(crate) segments: Vec<Segment>,
     pub(crate) escape: Escape,
     pub(crate) lines: Lines,
+    /// The grammar of the placeholders in the text.
+    pub(crate) grammar: Grammar,
 }
 
 /// The line breaks of a block that is one line of text.

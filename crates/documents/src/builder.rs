@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::mem::take;
 
-use burnformer_text::PartKind;
+use burnformer_text::{Grammar, PartKind};
 use burnformer_text::{is_invisible, visible_but};
 
 use crate::block::{Atom, Block, Kind, Lines, Node};
@@ -302,6 +302,7 @@ impl Builder {
             segments,
             escape,
             lines,
+            grammar: Grammar::default(),
         }
     }
 }

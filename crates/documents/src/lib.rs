@@ -48,6 +48,7 @@
 //! assert_eq!(document.finish(), "<p class=x>Une maison <b>rouge</b>.</p>");
 //! ```
 
+mod accelerator;
 mod alignment;
 mod block;
 mod builder;

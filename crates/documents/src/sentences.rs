@@ -54,16 +54,21 @@ fn divides_words(block: &Block, range: &Span, borders: &BTreeSet<usize>) -> bool
 pub(crate) fn accept(block: &mut Block, next: Next<'_>, writing: Option<Writing>) {
     block.arms_mut().for_each(|arm| accept(arm, next, writing));
     let mut is_first_round = false;
+    let mut cuts = Vec::new();
     for index in 0..block.segments.len() {
         let Segment { range, state } = &block.segments[index];
         let state = match state {
             State::Whole => next().map(|next| {
                 is_first_round = true;
-                accept_whole(block, range, with_stop_of(&block.text[range.clone()], next))
+                accept_whole(
+                    block,
+                    range,
+                    with_marks_of(&block.text[range.clone()], next),
+                )
             }),
             State::Reduced => next().map(|next| {
                 let reduced = reduced(block, range);
-                let next = tidied(&reduced.text, block, with_stop_of(&reduced.text, next));
+                let next = tidied(&reduced.text, block, with_marks_of(&reduced.text, next));
                 if next.text == reduced.text {
                     return State::Kept;
                 }
@@ -74,11 +79,56 @@ pub(crate) fn accept(block: &mut Block, next: Next<'_>, writing: Option<Writing>
             State::Kept | State::Done(_) => None,
         };
         if let Some(state) = state {
+            if is_first_round {
+                cuts.extend(cuts_of_arguments(block, range, &state));
+            }
             block.segments[index].state = state;
         }
     }
     if is_first_round {
+        cut(block, &cuts);
         divide(block);
+    }
+}
+
+/// Returns where to cut the sentence at `range` if its translation, `state`, takes the arguments of
+/// printf in another order, and they cannot get numbers: before each argument but the first.
+fn cuts_of_arguments(block: &Block, range: &Span, state: &State) -> Vec<usize> {
+    let State::Done(done) = state else {
+        return Vec::new();
+    };
+    let source = &block.text[range.clone()];
+    let grammar = block.grammar;
+    if grammar.keeps_order(source, &done.translated.text) || grammar.can_number(source) {
+        return Vec::new();
+    }
+    let arguments = grammar.arguments(source);
+    let between = arguments.windows(2).map(|two| two[0].end..two[1].start);
+    let spaces = between.filter_map(|range| Some(range.start + source[range].rfind(' ')?));
+    spaces.map(|at| range.start + at).collect()
+}
+
+/// Cuts the sentences at `cuts`, which are sorted, so that each piece is translated alone.
+fn cut(block: &mut Block, cuts: &[usize]) {
+    if cuts.is_empty() {
+        return;
+    }
+    for Segment { range, state } in std::mem::take(&mut block.segments) {
+        let first = cuts.partition_point(|&cut| cut <= range.start);
+        let last = cuts.partition_point(|&cut| cut < range.end);
+        if first >= last {
+            block.segments.push(Segment { range, state });
+            continue;
+        }
+        let mut at = range.start;
+        for end in cuts[first..last].iter().copied().chain([range.end]) {
+            let range = trim(&block.text, at..end);
+            at = end;
+            if !range.is_empty() {
+                let state = without_atoms(block, &range);
+                block.segments.push(Segment { range, state });
+            }
+        }
     }
 }
 
@@ -110,7 +160,6 @@ fn divide(block: &mut Block) {
         .zip(&spans)
         .filter(|(_, span)| is_empty(span));
     let mut cuts = BTreeSet::new();
-    let mut divided = BTreeSet::new();
     for node in empty.map(|(node, _)| node).filter(is_element) {
         let range = trim(&block.text, node.range.clone());
         let index = block
@@ -129,24 +178,9 @@ fn divide(block: &mut Block) {
         let is_whole = is_edge(&block.text, range.start) && is_edge(&block.text, range.end);
         if is_lost && is_whole && has_letters(&block.text[range.clone()]) {
             cuts.extend([range.start, range.end]);
-            divided.insert(index);
         }
     }
-    for (index, segment) in std::mem::take(&mut block.segments).into_iter().enumerate() {
-        if !divided.contains(&index) {
-            block.segments.push(segment);
-            continue;
-        }
-        let Span { start: mut at, end } = segment.range;
-        for cut in cuts.range(at + 1..end).copied().chain([end]) {
-            let range = trim(&block.text, at..cut);
-            at = cut;
-            if !range.is_empty() {
-                let state = without_atoms(block, &range);
-                block.segments.push(Segment { range, state });
-            }
-        }
-    }
+    cut(block, &cuts.into_iter().collect::<Vec<_>>());
 }
 
 /// Returns whether `at` is between words.
@@ -179,8 +213,64 @@ pub(crate) fn clean(mut translated: Translated) -> Translated {
     translated
 }
 
-/// Removes the full stop that models add to a cell, title or clause without one. If the source ends
-/// with a comma or a colon, so does the translation. Thai and Lao have no full stop.
+/// Gives the translation the marks at the ends of `source`: without a full stop that models add to a
+/// cell, title or clause, and with the ellipsis, comma or colon that they leave out. Thai and Lao
+/// have no full stop.
+fn with_marks_of(source: &str, translated: Translated) -> Translated {
+    with_ellipsis_before(
+        source,
+        with_last_mark(source, with_stop_of(source, translated)),
+    )
+}
+
+/// Signs that an ellipsis is written with.
+const ELLIPSES: [&str; 3] = ["...", "…", "⋯"];
+
+/// Adds the ellipsis with which `source` begins.
+fn with_ellipsis_before(source: &str, mut translated: Translated) -> Translated {
+    let ellipsis = ELLIPSES.iter().find(|sign| source.starts_with(**sign));
+    let has_one = translated.text.starts_with(|c| ".…⋯".contains(c));
+    if let Some(ellipsis) = ellipsis.filter(|_| !has_one && !translated.text.is_empty()) {
+        let edit = (0..0, (*ellipsis).to_owned());
+        change(&mut translated, std::iter::empty(), &[edit]);
+    }
+    translated
+}
+
+/// Adds the ellipsis or colon with which `source` ends, in place of a full stop or comma.
+fn with_last_mark(source: &str, mut translated: Translated) -> Translated {
+    let body = translated.text.trim_end();
+    let last = body.chars().next_back();
+    let (Some(last), Some((wanted, same))) = (last, last_mark(source, body)) else {
+        return translated;
+    };
+    if same.contains(last) || body.ends_with("..") {
+        return translated;
+    }
+    let is_stop = ".。।,，、".contains(last);
+    let start = body.len() - if is_stop { last.len_utf8() } else { 0 };
+    let edit = (start..body.len(), wanted.to_owned());
+    change(&mut translated, std::iter::empty(), &[edit]);
+    translated
+}
+
+/// Returns the ellipsis or colon with which `source` ends, as the script of `translation` writes it,
+/// and the marks that may stand for it.
+fn last_mark(source: &str, translation: &str) -> Option<(&'static str, &'static str)> {
+    let is_wide = translation
+        .chars()
+        .rev()
+        .find(|c| c.is_alphanumeric())
+        .is_some_and(is_unspaced);
+    if source.ends_with([':', '：']) {
+        return Some((if is_wide { "：" } else { ":" }, ":：;；"));
+    }
+    let ellipsis = ELLIPSES.into_iter().find(|sign| source.ends_with(sign))?;
+    Some((if is_wide { "……" } else { ellipsis }, "…⋯!?！？"))
+}
+
+/// Removes the full stop that models add to a text without one. If the source ends with a comma or a
+/// colon, so does the translation.
 fn with_stop_of(source: &str, mut translated: Translated) -> Translated {
     let closes = |c: char| matches!(mark(c), Mark::Close | Mark::Quote);
     let body = translated.text.trim_end_matches(closes);

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use burnformer_text::blank;
+use burnformer_text::{blank, is_code};
 use regex::{Captures, Regex};
 
 use crate::block::{Atom, Block, Segment, State};
@@ -45,6 +45,7 @@ pub(crate) fn split(
     let atoms: Vec<Span> = block.atoms.iter().map(|atom| atom.range.clone()).collect();
     let mut segments = Vec::new();
     let whole = trim(&block.text, 0..block.text.len());
+    let is_code = is_code(&block.text);
     let all = match splitting {
         Splitting::Nothing if whole.is_empty() => Vec::new(),
         Splitting::Nothing => vec![whole],
@@ -58,6 +59,7 @@ pub(crate) fn split(
             let state = match has_letters(&blank(&block.text[range.clone()], &block.parts(&range)))
             {
                 false => State::Kept,
+                true if is_code => State::Kept,
                 true if is_reduced => without_atoms(block, &range),
                 true => State::Whole,
             };

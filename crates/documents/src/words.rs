@@ -109,6 +109,22 @@ pub(crate) fn is_unspaced(c: char) -> bool {
         || matches!(c, '\u{3000}'..='\u{312F}' | '\u{FF00}'..='\u{FF65}')
 }
 
+/// Returns `text` with `sign` in place of each byte of the sorted `ranges`.
+pub(crate) fn covered<'a>(
+    text: &str,
+    ranges: impl Iterator<Item = &'a Span>,
+    sign: &str,
+) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for range in ranges {
+        out += &text[at..range.start];
+        out.extend(std::iter::repeat_n(sign, range.len()));
+        at = range.end;
+    }
+    out + &text[at..]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,7 +12,9 @@ use crate::words::{Span, has_letters, regex};
 
 /// The end of a line, by characters or by Office's numbers of them.
 static LINE_END: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?:\r|&#13;|&#[xX]0?[dD];|_x000[dD]_)?(?:\n|&#10;|&#[xX]0?[aA];|_x000[aA]_)")
+    regex(
+        r"(?:\r|&#13;|&#[xX]0?[dD];|_x000[dD]_)?(?:\n|&#10;|&#[xX]0?[aA];|_x000[aA]_)|&#13;|&#[xX]0?[dD];|_x000[dD]_",
+    )
 });
 
 /// A paragraph being read.

@@ -33,7 +33,7 @@ pub(super) const READ: &str = "officeDocument main header footer footnotes endno
     threadedComment threadedcomments drawing";
 
 /// Likewise, the files with texts that are not read.
-pub(super) const LEFT: &str = "package oleObject aFChunk svg+xml pivotCacheDefinition";
+pub(super) const LEFT: &str = "package oleObject aFChunk pivotCacheDefinition";
 
 /// Elements that stay unchanged and are not part of a sentence: formulas, phonetic guides, and the
 /// numbers of charts.

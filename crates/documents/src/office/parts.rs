@@ -137,6 +137,15 @@ impl Parts {
         }
     }
 
+    /// Returns whether the file `name` is a picture of a book, which may have texts that stay.
+    pub(super) fn is_picture(&self, name: &str) -> bool {
+        self.kind == OfficeKind::Epub
+            && self
+                .roles
+                .get(&path("", name))
+                .is_some_and(|role| role == "svg+xml")
+    }
+
     /// Returns what the file `name` is, if it may contain text that is not read.
     pub(super) fn left(&self, name: &str) -> Option<&str> {
         let role = self.roles.get(&path("", name))?;

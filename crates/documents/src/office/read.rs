@@ -74,6 +74,10 @@ impl Reader {
             let file = zip.by_index(index).map_err(broken)?;
             let mut bytes = Vec::new();
             unpack(file, &mut bytes).map_err(broken)?;
+            if files.is_picture(&name) {
+                self.left.extend(left(&String::from_utf8_lossy(&bytes)));
+                continue;
+            }
             let part =
                 Part::read(index, bytes, self.kind).map_err(|fault| in_file(&name, fault))?;
             self.look(&name, &part.xml);
@@ -120,7 +124,6 @@ fn title_of(role: &str) -> &'static str {
     match role {
         "package" | "oleObject" => "embedded documents",
         "aFChunk" => "imported documents",
-        "svg+xml" => "drawings in SVG",
         _ => "tables that Excel computes",
     }
 }

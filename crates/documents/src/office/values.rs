@@ -1,12 +1,20 @@
 //! Attributes with text that readers see or hear.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::kind::{OfficeKind, has};
 use crate::format::{is_prose, values as values_of_page};
 use crate::words::{Span, has_letters, moved};
 use crate::xml::{Element, attributes, local};
 
-/// Elements and their attributes with text, one element a line, without prefixes.
-const VALUES: &str = include_str!("values.tsv");
+/// Elements and their attributes with text, without prefixes.
+static VALUES: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    let rows = include_str!("values.tsv").lines();
+    let rows = rows.filter_map(|row| row.split_once('\t'));
+    rows.flat_map(|(elements, names)| elements.split(' ').map(move |element| (element, names)))
+        .collect()
+});
 
 /// Returns the ranges of the values of `element`, which has the name `name` without its prefix, that
 /// are prose.
@@ -16,22 +24,18 @@ pub(super) fn values(xml: &str, kind: OfficeKind, element: &Element<'_>, name: &
     let mut found: Vec<Span> = if kind == OfficeKind::Epub {
         values_of_page(&name.to_ascii_lowercase(), tag, start)
     } else {
-        let names = names_of(name);
+        let Some(names) = VALUES.get(name) else {
+            return Vec::new();
+        };
         let texts = attributes(tag).filter(|(name, _)| has(names, local(name)));
         texts.map(|(_, range)| moved(&range, 0, start)).collect()
     };
     found.retain(|range| {
         let value = &xml[range.clone()];
-        is_prose(value) && has_letters(&without_references(value))
+        let is_quoted = xml[..range.start].ends_with(['"', '\'']);
+        is_quoted && is_prose(value) && has_letters(&without_references(value))
     });
     found
-}
-
-/// Returns the names of an element's attributes with text.
-fn names_of(element: &str) -> &'static str {
-    let mut rows = VALUES.lines().filter_map(|row| row.split_once('\t'));
-    let names = rows.find_map(|(elements, names)| has(elements, element).then_some(names));
-    names.unwrap_or_default()
 }
 
 /// Returns `value` without its references to characters.

@@ -55,6 +55,7 @@ impl Writer<'_> {
             out,
             run: None,
             repeated: 0,
+            limit,
             is_in_unit: false,
             text: None,
             alternatives: Vec::new(),
@@ -62,7 +63,7 @@ impl Writer<'_> {
         let mut open = Vec::<usize>::new();
         for piece in PIECE.find_iter(html).map(|piece| piece.as_str()) {
             body.piece(piece, &mut open);
-            if body.repeated > limit {
+            if body.repeated > body.limit {
                 body.out.truncate(start);
                 *body.out += &self.xml[paragraph.inner.clone()];
                 return;
@@ -80,8 +81,10 @@ struct Body<'a> {
     out: &'a mut String,
     /// The open run.
     run: Option<usize>,
-    /// The number of bytes in run tags and properties so far.
+    /// The number of bytes in run tags, properties and copies of alternatives so far.
     repeated: usize,
+    /// The number of these bytes above which the paragraph keeps its source.
+    limit: usize,
     /// If true, the text belongs to a unit that is already written.
     is_in_unit: bool,
     /// The name of the open text element.
@@ -200,6 +203,9 @@ impl<'a> Body<'a> {
                 other.texts.iter().cloned().zip(texts).collect()
             };
             for (range, content) in contents {
+                if self.repeated > self.limit {
+                    return;
+                }
                 self.out.extend([&xml[at..range.start], content]);
                 self.repeated += content.len();
                 at = range.end;

@@ -113,7 +113,7 @@ const FILES: [(&str, Format, [&str; 3]); 20] = [
         "stringsdict",
         Format::StringsDict,
         [
-            "<plist><dict>",
+            "<plist><dict><key>a</key><dict><key>NSStringLocalizedFormatKey</key><string>1</string></dict>",
             "<key>k¤</key><string>Text ¤ here</string>\n",
             "</dict></plist>",
         ],
@@ -368,6 +368,7 @@ fn a_file_is_read_again_with_the_answers_of_a_memory() {
                         .context
                         .to_string()
                         .trim_start_matches("de.")
+                        .trim_start_matches('.')
                         .starts_with('k')
                 })
                 .collect();

@@ -405,6 +405,35 @@ fn alternatives_have_the_same_translation() {
     }
 }
 
+/// Excel and XlsxWriter escape a carriage return, and openpyxl 3.1 reads the escape as letters.
+#[test]
+fn the_escape_of_a_line_end_is_no_word() {
+    for end in [
+        "\n",
+        "\r\n",
+        "_x000D_\n",
+        "_x000D_",
+        "_x000a_",
+        "&#13;&#10;",
+        "&#xA;",
+        "&#13;",
+    ] {
+        let strings =
+            |one: &str, end: &str| format!("<sst><si><t>{one}{end}two dogs</t></si></sst>");
+        let before = strings("one dog", end);
+        let files = [
+            ("xl/workbook.xml", "<a/>"),
+            ("xl/sharedStrings.xml", before.as_str()),
+        ];
+        let found = capitals(OfficeKind::Xlsx, &files, files[1].0);
+        assert_eq!(
+            found,
+            strings("ONE DOG", "\n").replace("two dogs", "TWO DOGS"),
+            "{end:?}"
+        );
+    }
+}
+
 /// Excel refuses a table with other names than its first cells have, and a formula compares texts.
 #[test]
 fn cells_that_a_workbook_names_stay_and_are_named() {
@@ -460,6 +489,19 @@ fn what_stays_in_the_source_language_is_said() {
         (archive(&[("META-INF/container.xml", "<a/>"), ("a.xhtml", "<html><svg><title>one</title></svg></html>")]), "epub", "texts in <svg>"),
     ] {
         assert_eq!(said(bytes, kind), expected);
+    }
+    for (picture, expected) in [
+        ("<svg><title>one</title></svg>", "texts in <svg>"),
+        ("<svg><path d=\"M\"/></svg>", ""),
+        ("<svg><broken", ""),
+    ] {
+        let list = "<package><item href=\"a\" media-type=\"image/svg+xml\"/></package>";
+        let files = [
+            ("META-INF/container.xml", "<a/>"),
+            ("a.opf", list),
+            ("a", picture),
+        ];
+        assert_eq!(said(archive(&files), "epub"), expected);
     }
     let root = relations(RELATIONS[0], &[("officeDocument", "word/document.xml")]);
     let main = relations(

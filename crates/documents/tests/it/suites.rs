@@ -147,7 +147,8 @@ pub fn tree(markdown: &str) -> Vec<String> {
         | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
         | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
         | Options::ENABLE_MATH
-        | Options::ENABLE_GFM;
+        | Options::ENABLE_GFM
+        | Options::ENABLE_DEFINITION_LIST;
     let mut all = Vec::new();
     let mut inline = Vec::new();
     let mut open = Vec::<String>::new();

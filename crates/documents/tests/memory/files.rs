@@ -196,7 +196,7 @@ const TEXTS: &[[&str; 4]] = &[
     ],
     [
         "stringsdict",
-        "<plist><dict><key>@</key><dict a=\"@\"><key>@</key><string>@ a</string>",
+        "<plist><dict><key>@</key><dict a=\"@\"><key>NSStringLocalizedFormatKey</key><string>@ a</string>",
         "<key>k#</key><string>a b</string>",
         "</dict></dict></plist>",
     ],

@@ -32,6 +32,10 @@ use crate::text::ReadTexts;
 pub(crate) struct FileResponse {
     /// The URL of the translated file. It is valid for ten minutes.
     pub translated_file_url: String,
+    /// What in the file stays in the source language, such as `names of sheets`. Missing if nothing
+    /// does.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub left: String,
 }
 
 /// A request to `/translate_file`.
@@ -73,12 +77,14 @@ pub(crate) async fn translate_file(
         .unpacked(&client, &request.source, &request.target)
         .await?;
     let key = format!("{}.{}", unguessable(), plain(&upload.name));
+    let left = upload.left.clone();
     upload.keep(&client, &key, None, Vec::new()).await?;
     let origin = origin(&headers);
     let prefix = prefix(&client, &headers);
     let translated_file_url = format!("{origin}{prefix}/download_file/{key}");
     Ok(Json(FileResponse {
         translated_file_url,
+        left,
     }))
 }
 
@@ -139,9 +145,9 @@ impl SentFile {
         let mut permit = client.permit_of(memory).await?;
         let price = Price::of_file(cost);
         let file = compute(&client.sender, price, move |_| {
-            WholeFile::read(bytes, &kind)
+            WholeFile::read(bytes, &kind).map(|file| (file.left(), file))
         });
-        let mut file = file.await?.map_err(broken)?;
+        let (left, mut file) = file.await?.map_err(broken)?;
         client.check_texts("file", 1, [&*file.text])?;
         permit.shrink(file.size() + 2 * memory_of(file.text.as_bytes()));
         let text = std::mem::take(&mut file.text);
@@ -154,6 +160,7 @@ impl SentFile {
             .await?;
         Ok(Upload {
             name,
+            left,
             file,
             read,
             pairs,
@@ -169,6 +176,8 @@ pub(super) struct Upload {
     pub name: String,
     /// The language pair of the translation.
     pub pairs: Vec<LanguagePair>,
+    /// What in the file stays in the source language.
+    left: String,
     file: WholeFile,
     /// The text of the file.
     read: ReadTexts,

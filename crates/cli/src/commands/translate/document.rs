@@ -6,7 +6,7 @@ use burnformer_infer::Cancel;
 
 use super::job::Job;
 use crate::memory::{Remedy, with_remedy};
-use crate::output::{OnFailure, Output, check_writable, note};
+use crate::output::{OnFailure, Output, check_writable, note, say};
 use crate::texts::read_document;
 
 impl Job<'_> {
@@ -27,6 +27,12 @@ impl Job<'_> {
             &[]
         };
         let file = read_document(input, kind)?;
+        let left = file.left();
+        if !left.is_empty() {
+            say(format_args!(
+                "warning: {name}: stays in the source language: {left}"
+            ));
+        }
         if file.format.is_catalogue() {
             let codes = options.languages.codes();
             let languages = codes.map_or([None; 2], |[from, to]| [Some(&**from), Some(&**to)]);

@@ -1,7 +1,7 @@
 //! How an input is read: line by line, or as a whole document.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use anyhow::Result;
@@ -66,13 +66,8 @@ impl Reading {
 
 /// Refuses a file that is no text, whatever its name.
 fn lines(input: &Path) -> Result<Reading> {
-    let mut head = Vec::new();
-    // A pipe can be read only once.
-    if !is_pipe(input)
-        && let Ok(file) = File::open(input)
-    {
-        file.take(WholeFile::HEAD_BYTES).read_to_end(&mut head)?;
-    }
+    // A file that cannot be read is refused where its lines are read.
+    let head = head(input).unwrap_or_default();
     let is_compressed = COMPRESSED.iter().any(|magic| head.starts_with(magic));
     match WholeFile::binary(&head).filter(|_| !is_compressed) {
         Some(fault) => Err(wrong_usage(format_args!("{}: {fault}", input.display()))),
@@ -80,16 +75,29 @@ fn lines(input: &Path) -> Result<Reading> {
     }
 }
 
+/// Returns the first bytes of `input`, or none of a pipe, which can be read only once.
+fn head(input: &Path) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    if !is_pipe(input) {
+        let file = File::open(input)?;
+        file.take(WholeFile::HEAD_BYTES).read_to_end(&mut head)?;
+    }
+    Ok(head)
+}
+
 /// Returns the extension of `input` in lower case, before `.gz` and `.zst`.
 fn extension(input: &Path) -> String {
-    let of = |path: &Path| {
-        let extension = path.extension().and_then(|it| it.to_str());
-        extension.unwrap_or_default().to_ascii_lowercase()
-    };
-    match of(input).as_str() {
-        "gz" | "zst" => of(&input.with_extension("")),
-        other => other.to_owned(),
+    let last = last_extension(input);
+    if ["gz", "zst"].contains(&&*last) {
+        last_extension(&input.with_extension(""))
+    } else {
+        last
     }
+}
+
+fn last_extension(path: &Path) -> String {
+    let extension = path.extension().and_then(|it| it.to_str());
+    extension.unwrap_or_default().to_ascii_lowercase()
 }
 
 #[cfg(test)]

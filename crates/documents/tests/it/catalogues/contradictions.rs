@@ -192,6 +192,11 @@ fn a_file_in_another_format_than_its_name_says_is_refused() {
         ("<resources/>", Properties, "XML or JSON"),
         ("<resources/>", Resx, "not `root`"),
         ("<root/>", StringsDict, "not `plist`"),
+        (
+            "<plist><dict><key>CFBundleName</key><string>One house</string></dict></plist>",
+            StringsDict,
+            "without rules of plurals",
+        ),
         ("<plist/>", Resx, "not `root`"),
     ] {
         let broken = Catalogue::read(text, format, [None; 2]).unwrap_err();

@@ -355,7 +355,8 @@ hello = HELLO, { $name } OF { -brand }!
     .title = A TITLE
     .accesskey = H
 long =
-    FIRST LINE GOES ON
+    FIRST LINE
+    GOES ON
 
     SECOND <b>PART</b>
 files = { $n ->
