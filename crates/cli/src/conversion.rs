@@ -33,6 +33,10 @@ pub fn convert(
     check_empty(out)?;
     let (format, model) = burnformer_interop::import(path, format, files)?;
     let name = path.display();
+    model
+        .warnings
+        .iter()
+        .for_each(|warning| note(format_args!("note: {warning}")));
     if !bare && !model.has_tokenizers() {
         bail!(
             "{name}: no tokeniser with its tokens is beside the model (source.spm and target.spm, or tokenizer.json), without which it \
@@ -44,10 +48,6 @@ pub fn convert(
         model.save(folder)?;
         try_out(folder, &model).with_context(|| format!("{name}: was read and cannot be used"))
     })?;
-    model
-        .warnings
-        .iter()
-        .for_each(|warning| note(format_args!("note: {warning}")));
     Ok((format, model))
 }
 

@@ -1,3 +1,4 @@
+use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use burnformer_documents::WholeFile;
 use burnformer_infer::view::SentenceAttention;
 use burnformer_infer::{AlignmentOptions, Cancel, TargetScore, TranslateOptions};
 use burnformer_interop::hub::ModelName;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
@@ -168,7 +169,8 @@ impl Translator {
     /// Translates a whole document and keeps its markup. A text gives a text, the bytes of a file
     /// give bytes. `format` is the name of a format ("text", "html", "markdown") or a file
     /// extension ("docx"). Sentence splitting uses the abbreviations of `language`: by default the
-    /// source language, or English if that is unknown.
+    /// source language, or English if that is unknown. A warning names what stays in the source
+    /// language, such as names of sheets.
     #[pyo3(signature = (text, format = "text", *, language = None, **options))]
     fn translate_document(
         &self,
@@ -184,6 +186,7 @@ impl Translator {
             Content::Bytes(bytes) => WholeFile::read(bytes, format),
         };
         let file = file.map_err(|error| exception(&Error::new(error)))?;
+        warn_of(py, &file.left())?;
         let options = self.options(options, &TRANSLATE_DOCUMENT)?;
         let language = language.or_else(|| options.source_language.clone());
         let inner = self.inner.clone();
@@ -300,6 +303,15 @@ impl Translator {
     fn options(&self, given: Option<&Bound<'_, PyDict>>, function: &Function) -> PyResult<Options> {
         Options::read(given, function)
     }
+}
+
+/// Warns of what stays in the source language in a document.
+fn warn_of(py: Python<'_>, left: &str) -> PyResult<()> {
+    if left.is_empty() {
+        return Ok(());
+    }
+    let message = CString::new(format!("stays in the source language: {left}"))?;
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1)
 }
 
 /// Loads the model that `models` name, or an ensemble of several.

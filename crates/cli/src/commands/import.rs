@@ -21,6 +21,9 @@ pub struct Args {
     /// Translate, .zip of OPUS-MT), or a name: hf:OWNER/NAME or hf:OWNER/NAME@REVISION is fetched
     /// from the Hugging Face hub, firefox:de-en from the list of Firefox's models
     path: PathBuf,
+    /// The file of Marian's weights, where the folder has several (of `--keep-best`, for example)
+    #[arg(long, value_name = "FILE", requires = "out")]
+    weights: Option<PathBuf>,
     /// The new model directory [default for a name: the user's cache, where every command finds it
     /// by the name]
     #[arg(long, short)]
@@ -67,6 +70,10 @@ pub fn run(args: Args) -> Result<()> {
                 "--out is missing: name the new model directory",
             ));
         }
+    };
+    let path = match args.weights {
+        Some(file) => path.join(file),
+        None => path,
     };
     let files = TextFiles {
         vocabularies: args.vocabs,

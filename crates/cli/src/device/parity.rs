@@ -57,10 +57,13 @@ impl Check {
     }
 }
 
-/// A computation, which returns tensors as lists of numbers.
+/// Computes tensors on a device, each as a list of numbers.
+type Compute = Box<dyn Fn(&Device) -> Vec<Vec<f32>>>;
+
+/// A computation with its name.
 pub(super) struct Case {
     pub(super) name: String,
-    pub(super) compute: Box<dyn Fn(&Device) -> Vec<Vec<f32>>>,
+    pub(super) compute: Compute,
 }
 
 impl Case {

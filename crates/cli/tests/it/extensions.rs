@@ -73,12 +73,12 @@ fn an_option_of_lines_and_a_document_exclude_each_other() {
     let folder = tempfile::tempdir().unwrap();
     let page = file(&folder, "a.html", b"<p>Guten Morgen!</p>\n");
     for option in [&["--nbest", "2"][..], &["--json"]] {
-        let arguments = [&["translate", "--input", &page], option].concat();
+        let arguments = [&["translate", "--input", &page][..], option].concat();
         refused(&arguments, 2, &["a.html", option[0], "cat "]);
     }
     let plain = file(&folder, "a.de", b"Guten Morgen!\n");
     for option in [&["--language", "de"][..], &["--retranslate"]] {
-        let arguments = [&["translate", "--input", &plain], option].concat();
+        let arguments = [&["translate", "--input", &plain][..], option].concat();
         refused(&arguments, 2, &[option[0], "--format"]);
     }
     let output = run(&["translate", "--input", &page, "--language", "de"]);
@@ -90,9 +90,9 @@ fn a_file_that_is_no_text_is_refused_whatever_its_name() {
     let folder = tempfile::tempdir().unwrap();
     for (bytes, needle) in [
         (&b"PK\x03\x04\x14\0"[..], "archive"),
-        (b"%PDF-1.7\n", "PDF"),
-        (b"\x89PNG\r\n\x1a\n", "picture"),
-        (b"\xde\x12\x04\x95\0\0\0\0", "gettext"),
+        (&b"%PDF-1.7\n"[..], "PDF"),
+        (&b"\x89PNG\r\n\x1a\n"[..], "picture"),
+        (&b"\xde\x12\x04\x95\0\0\0\0"[..], "gettext"),
     ] {
         let input = file(&folder, "a.de", bytes);
         refused(&["translate", "--input", &input], 2, &["a.de", needle]);

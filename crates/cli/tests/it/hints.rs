@@ -278,7 +278,7 @@ fn a_language_for_a_model_of_one_pair_is_refused() {
 }
 
 #[test]
-fn a_document_without_a_format_is_translated_with_a_warning() {
+fn the_format_of_a_document_is_taken_from_its_extension() {
     let folder = tempfile::tempdir().unwrap();
     let subtitle = "1\n00:00:01,000 --> 00:00:02,000\neins\n";
     for (name, format, text) in [
@@ -289,13 +289,10 @@ fn a_document_without_a_format_is_translated_with_a_warning() {
         let path = folder.path().join(name).display().to_string();
         fs::write(&path, text).unwrap();
         let fixed = ["translate", "--model", &model(), "--input", &path].map(String::from);
-        let said = stderr(&run(&fixed));
-        assert!(
-            said.contains(&format!("--format {format} keeps the markup")),
-            "{said}"
-        );
         let as_told = [&fixed[..], &["--format".into(), format.into()]].concat();
-        assert_eq!(stderr(&run(&as_told)), "");
+        let by_extension = run(&fixed);
+        assert_eq!(stderr(&by_extension), "");
+        assert_eq!(stdout(&by_extension), stdout(&run(&as_told)));
     }
 }
 
