@@ -34,14 +34,23 @@ pub(crate) fn joins_words(text: &str, sign: &Span) -> bool {
     }
     let last = before.trim_end().chars().next_back();
     let next = after.trim_start().chars().next();
-    let is_plus = &text[sign.clone()] == "+";
     let is_word = |c: Option<char>, other: Mark| {
-        c.is_some_and(|c| {
-            let is_mark = matches!(mark(c), Mark::Quote) || mark(c) == other;
-            is_letter(c) && !(is_plus && c.is_numeric()) || is_mark && !is_plus
-        })
+        c.is_some_and(|c| is_letter(c) || mark(c) == Mark::Quote || mark(c) == other)
     };
-    is_word(last, Mark::Close) && is_word(next, Mark::Open)
+    let is_plus = &text[sign.clone()] == "+";
+    is_word(last, Mark::Close) && is_word(next, Mark::Open) && (!is_plus || is_alike(before, after))
+}
+
+/// Returns whether the words around a plus are of one kind: both capitalised or both not. A word in
+/// capitals is a name that may contain the plus (`LIFE +`).
+fn is_alike(before: &str, after: &str) -> bool {
+    let word = before.split_whitespace().next_back().unwrap_or_default();
+    let first = word.chars().next();
+    let next = after.trim_start().chars().next();
+    let is_name = word.chars().nth(1).is_some() && !word.contains(char::is_lowercase);
+    let [first, next] =
+        [first, next].map(|c| c.filter(|c| c.is_alphabetic()).map(char::is_uppercase));
+    !is_name && first.is_some() && first == next
 }
 
 /// The word for "and" in a language.
@@ -148,7 +157,17 @@ mod tests {
             assert_eq!(with_joining_words(text, "de").as_deref(), Some(expected));
         }
         for text in [
-            "R&D", "AT&T", "a&b", "2 + 3", "C++ ist", "& Söhne", "Hund &", "a &= b", "&amp;",
+            "LIFE + is new",
+            "LIFE + Natur",
+            "R&D",
+            "AT&T",
+            "a&b",
+            "2 + 3",
+            "C++ ist",
+            "& Söhne",
+            "Hund &",
+            "a &= b",
+            "&amp;",
         ] {
             assert_eq!(with_joining_words(text, "de"), None, "{text}");
         }
