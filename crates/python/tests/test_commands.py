@@ -163,7 +163,7 @@ def test_settings_are_toml():
     "call, kind, words",
     [
         (lambda out: burnformer.train(out=out, training={"max_update": 1}), BurnformerError, "max_updates"),
-        (lambda out: burnformer.train(out=out, training={"max_minutes": float("nan")}), BurnformerError, "max_minutes is NaN; it must be"),
+        (lambda out: burnformer.train(out=out, training={"max_minutes": float("nan")}), BurnformerError, "max_minutes is NaN\nhint: it must be"),
         (lambda out: burnformer.train(out=out, training={"max_minutes": None}), TypeError, "leave it out"),
         (lambda out: burnformer.train(out=out, training=1), TypeError, "give a dict of the section's keys"),
         (lambda out: burnformer.train("no/such.toml", out=out), BurnformerError, "no/such.toml"),
