@@ -14,7 +14,7 @@ use crate::plurals::hides;
 use crate::words::{Span, regex};
 
 /// Maximum number of strings in an entry. No language has more than six plural forms.
-const MOST_FIELDS: usize = 16;
+const MAX_FIELDS: usize = 16;
 
 /// A string of an entry, which may span lines.
 struct Field<'a> {
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
             entry.start = start;
         }
         let is_known = matches!(keyword, "msgctxt" | "msgid" | "msgid_plural" | "msgstr")
-            || index_of(keyword).is_some() && entry.fields.len() < MOST_FIELDS;
+            || index_of(keyword).is_some() && entry.fields.len() < MAX_FIELDS;
         if !is_known || entry.fields.iter().any(|field| field.keyword == keyword) {
             return Err(broken(&format!(
                 "`{keyword}` is unknown or one too many in its message; put an empty line between messages"
@@ -193,14 +193,6 @@ impl<'a> Reader<'a> {
             .iter()
             .filter(|field| field.keyword.starts_with("msgstr"))
             .collect();
-        let has_text = translations
-            .iter()
-            .any(|field| !field.text.trim().is_empty());
-        let state = match (has_text, entry.is_fuzzy) {
-            (false, _) => MessageState::Untranslated,
-            (true, true) => MessageState::Fuzzy,
-            (true, false) => MessageState::Translated,
-        };
         // gettext ignores flags between the previous texts and the keywords.
         let before = self.text[..entry.start].split_inclusive('\n').rev();
         let previous = before.take_while(|line| line.trim_start().starts_with("#|"));
@@ -224,13 +216,12 @@ impl<'a> Reader<'a> {
                 is_plural: plural.is_some(),
             };
             let context = context.clone();
-            let target = target.into();
             Message {
                 line,
                 context,
                 source,
-                target,
-                state,
+                target: target.into(),
+                state: state_of(target, entry.is_fuzzy),
                 time: String::new(),
                 slot,
             }
@@ -273,6 +264,15 @@ impl<'a> Reader<'a> {
         } else {
             plural
         }
+    }
+}
+
+/// Returns the state of one plural form: an empty one is filled, even beside others that are not.
+fn state_of(target: &str, is_fuzzy: bool) -> MessageState {
+    match (target.trim().is_empty(), is_fuzzy) {
+        (true, _) => MessageState::Untranslated,
+        (false, true) => MessageState::Fuzzy,
+        (false, false) => MessageState::Translated,
     }
 }
 

@@ -140,6 +140,34 @@ fn a_flag_stands_before_the_previous_texts() {
     }
 }
 
+/// msgfmt counts a message with one empty form as untranslated.
+#[test]
+fn an_empty_plural_form_is_filled_and_the_others_stay() {
+    let header = "msgid \"\"\nmsgstr \"Plural-Forms: nplurals=3; plural=n%3;\\n\"\n\n";
+    for is_fuzzy in [false, true] {
+        for empty in 0..8 {
+            let form = |number: usize, filled: &str| {
+                let is_empty = empty >> number & 1 == 1;
+                let text = if is_empty { filled } else { "Hunde" };
+                format!("msgstr[{number}] \"{text}\"\n")
+            };
+            let file = |flag: &str, filled: [&str; 3]| {
+                let forms = [0, 1, 2]
+                    .map(|number| form(number, filled[number]))
+                    .concat();
+                format!("{header}{flag}msgid \"a dog\"\nmsgid_plural \"%d dogs\"\n{forms}")
+            };
+            let flag = if is_fuzzy { "#, fuzzy\n" } else { "" };
+            let source = file(flag, ["", "", ""]);
+            let expected = match empty {
+                0 => source.clone(),
+                _ => file("#, fuzzy\n", ["%d DOGS", "%d DOGS", "%d DOGS"]),
+            };
+            assert_eq!(translate(&source, Format::Po, &upper), expected);
+        }
+    }
+}
+
 #[test]
 fn a_plural_form_is_translated_from_the_number_that_it_counts() {
     let russian = "nplurals=3; plural=n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 ? 1 : 2;";
