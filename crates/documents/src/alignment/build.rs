@@ -77,7 +77,7 @@ impl Alignment {
         let low = pieces.partition_point(|piece| piece.range.end <= start);
         let high = pieces.partition_point(|piece| piece.range.start < end);
         let weight = overlap(unit, &link.target);
-        if low >= high || weight == 0 {
+        if start > end || low >= high || weight == 0 {
             return None;
         }
         let middle = (unit.start.max(link.target.start) + unit.end.min(link.target.end)) / 2;

@@ -295,6 +295,14 @@ mod tests {
             },
         ];
         assert_eq!(pieces(&aligned("a b", "x y", &links, &[])), [None, None]);
+        let within_a_word = Link {
+            source: Span { start: 4, end: 2 },
+            target: 0..3,
+        };
+        assert_eq!(
+            pieces(&aligned("abcdef", "xyz", &[within_a_word], &[])),
+            [None]
+        );
     }
 
     #[test]
