@@ -14,9 +14,11 @@ use crate::words::{Span, moved, regex};
 static TIMES: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^[\s\p{Cf}]*(?:\d+:)?\d+:\d+(?:[.,]\d+)?\s*-->\s*\d+:\d+"));
 /// Tags of HTML, WebVTT (`<c.red>`, `<00:01.000>`) and SSA. The second group is the name of an HTML
-/// or WebVTT tag.
+/// or WebVTT tag. MicroDVD's codes (`{y:i}`) are met in SubRip.
 pub(crate) static TAG: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"<(/?)([A-Za-z][\w:-]*|\d+)(?:[\s.][^<>]*)?/?>|<\d[\d:.]*>|\{\\[^{}]*\}")
+    regex(
+        r"<(/?)([A-Za-z][\w:-]*|\d+)(?:[\s.][^<>]*)?/?>|<\d[\d:.]*>|\{\\[^{}]*\}|\{[CcFfHoPSsYy]:[^{}\n]{1,60}\}",
+    )
 });
 /// A line and its end, which may be a lone carriage return.
 static LINE: LazyLock<Regex> = LazyLock::new(|| regex(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+"));

@@ -64,6 +64,33 @@ fn numbers_times_tags_and_lines_stay() {
     assert_eq!(translate(SUBTITLES, Format::Srt, &upper), expected);
 }
 
+/// Players read MicroDVD's codes in SubRip too. Other braces are text.
+#[test]
+fn codes_of_microdvd_are_tags() {
+    let cue = |text: &str| format!("1\n00:00:01,000 --> 00:00:02,000\n{text}\n");
+    for code in [
+        "{y:i}",
+        "{Y:b,u}",
+        "{C:$0000FF}",
+        "{c:$ff}",
+        "{F:Arial}",
+        "{f:Times New Roman}",
+        "{s:18}",
+        "{S:9}",
+        "{P:1}",
+        "{H:ANSI}",
+        "{o:0,0}",
+    ] {
+        let text = cue(&format!("{code}a dog"));
+        let expected = cue(&format!("{code}A DOG"));
+        assert_eq!(translate(&text, Format::Srt, &upper), expected);
+    }
+    for text in ["{dog: cat}", "{x:i} a dog", "{y} a dog", "a {dog} {c:"] {
+        let expected = cue(&text.to_ascii_uppercase());
+        assert_eq!(translate(&cue(text), Format::Srt, &upper), expected);
+    }
+}
+
 #[test]
 fn a_subtitle_keeps_its_number_of_lines() {
     let text = "1\n00:00:01,000 --> 00:00:02,000\none two three\nfour five <b>six</b>\n";

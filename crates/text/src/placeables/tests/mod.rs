@@ -21,6 +21,8 @@ fn addresses_end_before_the_punctuation_of_the_sentence() {
         ["https://a.org/b_(c)?d=1", "www.x.de"]
     );
     assert_eq!(found("Write to a.b+c@d-e.org."), ["a.b+c@d-e.org"]);
+    let quoted = "info{'@'}example.org";
+    assert_eq!(found(&format!("Write to {quoted}.")), [quoted]);
 }
 
 #[test]
