@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# CTranslate2 4.8.5 (PyPI), converter of Marian's models: it takes the activation `gelu` of Marian 1.12.42
-# (PyPI's pymarian) for an approximation.
+# CTranslate2 4.8.5 (PyPI), converter of Marian's models: it writes other positions and another GELU than
+# Marian 1.12.42 (PyPI's pymarian) computes with.
 #
-# Expected: the probabilities of Marian, with its positions in the converted model.
-# Seen: other probabilities. Marian's GELU is the exact one, x * Phi(x), and the converter writes
-#       x * sigmoid(1.702 x). With the exact one in its place, the probabilities are Marian's.
+# Expected: the probabilities of Marian.
+# Seen: other probabilities, for two reasons. Marian's frequencies are 10000^(-i / (d/2 - 1)), and the
+#       converter writes 10000^(-i / (d/2)). Marian's GELU is the exact one, x * Phi(x), and the converter
+#       writes x * sigmoid(1.702 x). With Marian's of both in their place, the probabilities are Marian's.
 #
 # The script fails if that changes.
 set -euo pipefail
@@ -36,12 +37,10 @@ numpy.savez("model.npz", **{**model, name: numpy.frombuffer(options, numpy.int8)
 
 lines = [line.split() for line in open("input")]
 expected = [float(score) for score in open("scores")]
-
-
-def difference(name):
-    converter.MarianConverter("model.npz", ["vocab.yml", "vocab.yml"]).convert(name, force=True)
-    found = ctranslate2.Translator(name, compute_type="float32").score_batch(lines, lines)
-    return max(abs(sum(f.log_probs) - e) for f, e in zip(found, expected))
+activations = converter._SUPPORTED_ACTIVATIONS
+encodings = "_make_sinusoidal_position_encodings"
+as_converted = (getattr(converter, encodings), activations["gelu"])
+assert activations["gelu"] == converter.common_spec.Activation.GELUSigmoid
 
 
 def of_marian(dim, num_positions=2048):
@@ -50,14 +49,20 @@ def of_marian(dim, num_positions=2048):
     return numpy.concatenate([numpy.sin(angles), numpy.cos(angles)], axis=1)
 
 
-# `marian-ctranslate2-positions.sh` shows why.
-converter._make_sinusoidal_position_encodings = of_marian
-converted = difference("converted")
-activations = converter._SUPPORTED_ACTIVATIONS
-assert activations["gelu"] == converter.common_spec.Activation.GELUSigmoid
-activations["gelu"] = converter.common_spec.Activation.GELU
-corrected = difference("corrected")
-print(f"ctranslate2 {ctranslate2.__version__}: differs from Marian by {converted:.6f} as converted,")
-print(f"by {corrected:.6f} with the exact GELU")
-assert converted > 0.001 and corrected < 0.0005
+def difference(name, positions, gelu):
+    setattr(converter, encodings, positions)
+    activations["gelu"] = gelu
+    converter.MarianConverter("model.npz", ["vocab.yml", "vocab.yml"]).convert(name, force=True)
+    found = ctranslate2.Translator(name, compute_type="float32").score_batch(lines, lines)
+    return max(abs(sum(f.log_probs) - e) for f, e in zip(found, expected))
+
+
+positions, gelu = as_converted
+exact = converter.common_spec.Activation.GELU
+print(f"ctranslate2 {ctranslate2.__version__} differs from Marian by")
+print(f"  {(converted := difference('converted', positions, gelu)):.6f} as converted,")
+print(f"  {(moved := difference('moved', of_marian, gelu)):.6f} with Marian's positions alone,")
+print(f"  {(curved := difference('curved', positions, exact)):.6f} with Marian's GELU alone,")
+print(f"  {(corrected := difference('corrected', of_marian, exact)):.6f} with both.")
+assert converted > 0.01 and moved > 0.001 and curved > 0.01 and corrected < 0.0005
 PYTHON
