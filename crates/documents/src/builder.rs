@@ -14,7 +14,7 @@ use crate::words::single_spaced;
 const ESCAPE: char = '\u{fff0}';
 
 /// Maximum number of bytes in the tags of an element without text.
-const LONGEST_EMPTY: usize = 1000;
+const MAX_EMPTY: usize = 1000;
 
 /// How runs of white space are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -180,7 +180,7 @@ impl Builder {
 
     /// Returns whether the element `index` has no text and few tags.
     fn is_empty(&self, index: usize) -> bool {
-        let mut left = LONGEST_EMPTY;
+        let mut left = MAX_EMPTY;
         self.nodes[index].range.start == self.text.len()
             && self.nodes[index..].iter().all(|node: &Node| {
                 let (Kind::Point { raw, .. }

@@ -12,10 +12,10 @@ use crate::words::regex;
 use crate::{Document, Format};
 
 /// Number of bytes of words, from the beginning, used for detection.
-const MOST_BYTES: usize = 4_000;
+const MAX_BYTES: usize = 4_000;
 
 /// Minimum confidence for the detected language of a short text.
-const LEAST_CONFIDENCE: f64 = 10.0;
+const MIN_CONFIDENCE: f64 = 10.0;
 
 /// Minimum confidence for a certain language. Measured on 1,000 German and English texts of one to
 /// four words: above it 2 of 394 were in the other language, below it 186 of 606.
@@ -43,7 +43,7 @@ pub fn detect<'a>(texts: impl IntoIterator<Item = &'a str>, codes: &[&str]) -> O
         .map(|text| prose(text, Format::Text, &|_| true))
         .collect();
     let (found, sure) = Languages::new(codes).detect(&texts.join("\n"))?;
-    (sure || !found.served || found.confidence >= LEAST_CONFIDENCE).then_some(found)
+    (sure || !found.served || found.confidence >= MIN_CONFIDENCE).then_some(found)
 }
 
 /// Returns the first words of `text` without markup, code, addresses and numbers. `fits` is called
@@ -73,11 +73,11 @@ pub fn words_of(document: &Document) -> String {
         .iter()
         .flat_map(|sentence| sentence.text.split_whitespace())
     {
-        if words.len() >= MOST_BYTES {
+        if words.len() >= MAX_BYTES {
             break;
         } else if word.contains(is_unspaced) {
             // Without spaces, numbers and code may stand anywhere in a sentence.
-            words.extend(word.chars().filter(|&c| is_unspaced(c)).take(MOST_BYTES));
+            words.extend(word.chars().filter(|&c| is_unspaced(c)).take(MAX_BYTES));
             words.push(' ');
         } else if is_word(word) {
             words.extend([word, " "]);

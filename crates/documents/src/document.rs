@@ -18,7 +18,7 @@ use crate::{PendingSentence, Translated};
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Maximum number of times that the blocks of a written document are compared with its source.
-const MOST_REPAIRS: usize = 8;
+const MAX_REPAIRS: usize = 8;
 
 /// Returns whether the model accepts a sentence whole.
 type Fits<'a> = &'a dyn Fn(&str) -> bool;
@@ -332,7 +332,7 @@ impl Document {
             .iter()
             .map(|block: &Block| (block.source.clone(), written(block, text(&block.source))))
             .collect();
-        for _ in 0..MOST_REPAIRS {
+        for _ in 0..MAX_REPAIRS {
             let out = apply_edits(&self.source, &parts);
             let Err(at) = self.format.has_shape_of(&self.source, &out) else {
                 return out;
@@ -488,7 +488,7 @@ impl Divider<'_> {
     fn prepare(&self, block: &mut Block, depth: usize) {
         let borders = block.borders();
         let messages = find_atoms(&block.text, &borders, &mut block.atoms, block.grammar);
-        if depth < message::DEEPEST {
+        if depth < message::MAX_DEPTH {
             message::find_arms(block, self.target, depth);
         }
         block

@@ -17,7 +17,7 @@ use crate::format::Format;
 /// A page declares its encoding within this number of bytes, by the HTML standard.
 const HEAD: usize = 1024;
 /// Minimum number of letters to guess an encoding.
-const FEWEST: usize = 8;
+const MIN_LETTERS: usize = 8;
 
 /// Remedies for PO and XML.
 const OF_PO: &str = "name its encoding in its header (Content-Type: text/plain; charset=…), or `msgconv -t UTF-8 -o NEW OLD` converts it";
@@ -252,7 +252,7 @@ fn guess(bytes: &[u8]) -> Option<&'static Encoding> {
         .iter()
         .filter(|byte: &&u8| byte.is_ascii_alphanumeric() || !byte.is_ascii())
         .count()
-        < FEWEST
+        < MIN_LETTERS
         || bytes
             .iter()
             .any(|byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace())

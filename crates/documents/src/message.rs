@@ -14,7 +14,7 @@ use crate::plurals::{Categories, MULTIPLIED, Plural, adapted};
 use crate::words::{Span, regex};
 
 /// Maximum nesting of messages; deeper ones stay unchanged.
-pub(crate) const DEEPEST: usize = 8;
+pub(crate) const MAX_DEPTH: usize = 8;
 
 /// An escaped apostrophe or a quoted text, where characters have no special meaning. Around
 /// messages, an apostrophe that closes no quotation belongs to the language. In an arm, `#` matches

@@ -16,10 +16,10 @@ const PART_BYTES: usize = 4 << 10;
 
 /// Longer sentences are split even if the model accepts them, because invisible characters may have
 /// no tokens.
-const LONGEST_SENTENCE: usize = 4 << 10;
+const MAX_SENTENCE: usize = 4 << 10;
 
 /// Maximum number of bytes of an atom that the model sees.
-const LONGEST_ATOM: usize = 120;
+const MAX_ATOM: usize = 120;
 
 /// Where a text is divided before it is translated. A part that is too long for the model is
 /// divided further.
@@ -55,7 +55,7 @@ pub(crate) fn split(
         for range in clauses(&block.text, sentence, &atoms, fits) {
             let is_reduced = block.atoms[block.atoms_in(&range)]
                 .iter()
-                .any(|atom: &Atom| atom.range.len() > LONGEST_ATOM || !atom.arms.is_empty());
+                .any(|atom: &Atom| atom.range.len() > MAX_ATOM || !atom.arms.is_empty());
             let state = match has_letters(&blank(&block.text[range.clone()], &block.parts(&range)))
             {
                 false => State::Kept,
@@ -144,7 +144,7 @@ static CUTS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
 
 /// Splits `sentence` in halves at the best positions until each piece fits.
 fn clauses(text: &str, sentence: Span, atoms: &[Span], fits: &dyn Fn(&str) -> bool) -> Vec<Span> {
-    let fits = |part: &str| part.len() <= LONGEST_SENTENCE && fits(part);
+    let fits = |part: &str| part.len() <= MAX_SENTENCE && fits(part);
     let mut done = Vec::new();
     let mut todo = vec![sentence];
     while let Some(range) = todo.pop() {

@@ -64,7 +64,7 @@ pub fn mark(c: char) -> Mark {
 }
 
 /// Maximum number of marks compared, because one run of marks can contain many points of markup.
-const MOST_MARKS: usize = 32;
+const MAX_MARKS: usize = 32;
 
 /// Returns the length in bytes of the start of `rest` that has the same kinds of marks as `marks`,
 /// in the same order.
@@ -80,7 +80,7 @@ pub fn past(rest: impl Iterator<Item = char>, marks: impl Iterator<Item = char>)
         .map(mark);
     let both = marks.zip(ends.filter(|(c, _)| !c.is_whitespace()));
     let same = both
-        .take(MOST_MARKS)
+        .take(MAX_MARKS)
         .take_while(|&(kind, (c, _))| !is_letter(c) && mark(c) == kind);
     same.last().map_or(0, |(_, (_, end))| end)
 }

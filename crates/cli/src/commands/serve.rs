@@ -359,14 +359,14 @@ fn read_keys(path: &Path) -> Result<Vec<String>> {
 
 /// The largest number of buffered log lines. Further lines are dropped, so that no request waits
 /// for a reader of the log.
-const MOST_LINES: usize = 4096;
+const MAX_LINES: usize = 4096;
 
 /// A log writer that never blocks.
 struct Lines(SyncSender<Vec<u8>>);
 
 impl Lines {
     fn start() -> Self {
-        let (sender, lines) = sync_channel::<Vec<u8>>(MOST_LINES);
+        let (sender, lines) = sync_channel::<Vec<u8>>(MAX_LINES);
         std::thread::spawn(move || {
             for line in lines {
                 // A closed log is not an error of the server.

@@ -1,7 +1,7 @@
 //! Plural forms of gettext, such as `nplurals=3; plural=n%10==1 && n%100!=11 ? 0 : …`.
 
 /// Maximum length of an expression in bytes. The longest known has 260.
-const LONGEST: usize = 400;
+const MAX_BYTES: usize = 400;
 
 /// Binary operators, the weakest first.
 const OPERATORS: [&[&str]; 6] = [
@@ -35,7 +35,7 @@ pub(super) fn forms(rule: &str) -> Option<Vec<Form>> {
         .parse()
         .ok()
         .filter(|count| (1..=10).contains(count))?;
-    let expression = field("plural").filter(|expression| expression.len() <= LONGEST)?;
+    let expression = field("plural").filter(|expression| expression.len() <= MAX_BYTES)?;
     let mut forms = vec![Form::default(); count];
     for n in 0..=200 {
         let form = forms.get_mut(usize::try_from(value(expression, n)?).ok()?)?;

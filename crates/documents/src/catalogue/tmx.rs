@@ -10,9 +10,9 @@ use crate::words::Span;
 use crate::xml::{Element, elements};
 
 /// Maximum number of bytes in a unit, and in everything outside of units.
-const LONGEST: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 /// Maximum number of languages listed in an error.
-const MOST_LANGUAGES: usize = 40;
+const MAX_LANGUAGES: usize = 40;
 
 /// Reads a translation memory (TMX) from `file` and passes its messages to `each` one by one, so
 /// the file may be larger than memory. Returns the languages of the first message.
@@ -77,7 +77,7 @@ pub(super) fn stream(
                 each(Message { line, ..message });
             }
             let more = variants(unit, &all).map(|(language, _)| language);
-            known.extend(more.take(MOST_LANGUAGES.saturating_sub(known.len())));
+            known.extend(more.take(MAX_LANGUAGES.saturating_sub(known.len())));
             // Keeps the line numbers outside of units.
             outside += &"\n".repeat(unit.matches('\n').count());
         }
@@ -112,7 +112,7 @@ fn next_unit(file: &mut impl BufRead, line: usize, is_decoded: bool) -> Result<O
     let mut text = Vec::new();
     let broken = |fault| BrokenCatalogue { line, fault };
     loop {
-        let limit = LONGEST - text.len();
+        let limit = MAX_BYTES - text.len();
         let read = file.by_ref().take(limit as u64).read_until(b'>', &mut text);
         let read = read.map_err(|error| broken(error.to_string()))?;
         if limit == 0 {

@@ -22,9 +22,9 @@ use crate::escape::{Entities, Escape};
 use crate::words::{Mark, Span, has_letters, is_within, mark, regex, single_spaced, within};
 
 /// Maximum number of bytes of code that a block shows as text.
-const LONGEST_CODE: usize = 1000;
+const MAX_CODE: usize = 1000;
 /// Maximum number of bytes in a note mark.
-const LONGEST_NOTE: usize = 12;
+const MAX_NOTE: usize = 12;
 
 pub(super) fn parse(text: &str) -> Vec<Block> {
     read(text, Newline::Space).0
@@ -143,7 +143,7 @@ static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
 /// Returns whether the element `name` with this content is a note mark, such as "[1]" or a raised
 /// "*", which would disturb the model.
 pub(super) fn is_note(name: &str, content: &str) -> bool {
-    content.len() <= LONGEST_NOTE
+    content.len() <= MAX_NOTE
         && match name {
             "sup" => !has_letters(content) || REFERENCE.is_match(content),
             "a" => REFERENCE.is_match(content),
@@ -447,7 +447,7 @@ impl Parser<'_> {
         for template in inside {
             plain_text(&self.text[at..template.start], builder);
             let raw = &self.text[template.clone()];
-            let shown = if raw.len() > LONGEST_CODE {
+            let shown = if raw.len() > MAX_CODE {
                 ""
             } else {
                 &single_spaced(raw)
@@ -478,7 +478,7 @@ fn content(text: &str, tokens: &[Token]) -> String {
             },
             _ => {}
         }
-        if all.len() > LONGEST_CODE {
+        if all.len() > MAX_CODE {
             return String::new();
         }
     }

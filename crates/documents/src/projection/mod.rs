@@ -14,7 +14,7 @@ use crate::block::{Block, Kind, Node};
 use crate::words::{Span, trim, within};
 
 /// Deeper elements are not aligned: the first child gets everything. Browsers stop at 512.
-const DEEPEST: usize = 100;
+const MAX_DEPTH: usize = 100;
 
 /// Returns the byte range of each node of `block` in the translation. `atoms` are already placed.
 pub(crate) fn project(block: &Block, alignment: &Alignment, atoms: &[(usize, Span)]) -> Vec<Span> {
@@ -51,7 +51,7 @@ pub(crate) fn project(block: &Block, alignment: &Alignment, atoms: &[(usize, Spa
             window,
             children,
         };
-        if depths[index] < DEEPEST {
+        if depths[index] < MAX_DEPTH {
             family.project(&mut spans)
         } else {
             family.project_unaligned(&mut spans)

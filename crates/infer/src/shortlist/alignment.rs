@@ -10,8 +10,8 @@ const ITERATIONS: usize = 5;
 /// The largest number of translation candidates of a source token. It bounds the memory of the tables:
 /// at most 260 MB for 32,000 source tokens.
 const CANDIDATES: usize = 1000;
-/// The smallest probability of a translation candidate.
-const LEAST: f32 = 1e-7;
+/// Minimum probability of a translation candidate.
+const MIN_PROBABILITY: f32 = 1e-7;
 /// The number of sentences per task of a thread.
 const BLOCK: usize = 1024;
 
@@ -197,14 +197,16 @@ impl Pairs<'_> {
     }
 }
 
-/// `weights` by token, divided by their sum, without values below [`LEAST`].
+/// `weights` by token, divided by their sum, without values below [`MIN_PROBABILITY`].
 fn normalised(mut weights: Vec<(u32, f64)>) -> Row {
     weights.sort_unstable_by_key(|&(id, _)| id);
     let sum: f64 = weights.iter().map(|&(_, weight)| weight).sum();
     let kept = weights
         .into_iter()
         .map(|(id, weight)| (id, (weight / sum) as f32));
-    let (ids, probabilities) = kept.filter(|&(_, probability)| probability > LEAST).unzip();
+    let (ids, probabilities) = kept
+        .filter(|&(_, probability)| probability > MIN_PROBABILITY)
+        .unzip();
     Row { ids, probabilities }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
 /// The deepest allowed nesting, which bounds the parser's memory.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// The value of a key.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +56,7 @@ impl Entries {
             Event::MappingStart(..) if self.depth == 0 && self.found.is_empty() => self.depth = 1,
             Event::MappingStart(..) | Event::SequenceStart(..) => {
                 let is_list = matches!(event, Event::SequenceStart(..)) && self.depth == 1;
-                if self.depth == 0 || self.depth == DEEPEST || self.key.is_none() {
+                if self.depth == 0 || self.depth == MAX_DEPTH || self.key.is_none() {
                     return false;
                 }
                 self.depth += 1;

@@ -5,11 +5,11 @@ use super::words::{month_beside, scale_word, with_units};
 use crate::words::{Mark, Span, is_in_word, is_letter, is_unspaced, mark};
 
 /// Maximum number of letters in a word that is kept because it is glued to a part.
-const MOST_LETTERS: usize = 24;
+const MAX_LETTERS: usize = 24;
 /// Maximum number of letters in a word kept with a part although signs separate them.
 const SHORT: usize = 2;
 /// Maximum number of signs between a part and a word.
-const MOST_SIGNS: usize = 4;
+const MAX_SIGNS: usize = 4;
 
 /// Extends `part` by everything attached to it: a currency, a percentage, the full stop of an
 /// ordinal number, brackets and quotes, adjacent signs, and words that cannot stand alone.
@@ -93,16 +93,16 @@ fn beside(chars: impl Iterator<Item = char> + Clone) -> Neighbours {
             let other = mark(*c) == Mark::Other && !is_letter(*c);
             !c.is_whitespace() && !is_unspaced(*c) && *c != '`' && (apostrophe || ascii || other)
         })
-        .take(MOST_SIGNS)
+        .take(MAX_SIGNS)
         .collect();
     let rest = chars.skip(signs.len());
     let is_glued = rest.clone().next().is_some_and(is_letter);
     let has_case = |c: &char| c.is_ascii_alphanumeric() || c.is_lowercase() || c.is_uppercase();
     let word: Vec<char> = rest
         .take_while(|c| is_in_word(*c))
-        .take(MOST_LETTERS)
+        .take(MAX_LETTERS)
         .collect();
-    let is_word = word.len() < MOST_LETTERS && word.iter().any(has_case);
+    let is_word = word.len() < MAX_LETTERS && word.iter().any(has_case);
     // A comma or full stop without a letter after it belongs to the sentence.
     let bytes = |all: &[char]| all.iter().map(|c| c.len_utf8()).sum();
     let count = signs

@@ -7,7 +7,7 @@ use super::words::{Sign, Unit, clock, month_beside, scale_word, sign, with_units
 use crate::words::{Span, is_in_word};
 
 /// Maximum number of letters examined beside a number.
-const MOST_LETTERS: usize = 20;
+const MAX_LETTERS: usize = 20;
 
 /// Endings of ordinal numbers and decades, which may be translated.
 pub(super) const ENDINGS: [&str; 7] = ["st", "nd", "rd", "th", "er", "s", "e"];
@@ -339,7 +339,7 @@ fn word_around(text: &str, range: Span) -> (bool, Span) {
         .chars()
         .rev()
         .take_while(in_word)
-        .take(MOST_LETTERS);
+        .take(MAX_LETTERS);
     let before = match letters.map(char::len_utf8).sum() {
         0 => capitals_before(&text[..range.start]),
         before => before,
@@ -347,7 +347,7 @@ fn word_around(text: &str, range: Span) -> (bool, Span) {
     let suffix: String = text[range.end..]
         .chars()
         .take_while(in_word)
-        .take(MOST_LETTERS)
+        .take(MAX_LETTERS)
         .collect();
     let is_unit = suffix.chars().any(|c| c.is_ascii_digit())
         || suffix.len() <= 2
@@ -364,7 +364,7 @@ fn capitals_before(before: &str) -> usize {
     let rest = before.strip_suffix('-').unwrap_or_default();
     let name = rest.trim_end_matches(|c: char| c.is_ascii_uppercase());
     match rest.len() - name.len() {
-        length @ 1..=MOST_LETTERS if !name.ends_with(is_in_word) => length + 1,
+        length @ 1..=MAX_LETTERS if !name.ends_with(is_in_word) => length + 1,
         _ => 0,
     }
 }

@@ -34,7 +34,7 @@ pub enum PartKind {
 const SIGNS: &str = "{<%$#&\\[@_`/§№|^~\u{1b}";
 
 /// A text with this many digits is searched by the patterns: it may contain an account number.
-const LEAST_DIGITS: usize = 8;
+const MIN_DIGITS: usize = 8;
 
 /// Returns whether `text` may contain an address, a placeholder or code. Other texts are not
 /// searched by the patterns of [`parts`].
@@ -52,7 +52,7 @@ pub(super) fn may_have_verbatim(text: &str) -> bool {
         || is_before(':', |c| !c.is_whitespace())
         || is_before('!', |c| c.is_ascii_alphabetic())
         || is_before('+', |c| c.is_numeric())
-        || text.bytes().filter(u8::is_ascii_digit).count() >= LEAST_DIGITS
+        || text.bytes().filter(u8::is_ascii_digit).count() >= MIN_DIGITS
         || text.as_bytes().windows(3).any(is_code)
         || text
             .as_bytes()
@@ -166,7 +166,7 @@ fn without_closing(address: &str) -> usize {
 }
 
 /// Maximum number of letters in a formula or unit.
-const MOST_LETTERS: usize = 4;
+const MAX_LETTERS: usize = 4;
 
 /// Minimum number of bytes that a search reads ahead.
 const REACH: usize = 1024;
@@ -244,7 +244,7 @@ fn part(text: &str, (range, name): (Span, &str), last: usize, has_groups: bool) 
         .chars()
         .filter(|c| c.is_alphabetic())
         .count();
-    let is_symbol = name == "symbol" || name == "sign" && letters > MOST_LETTERS;
+    let is_symbol = name == "symbol" || name == "sign" && letters > MAX_LETTERS;
     let kind = if is_symbol {
         PartKind::Symbol
     } else {

@@ -350,10 +350,10 @@ fn month(word: &str) -> Option<usize> {
 /// Returns the month named directly before or after `number`, a range of `text`, with the byte
 /// range of its name.
 pub(super) fn month_beside(text: &str, number: &Span) -> Option<(usize, Span)> {
-    const MOST_BYTES: usize = 32;
+    const MAX_BYTES: usize = 32;
     let before = &text[..number.end.min(number.start)];
     let rest = before.trim_end_matches([' ', '\u{a0}']);
-    let near = &rest[rest.floor_char_boundary(rest.len().saturating_sub(MOST_BYTES))..];
+    let near = &rest[rest.floor_char_boundary(rest.len().saturating_sub(MAX_BYTES))..];
     let word = near
         .rsplit(|c: char| !c.is_alphabetic() && !is_mark(c))
         .next()
@@ -376,7 +376,7 @@ pub(super) fn month_beside(text: &str, number: &Span) -> Option<(usize, Span)> {
         .split(|c: char| !c.is_alphabetic() && !is_mark(c))
         .next()
         .unwrap_or_default();
-    let found = (blanks.len() < rest.len() && word.len() <= MOST_BYTES).then(|| month(word))??;
+    let found = (blanks.len() < rest.len() && word.len() <= MAX_BYTES).then(|| month(word))??;
     let start = text.len() - name.len();
     Some((found, start..start + word.len()))
 }

@@ -28,7 +28,7 @@ const PAIRS: &str = "hi bn ta te mr gu pa ne ml or as dz en-in";
 /// A fraction of this many digits is not part of a version number.
 const LONG_FRACTION: usize = 4;
 /// Maximum number of bytes in a word between two amounts, such as "and".
-const MOST_JOINING: usize = 8;
+const MAX_JOINING: usize = 8;
 
 /// The number formats of the source and target language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,7 +257,7 @@ impl Writing {
                     .get(item.run.end..next.run.start)
                     .unwrap_or_default()
                     .trim();
-                let is_word = (1..MOST_JOINING).contains(&between.len())
+                let is_word = (1..MAX_JOINING).contains(&between.len())
                     && between.chars().all(|c| is_letter(c) && !c.is_uppercase());
                 is_word && self.is_amount(text, next, None)
             })
