@@ -1,7 +1,7 @@
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, activation};
-use burnformer_kernels::RandomKey;
+use burnformer_kernels::{RandomKey, silu};
 use serde::{Deserialize, Serialize};
 
 use crate::context::Mode;
@@ -98,6 +98,7 @@ impl PositionWiseFeedForward {
     fn activated<const D: usize>(&self, map: &Linear, x: Tensor<D>) -> Tensor<D> {
         match self.activation {
             Activation::Relu => map.forward_relu(x),
+            Activation::Silu => map.forward_silu(x),
             other => other.forward(map.forward(x)),
         }
     }
@@ -130,7 +131,7 @@ impl Activation {
         match self {
             Self::Relu => activation::relu(x),
             Self::Gelu => activation::gelu(x),
-            Self::Silu => activation::silu(x),
+            Self::Silu => silu(x),
         }
     }
 }

@@ -121,6 +121,15 @@ impl Linear {
         self.product.with(&self.weight, x, bias, Epilogue::Relu)
     }
 
+    /// Computes SiLU(x·Wᵀ + b), in one pass over the data if the weight is packed.
+    ///
+    /// # Shapes
+    /// `x`: `[.., in]` → `[.., out]`
+    pub fn forward_silu<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
+        let bias = self.bias.as_ref().map(Param::val);
+        self.product.with(&self.weight, x, bias, Epilogue::Silu)
+    }
+
     /// Packs the weight for fast inference, see [`Seq2Seq::pack`](crate::Seq2Seq::pack). In
     /// float32, the packed weight replaces the weight in memory if that is possible
     /// ([`PackedWeight::in_place`]); a frozen weight is trainable after that.

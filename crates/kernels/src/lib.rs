@@ -21,7 +21,7 @@
 //! |---|---|
 //! | §3.1 wiring, §5.4 dropout | [`residual_dropout_norm`], [`residual_dropout`], [`layer_norm`], [`dropout`] |
 //! | §3.2 attention | [`attention`]; decoding: [`step_attention`], [`KvCache`] |
-//! | §3.3 feed-forward | [`linear`], [`linear_with`]; decoding: [`PackedWeight`] |
+//! | §3.3 feed-forward | [`linear`], [`linear_with`], [`silu`]; decoding: [`PackedWeight`] |
 //! | §3.4 embeddings | [`embedding`] |
 //! | §5.3 optimiser | [`adam_step`], [`sum_of_squares`], [`global_norm`] |
 //! | §5.4 label smoothing | [`label_smoothed_cross_entropy`] |
@@ -67,6 +67,7 @@ mod linear;
 mod loss;
 mod norm;
 mod precision;
+mod silu;
 mod step_attention;
 mod sum;
 mod top_k;
@@ -88,6 +89,7 @@ pub use loss::reference::log_probability;
 pub use norm::{layer_norm, residual_dropout_norm};
 pub use precision::Precision;
 pub use random::{PhiloxRng, RandomKey};
+pub use silu::silu;
 pub use step_attention::step_attention;
 pub use sum::sum;
 pub use to_f32::to_f32;

@@ -15,6 +15,8 @@ use crate::op::Target;
 #[cfg(feature = "cpu")]
 use crate::op::apply;
 use crate::precision::Precision;
+#[cfg(feature = "cpu")]
+use crate::silu::silu;
 
 pub use settings::{ComputeType, Epilogue};
 
@@ -52,7 +54,8 @@ pub fn is_bfloat16_fast_on(device: &Device) -> bool {
 /// `epilogue(x·Wᵀ + b)` of float32 tensors: with a ReLU the first half of the feed-forward network
 /// (paper §3.3).
 ///
-/// Fused in float32 and bfloat16: bias and epilogue are part of the product. In bfloat16 the
+/// Fused in float32 and bfloat16: bias and epilogue are part of the product, but for SiLU, which is
+/// an operation of its own because of its gradient. In bfloat16 the
 /// factors of the product are rounded as they are rearranged, sums and result are float32, and in
 /// the backward pass the gradient of the output is rounded for the two products there. This is
 /// faster if [`is_bfloat16_fast_on`] is true; on other processors it gives the same bits, but is
@@ -77,6 +80,11 @@ pub fn linear_with<const D: usize>(
         None => Target::of(&[&x, &weight]),
     };
     match (target, precision) {
+        #[cfg(feature = "cpu")]
+        (Target::Cpu, Precision::Float32 | Precision::BFloat16) if epilogue == Epilogue::Silu => {
+            // The backward pass needs the numbers before the function.
+            silu(linear_with(x, weight, bias, Epilogue::None, precision))
+        }
         #[cfg(feature = "cpu")]
         (Target::Cpu, Precision::Float32 | Precision::BFloat16) => {
             let bias = bias.unwrap_or_else(|| Tensor::zeros([0], &x.device()));

@@ -1,4 +1,5 @@
-use burn::tensor::{Tensor, activation::relu};
+use burn::tensor::Tensor;
+use burn::tensor::activation::{relu, silu};
 
 use super::settings::Epilogue;
 use crate::precision::Precision;
@@ -43,5 +44,6 @@ pub fn linear_with<const D: usize>(
     match epilogue {
         Epilogue::None => sum,
         Epilogue::Relu => relu(sum),
+        Epilogue::Silu => silu(sum),
     }
 }

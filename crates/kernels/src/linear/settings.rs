@@ -40,4 +40,6 @@ pub enum Epilogue {
     None,
     /// ReLU: the larger of 0 and each number. NaN stays NaN, and −0 stays −0.
     Relu,
+    /// [SiLU](crate::silu).
+    Silu,
 }

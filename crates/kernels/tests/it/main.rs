@@ -9,3 +9,4 @@ mod mask;
 mod norm;
 mod op;
 mod packed;
+mod silu;

@@ -7,6 +7,8 @@ use rayon::prelude::*;
 use super::instructions::Instructions;
 use super::panels::{Line, Panels};
 use super::tile::{Layout, OutputStage, Scales, Tile};
+use crate::linear::settings::Epilogue;
+use crate::silu::silu_row;
 
 /// Largest number of rows in a block of a whole product.
 const MAX_BLOCK_ROWS: usize = 128;
@@ -159,6 +161,27 @@ impl<L: LeftFactor> Product<'_, L> {
                 // steps, and no other thread writes these rows and columns of `out`.
                 unsafe { run(instructions, &tile, of_panel.len()) };
             }
+        }
+        if self.last.epilogue == Epilogue::Silu {
+            self.silu(rows, panels, out);
+        }
+    }
+
+    /// Applies SiLU to the complete sums of `panels` of `rows`, which are still in the caches.
+    fn silu(&self, rows: Range<usize>, panels: Range<usize>, out: &Output) {
+        if panels.is_empty() {
+            return;
+        }
+        let first = self.right.columns_of(panels.start).start;
+        let end = self.right.columns_of(panels.end - 1).end;
+        for row in rows {
+            // SAFETY: `block` wrote these numbers, and no other thread writes these rows and
+            // columns of `out`.
+            let row = unsafe {
+                let start = out.0.add(row * self.right.columns + first);
+                std::slice::from_raw_parts_mut(start.cast(), end - first)
+            };
+            silu_row(row);
         }
     }
 }
