@@ -106,8 +106,8 @@ pub use multi_head::{
 };
 pub use norm::{LayerNorm, LayerNormConfig, NormKind, NormPosition, ResidualNorm};
 pub use parameters::{
-    LoadError, Parameter, Parameters, StateDict, data_now, freeze_parameters, named_gradients,
-    named_parameters, parameter_sizes, trained_parameter_shapes, with_parameters,
+    LoadError, Parameter, Parameters, QuantizedParameters, StateDict, data_now, freeze_parameters,
+    named_gradients, named_parameters, parameter_sizes, trained_parameter_shapes, with_parameters,
 };
 pub use position::{PositionalEncoding, PositionalEncodingConfig, Positions, sinusoid};
 pub use seq2seq::{

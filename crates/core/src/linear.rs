@@ -1,11 +1,16 @@
+use std::sync::Arc;
+
 use burn::config::Config;
 use burn::module::{Module, Param, ParamId};
-use burn::tensor::{Device, Tensor};
-use burnformer_kernels::{ComputeType, Epilogue, PackedWeight, Precision, RandomKey, linear_with};
+use burn::tensor::{Device, Shape, Tensor};
+use burnformer_kernels::{
+    ComputeType, Epilogue, PackedWeight, Precision, QuantizedRows, RandomKey, linear_with,
+};
 
 use crate::cost::Cost;
 use crate::init;
 use crate::mask::token_ids;
+use crate::parameters::{Parameter, QuantizedParameters};
 
 /// The sizes of a [`Linear`] map.
 #[derive(Config, Debug)]
@@ -134,54 +139,16 @@ impl Linear {
     /// float32, the packed weight replaces the weight in memory if that is possible
     /// ([`PackedWeight::in_place`]); a frozen weight is trainable after that.
     pub fn pack(&mut self, compute: ComputeType) {
-        if self
-            .product
-            .packed_of(&self.weight)
-            .is_some_and(|packed| packed.compute() == compute)
-        {
-            return;
-        }
-        let is_in_place = compute == ComputeType::Float32 && self.pack_in_place();
-        if !is_in_place {
-            self.pack_beside(compute);
-        }
+        self.pack_stored(compute, &mut QuantizedParameters::default());
     }
 
-    /// Packs the weight as [`pack`](Self::pack) does, but never in place: the rows of the weight
-    /// stay readable for [`select`](Self::select).
-    pub fn pack_beside(&mut self, compute: ComputeType) {
-        self.product.pack(&self.weight, compute);
-    }
-
-    /// Rearranges the weight in its own memory, if that is possible. Reading the parameter later
-    /// unpacks it.
-    fn pack_in_place(&mut self) -> bool {
-        if self.weight.adapter().is_some() {
-            return false;
+    /// Packs the weight as [`pack`](Self::pack) does. In 8-bit integers, the packed weight replaces
+    /// the one in `quantized`, if it is there.
+    pub fn pack_stored(&mut self, compute: ComputeType, quantized: &mut QuantizedParameters) {
+        if compute == ComputeType::Int8 {
+            quantized.quantize(&self.weight);
         }
-        // The parameter is taken out of `self`: its memory can only be used if nothing else holds
-        // it.
-        let nothing = init::xavier_uniform([0, 0], RandomKey::new(0), &self.weight.lazy_device());
-        let (id, weight, mapper) = std::mem::replace(&mut self.weight, nothing).consume();
-        let shape = weight.shape();
-        let device = weight.device();
-        match PackedWeight::in_place(weight) {
-            Err(weight) => {
-                self.weight = Param::from_mapped_value(id, *weight, mapper);
-                false
-            }
-            Ok(weight) => {
-                self.product.packed = Some((id, weight.clone()));
-                self.weight = Param::uninitialized(
-                    id,
-                    move |device: &Device, is_trained: bool| unpack(&weight, device, is_trained),
-                    device,
-                    true,
-                    shape,
-                );
-                true
-            }
-        }
+        self.product.pack(&mut self.weight, compute, quantized);
     }
 
     /// The type of the matrix product.
@@ -194,6 +161,17 @@ impl Linear {
     pub fn set_precision(&mut self, precision: Precision) {
         self.product.precision = precision;
     }
+}
+
+/// A parameter of `shape` with the values of `packed`, which are unpacked when it is read.
+fn unpacked_later(
+    id: ParamId,
+    packed: PackedWeight,
+    device: Device,
+    shape: Shape,
+) -> Param<Tensor<2>> {
+    let values = move |device: &Device, is_trained: bool| unpack(&packed, device, is_trained);
+    Param::uninitialized(id, values, device, true, shape)
 }
 
 /// The unpacked weight on `device`, `[out, in]`.
@@ -237,9 +215,75 @@ impl Product {
             .unwrap_or_else(|| linear_with(x, weight.val(), bias, epilogue, self.precision))
     }
 
-    /// Packs a copy of `weight`, `[out, in]`, if the device has products for packed weights.
-    pub fn pack(&mut self, weight: &Param<Tensor<2>>, compute: ComputeType) {
-        self.packed = PackedWeight::new(&weight.val(), compute).map(|packed| (weight.id, packed));
+    /// Packs `weight`, `[out, in]`, if the device has products for packed weights and it is not
+    /// packed already. The packed weight replaces it, if that is possible.
+    pub fn pack(
+        &mut self,
+        weight: &mut Param<Tensor<2>>,
+        compute: ComputeType,
+        quantized: &mut QuantizedParameters,
+    ) {
+        if self
+            .packed_of(weight)
+            .is_some_and(|packed| packed.compute() == compute)
+        {
+            return;
+        }
+        let stored = quantized.remove(weight.id);
+        let replaced = match (compute, stored) {
+            (ComputeType::Int8, Some(rows)) => Self::quantized(weight, rows),
+            (ComputeType::Float32, _) => Self::in_place(weight),
+            _ => None,
+        };
+        let packed = replaced.or_else(|| PackedWeight::new(&weight.val(), compute));
+        self.packed = packed.map(|packed| (weight.id, packed));
+    }
+
+    /// Packs `rows`, the numbers of `weight`. Reading the parameter later unpacks it.
+    fn quantized(weight: &mut Param<Tensor<2>>, rows: Arc<QuantizedRows>) -> Option<PackedWeight> {
+        let shape = weight.lazy_shape();
+        let device = weight.lazy_device();
+        let id = weight.id;
+        if !rows.is_exact(shape[1]) {
+            return None;
+        }
+        // The parameter holds the rows, whose memory is needed.
+        *weight = Param::initialized(id, Tensor::zeros([0, 0], &device));
+        let rows = Arc::unwrap_or_clone(rows);
+        match PackedWeight::quantized(rows, shape.dims(), &device) {
+            Ok(packed) => {
+                *weight = unpacked_later(id, packed.clone(), device, shape);
+                Some(packed)
+            }
+            Err(rows) => {
+                weight.set_quantized(Arc::new(rows), shape);
+                None
+            }
+        }
+    }
+
+    /// Rearranges the weight in its own memory, if that is possible. Reading the parameter later
+    /// unpacks it.
+    fn in_place(weight: &mut Param<Tensor<2>>) -> Option<PackedWeight> {
+        if weight.adapter().is_some() {
+            return None;
+        }
+        // The parameter is taken out of its place: its memory can only be used if nothing else
+        // holds it.
+        let nothing = init::xavier_uniform([0, 0], RandomKey::new(0), &weight.lazy_device());
+        let (id, values, mapper) = std::mem::replace(weight, nothing).consume();
+        let shape = values.shape();
+        let device = values.device();
+        match PackedWeight::in_place(values) {
+            Err(values) => {
+                *weight = Param::from_mapped_value(id, *values, mapper);
+                None
+            }
+            Ok(packed) => {
+                *weight = unpacked_later(id, packed.clone(), device, shape);
+                Some(packed)
+            }
+        }
     }
 
     /// The map `[.., in]` → `[.., rows]` with the rows `rows` of `weight`, `[out, in]`, and of
@@ -250,21 +294,24 @@ impl Product {
         bias: Option<Tensor<1>>,
         rows: &[u32],
     ) -> Linear {
-        let compute = self.fast(weight).map(PackedWeight::compute);
-        let weight = weight.val();
-        let rows = token_ids(rows, [rows.len()], weight.dims()[0], &weight.device());
-        let mut linear = Linear {
-            weight: Param::from_tensor(weight.select(0, rows.clone())),
-            bias: bias.map(|bias| Param::from_tensor(bias.select(0, rows))),
+        let [output, input] = weight.lazy_shape().dims();
+        let device = weight.lazy_device();
+        let ids = token_ids(rows, [rows.len()], output, &device);
+        let bias = bias.map(|bias| Param::from_tensor(bias.select(0, ids.clone())));
+        let packed = self.fast(weight).map(|packed| packed.select(rows));
+        let id = ParamId::new();
+        let weight = match &packed {
+            None => Param::initialized(id, weight.val().select(0, ids)),
+            Some(packed) => unpacked_later(id, packed.clone(), device, [rows.len(), input].into()),
+        };
+        Linear {
+            weight,
+            bias,
             product: Self {
-                packed: None,
+                packed: packed.map(|packed| (id, packed)),
                 precision: self.precision,
             },
-        };
-        if let Some(compute) = compute {
-            linear.pack(compute);
         }
-        linear
     }
 
     /// The packed weight, if it still belongs to `weight`. A parameter that is not initialised gets
@@ -277,6 +324,14 @@ impl Product {
             weight.id == *id
         };
         belongs.then_some(packed)
+    }
+
+    /// The packed weight, if it took the place of `weight`, for a device without gradients.
+    pub fn in_its_place(&self, weight: &Param<Tensor<2>>) -> Option<&PackedWeight> {
+        if weight.is_initialized() || weight.lazy_device().is_autodiff() {
+            return None;
+        }
+        self.packed_of(weight)
     }
 
     /// The packed weight, if it can be used for products of this precision.

@@ -1,10 +1,12 @@
 //! Parameters by name. A name is the path of fields from the root of the model, joined by dots. The
 //! variant of an enum is not part of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
-use burn::tensor::{Device, Gradients, Tensor, TensorData};
+use burn::tensor::{Device, Gradients, Shape, Tensor, TensorData};
+use burnformer_kernels::{QuantizedRows, quantize_rows};
 
 /// An error in loading named values into a model.
 #[derive(Debug, PartialEq, thiserror::Error)]
@@ -30,6 +32,61 @@ pub enum LoadError {
 /// Tensors by the names of their parameters, PyTorch's `state_dict`.
 pub type StateDict = BTreeMap<String, TensorData>;
 
+/// A tensor of a file.
+#[derive(Clone, Debug)]
+pub(crate) enum StoredTensor {
+    /// Float32 numbers.
+    Float32(TensorData),
+    /// A quantised matrix of this shape.
+    Quantized(QuantizedRows, [usize; 2]),
+}
+
+impl StoredTensor {
+    pub fn shape(&self) -> &[usize] {
+        match self {
+            Self::Float32(data) => data.shape(),
+            Self::Quantized(_, shape) => shape,
+        }
+    }
+
+    /// The numbers in float32: integers times the scales of their rows.
+    pub fn into_data(self) -> TensorData {
+        match self {
+            Self::Float32(data) => data,
+            Self::Quantized(rows, shape) => TensorData::new(rows.dequantized(shape[1]), shape),
+        }
+    }
+}
+
+/// The quantised matrices of a model that was just loaded, by the ids of their parameters. Packing
+/// them takes their memory.
+#[derive(Debug, Default)]
+pub struct QuantizedParameters {
+    rows: HashMap<ParamId, Arc<QuantizedRows>>,
+    /// If true, packing in 8-bit integers may round the weights of linear maps themselves.
+    pub(crate) replaces_weights: bool,
+}
+
+impl QuantizedParameters {
+    /// Quantises `weight`, if it may be replaced and is not quantised yet.
+    pub(crate) fn quantize(&mut self, weight: &Param<Tensor<2>>) {
+        if self.replaces_weights && !self.rows.contains_key(&weight.id) {
+            let columns = weight.lazy_shape()[1];
+            let values = weight.val().into_data_as::<f32>();
+            let values = values
+                .as_slice::<f32>()
+                .expect("the data was read as float32");
+            let rows = quantize_rows(values, columns);
+            self.rows.insert(weight.id, Arc::new(rows));
+        }
+    }
+
+    /// Removes the matrix of a parameter, if there is one.
+    pub fn remove(&mut self, id: ParamId) -> Option<Arc<QuantizedRows>> {
+        self.rows.remove(&id)
+    }
+}
+
 /// A parameter of any number of dimensions. Flat tensors hold its numbers in one dimension.
 pub trait Parameter {
     /// The size of each dimension.
@@ -52,6 +109,11 @@ pub trait Parameter {
     fn update(&mut self, change: Box<dyn FnOnce(Tensor<1>) -> Tensor<1> + '_>);
     /// Replaces the values of the parameter by `data`, which has the same shape.
     fn set(&mut self, data: TensorData);
+    /// The id of the parameter.
+    fn id(&self) -> ParamId;
+    /// Replaces the values of the parameter by `rows`, which have `shape`. They are dequantised
+    /// when the parameter is read.
+    fn set_quantized(&mut self, rows: Arc<QuantizedRows>, shape: Shape);
     /// Freezes the parameter: no gradient is computed for it.
     fn freeze(&mut self);
 }
@@ -110,6 +172,25 @@ impl<const D: usize> Parameter for Param<Tensor<D>> {
                 new.set_require_grad(old.is_require_grad())
             })
         });
+    }
+
+    fn id(&self) -> ParamId {
+        self.id
+    }
+
+    fn set_quantized(&mut self, rows: Arc<QuantizedRows>, shape: Shape) {
+        let of_values = shape.clone();
+        let values = move |device: &Device, is_trained: bool| {
+            let columns = of_values[of_values.num_dims() - 1];
+            let numbers = TensorData::new(rows.dequantized(columns), of_values);
+            let values = Tensor::from_data(numbers, device);
+            if is_trained {
+                values.require_grad()
+            } else {
+                values
+            }
+        };
+        *self = Param::uninitialized(self.id, values, self.lazy_device(), true, shape);
     }
 
     fn freeze(&mut self) {
@@ -253,25 +334,42 @@ pub fn freeze_parameters<M: Parameters>(module: M, is_frozen: impl Fn(&str) -> b
 ///
 /// # Errors
 /// A [`LoadError`] if a parameter has no value, if a name is unknown, or if a shape differs.
-pub fn with_parameters<M: Parameters>(module: M, mut values: StateDict) -> Result<M, LoadError> {
+pub fn with_parameters<M: Parameters>(module: M, values: StateDict) -> Result<M, LoadError> {
+    let values = values.into_iter();
+    let stored = values.map(|(name, data)| (name, StoredTensor::Float32(data)));
+    Ok(with_stored(module, stored.collect())?.0)
+}
+
+/// Replaces every parameter of `module` by the tensor with its name. Quantised matrices are not
+/// dequantised before they are read.
+pub(crate) fn with_stored<M: Parameters>(
+    module: M,
+    mut values: BTreeMap<String, StoredTensor>,
+) -> Result<(M, QuantizedParameters), LoadError> {
     let mut error = None;
+    let mut quantized = QuantizedParameters::default();
     let module = module.map_parameters(&mut |name, param| match taken(&mut values, name, param) {
-        Ok(data) => param.set(data),
+        Ok(StoredTensor::Float32(data)) => param.set(data),
+        Ok(StoredTensor::Quantized(rows, shape)) => {
+            let rows = Arc::new(rows);
+            param.set_quantized(rows.clone(), shape.into());
+            quantized.rows.insert(param.id(), rows);
+        }
         Err(wrong) => error = error.take().or(Some(wrong)),
     });
     match (error, values.into_keys().next()) {
         (Some(error), _) => Err(error),
         (None, Some(name)) => Err(LoadError::Unknown(name)),
-        (None, None) => Ok(module),
+        (None, None) => Ok((module, quantized)),
     }
 }
 
 /// Takes the value of the parameter `name` out of `values`.
 fn taken(
-    values: &mut StateDict,
+    values: &mut BTreeMap<String, StoredTensor>,
     name: &str,
     param: &dyn Parameter,
-) -> Result<TensorData, LoadError> {
+) -> Result<StoredTensor, LoadError> {
     let Some(data) = values.remove(name) else {
         return Err(LoadError::Missing(name.to_owned()));
     };

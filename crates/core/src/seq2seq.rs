@@ -19,7 +19,7 @@ use crate::config::ConfigError;
 use crate::context::Mode;
 use crate::cost::Cost;
 use crate::linear::Linear;
-use crate::parameters::{Change, Look, Parameters};
+use crate::parameters::{Change, Look, Parameters, QuantizedParameters};
 
 /// A model of any architecture. Its [`Parameters`] have any number of dimensions.
 pub type Model = Box<dyn Seq2Seq>;
@@ -91,11 +91,16 @@ pub trait Seq2Seq: DynModule + Sync {
     /// with AVX-512, AVX2 or NEON). Decoding steps become faster. On other backends this does
     /// nothing. If the weights change later, the packed copy is no longer used.
     ///
-    /// In float32, a matrix of the encoder or the decoder is packed in place if no other tensor
-    /// shares its memory and its outputs fill whole vector registers; reading the parameter later
-    /// unpacks it. Every other packed matrix takes memory besides the weight. The default
-    /// implementation does nothing.
-    fn pack(&mut self, _compute: ComputeType) {}
+    /// In float32, a matrix is packed in place if no other tensor shares its memory; reading the
+    /// parameter later unpacks it. Every other packed matrix takes memory besides the weight.
+    fn pack(&mut self, compute: ComputeType) {
+        self.pack_stored(compute, &mut QuantizedParameters::default());
+    }
+
+    /// Packs the weights as [`pack`](Self::pack) does. In 8-bit integers, the matrices in
+    /// `quantized`, which were stored so, are packed in place. The default implementation does
+    /// nothing.
+    fn pack_stored(&mut self, _compute: ComputeType, _quantized: &mut QuantizedParameters) {}
 
     /// Sets the number type of all following matrix products: linear maps, output projection, and
     /// both products of attention. Weights, gradients, norms, softmax, residual connections and

@@ -10,7 +10,7 @@ use crate::conventions::{EmbeddingScale, OutputBias};
 use crate::cost::Cost;
 use crate::init;
 use crate::linear::{Linear, Product};
-use crate::parameters::NamedAs;
+use crate::parameters::{NamedAs, QuantizedParameters};
 
 /// The sharing of one matrix among the two embeddings and the output projection (paper §3.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,11 +166,12 @@ impl SharedEmbeddings {
         }
     }
 
-    /// Packs the output projection for fast inference, see [`Seq2Seq::pack`](crate::Seq2Seq::pack).
-    pub fn pack(&mut self, compute: ComputeType) {
+    /// Packs the output projection for fast inference, see
+    /// [`Seq2Seq::pack_stored`](crate::Seq2Seq::pack_stored).
+    pub fn pack_stored(&mut self, compute: ComputeType, quantized: &mut QuantizedParameters) {
         match &mut self.generator {
-            Some(generator) => generator.pack_beside(compute),
-            None => self.of_target_mut().pack(compute),
+            Some(generator) => generator.pack_stored(compute, quantized),
+            None => self.of_target_mut().pack_stored(compute, quantized),
         }
     }
 
@@ -263,15 +264,23 @@ impl TokenEmbedding {
     /// Looks up the row of each id (`[batch, len]` → `[batch, len, d_model]`) and multiplies it by
     /// √d_model, or by 1 if its configuration says so.
     pub fn forward(&self, ids: Tensor<2, Int>) -> Tensor<3> {
-        let weight = self.weight.val();
         let scale = match self.scale {
-            EmbeddingScale::SqrtWidth => (weight.dims()[1] as f64).sqrt(),
+            EmbeddingScale::SqrtWidth => (self.weight.lazy_shape()[1] as f64).sqrt(),
             EmbeddingScale::One => 1.0,
         };
         if self.fix_norm {
-            unit(embedding(weight, ids, 1.0)) * scale
+            unit(self.rows(ids, 1.0)) * scale
         } else {
-            embedding(weight, ids, scale)
+            self.rows(ids, scale)
+        }
+    }
+
+    /// The rows of `ids`, multiplied by `scale`. If the packed matrix took the place of the weight,
+    /// they are read from it.
+    fn rows(&self, ids: Tensor<2, Int>, scale: f64) -> Tensor<3> {
+        match self.product.in_its_place(&self.weight) {
+            Some(packed) => packed.embedding(ids, scale),
+            None => embedding(self.weight.val(), ids, scale),
         }
     }
 
@@ -297,10 +306,17 @@ impl TokenEmbedding {
     /// [`Seq2Seq::pack`](crate::Seq2Seq::pack).
     /// Under FixNorm the rows have unit length from then on.
     pub fn pack(&mut self, compute: ComputeType) {
+        self.pack_stored(compute, &mut QuantizedParameters::default());
+    }
+
+    /// Packs the matrix as [`pack`](Self::pack) does. In 8-bit integers, the packed matrix replaces
+    /// the one in `quantized`, if it is there.
+    pub fn pack_stored(&mut self, compute: ComputeType, quantized: &mut QuantizedParameters) {
         if let Cow::Owned(weight) = self.output_weight() {
             self.weight = weight;
+            quantized.remove(self.weight.id);
         }
-        self.product.pack(&self.weight, compute);
+        self.product.pack(&mut self.weight, compute, quantized);
     }
 
     /// The matrix of logits. Under FixNorm its rows have unit length. A packed matrix was

@@ -15,6 +15,7 @@ use crate::dropout::Dropout;
 use crate::encoder::{EncodedSource, Encoder};
 use crate::linear::Linear;
 use crate::mask::{end_mask, padding_mask};
+use crate::parameters::QuantizedParameters;
 use crate::position::PositionalEncoding;
 use crate::seq2seq::{
     AttentionMaps, Model, ModelConfig, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, Tokens,
@@ -230,9 +231,11 @@ impl Seq2Seq for Transformer {
         self.source_position.limit()
     }
 
-    fn pack(&mut self, compute: ComputeType) {
-        self.linears_mut().for_each(|linear| linear.pack(compute));
-        self.embeddings.pack(compute);
+    fn pack_stored(&mut self, compute: ComputeType, quantized: &mut QuantizedParameters) {
+        for linear in self.linears_mut() {
+            linear.pack_stored(compute, quantized);
+        }
+        self.embeddings.pack_stored(compute, quantized);
     }
 
     fn set_precision(&mut self, precision: Precision) {

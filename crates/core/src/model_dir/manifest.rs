@@ -8,8 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::{ModelDirError, ModelDirProblem, Result};
 use super::source::Source;
-use super::tensors::{read_from, write};
-use crate::parameters::StateDict;
+use super::tensors::{StoredTensors, read_from, write};
 
 /// The file of the parameters.
 pub(super) const WEIGHTS: &str = "model.safetensors";
@@ -128,7 +127,7 @@ pub(super) fn read_checked(source: Source, name: &str) -> Result<Vec<u8>> {
 
 /// Reads the tensors of the file `name`, a safetensors file that the manifest must list, and checks
 /// its bytes as they come.
-pub(super) fn read_tensors_checked(source: Source, name: &str) -> Result<StateDict> {
+pub(super) fn read_tensors_checked(source: Source, name: &str) -> Result<StoredTensors> {
     let manifest = read_manifest(source)?;
     let path = source.join(name);
     let entry = manifest

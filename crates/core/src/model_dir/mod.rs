@@ -16,8 +16,8 @@ mod tensors;
 
 use std::path::Path;
 
-use burn::tensor::{Device, TensorData};
-use burnformer_kernels::ComputeType;
+use burn::tensor::Device;
+use burnformer_kernels::{ComputeType, is_fused_on};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -27,12 +27,14 @@ pub use source::{ModelFiles, Source};
 pub use tensors::{read_tensors, write_quantized, write_tensors};
 
 use crate::config::TransformerConfig;
-use crate::parameters::{Parameters, StateDict, named_parameters, with_parameters};
+use crate::parameters::{
+    Parameters, QuantizedParameters, StateDict, StoredTensor, named_parameters, with_stored,
+};
 use crate::rnn::RnnConfig;
 use crate::seq2seq::{Model, ModelConfig, Seq2SeqConfig};
 use error::Result;
 use manifest::{WEIGHTS, read_checked, read_tensors_checked};
-use tensors::write;
+use tensors::{StoredTensors, into_float32, write};
 
 /// Version of the format that this crate writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -157,6 +159,27 @@ pub fn load<'a>(source: impl Into<Source<'a>>, device: &Device) -> Result<(Model
     Ok((config, model))
 }
 
+/// Loads configuration and model as [`load`] does, and packs the weights for inference with
+/// products in `compute`, see [`Seq2Seq::pack`](crate::Seq2Seq::pack). In 8-bit integers, only
+/// embeddings that are stored in float32 are in memory in float32 beside their integers; reading
+/// another parameter gives the rounded numbers.
+///
+/// # Errors
+/// A [`ModelDirError`] that names the file and the problem.
+pub fn load_packed<'a>(
+    source: impl Into<Source<'a>>,
+    device: &Device,
+    compute: ComputeType,
+) -> Result<(ModelConfig, Model)> {
+    let source = source.into();
+    let config = load_config(source)?;
+    let tensors = parameters_of(source, config.as_ref())?;
+    let (mut model, mut quantized) = with_tensors(source, config.as_ref(), device, tensors)?;
+    quantized.replaces_weights = is_fused_on(device);
+    model.pack_stored(compute, &mut quantized);
+    Ok((config, model))
+}
+
 /// Loads the model in `dir`, of any architecture, which must have been saved with the
 /// configuration `config`, onto `device`.
 ///
@@ -183,10 +206,20 @@ pub fn load_as(dir: &Path, config: &dyn Seq2SeqConfig, device: &Device) -> Resul
 
 /// The model that `config` describes, with the parameters in `files`.
 fn build(files: Source, config: &dyn Seq2SeqConfig, device: &Device) -> Result<Model> {
-    let parameters = parameters_of(files, config)?;
+    let tensors = parameters_of(files, config)?;
+    Ok(with_tensors(files, config, device, tensors)?.0)
+}
+
+/// The model that `config` describes, with the parameters `tensors` of `files`.
+fn with_tensors(
+    files: Source,
+    config: &dyn Seq2SeqConfig,
+    device: &Device,
+    tensors: StoredTensors,
+) -> Result<(Model, QuantizedParameters)> {
     let model = config.build(0, device);
     let model = model.map_err(|error| ModelDirProblem::Config(error).at(files.join(CONFIG)))?;
-    let loaded = with_parameters(model, parameters);
+    let loaded = with_stored(model, tensors);
     loaded.map_err(|error| ModelDirProblem::Parameters(error).at(files.join(WEIGHTS)))
 }
 
@@ -199,31 +232,41 @@ fn build(files: Source, config: &dyn Seq2SeqConfig, device: &Device) -> Result<M
 pub fn load_parameters(dir: &Path) -> Result<(ModelConfig, StateDict)> {
     let config = load_config(dir)?;
     let parameters = parameters_of(dir.into(), config.as_ref())?;
-    Ok((config, parameters))
+    Ok((config, into_float32(parameters)))
 }
 
 /// Reads the parameters in `source`, and checks that they are finite and as many as `config` has.
-fn parameters_of(source: Source, config: &dyn Seq2SeqConfig) -> Result<StateDict> {
+fn parameters_of(source: Source, config: &dyn Seq2SeqConfig) -> Result<StoredTensors> {
     let parameters = read_tensors_checked(source, WEIGHTS)?;
     check_size(&source.join(CONFIG), config, &parameters)?;
-    if let Some((name, _)) = parameters.iter().find(|(_, data)| !is_finite(data)) {
+    if let Some((name, _)) = parameters.iter().find(|(_, stored)| !is_finite(stored)) {
         return Err(ModelDirProblem::NotFinite(name.clone()).at(source.join(WEIGHTS)));
     }
     Ok(parameters)
 }
 
 /// Returns whether all numbers of `data` are finite, without a branch per number.
-fn is_finite(data: &TensorData) -> bool {
-    match data.as_slice::<f32>() {
-        Ok(values) => values.iter().fold(true, |all, x| all & x.is_finite()),
-        Err(_) => data.iter::<f32>().all(f32::is_finite),
+fn is_finite(stored: &StoredTensor) -> bool {
+    let are_finite = |values: &[f32]| values.iter().fold(true, |all, x| all & x.is_finite());
+    match stored {
+        StoredTensor::Quantized(rows, _) => {
+            let largest = rows.scales.iter().map(|scale| scale * f32::from(i8::MIN));
+            are_finite(&largest.collect::<Vec<_>>())
+        }
+        StoredTensor::Float32(data) => match data.as_slice::<f32>() {
+            Ok(values) => are_finite(values),
+            Err(_) => data.iter::<f32>().all(f32::is_finite),
+        },
     }
 }
 
 /// Compares the number of parameters, before memory for the model is allocated.
-fn check_size(path: &Path, config: &dyn Seq2SeqConfig, values: &StateDict) -> Result<()> {
+fn check_size(path: &Path, config: &dyn Seq2SeqConfig, tensors: &StoredTensors) -> Result<()> {
     let expected = config.parameter_count();
-    let found = values.values().map(TensorData::num_elements).sum();
+    let sizes = tensors
+        .values()
+        .map(|it| it.shape().iter().product::<usize>());
+    let found = sizes.sum();
     if expected != found {
         return Err(ModelDirProblem::Size { expected, found }.at(path));
     }

@@ -6,13 +6,16 @@ use std::io::Read;
 use std::path::Path;
 
 use burn::tensor::TensorData;
-use burnformer_kernels::quantize_rows;
+use burnformer_kernels::{QuantizedRows, quantize_rows};
 use bytemuck::Pod;
 use rayon::prelude::*;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo, TensorView};
 
 use super::error::{ModelDirError, Result};
-use crate::parameters::StateDict;
+use crate::parameters::{StateDict, StoredTensor};
+
+/// Tensors of a file by their names.
+pub(super) type StoredTensors = BTreeMap<String, StoredTensor>;
 
 /// The number of bytes of the length of the header.
 const LENGTH: u64 = 8;
@@ -28,11 +31,19 @@ const CHUNK: usize = 1 << 18;
 /// [`ModelDirProblem::Damaged`](super::ModelDirProblem::Damaged) if the header is hostile or damaged, a tensor has another type, or
 /// the scales of a quantised matrix are missing or of another number than its rows.
 pub fn read_tensors(path: &Path, bytes: &[u8]) -> Result<StateDict> {
-    read_from(path, &mut &*bytes, bytes.len() as u64, |_| ())
+    read_from(path, &mut &*bytes, bytes.len() as u64, |_| ()).map(into_float32)
 }
 
-/// Reads tensors as [`read_tensors`] does, from the `size` bytes of `file`. Calls `seen` with all
-/// bytes in order, while it reads the next ones.
+/// Returns `tensors` in float32.
+pub(super) fn into_float32(tensors: StoredTensors) -> StateDict {
+    tensors
+        .into_par_iter()
+        .map(|(name, stored)| (name, stored.into_data()))
+        .collect()
+}
+
+/// Reads tensors as [`read_tensors`] does, from the `size` bytes of `file`, without dequantising
+/// matrices. Calls `seen` with all bytes in order, while it reads the next ones.
 ///
 /// # Errors
 /// The errors of [`read_tensors`]; [`ModelDirProblem::Io`](super::ModelDirProblem::Io) if `file` yields an error or ends early.
@@ -41,7 +52,7 @@ pub(super) fn read_from(
     file: &mut (impl Read + Send),
     size: u64,
     mut seen: impl FnMut(&[u8]) + Send,
-) -> Result<StateDict> {
+) -> Result<StoredTensors> {
     let header = read_header(path, file, size, &mut seen)?;
     let names = header.offset_keys();
     let mut infos = Vec::with_capacity(names.len());
@@ -68,7 +79,7 @@ pub(super) fn read_from(
         stored.push(read.map_err(|e| ModelDirError::io(path, e))?);
     }
     seen(stored.last().map_or(&[], Stored::bytes));
-    into_float32(path, names.into_iter().zip(stored).collect())
+    with_scales(path, names.into_iter().zip(stored).collect())
 }
 
 /// Reads the header and checks that it describes all of the file.
@@ -157,8 +168,8 @@ fn read_elements<T: Pod>(file: &mut impl Read, count: usize) -> std::io::Result<
     Ok(elements)
 }
 
-/// Returns all tensors in float32. Quantised matrices are dequantised and their scales removed.
-fn into_float32(path: &Path, stored: BTreeMap<String, Stored>) -> Result<StateDict> {
+/// Joins the integers of quantised matrices with their scales.
+fn with_scales(path: &Path, stored: BTreeMap<String, Stored>) -> Result<StoredTensors> {
     let mut integers = Vec::new();
     let mut floats = BTreeMap::new();
     for (name, Stored { numbers, shape }) in stored {
@@ -172,41 +183,27 @@ fn into_float32(path: &Path, stored: BTreeMap<String, Stored>) -> Result<StateDi
             }
         }
     }
-    let mut quantized = Vec::with_capacity(integers.len());
+    let mut tensors = StoredTensors::new();
     for (name, numbers, shape) in integers {
         let scales = floats.remove(&format!("{name}{SCALE}"));
         let Some(scales) = scales.and_then(|scales| of_rows(scales, &shape)) else {
             let message = format!("matrix {name} has no scale for each of its rows");
             return Err(ModelDirError::damaged(path, message));
         };
-        quantized.push((name, numbers, shape, scales));
+        let values = bytemuck::cast_vec(numbers);
+        let rows = QuantizedRows { values, scales };
+        let shape = [shape[0], shape[1]];
+        tensors.insert(name, StoredTensor::Quantized(rows, shape));
     }
-    let dequantized = quantized
-        .into_par_iter()
-        .map(|(name, numbers, shape, scales)| {
-            (name, (dequantized(&numbers, shape[1], &scales), shape))
-        });
-    floats.par_extend(dequantized);
-    Ok(floats
-        .into_iter()
-        .map(|(name, (numbers, shape))| (name, TensorData::new(numbers, shape)))
-        .collect())
+    for (name, (numbers, shape)) in floats {
+        tensors.insert(name, StoredTensor::Float32(TensorData::new(numbers, shape)));
+    }
+    Ok(tensors)
 }
 
 /// The scales, if there is one for each row of a matrix of this shape.
 fn of_rows((scales, shape): (Vec<f32>, Vec<usize>), matrix: &[usize]) -> Option<Vec<f32>> {
     (matrix.len() == 2 && shape == [matrix[0]]).then_some(scales)
-}
-
-fn dequantized(integers: &[u8], columns: usize, scales: &[f32]) -> Vec<f32> {
-    let mut numbers = Vec::with_capacity(integers.len());
-    for (row, scale) in integers.chunks_exact(columns.max(1)).zip(scales) {
-        numbers.extend(
-            row.iter()
-                .map(|&byte| f32::from(byte.cast_signed()) * scale),
-        );
-    }
-    numbers
 }
 
 /// The suffix of the name of a matrix's scales.

@@ -463,3 +463,76 @@ fn files_in_memory_load_and_fail_like_a_folder() {
         );
     }
 }
+
+/// In 8-bit integers, a stored model gives the same logits as the rounded one does after it was
+/// loaded in float32 and packed, up to the last bits of scales.
+#[test]
+fn a_model_is_packed_as_it_is_loaded() {
+    let device = Device::flex();
+    let config = TransformerConfig::tiny(37);
+    let model = config.init(3, &device).expect("a preset is valid");
+    let source = Tensor::<2, Int>::from_ints([[5, 6, 36, 2]], &device);
+    let target = Tensor::<2, Int>::from_ints([[1, 7]], &device);
+    let logits = |m: &Model| {
+        let logits = m.forward(source.clone(), target.clone(), Mode::Inference);
+        logits.into_data().try_to_vec::<f32>().expect("float32")
+    };
+    for stored in [ComputeType::Float32, ComputeType::Int8] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let parameters = named_parameters(&model);
+        save_parameters(folder.path(), &config, &parameters, stored).expect("saves");
+        seal(folder.path()).expect("seals");
+        for compute in ComputeType::ALL {
+            let (_, mut later) = load(folder.path(), &device).expect("loads");
+            later.pack(compute);
+            let (_, packed) = load_packed(folder.path(), &device, compute).expect("loads");
+            for (packed, later) in logits(&packed).into_iter().zip(logits(&later)) {
+                let bound = match stored {
+                    ComputeType::Float32 => 0.0,
+                    _ => 1e-4,
+                };
+                assert!((packed - later).abs() <= bound, "{stored:?} {compute:?}");
+            }
+        }
+    }
+}
+
+/// Integers of another program, whose sums would not fit into 16 bits, are quantised again.
+#[test]
+fn integers_of_another_program_are_packed_too() {
+    let device = Device::flex();
+    let folder = Folder::with_model();
+    let (config, parameters) = load_parameters(folder.path()).expect("loads");
+    save_parameters(
+        folder.path(),
+        config.as_ref(),
+        &parameters,
+        ComputeType::Int8,
+    )
+    .expect("saves");
+    let path = folder.file(WEIGHTS);
+    let mut bytes = fs::read(&path).expect("the file is there");
+    let end = bytes.len() - 64;
+    // The last matrix by name has the last integers of the file.
+    for byte in &mut bytes[end..] {
+        *byte = 127;
+    }
+    fs::write(&path, &bytes).expect("writes");
+    seal(folder.path()).expect("seals");
+    let Ok((_, mut plain)) = load(folder.path(), &device) else {
+        panic!("the last bytes are integers");
+    };
+    plain.pack(ComputeType::Int8);
+    let (_, packed) = load_packed(folder.path(), &device, ComputeType::Int8).expect("loads");
+    let ids = Tensor::<2, Int>::from_ints([[5, 6, 2]], &device);
+    let logits = |m: &Model| {
+        m.forward(ids.clone(), ids.clone(), Mode::Inference)
+            .into_data()
+    };
+    let worst: f32 = (Tensor::<3>::from_data(logits(&plain), &device)
+        - Tensor::<3>::from_data(logits(&packed), &device))
+    .abs()
+    .max()
+    .into_scalar();
+    assert!(worst < 1e-4, "{worst}");
+}

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use crate::cost::Cost;
 use crate::{
     AttentionMaps, ComputeType, ConfigError, Dropout, Linear, MAX_ROWS, MAX_WIDTH, Mode, Model,
-    ModelConfig, Precision, RandomKey, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, SharedEmbeddings,
-    Tokens, check_sizes, check_vocabularies,
+    ModelConfig, Precision, QuantizedParameters, RandomKey, Seq2Seq, Seq2SeqCache, Seq2SeqConfig,
+    SharedEmbeddings, Tokens, check_sizes, check_vocabularies,
 };
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
@@ -106,11 +106,11 @@ impl Seq2Seq for Rnn {
         self.embeddings.vocabularies()
     }
 
-    fn pack(&mut self, compute: ComputeType) {
-        self.decoder
-            .linears()
-            .for_each(|linear| linear.pack(compute));
-        self.embeddings.pack(compute);
+    fn pack_stored(&mut self, compute: ComputeType, quantized: &mut QuantizedParameters) {
+        for linear in self.decoder.linears() {
+            linear.pack_stored(compute, quantized);
+        }
+        self.embeddings.pack_stored(compute, quantized);
     }
 
     /// Only products over all positions at once have that number type: the inputs of the units, the

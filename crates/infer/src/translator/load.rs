@@ -226,10 +226,13 @@ fn load_model(
     compute: Option<ComputeType>,
 ) -> Result<(NeuralModel, Tokenizers)> {
     model_dir::verify_before_load(dir)?;
-    let (tokenizers, model) = rayon::join(|| load_tokenizers(dir), || model_dir::load(dir, device));
+    let compute = compute.map_or_else(|| model_dir::load_compute_type(dir), Ok)?;
+    let (tokenizers, model) = rayon::join(
+        || load_tokenizers(dir),
+        || model_dir::load_packed(dir, device, compute),
+    );
     let tokenizers = tokenizers?;
     let (config, model) = model?;
-    let compute = compute.map_or_else(|| model_dir::load_compute_type(dir), Ok)?;
     Ok((
         NeuralModel::with_compute(config, model, device, compute),
         tokenizers,

@@ -27,6 +27,37 @@ pub struct QuantizedRows {
     pub scales: Vec<f32>,
 }
 
+impl QuantizedRows {
+    /// Returns whether the integers of rows of `columns` numbers are as documented: rows from
+    /// another program may be others.
+    pub fn is_exact(&self, columns: usize) -> bool {
+        self.values.chunks_exact(columns.max(1)).all(is_exact)
+    }
+
+    /// The numbers of the rows of `columns` numbers, each its integer times the scale of its row.
+    pub fn dequantized(&self, columns: usize) -> Vec<f32> {
+        let mut numbers = Vec::with_capacity(self.values.len());
+        let rows = self.values.chunks_exact(columns.max(1));
+        for (row, scale) in rows.zip(&self.scales) {
+            numbers.extend(row.iter().map(|&value| f32::from(value) * scale));
+        }
+        numbers
+    }
+}
+
+vectorised! {
+    /// Returns whether no integer is −128 and no two neighbours of one sign exceed 127 together.
+    fn is_exact(row: &[i8]) -> bool {
+        let (pairs, rest) = row.as_chunks::<2>();
+        let is_in_range = |sum: i16| (-127..=127).contains(&sum);
+        let pairs = pairs.iter().fold(true, |all, &[a, b]| {
+            let sum = i16::from(a) + i16::from(b);
+            all & is_in_range(sum) & (a != i8::MIN) & (b != i8::MIN)
+        });
+        pairs & rest.iter().all(|&value| value != i8::MIN)
+    }
+}
+
 /// Quantises `rows`, `[.., columns]` in row-major order, row by row: to the nearest multiple of the
 /// row's scale.
 ///

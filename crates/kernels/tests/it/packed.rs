@@ -1,10 +1,10 @@
 //! Products with packed weights, log-sum-exp and attention steps against their plain counterparts.
 
 use crate::common::{assert_close, values};
-use burn::tensor::{Bool, Device, Tensor, TensorData};
+use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use burnformer_kernels::{
-    AttentionInputs, ComputeType, Epilogue, KvCache, PackedWeight, Precision, RandomKey, attention,
-    linear_with, step_attention,
+    AttentionInputs, ComputeType, Epilogue, KvCache, PackedWeight, Precision, QuantizedRows,
+    RandomKey, attention, linear_with, quantize_rows, step_attention,
 };
 use proptest::prelude::*;
 
@@ -22,12 +22,12 @@ proptest! {
 
     #[test]
     fn packed_products_equal_plain_ones(
-        rows in 0usize..40, input in 1usize..70, output in 1usize..200, biased: bool, relu: bool,
+        rows in 0usize..40, input in 1usize..70, output in 1usize..200, biased: bool, epilogue in 0usize..3,
     ) {
         let (x, weight) = (normal(1, [1, rows, input]), normal(2, [output, input]));
         let bias = biased.then(|| normal(3, [output]));
         let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else { return Ok(()) }; // no AVX-512 here
-        let epilogue = if relu { Epilogue::Relu } else { Epilogue::None };
+        let epilogue = [Epilogue::None, Epilogue::Relu, Epilogue::Silu][epilogue];
         let actual = packed.linear(&x, bias.clone(), epilogue).expect("a plain tensor on flex");
         let rounded = PackedWeight::new(&weight, ComputeType::BFloat16).expect("as above");
         let rounded = rounded.linear(&x, bias.clone(), epilogue).expect("a plain tensor on flex");
@@ -35,6 +35,34 @@ proptest! {
         prop_assert_eq!(bits(rounded), bits(product(Precision::BFloat16)));
         let expected = product(Precision::Float32);
         assert_close(&[values(actual)], &[values(expected)]);
+    }
+
+    /// Quantised before it is packed, or by packing: the same product, and the rows can be read.
+    #[test]
+    fn a_quantised_weight_is_packed_as_it_is(
+        rows in 1usize..9, input in 1usize..40, output in 1usize..130, epilogue in 0usize..3,
+    ) {
+        let (x, weight) = (normal(1, [rows, input]), normal(2, [output, input]));
+        let Some(expected) = PackedWeight::new(&weight, ComputeType::Int8) else { return Ok(()) };
+        let quantized = quantize_rows(&values(weight), input);
+        let numbers = quantized.dequantized(input);
+        let packed = PackedWeight::quantized(quantized, [output, input], &Device::flex());
+        let packed = packed.expect("the rows are exact");
+        let epilogue = [Epilogue::None, Epilogue::Relu, Epilogue::Silu][epilogue];
+        let of = |packed: &PackedWeight| packed.linear(&x, None, epilogue).expect("plain");
+        let all = of(&packed);
+        prop_assert_eq!(bits(all.clone()), bits(of(&expected)));
+        let chosen = [output - 1, 0, output / 2].map(|row| row as u32);
+        let ids = Tensor::<1, Int>::from_ints(chosen.map(|row| row as i32), &Device::flex());
+        for packed in [&packed, &expected] {
+            let selected = of(&packed.select(&chosen));
+            prop_assert_eq!(bits(selected), bits(all.clone().select(1, ids.clone())));
+        }
+        let found = packed.embedding(ids.unsqueeze(), 2.0);
+        let row = |row: u32| &numbers[row as usize * input..][..input];
+        let looked_up: Vec<f32> = chosen.iter().flat_map(|&id| row(id)).map(|x| 2.0 * x).collect();
+        prop_assert_eq!(values(found), looked_up);
+        prop_assert_eq!(values(packed.weight()), numbers);
     }
 
     #[test]
@@ -195,4 +223,16 @@ fn a_weight_packed_in_place_is_unpacked_by_many_threads_at_once() {
         waiting.recv_timeout(limit).is_ok(),
         "threads wait for one another"
     );
+}
+
+/// `vpmaddubsw` would saturate.
+#[test]
+fn rows_of_another_program_that_are_not_exact_are_refused() {
+    for values in [[100, 100], [-100, -100], [0, -128]] {
+        let rows = QuantizedRows {
+            values: values.to_vec(),
+            scales: vec![1.0],
+        };
+        assert!(PackedWeight::quantized(rows, [1, 2], &Device::flex()).is_err());
+    }
 }

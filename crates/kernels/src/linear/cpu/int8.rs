@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use burn::tensor::Bytes;
 use rayon::prelude::*;
 
 #[cfg(target_arch = "aarch64")]
@@ -17,11 +18,11 @@ use std::arch::wasm32::*;
 use std::arch::x86_64::*;
 
 use super::instructions::{Instructions, instructions};
-use super::panels::{Line, Panels, transpose};
+use super::panels::{Line, Panels};
 use super::product::{LeftFactor, Product};
 use super::tile::{Arithmetic, Layout, OutputStage, Scales};
 use super::vector::{Floats, Integers, Register};
-use crate::linear::quantize::{quantize, quantize_weight};
+use crate::linear::quantize::{QuantizedRows, quantize, quantize_weight};
 use crate::linear::settings::Epilogue;
 
 /// The numbers of a word.
@@ -200,6 +201,11 @@ fn available() -> impl Iterator<Item = Instructions> {
     .flatten()
 }
 
+fn best() -> Instructions {
+    let mut sets = available();
+    sets.next().expect("the portable set is always there")
+}
+
 /// A weight `[output, input]` in 8 bits, rearranged for products with few rows.
 #[derive(Debug)]
 pub(in crate::linear) struct Weight {
@@ -217,34 +223,64 @@ pub(in crate::linear) struct Weight {
 impl Weight {
     /// Quantises and rearranges `weight`, `[output, input]` row-major.
     pub(in crate::linear) fn new(weight: &[f32], shape: [usize; 2]) -> Self {
-        Self::with(
-            available()
-                .next()
-                .expect("the portable set is always there"),
-            weight,
-            shape,
-        )
+        Self::with(best(), weight, shape)
     }
 
     fn with(instructions: Instructions, weight: &[f32], [output, input]: [usize; 2]) -> Self {
         assert_eq!(weight.len(), output * input, "a weight {output}x{input}");
-        let Quantized {
-            words,
-            mut scales,
-            steps,
-        } = Quantized::of(weight, [output, input], quantize_weight);
-        let rows = bytemuck::cast_slice::<u32, i8>(&words).par_chunks((steps * GROUP).max(1));
+        let Quantized { words, scales, .. } =
+            Quantized::of(weight, [output, input], quantize_weight);
+        Self::of_words(
+            instructions,
+            Bytes::from_elems(words),
+            scales,
+            [output, input],
+        )
+    }
+
+    /// Rearranges the rows of a weight `[output, input]` that is quantised, in their memory if
+    /// `input` is a multiple of 4.
+    pub(in crate::linear) fn of_rows(rows: QuantizedRows, shape: [usize; 2]) -> Self {
+        let QuantizedRows { values, scales } = rows;
+        let [output, input] = shape;
+        assert_eq!(values.len(), output * input, "a weight {output}x{input}");
+        let bytes = Bytes::from_elems(values);
+        let is_in_words =
+            input.is_multiple_of(GROUP) && bytemuck::try_cast_slice::<u8, u32>(&bytes).is_ok();
+        let bytes = if is_in_words {
+            bytes
+        } else {
+            let steps = input.div_ceil(GROUP);
+            let mut words = vec![0; output * steps];
+            let rows = bytemuck::cast_slice_mut::<u32, u8>(&mut words);
+            let rows = rows.chunks_exact_mut((steps * GROUP).max(1));
+            for (row, values) in rows.zip(bytes.chunks_exact(input.max(1))) {
+                row[..input].copy_from_slice(values);
+            }
+            Bytes::from_elems(words)
+        };
+        Self::of_words(best(), bytes, scales, shape)
+    }
+
+    /// Rearranges rows of whole words.
+    fn of_words(
+        instructions: Instructions,
+        words: Bytes,
+        mut scales: Vec<f32>,
+        [output, input]: [usize; 2],
+    ) -> Self {
+        assert_eq!(scales.len(), output, "the scales of {output} features");
+        let steps = input.div_ceil(GROUP);
+        let rows = bytemuck::cast_slice::<u8, i8>(&words).par_chunks((steps * GROUP).max(1));
         let sums = rows.map(|row| row.iter().map(|&x| i32::from(x)).sum::<i32>());
         let mut starts: Vec<i32> = sums.map(|sum| -instructions.offset * sum).collect();
         starts.resize(output.next_multiple_of(instructions.lanes), 0);
         scales.resize(starts.len(), 0.0);
-        let panels = Panels::by_columns(instructions, [output, steps], |columns, panel| {
-            transpose(
-                panel,
-                &words[columns.start * steps..columns.end * steps],
-                steps,
-            );
-        });
+        let panels =
+            Panels::in_place(instructions, words, [output, steps]).unwrap_or_else(|words| {
+                assert!(words.is_empty(), "words are aligned");
+                Panels::by_columns(instructions, [output, steps], |_, _| ())
+            });
         Self {
             panels,
             input,
@@ -252,6 +288,25 @@ impl Weight {
             scales,
             zeros: vec![0.0; output],
         }
+    }
+
+    /// The integers of one feature and their scale.
+    fn row(&self, feature: usize) -> (impl Iterator<Item = i8>, f32) {
+        let words = self.panels.row(feature);
+        let values = words.flat_map(|word| word.to_ne_bytes().map(u8::cast_signed));
+        (values.take(self.input), self.scales[feature])
+    }
+
+    /// The rows `features`, quantised.
+    pub(in crate::linear) fn rows(&self, features: impl Iterator<Item = usize>) -> QuantizedRows {
+        let mut values = Vec::new();
+        let mut scales = Vec::new();
+        for feature in features {
+            let (row, scale) = self.row(feature);
+            values.extend(row);
+            scales.push(scale);
+        }
+        QuantizedRows { values, scales }
     }
 
     /// `epilogue(x·weightᵀ + bias)` for `x` `[rows, input]`, which is quantised row by row. `bias`

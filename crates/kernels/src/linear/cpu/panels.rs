@@ -46,8 +46,12 @@ pub(in crate::linear) struct Panels {
 #[derive(Debug)]
 enum Memory {
     Own(Vec<Line>),
-    /// The memory of the weight, rearranged in place.
-    OfWeight(Bytes),
+    /// The memory of the weight, rearranged in place, and the last panel if its columns do not fill
+    /// whole vectors.
+    OfWeight {
+        bytes: Bytes,
+        last: Vec<Line>,
+    },
 }
 
 impl Panels {
@@ -125,7 +129,7 @@ impl Panels {
     }
 
     /// Rearranges rows of words, `[columns, steps]`, in their own memory. Returns them unchanged if
-    /// the last panel would have to be filled up.
+    /// there are none, or if they are not aligned to words.
     pub(super) fn in_place(
         instructions: Instructions,
         mut weight: Bytes,
@@ -136,20 +140,35 @@ impl Panels {
             columns * steps * size_of::<u32>(),
             "a weight {columns}x{steps}"
         );
-        if weight.is_empty() || !columns.is_multiple_of(instructions.lanes) {
+        if weight.is_empty() || bytemuck::try_cast_slice::<u8, u32>(&weight).is_err() {
             return Err(weight);
         }
-        let panels = bytemuck::cast_slice_mut::<u8, u32>(&mut weight);
+        let words = bytemuck::cast_slice_mut::<u8, u32>(&mut weight);
+        let width = instructions.panel();
+        let is_whole = columns.is_multiple_of(instructions.lanes);
+        let inside = if is_whole {
+            columns
+        } else {
+            columns / width * width
+        };
+        let (panels, rest) = words.split_at_mut(inside * steps);
         panels
-            .par_chunks_mut(instructions.panel() * steps)
+            .par_chunks_mut(width * steps)
             .for_each_init(Vec::new, |rows, panel| {
                 rows.clear();
                 rows.extend_from_slice(panel);
                 transpose(slots(panel), rows, steps);
             });
+        let count = (columns - inside).next_multiple_of(instructions.lanes) * steps;
+        let mut last = vec![Line::zeroed(); count.div_ceil(LINE)];
+        let panel = bytemuck::cast_slice_mut::<Line, u32>(&mut last);
+        transpose(slots(&mut panel[..count]), rest, steps);
         Ok(Self {
             instructions,
-            memory: Memory::OfWeight(weight),
+            memory: Memory::OfWeight {
+                bytes: weight,
+                last,
+            },
             columns,
             steps,
         })
@@ -160,15 +179,26 @@ impl Panels {
         let mut all = vec![0; self.columns * self.steps];
         let rows = self.instructions.panel() * self.steps.max(1);
         all.chunks_mut(rows).enumerate().for_each(|(panel, rows)| {
-            let words = self.words(panel, 0..self.steps);
-            let width = words.len() / self.steps;
-            for (column, row) in rows.chunks_exact_mut(self.steps).enumerate() {
-                for (slot, &word) in row.iter_mut().zip(words[column..].iter().step_by(width)) {
+            let first = panel * self.instructions.panel();
+            for (column, row) in (first..).zip(rows.chunks_exact_mut(self.steps)) {
+                for (slot, word) in row.iter_mut().zip(self.row(column)) {
                     *slot = word;
                 }
             }
         });
         all
+    }
+
+    /// The words of one column, in the order of the steps.
+    pub(in crate::linear) fn row(&self, column: usize) -> impl Iterator<Item = u32> {
+        let width = self.instructions.panel();
+        let words = self.words(column / width, 0..self.steps);
+        let step = words.len() / self.steps.max(1);
+        words
+            .iter()
+            .copied()
+            .skip(column % width)
+            .step_by(step.max(1))
     }
 
     /// The number of panels.
@@ -184,16 +214,15 @@ impl Panels {
 
     /// Some steps of a panel.
     pub(super) fn words(&self, panel: usize, steps: Range<usize>) -> &[u32] {
-        let words: &[u32] = match &self.memory {
-            Memory::Own(lines) => bytemuck::cast_slice(lines),
-            Memory::OfWeight(weight) => bytemuck::cast_slice(weight),
-        };
-        let width = self
-            .columns_of(panel)
-            .len()
-            .next_multiple_of(self.instructions.lanes);
+        let columns = self.columns_of(panel).len();
+        let width = columns.next_multiple_of(self.instructions.lanes);
         let start = panel * self.instructions.panel() * self.steps;
-        &words[start + steps.start * width..start + steps.end * width]
+        let words: &[u32] = match &self.memory {
+            Memory::Own(lines) => &bytemuck::cast_slice(lines)[start..],
+            Memory::OfWeight { last, .. } if columns < width => bytemuck::cast_slice(last),
+            Memory::OfWeight { bytes, .. } => &bytemuck::cast_slice(bytes)[start..],
+        };
+        &words[steps.start * width..steps.end * width]
     }
 }
 

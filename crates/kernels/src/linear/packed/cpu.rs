@@ -5,6 +5,7 @@ use burn::backend::flex::{FlexTensor, Layout};
 use burn::tensor::{Bytes, DType, Tensor};
 
 use crate::cpu::{contiguous, dims, floats, primitive, tensor};
+use crate::linear::quantize::QuantizedRows;
 use crate::linear::settings::Epilogue;
 use crate::linear::{ComputeType, cpu};
 
@@ -75,14 +76,65 @@ impl Packed {
         }
     }
 
+    /// Packs a weight of `shape` that is quantised, which it replaces.
+    pub(super) fn quantized(rows: QuantizedRows, shape: [usize; 2]) -> Self {
+        Self {
+            rearranged: PackedPanels::Int8(cpu::Weight::of_rows(rows, shape)),
+            shape,
+            source: OnceLock::new(),
+        }
+    }
+
     /// The weight.
     pub(super) fn weight(&self) -> Tensor<2> {
         // No other thread helps here: it could take up work that waits for this very weight.
-        let weight = self.source.get_or_init(|| match &self.rearranged {
-            PackedPanels::Float32(panels) => tensor(bytemuck::cast_vec(panels.rows()), self.shape),
-            _ => unreachable!("a rounded weight is packed beside its source"),
+        let weight = self.source.get_or_init(|| {
+            let rows = match &self.rearranged {
+                PackedPanels::Float32(panels) => bytemuck::cast_vec(panels.rows()),
+                PackedPanels::BFloat16(_) => unreachable!("a weight is rounded beside its source"),
+                PackedPanels::Int8(weight) => {
+                    weight.rows(0..self.shape[0]).dequantized(self.shape[1])
+                }
+            };
+            tensor(rows, self.shape)
         });
         Tensor::from_primitive::<Flex>(weight.clone())
+    }
+
+    /// The number of inputs.
+    pub(super) fn input(&self) -> usize {
+        self.shape[1]
+    }
+
+    /// The rows `rows` of the weight, `[rows, in]`.
+    pub(super) fn rows(&self, rows: &[u32]) -> Vec<f32> {
+        let [output, input] = self.shape;
+        let rows = rows.iter().map(|&row| row as usize).inspect(|&row| {
+            assert!(row < output, "row {row} of a weight [{output}, {input}]");
+        });
+        match (self.source.get(), &self.rearranged) {
+            (None, PackedPanels::Int8(weight)) => weight.rows(rows).dequantized(input),
+            (None, PackedPanels::Float32(panels)) => rows
+                .flat_map(|row| panels.row(row))
+                .map(f32::from_bits)
+                .collect(),
+            (source, _) => {
+                let source = floats(source.expect("a weight is rounded beside its source"));
+                rows.flat_map(|row| &source[row * input..][..input])
+                    .copied()
+                    .collect()
+            }
+        }
+    }
+
+    /// The rows `rows` of the weight, packed alike.
+    pub(super) fn select(&self, rows: &[u32]) -> Self {
+        let shape = [rows.len(), self.shape[1]];
+        if let PackedPanels::Int8(weight) = &self.rearranged {
+            return Self::quantized(weight.rows(rows.iter().map(|&row| row as usize)), shape);
+        }
+        let weight = Tensor::from_primitive::<Flex>(tensor(self.rows(rows), shape));
+        Self::new(weight, self.compute()).expect("the rows are in row-major order")
     }
 
     pub(super) fn compute(&self) -> ComputeType {

@@ -3,9 +3,14 @@
 #[cfg(feature = "cpu")]
 mod cpu;
 
-use burn::tensor::Tensor;
+#[cfg(feature = "cpu")]
+use burn::tensor::TensorData;
+use burn::tensor::{Device, Int, Tensor};
 
+use super::quantize::QuantizedRows;
 use super::settings::{ComputeType, Epilogue};
+#[cfg(feature = "cpu")]
+use crate::cpu::integers;
 #[cfg(feature = "cpu")]
 use crate::op::Target;
 
@@ -14,7 +19,7 @@ use crate::op::Target;
 ///
 /// It keeps the tensor that it was made from, so that [`is_of`](Self::is_of) never mistakes a
 /// changed weight for the original. The weight therefore takes its memory twice, except
-/// [`in_place`](Self::in_place).
+/// [`in_place`](Self::in_place) and [`quantized`](Self::quantized).
 #[derive(Clone, Debug)]
 pub struct PackedWeight {
     #[cfg(feature = "cpu")]
@@ -42,8 +47,7 @@ impl PackedWeight {
     ///
     /// # Errors
     /// Returns the weight unchanged if [`new`](Self::new) would return `None`, if it is not
-    /// contiguous, if another tensor shares its memory, or if the outputs do not fill whole vector
-    /// registers (16 numbers with AVX-512, 8 with AVX2, 4 with NEON).
+    /// contiguous or empty, or if another tensor shares its memory.
     pub fn in_place(weight: Tensor<2>) -> Result<Self, Box<Tensor<2>>> {
         #[cfg(feature = "cpu")]
         if Target::without_gradients(&[&weight]) == Target::Cpu {
@@ -55,8 +59,74 @@ impl PackedWeight {
         Err(Box::new(weight))
     }
 
-    /// The weight, `[out, in]`, the same bits as before it was rearranged. After
-    /// [`in_place`](Self::in_place) the first call takes memory for it.
+    /// Packs a weight of `shape` (`[out, in]`) that is quantised already, for products in 8-bit
+    /// integers on `device`. It takes the memory of `rows`, if the inputs are a multiple of 4.
+    ///
+    /// # Errors
+    /// Returns the rows unchanged if [`new`](Self::new) would return `None`, or if they are not
+    /// [exact](QuantizedRows::is_exact).
+    pub fn quantized(
+        rows: QuantizedRows,
+        shape: [usize; 2],
+        device: &Device,
+    ) -> Result<Self, QuantizedRows> {
+        #[cfg(feature = "cpu")]
+        if Target::of_device(device) == Target::Cpu
+            && !device.is_autodiff()
+            && rows.is_exact(shape[1])
+        {
+            let inner = cpu::Packed::quantized(rows, shape);
+            return Ok(Self {
+                inner: std::sync::Arc::new(inner),
+            });
+        }
+        let _ = (shape, device);
+        Err(rows)
+    }
+
+    /// The [embedding](crate::embedding) of `ids` with this weight as the table, the same bits as
+    /// of [`weight`](Self::weight), without the memory for it.
+    ///
+    /// # Shapes
+    /// `ids`: `[batch, len]` → `[batch, len, in]`
+    ///
+    /// # Panics
+    /// If an id is not below the number of outputs.
+    pub fn embedding(&self, ids: Tensor<2, Int>, scale: f64) -> Tensor<3> {
+        #[cfg(feature = "cpu")]
+        {
+            let [batch, len] = ids.dims();
+            let device = ids.device();
+            let ids: Vec<u32> = integers(ids).into_iter().map(|id| id as u32).collect();
+            let rows = TensorData::new(self.inner.rows(&ids), [batch, len, self.inner.input()]);
+            Tensor::from_data(rows, &device) * scale
+        }
+        #[cfg(not(feature = "cpu"))]
+        {
+            let _ = (ids, scale);
+            match self.never {}
+        }
+    }
+
+    /// The outputs `rows` of this weight, packed in the same way: they give the same bits.
+    ///
+    /// # Panics
+    /// If one of `rows` is not below the number of outputs.
+    pub fn select(&self, rows: &[u32]) -> Self {
+        #[cfg(feature = "cpu")]
+        return Self {
+            inner: std::sync::Arc::new(self.inner.select(rows)),
+        };
+        #[cfg(not(feature = "cpu"))]
+        {
+            let _ = rows;
+            match self.never {}
+        }
+    }
+
+    /// The weight, `[out, in]`: the same bits as before it was rearranged, or the
+    /// [quantised](Self::quantized) numbers. If it took the place of the weight, the first call
+    /// takes memory for it.
     pub fn weight(&self) -> Tensor<2> {
         #[cfg(feature = "cpu")]
         return self.inner.weight();
