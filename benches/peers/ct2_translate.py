@@ -2,7 +2,8 @@
 
 usage: ct2_translate.py MODEL_DIR TOKENIZER.json SOURCE [--beam 4] [--settings int8/2x1/64,float32/2x1/64] [--output FILE]
 
-MODEL_DIR is what `burnformer export ctranslate2` wrote; SOURCE is plain text. A setting is TYPE/WORKERSxTHREADS/BATCH:
+MODEL_DIR has a folder for each type, which `burnformer export ctranslate2` or `export ctranslate2-int8` wrote; SOURCE is
+plain text. A setting is TYPE/WORKERSxTHREADS/BATCH:
 the compute type, how many batches are computed at the same time, each by how many threads, and the sentences of a batch.
 Each setting is timed in a process of its own, after its imports. Prints one JSON line for each setting.
 """
@@ -23,6 +24,7 @@ def arguments():
         parser.add_argument(name)
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--settings", default="int8/2x1/64,int8/1x2/64,float32/2x1/64,float32/1x2/64")
+    parser.add_argument("--length", type=int, help="number of tokens of every translation, with </s>")
     parser.add_argument("--output", help="file for the translations")
     parser.add_argument("--one", action="store_true", help="time the one setting (what the program runs itself with)")
     return parser.parse_known_args()[0]  # the options of both sides arrive here
@@ -44,10 +46,14 @@ def measure(a):
     start, before = time.perf_counter(), time.process_time()
     lines = [line.rstrip("\n") for line in open(a.source, encoding="utf-8")]
     tokenizer = Tokenizer.from_file(a.tokenizer)
-    model = ctranslate2.Translator(a.model, compute_type=kind, inter_threads=workers, intra_threads=threads)
+    model = ctranslate2.Translator(str(Path(a.model) / kind), compute_type=kind, inter_threads=workers, intra_threads=threads)
     loaded = time.perf_counter() - start
     tokens = [encoding.tokens for encoding in tokenizer.encode_batch(lines, add_special_tokens=False)]
-    found = model.translate_batch(tokens, beam_size=a.beam, max_batch_size=int(batch), batch_type="examples", length_penalty=1.0)
+    # Its lengths are without </s>.
+    lengths = {} if a.length is None else {"min_decoding_length": a.length - 1, "max_decoding_length": a.length - 1}
+    found = model.translate_batch(
+        tokens, beam_size=a.beam, max_batch_size=int(batch), batch_type="examples", length_penalty=1.0, **lengths
+    )
     ids = [[tokenizer.token_to_id(token) for token in result.hypotheses[0]] for result in found]
     texts = tokenizer.decode_batch(ids)
     if a.output:

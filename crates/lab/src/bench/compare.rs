@@ -113,8 +113,16 @@ fn announce(name: &str, runs: &[Run]) {
     }
 }
 
-/// The options of a comparison. Each takes a value.
-const COMPARISON: [&str; 4] = ["--against", "--pairs", "--types", "--by"];
+/// The options of a comparison. Each takes a value. The settings of this program name the model.
+const COMPARISON: [&str; 7] = [
+    "--against",
+    "--pairs",
+    "--types",
+    "--by",
+    "--shape",
+    "--model",
+    "-m",
+];
 
 /// `options` without the options of a [`COMPARISON`].
 fn without_comparison(options: &[String]) -> Vec<&String> {

@@ -4,6 +4,7 @@ mod compare;
 mod layers;
 mod options;
 mod record;
+mod shape;
 mod train;
 mod translate;
 

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Result;
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::compare::{Comparison, PeerArgs, divisors, thread_count};
 use super::options::Common;
 use super::record::{FRAMEWORK, peak_memory_bytes, processor_seconds};
+use super::shape::ModelShape;
 
 /// The default number of lines that `burnformer translate` reads ahead.
 const CHUNK: usize = 2048;
@@ -24,6 +25,13 @@ pub struct Args {
     /// The model directory
     #[arg(long, short, value_parser = model(), default_value = "embedded:de-en", value_name = "DIR")]
     model: PathBuf,
+    /// Translate with a model of this size and random weights instead, which has the tokeniser of
+    /// the model; give --length too, since its translations mean nothing
+    #[arg(long, value_name = "SHAPE", requires = "length")]
+    shape: Option<ModelShape>,
+    /// Number of tokens of every translation, with `</s>`
+    #[arg(long, value_name = "N")]
+    length: Option<usize>,
     /// Text to translate, one sentence per line
     #[arg(long, short, value_parser = text(), default_value = "embedded:tatoeba-de-en/test.de")]
     input: PathBuf,
@@ -61,25 +69,41 @@ enum Time {
 
 /// Times the translation of a file with its start, alone or in alternation with CTranslate2.
 pub fn run(args: Args) -> Result<()> {
-    if args.against.against.is_none() {
-        return print(measure(&args)?);
-    }
     let folder = tempfile::tempdir()?;
+    let model_of = |compute| match args.shape {
+        None => Ok(args.model.clone()),
+        Some(shape) => shape.write(&args.model, folder.path(), compute),
+    };
+    if args.against.against.is_none() {
+        return print(measure(&args, &model_of(args.compute)?)?);
+    }
     let [exported, source] = ["model", "source"].map(|name| folder.path().join(name));
-    Format::CTranslate2.write(&Pretrained::load(&args.model)?, &exported)?;
+    let mut models = Vec::new();
+    for &kind in &args.types {
+        let model = model_of(kind)?;
+        let format = match kind {
+            ComputeType::Int8 => Format::CTranslate2Int8,
+            _ => Format::CTranslate2,
+        };
+        format.write(&Pretrained::load(&model)?, &exported.join(kind.name()))?;
+        models.push(model);
+    }
     // The peer reads plain text.
     let mut plain = Output::create(Some(&source), OnFailure::Discard)?;
     let mut lines = LineReader::open(&args.input, Utf8Policy::Replace)?;
     lines.try_for_each(|line| anyhow::Ok(plain.line(line?.text)?))?;
     plain.finish()?;
+    let tokenizer = models[0].join("tokenizer.json");
     args.against.run(comparison(
         &args,
-        vec![exported, args.model.join("tokenizer.json"), source],
+        &models,
+        vec![exported, tokenizer, source],
     ))
 }
 
-/// The settings of both sides. CTranslate2 runs with every division of the threads among workers.
-fn comparison(args: &Args, files: Vec<PathBuf>) -> Comparison {
+/// The settings of both sides, with the model of each compute type. CTranslate2 runs with every
+/// division of the threads among workers.
+fn comparison(args: &Args, models: &[PathBuf], files: Vec<PathBuf>) -> Comparison {
     let threads = thread_count(args.common.threads);
     let batch = args.batch;
     Comparison {
@@ -87,7 +111,14 @@ fn comparison(args: &Args, files: Vec<PathBuf>) -> Comparison {
         ours: args
             .types
             .iter()
-            .map(|kind| format!("--threads {threads} --compute {}", kind.name()))
+            .zip(models)
+            .map(|(kind, model)| {
+                let kind = kind.name();
+                format!(
+                    "--threads {threads} --compute {kind} --model {}",
+                    model.display()
+                )
+            })
             .collect(),
         files,
         theirs: args
@@ -105,15 +136,19 @@ fn comparison(args: &Args, files: Vec<PathBuf>) -> Comparison {
     }
 }
 
-fn measure(args: &Args) -> Result<Value> {
+fn measure(args: &Args, model: &Path) -> Result<Value> {
     let start = Instant::now();
     let before = processor_seconds();
     let device = args.common.open()?;
-    let translator = Translator::load_as(&[&args.model], &device, Some(args.compute))?;
+    let translator = Translator::load_as(&[model], &device, Some(args.compute))?;
     let loaded = start.elapsed().as_secs_f64();
     let mut options = translator.options();
     options.search.beam_size = args.beam;
     options.search.n_best = 1;
+    if let Some(length) = args.length {
+        options.search.min_length = length;
+        options.search.max_length = Some(length);
+    }
     options.batching = Batching {
         max_sentences: args.batch,
         ..Batching::default()
