@@ -9,7 +9,9 @@ from shutil import which
 
 import pytest
 
-EXAMPLE = Path(__file__).parents[3] / "examples/engines/translate.py"
+ROOT = Path(__file__).parents[3]
+EXAMPLE = ROOT / "examples/engines/translate.py"
+PAGE = ROOT / "docs/guide/how-to/shards.md"
 ROWS = 10_000
 
 KILLED = """
@@ -53,3 +55,35 @@ def test_a_killed_worker_loses_nothing(engine, tmp_path, translator, sentences):
     assert found["id"] == list(range(ROWS)) and found["de"] == texts
     expected = translator.translate_iterable(texts, beam_size=1, chunk=2048)
     assert found["translation"] == [one.text for one in expected]
+
+
+def commands_of_the_page() -> str:
+    """The commands of the page's section, without the installation."""
+    section = PAGE.read_text().split("## Ray, Spark, and Parquet")[1]
+    block = section.split("```text\n")[1].split("```")[0]
+    return "\n".join(line for line in block.splitlines() if not line.startswith("pip "))
+
+
+def test_the_commands_of_the_page_keep_every_line_in_its_place(tmp_path, translator, sentences):
+    pytest.importorskip("ray.data", reason="ray is not installed")
+    from pyarrow import parquet
+
+    ends_of_lines_elsewhere = ["\u2028", "\u2029", "\x85", "\r", "\x0c", "\x1c"]
+    unusual = ["", "", " ", "\t", "\ufeffJa."] + [f"Ja.{end}Nein." for end in ends_of_lines_elsewhere]
+    lines = [unusual[i // 3 % len(unusual)] if i % 3 == 0 else f"{i}: {sentences[i % len(sentences)]}" for i in range(5000)]
+    # Two empty lines stand together, and the last line has no end.
+    lines[1] = ""
+    text = "\n".join(lines)
+    (tmp_path / "input.de").write_text(text, newline="")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    run = subprocess.run(
+        ["bash", "-e", "-c", commands_of_the_page()], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert run.returncode == 0, run.stderr
+    found = parquet.read_table(tmp_path / "output").to_pydict()
+    assert found["de"] == lines
+    expected = translator.translate_iterable(lines, truncate=True, chunk=2048)
+    assert found["translation"] == [one.text for one in expected]
+    # The last command made the text again of the column.
+    assert (tmp_path / "input.de").read_bytes().decode() == text + "\n"
