@@ -8,22 +8,11 @@
 #       writes x * sigmoid(1.702 x). With Marian's of both in their place, the probabilities are Marian's.
 #
 # The script fails if that changes.
-set -euo pipefail
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install --quiet pymarian==1.12.42 ctranslate2==4.8.5
-cd "$folder"
-marian=venv/bin/pymarian
+source "$(dirname "$0")/marian.sh" ctranslate2==4.8.5
 for i in $(seq 300); do echo "a b c d $((i % 10)) $((i % 7)) $((i % 3)) e f g"; done > text
-$marian vocab < text > vocab.yml 2> log
-$marian train --quiet --type transformer --dim-emb 16 --transformer-heads 2 --transformer-dim-ffn 16 --enc-depth 1 \
-    --dec-depth 1 --transformer-ffn-activation gelu --after-batches 100 --mini-batch 16 --learn-rate 0.01 --cpu-threads 1 \
-    --workspace 64 --seed 1 --tied-embeddings-all --train-sets text text --vocabs vocab.yml vocab.yml --model model.npz 2> log
+train model.npz text text --transformer-ffn-activation gelu --after-batches 100
 head -n 3 text > input
-$marian score --quiet --model model.npz --vocabs vocab.yml vocab.yml --cpu-threads 1 --workspace 64 \
-    --train-sets input input > scores
-$marian --version 2>&1
+$marian score $common --model model.npz --train-sets input input > scores
 venv/bin/python - <<'PYTHON'
 import ctranslate2
 import numpy

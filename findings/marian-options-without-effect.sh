@@ -7,26 +7,13 @@
 #       the model has the same tensors, bit for bit, as without it.
 #
 # The script fails if that changes.
-set -euo pipefail
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install --quiet pymarian==1.12.42 numpy==2.3.4
-cd "$folder"
-marian=venv/bin/pymarian
+source "$(dirname "$0")/marian.sh" numpy==2.3.4
 for i in $(seq 200); do echo "a b c d e f $((i % 10))"; done > text
-$marian vocab < text > vocab.yml 2> log
-train() {
-    $marian train --quiet --type transformer --dim-emb 16 --transformer-heads 2 --transformer-dim-ffn 16 --enc-depth 1 \
-        --dec-depth 1 --after-batches 20 --mini-batch 8 --cpu-threads 1 --workspace 64 --seed 1 --tied-embeddings-all \
-        --train-sets text text --vocabs vocab.yml vocab.yml --model "$1.npz" "${@:2}" 2> log
-}
-$marian --version 2>&1
-train plain
+train plain.npz text text --after-batches 20
 for option in train-position-embeddings no-bias no-affine; do
-    train "$option" "--transformer-$option"
+    train "$option.npz" text text --after-batches 20 "--transformer-$option"
 done
-train other --transformer-ffn-activation relu
+train other.npz text text --after-batches 20 --transformer-ffn-activation relu
 venv/bin/python - <<'PYTHON'
 import numpy
 

@@ -8,30 +8,19 @@
 #       sub-layers, and with a recurrent decoder (SSRU).
 #
 # The script fails if that changes.
-set -euo pipefail
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install --quiet pymarian==1.12.42
-cd "$folder"
-marian=venv/bin/pymarian
+source "$(dirname "$0")/marian.sh"
 for i in $(seq 300); do echo "a b $((i % 10)) $((i % 7)) $((i % 3))"; done > source
 for i in $(seq 300); do echo "u v w x y z"; done > target
-cat source target | $marian vocab > vocab.yml 2> log
 printf 'a b 1 2 3\nb a 4 5 6\n7 5 a b 0\n' > input
-common="--vocabs vocab.yml vocab.yml --cpu-threads 1 --workspace 64 --quiet"
 # Prints the differences between the log-probabilities of decode and score for the model of the options.
 differences() {
     rm -f model.npz*
-    $marian train --type transformer --dim-emb 16 --transformer-heads 2 --transformer-dim-ffn 16 --enc-depth 1 --dec-depth 1 \
-        --after-batches 40 --mini-batch 16 --learn-rate 0.01 --seed 1 --tied-embeddings-all --train-sets source target \
-        --model model.npz $common "$@" 2> log
+    train model.npz source target --after-batches 40 "$@"
     $marian decode --models model.npz $common --beam-size 1 --n-best < input > found
     sed 's/.* ||| \(.*\) ||| F0.*/\1/' found > output
     $marian score --model model.npz $common --train-sets input output > scores
     paste -d ' ' <(sed 's/.* ||| //' found) scores | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > most) most = d } END { print most }'
 }
-$marian --version 2>&1
 after=$(differences)
 before=$(differences --transformer-preprocess n --transformer-postprocess da --transformer-postprocess-top n)
 recurrent=$(differences --transformer-preprocess n --transformer-postprocess da --transformer-postprocess-top n \
