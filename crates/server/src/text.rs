@@ -42,8 +42,13 @@ pub(crate) fn best(all: Vec<Translations>) -> Vec<String> {
         .collect()
 }
 
-/// The documents of a request, and the pending sentences of each.
-type Round = (Rounds, Vec<Vec<Sentence>>);
+/// The documents of a request after a round.
+enum Round {
+    /// The documents, and the pending sentences of each.
+    Pending(Rounds, Vec<Vec<Sentence>>),
+    /// Nothing is pending: the translations.
+    Finished(Vec<Translations>),
+}
 
 /// The texts of a request, parsed but not yet split into sentences, with a permit for the work on
 /// them.
@@ -285,25 +290,25 @@ impl Pipeline<'_> {
         let price = Price::of_text(size);
         let engine = self.queue().await?.engine().clone();
         let glossaries = self.glossaries.clone();
-        let (mut rounds, mut pending) = compute(&self.client.sender, price, move |cancel| {
+        let mut round = compute(&self.client.sender, price, move |cancel| {
             let documents = divided(documents, &pair, &*engine, cancel);
-            round(Rounds::new(documents, ranks, glossaries), most, cancel)
+            next_round(Rounds::new(documents, ranks, glossaries), most, cancel)
         })
         .await??;
         // After the first round there is a document for each rank.
         let most = most * ranks;
-        while pending.iter().any(|sentences| !sentences.is_empty()) {
+        loop {
+            let (mut rounds, pending) = match round {
+                Round::Pending(rounds, pending) => (rounds, pending),
+                Round::Finished(translations) => return Ok(translations),
+            };
             let found = self.translated(&pending).await?;
-            (rounds, pending) = compute(&self.client.sender, price * ranks, move |cancel| {
+            round = compute(&self.client.sender, price * ranks, move |cancel| {
                 rounds.accept(found, &|| cancel.unwind_if_cancelled());
-                round(rounds, most, cancel)
+                next_round(rounds, most, cancel)
             })
             .await??;
         }
-        let translations = compute(&self.client.sender, price * ranks, move |cancel| {
-            rounds.finish(&|| cancel.unwind_if_cancelled())
-        });
-        Ok(translations.await?)
     }
 
     /// Returns the translations of each sentence of each document.
@@ -407,12 +412,17 @@ fn divided(
     divided
 }
 
-/// Returns `rounds` with their pending sentences. All terms together may have `most` bytes.
-fn round(rounds: Rounds, most: usize, cancel: &Cancel) -> Result<Round> {
+/// Returns `rounds` with their pending sentences, or finishes them if there are none. All terms
+/// together may have `most` bytes.
+fn next_round(rounds: Rounds, most: usize, cancel: &Cancel) -> Result<Round> {
     let pending = rounds
         .pending(most, &|| cancel.unwind_if_cancelled())
         .map_err(terms_too_long)?;
-    Ok((rounds, pending))
+    if pending.iter().all(Vec::is_empty) {
+        let translations = rounds.finish(&|| cancel.unwind_if_cancelled());
+        return Ok(Round::Finished(translations));
+    }
+    Ok(Round::Pending(rounds, pending))
 }
 
 fn terms_too_long(error: TermsTooLong) -> ApiError {
