@@ -83,14 +83,12 @@ fn line(found: Found, args: &Args) -> Line {
 
 /// The floating-point types that `device` supports.
 fn precision(device: &Device) -> Vec<&'static str> {
-    let supported = || {
-        Ok(Precision::ALL
-            .into_iter()
-            .filter(|precision: &Precision| precision.is_supported_on(device))
-            .collect())
-    };
-    let supported: Vec<_> = crate::device::quietly(supported).unwrap_or_default();
-    supported.into_iter().map(Precision::name).collect()
+    let names = crate::device::quietly(|| {
+        let mut supported = Precision::ALL.to_vec();
+        supported.retain(|precision| precision.is_supported_on(device));
+        Ok(supported.into_iter().map(Precision::name).collect())
+    });
+    names.unwrap_or_default()
 }
 
 fn describe(line: &Line) -> String {

@@ -32,45 +32,72 @@ pub fn best_rate(device: &Device, precision: Precision) -> f64 {
 /// The speed of products of `size` × `size` matrices in billions of operations per second
 /// (GFLOP/s). A first, untimed product compiles and tunes.
 pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
-    let device = device.clone().inner();
-    // Fused products in bfloat16 take float32 operands and round them.
-    let rounds_itself = precision == Precision::BFloat16 && is_fused_on(&device);
-    // The second factor is divided by the size, so that a product of products does not overflow.
-    let values = |seed: usize| (0..size * size).map(move |i| ((i * 7 + seed) % 13) as f32 / 6.0);
-    let matrix = |seed, scale: f32| {
-        let values: Vec<f32> = values(seed).map(|value| value * scale).collect();
-        let matrix = Tensor::<2>::from_data(TensorData::new(values, [size, size]), &device);
-        if rounds_itself {
-            matrix
-        } else {
-            matrix.cast(precision.dtype())
+    let products = Products::new(&device.clone().inner(), precision, size);
+    products.four();
+    let start = Instant::now();
+    let mut count = 0;
+    while start.elapsed() < TIMED {
+        products.four();
+        count += 4;
+    }
+    operations(size) * f64::from(count) / start.elapsed().as_secs_f64() / 1e9
+}
+
+/// The two factors of timed products.
+struct Products {
+    a: Tensor<2>,
+    b: Tensor<2>,
+    precision: Precision,
+    /// If true, products in bfloat16 are fused: they take float32 operands and round them.
+    rounds_itself: bool,
+}
+
+impl Products {
+    fn new(device: &Device, precision: Precision, size: usize) -> Self {
+        let rounds_itself = precision == Precision::BFloat16 && is_fused_on(device);
+        let a = matrix(1, 1.0, size, device);
+        // The second factor is divided by the size, so that a product of products does not overflow.
+        let b = matrix(2, 1.0 / size as f32, size, device);
+        let [a, b] = [a, b].map(|factor| {
+            if rounds_itself {
+                factor
+            } else {
+                factor.cast(precision.dtype())
+            }
+        });
+        Self {
+            a,
+            b,
+            precision,
+            rounds_itself,
         }
-    };
-    let a = matrix(1, 1.0);
-    let b = matrix(2, 1.0 / size as f32);
-    // As in a model, the input of each product is the result of the previous one. The host reads
-    // one number of the last result, because devices compute asynchronously.
-    let product = |x: Tensor<2>| {
-        if rounds_itself {
-            linear_with(x, b.clone(), None, Epilogue::None, precision)
-        } else {
-            x.matmul(b.clone())
-        }
-    };
-    let four = || {
-        let last = (0..4).fold(a.clone(), |x, _| product(x));
+    }
+
+    /// Computes four products. As in a model, the input of each is the result of the previous one.
+    /// The host reads one number of the last result, because devices compute asynchronously.
+    fn four(&self) {
+        let last = (0..4).fold(self.a.clone(), |x, _| self.product(x));
         last.slice([0..1, 0..1])
             .cast(FloatDType::F32)
-            .into_scalar::<f32>()
-    };
-    four();
-    let start = Instant::now();
-    let mut products = 0;
-    while start.elapsed() < TIMED {
-        four();
-        products += 4;
+            .into_scalar::<f32>();
     }
-    operations(size) * f64::from(products) / start.elapsed().as_secs_f64() / 1e9
+
+    fn product(&self, x: Tensor<2>) -> Tensor<2> {
+        let b = self.b.clone();
+        if self.rounds_itself {
+            linear_with(x, b, None, Epilogue::None, self.precision)
+        } else {
+            x.matmul(b)
+        }
+    }
+}
+
+/// A float32 matrix of `size` × `size` numbers up to 2 · `scale`, which depend on `seed`.
+fn matrix(seed: usize, scale: f32, size: usize, device: &Device) -> Tensor<2> {
+    let values: Vec<f32> = (0..size * size)
+        .map(|i| ((i * 7 + seed) % 13) as f32 / 6.0 * scale)
+        .collect();
+    Tensor::from_data(TensorData::new(values, [size, size]), device)
 }
 
 /// The number of operations of a product: one multiplication and one addition for each element of

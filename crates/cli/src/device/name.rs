@@ -24,11 +24,11 @@ impl FromStr for DeviceName {
             return Ok(Self::Auto);
         }
         let (backend, index) = text.split_once(':').unwrap_or((text, "0"));
-        let wrong = || format!("`{index}` in `{text}` is not a device number, such as 0");
-        Ok(Self::Of(
-            backend.parse()?,
-            index.parse().map_err(|_| wrong())?,
-        ))
+        let backend = backend.parse()?;
+        let index = index
+            .parse()
+            .map_err(|_| format!("`{index}` in `{text}` is not a device number, such as 0"))?;
+        Ok(Self::Of(backend, index))
     }
 }
 
