@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 use burn::tensor::Device;
 use burnformer_core::model_dir;
 use burnformer_infer::{
-    Batching, NeuralModel, Request, SearchSettings, TranslateOptions, Translator,
-    search as infer_search,
+    Batching, GenerationSettings, NeuralModel, Request, SearchSettings, TranslateOptions,
+    Translator, search as infer_search,
 };
 use burnformer_interop::{Format, InteropError, Pretrained, TextFiles};
 
@@ -62,14 +62,15 @@ pub fn check_empty(out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Loads the model directory `dir` and translates a few words with the settings `search`.
+/// Loads the model directory `dir` and translates a few words with `settings`.
 ///
 /// # Errors
 /// Returns an error if loading or translating fails.
-pub fn try_search(dir: &Path, search: SearchSettings) -> Result<()> {
+pub fn try_settings(dir: &Path, settings: GenerationSettings) -> Result<()> {
     let translator = Translator::load(dir, &Device::flex())?;
     let options = TranslateOptions {
-        search,
+        search: settings.search,
+        protections: settings.protections,
         ..translator.options()
     };
     translator.translate(&["a 1"], &options)?;
@@ -84,7 +85,7 @@ fn try_out(dir: &Path, converted: &Pretrained) -> Result<()> {
         ..SearchSettings::greedy()
     };
     if converted.has_tokenizers() {
-        return try_search(dir, search);
+        return try_settings(dir, search.into());
     }
     let (config, model) = model_dir::load(dir, &device)?;
     let model = NeuralModel::new(config, model, &device);

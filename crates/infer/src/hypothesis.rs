@@ -34,12 +34,12 @@ pub struct Hypothesis {
     pub finish: FinishReason,
     /// If true, this hypothesis comes from a second search, because the first found a loop or lost a
     /// number or a placeholder; see
-    /// [`SearchSettings::second_search`](crate::SearchSettings::second_search) and
-    /// [`SearchSettings::keep_parts`](crate::SearchSettings::keep_parts).
+    /// [`Protections::second_search`](crate::Protections::second_search) and
+    /// [`Protections::keep_parts`](crate::Protections::keep_parts).
     pub is_second: bool,
     /// If true, the source was in capitals and was translated in small letters; the text of this
     /// hypothesis is in capitals again. See
-    /// [`SearchSettings::small_letters`](crate::SearchSettings::small_letters).
+    /// [`Protections::small_letters`](crate::Protections::small_letters).
     pub is_uppercased: bool,
     /// The source text for each unknown token.
     pub copies: Vec<String>,

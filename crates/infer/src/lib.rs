@@ -20,6 +20,7 @@
 //! |---|---|
 //! | beam search with GNMT's length penalty (paper §6.1) | [`search`], [`SearchSettings`], [`LengthPenalty`] |
 //! | sampling | [`Sampling`] |
+//! | what a translator does besides the search; the settings file of a model | [`Protections`], [`GenerationSettings`] |
 //! | the interface of a model | [`StepModel`], [`Decoding`] |
 //! | a trained model of any architecture; several models as one | [`NeuralModel`], [`Ensemble`] |
 //! | log-probabilities of given translations | [`force_score`], [`TargetScore`] |
@@ -75,6 +76,7 @@ mod attention;
 mod batching;
 mod calibration;
 mod error;
+mod generation;
 mod hypothesis;
 mod model;
 mod quality_warning;
@@ -96,13 +98,14 @@ pub use burnformer_terminology::{
 pub use burnformer_text::find_language;
 pub use calibration::Calibration;
 pub use error::InferError;
+pub use generation::{GENERATION_FILE, GenerationSettings, Protections};
 pub use hypothesis::{Alternative, FinishReason, Hypothesis, Translation};
 pub use model::{Decoding, Ensemble, EnsembleError, NeuralModel, SpecialIds, StepModel};
 pub use quality_warning::{QualityWarning, quality_warnings};
 pub use search::{Cancel, Edge, Phrase, Request, SentenceError, Terms, WordEdges, search};
 pub use settings::{
-    AtLimit, BeamRule, EarlyStopping, GENERATION_FILE, LengthPenalty, Sampling, SearchSettings,
-    SettingsError, length_penalty,
+    AtLimit, BeamRule, EarlyStopping, LengthPenalty, Sampling, SearchSettings, SettingsError,
+    length_penalty,
 };
 pub use shortlist::{Shortlist, ShortlistError};
 pub use translator::{

@@ -1,13 +1,7 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-
-use crate::calibration::Calibration;
-
-/// The file of a model directory with its default [`SearchSettings`].
-pub const GENERATION_FILE: &str = "generation.json";
 
 /// The largest number of hypotheses of a sentence. It bounds memory: each hypothesis has a row in the
 /// model's batch and in its cache.
@@ -22,7 +16,7 @@ const MAX_PENALTY: f64 = 1000.0;
 /// The settings of the search. The default is the paper's (§6.1): beam 4, α 0.6, at most 50 tokens
 /// more than in the source.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, expecting = "a table")]
+#[serde(default, expecting = "a table")]
 pub struct SearchSettings {
     /// The beam size: live hypotheses per sentence, from 1 (greedy search) to 1,000. A larger beam
     /// finds more probable translations and takes more time; beyond 5 or so BLEU seldom rises.
@@ -80,21 +74,6 @@ pub struct SearchSettings {
     /// Samples translations with these settings instead of searching for the most probable one, for
     /// example for back-translation.
     pub sampling: Option<Sampling>,
-    /// Also translates a source all in capitals in small letters, and returns the most probable
-    /// translation in capitals. Placeholders and a forced prefix stay as they are. On in models
-    /// trained here, as few texts have enough capitals to learn from.
-    pub small_letters: bool,
-    /// Searches again, with no sequence of three tokens twice, if a translation repeats a sequence
-    /// many times and its source does not. No effect on sampling, or with `no_repeat_ngram`. On in
-    /// models trained here, off in imported models, which translate as in their own system.
-    pub second_search: bool,
-    /// Searches again if a translation changes a number or loses a placeholder or an address, with
-    /// these as constraints; adds quotation marks, brackets and the dash of a speech that are
-    /// missing; leaves a source without letters as it is. On in models trained here.
-    pub keep_parts: bool,
-    /// The function from the probability of a translation to its confidence. Without it,
-    /// translations have no confidence.
-    pub calibration: Option<Calibration>,
 }
 
 /// The rule of a beam search for closing hypotheses and stopping.
@@ -226,10 +205,6 @@ impl Default for SearchSettings {
             early_stopping: EarlyStopping::default(),
             at_limit: AtLimit::default(),
             sampling: None,
-            small_letters: false,
-            second_search: false,
-            keep_parts: false,
-            calibration: None,
         }
     }
 }
@@ -259,55 +234,6 @@ impl SearchSettings {
             n_best: beam_size,
             ..Self::default()
         }
-    }
-
-    /// Sets `key` to `value`, both as in [`GENERATION_FILE`]; a key inside of another is written
-    /// `sampling.top_k`. A number for `length_penalty` is the α of GNMT, and `true` for `sampling`
-    /// stands for its default settings.
-    ///
-    /// # Errors
-    /// Returns [`SettingsError::Key`] if there is no such setting, or `value` has another type.
-    /// Ranges are not checked: see [`validate`](Self::validate).
-    pub fn set(&mut self, key: &str, value: Value) -> Result<()> {
-        let value = match (key, value) {
-            ("length_penalty", Value::Number(alpha)) => json!({ "gnmt": alpha }),
-            ("sampling", Value::Bool(true)) => json!({}),
-            ("sampling", Value::Bool(false)) => Value::Null,
-            (_, value) => value,
-        };
-        let mut all = json!(self);
-        match key.split_once('.') {
-            None => all[key] = value,
-            // A penalty is a table with one key, and a new one replaces it.
-            Some(("length_penalty", name)) => all["length_penalty"] = json!({ name: value }),
-            Some((table, name)) => all[table][name] = value,
-        }
-        *self = serde_json::from_value(all).map_err(|cause| SettingsError::Key {
-            key: key.into(),
-            cause: cause.to_string(),
-        })?;
-        Ok(())
-    }
-
-    /// Returns the settings for one translation of each sentence, with the `changes` of a caller as
-    /// in [`set`](Self::set). Without a `beam_size` among them, the beam is at least as wide as
-    /// `n_best`.
-    ///
-    /// # Errors
-    /// Returns the errors of [`set`](Self::set) and [`validate`](Self::validate).
-    pub fn with(&self, changes: &Map<String, Value>) -> Result<Self> {
-        let mut settings = Self {
-            n_best: 1,
-            ..self.clone()
-        };
-        for (key, value) in changes {
-            settings.set(key, value.clone())?;
-        }
-        if !changes.contains_key("beam_size") && settings.sampling.is_none() {
-            settings.beam_size = settings.beam_size.max(settings.n_best);
-        }
-        settings.validate()?;
-        Ok(settings)
     }
 
     /// The ids of target tokens in the settings, with the names of their settings.
@@ -435,38 +361,7 @@ impl SearchSettings {
         )?;
         let max = self.max_length.unwrap_or(usize::MAX);
         within("min_length", self.min_length, "max_length", max)?;
-        if let Some(Calibration { offset, slope }) = self.calibration {
-            let good = offset.is_finite() && slope.is_finite() && slope > 0.0;
-            let remedy = "a positive number is needed; `eval-bleu --calibrate` fits it";
-            check(good, "calibration.slope", &slope, remedy)?;
-        }
         self.sampling.as_ref().map_or(Ok(()), Sampling::validate)
-    }
-
-    /// Parses the content of a settings file, called `path` in error messages.
-    ///
-    /// # Errors
-    /// Returns [`SettingsError::File`] if the file has an unknown key or a value out of its range.
-    pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self> {
-        let settings: Self = serde_json::from_slice(bytes)
-            .map_err(|error| SettingsError::File(path.into(), error.to_string()))?;
-        settings
-            .validate()
-            .map_err(|error| SettingsError::File(path.into(), error.to_string()))?;
-        Ok(settings)
-    }
-
-    /// Writes all settings to a JSON file, [`GENERATION_FILE`] in a model directory.
-    ///
-    /// # Errors
-    /// Returns [`SettingsError::Value`] if a setting is out of its range, [`SettingsError::File`]
-    /// if the file cannot be written.
-    pub fn save(&self, path: &Path) -> Result<()> {
-        self.validate()?;
-        let mut json = serde_json::to_vec_pretty(self).expect("settings are plain data");
-        json.push(b'\n');
-        burnformer_files::write(path, &json)
-            .map_err(|e| SettingsError::File(path.into(), e.to_string()))
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use burnformer_core::model_dir::{ModelDirError, ModelDirProblem, read_tensors, seal};
-use burnformer_infer::{InferError, SearchSettings, Translator};
+use burnformer_infer::{GenerationSettings, InferError, SearchSettings, Translator};
 use fuzz::{damaged, within};
 use proptest::prelude::*;
 use toy::{FILES, Toy};
@@ -166,20 +166,21 @@ crate::fuzz_test!(
 /// Search settings that say anything.
 fn read_settings(bytes: &[u8]) {
     let path = Path::new("generation.json");
-    if let Ok(settings) = within(1 << 20, || SearchSettings::from_bytes(path, bytes)) {
-        assert!(settings.limit(1024, None) <= 1024 * 1000 + 1_000_000);
-        assert!(settings.limit(1024, Some(1)) >= 1);
+    if let Ok(settings) = within(1 << 20, || GenerationSettings::from_bytes(path, bytes)) {
+        let search = settings.search;
+        assert!(search.limit(1024, None) <= 1024 * 1000 + 1_000_000);
+        assert!(search.limit(1024, Some(1)) >= 1);
     }
 }
 
 fn full_settings() -> Vec<u8> {
     let sampling = Some(burnformer_infer::Sampling::default());
-    let settings = SearchSettings {
+    let search = SearchSettings {
         max_length: Some(90),
         sampling,
         ..SearchSettings::default()
     };
-    serde_json::to_vec_pretty(&settings).unwrap()
+    serde_json::to_vec_pretty(&GenerationSettings::from(search)).unwrap()
 }
 
 crate::fuzz_test!(model_generation, damaged(full_settings()), read_settings);

@@ -8,7 +8,7 @@ use burnformer_core::{
     Activation, ClosingNorm, ComputeType, NormKind, NormPosition, StateDict, TargetHistory,
     TransformerConfig,
 };
-use burnformer_infer::{GENERATION_FILE, SearchSettings, Shortlist, load_settings};
+use burnformer_infer::{GENERATION_FILE, GenerationSettings, Shortlist, load_settings};
 
 use crate::error::{InteropError, Result};
 use crate::files::write_file;
@@ -27,8 +27,8 @@ pub struct Pretrained {
     pub config: TransformerConfig,
     /// The weights, with the names and in the layout of a model directory.
     pub weights: Tensors,
-    /// The search settings of the model.
-    pub search: SearchSettings,
+    /// The default settings of the model.
+    pub generation: GenerationSettings,
     /// The tokeniser files of a model directory, by name.
     pub texts: Files,
     /// The lexical shortlist, if the original model has one.
@@ -63,7 +63,7 @@ impl Pretrained {
         if let Some(shortlist) = &self.shortlist {
             write_file(&dir.join(SHORTLIST_FILE), &shortlist.to_bytes())?;
         }
-        self.search.save(&dir.join(GENERATION_FILE))?;
+        self.generation.save(&dir.join(GENERATION_FILE))?;
         Ok(model_dir::seal(dir)?)
     }
 
@@ -89,11 +89,11 @@ impl Pretrained {
             }
         }
         let weights = weights.collect();
-        let search = load_settings(dir)?;
+        let generation = load_settings(dir)?;
         Ok(Self {
             config,
             weights,
-            search,
+            generation,
             texts,
             shortlist: None,
             warnings: Vec::new(),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use burnformer_infer::{GENERATION_FILE, SearchSettings};
+use burnformer_infer::{GENERATION_FILE, GenerationSettings};
 use serde_json::Value;
 
 use crate::embeddings::unused;
@@ -113,7 +113,7 @@ const TOKENIZERS: [(&str, &[usize]); 3] = [
     ("target_tokenizer.json", &[1]),
 ];
 
-/// Writes the tokenisers of `model` that `dir` lacks, and its search settings.
+/// Writes the tokenisers of `model` that `dir` lacks, and its default settings.
 pub(crate) fn write_carried(model: &Pretrained, dir: &Path) -> Result<()> {
     for (name, bytes) in &model.texts {
         let path = dir.join(name);
@@ -121,15 +121,15 @@ pub(crate) fn write_carried(model: &Pretrained, dir: &Path) -> Result<()> {
             write_file(&path, bytes)?;
         }
     }
-    Ok(model.search.save(&dir.join(GENERATION_FILE))?)
+    Ok(model.generation.save(&dir.join(GENERATION_FILE))?)
 }
 
-/// The search settings in `dir` in the form of a model directory, if any.
-pub(crate) fn carried_search(dir: &Path) -> Result<Option<SearchSettings>> {
+/// The default settings in `dir` in the form of a model directory, if any.
+pub(crate) fn carried_settings(dir: &Path) -> Result<Option<GenerationSettings>> {
     let path = dir.join(GENERATION_FILE);
     let bytes = read_optional(&path)?;
     Ok(bytes
-        .map(|bytes| SearchSettings::from_bytes(&path, &bytes))
+        .map(|bytes| GenerationSettings::from_bytes(&path, &bytes))
         .transpose()?)
 }
 

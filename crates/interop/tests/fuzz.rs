@@ -98,7 +98,7 @@ impl Target {
                 .map(|tensor| tensor.values.len())
                 .sum();
             assert_eq!(held, package.config.parameter_count());
-            assert!(package.search.validate().is_ok());
+            assert!(package.generation.validate().is_ok());
         }
     }
 }

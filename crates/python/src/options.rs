@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use burnformer_infer::{
-    Glossary, LongSources, MAX_SENTENCE_TOKENS, SearchSettings, Shortlist, TranslateOptions,
+    GenerationSettings, Glossary, LongSources, MAX_SENTENCE_TOKENS, Shortlist, TranslateOptions,
     TranslationMemory, Translator,
 };
 use pyo3::exceptions::PyTypeError;
@@ -20,7 +20,7 @@ const OF_CALL: &str = "batch_size batch_tokens longest truncate source_language 
 
 /// The names of all keywords: the keys of `generation.json` except `calibration`, and `OF_CALL`.
 pub fn names() -> Vec<String> {
-    let all = serde_json::to_value(SearchSettings::default()).expect("settings are plain data");
+    let all = serde_json::to_value(GenerationSettings::default()).expect("settings are plain data");
     let keys = all
         .as_object()
         .into_iter()
@@ -45,7 +45,7 @@ pub struct Function {
 #[derive(Default)]
 pub struct Options {
     /// The given keys of `generation.json`.
-    search: Map<String, Value>,
+    settings: Map<String, Value>,
     batch_size: Option<usize>,
     batch_tokens: Option<usize>,
     longest: usize,
@@ -114,10 +114,10 @@ impl Options {
             _ => {
                 let value = json(name, value)?;
                 // Types are checked now, ranges when the model's other settings are known.
-                SearchSettings::default()
+                GenerationSettings::default()
                     .set(name, value.clone())
                     .map_err(|error| PyTypeError::new_err(error.to_string()))?;
-                self.search.insert(name.into(), value);
+                self.settings.insert(name.into(), value);
             }
         }
         Ok(())
@@ -129,7 +129,7 @@ impl Options {
     /// Returns an error if a value is out of range, or a file is invalid.
     pub fn resolve(self, translator: &Translator) -> Result<TranslateOptions> {
         let mut options = translator.options();
-        options.search = options.search.with(&self.search)?;
+        options.change(&self.settings)?;
         let batching = &mut options.batching;
         batching.max_sentences = self.batch_size.unwrap_or(batching.max_sentences);
         batching.max_tokens = self.batch_tokens.unwrap_or(batching.max_tokens);

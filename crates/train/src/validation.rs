@@ -5,7 +5,7 @@ use burn::tensor::Device;
 use burnformer_core::{Mode, Model, ModelConfig, Precision};
 use burnformer_data::{BatchSampler, SamplerSettings, SpecialIds, TokenizedCorpus, Tokenizers};
 use burnformer_infer::{
-    Calibration, InferError, LengthPenalty, NeuralModel, SearchSettings, TranslateOptions,
+    Calibration, GenerationSettings, InferError, LengthPenalty, NeuralModel, TranslateOptions,
     Translator,
 };
 use burnformer_metrics::{Chrf, Metric, References, WritingSystem, as_strs};
@@ -100,13 +100,14 @@ pub struct Validator {
     longest: usize,
     source: Vec<String>,
     references: Vec<String>,
-    /// The search settings for the run's models.
-    search: SearchSettings,
+    /// The default settings of the run's models.
+    generation: GenerationSettings,
 }
 
 impl Validator {
     /// Creates a validator over the validation text of `corpora`, for models with the special ids
-    /// `special` and the search settings `search`. Returns `None` if there is no validation text.
+    /// `special` and the default settings `generation`. Returns `None` if there is no validation
+    /// text.
     ///
     /// # Errors
     /// Returns [`TrainError::Data`](crate::TrainError::Data) if the text has no pair.
@@ -114,7 +115,7 @@ impl Validator {
         config: &TrainConfig,
         corpora: &Corpora,
         special: SpecialIds,
-        search: SearchSettings,
+        generation: GenerationSettings,
     ) -> Result<Option<Self>> {
         let (Some(corpus), Some((source, target))) = (&corpora.valid, &corpora.valid_text) else {
             return Ok(None);
@@ -132,7 +133,7 @@ impl Validator {
             longest: corpora.longest_validated + 1,
             source: source[..decoded].to_vec(),
             references: target[..decoded].to_vec(),
-            search,
+            generation,
         }))
     }
 
@@ -218,9 +219,10 @@ impl Validator {
         validation: &mut Validation,
     ) -> Result<()> {
         let model = NeuralModel::new(config.clone(), model.clone(), device);
-        let search = self.search(self.settings.beam, self.settings.alpha);
-        let translator = Translator::new(Box::new(model), self.tokenizers.clone(), search.clone())?;
-        let texts = self.quick_translations(&translator, search)?;
+        let generation = self.generation(self.settings.beam, self.settings.alpha);
+        let tokenizers = self.tokenizers.clone();
+        let translator = Translator::new(Box::new(model), tokenizers, generation.clone())?;
+        let texts = self.quick_translations(&translator, &generation)?;
         let bleu = self.writing.bleu();
         validation.bleu = Some(self.value(&bleu, &texts)?);
         validation.chrf = Some(self.value(&Chrf::default(), &texts)?);
@@ -261,7 +263,7 @@ impl Validator {
         beam: usize,
         alpha: f64,
     ) -> Result<(String, f64)> {
-        let texts = self.translations(translator, self.search(beam, alpha))?;
+        let texts = self.translations(translator, &self.generation(beam, alpha))?;
         let metric = self.score();
         Ok((metric.name(), self.value(&*metric, &texts)?))
     }
@@ -274,9 +276,9 @@ impl Validator {
     pub fn calibration(
         &self,
         translator: &Translator,
-        search: &SearchSettings,
+        settings: &GenerationSettings,
     ) -> Result<Option<Calibration>> {
-        let options = self.options(translator, search.clone());
+        let options = self.options(translator, settings);
         let translations = translator.translate(&self.source, &options)?;
         let texts: Vec<&str> = translations
             .iter()
@@ -289,17 +291,21 @@ impl Validator {
         Ok(Calibration::fit(hypotheses.zip(quality)))
     }
 
-    fn options(&self, translator: &Translator, search: SearchSettings) -> TranslateOptions {
-        let longest = self.longest;
+    fn options(&self, translator: &Translator, settings: &GenerationSettings) -> TranslateOptions {
         TranslateOptions {
-            longest,
-            search,
+            longest: self.longest,
+            search: settings.search.clone(),
+            protections: settings.protections,
             ..translator.options()
         }
     }
 
-    fn translations(&self, translator: &Translator, search: SearchSettings) -> Result<Vec<String>> {
-        let options = self.options(translator, search);
+    fn translations(
+        &self,
+        translator: &Translator,
+        settings: &GenerationSettings,
+    ) -> Result<Vec<String>> {
+        let options = self.options(translator, settings);
         let translations = translator.translate(&self.source, &options)?;
         Ok(translations.into_iter().map(|t| t.text).collect())
     }
@@ -309,14 +315,12 @@ impl Validator {
     fn quick_translations(
         &self,
         translator: &Translator,
-        search: SearchSettings,
+        settings: &GenerationSettings,
     ) -> Result<Vec<String>> {
-        let once = SearchSettings {
-            second_search: false,
-            keep_parts: false,
-            ..search.clone()
-        };
-        let [once, twice] = [once, search].map(|search| self.options(translator, search));
+        let twice = self.options(translator, settings);
+        let mut once = twice.clone();
+        once.protections.second_search = false;
+        once.protections.keep_parts = false;
         let requests = translator
             .requests(&self.source, &twice)
             .map_err(InferError::from)?;
@@ -324,7 +328,7 @@ impl Validator {
         let again: Vec<usize> = (0..found.len())
             .filter(|&i| {
                 let best = &found[i].n_best[0].hypothesis;
-                translator.asks_again(&requests[i], best, &twice.search)
+                translator.asks_again(&requests[i], best, twice.protections)
             })
             .collect();
         if again.len() <= FEW.max(found.len() / SHARE) {
@@ -349,13 +353,12 @@ impl Validator {
             .value)
     }
 
-    fn search(&self, beam_size: usize, alpha: f64) -> SearchSettings {
-        let length_penalty = LengthPenalty::Gnmt(alpha);
-        SearchSettings {
-            beam_size,
-            length_penalty,
-            ..self.search.clone()
-        }
+    /// The default settings of the run's models, with another beam and length penalty.
+    fn generation(&self, beam_size: usize, alpha: f64) -> GenerationSettings {
+        let mut generation = self.generation.clone();
+        generation.search.beam_size = beam_size;
+        generation.search.length_penalty = LengthPenalty::Gnmt(alpha);
+        generation
     }
 }
 
@@ -482,7 +485,7 @@ mod tests {
             &config,
             &corpora,
             SpecialIds::OURS,
-            SearchSettings::default(),
+            GenerationSettings::default(),
         )
         .unwrap()
         .unwrap();
@@ -506,27 +509,23 @@ mod tests {
             let shape = config.model.over([vocab; 2], SpecialIds::OURS);
             let device = Device::default();
             let model = shape.build(1, &device).unwrap();
-            let search = SearchSettings {
-                keep_parts: true,
-                ..SearchSettings::default()
-            };
-            let validator = Validator::new(&config, &corpora, SpecialIds::OURS, search)
+            let mut generation = GenerationSettings::default();
+            generation.protections.keep_parts = true;
+            let validator = Validator::new(&config, &corpora, SpecialIds::OURS, generation)
                 .unwrap()
                 .unwrap();
             let measured = validator.validate(&shape, &model, &device).unwrap();
-            let search = validator.search(1, 0.0);
-            let second_search = !asks;
-            let keep_parts = !asks;
-            let search = SearchSettings {
-                second_search,
-                keep_parts,
-                ..search
-            };
+            let mut generation = validator.generation(1, 0.0);
+            generation.protections.second_search = !asks;
+            generation.protections.keep_parts = !asks;
             let model = NeuralModel::new(shape.clone(), as_saved(&model), &device);
-            let translator =
-                Translator::new(Box::new(model), corpora.tokenizers.clone(), search.clone());
+            let translator = Translator::new(
+                Box::new(model),
+                corpora.tokenizers.clone(),
+                generation.clone(),
+            );
             let expected = validator
-                .translations(&translator.unwrap(), search)
+                .translations(&translator.unwrap(), &generation)
                 .unwrap();
             assert_eq!(measured.hypotheses, expected);
         }

@@ -9,7 +9,7 @@ use burn::tensor::Device;
 use burnformer_core::ModelConfig;
 use burnformer_core::model_dir::seal;
 use burnformer_data::{SpecialIds, Tokenizer, TokenizerSettings, Tokenizers};
-use burnformer_infer::SearchSettings;
+use burnformer_infer::GenerationSettings;
 use burnformer_train::checkpoint::{self, CheckpointKind, RunState, Saved, TrainerState};
 use burnformer_train::{Optimizer, Origin, TrainConfig, update_bytes};
 use fuzz::{damaged, within};
@@ -117,12 +117,12 @@ impl Checkpoint {
         let vocab = tokenizers.source.vocab_size();
         let shape = config.model.over([vocab; 2], SpecialIds::OURS);
         let model = shape.build(1, &Device::default().autodiff()).unwrap();
-        let search = SearchSettings::default();
+        let generation = GenerationSettings::default();
         let saved = Saved {
             config: &shape,
             model: &model,
             tokenizers: &tokenizers,
-            search: &search,
+            generation: &generation,
         };
         let hash = tokenizers.source.hash();
         let origin = Origin {

@@ -24,7 +24,7 @@ pub struct Options {
     glossary: BTreeMap<String, String>,
     /// Keys of `generation.json`. They override the settings of the model.
     #[serde(flatten)]
-    search: Map<String, Value>,
+    settings: Map<String, Value>,
 }
 
 impl Options {
@@ -35,7 +35,7 @@ impl Options {
     /// Returns an error for an unknown name, or a value of the wrong type or out of range.
     pub fn resolve(self, translator: &Translator) -> Result<TranslateOptions> {
         let mut options = translator.options();
-        options.search = options.search.with(&self.search)?;
+        options.change(&self.settings)?;
         let [source, target] = [&self.source_language, &self.target_language].map(Option::as_deref);
         options.languages = translator.languages(source, target)?;
         options.longest = self.longest.unwrap_or(options.longest);
@@ -53,31 +53,26 @@ impl Options {
 
 #[cfg(test)]
 mod tests {
-    use burnformer_infer::SearchSettings;
-
     use super::*;
 
-    fn search(json: &str) -> Result<SearchSettings, String> {
-        let options: Options = serde_json::from_str(json).map_err(|error| error.to_string())?;
-        let of_model = SearchSettings {
-            second_search: true,
-            ..SearchSettings::default()
-        };
-        of_model
-            .with(&options.search)
-            .map_err(|error| error.to_string())
+    fn changed(json: &str) -> Result<TranslateOptions, String> {
+        let given: Options = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        let mut options = TranslateOptions::default();
+        options.protections.second_search = true;
+        options
+            .change(&given.settings)
+            .map_err(|error| error.to_string())?;
+        Ok(options)
     }
 
     #[test]
     fn given_settings_override_the_model_and_the_others_stay() {
-        let found = search(r#"{"beam_size": 2, "length_penalty": {"gnmt": 1.5}}"#).unwrap();
-        assert_eq!((found.beam_size, found.second_search), (2, true));
-        assert_eq!(
-            search(r#"{"n_best": 9, "alignment": true}"#)
-                .unwrap()
-                .beam_size,
-            9
-        );
+        let found = changed(r#"{"beam_size": 2, "length_penalty": {"gnmt": 1.5}}"#).unwrap();
+        assert_eq!(found.search.beam_size, 2);
+        assert!(found.protections.second_search);
+        let found = changed(r#"{"n_best": 9, "alignment": true, "second_search": false}"#).unwrap();
+        assert_eq!(found.search.beam_size, 9);
+        assert!(!found.protections.second_search);
     }
 
     #[test]
@@ -86,10 +81,11 @@ mod tests {
             (r#"{"beem_size": 2}"#, "beem_size"),
             (r#"{"beam_size": 0}"#, "beam_size"),
             (r#"{"beam_size": "wide"}"#, "wide"),
+            (r#"{"beam_size.x": 2}"#, "beam_size.x"),
             (r#"{"beam_size": 2, "n_best": 3}"#, "n_best"),
             (r#"{"truncate": 3}"#, "boolean"),
         ] {
-            let error = search(json).unwrap_err();
+            let error = changed(json).unwrap_err();
             assert!(error.contains(name), "{json}: {error}");
         }
     }

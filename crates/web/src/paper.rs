@@ -92,7 +92,9 @@ impl Paper {
         if !(0.01..=100.0).contains(&temperature) {
             return Err(format!("temperature is {temperature}; give 0.01 to 100").into());
         }
-        let mut settings = self.translator.options().search.with(&asked)?;
+        let mut options = self.translator.options();
+        options.change(&asked)?;
+        let mut settings = options.search;
         settings.max_length = Some(settings.max_length.unwrap_or(MAX_TOKENS).min(MAX_TOKENS));
         let Tokenizers { source, target } = self.translator.tokenizers();
         let ids = source.encode(text);

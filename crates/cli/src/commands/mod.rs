@@ -83,7 +83,7 @@ impl Computing {
         let default = default.map(embedded::model_dir).transpose()?;
         Ok(json!({
             "models": models.iter().chain(&default).map(|folder: &PathBuf| digest_of_file(&folder.join("manifest.json"))).collect::<Result<Vec<_>>>()?,
-            "search": options.search, "languages": languages, "longest": options.longest,
+            "search": options.search, "protections": options.protections, "languages": languages, "longest": options.longest,
             "compute": self.compute.map(ComputeType::name),
         }))
     }
@@ -173,12 +173,13 @@ impl Searching {
         };
         let search = &mut options.search;
         search.n_best = n_best;
-        search.second_search = self.second_search.unwrap_or(search.second_search);
-        search.keep_parts = self.keep_parts.unwrap_or(search.keep_parts);
         search.beam_size = self.beam.unwrap_or(search.beam_size.max(n_best));
         if let Some(alpha) = self.alpha {
             search.length_penalty = LengthPenalty::Gnmt(alpha);
         }
+        let protections = &mut options.protections;
+        protections.second_search = self.second_search.unwrap_or(protections.second_search);
+        protections.keep_parts = self.keep_parts.unwrap_or(protections.keep_parts);
         change(&mut options);
         options.search.validate().map_err(of_options)?;
         Ok(options)
@@ -201,15 +202,22 @@ const OPTIONS: [(&str, &str); 7] = [
     ("sampling.top_p", "--top-p"),
 ];
 
+/// The option that sets `name`; otherwise `name`.
+fn option_of(name: &'static str) -> &'static str {
+    OPTIONS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map_or(name, |(_, option)| option)
+}
+
 /// The error of a search, with the names of options instead of settings.
 fn of_options(mut error: SettingsError) -> anyhow::Error {
-    let rename = |key: &mut &'static str| {
-        let option = OPTIONS.iter().find(|(known, _)| known == key);
-        *key = option.map_or(*key, |(_, option)| option);
-    };
     match &mut error {
-        SettingsError::Value { name, .. } => rename(name),
-        SettingsError::Above { name, most, .. } => [name, most].into_iter().for_each(rename),
+        SettingsError::Value { name, .. } => *name = option_of(name),
+        SettingsError::Above { name, most, .. } => {
+            *name = option_of(name);
+            *most = option_of(most);
+        }
         SettingsError::Key { .. } | SettingsError::File(..) => {}
     }
     wrong_usage(error)

@@ -1,16 +1,16 @@
-//! `settings`: prints and changes the default search settings of a model.
+//! `settings`: prints and changes the default settings of a model.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use burnformer_infer::{SearchSettings, SettingsError, load_settings};
-use burnformer_train::checkpoint::set_search;
+use burnformer_infer::{GenerationSettings, SettingsError, load_settings};
+use burnformer_train::checkpoint::set_generation;
 use burnformer_train::config::reference::SettingsFile;
 use serde_json::{Value, json};
 
 use super::OneModel;
-use crate::conversion::try_search;
+use crate::conversion::try_settings;
 use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::new_model::at_final_place;
 use crate::output::{note, print, wrong_usage};
@@ -49,9 +49,9 @@ pub fn run(args: Args) -> Result<()> {
             .try_fold(settings, |settings, set| changed(&settings, set))?;
         settings.validate().map_err(wrong_usage)?;
         let name = dir.display();
-        try_search(dir, settings.clone())
+        try_settings(dir, settings.clone())
             .with_context(|| format!("{name}: cannot translate so, and stays as it is"))?;
-        set_search(dir, &settings).map_err(|error| at_final_place(error.into(), dir))?;
+        set_generation(dir, &settings).map_err(|error| at_final_place(error.into(), dir))?;
         note(format_args!("{name}: changed"));
     }
     let all = json!(settings);
@@ -67,7 +67,7 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 /// `settings` with the change `set` of the form `KEY=VALUE`. A value that is not JSON is a string.
-fn changed(settings: &SearchSettings, set: &str) -> Result<SearchSettings> {
+fn changed(settings: &GenerationSettings, set: &str) -> Result<GenerationSettings> {
     let (key, text) = set.split_once('=').ok_or_else(|| {
         wrong_usage(format_args!(
             "--set {set}: write KEY=VALUE, such as beam_size=6"
@@ -145,17 +145,17 @@ mod tests {
 
     use super::*;
 
-    fn changed_by(set: &str) -> Result<SearchSettings, String> {
-        changed(&SearchSettings::default(), set).map_err(|error| error.to_string())
+    fn changed_by(set: &str) -> Result<GenerationSettings, String> {
+        changed(&GenerationSettings::default(), set).map_err(|error| error.to_string())
     }
 
     #[test]
     fn every_key_takes_the_value_that_it_has() {
-        let all = json!(SearchSettings::default());
+        let all = json!(GenerationSettings::default());
         for (key, value) in all.as_object().unwrap() {
             assert_eq!(
                 changed_by(&format!("{key}={value}")),
-                Ok(SearchSettings::default())
+                Ok(GenerationSettings::default())
             );
         }
     }
@@ -168,16 +168,23 @@ mod tests {
             ("length_penalty=average", LengthPenalty::Average),
             ("length_penalty={\"gnmt\": 0}", LengthPenalty::Gnmt(0.0)),
         ] {
-            assert_eq!(changed_by(set).unwrap().length_penalty, penalty, "{set}");
+            assert_eq!(
+                changed_by(set).unwrap().search.length_penalty,
+                penalty,
+                "{set}"
+            );
         }
         for set in ["sampling.top_k=5", "top_k=5", "sampling={\"top_k\": 5}"] {
             let sampling = Some(Sampling {
                 top_k: 5,
                 ..Sampling::default()
             });
-            assert_eq!(changed_by(set).unwrap().sampling, sampling, "{set}");
+            assert_eq!(changed_by(set).unwrap().search.sampling, sampling, "{set}");
         }
-        assert_eq!(changed_by("max_length=null").unwrap().max_length, None);
+        assert_eq!(
+            changed_by("max_length=null").unwrap().search.max_length,
+            None
+        );
     }
 
     #[test]

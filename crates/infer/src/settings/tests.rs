@@ -9,10 +9,6 @@ fn refused(change: impl FnOnce(&mut SearchSettings)) -> &'static str {
     }
 }
 
-fn load(path: &Path) -> Result<SearchSettings> {
-    SearchSettings::from_bytes(path, &std::fs::read(path).expect("is there"))
-}
-
 #[test]
 fn settings_out_of_range_are_refused_by_name() {
     let sampling =
@@ -75,45 +71,6 @@ fn the_limit_is_the_smallest_of_three() {
 }
 
 #[test]
-fn saved_settings_load_as_they_were() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join(GENERATION_FILE);
-    let settings = SearchSettings {
-        length_penalty: LengthPenalty::Power(1.5),
-        word_penalty: -0.25,
-        beam_rule: BeamRule::Marian,
-        at_limit: AtLimit::Close,
-        sampling: Some(Sampling {
-            top_k: 5,
-            ..Sampling::default()
-        }),
-        ..SearchSettings::default()
-    };
-    settings.save(&path).expect("saves");
-    assert_eq!(load(&path).expect("loads"), settings);
-}
-
-#[test]
-fn missing_keys_have_defaults_and_unknown_keys_are_errors() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join(GENERATION_FILE);
-    std::fs::write(
-        &path,
-        r#"{"beam_size": 5, "length_penalty": {"gnmt": 1.0}}"#,
-    )
-    .expect("writes");
-    let expected = SearchSettings {
-        n_best: 1,
-        ..SearchSettings::beam(5, 1.0)
-    };
-    assert_eq!(load(&path).expect("loads"), expected);
-    std::fs::write(&path, r#"{"beem_size": 5}"#).expect("writes");
-    let error = load(&path).unwrap_err();
-    assert!(matches!(error, SettingsError::File(..)));
-    assert!(error.to_string().contains("beem_size"), "{error}");
-}
-
-#[test]
 fn one_token_has_no_penalty_and_seven_with_alpha_one_have_two() {
     assert_eq!(length_penalty(1, 0.6), 1.0);
     assert_eq!(length_penalty(7, 1.0), 2.0);
@@ -131,26 +88,4 @@ fn a_power_of_the_tokens_is_average_at_one_and_none_at_zero() {
     assert_eq!(LengthPenalty::Power(1.0).divisor(4), 4.0);
     assert_eq!(LengthPenalty::Power(0.5).divisor(4), 2.0);
     assert_eq!(LengthPenalty::Power(0.0).divisor(4), 1.0);
-}
-
-#[test]
-fn settings_are_changed_by_name_and_an_unknown_or_wrong_one_is_refused() {
-    let model = SearchSettings {
-        n_best: 4,
-        ..SearchSettings::default()
-    };
-    let changes = json!({"length_penalty": 1.5, "sampling": true, "sampling.top_k": 3});
-    let changed = model.with(changes.as_object().unwrap()).unwrap();
-    assert_eq!(changed.length_penalty, LengthPenalty::Gnmt(1.5));
-    assert_eq!(changed.sampling.unwrap().top_k, 3);
-    let wide = json!({"n_best": 9});
-    assert_eq!(model.with(wide.as_object().unwrap()).unwrap().beam_size, 9);
-    for (change, key) in [
-        (json!({"beem_size": 2}), "beem_size"),
-        (json!({"beam_size": "wide"}), "beam_size"),
-        (json!({"sampling.top": 2}), "sampling.top"),
-    ] {
-        let error = model.with(change.as_object().unwrap()).unwrap_err();
-        assert!(error.to_string().starts_with(key), "{error}");
-    }
 }

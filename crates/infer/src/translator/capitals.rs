@@ -17,7 +17,7 @@ impl Translator {
     /// source in capitals and the searches that keep numbers and placeholders.
     pub fn searches(&self, source: &str, options: &TranslateOptions) -> usize {
         let visible = burnformer_text::visible(source);
-        let forms = if options.search.small_letters && is_in_capitals(&visible) {
+        let forms = if options.protections.small_letters && is_in_capitals(&visible) {
             3
         } else {
             1
@@ -36,7 +36,7 @@ impl Translator {
         requests: &[Request],
         options: &TranslateOptions,
     ) -> Vec<(usize, Request)> {
-        if !options.search.small_letters {
+        if !options.protections.small_letters {
             return Vec::new();
         }
         requests

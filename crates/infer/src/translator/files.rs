@@ -5,7 +5,7 @@ use burnformer_data::{DataError, Tokenizer, TokenizerFiles, Tokenizers};
 
 use super::error::TranslatorError;
 use crate::error::Result;
-use crate::settings::{GENERATION_FILE, SearchSettings};
+use crate::generation::{GENERATION_FILE, GenerationSettings};
 
 /// The file with the tokeniser of both sides, in Hugging Face's format.
 const JOINT: &str = "tokenizer.json";
@@ -85,7 +85,7 @@ fn load_side(
     Ok(Some(tokenizer.without_invisible()))
 }
 
-/// Writes tokenisers and default search settings into the model directory `dir`, so that its model
+/// Writes tokenisers and default settings into the model directory `dir`, so that its model
 /// can translate text. Must be called before [`model_dir::seal`](burnformer_core::model_dir::seal).
 ///
 /// # Errors
@@ -95,7 +95,7 @@ fn load_side(
 pub fn save_text_files(
     dir: &Path,
     tokenizers: &Tokenizers,
-    settings: &SearchSettings,
+    settings: &GenerationSettings,
 ) -> Result<()> {
     for (name, bytes) in tokenizer_files(tokenizers) {
         let path = dir.join(name);
@@ -129,20 +129,20 @@ fn tokenizer_files(tokenizers: &Tokenizers) -> Vec<(&'static str, Vec<u8>)> {
     files
 }
 
-/// Loads the default search settings of the model directory `source`, or the paper's settings if its
+/// Loads the default settings of the model directory `source`, or the paper's settings if its
 /// manifest lists no [`GENERATION_FILE`].
 ///
 /// # Errors
 /// Returns [`SettingsError::File`](crate::SettingsError::File) if the file has an unknown key or a
 /// value out of its range, and [`InferError::ModelDir`](crate::InferError::ModelDir) if it differs
 /// from the manifest.
-pub fn load_settings<'a>(source: impl Into<Source<'a>>) -> Result<SearchSettings> {
+pub fn load_settings<'a>(source: impl Into<Source<'a>>) -> Result<GenerationSettings> {
     let source = source.into();
     match model_dir::read(source, GENERATION_FILE)? {
-        Some(bytes) => Ok(SearchSettings::from_bytes(
+        Some(bytes) => Ok(GenerationSettings::from_bytes(
             &source.join(GENERATION_FILE),
             &bytes,
         )?),
-        None => Ok(SearchSettings::default()),
+        None => Ok(GenerationSettings::default()),
     }
 }

@@ -12,7 +12,7 @@ use crate::search::{Request, check};
 impl Translator {
     /// The number of further searches for the signs that join words of `source`.
     pub(super) fn searches_for_joins(source: &str, options: &TranslateOptions) -> usize {
-        usize::from(options.search.keep_parts && !joining_signs(source).is_empty())
+        usize::from(options.protections.keep_parts && !joining_signs(source).is_empty())
     }
 
     /// `request` with the word for "and" in place of the signs that join words; `None` if it has no
@@ -39,7 +39,7 @@ impl Results<'_> {
     /// lacks a joining sign and has no word for it. Samples stay.
     pub(super) fn keep_joins(&mut self) {
         let options = self.options;
-        if !options.search.keep_parts || options.search.sampling.is_some() {
+        if !options.protections.keep_parts || options.search.sampling.is_some() {
             return;
         }
         let translator = self.translator;

@@ -73,7 +73,9 @@ impl Translator {
     /// # Errors
     /// Returns the errors of [`attention`](Self::attention), except in these cases.
     pub fn links(&self, source: &str, target: &str) -> Result<Vec<TextLink>> {
-        if self.settings.small_letters && [source, target].into_iter().all(is_in_capitals) {
+        if self.settings.protections.small_letters
+            && [source, target].into_iter().all(is_in_capitals)
+        {
             // Models are better with small letters.
             return self.links_of(&small_in_place(source), &small_in_place(target));
         }

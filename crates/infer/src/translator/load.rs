@@ -14,11 +14,11 @@ use super::error::TranslatorError;
 use super::files::{load_settings, load_tokenizers};
 use super::options::{Languages, TranslateOptions, pair_of};
 use crate::error::Result;
+use crate::generation::GenerationSettings;
 use crate::hypothesis::Hypothesis;
 use crate::model::{Ensemble, EnsembleError, NeuralModel, SpecialIds, StepModel};
 use crate::quality_warning::quality_warnings;
 use crate::search::{WordEdges, len_with_eos};
-use crate::settings::SearchSettings;
 
 /// A model with its tokenisers. It translates text and scores translations.
 ///
@@ -26,7 +26,7 @@ use crate::settings::SearchSettings;
 pub struct Translator {
     pub(super) model: Box<dyn StepModel>,
     pub(super) tokenizers: Tokenizers,
-    pub(super) settings: SearchSettings,
+    pub(super) settings: GenerationSettings,
     /// The default languages, from the name of the model.
     pub(super) pair: Option<[String; 2]>,
     /// The word boundaries of target tokens, once terms are requested.
@@ -123,8 +123,9 @@ impl Translator {
     pub fn new(
         model: Box<dyn StepModel>,
         tokenizers: Tokenizers,
-        settings: SearchSettings,
+        settings: impl Into<GenerationSettings>,
     ) -> Result<Self> {
+        let settings = settings.into();
         settings.validate()?;
         check_sizes(&*model, &tokenizers)?;
         for side in [&tokenizers.source, &tokenizers.target] {
@@ -139,14 +140,15 @@ impl Translator {
         })
     }
 
-    /// Returns options with the default search settings of the model.
+    /// Returns options with the default settings of the model.
     pub fn options(&self) -> TranslateOptions {
         let languages = Languages {
             codes: self.pair.clone(),
             ..Languages::default()
         };
         TranslateOptions {
-            search: self.settings.clone(),
+            search: self.settings.search.clone(),
+            protections: self.settings.protections,
             languages,
             ..TranslateOptions::default()
         }

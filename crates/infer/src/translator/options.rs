@@ -1,14 +1,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use crate::shortlist::Shortlist;
 use burnformer_terminology::{Glossary, Term, TranslationMemory, wanted};
 use burnformer_text::{Writing, apply_edits, is_translatable, visible};
 
 use crate::batching::Batching;
+use crate::generation::{GenerationSettings, Protections};
 use crate::hypothesis::FinishReason;
 use crate::search::Request;
-use crate::settings::SearchSettings;
+use crate::settings::{SearchSettings, SettingsError};
 
 /// The default of [`TranslateOptions::longest`], in tokens with `</s>`.
 pub const MAX_SENTENCE_TOKENS: usize = 1024;
@@ -69,6 +72,8 @@ pub struct TranslateOptions {
     /// The settings of the search. [`Translator::options`](crate::Translator::options) takes them
     /// from the model directory.
     pub search: SearchSettings,
+    /// What is done besides the search, likewise from the model directory.
+    pub protections: Protections,
     /// The number of sentences to translate together.
     pub batching: Batching,
     /// The longest sentence, in tokens with `</s>`; a model with learned positions may allow less. It
@@ -94,6 +99,21 @@ pub struct TranslateOptions {
 }
 
 impl TranslateOptions {
+    /// Changes the search and the protections by the names of [`GenerationSettings::with`].
+    ///
+    /// # Errors
+    /// Returns the errors of [`GenerationSettings::with`].
+    pub fn change(&mut self, changes: &Map<String, Value>) -> Result<(), SettingsError> {
+        let settings = GenerationSettings {
+            protections: self.protections,
+            ..GenerationSettings::from(self.search.clone())
+        };
+        let changed = settings.with(changes)?;
+        self.search = changed.search;
+        self.protections = changed.protections;
+        Ok(())
+    }
+
     /// Returns the terms of the glossary in `source`.
     pub(super) fn wanted(&self, source: &str) -> Vec<Term> {
         match &self.glossary {
@@ -110,7 +130,7 @@ impl TranslateOptions {
         if let Some(text) = self.remembered(source) {
             return Some((text, FinishReason::Memory));
         }
-        if !self.search.keep_parts || is_translatable(source) || !request.wanted.is_empty() {
+        if !self.protections.keep_parts || is_translatable(source) || !request.wanted.is_empty() {
             return None;
         }
         let visible = visible(source);
@@ -135,6 +155,7 @@ impl Default for TranslateOptions {
     fn default() -> Self {
         Self {
             search: SearchSettings::default(),
+            protections: Protections::default(),
             batching: Batching::default(),
             longest: MAX_SENTENCE_TOKENS,
             long_sources: LongSources::default(),

@@ -15,9 +15,9 @@ use super::load::Translator;
 use super::options::TranslateOptions;
 use super::results::{Results, is_loop, sort};
 use super::score::TargetScore;
+use crate::generation::Protections;
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::search::{Request, Terms, check};
-use crate::settings::SearchSettings;
 
 /// The largest number of constraints in the second search, which bounds its cost.
 const MAX_PARTS: usize = 24;
@@ -32,7 +32,7 @@ impl Results<'_> {
     /// placeholders and addresses, and restores them by attention. If both fail, the hypotheses
     /// stay. Other hypotheses with such a fault are left out.
     pub(super) fn keep_parts(&mut self) {
-        if !self.options.search.keep_parts {
+        if !self.options.protections.keep_parts {
             return;
         }
         let mut lost: Vec<Losses> = (0..self.requests.len())
@@ -84,7 +84,7 @@ impl Results<'_> {
             options,
             ..
         } = *self;
-        if !options.search.keep_parts || self.is_sampled() {
+        if !options.protections.keep_parts || self.is_sampled() {
             return;
         }
         let pairs = self.all.par_iter_mut().zip(&self.requests);
@@ -145,7 +145,7 @@ impl Results<'_> {
             options,
             ..
         } = *self;
-        if !options.search.keep_parts {
+        if !options.protections.keep_parts {
             return;
         }
         let pairs = self.all.par_iter_mut().zip(&self.requests);
@@ -171,7 +171,7 @@ impl Results<'_> {
         let writing = options
             .languages
             .writing()
-            .filter(|_| options.search.keep_parts);
+            .filter(|_| options.protections.keep_parts);
         let Some(writing) = writing else {
             return;
         };
@@ -287,7 +287,7 @@ impl Results<'_> {
 impl Translator {
     /// The number of further searches to keep the numbers and placeholders of `source`.
     pub(super) fn searches_for_parts(&self, source: &str, options: &TranslateOptions) -> usize {
-        if options.search.keep_parts {
+        if options.protections.keep_parts {
             (1 + parts(source).len()).min(MAX_SEARCHES)
         } else {
             0
@@ -338,9 +338,9 @@ impl Translator {
         })
     }
 
-    /// Returns whether the settings `by` need a further search after the hypothesis `best` for
+    /// Returns whether the protections `by` need a further search after the hypothesis `best` for
     /// `request`, because it is a loop or has lost a part.
-    pub fn asks_again(&self, request: &Request, best: &Hypothesis, by: &SearchSettings) -> bool {
+    pub fn asks_again(&self, request: &Request, best: &Hypothesis, by: Protections) -> bool {
         let is_loop = by.second_search && is_loop(request, best);
         let options = TranslateOptions::default();
         is_loop || by.keep_parts && self.lost_parts(request, &options, best).is_some()

@@ -115,7 +115,8 @@ impl Results<'_> {
     pub(super) fn leave_loops(&mut self) {
         let requests = &self.requests;
         let settings = &self.options.search;
-        if !settings.second_search || settings.no_repeat_ngram > 0 || settings.sampling.is_some() {
+        let is_wanted = self.options.protections.second_search;
+        if !is_wanted || settings.no_repeat_ngram > 0 || settings.sampling.is_some() {
             return;
         }
         let indices: Vec<usize> = (0..requests.len())

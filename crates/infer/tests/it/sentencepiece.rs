@@ -44,7 +44,7 @@ fn saved(tokenizers: &Tokenizers, config: &TransformerConfig) -> tempfile::TempD
         max_length: Some(8),
         ..SearchSettings::beam(2, 1.0)
     };
-    save_text_files(dir.path(), tokenizers, &settings).unwrap();
+    save_text_files(dir.path(), tokenizers, &settings.into()).unwrap();
     model_dir::seal(dir.path()).unwrap();
     dir
 }

@@ -59,7 +59,7 @@ fn settings() -> SearchSettings {
 fn save(dir: &Path, config: &TransformerConfig, tokenizers: &Tokenizers, seed: u64) {
     let model = config.init(seed, &Device::default()).unwrap();
     model_dir::save(dir, config, &model).unwrap();
-    save_text_files(dir, tokenizers, &settings()).unwrap();
+    save_text_files(dir, tokenizers, &settings().into()).unwrap();
     model_dir::seal(dir).unwrap();
 }
 

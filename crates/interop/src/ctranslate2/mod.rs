@@ -21,7 +21,7 @@ use crate::files::{parse_json, read_file, start};
 use crate::pretrained::Pretrained;
 use crate::tensors::Tensors;
 use crate::text_files::TextFiles;
-use crate::vocabulary::carried_search;
+use crate::vocabulary::carried_settings;
 use binary::Binary;
 use settings::{ACTIVATIONS, CONFIG, Settings, WEIGHTS};
 use vocabulary::Vocabularies;
@@ -78,17 +78,17 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Pretrained> {
         weights.insert("output_bias".into(), bias);
     }
     positions(&mut file, &mut config, &mut weights)?;
-    let search = match (carried_search(dir)?, is_argos(package)) {
-        (Some(search), _) => search,
-        (None, true) => argos_search(package)?,
-        (None, false) => search(),
+    let generation = match (carried_settings(dir)?, is_argos(package)) {
+        (Some(settings), _) => settings,
+        (None, true) => argos_search(package)?.into(),
+        (None, false) => search().into(),
     };
     let texts = vocabularies.files(&[dir, package], config.pad, files)?;
     let warnings = warnings(&settings, &config);
     let mut model = Pretrained {
         config,
         weights,
-        search,
+        generation,
         texts,
         shortlist: None,
         warnings,

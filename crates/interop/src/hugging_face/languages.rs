@@ -136,7 +136,10 @@ fn side(model: &mut Pretrained, name: &str, rows: usize, weights: &[&str]) -> Re
         if weights.contains(&"target_embedding.weight") {
             let exchanged = [index as u32, id as u32];
             model.config.bos = exchange(model.config.bos, exchanged);
-            model.search.renumber(|token| exchange(token, exchanged));
+            model
+                .generation
+                .search
+                .renumber(|token| exchange(token, exchanged));
         }
     }
     if tokens != before {

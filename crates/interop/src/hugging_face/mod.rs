@@ -18,7 +18,7 @@ use crate::layers;
 use crate::pretrained::{Files, Pretrained};
 use crate::tensors::{Tensor, Weights};
 use crate::text_files::{TextFiles, sentencepiece};
-use crate::vocabulary::{self, carried_search};
+use crate::vocabulary::{self, carried_settings};
 use config::{CONFIG, Family, GENERATION, MarianConfig, TOKENIZERS, VOCABULARIES};
 use generation::GenerationConfig;
 
@@ -90,10 +90,10 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Pretrained> {
     }
     tensors.finish("it is not a plain model of its class")?;
     let (search, warnings) = generation.settings(&config)?;
-    // A model exported by this program carries its search settings, which are more complete.
-    let (search, warnings) = match carried_search(dir)? {
-        Some(search) => (search, Vec::new()),
-        None => (search, warnings),
+    // A model exported by this program carries its default settings, which are more complete.
+    let (generation, warnings) = match carried_settings(dir)? {
+        Some(settings) => (settings, Vec::new()),
+        None => (search.into(), warnings),
     };
     let texts = match family {
         Family::Marian => read_texts(dir, &config, files)?,
@@ -102,7 +102,7 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Pretrained> {
     let mut model = Pretrained {
         config,
         weights,
-        search,
+        generation,
         texts,
         shortlist: None,
         warnings,

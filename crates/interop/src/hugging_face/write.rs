@@ -40,7 +40,7 @@ pub(crate) fn write(model: &Pretrained, dir: &Path) -> Result<()> {
     write_file(&dir.join(CONFIG), &pretty(&config))?;
     write_file(
         &dir.join(GENERATION),
-        &pretty(&generation(&model.config, &model.search)),
+        &pretty(&generation(&model.config, &model.generation.search)),
     )?;
     texts
         .iter()

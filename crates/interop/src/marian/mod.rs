@@ -87,7 +87,7 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Pretrained> {
     let mut model = Pretrained {
         config,
         weights,
-        search,
+        generation: search.into(),
         texts,
         shortlist: None,
         warnings,

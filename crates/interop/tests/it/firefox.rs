@@ -26,7 +26,7 @@ fn students_of_firefox_translate_as_their_own_engine_does_in_float32_and_mostly_
         let temporary = tempfile::tempdir().unwrap();
         let dir = temporary.path().join("model");
         package.save(&dir).unwrap();
-        let settings = load_settings(&dir).unwrap();
+        let settings = load_settings(&dir).unwrap().search;
         let (config, model) = model_dir::load(&dir, &Device::default()).unwrap();
         let model = NeuralModel::new(config, model, &Device::default());
         let ids = |case: &Value| {

@@ -25,7 +25,7 @@ fn imported(name: &str) -> (ModelConfig, Model, SearchSettings) {
     (
         config,
         model,
-        burnformer_infer::load_settings(&dir).unwrap(),
+        burnformer_infer::load_settings(&dir).unwrap().search,
     )
 }
 
@@ -141,7 +141,7 @@ fn imported_models_make_no_second_search_by_default() {
             let mut options = translator.options();
             options.search = settings(json, &options.search);
             let mut translate = |again: bool| {
-                options.search.second_search = again;
+                options.protections.second_search = again;
                 let requests = ids(&expected["sources"]).into_iter().map(Request::new);
                 translator
                     .translate_ids(requests.collect(), &options)
@@ -298,8 +298,14 @@ fn a_written_model_is_read_unchanged() {
             positions(&package.config),
             "{name}"
         );
-        assert_eq!(again.search.length_penalty, package.search.length_penalty);
-        assert_eq!(again.search.max_length, package.search.max_length);
+        assert_eq!(
+            again.generation.search.length_penalty,
+            package.generation.search.length_penalty
+        );
+        assert_eq!(
+            again.generation.search.max_length,
+            package.generation.search.max_length
+        );
     }
 }
 
@@ -407,7 +413,7 @@ fn a_model_round_trips_with_its_positions_and_without_a_bias() {
     let package = Pretrained {
         config,
         weights,
-        search: SearchSettings::default(),
+        generation: SearchSettings::default().into(),
         texts: Default::default(),
         shortlist: None,
         warnings: vec![],

@@ -71,7 +71,7 @@ fn logits_match_marians_formulas() {
 fn greedy_translations_never_hold_the_unknown_or_padding() {
     let expected = expected();
     for name in NAMES {
-        let settings = package(name).search;
+        let settings = package(name).generation.search;
         assert_eq!((settings.beam_size, &settings.suppress[..]), (1, &[1][..]));
         assert_eq!(settings.length_penalty, LengthPenalty::Power(0.6));
         let (config, model) = imported(name);
@@ -220,7 +220,7 @@ fn decoder_options_become_settings_of_the_search() {
         Format::Marian.read(folder.path()).unwrap()
     };
     let package = settings("word-penalty: -0.25\nmax-length-factor: 1.5\n");
-    let search = &package.search;
+    let search = &package.generation.search;
     assert_eq!(search.beam_rule, BeamRule::Marian);
     assert_eq!(
         (search.word_penalty, search.max_length_factor),

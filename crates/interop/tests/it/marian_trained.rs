@@ -23,8 +23,8 @@ fn translations(package: &Pretrained, sources: &[Vec<u32>]) -> Vec<Vec<(Vec<u32>
     let eos = config.tokens().eos;
     let model = NeuralModel::new(config, model, &Device::default());
     let settings = SearchSettings {
-        n_best: package.search.beam_size,
-        ..package.search.clone()
+        n_best: package.generation.search.beam_size,
+        ..package.generation.search.clone()
     };
     let requests: Vec<Request> = sources.iter().cloned().map(Request::new).collect();
     let found = search(&model, &requests, &settings, &Batching::default()).unwrap();

@@ -50,7 +50,7 @@ fn translates(package: &Pretrained) {
     let dir = folder.path().join("model");
     package.save(&dir).unwrap();
     let translator = Translator::load(&dir, &Device::default()).unwrap();
-    assert!(!translator.options().search.second_search);
+    assert!(!translator.options().protections.second_search);
     let found = translator
         .translate(&["the house"], &translator.options())
         .unwrap();
@@ -122,8 +122,11 @@ fn an_opus_mt_package_translates_as_a_folder_and_as_an_archive() {
             ["source.spm", "vocab.json"],
             "one model for both sides"
         );
-        assert_eq!(package.search.beam_size, 6);
-        assert_eq!(package.search.length_penalty, LengthPenalty::Power(1.0));
+        assert_eq!(package.generation.search.beam_size, 6);
+        assert_eq!(
+            package.generation.search.length_penalty,
+            LengthPenalty::Power(1.0)
+        );
         translates(&package);
     }
     // The newer ones: a list for each side, with the special tokens where SentencePiece puts them.
@@ -149,10 +152,10 @@ fn an_opus_mt_package_translates_as_a_folder_and_as_an_archive() {
         fs::write(dir.join("decoder.yml"), decoder).unwrap();
         let package = read(&dir).unwrap();
         assert_eq!(
-            (package.config.eos, &package.search.suppress[..]),
+            (package.config.eos, &package.generation.search.suppress[..]),
             (2, &[0][..])
         );
-        assert_eq!(package.search.beam_size, 2);
+        assert_eq!(package.generation.search.beam_size, 2);
         translates(&package);
     }
 }
@@ -266,7 +269,7 @@ fn several_models_in_a_folder_are_distinguished_or_an_error() {
     };
     check("model.npz", 3);
     check("model.npz.best-bleu.npz", 5);
-    let beam = |name: &str| read(&dir.join(name)).unwrap().search.beam_size;
+    let beam = |name: &str| read(&dir.join(name)).unwrap().generation.search.beam_size;
     assert_eq!((beam("model.npz"), beam("model.npz.best-bleu.npz")), (3, 5));
     let error = read(dir).unwrap_err().to_string();
     assert!(
@@ -279,7 +282,7 @@ fn several_models_in_a_folder_are_distinguished_or_an_error() {
     )
     .unwrap();
     assert_eq!(
-        read(dir).unwrap().search.beam_size,
+        read(dir).unwrap().generation.search.beam_size,
         5,
         "the file of its name is nearer"
     );
@@ -330,8 +333,11 @@ fn an_argos_translate_package_translates_unchanged() {
     for path in [archive, folder.path().join("translate-de_en-1_0")] {
         let (format, package) = import(&path, None, &TextFiles::default()).unwrap();
         assert_eq!(format, Format::CTranslate2);
-        assert_eq!(package.search.beam_size, 4);
-        assert_eq!(package.search.length_penalty, LengthPenalty::Power(0.2));
+        assert_eq!(package.generation.search.beam_size, 4);
+        assert_eq!(
+            package.generation.search.length_penalty,
+            LengthPenalty::Power(0.2)
+        );
         translates(&package);
     }
     let prefixed = folder.path().join("prefixed.argosmodel");

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use burnformer_core::{TransformerConfig, named_parameters};
-use burnformer_infer::{LengthPenalty, SearchSettings, Translator};
+use burnformer_infer::{GenerationSettings, LengthPenalty, SearchSettings, Translator};
 use burnformer_interop::{Format, Pretrained, Tensor};
 
 /// A model of random weights with the tokeniser of the model in the program, on one side or on
@@ -22,12 +22,12 @@ fn package(files: &[&str]) -> Pretrained {
             .iter()
             .map(|(name, data)| (name.clone(), Tensor::from(data)))
             .collect(),
-        search: SearchSettings {
+        generation: GenerationSettings::from(SearchSettings {
             beam_size: 3,
             length_penalty: LengthPenalty::Gnmt(0.3),
             max_length: Some(12),
             ..SearchSettings::default()
-        },
+        }),
         texts: files
             .iter()
             .map(|name| (name.to_string(), bytes.clone()))
@@ -66,8 +66,8 @@ fn exports_carry_tokenisers_and_settings_for_imports() {
             format.write(&original, &out).unwrap();
             let again = Format::find(&out).unwrap().read(&out).unwrap();
             assert_eq!(
-                (&again.search, &again.weights),
-                (&original.search, &original.weights),
+                (&again.generation, &again.weights),
+                (&original.generation, &original.weights),
                 "{format}"
             );
             assert_eq!(

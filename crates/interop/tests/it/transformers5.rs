@@ -143,7 +143,7 @@ fn translations(package: &Pretrained, sources: &Value) -> Vec<Vec<Vec<u32>>> {
     let device = Device::default();
     let (config, model) = model_dir::load(&dir, &device).unwrap();
     let model = NeuralModel::new(config, model, &device);
-    let settings = burnformer_infer::load_settings(&dir).unwrap();
+    let settings = burnformer_infer::load_settings(&dir).unwrap().search;
     let settings = SearchSettings {
         n_best: settings.beam_size,
         ..settings
@@ -182,7 +182,7 @@ fn keys_of_the_generation_config_act_as_in_transformers() {
             Format::HuggingFace.write(&package, &dir).unwrap();
             fs::remove_file(dir.join("generation.json")).unwrap();
             let again = read(&dir).unwrap();
-            assert_eq!(again.search, package.search, "{case}");
+            assert_eq!(again.generation, package.generation, "{case}");
         }
 
         // An old model.
@@ -191,7 +191,7 @@ fn keys_of_the_generation_config_act_as_in_transformers() {
         change(&path, &json!({ "forced_eos_token_id": null }));
         change(&path, &case["settings"]);
         let old = read(folder.path()).unwrap();
-        assert_eq!(old.search, package.search, "{case}");
+        assert_eq!(old.generation, package.generation, "{case}");
         assert_eq!(old.config, package.config, "{case}");
     }
 }

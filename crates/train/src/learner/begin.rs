@@ -54,8 +54,8 @@ impl Learner {
         let shared_out = share_out(&mut config.training.accumulate, workers.count(), mode)?;
         let mut setup = Setup::new(config, corpora, workers.clone())?;
         let special = special_ids(setup.first.config.as_ref());
-        let search = setup.first.search.clone();
-        let validator = Validator::new(&setup.config, corpora, special, search)?;
+        let generation = setup.first.generation.clone();
+        let validator = Validator::new(&setup.config, corpora, special, generation)?;
         let checkpoints = Checkpoints {
             run: RunDir::open(folder, mode)?,
             origin: Origin::of(corpora),

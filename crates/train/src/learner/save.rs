@@ -1,5 +1,5 @@
 use burnformer_core::model_dir;
-use burnformer_infer::{LengthPenalty, SearchSettings, Translator};
+use burnformer_infer::{LengthPenalty, Translator};
 
 use super::Learner;
 use super::divergence::has_finite_weights;
@@ -14,7 +14,7 @@ impl Learner {
             config: &self.setup.first.config,
             model: self.model(),
             tokenizers: &self.tokenizers,
-            search: &self.setup.first.search,
+            generation: &self.setup.first.generation,
         }
     }
 
@@ -130,10 +130,8 @@ impl Learner {
             "choosing the length penalty of best/ among {coming:?}: the validation text is translated with a beam of {beam}"
         ))?;
         let translator = Translator::load(&best, &self.device().clone().inner())?;
-        let mut search = SearchSettings {
-            beam_size: beam,
-            ..self.setup.first.search.clone()
-        };
+        let mut settings = self.setup.first.generation.clone();
+        settings.search.beam_size = beam;
         coming.sort_by(|a, b| b.total_cmp(a));
         coming.dedup();
         let most = coming.len() + MAX_EXTRA_ALPHAS;
@@ -144,17 +142,17 @@ impl Learner {
                 .note(&format!("length penalty {alpha}: {name} {score:.2}"))?;
             scores.push((alpha, score));
             if highest(&scores) == alpha {
-                search.length_penalty = LengthPenalty::Gnmt(alpha);
-                checkpoint::set_search(&best, &search)?;
+                settings.search.length_penalty = LengthPenalty::Gnmt(alpha);
+                checkpoint::set_generation(&best, &settings)?;
             }
             if grows && coming.is_empty() && scores.len() < most {
                 coming.extend(beyond(&scores));
             }
         }
         let alpha = highest(&scores);
-        search.length_penalty = LengthPenalty::Gnmt(alpha);
-        search.calibration = validator.calibration(&translator, &search)?;
-        checkpoint::set_search(&best, &search)?;
+        settings.search.length_penalty = LengthPenalty::Gnmt(alpha);
+        settings.calibration = validator.calibration(&translator, &settings)?;
+        checkpoint::set_generation(&best, &settings)?;
         self.reporter
             .note(&format!("length penalty of best/: {alpha}"))
     }

@@ -15,7 +15,7 @@ use burn::tensor::{Device, TensorData};
 use burnformer_core::model_dir::{self, ModelDirProblem, read_tensors, write_tensors};
 use burnformer_core::{Model, ModelConfig, named_parameters, with_parameters};
 use burnformer_data::Tokenizers;
-use burnformer_infer::{GENERATION_FILE, InferError, SearchSettings, save_text_files};
+use burnformer_infer::{GENERATION_FILE, GenerationSettings, InferError, save_text_files};
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
@@ -47,7 +47,7 @@ struct Versioned {
     version: u32,
 }
 
-/// The contents of a model directory: the model, the tokenisers and the search settings.
+/// The contents of a model directory: the model, the tokenisers and the default settings.
 pub struct Saved<'a> {
     /// The configuration of the model.
     pub config: &'a ModelConfig,
@@ -55,8 +55,8 @@ pub struct Saved<'a> {
     pub model: &'a Model,
     /// The tokenisers.
     pub tokenizers: &'a Tokenizers,
-    /// The search settings for `generation.json`.
-    pub search: &'a SearchSettings,
+    /// The default settings, for `generation.json`.
+    pub generation: &'a GenerationSettings,
 }
 
 /// The parts of a checkpoint besides its model: everything that training needs to resume.
@@ -128,7 +128,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 
 fn write_model(folder: &Path, saved: &Saved) -> Result<()> {
     model_dir::save(folder, saved.config.as_ref(), saved.model)?;
-    Ok(save_text_files(folder, saved.tokenizers, saved.search)?)
+    Ok(save_text_files(folder, saved.tokenizers, saved.generation)?)
 }
 
 /// Copies the model of the checkpoint `from` to the model directory `to`, without the training
@@ -142,15 +142,15 @@ pub fn publish(from: &Path, to: &Path) -> Result<()> {
     })
 }
 
-/// Sets the search settings of the model directory `dir`. Its other files stay; folders in it are
+/// Sets the default settings of the model directory `dir`. Its other files stay; folders in it are
 /// lost.
 ///
 /// # Errors
 /// Returns an error if `dir` cannot be replaced, or if a file cannot be copied or written. `dir` is
 /// left unchanged then.
-pub fn set_search(dir: &Path, search: &SearchSettings) -> Result<()> {
+pub fn set_generation(dir: &Path, settings: &GenerationSettings) -> Result<()> {
     replace_file(dir, GENERATION_FILE, |path| {
-        Ok(search.save(path).map_err(InferError::from)?)
+        Ok(settings.save(path).map_err(InferError::from)?)
     })
 }
 

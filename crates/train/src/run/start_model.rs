@@ -9,7 +9,10 @@ use burnformer_core::{
     with_parameters,
 };
 use burnformer_data::{SpecialIds, Tokenizers};
-use burnformer_infer::{BeamRule, LengthPenalty, SearchSettings, load_settings, load_tokenizers};
+use burnformer_infer::{
+    BeamRule, GenerationSettings, LengthPenalty, Protections, SearchSettings, load_settings,
+    load_tokenizers,
+};
 
 use super::error::StartModelError;
 use crate::config::{ConfigFileError, ModelSettings, TrainConfig, nearest, start_model_in};
@@ -17,13 +20,13 @@ use crate::error::Result;
 use crate::run::{copy_files, save_folder};
 
 /// The model directory that a run starts from (`training.from`): its configuration, tokenisers and
-/// search settings. The weights are read when needed.
+/// default settings. The weights are read when needed.
 #[derive(Clone, Debug)]
 pub struct StartModel {
     dir: PathBuf,
     config: ModelConfig,
     pub(crate) tokenizers: Tokenizers,
-    search: SearchSettings,
+    generation: GenerationSettings,
 }
 
 impl StartModel {
@@ -37,7 +40,7 @@ impl StartModel {
         model_dir::verify(dir)?;
         let config = model_dir::load_config(dir)?;
         let tokenizers = load_tokenizers(dir)?;
-        let search = load_settings(dir)?;
+        let generation = load_settings(dir)?;
         let Tokenizers { source, target } = &tokenizers;
         let sides = [
             ("source", source.vocab_size(), config.tokens().source_vocab),
@@ -61,7 +64,7 @@ impl StartModel {
                 dir: dir.into(),
                 config,
                 tokenizers,
-                search,
+                generation,
             }),
         }
     }
@@ -106,8 +109,8 @@ pub(crate) struct FirstModel {
     pub config: ModelConfig,
     /// The start model; `None` for random weights.
     pub start: Option<StartModel>,
-    /// The default search settings of saved models.
-    pub search: SearchSettings,
+    /// The default settings of saved models.
+    pub generation: GenerationSettings,
 }
 
 impl FirstModel {
@@ -144,20 +147,28 @@ impl FirstModel {
             beam_size: config.validation.test_beam,
             length_penalty: LengthPenalty::Gnmt(config.validation.test_alpha),
             beam_rule: BeamRule::Near,
-            small_letters: true,
-            second_search: true,
-            keep_parts: true,
             ..SearchSettings::default()
         };
-        let search = start.as_ref().map_or(search, |start| SearchSettings {
-            // Training invalidates the calibration; a validation fits it again.
+        let generation = GenerationSettings {
+            search,
+            protections: Protections {
+                small_letters: true,
+                second_search: true,
+                keep_parts: true,
+            },
             calibration: None,
-            ..start.search.clone()
-        });
+        };
+        let generation = start
+            .as_ref()
+            .map_or(generation, |start| GenerationSettings {
+                // Training invalidates the calibration; a validation fits it again.
+                calibration: None,
+                ..start.generation.clone()
+            });
         Ok(Self {
             config: model,
             start,
-            search,
+            generation,
         })
     }
 

@@ -422,7 +422,7 @@ fn imported(fixture: &Fixture, dir: &str, conventions: Conventions) {
         suppress: vec![10],
         ..SearchSettings::default()
     };
-    save_text_files(&dir, &Tokenizers::joint(tokenizer.unwrap()), &search).unwrap();
+    save_text_files(&dir, &Tokenizers::joint(tokenizer.unwrap()), &search.into()).unwrap();
     model_dir::seal(&dir).unwrap();
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use burn::tensor::{DType, Device};
 use burnformer_core::model_dir::read_tensors;
 use burnformer_data::SpecialIds;
-use burnformer_infer::SearchSettings;
+use burnformer_infer::GenerationSettings;
 use burnformer_train::checkpoint::{self, CheckpointKind, RunState, Saved, Start, TrainerState};
 use burnformer_train::report::{Record, Verbosity, read_metrics};
 use burnformer_train::{
@@ -96,9 +96,9 @@ impl Toy {
         let path = self.path(out).join(format!("checkpoints/step-{step:06}"));
         let device = Device::default().autodiff();
         let vocab = tokenizers.target.vocab_size();
-        let (shape, search) = (
+        let (shape, generation) = (
             config.model.over([vocab; 2], SpecialIds::OURS),
-            SearchSettings::default(),
+            GenerationSettings::default(),
         );
         let Start {
             model,
@@ -112,7 +112,7 @@ impl Toy {
             config: &shape,
             model: &model,
             tokenizers,
-            search: &search,
+            generation: &generation,
         };
         let kind = CheckpointKind::Scheduled;
         let trainer = TrainerState {

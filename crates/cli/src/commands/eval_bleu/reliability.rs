@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use burnformer_infer::{Calibration, Hypothesis, SearchSettings, load_settings, quality_warnings};
+use burnformer_infer::{
+    Calibration, GenerationSettings, Hypothesis, load_settings, quality_warnings,
+};
 use burnformer_metrics::{Chrf, Metric as _, References};
 use burnformer_text::counted;
-use burnformer_train::checkpoint::set_search;
+use burnformer_train::checkpoint::set_generation;
 
 use crate::output::{note, print};
 
@@ -43,7 +45,7 @@ impl RatedTranslations {
         Ok(rated)
     }
 
-    /// Fits a confidence calibration and writes it to the search settings of `model`.
+    /// Fits a confidence calibration and writes it to the default settings of `model`.
     pub fn calibrate(&self, model: &Path) -> Result<()> {
         let good = self
             .good
@@ -55,14 +57,11 @@ impl RatedTranslations {
                  it: take more sentences, or another text"
             )
         };
-        let search = load_settings(model)?;
-        set_search(
-            model,
-            &SearchSettings {
-                calibration: Some(calibration),
-                ..search
-            },
-        )?;
+        let settings = GenerationSettings {
+            calibration: Some(calibration),
+            ..load_settings(model)?
+        };
+        set_generation(model, &settings)?;
         let count = counted(self.good.len(), "translation");
         note(format_args!(
             "{}: confidence fitted to {count}",

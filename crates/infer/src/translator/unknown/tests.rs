@@ -98,10 +98,7 @@ fn tokenizer(byte_fallback: bool) -> Tokenizer {
 }
 
 fn translator(model: Box<dyn StepModel>, tokenizer: Tokenizer) -> Translator {
-    let search = SearchSettings {
-        small_letters: false,
-        ..SearchSettings::beam(2, 0.6)
-    };
+    let search = SearchSettings::beam(2, 0.6);
     Translator::new(model, Tokenizers::joint(tokenizer), search).unwrap()
 }
 
@@ -217,10 +214,10 @@ fn unknown_numbers_and_symbols_stay() {
                 .filter(|(_, token)| is_odd(token))
                 .map(|(id, _)| id)
                 .collect(),
-            keep_parts: true,
             max_length: Some(12),
             ..SearchSettings::beam(2, 0.6)
         };
+        options.protections.keep_parts = true;
         let text = &translator.translate(&[source], &options).unwrap()[0].text;
         for part in &parts {
             let count = |text: &str| text.matches(part).count();
@@ -258,14 +255,11 @@ fn a_translation_invents_no_placeholder() {
         let translator = translator(Box::new(model), tokenizer.clone());
         for source in ["the dog sees a house", "%d of {a}", "a {b} and %s"] {
             let [first, found] = [false, true].map(|keep_parts| {
-                let search = SearchSettings {
-                    keep_parts,
-                    ..search.clone()
-                };
-                let options = TranslateOptions {
-                    search,
+                let mut options = TranslateOptions {
+                    search: search.clone(),
                     ..translator.options()
                 };
+                options.protections.keep_parts = keep_parts;
                 translator
                     .translate(&[source], &options)
                     .unwrap()

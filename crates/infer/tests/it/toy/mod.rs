@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use burn::tensor::Device;
 use burnformer_core::{TransformerConfig, model_dir};
 use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
-use burnformer_infer::{SearchSettings, save_text_files};
+use burnformer_infer::{GenerationSettings, save_text_files};
 
 /// The files of the directory.
 #[allow(dead_code, reason = "not every test file damages them")]
@@ -46,7 +46,7 @@ impl Toy {
         let model = config.init(seed, &Device::default()).unwrap();
         model_dir::save(dir.path(), &config, &model).unwrap();
         let tokenizers = Tokenizers::joint(TOKENIZER.clone());
-        save_text_files(dir.path(), &tokenizers, &SearchSettings::default()).unwrap();
+        save_text_files(dir.path(), &tokenizers, &GenerationSettings::default()).unwrap();
         model_dir::seal(dir.path()).unwrap();
         Self(dir)
     }

@@ -1,6 +1,6 @@
 //! A preset as a file in which every key is explained.
 
-use burnformer_infer::SearchSettings;
+use burnformer_infer::GenerationSettings;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::config::train_config::{TrainConfig, is_fixed};
 pub enum SettingsFile {
     /// The TOML file of a training run, a [`TrainConfig`].
     Training,
-    /// `generation.json` of a model directory, a [`SearchSettings`].
+    /// `generation.json` of a model directory, a [`GenerationSettings`].
     Generation,
 }
 
@@ -35,7 +35,7 @@ impl SettingsFile {
                 }
                 sections
             }
-            Self::Generation => schema::sections::<SearchSettings>(),
+            Self::Generation => schema::sections::<GenerationSettings>(),
         }
     }
 
