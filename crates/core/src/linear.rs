@@ -244,9 +244,6 @@ impl Product {
         let shape = weight.lazy_shape();
         let device = weight.lazy_device();
         let id = weight.id;
-        if !rows.is_exact(shape[1]) {
-            return None;
-        }
         // The parameter holds the rows, whose memory is needed.
         *weight = Param::initialized(id, Tensor::zeros([0, 0], &device));
         let rows = Arc::unwrap_or_clone(rows);
