@@ -1,8 +1,9 @@
 //! Files of key-value pairs: Java properties and Apple strings files.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use super::message::{BrokenCatalogue, Message, Result};
 use super::spelling::{Spelling, unescaped};
@@ -80,6 +81,39 @@ pub(super) fn strings(text: &str) -> Result<Vec<Message>> {
     pairs(text, &STRINGS, &Spelling::Apple, fault)
 }
 
+/// The characters of NextStep's encoding from 0x80 on, in which Apple writes octal numbers.
+const NEXT_STEP: &str = concat!(
+    "\u{a0}ÀÁÂÃÄÅÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖÙÚÛÜÝÞµ×÷",
+    "©¡¢£⁄¥ƒ§¤’“«‹›ﬁﬂ®–†‡·¦¶•‚„”»…‰¬¿",
+    "¹ˋ´ˆ˜¯˘˙¨²˚¸³˝˛ˇ—±¼½¾àáâãäåçèéêë",
+    "ìÆíªîïðñŁØŒºòóôõöæùúûıüýłøœßþÿ\u{fffd}\u{fffd}",
+);
+/// An escape of an Apple string.
+static ESCAPE: LazyLock<Regex> = LazyLock::new(|| regex(r"\\(?s:([0-7]{1,3})|(.))"));
+
+/// Returns an Apple string with escapes by Unicode's numbers in place of those that only Apple has:
+/// octal numbers and control characters.
+fn with_numbers(value: &str) -> Cow<'_, str> {
+    ESCAPE.replace_all(value, |found: &Captures<'_>| {
+        let octal = found.get(1).map(|digits| digits.as_str());
+        let octal = octal.and_then(|digits| u32::from_str_radix(digits, 8).ok());
+        let letter = found.get(2).map_or("", |letter| letter.as_str());
+        let code = match (octal.map(|number| number & 0xff), letter) {
+            (Some(number @ 0x80..), _) => NEXT_STEP
+                .chars()
+                .nth(number as usize - 0x80)
+                .map_or(0xfffd, u32::from),
+            (Some(number), _) => number,
+            (None, "a") => 0x07,
+            (None, "b") => 0x08,
+            (None, "v") => 0x0b,
+            (None, "f") => 0x0c,
+            (None, _) => return found[0].to_owned(),
+        };
+        format!("\\U{code:04x}")
+    })
+}
+
 /// Reads the pairs of `text`. Anything else in it is the error `fault`.
 fn pairs(text: &str, grammar: &Grammar, spelling: &Spelling, fault: &str) -> Result<Vec<Message>> {
     let mut all = Vec::new();
@@ -108,8 +142,13 @@ fn pairs(text: &str, grammar: &Grammar, spelling: &Spelling, fault: &str) -> Res
             range = range.start + 1..range.end - 1;
         }
         let broken = "`\\u` has not four hexadecimal digits behind it; write a backslash as `\\\\`";
-        let source = unescaped(&text[range.clone()])
-            .ok_or_else(|| BrokenCatalogue::at(text, range.start, broken))?;
+        let value = &text[range.clone()];
+        let value = match spelling {
+            Spelling::Apple => with_numbers(value),
+            _ => Cow::Borrowed(value),
+        };
+        let source =
+            unescaped(&value).ok_or_else(|| BrokenCatalogue::at(text, range.start, broken))?;
         let key = text[key].trim_matches('"').to_owned();
         all.push(Message::text(key, range, source, spelling.clone()));
     }

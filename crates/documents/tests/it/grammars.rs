@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::common::{identity, reverse, translate, unlinked, upper};
-use burnformer_documents::{Catalogue, Format, PendingSentence, Translated};
+use burnformer_documents::{Catalogue, Document, Format, PendingSentence, Remembered, Translated};
 
 /// Flags with messages that `msgfmt -c` of gettext 0.21 accepts.
 const MESSAGES: [(&str, &[&str]); 29] = [
@@ -338,6 +338,44 @@ fn values_that_only_programs_read_stay_in_every_catalogue() {
 
 /// A protected part of XLIFF stays, and a line break divides words.
 #[test]
+/// The characters from `\200` on as openstep_plist 0.5.2 reads them, by their numbers in Unicode.
+const NEXT_STEP: &str = include_str!("../fixtures/next_step.txt");
+
+#[test]
+fn octal_numbers_of_apple_are_characters() {
+    let numbers = NEXT_STEP.split_whitespace();
+    let numbers = numbers.map(|number| u32::from_str_radix(number, 16).unwrap());
+    let signs = numbers.map(|number| char::from_u32(number).unwrap());
+    let all = (0x80..)
+        .zip(signs)
+        .map(|(code, sign)| (format!("\\{code:03o}"), sign));
+    let others = [
+        ("\\U00e9", 'é'),
+        ("\\74", '<'),
+        ("\\100", '@'),
+        ("\\\"", '"'),
+    ];
+    let others = others.map(|(escape, sign)| (escape.to_owned(), sign));
+    for (escape, sign) in all.chain(others) {
+        let source = format!("\"a\" = \"the dog {escape} sleeps\";\n");
+        let text = format!("the dog {sign} sleeps");
+        let messages = Catalogue::read(&source, Format::Strings, [None; 2]).unwrap();
+        assert_eq!(messages.messages[0].source, text, "{escape}");
+        let document = Document::parse(&source, Format::Strings, None, &|_| true);
+        let answer = |_: &str, _: &str| {
+            let text = format!("{text} now");
+            let is_sure = true;
+            Some(Remembered { text, is_sure })
+        };
+        let written = text.replace('"', "\\\"");
+        let expected = format!("\"a\" = \"{written} now\";\n");
+        assert_eq!(document.with_memory(&answer).finish(), expected);
+    }
+    let escapes = r#""a" = "the dog\nthe cat\101";"#;
+    let found = translate(escapes, Format::Strings, &upper);
+    assert_eq!(found, r#""a" = "THE DOG\nTHE CATA";"#);
+}
+
 fn parts_of_xliff_stay() {
     let unit = |source: &str, target: &str| {
         format!(
