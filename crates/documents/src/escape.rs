@@ -10,6 +10,8 @@ pub(crate) enum Escape {
     Html(Entities),
     Markdown(Markdown),
     Srt,
+    /// WebVTT, which has references to characters.
+    Cue(Entities),
     Ass,
     /// The alternative text of a Markdown image.
     Alternative,
@@ -108,7 +110,7 @@ impl Escape {
     pub(crate) fn signs(&self) -> &[char] {
         match self {
             Self::Plain | Self::Message { .. } => &[],
-            Self::Srt => &['<', '{'],
+            Self::Srt | Self::Cue(_) => &['<', '{'],
             Self::Ass => &['{', '\\'],
             _ => &['<', '[', '*', '\\', '|', '_'],
         }
@@ -148,7 +150,7 @@ impl Escape {
                 '#' if *is_arm => out.push_str("'#'"),
                 _ => out.push(c),
             },
-            Self::Html(entities) => entities.write(out, c, after),
+            Self::Html(entities) | Self::Cue(entities) => entities.write(out, c, after),
             Self::Attribute(quote, entities) => match c {
                 '"' if *quote != Some('\'') => out.push_str("&quot;"),
                 '\'' if *quote == Some('\'') => out.push_str("&#39;"),

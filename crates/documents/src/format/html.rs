@@ -14,6 +14,7 @@ pub(crate) use self::attributes::{is_prose, texts as values};
 pub(crate) use self::language::in_language;
 pub(crate) use self::left::left;
 use self::lexer::{LexedText, Token, TokenKind, lex};
+pub(super) use self::lexer::{decode, entities};
 use self::tags::{Role, role};
 use super::blocks::Blocks;
 use crate::block::Block;

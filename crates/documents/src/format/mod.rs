@@ -256,7 +256,7 @@ pub(crate) fn finish_block(block: &Block, layout: &Layout, source: &str) -> Stri
         }
         Escape::Html(_) if !newline.is_empty() => markdown::html_lines(&text(), source, newline),
         // An arrow would turn a line into subtitle times.
-        Escape::Srt => text().replace("-->", "--›"),
+        Escape::Srt | Escape::Cue(_) => text().replace("-->", "--›"),
         Escape::Attribute(None, _) => format!("\"{}\"", text()),
         _ => text(),
     }
@@ -269,6 +269,7 @@ mod tests {
     #[test]
     fn every_format_is_read_as_it_is_written() {
         for (index, format) in Format::all().enumerate() {
+        Escape::Cue(entities) => Escape::Cue(entities.of_block(source)),
             assert_eq!(
                 (format as usize, format.to_string().parse()),
                 (index, Ok(format))

@@ -5,10 +5,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::blocks::Blocks;
+use super::html::{decode, entities as entities_of};
 use super::speech;
 use crate::block::{Block, Lines};
 use crate::builder::{Builder, Space};
-use crate::escape::Escape;
+use crate::escape::{Entities, Escape};
 use crate::words::{Span, moved, regex};
 
 static TIMES: LazyLock<Regex> =
@@ -42,6 +43,10 @@ pub(super) fn parse(text: &str) -> Vec<Block> {
     // In WebVTT, an empty line ends a cue, and notes and cue names follow. In SubRip, a subtitle
     // may contain an empty line.
     let webvtt = text.starts_with("WEBVTT");
+    let escape = match webvtt {
+        true => Escape::Cue(entities(text)),
+        false => Escape::Srt,
+    };
     let is_text = |line: usize| {
         let number = text[lines[line].clone()]
             .trim()
@@ -59,12 +64,26 @@ pub(super) fn parse(text: &str) -> Vec<Block> {
             line += 1;
         }
         if first < line {
-            subtitle(text, &lines[first..line], &mut blocks);
+            subtitle(text, &lines[first..line], &escape, &mut blocks);
         } else {
             line += 1;
         }
     }
     blocks.all
+}
+
+/// Returns how the WebVTT file `text` writes special characters.
+fn entities(text: &str) -> Entities {
+    let mut all = Vec::new();
+    let mut at = 0;
+    for tag in TAG.find_iter(text) {
+        all.push(&text[at..tag.start()]);
+        at = tag.end();
+    }
+    all.push(&text[at..]);
+    // The arrows of times are no text.
+    let texts = all.into_iter().flat_map(|text| text.split("-->"));
+    entities_of(texts)
 }
 
 /// Returns the lines of a subtitle that belong together. In a dialogue, these are the lines of each
@@ -90,7 +109,7 @@ pub(super) fn dash(line: &str) -> usize {
 }
 
 /// Adds the lines of one subtitle.
-fn subtitle(text: &str, lines: &[Span], blocks: &mut Blocks) {
+fn subtitle(text: &str, lines: &[Span], escape: &Escape, blocks: &mut Blocks) {
     for lines in speeches(text, lines) {
         let first = lines[0].start;
         let last = lines[lines.len() - 1].end;
@@ -103,14 +122,14 @@ fn subtitle(text: &str, lines: &[Span], blocks: &mut Blocks) {
             });
             let lines: Vec<Span> = inside.filter(|line| !line.is_empty()).collect();
             if !lines.is_empty() {
-                let block = block(text, &lines);
+                let block = block(text, &lines, escape);
                 blocks.add(Block { source, ..block });
             }
         }
     }
 }
 
-fn block(text: &str, lines: &[Span]) -> Block {
+fn block(text: &str, lines: &[Span], escape: &Escape) -> Block {
     let mut builder = Builder::new(Space::Keep);
     let mut breaks = Vec::new();
     for (number, line) in lines.iter().enumerate() {
@@ -124,13 +143,16 @@ fn block(text: &str, lines: &[Span]) -> Block {
         };
         let dash = if number == 0 { dash(line) } else { 0 };
         tagged(&line[..dash], &mut builder, Builder::point);
-        tagged(&line[dash..], &mut builder, Builder::text);
+        tagged(&line[dash..], &mut builder, |builder, text| match escape {
+            Escape::Cue(_) => builder.text(&decode(text)),
+            _ => builder.text(text),
+        });
     }
     let first = &text[lines[0].clone()];
     let newline = first[first.trim_end_matches(['\r', '\n']).len()..].into();
     Block {
         lines: Lines { breaks, newline },
-        ..builder.finish(Escape::Srt)
+        ..builder.finish(escape.clone())
     }
 }
 

@@ -295,3 +295,67 @@ fn lines_behind_overrides_and_speakers_of_a_styled_subtitle_stay() {
         assert_eq!(translate(&line, Format::Ass, &reverse), expected);
     }
 }
+
+/// The references of WebVTT are text, and a text that looks like a tag is written with them.
+#[test]
+fn references_of_webvtt_are_text() {
+    let file = |text: &str| format!("WEBVTT\n\n00:01.000 --> 00:02.000\n{text}\n");
+    for (text, seen, expected) in [
+        ("the &lt;i&gt; dog", "the <i> dog", "THE &lt;i&gt; DOG"),
+        (
+            "<i>the dog</i> &amp; the cat",
+            "the dog & the cat",
+            "<i>THE DOG</i> &amp; THE CAT",
+        ),
+        ("the&nbsp;dog", "the\u{a0}dog", "THE&nbsp;DOG"),
+        ("a --&gt; b dog", "a --> b dog", "A --&gt; B DOG"),
+        ("the < dog & cat", "the < dog & cat", "THE < DOG & CAT"),
+        ("the &#233; dog", "the é dog", "THE &#233; DOG"),
+    ] {
+        let all = std::cell::RefCell::new(String::new());
+        let found = translate(&file(text), Format::Srt, &|it| {
+            all.borrow_mut().push_str(&it.text);
+            let capitals = |text: &str| match text {
+                "<i>" => text.to_owned(),
+                _ => text.to_ascii_uppercase(),
+            };
+            let words = it.text.split(' ').map(capitals);
+            Translated {
+                text: words.collect::<Vec<_>>().join(" "),
+                ..identity(it)
+            }
+        });
+        assert_eq!(all.into_inner(), seen);
+        assert_eq!(found, file(expected));
+        assert_eq!(translate(&file(text), Format::Srt, &identity), file(text));
+    }
+    // SubRip has no references.
+    let text = "1\n00:00:01,000 --> 00:00:02,000\nthe &lt;i&gt; dog\n";
+    let found = translate(text, Format::Srt, &upper);
+    assert_eq!(found, text.replace("the", "THE").replace("dog", "DOG"));
+}
+
+/// What looks like a tag or a reference is written by references.
+#[test]
+fn any_text_is_a_text_of_webvtt() {
+    let pieces = ["<", ">", "&", "i", "&lt;", "--", " ", "</", "é", "\u{a0}"];
+    for number in 0..pieces.len().pow(3) {
+        let text: String = (0..3)
+            .map(|place| pieces[number / pieces.len().pow(place) % pieces.len()])
+            .collect();
+        let text = format!("x{text}x");
+        let source = "WEBVTT\n\n00:01.000 --> 00:02.000\nthe dog\n";
+        let found = translate(source, Format::Srt, &|_| Translated {
+            text: text.clone(),
+            links: Vec::new(),
+        });
+        let cue = found.lines().nth(3).unwrap();
+        assert!(!cue.contains(['<', '>']), "{cue}");
+        let read = cue
+            .replace("&lt;", "<")
+            .replace("&gt;", ">")
+            .replace("&amp;", "&");
+        let shown = text.split_whitespace().collect::<Vec<_>>();
+        assert_eq!(read.split_whitespace().collect::<Vec<_>>(), shown, "{cue}");
+    }
+}

@@ -412,7 +412,7 @@ fn decode_reference(raw: &str) -> String {
 
 /// Finds how the document writes special characters: by reference, such as `&nbsp;`, if it never
 /// contains the character itself.
-pub(super) fn entities<'a>(texts: impl Iterator<Item = &'a str>) -> Entities {
+pub(crate) fn entities<'a>(texts: impl Iterator<Item = &'a str>) -> Entities {
     let mut names: BTreeMap<char, String> = BTreeMap::new();
     let mut bare = BTreeSet::new();
     for raw in texts {
