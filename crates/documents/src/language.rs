@@ -22,10 +22,27 @@ static ELEMENT: LazyLock<Regex> =
 const ASIAN: &str = "ja ko zh yue";
 const COMPLEX: &str = "am ar as bn bo ckb dv dz fa gu he hi km kn ks lo ml mr my ne or pa pnb ps sa sd \
     si syr ta te th ti ug ur yi";
+/// Languages that are written from right to left, as CLDR 47 and NLLB name them, and the scripts that
+/// are.
+const RIGHT_TO_LEFT: &str = "acm aeb ajp apc ar arb arc ars ary arz azb bal bgn bqi brh ckb dv fa glk \
+    he iw khw ks lrc mzn nqo pbt pes pnb prs ps rhg sd sdh skr syr trw ug ur yi";
+const SCRIPTS: &str = "Adlm Arab Aran Hebr Mand Nkoo Rohg Samr Syrc Thaa";
 /// The attributes of Word for the language of Western, East Asian and complex text, and the ends of
 /// OpenDocument's attributes for them.
 const WORD: [&str; 3] = ["val", "eastAsia", "bidi"];
 const OPEN: [&str; 3] = ["", "-asian", "-complex"];
+
+/// Returns the direction in which the language `code` is written.
+fn direction(code: &str) -> &'static str {
+    let mut parts = code.split('-');
+    let is_known = |all: &str, part: &str| all.split_whitespace().any(|known| known == part);
+    let base = parts.next().unwrap_or_default();
+    let is_right_to_left = match parts.find(|part| part.len() == 4) {
+        Some(script) => is_known(SCRIPTS, script),
+        None => is_known(RIGHT_TO_LEFT, base),
+    };
+    if is_right_to_left { "rtl" } else { "ltr" }
+}
 
 /// A change of the declared language.
 #[derive(Clone, Debug)]
@@ -50,6 +67,11 @@ impl<'a> Renaming<'a> {
                 self.into.clone()
             }
         })
+    }
+
+    /// Returns the direction of the source language and of the target language, as HTML names them.
+    pub(crate) fn directions(&self) -> [&'static str; 2] {
+        [direction(&tag_of(self.from)), direction(&self.into)]
     }
 
     /// Returns the XML file `xml` with its declarations renamed.

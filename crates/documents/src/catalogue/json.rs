@@ -43,6 +43,31 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     keys.finish()
 }
 
+/// Returns the top-level texts of a web manifest with their keys, as they are written; none of
+/// another file.
+pub(super) fn fields_of_manifest(text: &str) -> Vec<(&str, Span)> {
+    let mut keys: BTreeSet<&str> = BTreeSet::new();
+    let mut fields = Vec::new();
+    let mut key = "";
+    let mut depth = 0usize;
+    for token in TOKEN.find_iter(text) {
+        let inner = token.start() + 1..token.end().saturating_sub(1);
+        match token.as_str() {
+            "{" | "[" => depth += 1,
+            "}" | "]" => depth = depth.saturating_sub(1),
+            _ if depth != 1 => {}
+            _ if text[token.end()..].trim_start().starts_with(':') => {
+                key = &text[inner];
+                keys.insert(key);
+            }
+            _ => fields.push((key, inner)),
+        }
+    }
+    let has = |name: &str| keys.contains(name);
+    let is_manifest = has("start_url") || has("icons") && (has("display") || has("short_name"));
+    if is_manifest { fields } else { Vec::new() }
+}
+
 /// The keys of an entry's text (browser extensions, FormatJS, Transifex), and the keys of notes
 /// about it.
 const TEXTS: [&str; 3] = ["message", "defaultMessage", "string"];

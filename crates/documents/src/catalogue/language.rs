@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use burnformer_text::apply_edits;
 use regex::{Captures, Regex};
 
+use super::json;
 use super::message::tag_of;
 use super::po_header;
 use super::yaml_scalar::plain;
@@ -35,7 +36,14 @@ pub(crate) fn in_language(text: &str, format: Format, languages: [Option<&str>; 
         (Format::Xliff, _) => xliff(text, &code),
         (Format::Qt, _) => qt(text, &code.replace('-', "_")),
         (Format::Android, Some(from)) => android(text, &Renaming::new(from, into)),
-        (Format::Json | Format::Yaml, Some(from)) => own(text, format, &Renaming::new(from, into)),
+        (Format::Json | Format::Yaml, Some(from)) => {
+            let renaming = Renaming::new(from, into);
+            let text = own(text, format, &renaming);
+            match format {
+                Format::Json => manifest(&text, &renaming),
+                _ => text,
+            }
+        }
         _ => text.into(),
     }
 }
@@ -77,6 +85,24 @@ fn android(text: &str, renaming: &Renaming<'_>) -> String {
         Some((root, with_value(tag, "tools:locale", &code)))
     };
     apply_edits(text, &Vec::from_iter(edit()))
+}
+
+/// Renames the language of a web manifest, and its direction.
+fn manifest(text: &str, renaming: &Renaming<'_>) -> String {
+    let fields = json::fields_of_manifest(text);
+    let named = |name: &str| fields.iter().find(|(known, _)| *known == name);
+    let edits = || {
+        let (_, language) = named("lang")?;
+        let code = renaming.of(&text[language.clone()])?;
+        let [from, into] = renaming.directions();
+        let direction = named("dir").filter(|(_, range)| text[range.clone()] == *from);
+        let direction = direction.map(|(_, range)| (range.clone(), into.to_owned()));
+        let mut edits = Vec::from_iter(direction);
+        edits.push((language.clone(), code));
+        edits.sort_by_key(|(range, _)| range.start);
+        Some(edits)
+    };
+    apply_edits(text, &edits().unwrap_or_default())
 }
 
 /// Renames the language of ARB, which is written with `_`, or the only root key of Rails.

@@ -25,6 +25,40 @@ fn translated(text: &str, format: Format, [from, into]: [&str; 2]) -> String {
     }
 }
 
+/// The direction of a language is that of CLDR.
+#[test]
+fn web_manifests_name_the_language_of_the_result() {
+    let languages = [("ar", "rtl"), ("he", "rtl"), ("fa", "rtl"), ("ur", "rtl")];
+    for (into, direction) in languages.into_iter().chain([("fr", "ltr"), ("uz", "ltr")]) {
+        for fields in [
+            "\"lang\": \"en-GB\", \"dir\": \"ltr\"",
+            "\"dir\": \"ltr\", \"lang\": \"en\"",
+            "\"lang\": \"en\"",
+            "\"lang\": \"en\", \"dir\": \"auto\"",
+            "\"lang\": \"de\", \"dir\": \"ltr\"",
+            "\"dir\": \"ltr\"",
+        ] {
+            let manifest = format!(
+                "{{\"name\": \"The house\", {fields}, \"start_url\": \"/\", \"a\": {{\"lang\": \"en\"}}}}"
+            );
+            let own = fields
+                .replace("en-GB", into)
+                .replace("\"en\"", &format!("\"{into}\""));
+            let own = match fields.contains("\"en") {
+                true => own.replace("\"ltr\"", &format!("\"{direction}\"")),
+                false => own,
+            };
+            let expected = manifest
+                .replacen(fields, &own, 1)
+                .replace("The house", "THE HOUSE");
+            assert_eq!(translated(&manifest, Format::Json, ["en", into]), expected);
+        }
+    }
+    let other = r#"{"lang": "en-GB", "a": "The house"}"#;
+    let found = translated(other, Format::Json, ["en", "ar"]);
+    assert_eq!(found, other.replace("The house", "THE HOUSE"));
+}
+
 /// The messages behind the header of every template.
 const MESSAGES: &str = "#: a.c:1\nmsgid \"one dog\"\nmsgstr \"\"\n\n#, c-format\nmsgid \"%d dog\"\nmsgid_plural \"%d dogs\"\nmsgstr[0] \"\"\nmsgstr[1] \"\"\n\n#~ msgid \"old\"\n#~ msgid_plural \"olds\"\n#~ msgstr[0] \"\"\n#~ msgstr[1] \"\"\n";
 
@@ -250,6 +284,12 @@ fn the_language_of_the_source_becomes_the_language_of_the_translation() {
                     let mut expected = after.to_owned();
                     for mark in ["\"#\"", "'#'", "=#", "\n#:"] {
                         expected = expected.replace(mark, &mark.replace('#', target));
+                    }
+                    if format == Html && target == "ar" {
+                        let root = ["<html lang=\"ar\"", "<html lang=ar"];
+                        let root = root.into_iter().find(|it| expected.contains(it));
+                        let root = root.unwrap_or("<none");
+                        expected = expected.replace(root, &format!("{root} dir=\"rtl\""));
                     }
                     write(&expected)
                 };

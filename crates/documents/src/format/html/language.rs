@@ -64,11 +64,33 @@ fn declarations(name: &str, tag: &str, renaming: &Renaming<'_>) -> Vec<(Span, St
         "content" => is_metadata,
         _ => false,
     };
-    let edit = |(name, value): (String, Span)| {
+    let edit = |(name, value): &(String, Span)| {
         let code = renaming.of(&tag[value.clone()]);
-        Some((value, code?)).filter(|_| declares(&name))
+        Some((value.clone(), code?)).filter(|_| declares(name))
     };
-    all.into_iter().filter_map(edit).collect()
+    let mut edits: Vec<(Span, String)> = all.iter().filter_map(edit).collect();
+    if !is_metadata && let Some((last, _)) = edits.last() {
+        edits.extend(direction(name, tag, last.end, renaming));
+        edits.sort_by_key(|(range, _)| range.start);
+    }
+    edits
+}
+
+/// Returns the edit that gives the start tag `tag` the direction of the target language. The root of
+/// a page gets one after its language, whose value ends at `end`.
+fn direction(name: &str, tag: &str, end: usize, renaming: &Renaming<'_>) -> Option<(Span, String)> {
+    let [from, into] = renaming.directions();
+    let all = attributes(tag);
+    match all.into_iter().find(|(name, _)| name == "dir") {
+        Some((_, value)) if tag[value.clone()].eq_ignore_ascii_case(from) => {
+            (from != into).then(|| (value, into.to_owned()))
+        }
+        None if name == "html" && into == "rtl" => {
+            let at = end + usize::from(tag[end..].starts_with(['"', '\'']));
+            Some((at..at, format!(" dir=\"{into}\"")))
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -115,6 +137,31 @@ mod tests {
                 "<meta http-equiv=content-language content=en>",
             ),
             (
+                "<html lang=\"de\" class=a><p lang=de dir=ltr>",
+                "ar",
+                "<html lang=\"ar\" dir=\"rtl\" class=a><p lang=ar dir=rtl>",
+            ),
+            (
+                "<html lang=de><body dir=ltr>",
+                "he",
+                "<html lang=he dir=\"rtl\"><body dir=ltr>",
+            ),
+            (
+                "<html dir=\"auto\" lang=\"de\"><p dir=rtl lang=de>",
+                "ur",
+                "<html dir=\"auto\" lang=\"ur\"><p dir=rtl lang=ur>",
+            ),
+            (
+                "<html xml:lang='de' DIR='LTR' lang='de'><html class=b>",
+                "fa",
+                "<html xml:lang='fa' DIR='rtl' lang='fa'><html class=b>",
+            ),
+            (
+                "<html lang=\"de\" dir=\"ltr\">",
+                "en",
+                "<html lang=\"en\" dir=\"ltr\">",
+            ),
+            (
                 "<meta property=\"og:locale:alternate\" content=\"de_DE\">",
                 "en",
                 "<meta property=\"og:locale:alternate\" content=\"de_DE\">",
@@ -122,5 +169,8 @@ mod tests {
         ] {
             assert_eq!(in_language(page, "de", into), expected);
         }
+        let arabic = "<html lang=\"ar\" dir=\"rtl\"><p dir=rtl>";
+        let expected = "<html lang=\"de\" dir=\"ltr\"><p dir=rtl>";
+        assert_eq!(in_language(arabic, "ar", "de"), expected);
     }
 }
