@@ -8,7 +8,7 @@ use crate::catalogue::{self, BrokenCatalogue, Catalogue, Context, Message, Messa
 use crate::escape::ATTRIBUTE;
 use crate::format::{Attribute, Format, finish_block, in_language};
 use crate::message;
-use crate::placeables::find_atoms;
+use crate::placeables::{find_atoms, order_of_arguments};
 use crate::plurals::Categories;
 use crate::sentences::{Next, accept, clean, layout, sentences};
 use crate::split::{Splitting, split};
@@ -269,6 +269,21 @@ impl Document {
             .for_each(|message| message.text.accept_from(next));
     }
 
+    /// Returns the indices of the text's arguments in the order of its translation; `None` if some may
+    /// be in tags.
+    fn order_of_arguments(&self) -> Option<Vec<usize>> {
+        if !self.attributes.is_empty() {
+            return None;
+        }
+        let mut order = Vec::new();
+        for block in &self.blocks {
+            let before = order.len();
+            let own = order_of_arguments(block).into_iter();
+            order.extend(own.map(|index| before + index));
+        }
+        Some(order)
+    }
+
     /// Returns the translated document. Pending sentences stay untranslated.
     pub fn finish(mut self) -> String {
         self.text_blocks_mut().for_each(write_messages);
@@ -366,6 +381,7 @@ impl Entry {
     fn written(self) -> String {
         let grammar = self.text.grammar;
         let is_answer = self.text.is_answer;
+        let order = self.text.order_of_arguments();
         let text = self.text.finish();
         let Some(original) = self.original.filter(|_| !is_answer) else {
             return text;
@@ -374,7 +390,7 @@ impl Entry {
             Some(accelerator) => accelerator.put(&text),
             None => text,
         };
-        grammar.written(&original, text)
+        grammar.written(&original, text, order.as_deref())
     }
 
     /// Fills the message with the text of a memory, if it has one.

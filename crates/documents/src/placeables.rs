@@ -2,7 +2,7 @@
 //! They become the atoms of a block, are removed from sentences if necessary, and are put back into
 //! translations.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use burnformer_text::{
     Cloze, FilledCloze, Grammar, Link, Part, PartKind, Writing, added_placeholders, apply_edits,
@@ -11,8 +11,8 @@ use burnformer_text::{
 
 use crate::Translated;
 use crate::alignment::{Alignment, Pair};
-use crate::block::{Atom, AtomText, Block, State};
-use crate::words::{Span, has_letters, moved};
+use crate::block::{Atom, AtomText, Block, Segment, State};
+use crate::words::{Span, has_letters, moved, within};
 
 /// Adds the remaining placeables in `text` to the sorted `atoms`. A placeable cut by markup is
 /// replaced by the placeables in its pieces: a sign before a tag does not belong to a placeholder
@@ -67,7 +67,12 @@ pub(crate) fn find_atoms(
 
 /// Finds the atoms of `block.text[range]` in `translation`, sorted by position. Returns `None`
 /// unless each occurs as often as in the source, and no other placeholder does.
-pub(crate) fn locate(block: &Block, range: &Span, translation: &str) -> Option<Vec<(usize, Span)>> {
+pub(crate) fn locate(
+    block: &Block,
+    range: &Span,
+    translated: &Translated,
+) -> Option<Vec<(usize, Span)>> {
+    let translation = &*translated.text;
     let atoms = block.atoms_in(range);
     let source = &block.text[range.clone()];
     if !added_placeholders(source, translation, block.escape.signs()).is_empty() {
@@ -85,7 +90,79 @@ pub(crate) fn locate(block: &Block, range: &Span, translation: &str) -> Option<V
     let spans = burnformer_text::positions(source, &parts, translation)?;
     let mut spans: Vec<_> = atoms.into_iter().zip(spans).collect();
     spans.sort_by_key(|(_, span)| span.start);
+    if has_equal_arguments(block, range) {
+        align_equal_atoms(block, range, &mut spans, &translated.links);
+    }
     Some(spans)
+}
+
+/// Returns whether two arguments of the sentence at `range` are written alike (`%s … %s`). Only their
+/// alignment can tell them apart in a translation.
+pub(crate) fn has_equal_arguments(block: &Block, range: &Span) -> bool {
+    let source = &block.text[range.clone()];
+    let mut known = BTreeSet::new();
+    let mut all = block.grammar.arguments(source).into_iter();
+    !all.all(|argument| known.insert(&source[argument]))
+}
+
+/// Exchanges equal atoms among the `spans` of a translation where its `links` say that they changed
+/// places: each span is linked to one of them, and each of them to one span.
+fn align_equal_atoms(block: &Block, range: &Span, spans: &mut [(usize, Span)], links: &[Link]) {
+    let mut equal: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (index, (atom, _)) in spans.iter().enumerate() {
+        let text = &block.text[block.atoms[*atom].range.clone()];
+        equal.entry(text).or_default().push(index);
+    }
+    for indices in equal.into_values().filter(|indices| indices.len() > 1) {
+        let atoms: BTreeSet<usize> = indices.iter().map(|&index| spans[index].0).collect();
+        let linked = indices.iter().map(|&index| {
+            let target = &spans[index].1;
+            let links = links.iter().filter(|link| overlap(&link.target, target));
+            let sources = links.map(|link| moved(&link.source, 0, range.start));
+            let sources: Vec<Span> = sources.collect();
+            let is_linked = |&&atom: &&usize| {
+                let atom = &block.atoms[atom].range;
+                sources.iter().any(|source| overlap(source, atom))
+            };
+            let mut found = atoms.iter().filter(is_linked);
+            found.next().filter(|_| found.next().is_none()).copied()
+        });
+        let linked: Option<Vec<usize>> = linked.collect();
+        let Some(linked) = linked else {
+            continue;
+        };
+        if linked.iter().copied().collect::<BTreeSet<_>>() == atoms {
+            for (index, atom) in indices.into_iter().zip(linked) {
+                spans[index].0 = atom;
+            }
+        }
+    }
+}
+
+/// Returns whether two ranges have a byte in common.
+fn overlap(one: &Span, other: &Span) -> bool {
+    one.start < other.end && other.start < one.end
+}
+
+/// Returns the indices of the block's arguments in the order of its translation.
+pub(crate) fn order_of_arguments(block: &Block) -> Vec<usize> {
+    let arguments = block.grammar.arguments(&block.text);
+    let mut order = Vec::with_capacity(arguments.len());
+    let mut end = 0;
+    let mut add = |range: &Span| order.extend(within(&arguments, |it| it, range));
+    for Segment { range, state } in &block.segments {
+        add(&(end..range.start));
+        end = range.end;
+        match state {
+            State::Done(done) => {
+                let atoms = done.atoms.iter();
+                atoms.for_each(|&(atom, _)| add(&block.atoms[atom].range));
+            }
+            _ => add(range),
+        }
+    }
+    add(&(end..block.text.len()));
+    order
 }
 
 /// Returns `translated` without placeholders that `source`, a text of `block`, lacks. Returns

@@ -7,10 +7,12 @@ use burnformer_text::Writing;
 use crate::alignment::{Alignment, Pair};
 use crate::block::{AtomText, Block, Kind, Node, Segment, State};
 use crate::escape::ATTRIBUTE;
-use crate::placeables::{change, locate, reduced, restore, tidied, with_amounts, without_atoms};
+use crate::placeables::{
+    change, has_equal_arguments, locate, reduced, restore, tidied, with_amounts, without_atoms,
+};
 use crate::projection::project;
 use crate::render::Layout;
-use crate::words::{Mark, Span, has_letters, is_unspaced, mark, moved, trim};
+use crate::words::{Mark, Span, has_letters, is_unspaced, mark, moved, overlaps, trim};
 use crate::{PendingSentence, Translated};
 
 /// Returns the translations of pending sentences, one by one.
@@ -29,7 +31,7 @@ pub(crate) fn sentences(block: &Block) -> Vec<PendingSentence> {
             let text = block.text[range.clone()].to_string();
             Some(PendingSentence {
                 text,
-                links: divides_words(block, range, &borders),
+                links: divides_words(block, range, &borders) || has_equal_arguments(block, range),
             })
         }
     };
@@ -99,10 +101,14 @@ fn cuts_of_arguments(block: &Block, range: &Span, state: &State) -> Vec<usize> {
     };
     let source = &block.text[range.clone()];
     let grammar = block.grammar;
-    if grammar.keeps_order(source, &done.translated.text) || grammar.can_number(source) {
+    let arguments = grammar.arguments(source);
+    let own = |atom: usize| moved(&block.atoms[atom].range, range.start, 0);
+    let order = done.atoms.iter().map(|&(atom, _)| atom);
+    let order = order.filter(|&atom| overlaps(&arguments, &own(atom)));
+    let keeps_order = order.is_sorted() && grammar.keeps_order(source, &done.translated.text);
+    if keeps_order || grammar.can_number(source) {
         return Vec::new();
     }
-    let arguments = grammar.arguments(source);
     let between = arguments.windows(2).map(|two| two[0].end..two[1].start);
     let spaces = between.filter_map(|range| Some(range.start + source[range].rfind(' ')?));
     spaces.map(|at| range.start + at).collect()
@@ -133,7 +139,7 @@ fn cut(block: &mut Block, cuts: &[usize]) {
 }
 
 fn accept_whole(block: &Block, range: &Span, translated: Translated) -> State {
-    let atoms = locate(block, range, &translated.text);
+    let atoms = locate(block, range, &translated);
     if atoms.is_none() && !block.atoms_in(range).is_empty() {
         return without_atoms(block, range);
     }

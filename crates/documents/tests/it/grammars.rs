@@ -179,6 +179,97 @@ fn arguments_in_another_order_get_numbers_or_keep_their_order() {
     assert_eq!(found, "\"a\" = \"DOGS %2$d HAS %1$@\";\n");
 }
 
+/// Returns `text` with each argument replaced by a value, as its program would show it.
+fn shown(text: &str, values: &[&str]) -> String {
+    let argument = regex::Regex::new(r"%(?:(\d)\$)?s|\{(\d)?\}").unwrap();
+    let mut next = values.iter();
+    let value = |found: &regex::Captures<'_>| {
+        let index = |group: usize| found.get(group)?.as_str().parse::<usize>().ok();
+        let one = index(1).map(|number| values[number - 1]);
+        let zero = index(2).map(|number| values[number]);
+        one.or(zero)
+            .unwrap_or_else(|| next.next().unwrap())
+            .to_owned()
+    };
+    argument.replace_all(text, value).into_owned()
+}
+
+/// The words of `text` in an order that `seed` chooses, each linked to itself.
+fn shuffled(text: &str, seed: usize) -> Translated {
+    let mut words: Vec<(usize, &str)> = Vec::new();
+    let mut at = 0;
+    for word in text.split(' ') {
+        words.push((at, word));
+        at += word.len() + 1;
+    }
+    let mut order: Vec<usize> = (0..words.len()).collect();
+    order.sort_by_key(|index| (index + 1) * (2 * seed + 1) * 7919 % 1009);
+    let mut translated = Translated::default();
+    for index in order {
+        let (at, word) = words[index];
+        let start = translated.text.len();
+        translated.text += &match word.contains(['%', '{']) {
+            true => word.to_owned(),
+            false => word.to_uppercase(),
+        };
+        translated.links.push(burnformer_documents::Link {
+            source: at..at + word.len(),
+            target: start..translated.text.len(),
+        });
+        translated.text.push(' ');
+    }
+    translated.text.pop();
+    translated
+}
+
+/// An argument that moves takes its value along, or all arguments keep their order.
+#[test]
+fn equal_arguments_show_their_own_values() {
+    let values = ["ONE", "TWO", "THREE"];
+    let mut moved = 0;
+    for (flag, argument) in [
+        ("c-format", "%s"),
+        ("python-brace-format", "{}"),
+        ("python-format", "%s"),
+        ("", "%s"),
+        ("", "{}"),
+    ] {
+        for (message, seed) in ["@ has @ dogs", "@ of @", "the dog of @ and @ saw @ here"]
+            .into_iter()
+            .flat_map(|message| (0..20).map(move |seed| (message, seed)))
+        {
+            let source = message.replace('@', argument);
+            let flags = format!("#, {flag}\n").repeat(usize::from(!flag.is_empty()));
+            let po = format!("{flags}msgid \"{source}\"\nmsgstr \"\"\n");
+            let engine = |sentence: &PendingSentence| shuffled(&sentence.text, seed);
+            let [[_, _, found]] = &targets(&translate(&po, Format::Po, &engine))[..] else {
+                panic!("{po}")
+            };
+            if flag.contains("c-format") || flag.contains("brace") {
+                let expected = shuffled(&shown(&source, &values), seed).text;
+                // A message that does not change has no translation.
+                let found = if found.is_empty() { &source } else { found };
+                assert_eq!(shown(found, &values), expected, "{source} -> {found}");
+                moved += usize::from(found.contains(['1', '2']));
+            } else {
+                assert!(!found.contains(|c: char| c.is_ascii_digit()), "{found}");
+                let words = |text: &str| {
+                    let text = text.replace(argument, " @ ").to_uppercase();
+                    let mut words: Vec<String> =
+                        text.split_whitespace().map(String::from).collect();
+                    words.sort();
+                    words
+                };
+                assert!(
+                    found.is_empty() || words(found) == words(&source),
+                    "{found}"
+                );
+            }
+        }
+    }
+    assert!(moved > 0);
+}
+
 /// Each sign of the grammars in the source is in the translation.
 #[test]
 fn no_engine_loses_a_placeholder_of_a_flag() {

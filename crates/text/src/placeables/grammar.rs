@@ -212,10 +212,7 @@ impl Grammar {
             let all = GENERAL_ARGUMENT.find_iter(text).filter(|_| !is_date);
             return all.map(|found| found.range()).collect();
         };
-        let all = rules.placeholder.find_iter(text);
-        all.filter(|found| rules.argument.is_match(found.as_str()))
-            .map(|found| found.range())
-            .collect()
+        rules.arguments(text)
     }
 
     /// Returns whether the arguments of `source` may change their order, because they can get
@@ -242,8 +239,10 @@ impl Grammar {
     }
 
     /// Returns `translation`, a translation of the whole message `source`, as its program reads it:
-    /// arguments in another order have numbers, and other signs of the grammar are text.
-    pub fn written(self, source: &str, translation: String) -> String {
+    /// arguments in another order have numbers, and other signs of the grammar are text. `order`, if
+    /// known, has the index in `source` of each argument in the translation. Without it, equal
+    /// arguments are in the order of the source.
+    pub fn written(self, source: &str, translation: String, order: Option<&[usize]>) -> String {
         let Some(rules) = self
             .rules
             .filter(|rules| rules.placeholder.is_match(source))
@@ -251,8 +250,10 @@ impl Grammar {
             return translation;
         };
         let mut edits = Vec::new();
-        if !self.keeps_order(source, &translation) && self.can_number(source) {
-            edits = rules.numbers(source, &translation);
+        let is_moved = order.is_some_and(|order| !order.is_sorted());
+        if (is_moved || !self.keeps_order(source, &translation)) && self.can_number(source) {
+            let known = order.and_then(|order| rules.numbers_in(order, source, &translation));
+            edits = known.unwrap_or_else(|| rules.numbers(source, &translation));
         }
         edits.extend(rules.stray_signs(source, &translation));
         edits.sort_by_key(|(range, _): &(Span, String)| (range.start, range.end));
@@ -261,25 +262,49 @@ impl Grammar {
 }
 
 impl Rules {
+    /// Returns the ranges of the placeholders in `text` that take the next argument.
+    fn arguments(&self, text: &str) -> Vec<Span> {
+        let all = self.placeholder.find_iter(text);
+        all.filter(|found| self.argument.is_match(found.as_str()))
+            .map(|found| found.range())
+            .collect()
+    }
+
+    /// Returns the edits that number the arguments in `translation` by `order`, their indices in
+    /// `source`; `None` if the two have other arguments.
+    fn numbers_in(
+        &self,
+        order: &[usize],
+        source: &str,
+        translation: &str,
+    ) -> Option<Vec<(Span, String)>> {
+        let known = self.arguments(source);
+        let found = self.arguments(translation);
+        if known.len() != order.len() || found.len() != order.len() {
+            return None;
+        }
+        let edits = found.into_iter().zip(order).map(|(range, &index)| {
+            let text = &translation[range.clone()];
+            let is_same = source.get(known.get(index)?.clone()) == Some(text);
+            is_same.then(|| (range, self.numbering.write(text, index)))
+        });
+        edits.collect()
+    }
+
     /// Returns the edits that give the arguments in `translation` their numbers in `source`; none if
     /// the two have other arguments.
     fn numbers(&self, source: &str, translation: &str) -> Vec<(Span, String)> {
         let mut known: HashMap<&str, Vec<usize>> = HashMap::new();
-        let all = self
-            .placeholder
-            .find_iter(source)
-            .map(|found| found.as_str());
-        let arguments = all.filter(|text| self.argument.is_match(text));
-        for (index, argument) in arguments.enumerate() {
-            known.entry(argument).or_default().push(index);
+        for (index, range) in self.arguments(source).into_iter().enumerate() {
+            known.entry(&source[range]).or_default().push(index);
         }
         known.values_mut().for_each(|indices| indices.reverse());
-        let all = self.placeholder.find_iter(translation);
+        let all = self.arguments(translation).into_iter();
         let edits: Option<Vec<_>> = all
-            .filter(|found| self.argument.is_match(found.as_str()))
-            .map(|found| {
-                let index = known.get_mut(found.as_str())?.pop()?;
-                Some((found.range(), self.numbering.write(found.as_str(), index)))
+            .map(|range| {
+                let text = &translation[range.clone()];
+                let index = known.get_mut(text)?.pop()?;
+                Some((range, self.numbering.write(text, index)))
             })
             .collect();
         edits
