@@ -452,10 +452,11 @@ impl<'a> Reader<'a> {
             };
             let grammar = it.slot.grammar(&it.source);
             let signs = it.slot.accelerators();
-            let (label, accelerator) = accelerator::taken(&it.source, signs).unzip();
+            let shown = grammar.shown(&it.source);
+            let (label, accelerator) = accelerator::taken(&shown, signs).unzip();
             let is_compared = accelerator.is_some() || grammar != Grammar::default();
             let splitting = it.slot.splitting();
-            let source = label.unwrap_or_else(|| it.source.clone());
+            let source = label.unwrap_or_else(|| shown.into_owned());
             let text = Document::of_parts(source, own, (splitting, true), Vec::new());
             Entry {
                 text: Document {

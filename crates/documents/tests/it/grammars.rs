@@ -33,7 +33,16 @@ const MESSAGES: [(&str, &[&str]); 29] = [
             "{{x}} of {} and {!r}",
         ],
     ),
-    ("java-format", &["{0} has {1} dogs", "{1,number} of {0}"]),
+    (
+        "java-format",
+        &[
+            "{0} has {1} dogs",
+            "{1,number} of {0}",
+            "it''s {0} of '{'x'}'",
+            "it's {0} now",
+            "'{0}' is {0,date,d 'of' MMMM}",
+        ],
+    ),
     (
         "java-printf-format",
         &["%s has %d dogs", "%,d of %tY%n", "%s and %<s of %d"],
@@ -94,7 +103,7 @@ fn file() -> String {
 /// Reverses the words, and adds signs of the grammars.
 fn signs(sentence: &PendingSentence) -> Translated {
     let text = unlinked(reverse(sentence)).text;
-    said(&format!("50 % u {text} 100% ~ {{x}}"))
+    said(&format!("50 % u {text} 100% ~ {{x}} l'x"))
 }
 
 /// Loses the placeholders.

@@ -1,5 +1,6 @@
 //! The grammars of placeholders that a message can name, and the order of their arguments.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::LazyLock;
@@ -7,6 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::blank;
+use super::java;
 use super::parts::{Part, PartKind, parts};
 use super::writing::apply_edits;
 use crate::words::{Span, overlaps};
@@ -238,11 +240,28 @@ impl Grammar {
         source == translation
     }
 
+    /// Returns the text of `message` as its program shows it. Only patterns of Java's MessageFormat
+    /// differ, where an apostrophe is written twice.
+    pub fn shown(self, message: &str) -> Cow<'_, str> {
+        let pattern = self.is_message_format().then_some(message);
+        match pattern.and_then(java::shown) {
+            Some(text) => Cow::Owned(text),
+            None => Cow::Borrowed(message),
+        }
+    }
+
+    fn is_message_format(self) -> bool {
+        self.flags() == "java-format"
+    }
+
     /// Returns `translation`, a translation of the whole message `source`, as its program reads it:
     /// arguments in another order have numbers, and other signs of the grammar are text. `order`, if
     /// known, has the index in `source` of each argument in the translation. Without it, equal
     /// arguments are in the order of the source.
     pub fn written(self, source: &str, translation: String, order: Option<&[usize]>) -> String {
+        if self.is_message_format() {
+            return java::pattern(source, translation);
+        }
         let Some(rules) = self
             .rules
             .filter(|rules| rules.placeholder.is_match(source))

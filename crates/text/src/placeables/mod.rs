@@ -7,6 +7,7 @@ mod codes;
 mod compare;
 mod glue;
 mod grammar;
+mod java;
 mod number;
 mod ordinals;
 mod parts;
