@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use burnformer_text::{Part, PartKind, is_unspaced, parts};
 use regex::Regex;
 
-use crate::words::{overlaps, regex};
+use crate::words::{Span, overlaps, regex};
 
 /// The largest number of bytes in a label.
 const MAX_LABEL: usize = 120;
@@ -17,37 +17,93 @@ const MAX_LABEL: usize = 120;
 /// A letter behind a label, with its sign.
 static BEHIND: LazyLock<Regex> = LazyLock::new(|| regex(r"\s?[(（]([&_])([A-Za-z0-9])[)）]"));
 
+/// A tag, or the reference to an ampersand.
+static MARKUP: LazyLock<Regex> = LazyLock::new(|| regex(r"<[^<>]*>|&amp;"));
+
 /// The accelerator of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Accelerator {
     sign: char,
     letter: char,
+    /// If true, the label is XML.
+    is_markup: bool,
 }
 
-/// Returns the label `text` without its accelerator, which is one of `signs`; `None` if it has none
-/// or several.
-pub(crate) fn taken(text: &str, signs: &str) -> Option<(String, Accelerator)> {
-    if text.len() > MAX_LABEL || text.contains(['\n', '<']) || !text.contains(|c| signs.contains(c))
-    {
+/// A label without its tags.
+struct Label {
+    text: String,
+    /// The byte of the label at which each byte of the text, and its end, stands.
+    places: Vec<usize>,
+}
+
+impl Label {
+    fn of(label: &str, is_markup: bool) -> Self {
+        let mut text = String::with_capacity(label.len());
+        let mut places = Vec::with_capacity(label.len() + 1);
+        let mut at = 0;
+        for found in MARKUP.find_iter(label) {
+            let is_sign = found.as_str() == "&amp;";
+            if is_sign && !is_markup {
+                continue;
+            }
+            text += &label[at..found.start()];
+            places.extend(at..found.start());
+            if is_sign {
+                text.push('&');
+                places.push(found.start());
+            }
+            at = found.end();
+        }
+        text += &label[at..];
+        places.extend(at..=label.len());
+        Self { text, places }
+    }
+
+    /// Returns `label` without the bytes of `range` of the text.
+    fn without(&self, label: &str, range: Span) -> String {
+        let end = self.places[range.end - 1];
+        let sign = MARKUP
+            .find_at(label, end)
+            .filter(|found| found.start() == end);
+        let end = sign.map_or(end + 1, |found| found.end());
+        label[..self.places[range.start]].to_owned() + &label[end..]
+    }
+}
+
+/// Returns the label `text`, which is XML if `is_markup`, without its accelerator, which is one of
+/// `signs`; `None` if it has none or several.
+pub(crate) fn taken(text: &str, signs: &str, is_markup: bool) -> Option<(String, Accelerator)> {
+    if text.len() > MAX_LABEL || text.contains('\n') || !text.contains(|c| signs.contains(c)) {
         return None;
     }
-    if let Some(found) = BEHIND.captures(text).filter(|it| signs.contains(&it[1])) {
+    let label = Label::of(text, is_markup);
+    let plain = &*label.text;
+    if let Some(found) = BEHIND.captures(plain).filter(|it| signs.contains(&it[1])) {
         let accelerator = Accelerator {
             sign: found[1].chars().next()?,
             letter: found[2].chars().next()?,
+            is_markup,
         };
-        return Some((text.replacen(&found[0], "", 1), accelerator));
+        let range = found.get(0)?.range();
+        let is_whole = !text[label.places[range.start]..label.places[range.end - 1]].contains('<');
+        let taken = label.without(text, range);
+        return is_whole.then_some((taken, accelerator));
     }
     let mut found = signs.chars().filter_map(|sign| {
-        let at = text.find(sign)?;
-        let letter = letter_after(text, at, sign)?;
-        Some((at, Accelerator { sign, letter }))
+        let at = plain.find(sign)?;
+        let letter = letter_after(plain, at, sign)?;
+        Some((at, sign, letter))
     });
-    let (at, accelerator) = found.next()?;
+    let (at, sign, letter) = found.next()?;
     if found.next().is_some() {
         return None;
     }
-    Some((text[..at].to_owned() + &text[at + 1..], accelerator))
+    let accelerator = Accelerator {
+        sign,
+        letter,
+        is_markup,
+    };
+    Some((label.without(text, at..at + 1), accelerator))
 }
 
 /// Returns the letter behind the `sign` at byte `at` of the label `text` if the sign marks it.
@@ -90,12 +146,21 @@ fn is_divided_word(before: &str, after: &str) -> bool {
 impl Accelerator {
     /// Returns `label`, a translation, with the accelerator.
     pub(crate) fn put(self, label: &str) -> String {
-        match self.place(label) {
-            Some(at) => format!("{}{}{}", &label[..at], self.sign, &label[at..]),
+        let Label { text, places } = Label::of(label, self.is_markup);
+        let sign = match self.sign {
+            '&' if self.is_markup => "&amp;".to_owned(),
+            sign => sign.to_string(),
+        };
+        match self.place(&text) {
+            Some(at) => {
+                let at = places[at];
+                format!("{}{sign}{}", &label[..at], &label[at..])
+            }
             None => {
-                let end = label.trim_end_matches(['…', '.', ':', '：', ' ']).len();
+                let end = text.trim_end_matches(['…', '.', ':', '：', ' ']).len();
+                let end = places[end];
                 let letter = self.letter.to_uppercase();
-                format!("{}({}{letter}){}", &label[..end], self.sign, &label[end..])
+                format!("{}({sign}{letter}){}", &label[..end], &label[end..])
             }
         }
     }
@@ -148,7 +213,7 @@ mod tests {
             ("Pa_ste", "Paste", 's'),
             ("&1. file", "1. file", '1'),
         ] {
-            let (found, accelerator) = taken(text, "&_").unwrap_or_else(|| panic!("{text}"));
+            let (found, accelerator) = taken(text, "&_", false).unwrap_or_else(|| panic!("{text}"));
             assert_eq!((found.as_str(), accelerator.letter), (label, letter));
         }
         for text in [
@@ -174,10 +239,10 @@ mod tests {
             "%s_x",
             "snake_case word",
         ] {
-            let found = taken(text, "&_");
+            let found = taken(text, "&_", false);
             assert!(found.is_none() || text == "Ein_e", "{text}: {found:?}");
         }
-        assert_eq!(taken("_Open", "&"), None);
+        assert_eq!(taken("_Open", "&", false), None);
     }
 
     #[test]
@@ -185,6 +250,7 @@ mod tests {
         let c = Accelerator {
             sign: '&',
             letter: 'C',
+            is_markup: false,
         };
         for (label, expected) in [
             ("Close", "&Close"),
@@ -198,6 +264,35 @@ mod tests {
             ("%c", "%c(&C)"),
         ] {
             assert_eq!(c.put(label), expected);
+        }
+    }
+
+    /// Each label in tags at each place, as text with tags and as XML.
+    #[test]
+    fn tags_are_no_part_of_a_label() {
+        let tags = ["", "<b>", "</g>", "<x id=\"1\"/>"];
+        for (label, taken_label) in [("&Close it", "Close it"), ("Sa&ve", "Save"), ("R&D", "R&D")] {
+            for (tag, at) in tags
+                .iter()
+                .flat_map(|tag| (0..label.len()).map(move |at| (tag, at)))
+            {
+                for is_markup in [false, true] {
+                    let written = |text: &str| match is_markup {
+                        true => text.replace('&', "&amp;"),
+                        false => text.to_owned(),
+                    };
+                    let text = [&written(&label[..at]), *tag, &written(&label[at..])].concat();
+                    let found = taken(&text, "&", is_markup);
+                    let Some((without, accelerator)) = found else {
+                        assert_eq!(label, taken_label, "{text}");
+                        continue;
+                    };
+                    let visible = without.replace(tag, "");
+                    assert_eq!(visible, written(taken_label), "{text}");
+                    let put = accelerator.put(&without);
+                    assert_eq!(put.replace(tag, ""), written(label), "{text}");
+                }
+            }
         }
     }
 }

@@ -453,7 +453,8 @@ impl<'a> Reader<'a> {
             let grammar = it.slot.grammar(&it.source);
             let signs = it.slot.accelerators();
             let shown = grammar.shown(&it.source);
-            let (label, accelerator) = accelerator::taken(&shown, signs).unzip();
+            let (label, accelerator) =
+                accelerator::taken(&shown, signs, it.slot.is_markup()).unzip();
             let is_compared = accelerator.is_some() || grammar != Grammar::default();
             let splitting = it.slot.splitting();
             let source = label.unwrap_or_else(|| shown.into_owned());

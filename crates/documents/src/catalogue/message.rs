@@ -179,7 +179,7 @@ impl Slot {
     pub(crate) fn accelerators(&self) -> &'static str {
         match self.spelling {
             Spelling::Po(..) => "&_",
-            Spelling::Xml | Spelling::Json(_) | Spelling::Property { .. } => "&",
+            Spelling::Xml | Spelling::Markup | Spelling::Json(_) | Spelling::Property { .. } => "&",
             _ => "",
         }
     }
