@@ -492,6 +492,22 @@ fn parts_of_xliff_stay() {
             "THE <mrk translate=\"no\">big <g id=\"1\">dog</g></mrk> SLEEPS",
         ),
         (
+            "The <mrk mtype=\"x-its-translate-no\">big dog</mrk> sleeps",
+            "THE <mrk mtype=\"x-its-translate-no\">big dog</mrk> SLEEPS",
+        ),
+        (
+            "<mrk mtype=\"x-its-translate-no\">big <mrk mtype=\"x-its-translate-yes\">dog</mrk></mrk> sleeps",
+            "<mrk mtype=\"x-its-translate-no\">big <mrk mtype=\"x-its-translate-yes\">DOG</mrk></mrk> SLEEPS",
+        ),
+        (
+            "&amp;Close <g id=\"1\">the dog</g>",
+            "&amp;CLOSE <g id=\"1\">THE DOG</g>",
+        ),
+        (
+            "<g id=\"1\">Close</g> the &amp;dog",
+            "<g id=\"1\">CLOSE</g> THE &amp;DOG",
+        ),
+        (
             "The dog sleeps.<x id=\"1\" ctype=\"lb\"/>The cat too.",
             "THE DOG SLEEPS.<x id=\"1\" ctype=\"lb\"/>THE CAT TOO.",
         ),

@@ -219,8 +219,15 @@ fn start(tag: &StartTag<usize>) -> TokenKind {
     let translate = match attribute("translate").as_deref() {
         Some("no") => Some(false),
         Some("yes" | "") => Some(true),
-        // XLIFF's mark of names and code.
-        _ if attribute("mtype").as_deref() == Some("protected") => Some(false),
+        // XLIFF's marks of names and code, and those of ITS.
+        _ if matches!(
+            attribute("mtype").as_deref(),
+            Some("protected" | "x-its-translate-no")
+        ) =>
+        {
+            Some(false)
+        }
+        _ if attribute("mtype").as_deref() == Some("x-its-translate-yes") => Some(true),
         _ if attribute("class").is_some_and(|classes: String| {
             classes
                 .split_ascii_whitespace()
