@@ -6,7 +6,7 @@ use crate::accelerator::{self, Accelerator};
 use crate::block::{Block, Segment, State};
 use crate::catalogue::{self, BrokenCatalogue, Catalogue, Context, Message, MessageState, Slot};
 use crate::escape::ATTRIBUTE;
-use crate::format::{Attribute, Format, finish_block, in_language};
+use crate::format::{Attribute, Format, finish_block, has_choices_of, in_language};
 use crate::message;
 use crate::placeables::{find_atoms, order_of_arguments};
 use crate::plurals::Categories;
@@ -390,7 +390,12 @@ impl Entry {
             Some(accelerator) => accelerator.put(&text),
             None => text,
         };
-        grammar.written(&original, text, order.as_deref())
+        let text = grammar.written(&original, text, order.as_deref());
+        if has_choices_of(&original, &text) {
+            text
+        } else {
+            original.into()
+        }
     }
 
     /// Fills the message with the text of a memory, if it has one.
@@ -455,7 +460,9 @@ impl<'a> Reader<'a> {
             let shown = grammar.shown(&it.source);
             let (label, accelerator) =
                 accelerator::taken(&shown, signs, it.slot.is_markup()).unzip();
-            let is_compared = accelerator.is_some() || grammar != Grammar::default();
+            let is_compared = accelerator.is_some()
+                || grammar != Grammar::default()
+                || !has_choices_of(&it.source, "");
             let splitting = it.slot.splitting();
             let source = label.unwrap_or_else(|| shown.into_owned());
             let text = Document::of_parts(source, own, (splitting, true), Vec::new());

@@ -2,6 +2,7 @@
 
 mod ass;
 mod blocks;
+mod choices;
 mod html;
 mod markdown;
 mod speech;
@@ -13,6 +14,7 @@ use std::str::FromStr;
 
 use burnformer_text::apply_edits;
 
+pub(crate) use self::choices::has_choices_of;
 pub(crate) use self::html::{in_language, is_block, is_code, is_prose, keeps, left, values};
 pub(crate) use self::srt::{TAG, tagged};
 
@@ -20,7 +22,7 @@ use crate::block::Block;
 use crate::escape::{ATTRIBUTE, Escape};
 use crate::render::{Layout, breaks, render};
 use crate::split::Splitting;
-use crate::words::Span;
+use crate::words::{Span, moved};
 
 /// A text that readers see in a tag or image: as written, and as a block.
 pub(crate) type Attribute = (String, Block);
@@ -202,20 +204,41 @@ impl Format {
             .map(|(range, block)| (text[range].to_string(), block));
         let attributes = attributes.collect();
         let text = apply_edits(text, &marks);
-        let blocks = match self {
-            Self::Text if splitting == Splitting::Lines => text::parse(&text),
-            Self::Text => text::paragraphs(&text),
-            Self::Html if has_lines && splitting == Splitting::Sentences => {
-                html::parse_paragraphs(&text)
-            }
-            Self::Html if has_lines => html::parse_lines(&text),
-            Self::Html => html::parse(&text),
-            Self::Markdown => markdown::parse(&text),
-            Self::Srt => srt::parse(&text),
-            Self::Ass => ass::parse(&text),
-            _ => Vec::new(),
+        let arms = if has_lines {
+            choices::choices(&text)
+        } else {
+            Vec::new()
+        };
+        let blocks = if arms.is_empty() {
+            self.blocks(&text, splitting, has_lines)
+        } else {
+            let arm = |arm: Span| {
+                let blocks = self.blocks(&text[arm.clone()], splitting, has_lines);
+                blocks.into_iter().map(move |block| Block {
+                    source: moved(&block.source, 0, arm.start),
+                    ..block
+                })
+            };
+            arms.into_iter().flat_map(arm).collect()
         };
         (text, attributes, blocks)
+    }
+
+    /// Returns the blocks of `text`.
+    fn blocks(self, text: &str, splitting: Splitting, has_lines: bool) -> Vec<Block> {
+        match self {
+            Self::Text if splitting == Splitting::Lines => text::parse(text),
+            Self::Text => text::paragraphs(text),
+            Self::Html if has_lines && splitting == Splitting::Sentences => {
+                html::parse_paragraphs(text)
+            }
+            Self::Html if has_lines => html::parse_lines(text),
+            Self::Html => html::parse(text),
+            Self::Markdown => markdown::parse(text),
+            Self::Srt => srt::parse(text),
+            Self::Ass => ass::parse(text),
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -246,6 +269,7 @@ pub(crate) fn finish_block(block: &Block, layout: &Layout, source: &str) -> Stri
     let breaks = breaks(block, &layout.alignment, &layout.atoms);
     let escape = match &block.escape {
         Escape::Html(entities) => Escape::Html(entities.of_block(source)),
+        Escape::Cue(entities) => Escape::Cue(entities.of_block(source)),
         other => other.clone(),
     };
     let text = || render(block, layout, &escape, &breaks).text;
@@ -269,7 +293,6 @@ mod tests {
     #[test]
     fn every_format_is_read_as_it_is_written() {
         for (index, format) in Format::all().enumerate() {
-        Escape::Cue(entities) => Escape::Cue(entities.of_block(source)),
             assert_eq!(
                 (format as usize, format.to_string().parse()),
                 (index, Ok(format))

@@ -338,6 +338,44 @@ fn escapes_of_c_are_characters_and_codes() {
     }
 }
 
+/// The characters from `\200` on as openstep_plist 0.5.2 reads them, by their numbers in Unicode.
+const NEXT_STEP: &str = include_str!("../fixtures/next_step.txt");
+
+#[test]
+fn octal_numbers_of_apple_are_characters() {
+    let numbers = NEXT_STEP.split_whitespace();
+    let numbers = numbers.map(|number| u32::from_str_radix(number, 16).unwrap());
+    let signs = numbers.map(|number| char::from_u32(number).unwrap());
+    let all = (0x80..)
+        .zip(signs)
+        .map(|(code, sign)| (format!("\\{code:03o}"), sign));
+    let others = [
+        ("\\U00e9", 'é'),
+        ("\\74", '<'),
+        ("\\100", '@'),
+        ("\\\"", '"'),
+    ];
+    let others = others.map(|(escape, sign)| (escape.to_owned(), sign));
+    for (escape, sign) in all.chain(others) {
+        let source = format!("\"a\" = \"the dog {escape} sleeps\";\n");
+        let text = format!("the dog {sign} sleeps");
+        let messages = Catalogue::read(&source, Format::Strings, [None; 2]).unwrap();
+        assert_eq!(messages.messages[0].source, text, "{escape}");
+        let document = Document::parse(&source, Format::Strings, None, &|_| true);
+        let answer = |_: &str, _: &str| {
+            let text = format!("{text} now");
+            let is_sure = true;
+            Some(Remembered { text, is_sure })
+        };
+        let written = text.replace('"', "\\\"");
+        let expected = format!("\"a\" = \"{written} now\";\n");
+        assert_eq!(document.with_memory(&answer).finish(), expected);
+    }
+    let escapes = r#""a" = "the dog\nthe cat\101";"#;
+    let found = translate(escapes, Format::Strings, &upper);
+    assert_eq!(found, r#""a" = "THE DOG\nTHE CATA";"#);
+}
+
 /// A label has one accelerator in formats that know them.
 #[test]
 fn accelerators_keep_one() {
@@ -398,6 +436,65 @@ fn intervals_of_i18next_keep_their_syntax() {
     assert_eq!(first.matches('[').count(), 3, "{found}");
 }
 
+/// Texts of Symfony and Laravel in each format that their programs read.
+#[test]
+fn intervals_of_php_keep_their_syntax() {
+    let formats: [(Format, fn(&str) -> String); 5] = [
+        (Format::Json, |text| format!("{{\"a\": \"{text}\"}}")),
+        (Format::Yaml, |text| format!("a: '{text}'\n")),
+        (Format::Po, |text| {
+            format!("msgid \"{text}\"\nmsgstr \"\"\n")
+        }),
+        (Format::Xliff, |text| {
+            format!(
+                "<xliff version=\"1.2\"><file><body><trans-unit id=\"a\"><source>{text}</source></trans-unit></body></file></xliff>"
+            )
+        }),
+        (Format::Resx, |text| {
+            format!(
+                "<root><data name=\"a\" xml:space=\"preserve\"><value>{text}</value></data></root>"
+            )
+        }),
+    ];
+    for (format, file) in formats {
+        for text in [
+            "{0} no dogs|[1,19] some dogs|[20,*] many dogs",
+            "{0} no dogs|{1} one dog|]1,Inf[ %count% dogs",
+            "{1} :count dog|[2,*] :count dogs",
+            "[0,1[ no <b>dogs</b>|[1,Inf] the <b>dogs</b>",
+        ] {
+            let text = match format {
+                Format::Resx | Format::Xliff => text.replace('<', "&lt;"),
+                _ => text.to_owned(),
+            };
+            let expected = text
+                .replace("no ", "NO ")
+                .replace("some", "SOME")
+                .replace("many", "MANY")
+                .replace("one", "ONE")
+                .replace("the ", "THE ")
+                .replace("dog", "DOG")
+                .replace("DOGs", "DOGS");
+            let seen = std::cell::RefCell::new(Vec::new());
+            let found = translate(&file(&text), format, &|it| {
+                seen.borrow_mut().push(it.text.clone());
+                upper(it)
+            });
+            let found = found.replace("&gt;", ">");
+            assert!(found.contains(&expected), "{format}: {found}");
+            let is_syntax = |it: &String| it.contains(['|', '[', ']', '{']);
+            assert!(!seen.borrow().iter().any(is_syntax), "{seen:?}");
+            // A bar would begin another text.
+            let broken = translate(&file(&text), format, &|it| {
+                said(&format!("{} | x", it.text))
+            });
+            let bars = |text: &str| text.matches('|').count();
+            let times = if format.has_translations() { 2 } else { 1 };
+            assert_eq!(bars(&broken), times * bars(&text), "{broken}");
+        }
+    }
+}
+
 /// ICU reads a tag in apostrophes as text.
 #[test]
 fn tags_in_apostrophes_stay() {
@@ -438,44 +535,6 @@ fn values_that_only_programs_read_stay_in_every_catalogue() {
 
 /// A protected part of XLIFF stays, and a line break divides words.
 #[test]
-/// The characters from `\200` on as openstep_plist 0.5.2 reads them, by their numbers in Unicode.
-const NEXT_STEP: &str = include_str!("../fixtures/next_step.txt");
-
-#[test]
-fn octal_numbers_of_apple_are_characters() {
-    let numbers = NEXT_STEP.split_whitespace();
-    let numbers = numbers.map(|number| u32::from_str_radix(number, 16).unwrap());
-    let signs = numbers.map(|number| char::from_u32(number).unwrap());
-    let all = (0x80..)
-        .zip(signs)
-        .map(|(code, sign)| (format!("\\{code:03o}"), sign));
-    let others = [
-        ("\\U00e9", 'é'),
-        ("\\74", '<'),
-        ("\\100", '@'),
-        ("\\\"", '"'),
-    ];
-    let others = others.map(|(escape, sign)| (escape.to_owned(), sign));
-    for (escape, sign) in all.chain(others) {
-        let source = format!("\"a\" = \"the dog {escape} sleeps\";\n");
-        let text = format!("the dog {sign} sleeps");
-        let messages = Catalogue::read(&source, Format::Strings, [None; 2]).unwrap();
-        assert_eq!(messages.messages[0].source, text, "{escape}");
-        let document = Document::parse(&source, Format::Strings, None, &|_| true);
-        let answer = |_: &str, _: &str| {
-            let text = format!("{text} now");
-            let is_sure = true;
-            Some(Remembered { text, is_sure })
-        };
-        let written = text.replace('"', "\\\"");
-        let expected = format!("\"a\" = \"{written} now\";\n");
-        assert_eq!(document.with_memory(&answer).finish(), expected);
-    }
-    let escapes = r#""a" = "the dog\nthe cat\101";"#;
-    let found = translate(escapes, Format::Strings, &upper);
-    assert_eq!(found, r#""a" = "THE DOG\nTHE CATA";"#);
-}
-
 fn parts_of_xliff_stay() {
     let unit = |source: &str, target: &str| {
         format!(
