@@ -215,6 +215,10 @@ fn texts_outside_of_paragraphs_are_translated() {
         ),
         (
             Docx,
+            "<w:hdr><w:p><w:r><w:pict><v:shape id=\"a b\" alt=\"one dog\"><v:textbox style=\"a b\"><w:txbxContent><w:p><w:r><w:t>one dog</w:t></w:r></w:p></w:txbxContent></v:textbox></v:shape></w:pict></w:r><w:r><w:t>one dog</w:t></w:r></w:p></w:hdr>",
+        ),
+        (
+            Docx,
             "<c:chart><c:tx><c:strRef><c:f>A!B</c:f><c:strCache><c:pt idx=\"0\"><c:v>one dog</c:v></c:pt></c:strCache></c:strRef></c:tx>\
             <c:numCache><c:formatCode>General</c:formatCode><c:pt><c:v>1e5</c:v></c:pt></c:numCache></c:chart>",
         ),
