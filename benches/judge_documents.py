@@ -104,7 +104,7 @@ def units(kind, data):
     store.parse(re.sub(NUMBERS.pattern.encode(), b"", data) if kind in SUBTITLES else data)
     if kind == "tmx":
         store.setsourcelanguage(None)
-    strings = lambda text: [] if text is None else list(getattr(text, "strings", [text]))
+    strings = lambda text: [] if text is None else [str(one) for one in getattr(text, "strings", [text])]
     for unit in store.units:
         if not unit.isheader():
             state = unit.target_dom.get("state") if kind in ("xlf", "xliff") and getattr(unit, "target_dom", None) is not None else None
