@@ -101,8 +101,8 @@ impl<'a> Reader<'a> {
             broken("is no comment, no keyword of gettext and no string in quotes; `msgfmt -c` shows more")
         })?;
         let keyword = line[..quote].trim_end();
-        let string = &line[quote..];
-        let text = unquoted(string, self.encoding)
+        let strings = &line[quote..];
+        let text = unquoted(strings, self.encoding)
             .ok_or_else(|| broken("the string has no closing quote, or text behind it; add the quote, and write \\\" within a string"))?;
         let range = start + quote..start + line.len();
         if keyword.is_empty() {
@@ -304,23 +304,23 @@ fn index_of(keyword: &str) -> Option<usize> {
         .ok()
 }
 
-/// The content of a string.
-static STRING: LazyLock<Regex> = LazyLock::new(|| regex(r#"^(?:\\.|[^"\\])*$"#));
+/// The strings of a line, of which gettext makes one.
+static STRINGS: LazyLock<Regex> = LazyLock::new(|| regex(r#"^(?:"(?:\\.|[^"\\])*"\s*)+$"#));
+/// A string; the group is its content.
+static STRING: LazyLock<Regex> = LazyLock::new(|| regex(r#""((?:\\.|[^"\\])*)""#));
 
-/// Unquotes a string; `None` if it is not one. Bytes by their numbers are UTF-8, or text in
-/// `encoding`.
-fn unquoted(string: &str, encoding: &'static Encoding) -> Option<String> {
-    let inside = string.strip_prefix('"')?.strip_suffix('"')?;
-    if !STRING.is_match(inside) {
+/// Unquotes `strings` and joins them; `None` if there is anything else. Bytes by their numbers are
+/// UTF-8, or text in `encoding`.
+fn unquoted(strings: &str, encoding: &'static Encoding) -> Option<String> {
+    if !STRINGS.is_match(strings) {
         return None;
     }
-    if !inside.contains('\\') {
-        return Some(inside.into());
-    }
-    let mut text = String::with_capacity(inside.len());
-    for chunk in unescaped(inside).utf8_chunks() {
-        text += chunk.valid();
-        text += &encoding.decode_without_bom_handling(chunk.invalid()).0;
+    let mut text = String::with_capacity(strings.len());
+    for string in STRING.captures_iter(strings) {
+        for chunk in unescaped(&string[1]).utf8_chunks() {
+            text += chunk.valid();
+            text += &encoding.decode_without_bom_handling(chunk.invalid()).0;
+        }
     }
     Some(text)
 }

@@ -141,6 +141,29 @@ fn a_flag_stands_before_the_previous_texts() {
 }
 
 /// msgfmt counts a message with one empty form as untranslated.
+/// What msgfmt of gettext 0.21 reads as the message `ab` with the translation `xy`.
+#[test]
+fn strings_on_one_line_are_one_string_as_gettext_reads_them() {
+    let source = [
+        "\"a\" \"b\"",
+        "\"ab\" \"\"",
+        "\"\" \"a\"\"b\"",
+        "\"a\"\n\"b\" \"\"",
+    ];
+    let target = source.map(|it| it.replace('a', "x").replace('b', "y"));
+    for source in source {
+        for target in &target {
+            let po = format!("msgid {source}\nmsgstr {target}\n");
+            let message = &read(&po, Format::Po)[0];
+            assert_eq!([&*message.source, &*message.target], ["ab", "xy"], "{po}");
+            assert_eq!(translate(&po, Format::Po, &upper), po);
+        }
+        let po = format!("msgid {source}\nmsgstr \"\" \"\"\n");
+        let filled = format!("#, fuzzy\nmsgid {source}\nmsgstr \"AB\"\n");
+        assert_eq!(translate(&po, Format::Po, &upper), filled);
+    }
+}
+
 #[test]
 fn an_empty_plural_form_is_filled_and_the_others_stay() {
     let header = "msgid \"\"\nmsgstr \"Plural-Forms: nplurals=3; plural=n%3;\\n\"\n\n";
