@@ -134,7 +134,7 @@ impl Part {
         let (xml, charset) = Charset::decode(&bytes, Format::Android)
             .map_err(|_| "the text may be encrypted; save it without a password".to_string())?;
         drop(bytes);
-        if kind != OfficeKind::Epub && xml.contains("<!DOCTYPE") {
+        if kind != OfficeKind::Epub && xml.contains("<!ENTITY") {
             return Err(
                 "the file defines entities, which no office program writes; save the document again"
                     .into(),

@@ -760,6 +760,13 @@ fn files_are_found_by_their_types_and_not_by_their_names() {
             "Object 1/content.xml",
             "<m><text:p>one dog</text:p></m>",
         ),
+        // OpenOffice 3.1 names the grammar of a formula.
+        (
+            OpenDocument,
+            ("content.xml", "<a/>"),
+            "Object 1/content.xml",
+            "<!DOCTYPE m PUBLIC \"-//OpenOffice.org//DTD Modified W3C MathML 1.01//EN\" \"math.dtd\">\n<m><text:p>one dog</text:p></m>",
+        ),
     ] {
         let container = ("META-INF/container.xml", "<a/>");
         let whole = archive(&[container, list, ("b.xml", "<a/>"), (name, xml)]);
