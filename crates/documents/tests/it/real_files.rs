@@ -167,12 +167,30 @@ struct Counts {
     untouched: usize,
 }
 
+/// Returns `text`, from an archive, without its tags. The end of a paragraph is a space.
+fn without_tags(text: &str, archive: &[u8]) -> String {
+    if !archive.starts_with(b"PK") {
+        return text.into();
+    }
+    let end = regex::Regex::new(r"</([a-z]+:)?(p|h|h\d|si|li|td|th|div|title)>").unwrap();
+    let tag = regex::Regex::new("<[^>]*>").unwrap();
+    tag.replace_all(&end.replace_all(text, " "), "").into()
+}
+
 /// Adds `path` to `counts`; the file with numbered words is written to `out`.
 fn judge(path: &Path, kind: &str, out: &Path, counts: &mut Counts) -> Result<(), String> {
     let bytes = fs::read(path).unwrap();
     let file = WholeFile::read(bytes.clone(), kind).map_err(|error| error.to_string())?;
     let unchanged = translated(&file, &mut |_, sentence| identity(sentence))?;
-    if members(&unchanged) != members(&bytes) {
+    // A translation that is the same as its source is written into a file with both, once.
+    let (before, after) = if file.format.has_translations() {
+        let filled = WholeFile::read(unchanged.clone(), kind).map_err(|error| error.to_string())?;
+        let again = translated(&filled, &mut |_, sentence| identity(sentence))?;
+        (unchanged, again)
+    } else {
+        (bytes.clone(), unchanged)
+    };
+    if members(&after) != members(&before) {
         println!("{}: changes without a translation", path.display());
         counts.changed += 1;
     }
@@ -180,24 +198,20 @@ fn judge(path: &Path, kind: &str, out: &Path, counts: &mut Counts) -> Result<(),
     let result = translated(&file, &mut |round, sentence| {
         numbered(round, sentence, &mut words)
     })?;
-    let number = regex::Regex::new(" ?(qx[bcdfghjklmnprstvwyzu]+xq)").unwrap();
+    // The sign of an accelerator may stand in a number.
+    let number = regex::Regex::new(" ?(q[&_]?x[bcdfghjklmnprstvwyzu&_]+x[&_]?q)").unwrap();
     let [source, target] = [&bytes, &result].map(|bytes| text(bytes, kind));
-    let found = counted(
-        number
-            .captures_iter(&target)
-            .map(|it| it.get(1).unwrap().as_str()),
-    );
+    let numbers: Vec<String> = number
+        .captures_iter(&target)
+        .map(|it| it[1].replace(['&', '_'], ""))
+        .collect();
+    let found = counted(numbers.iter().map(String::as_str));
     let doubled = found.values().filter(|count| **count > 1).count();
     let mut lost = lost(&words, &found);
-    // Code and placeholders are put back as they were. Tags of office documents name fonts.
-    let tag = regex::Regex::new(if bytes.starts_with(b"PK") {
-        "<[^>]*>"
-    } else {
-        "$^"
-    })
-    .unwrap();
+    // Code and placeholders are put back as they were. Tags of office documents name fonts, and
+    // may divide a word.
     let target = number.replace_all(&target, "");
-    let [source, target] = [&*source, &*target].map(|text| tag.replace_all(text, " "));
+    let [source, target] = [&*source, &*target].map(|text| without_tags(text, &bytes));
     let [before, after] =
         [&*source, &*target].map(|text| counted(text.split(|c: char| !c.is_alphabetic())));
     let all = lost.len();
