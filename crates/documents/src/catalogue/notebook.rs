@@ -7,9 +7,15 @@ use crate::json_tree::{Value, value};
 /// Reads the Markdown cells of a notebook. Version 3 has them in worksheets.
 pub(super) fn read(text: &str) -> Result<Vec<Message>> {
     let root = value(text)?;
-    if root.get("nbformat").is_none() {
+    let Some(version) = root.get("nbformat") else {
         let fault = "the file is no notebook: it has no `nbformat`; name its format with --format";
         return Err(BrokenCatalogue::at(text, 0, fault));
+    };
+    // The lines of older ones have no line ends.
+    if matches!(&text[version.range.clone()], "1" | "2") {
+        let fault = "the notebook is of version 1 or 2 of its format; \
+                     `python -c \"import nbformat; nbformat.write(nbformat.read('OLD', 4), 'NEW')\"` converts it";
+        return Err(BrokenCatalogue::at(text, version.range.start, fault));
     }
     let sheets = root.get("worksheets").into_iter();
     let sheets = sheets.flat_map(|sheets| &sheets.children).chain([&root]);

@@ -1082,3 +1082,19 @@ fn a_file_that_is_no_catalogue_of_qt_is_refused() {
     };
     assert!(is_refused);
 }
+
+/// nbformat 5 joins the lines of version 2 with line ends when it converts them; as they are,
+/// they would become one line.
+#[test]
+fn a_notebook_whose_lines_have_no_ends_is_refused() {
+    for (version, is_read) in [(1, false), (2, false), (3, true), (4, true)] {
+        let text = format!(
+            "{{\"nbformat\": {version}, \"cells\": [{{\"cell_type\": \"markdown\", \"source\": [\"# A dog\", \"It sleeps.\"]}}]}}"
+        );
+        let found = Catalogue::read(&text, Format::Notebook, [None; 2]);
+        assert_eq!(found.is_ok(), is_read);
+        if let Err(refusal) = found {
+            assert!(refusal.fault.contains("version 1 or 2"), "{refusal}");
+        }
+    }
+}
