@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use burn::tensor::Device;
 use burnformer_core::{Activation, ComputeType, TransformerConfig, model_dir, named_parameters};
-use burnformer_infer::GENERATION_FILE;
+use burnformer_infer::{GENERATION_FILE, GenerationSettings};
 use burnformer_interop::Pretrained;
 use serde_json::Value;
 
@@ -37,13 +37,14 @@ impl ModelShape {
         let config = self.config();
         let weights = config.init(1, &Device::flex())?;
         model_dir::save_parameters(&dir, &config, &named_parameters(&weights), compute)?;
-        let Pretrained { texts, search, .. } = Pretrained::load(model)?;
+        let Pretrained { texts, .. } = Pretrained::load(model)?;
         let tokenizer = texts
             .get("tokenizer.json")
             .context("the model has one tokenizer.json")?;
         let tokenizer = with_tokens(serde_json::from_slice(tokenizer)?, config.target_vocab)?;
         fs::write(dir.join("tokenizer.json"), serde_json::to_vec(&tokenizer)?)?;
-        search.save(&dir.join(GENERATION_FILE))?;
+        // Without protections, which would search again for nearly every line.
+        GenerationSettings::default().save(&dir.join(GENERATION_FILE))?;
         model_dir::seal(&dir)?;
         Ok(dir)
     }
