@@ -436,10 +436,13 @@ fn intervals_of_i18next_keep_their_syntax() {
     assert_eq!(first.matches('[').count(), 3, "{found}");
 }
 
+/// Writes a file with one text.
+type WriteFile = fn(&str) -> String;
+
 /// Texts of Symfony and Laravel in each format that their programs read.
 #[test]
 fn intervals_of_php_keep_their_syntax() {
-    let formats: [(Format, fn(&str) -> String); 5] = [
+    let formats: [(Format, WriteFile); 5] = [
         (Format::Json, |text| format!("{{\"a\": \"{text}\"}}")),
         (Format::Yaml, |text| format!("a: '{text}'\n")),
         (Format::Po, |text| {
