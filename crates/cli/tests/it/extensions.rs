@@ -86,6 +86,19 @@ fn an_option_of_lines_and_a_document_exclude_each_other() {
 }
 
 #[test]
+fn an_office_document_has_no_other_format() {
+    let folder = tempfile::tempdir().unwrap();
+    for extension in ["docx", "XLSX", "odt", "epub"] {
+        let name = format!("a.{extension}");
+        let input = file(&folder, &name, b"PK\x03\x04");
+        for format in ["html", "text"] {
+            let arguments = ["translate", "--format", format, "--input", &input];
+            refused(&arguments, 2, &[&name, format, "leave --format out"]);
+        }
+    }
+}
+
+#[test]
 fn a_file_that_is_no_text_is_refused_whatever_its_name() {
     let folder = tempfile::tempdir().unwrap();
     for (bytes, needle) in [

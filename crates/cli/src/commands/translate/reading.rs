@@ -24,12 +24,18 @@ impl Reading {
     /// Returns how `input` is read: by `--format`, else by its extension.
     ///
     /// # Errors
-    /// Returns an error of usage if the extension is known and cannot be read, or if an option
-    /// belongs to the lines of a text.
+    /// Returns an error of usage if the extension is known and cannot be read, if it is that of an
+    /// office document and a format is given, or if an option belongs to the lines of a text.
     pub(super) fn of(args: &Args, input: &Path) -> Result<Self> {
         let extension = extension(input);
         let name = input.display();
         if OfficeKind::from_extension(&extension).is_some() {
+            if let Some(format) = args.format {
+                return Err(wrong_usage(format_args!(
+                    "{name}: is a document of its own format, and --format {format} cannot read it; \
+                     leave --format out"
+                )));
+            }
             return Self::document(args, input, extension);
         }
         if let Some(format) = args.format {
