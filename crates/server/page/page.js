@@ -328,6 +328,7 @@ async function translateFile(event) {
   anchor.href = `download_file/${answer.translatedFileUrl.split("/").pop()}`;
   anchor.textContent = "Fetch the translation";
   status.replaceChildren(anchor);
+  if (answer.left) status.append(` Stays in the source language: ${answer.left}.`);
 }
 
 function colours() {

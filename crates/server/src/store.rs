@@ -68,8 +68,8 @@ impl StoredFile {
 #[derive(Clone)]
 pub(crate) enum FileState {
     Translating,
-    /// The translated file, and the number of characters of its source.
-    Done(Arc<[u8]>, usize),
+    /// The translated file, the number of characters of its source, and what stays in its language.
+    Done(Arc<[u8]>, usize, String),
     /// The error message.
     Failed(String),
 }

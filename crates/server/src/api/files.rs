@@ -219,7 +219,7 @@ impl Upload {
         let stored = StoredFile {
             name: self.name,
             secret,
-            state: FileState::Done(bytes.into(), self.characters),
+            state: FileState::Done(bytes.into(), self.characters, self.left),
         };
         put(client, id, stored, size)
     }
@@ -313,7 +313,7 @@ pub(crate) async fn download(
     let file = service.files.get(&name).filter(|file| file.is_for(None));
     let StoredFile { name, state, .. } = file.ok_or_else(gone)?;
     match state {
-        FileState::Done(bytes, _) => Ok(attachment(&name, &bytes)),
+        FileState::Done(bytes, ..) => Ok(attachment(&name, &bytes)),
         _ => Err(gone()),
     }
 }

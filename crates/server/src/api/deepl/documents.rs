@@ -140,8 +140,13 @@ pub(crate) async fn deepl_document_status(
         FileState::Translating => {
             json!({"document_id": id, "status": "translating", "seconds_remaining": 1})
         }
-        FileState::Done(_, characters) => {
-            json!({"document_id": id, "status": "done", "billed_characters": characters})
+        FileState::Done(_, characters, left) => {
+            let mut answer =
+                json!({"document_id": id, "status": "done", "billed_characters": characters});
+            if !left.is_empty() {
+                answer["left"] = json!(left);
+            }
+            answer
         }
         FileState::Failed(error) => {
             json!({"document_id": id, "status": "error", "error_message": error})
@@ -161,7 +166,7 @@ pub(crate) async fn deepl_document_result(
 ) -> Result<Response> {
     let StoredFile { name, state, .. } = kept(&client, &id, &request)?;
     match state {
-        FileState::Done(bytes, _) => Ok(attachment(&name, &bytes)),
+        FileState::Done(bytes, ..) => Ok(attachment(&name, &bytes)),
         FileState::Failed(error) => Err(ApiError::new(StatusCode::NOT_FOUND, error)),
         FileState::Translating => {
             let error = "the document is not translated yet";
