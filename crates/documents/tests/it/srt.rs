@@ -64,7 +64,7 @@ fn numbers_times_tags_and_lines_stay() {
     assert_eq!(translate(SUBTITLES, Format::Srt, &upper), expected);
 }
 
-/// Players read MicroDVD's codes in SubRip too. Other braces are text.
+/// Players read MicroDVD's codes in SubRip too. Other braces are placeholders, or text.
 #[test]
 fn codes_of_microdvd_are_tags() {
     let cue = |text: &str| format!("1\n00:00:01,000 --> 00:00:02,000\n{text}\n");
@@ -85,9 +85,13 @@ fn codes_of_microdvd_are_tags() {
         let expected = cue(&format!("{code}A DOG"));
         assert_eq!(translate(&text, Format::Srt, &upper), expected);
     }
-    for text in ["{dog: cat}", "{x:i} a dog", "{y} a dog", "a {dog} {c:"] {
-        let expected = cue(&text.to_ascii_uppercase());
-        assert_eq!(translate(&cue(text), Format::Srt, &upper), expected);
+    for (text, expected) in [
+        ("{dog: cat}", "{dog: cat}"),
+        ("{x:i} a dog", "{x:i} A DOG"),
+        ("{y} a dog", "{y} A DOG"),
+        ("a {dog} {c:", "A {dog} {C:"),
+    ] {
+        assert_eq!(translate(&cue(text), Format::Srt, &upper), cue(expected));
     }
 }
 
