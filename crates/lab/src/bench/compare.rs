@@ -75,6 +75,17 @@ impl PeerArgs {
     }
 }
 
+/// Runs this program with the same options, but for the model, in another process: the memory of
+/// this one counts the writing of `model`.
+pub fn measured_alone(model: &Path) -> Result<()> {
+    let options: Vec<String> = std::env::args().skip(1).collect();
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(without_comparison(&options));
+    let status = command.arg("--model").arg(model).status()?;
+    ensure!(status.success(), "the measurement failed: {status}");
+    Ok(())
+}
+
 impl Comparison {
     /// Runs this program once in each of `settings`.
     fn run_ours(&self, kind: &str, options: &[&String], settings: &[String]) -> Result<Vec<Run>> {

@@ -11,7 +11,7 @@ use burnformer_infer::{Batching, LongSources, Translator};
 use burnformer_interop::{Format, Pretrained};
 use serde_json::{Value, json};
 
-use super::compare::{Comparison, PeerArgs, divisors, thread_count};
+use super::compare::{Comparison, PeerArgs, divisors, measured_alone, thread_count};
 use super::options::Common;
 use super::record::{FRAMEWORK, peak_memory_bytes, processor_seconds};
 use super::shape::ModelShape;
@@ -75,7 +75,11 @@ pub fn run(args: Args) -> Result<()> {
         Some(shape) => shape.write(&args.model, folder.path(), compute),
     };
     if args.against.against.is_none() {
-        return print(measure(&args, &model_of(args.compute)?)?);
+        let model = model_of(args.compute)?;
+        return match args.shape {
+            None => print(measure(&args, &model)?),
+            Some(_) => measured_alone(&model),
+        };
     }
     let [exported, source] = ["model", "source"].map(|name| folder.path().join(name));
     let mut models = Vec::new();
