@@ -4,6 +4,7 @@ pub(super) mod attributes;
 mod language;
 mod left;
 mod lexer;
+mod references;
 mod tags;
 
 use std::sync::LazyLock;
@@ -14,7 +15,7 @@ pub(crate) use self::attributes::{is_prose, texts as values};
 pub(crate) use self::language::in_language;
 pub(crate) use self::left::left;
 use self::lexer::{LexedText, Token, TokenKind, lex};
-pub(super) use self::lexer::{decode, entities};
+pub(super) use self::references::{decode, entities};
 use self::tags::{Role, role};
 use super::blocks::Blocks;
 use crate::block::Block;
@@ -56,7 +57,7 @@ fn read(text: &str, newline: Newline) -> (Vec<Block>, Vec<Span>) {
     let lexed = lex(text);
     let is_divided = newline == Newline::Divides && lexed.tokens.iter().any(Token::divides);
     let newline = if is_divided { Newline::Break } else { newline };
-    let entities = lexer::entities(lexed.shown());
+    let entities = entities(lexed.shown());
     let blocks = Blocks::default();
     let regions = Vec::new();
     let texts = Vec::new();
@@ -470,7 +471,7 @@ fn content(text: &str, tokens: &[Token]) -> String {
     let mut all = String::new();
     for Token { range, kind } in tokens {
         match kind {
-            TokenKind::Text => all.push_str(&lexer::decode(&text[range.clone()])),
+            TokenKind::Text => all.push_str(&decode(&text[range.clone()])),
             TokenKind::Start { name, .. } => match name.as_str() {
                 // In XLIFF and TMX, the code of a tag is not part of a sentence.
                 "bpt" | "ept" | "it" | "ut" => return String::new(),
@@ -492,6 +493,6 @@ fn plain_text(text: &str, builder: &mut Builder) {
         if number > 0 {
             builder.point("</>");
         }
-        builder.text(&lexer::decode(part));
+        builder.text(&decode(part));
     }
 }

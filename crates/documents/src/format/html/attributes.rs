@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::lexer::{decode, entities};
+use super::references::{decode, entities};
 use crate::block::Block;
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
