@@ -159,18 +159,21 @@ impl GenerationSettings {
         Self::parse(bytes).map_err(|cause| SettingsError::File(path.into(), cause))
     }
 
-    /// Parses the content of a settings file key by key, so that each error names its key.
     fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let given: Map<String, Value> =
-            serde_json::from_slice(bytes).map_err(|cause| cause.to_string())?;
-        let mut settings = Self::default();
-        for (key, value) in given {
-            settings
-                .replace(&key, value)
-                .map_err(|cause| format!("{key}: {cause}"))?;
-        }
+        let settings: Self = serde_json::from_slice(bytes)
+            .map_err(|cause| Self::wrong_key(bytes).unwrap_or(cause.to_string()))?;
         settings.validate().map_err(|cause| cause.to_string())?;
         Ok(settings)
+    }
+
+    /// The first key of a settings file whose value cannot be read, with the cause. A key that is
+    /// given twice is none of them.
+    fn wrong_key(bytes: &[u8]) -> Option<String> {
+        let given: Map<String, Value> = serde_json::from_slice(bytes).ok()?;
+        given.into_iter().find_map(|(key, value)| {
+            let cause = Self::default().replace(&key, value).err()?;
+            Some(format!("{key}: {cause}"))
+        })
     }
 
     /// Writes all settings to a JSON file, [`GENERATION_FILE`] in a model directory.

@@ -99,3 +99,20 @@ fn settings_are_changed_by_name_and_an_unknown_or_wrong_one_is_refused() {
         assert!(error.to_string().starts_with(key), "{error}");
     }
 }
+
+#[test]
+fn a_key_that_is_given_twice_is_refused() {
+    for (key, values) in [
+        ("beam_size", ["4", "5"]),
+        ("second_search", ["true", "false"]),
+        ("calibration", ["null", "null"]),
+    ] {
+        let [first, second] = values;
+        let error = parsed(&format!("{{\"{key}\": {first}, \"{key}\": {second}}}")).unwrap_err();
+        let message = error.to_string();
+        assert!(
+            message.contains("duplicate field") && message.contains(key),
+            "{message}"
+        );
+    }
+}
