@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # The set-up of the scripts about Marian, which read this file: `source marian.sh [PACKAGE...]`. It installs
 # Marian 1.12.42 (PyPI's pymarian) and the packages in a temporary folder, and goes there.
 set -euo pipefail
