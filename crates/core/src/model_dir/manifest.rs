@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -56,12 +56,9 @@ fn seal_files(dir: &Path, is_listed: impl Fn(&str) -> bool) -> Result<()> {
             .to_string_lossy()
             .into_owned();
         if path.is_file() && name != MANIFEST && is_listed(&name) {
-            let bytes = fs::read(&path).map_err(|e| ModelDirError::io(&path, e))?;
-            let entry = Entry {
-                bytes: bytes.len() as u64,
-                sha256: sha256(&bytes),
-            };
-            files.insert(name, entry);
+            let hashed = File::open(&path).and_then(hashed);
+            let (bytes, sha256) = hashed.map_err(|e| ModelDirError::io(&path, e))?;
+            files.insert(name, Entry { bytes, sha256 });
         }
     }
     let json = serde_json::to_vec_pretty(&Manifest { files }).expect("a manifest is plain data");
@@ -99,10 +96,31 @@ pub fn verify_before_load<'a>(source: impl Into<Source<'a>>) -> Result<()> {
 fn verify_all(source: Source, is_checked: impl Fn(&str) -> bool) -> Result<()> {
     for (name, entry) in &read_manifest(source)?.files {
         if is_checked(name) {
-            checked(source, name, entry)?;
+            check(source, name, entry)?;
         }
     }
     Ok(())
+}
+
+/// Checks the file `name` without holding it in memory.
+fn check(source: Source, name: &str, entry: &Entry) -> Result<()> {
+    let path = source.join(name);
+    let (file, size) = open_checked(source, name, entry)?;
+    if let Some(known) = source.hash(name) {
+        return check_hash(known, entry, &path);
+    }
+    let hashed = hashed(file.take(size));
+    let (_, hash) = hashed.map_err(|e| ModelDirError::io(&path, e))?;
+    check_hash(&hash, entry, &path)
+}
+
+/// Checks that `hash` is the hash in the manifest.
+fn check_hash(hash: &str, entry: &Entry, path: &Path) -> Result<()> {
+    if hash == entry.sha256 {
+        Ok(())
+    } else {
+        Err(ModelDirProblem::Tampered("hash").at(path))
+    }
 }
 
 /// Reads the bytes of the file `name` and checks them against the manifest. Returns `None` if the
@@ -162,9 +180,7 @@ fn checked(source: Source, name: &str, entry: &Entry) -> Result<Vec<u8>> {
     let (file, size) = open_checked(source, name, entry)?;
     let bytes = read_up_to(&path, file, size)?;
     let hash = source.hash(name).cloned().unwrap_or_else(|| sha256(&bytes));
-    if bytes.len() as u64 != size || hash != entry.sha256 {
-        return Err(ModelDirProblem::Tampered("hash").at(path));
-    }
+    check_hash(&hash, entry, &path)?;
     Ok(bytes)
 }
 
@@ -205,6 +221,13 @@ fn read_manifest(source: Source) -> Result<Manifest> {
     }
     let bytes = read_up_to(&path, file, size)?;
     serde_json::from_slice(&bytes).map_err(|e| ModelDirError::damaged(&path, e))
+}
+
+/// The number of bytes that `file` yields, and their hash.
+fn hashed(mut file: impl Read) -> io::Result<(u64, String)> {
+    let mut hash = Sha256::new();
+    let bytes = io::copy(&mut file, &mut hash)?;
+    Ok((bytes, format!("{:x}", hash.finalize())))
 }
 
 fn sha256(bytes: &[u8]) -> String {
