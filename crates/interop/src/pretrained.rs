@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use burnformer_core::model_dir::{self, ModelDirProblem};
+use burnformer_core::model_dir::{self, ModelDirProblem, NamedTensor};
 use burnformer_core::{
-    Activation, ClosingNorm, ComputeType, NormKind, NormPosition, StateDict, TargetHistory,
-    TransformerConfig,
+    Activation, ClosingNorm, NormKind, NormPosition, TargetHistory, TransformerConfig,
 };
 use burnformer_infer::{GENERATION_FILE, GenerationSettings, Shortlist, load_settings};
 
@@ -52,11 +51,12 @@ impl Pretrained {
     /// [`InteropError::ModelDir`] if a file cannot be written.
     pub fn save(&self, dir: &Path) -> Result<()> {
         fresh_folder(dir)?;
-        let weights = self.weights.iter();
-        let weights: StateDict = weights
-            .map(|(name, tensor)| (name.clone(), tensor.clone().into()))
-            .collect();
-        model_dir::save_parameters(dir, &self.config, &weights, ComputeType::Float32)?;
+        let weights = self.weights.iter().map(|(name, tensor)| NamedTensor {
+            name,
+            shape: &tensor.shape,
+            values: &tensor.values,
+        });
+        model_dir::save_named(dir, &self.config, weights)?;
         for (name, bytes) in &self.texts {
             write_file(&dir.join(name), bytes)?;
         }

@@ -24,7 +24,7 @@ use serde_json::Value as Json;
 pub use error::{ModelDirError, ModelDirProblem};
 pub use manifest::{files, read, seal, seal_again, verify, verify_before_load};
 pub use source::{ModelFiles, Source};
-pub use tensors::{read_tensors, write_quantized, write_tensors};
+pub use tensors::{NamedTensor, read_tensors, write_quantized, write_tensors};
 
 use crate::config::TransformerConfig;
 use crate::parameters::{
@@ -34,7 +34,7 @@ use crate::rnn::RnnConfig;
 use crate::seq2seq::{Model, ModelConfig, Seq2SeqConfig};
 use error::Result;
 use manifest::{WEIGHTS, read_checked, read_tensors_checked};
-use tensors::{StoredTensors, into_float32, write};
+use tensors::{StoredTensors, into_float32, write, write_named};
 
 /// Version of the format that this crate writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -75,6 +75,29 @@ pub fn save_parameters(
     parameters: &StateDict,
     compute: ComputeType,
 ) -> Result<()> {
+    write_config(dir, config, compute)?;
+    match compute {
+        ComputeType::Int8 => write_quantized(&dir.join(WEIGHTS), parameters),
+        _ => write_tensors(&dir.join(WEIGHTS), parameters),
+    }
+}
+
+/// Saves a configuration and parameters in float32 as [`save_parameters`] does, without a copy of
+/// the parameters.
+///
+/// # Errors
+/// A [`ModelDirError`] if a file cannot be written.
+pub fn save_named<'a>(
+    dir: &Path,
+    config: &dyn Seq2SeqConfig,
+    parameters: impl Iterator<Item = NamedTensor<'a>>,
+) -> Result<()> {
+    write_config(dir, config, ComputeType::Float32)?;
+    write_named(&dir.join(WEIGHTS), parameters)
+}
+
+/// Writes `config.json` in `dir`, which is made if it does not exist.
+fn write_config(dir: &Path, config: &dyn Seq2SeqConfig, compute: ComputeType) -> Result<()> {
     std::fs::create_dir_all(dir).map_err(|e| ModelDirError::io(dir, e))?;
     let file = ConfigFile {
         format_version: FORMAT_VERSION,
@@ -83,11 +106,7 @@ pub fn save_parameters(
         model: config.to_json(),
     };
     let json = serde_json::to_vec_pretty(&file).expect("a configuration is plain data");
-    write(&dir.join(CONFIG), &json)?;
-    match compute {
-        ComputeType::Int8 => write_quantized(&dir.join(WEIGHTS), parameters),
-        _ => write_tensors(&dir.join(WEIGHTS), parameters),
-    }
+    write(&dir.join(CONFIG), &json)
 }
 
 /// Reads the configuration in `source`. Its architecture must be one of this crate.

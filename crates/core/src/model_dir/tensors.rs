@@ -1,15 +1,16 @@
 //! Tensors in files of the safetensors format. Each tensor is read directly into its final buffer,
 //! while the bytes read before it are hashed.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use burn::tensor::TensorData;
 use burnformer_kernels::{QuantizedRows, quantize_rows};
 use bytemuck::Pod;
 use rayon::prelude::*;
-use safetensors::tensor::{Dtype, Metadata, TensorInfo, TensorView};
+use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
 use super::error::{ModelDirError, Result};
 use crate::parameters::{StateDict, StoredTensor};
@@ -209,21 +210,49 @@ fn of_rows((scales, shape): (Vec<f32>, Vec<usize>), matrix: &[usize]) -> Option<
 /// The suffix of the name of a matrix's scales.
 pub(super) const SCALE: &str = ".scale";
 
-/// One tensor of a file: name, type, shape, bytes.
-type TensorBytes = (String, Dtype, Vec<usize>, Vec<u8>);
+/// A float32 tensor in memory, row-major, to be written to a file.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedTensor<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The size of each dimension.
+    pub shape: &'a [usize],
+    /// The numbers, as many as the sizes multiplied.
+    pub values: &'a [f32],
+}
+
+/// A tensor as it is in a file.
+struct TensorBytes<'a> {
+    name: Cow<'a, str>,
+    dtype: Dtype,
+    shape: &'a [usize],
+    bytes: Cow<'a, [u8]>,
+}
 
 /// Writes named tensors to `path` as float32 in the safetensors format.
 ///
 /// # Errors
 /// A [`ModelDirError`] if the file cannot be written.
 pub fn write_tensors(path: &Path, tensors: &StateDict) -> Result<()> {
-    write_stored(
-        path,
-        tensors
-            .iter()
-            .map(|(name, data)| as_float32(name, data))
-            .collect(),
-    )
+    let stored = tensors.iter().map(|(name, data)| as_float32(name, data));
+    write_stored(path, stored.collect())
+}
+
+/// Writes `tensors` to `path` as [`write_tensors`] does, without a copy of them.
+///
+/// # Errors
+/// A [`ModelDirError`] if the file cannot be written.
+pub(super) fn write_named<'a>(
+    path: &Path,
+    tensors: impl Iterator<Item = NamedTensor<'a>>,
+) -> Result<()> {
+    let stored = tensors.map(|tensor| TensorBytes {
+        name: tensor.name.into(),
+        dtype: Dtype::F32,
+        shape: tensor.shape,
+        bytes: little_endian(tensor.values),
+    });
+    write_stored(path, stored.collect())
 }
 
 /// Writes named tensors to `path` as [`write_tensors`] does, but the matrices of products in 8
@@ -249,36 +278,74 @@ fn is_multiplied(name: &str, shape: &[usize]) -> bool {
     shape.len() == 2 && !name.contains("position")
 }
 
-fn as_float32(name: &str, data: &TensorData) -> TensorBytes {
-    let bytes = data.iter::<f32>().flat_map(f32::to_le_bytes).collect();
-    (name.to_owned(), Dtype::F32, data.shape().to_vec(), bytes)
+fn as_float32<'a>(name: &'a str, data: &'a TensorData) -> TensorBytes<'a> {
+    let bytes = match data.as_slice::<f32>() {
+        Ok(values) => little_endian(values),
+        Err(_) => data.iter::<f32>().flat_map(f32::to_le_bytes).collect(),
+    };
+    TensorBytes {
+        name: name.into(),
+        dtype: Dtype::F32,
+        shape: data.shape(),
+        bytes,
+    }
 }
 
-fn quantized(name: &str, data: &TensorData) -> Vec<TensorBytes> {
+/// The bytes of `values` in a file; their memory on a little-endian processor.
+fn little_endian(values: &[f32]) -> Cow<'_, [u8]> {
+    if cfg!(target_endian = "little") {
+        bytemuck::cast_slice(values).into()
+    } else {
+        values.iter().flat_map(|x| x.to_le_bytes()).collect()
+    }
+}
+
+fn quantized<'a>(name: &'a str, data: &'a TensorData) -> [TensorBytes<'a>; 2] {
     let values: Vec<f32> = data.iter::<f32>().collect();
     let rows = quantize_rows(&values, data.shape()[1]);
-    let integers = rows
-        .values
-        .iter()
-        .map(|value| value.to_le_bytes()[0])
-        .collect();
-    let scales = TensorData::new(rows.scales, [data.shape()[0]]);
-    vec![
-        (name.to_owned(), Dtype::I8, data.shape().to_vec(), integers),
-        as_float32(&format!("{name}{SCALE}"), &scales),
+    let scales = rows.scales.iter().flat_map(|scale| scale.to_le_bytes());
+    [
+        TensorBytes {
+            name: name.into(),
+            dtype: Dtype::I8,
+            shape: data.shape(),
+            bytes: bytemuck::cast_vec(rows.values).into(),
+        },
+        TensorBytes {
+            name: format!("{name}{SCALE}").into(),
+            dtype: Dtype::F32,
+            shape: &data.shape()[..1],
+            bytes: scales.collect(),
+        },
     ]
 }
 
-fn write_stored(path: &Path, stored: Vec<TensorBytes>) -> Result<()> {
-    let views = stored.iter().map(|(name, dtype, shape, bytes)| {
-        let view = TensorView::new(*dtype, shape.clone(), bytes);
-        (
-            name.as_str(),
-            view.expect("as many bytes as the shape and the type say"),
-        )
+/// Writes the bytes that `safetensors::serialize` gives, without holding them all in memory.
+fn write_stored(path: &Path, mut stored: Vec<TensorBytes>) -> Result<()> {
+    stored.sort_by(|a, b| b.dtype.cmp(&a.dtype).then_with(|| a.name.cmp(&b.name)));
+    let mut infos = Vec::with_capacity(stored.len());
+    let mut start = 0;
+    for tensor in &stored {
+        let end = start + tensor.bytes.len();
+        let info = TensorInfo {
+            dtype: tensor.dtype,
+            shape: tensor.shape.to_vec(),
+            data_offsets: (start, end),
+        };
+        infos.push((tensor.name.clone().into_owned(), info));
+        start = end;
+    }
+    let header = Metadata::new(None, infos).map_err(|e| ModelDirError::damaged(path, e))?;
+    let mut header = serde_json::to_vec(&header).expect("a header is plain data");
+    header.resize(header.len().next_multiple_of(LENGTH as usize), b' ');
+    let written = burnformer_files::write_with(path, |file| {
+        file.write_all(&(header.len() as u64).to_le_bytes())?;
+        file.write_all(&header)?;
+        stored
+            .iter()
+            .try_for_each(|tensor| file.write_all(&tensor.bytes))
     });
-    let bytes = safetensors::serialize(views, None).map_err(|e| ModelDirError::damaged(path, e))?;
-    write(path, &bytes)
+    written.map_err(|e| ModelDirError::io(path, e))
 }
 
 /// Replaces the file at `path` atomically: readers see either the old content or the new.

@@ -338,6 +338,22 @@ fn a_quantised_directory_holds_8_bit_matrices_and_its_compute_type() {
     assert_eq!(integers(folder.path()), integers(again.path()));
 }
 
+/// The file has the bytes that the library for safetensors writes.
+#[test]
+fn weights_are_written_as_the_library_writes_them() {
+    let dense = Folder::with_model();
+    let (config, model) = dense.load().expect("loads");
+    let parameters = named_parameters(&model);
+    for compute in [ComputeType::Float32, ComputeType::Int8] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        save_parameters(folder.path(), config.as_ref(), &parameters, compute).expect("saves");
+        let ours = fs::read(folder.path().join(WEIGHTS)).expect("reads");
+        let file = safetensors::SafeTensors::deserialize(&ours).expect("weights");
+        let theirs = safetensors::serialize(file.tensors(), None).expect("serializes");
+        assert!(ours == theirs, "{compute:?}");
+    }
+}
+
 #[test]
 fn a_quantised_matrix_without_its_scales_is_refused_by_name() {
     let folder = Folder::with_model();
