@@ -4,24 +4,29 @@
 //! [`recognised`] finds the layout of stored sines and cosines. [`append_padding`] adds padding to
 //! models without a padding token.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::rc::Rc;
 
 use burnformer_core::{EmbeddingSharing, OutputBias, Sinusoids};
 
 use crate::pretrained::Pretrained;
 use crate::tensors::{Tensor, Tensors};
 
-/// The matrices of source, target and output in a file, `[vocab, d_model]`. Tied matrices are equal.
+/// The matrices of source, target and output in a file, `[vocab, d_model]`. Tied matrices are equal,
+/// or one in memory.
 pub(crate) struct Embeddings {
-    pub source: Tensor,
-    pub target: Tensor,
-    pub output: Tensor,
+    pub source: Rc<Tensor>,
+    pub target: Rc<Tensor>,
+    pub output: Rc<Tensor>,
 }
 
 impl Embeddings {
     /// Returns the sharing of embeddings, by comparison of the matrices.
     pub fn sharing(&self) -> EmbeddingSharing {
-        match (self.target == self.output, self.source == self.target) {
+        let is_tied = |a: &Rc<Tensor>, b| Rc::ptr_eq(a, b) || a == b;
+        let of_output = is_tied(&self.target, &self.output);
+        match (of_output, is_tied(&self.source, &self.target)) {
             (true, true) => EmbeddingSharing::All,
             (true, false) => EmbeddingSharing::Target,
             (false, _) => EmbeddingSharing::None,
@@ -30,10 +35,17 @@ impl Embeddings {
 
     /// Converts the embeddings into the weights of a model directory.
     pub fn into_weights(self) -> Tensors {
-        let names = names(self.sharing()).map(String::from);
-        names
+        let names = names(self.sharing());
+        let mut matrices = BTreeMap::new();
+        for (name, matrix) in names
             .into_iter()
             .zip([self.source, self.target, self.output])
+        {
+            matrices.entry(name.to_string()).or_insert(matrix);
+        }
+        matrices
+            .into_iter()
+            .map(|(name, matrix)| (name, Rc::unwrap_or_clone(matrix)))
             .collect()
     }
 }

@@ -1,6 +1,7 @@
 //! Float32 tensors by name, with checks of their shapes, read from safetensors of float32, float64,
 //! float16 and bfloat16.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -214,8 +215,14 @@ impl Weights {
 
     /// Returns `tensor` if it has `shape`.
     pub fn shaped(&self, name: &str, tensor: Tensor, shape: &[usize]) -> Result<Tensor> {
+        self.check_shape(name, &tensor, shape)?;
+        Ok(tensor)
+    }
+
+    /// Checks that `tensor` has `shape`.
+    pub fn check_shape(&self, name: &str, tensor: &Tensor, shape: &[usize]) -> Result<()> {
         if tensor.shape == shape {
-            Ok(tensor)
+            Ok(())
         } else {
             Err(InteropError::shape(&self.path, name, &tensor.shape, shape))
         }
@@ -274,7 +281,11 @@ pub(crate) fn read_safetensors(path: &Path, bytes: &[u8], weights: &mut Weights)
 /// The content of a safetensors file with `tensors` in float32, like PyTorch's.
 pub(crate) fn write_safetensors(tensors: &Tensors) -> Vec<u8> {
     let bytes = tensors.iter().map(|(name, tensor)| {
-        let bytes: Vec<u8> = tensor.values.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let bytes: Cow<[u8]> = if cfg!(target_endian = "little") {
+            bytemuck::cast_slice(&tensor.values).into()
+        } else {
+            tensor.values.iter().flat_map(|x| x.to_le_bytes()).collect()
+        };
         (name, &tensor.shape, bytes)
     });
     let bytes: Vec<_> = bytes.collect();

@@ -7,6 +7,7 @@ mod vocabulary;
 mod write;
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use burnformer_core::{
     Activation, Conventions, DecoderStart, EmbeddingScale, NormPosition, OutputBias, Positions,
@@ -323,9 +324,9 @@ fn embeddings(file: &mut Binary, config: &TransformerConfig) -> Result<Embedding
         ..
     } = config;
     Ok(Embeddings {
-        source: file.tensor("encoder/embeddings_0/weight", &[source_vocab, d_model])?,
-        target: file.tensor("decoder/embeddings/weight", &[target_vocab, d_model])?,
-        output: file.tensor("decoder/projection/weight", &[target_vocab, d_model])?,
+        source: Rc::new(file.tensor("encoder/embeddings_0/weight", &[source_vocab, d_model])?),
+        target: Rc::new(file.tensor("decoder/embeddings/weight", &[target_vocab, d_model])?),
+        output: Rc::new(file.tensor("decoder/projection/weight", &[target_vocab, d_model])?),
     })
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use serde::Deserialize;
 
@@ -102,7 +103,7 @@ pub(super) fn embeddings(
         "model.decoder.embed_tokens.weight",
         "lm_head.weight",
     ];
-    let found = names.map(|name| weights.take_any(name));
+    let found = names.map(|name| weights.take_any(name).map(Rc::new));
     let [shared, source, target, output] = found.each_ref().map(Option::as_ref);
     let shares = family == Family::M2m100 || config.share_encoder_decoder_embeddings;
     let ties = config.tie_word_embeddings;
@@ -140,10 +141,11 @@ pub(super) fn embeddings(
 fn first(
     weights: &Weights,
     name: &str,
-    choices: [Option<&Tensor>; 4],
+    choices: [Option<&Rc<Tensor>>; 4],
     shape: &[usize],
-) -> Result<Tensor> {
+) -> Result<Rc<Tensor>> {
     let matrix = choices.into_iter().flatten().next();
     let matrix = matrix.ok_or_else(|| weights.missing(name))?;
-    weights.shaped(name, matrix.clone(), shape)
+    weights.check_shape(name, matrix, shape)?;
+    Ok(Rc::clone(matrix))
 }

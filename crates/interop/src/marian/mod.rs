@@ -12,6 +12,7 @@ mod weights;
 mod yaml;
 
 use std::path::Path;
+use std::rc::Rc;
 
 use burnformer_core::OutputBias;
 
@@ -106,7 +107,7 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Pretrained> {
 /// Takes the matrices over the vocabularies out of a file. A side without a matrix uses the shared
 /// one, and an output without a matrix the target's.
 fn embeddings(tensors: &mut Weights) -> Result<Embeddings> {
-    let shared = tensors.take_any("Wemb");
+    let shared = tensors.take_any("Wemb").map(Rc::new);
     let source = embedding(tensors, "encoder_Wemb", shared.as_ref())?;
     let target = embedding(tensors, "decoder_Wemb", shared.as_ref())?;
     let output = tensors.take_any("decoder_ff_logit_out_Wt");
@@ -114,10 +115,10 @@ fn embeddings(tensors: &mut Weights) -> Result<Embeddings> {
         (None, Some(output)) if output.shape.len() == 2 => Some(output.transposed()),
         (output, _) => output,
     };
-    let output = output.unwrap_or_else(|| target.clone());
+    let output = output.map_or_else(|| Rc::clone(&target), Rc::new);
     let shape = [target.shape[0], source.shape[1]];
-    let target = tensors.shaped("decoder_Wemb", target, &shape)?;
-    let output = tensors.shaped("decoder_ff_logit_out_W", output, &shape)?;
+    tensors.check_shape("decoder_Wemb", &target, &shape)?;
+    tensors.check_shape("decoder_ff_logit_out_W", &output, &shape)?;
     Ok(Embeddings {
         source,
         target,
@@ -126,8 +127,9 @@ fn embeddings(tensors: &mut Weights) -> Result<Embeddings> {
 }
 
 /// Takes the embedding `name`, or `shared` if there is none.
-fn embedding(tensors: &mut Weights, name: &str, shared: Option<&Tensor>) -> Result<Tensor> {
-    let matrix = tensors.take_any(name).or_else(|| shared.cloned());
+fn embedding(tensors: &mut Weights, name: &str, shared: Option<&Rc<Tensor>>) -> Result<Rc<Tensor>> {
+    let own = tensors.take_any(name).map(Rc::new);
+    let matrix = own.or_else(|| shared.cloned());
     let matrix = matrix.ok_or_else(|| tensors.missing(name))?;
     match matrix.shape[..] {
         [rows, columns] if rows > 0 && columns > 0 => Ok(matrix),
