@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use burn::tensor::Device;
-use burnformer_core::model_dir;
+use burnformer_core::{TransformerConfig, allocator, model_dir};
 use burnformer_infer::{
     Batching, GenerationSettings, NeuralModel, Request, SearchSettings, TranslateOptions,
     Translator, search as infer_search,
@@ -17,7 +17,7 @@ use crate::output::note;
 
 /// Converts the model at `path` into the new model directory `out`. The format is detected if
 /// `format` is `None`. The directory appears only after it has been loaded and has translated a
-/// sentence. A `bare` model needs no tokeniser.
+/// sentence. A `bare` model needs no tokeniser. Returns the format and the configuration.
 ///
 /// # Errors
 /// Returns an error if the model cannot be read or cannot translate, or the directory cannot be
@@ -28,10 +28,10 @@ pub fn convert(
     out: &Path,
     files: &TextFiles,
     bare: bool,
-) -> Result<(Format, Pretrained)> {
+) -> Result<(Format, TransformerConfig)> {
     recover(out)?;
     check_empty(out)?;
-    let (format, model) = burnformer_interop::import(path, format, files)?;
+    let (format, mut model) = burnformer_interop::import(path, format, files)?;
     let name = path.display();
     model
         .warnings
@@ -46,9 +46,12 @@ pub fn convert(
     }
     write_new(out, |folder| {
         model.save(folder)?;
+        // The trial loads them again.
+        model.weights.clear();
+        allocator::return_freed_memory();
         try_out(folder, &model).with_context(|| format!("{name}: was read and cannot be used"))
     })?;
-    Ok((format, model))
+    Ok((format, model.config))
 }
 
 /// Refuses the folder `out` if it is not empty.

@@ -79,8 +79,8 @@ pub fn run(args: Args) -> Result<()> {
         vocabularies: args.vocabs,
         sentencepiece: args.sentencepiece,
     };
-    let (format, model) = convert(args.format, &path, &out, &files, args.no_tokenizer)?;
-    let parameters = model.config.parameter_count();
+    let (format, config) = convert(args.format, &path, &out, &files, args.no_tokenizer)?;
+    let parameters = config.parameter_count();
     let out = out.display();
     note(format_args!(
         "{format}: {parameters} parameters of {} in {out}",
