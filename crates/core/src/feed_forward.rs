@@ -54,7 +54,16 @@ impl PositionWiseFeedForwardConfig {
     /// The cost of the network, which is the cost of its linear maps.
     pub fn cost(&self) -> Cost {
         let [inner, outer] = self.maps();
-        inner.cost() * (1 + usize::from(self.gated)) + outer.cost()
+        // The other functions keep their input for the backward pass.
+        let activations = match self.activation {
+            Activation::Relu => 0,
+            Activation::Gelu | Activation::Silu => self.d_ff,
+        };
+        let function = Cost {
+            activations,
+            ..Cost::default()
+        };
+        inner.cost() * (1 + usize::from(self.gated)) + function + outer.cost()
     }
 
     /// The maps to the inner width and back.

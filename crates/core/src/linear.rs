@@ -4,7 +4,8 @@ use burn::config::Config;
 use burn::module::{Module, Param, ParamId};
 use burn::tensor::{Device, Shape, Tensor};
 use burnformer_kernels::{
-    ComputeType, Epilogue, PackedWeight, Precision, QuantizedRows, RandomKey, linear_with,
+    ComputeType, Epilogue, PackedWeight, Precision, Projection, QuantizedRows, RandomKey,
+    linear_with,
 };
 
 use crate::cost::Cost;
@@ -106,6 +107,20 @@ impl Linear {
     pub fn select(&self, rows: &[u32], bias: Option<Tensor<1>>) -> Self {
         let bias = bias.or_else(|| self.bias.as_ref().map(Param::val));
         self.product.select(&self.weight, bias, rows)
+    }
+
+    /// This map for the loss, with `bias` (`[out]`) added to its own.
+    pub(crate) fn projection(&self, bias: Option<Tensor<1>>) -> Projection {
+        let own = self.bias.as_ref().map(Param::val);
+        let bias = match (own, bias) {
+            (Some(own), Some(bias)) => Some(own + bias),
+            (own, bias) => own.or(bias),
+        };
+        Projection {
+            weight: self.weight.val(),
+            bias,
+            precision: self.product.precision,
+        }
     }
 
     /// Computes x·Wᵀ + b.

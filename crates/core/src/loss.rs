@@ -1,5 +1,5 @@
 use burn::tensor::{Int, Tensor};
-use burnformer_kernels as kernels;
+use burnformer_kernels::{self as kernels, Projection};
 
 /// Sums of the loss over the real target tokens of a batch. For a mean, divide by the number of
 /// tokens of the whole update.
@@ -42,6 +42,26 @@ pub fn label_smoothed_cross_entropy(
     let logits = logits.reshape([batch * len, vocab]);
     let targets = targets.reshape([batch * len]);
     let (smoothed, nll) = kernels::label_smoothed_cross_entropy(logits, targets, pad, smoothing);
+    LossSums { smoothed, nll }
+}
+
+/// The [`label_smoothed_cross_entropy`] of the logits of `states`, which on a CPU are never in memory
+/// all at once if they are many.
+///
+/// # Shapes
+/// - `states`: `[batch, len, d_model]`, `targets`: `[batch, len]` ids
+pub(crate) fn linear_cross_entropy(
+    states: Tensor<3>,
+    projection: Projection,
+    targets: Tensor<2, Int>,
+    pad: u32,
+    smoothing: f64,
+) -> LossSums {
+    let [batch, len, d_model] = states.dims();
+    let states = states.reshape([batch * len, d_model]);
+    let targets = targets.reshape([batch * len]);
+    let (smoothed, nll) =
+        kernels::linear_cross_entropy(states, projection, targets, pad, smoothing);
     LossSums { smoothed, nll }
 }
 

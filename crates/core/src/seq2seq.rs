@@ -19,6 +19,7 @@ use crate::config::ConfigError;
 use crate::context::Mode;
 use crate::cost::Cost;
 use crate::linear::Linear;
+use crate::loss::{LossSums, label_smoothed_cross_entropy};
 use crate::parameters::{Change, Look, Parameters, QuantizedParameters};
 
 /// A model of any architecture. Its [`Parameters`] have any number of dimensions.
@@ -46,6 +47,22 @@ pub trait Seq2Seq: DynModule + Sync {
     /// `[batch, target_len, target_vocab]`
     fn forward(&self, source: Tensor<2, Int>, target: Tensor<2, Int>, mode: Mode) -> Tensor<3> {
         self.logits(self.states(source, target, mode))
+    }
+
+    /// The loss of `states` for the right tokens, the
+    /// [`label_smoothed_cross_entropy`] of their [`logits`](Self::logits). A model may compute it
+    /// without holding all logits.
+    ///
+    /// # Shapes
+    /// `states`: `[batch, len, d_model]`, `targets`: `[batch, len]` ids
+    fn loss(
+        &self,
+        states: Tensor<3>,
+        targets: Tensor<2, Int>,
+        pad: u32,
+        smoothing: f64,
+    ) -> LossSums {
+        label_smoothed_cross_entropy(self.logits(states), targets, pad, smoothing)
     }
 
     /// Encodes `source` (`[sentences, source_len]` ids) and returns a cache before the first target

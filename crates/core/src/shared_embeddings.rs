@@ -3,13 +3,16 @@ use std::borrow::Cow;
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Int, Tensor};
-use burnformer_kernels::{ComputeType, Epilogue, Precision, RandomKey, embedding};
+use burnformer_kernels::{
+    ComputeType, Epilogue, MAX_LOGITS, Precision, Projection, RandomKey, embedding,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::conventions::{EmbeddingScale, OutputBias};
 use crate::cost::Cost;
 use crate::init;
 use crate::linear::{Linear, Product};
+use crate::loss::{LossSums, label_smoothed_cross_entropy, linear_cross_entropy};
 use crate::parameters::{NamedAs, QuantizedParameters};
 
 /// The sharing of one matrix among the two embeddings and the output projection (paper §3.4).
@@ -153,6 +156,31 @@ impl SharedEmbeddings {
         }
     }
 
+    /// The loss of `states` for the right tokens, see [`Seq2Seq::loss`](crate::Seq2Seq::loss).
+    pub fn loss(
+        &self,
+        states: Tensor<3>,
+        targets: Tensor<2, Int>,
+        pad: u32,
+        smoothing: f64,
+    ) -> LossSums {
+        let [batch, len, _] = states.dims();
+        let [vocab, _] = match &self.generator {
+            None => self.of_target().weight.lazy_shape().dims(),
+            Some(generator) => generator.weight.lazy_shape().dims(),
+        };
+        // Fewer logits are faster all at once.
+        if batch * len * vocab <= MAX_LOGITS {
+            return label_smoothed_cross_entropy(self.logits(states), targets, pad, smoothing);
+        }
+        let bias = self.output_bias.as_ref().map(Param::val);
+        let projection = match &self.generator {
+            None => self.of_target().projection(bias),
+            Some(generator) => generator.projection(bias),
+        };
+        linear_cross_entropy(states, projection, targets, pad, smoothing)
+    }
+
     /// The output projection to the tokens `ids` alone, in this order, for inference: `[..,
     /// d_model]` → `[.., ids]`. It is packed if the whole projection is packed.
     ///
@@ -291,6 +319,15 @@ impl TokenEmbedding {
     pub fn logits<const D: usize>(&self, x: Tensor<D>, bias: Option<Tensor<1>>) -> Tensor<D> {
         self.product
             .with(&self.output_weight(), x, bias, Epilogue::None)
+    }
+
+    /// The tied output projection with `bias` (`[vocab]`), for the loss.
+    pub(crate) fn projection(&self, bias: Option<Tensor<1>>) -> Projection {
+        Projection {
+            weight: self.output_weight().val(),
+            bias,
+            precision: self.product.precision,
+        }
     }
 
     /// The tied output projection to the tokens `ids` alone, in this order, with `bias`

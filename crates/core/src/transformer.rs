@@ -14,6 +14,7 @@ use crate::decoder_layer::DecoderBias;
 use crate::dropout::Dropout;
 use crate::encoder::{EncodedSource, Encoder};
 use crate::linear::Linear;
+use crate::loss::LossSums;
 use crate::mask::{end_mask, padding_mask};
 use crate::parameters::QuantizedParameters;
 use crate::position::PositionalEncoding;
@@ -187,6 +188,16 @@ impl Seq2Seq for Transformer {
 
     fn logits(&self, states: Tensor<3>) -> Tensor<3> {
         self.embeddings.logits(states)
+    }
+
+    fn loss(
+        &self,
+        states: Tensor<3>,
+        targets: Tensor<2, Int>,
+        pad: u32,
+        smoothing: f64,
+    ) -> LossSums {
+        self.embeddings.loss(states, targets, pad, smoothing)
     }
 
     fn start(&self, source: Tensor<2, Int>) -> Box<dyn Seq2SeqCache> {

@@ -24,7 +24,7 @@
 //! | §3.3 feed-forward | [`linear`], [`linear_with`], [`silu`]; decoding: [`PackedWeight`] |
 //! | §3.4 embeddings | [`embedding`] |
 //! | §5.3 optimiser | [`adam_step`], [`sum_of_squares`], [`global_norm`] |
-//! | §5.4 label smoothing | [`label_smoothed_cross_entropy`] |
+//! | §5.4 label smoothing | [`label_smoothed_cross_entropy`], [`linear_cross_entropy`] |
 //! | §6.1 search | [`log_sum_exp`], [`top_k`], on numbers of the host |
 //!
 //! Dropout is a function of a [`RandomKey`] and of each element's index ([`DropoutMask`]). The
@@ -83,9 +83,9 @@ pub use kv_cache::KvCache;
 pub use linear::packed::PackedWeight;
 pub use linear::quantize::{QuantizedRows, quantize_rows};
 pub use linear::{ComputeType, Epilogue, is_bfloat16_fast_on, linear, linear_with};
-pub use loss::label_smoothed_cross_entropy;
 pub use loss::log_sum_exp::{log_sum_exp, softmax};
 pub use loss::reference::log_probability;
+pub use loss::{MAX_LOGITS, Projection, label_smoothed_cross_entropy, linear_cross_entropy};
 pub use norm::{layer_norm, residual_dropout_norm};
 pub use precision::Precision;
 pub use random::{PhiloxRng, RandomKey};

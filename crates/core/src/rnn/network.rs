@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use crate::cost::Cost;
+use crate::loss::LossSums;
 use crate::{
     AttentionMaps, ComputeType, ConfigError, Dropout, Linear, MAX_ROWS, MAX_WIDTH, Mode, Model,
     ModelConfig, Precision, QuantizedParameters, RandomKey, Seq2Seq, Seq2SeqCache, Seq2SeqConfig,
@@ -76,6 +77,16 @@ impl Seq2Seq for Rnn {
 
     fn logits(&self, states: Tensor<3>) -> Tensor<3> {
         self.embeddings.logits(states)
+    }
+
+    fn loss(
+        &self,
+        states: Tensor<3>,
+        targets: Tensor<2, Int>,
+        pad: u32,
+        smoothing: f64,
+    ) -> LossSums {
+        self.embeddings.loss(states, targets, pad, smoothing)
     }
 
     fn start(&self, source: Tensor<2, Int>) -> Box<dyn Seq2SeqCache> {

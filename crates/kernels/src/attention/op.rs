@@ -55,7 +55,7 @@ struct Saved {
 impl FusedOp<3> for Attention {
     type Saved = Saved;
 
-    fn forward(self, inputs: [FlexTensor; 3], keep: Keep) -> (FlexTensor, Saved) {
+    fn forward(self, inputs: [FlexTensor; 3], keep: Keep<3>) -> (FlexTensor, Saved) {
         let inputs = inputs.map(with_adjacent_features);
         let sizes = sizes(&inputs, self.heads);
         let Sizes {

@@ -14,7 +14,7 @@ pub(super) struct Dropout(pub DropoutMask);
 impl FusedOp<1> for Dropout {
     type Saved = DropoutMask;
 
-    fn forward(self, [x]: [FlexTensor; 1], _keep: Keep) -> (FlexTensor, DropoutMask) {
+    fn forward(self, [x]: [FlexTensor; 1], _keep: Keep<1>) -> (FlexTensor, DropoutMask) {
         (dropped(x, self.0), self.0)
     }
 
@@ -34,7 +34,7 @@ pub(super) struct ResidualDropout(pub Option<DropoutMask>);
 impl FusedOp<2> for ResidualDropout {
     type Saved = Option<DropoutMask>;
 
-    fn forward(self, [x, y]: [FlexTensor; 2], _keep: Keep) -> (FlexTensor, Option<DropoutMask>) {
+    fn forward(self, [x, y]: [FlexTensor; 2], _keep: Keep<2>) -> (FlexTensor, Option<DropoutMask>) {
         let x = contiguous(x);
         let sum = overwrite(y, |out, source| cpu::add(out, source, floats(&x), self.0));
         (sum, self.0)

@@ -88,16 +88,23 @@ pub fn linear_with<const D: usize>(
         #[cfg(feature = "cpu")]
         (Target::Cpu, Precision::Float32 | Precision::BFloat16) => {
             let bias = bias.unwrap_or_else(|| Tensor::zeros([0], &x.device()));
-            let product = match precision {
-                Precision::Float32 => cpu::ProductType::Float32,
-                _ => cpu::ProductType::BFloat16,
-            };
+            let product = product_type(precision).expect("a type of the CPU");
             apply(
                 op::Linear { epilogue, product },
                 [x.into(), weight.into(), bias.into()],
             )
         }
         _ => reference::linear_with(x, weight, bias, epilogue, precision),
+    }
+}
+
+/// The type of fused products in `precision`; `None` if there are none.
+#[cfg(feature = "cpu")]
+pub(crate) fn product_type(precision: Precision) -> Option<cpu::ProductType> {
+    match precision {
+        Precision::Float32 => Some(cpu::ProductType::Float32),
+        Precision::BFloat16 => Some(cpu::ProductType::BFloat16),
+        _ => None,
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Saved {
 impl FusedOp<3> for Linear {
     type Saved = Saved;
 
-    fn forward(self, inputs: [FlexTensor; 3], _keep: Keep) -> (FlexTensor, Saved) {
+    fn forward(self, inputs: [FlexTensor; 3], _keep: Keep<3>) -> (FlexTensor, Saved) {
         let [x, weight, bias] = inputs.map(contiguous);
         let mut saved = Saved {
             product: self.product,

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "cpu")]
 mod cpu;
+#[cfg(feature = "cpu")]
+mod linear;
 pub(crate) mod log_sum_exp;
 #[cfg(feature = "cpu")]
 mod op;
@@ -9,7 +11,11 @@ pub(crate) mod reference;
 
 use burn::tensor::{Int, Tensor};
 
+use crate::linear::{Epilogue, linear_with};
+#[cfg(feature = "cpu")]
+use crate::linear::{cpu::ProductType, product_type};
 use crate::op::Target;
+use crate::precision::Precision;
 
 /// The cross-entropy with label smoothing ε (Szegedy et al., 2015; paper §5.4), summed over all
 /// rows except targets `pad`. Returns two sums, each `[1]`: Σ (1−ε)·NLL + ε·(mean of −log p over
@@ -48,4 +54,74 @@ pub fn label_smoothed_cross_entropy(
         }
         _ => reference::label_smoothed_cross_entropy(logits, targets, pad, smoothing),
     }
+}
+
+/// A projection of states to the vocabulary, `x·Wᵀ + b`.
+#[derive(Clone, Debug)]
+pub struct Projection {
+    /// The weight, `[vocab, d_model]`.
+    pub weight: Tensor<2>,
+    /// The bias, `[vocab]`.
+    pub bias: Option<Tensor<1>>,
+    /// The number type of the products.
+    pub precision: Precision,
+}
+
+/// Largest number of logits that [`linear_cross_entropy`] holds in memory, unless 256 rows have more:
+/// 134 MB.
+pub const MAX_LOGITS: usize = 1 << 25;
+
+/// The [`label_smoothed_cross_entropy`] of the logits of `states`.
+///
+/// On the CPU, the logits of a large batch over a large vocabulary are never in memory all at once:
+/// a part of the rows after the other is projected, and gives its share of the gradients at once.
+/// 4,096 rows of 58,000 logits would take 950 MB.
+///
+/// # Shapes
+/// - `states`: `[rows, d_model]`, `targets`: `[rows]` ids → `[1]` and `[1]`
+///
+/// # Panics
+/// If shapes do not fit together, or as [`label_smoothed_cross_entropy`] does.
+pub fn linear_cross_entropy(
+    states: Tensor<2>,
+    projection: Projection,
+    targets: Tensor<1, Int>,
+    pad: u32,
+    smoothing: f64,
+) -> (Tensor<1>, Tensor<1>) {
+    let Projection {
+        weight,
+        bias,
+        precision,
+    } = projection;
+    #[cfg(feature = "cpu")]
+    if let Some(product) = fused_product(&states, &weight, bias.as_ref(), precision) {
+        let op = linear::LinearCrossEntropy::new(
+            cpu::CrossEntropy {
+                targets: crate::cpu::integers(targets),
+                pad: i64::from(pad),
+                epsilon: smoothing,
+            },
+            product,
+            weight.dims()[0],
+        );
+        let bias = bias.unwrap_or_else(|| Tensor::zeros([0], &states.device()));
+        let sums: Tensor<1> = crate::op::apply(op, [states.into(), weight.into(), bias.into()]);
+        return (sums.clone().narrow(0, 0, 1), sums.detach().narrow(0, 1, 1));
+    }
+    let logits = linear_with(states, weight, bias, Epilogue::None, precision);
+    label_smoothed_cross_entropy(logits, targets, pad, smoothing)
+}
+
+/// The type of the fused products; `None` if not all tensors are on the CPU.
+#[cfg(feature = "cpu")]
+fn fused_product(
+    states: &Tensor<2>,
+    weight: &Tensor<2>,
+    bias: Option<&Tensor<1>>,
+    precision: Precision,
+) -> Option<ProductType> {
+    let is_on_cpu = |x: &Tensor<1>| Target::of(&[x]) == Target::Cpu;
+    let all_on_cpu = Target::of(&[states, weight]) == Target::Cpu && bias.is_none_or(is_on_cpu);
+    all_on_cpu.then(|| product_type(precision)).flatten()
 }

@@ -17,7 +17,7 @@ pub(super) struct Saved {
 impl FusedOp<1> for CrossEntropy {
     type Saved = Saved;
 
-    fn forward(self, [logits]: [FlexTensor; 1], _keep: Keep) -> (FlexTensor, Saved) {
+    fn forward(self, [logits]: [FlexTensor; 1], _keep: Keep<1>) -> (FlexTensor, Saved) {
         let logits = contiguous(logits);
         let [_, vocab] = dims(&logits);
         let rows = self.rows(floats(&logits), vocab);

@@ -18,7 +18,7 @@ pub(super) struct Norm {
 impl<const N: usize> FusedOp<N> for Norm {
     type Saved = Saved;
 
-    fn forward(self, inputs: [FlexTensor; N], _keep: Keep) -> (FlexTensor, Saved) {
+    fn forward(self, inputs: [FlexTensor; N], _keep: Keep<N>) -> (FlexTensor, Saved) {
         let mut inputs = Vec::from(inputs.map(contiguous));
         let y = (N == 4).then(|| inputs.remove(1));
         let [x, weight, bias] = inputs.try_into().expect("three or four inputs");

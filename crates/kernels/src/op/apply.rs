@@ -45,6 +45,7 @@ where
 {
     let inputs = inputs.map(Operand::tracked::<C>);
     let nodes = inputs.each_ref().map(|input| input.node());
+    let wanted = inputs.each_ref().map(|input| input.is_tracked());
     let prepared = BackwardOf::<O>(PhantomData)
         .prepare::<C>(nodes)
         .compute_bound()
@@ -52,7 +53,7 @@ where
     let inputs = inputs.map(|input| input.into_primitive());
     let output = match prepared {
         OpsKind::Tracked(prepared) => {
-            let (output, saved) = op.forward(inputs, Keep::ForBackward);
+            let (output, saved) = op.forward(inputs, Keep::ForBackward(wanted));
             prepared.finish(saved, output)
         }
         OpsKind::UnTracked(prepared) => prepared.finish(op.forward(inputs, Keep::Nothing).0),
@@ -97,11 +98,11 @@ impl<O: FusedOp<N>, const N: usize> Backward<Flex, N> for BackwardOf<O> {
 
 /// The use of a forward pass: alone, or followed by a backward pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
+pub enum Keep<const N: usize> {
     /// No gradient is wanted. The saved values are dropped at once.
     Nothing,
-    /// Gradients are wanted. The backward pass receives the saved values.
-    ForBackward,
+    /// Gradients of the inputs with true are wanted. The backward pass receives the saved values.
+    ForBackward([bool; N]),
 }
 
 /// An operation on `N` float tensors of the CPU with a custom backward pass.
@@ -117,7 +118,7 @@ pub trait FusedOp<const N: usize>: Debug + Sized + 'static {
     /// [`backward`](Self::backward).
     ///
     /// An input may be overwritten if no other tensor shares its memory.
-    fn forward(self, inputs: [FlexTensor; N], keep: Keep) -> (FlexTensor, Self::Saved);
+    fn forward(self, inputs: [FlexTensor; N], keep: Keep<N>) -> (FlexTensor, Self::Saved);
 
     /// The backward pass: the gradients of the inputs, given the gradient of the output.
     ///

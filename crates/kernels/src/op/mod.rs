@@ -27,7 +27,7 @@
 //! impl FusedOp<1> for Square {
 //!     type Saved = FlexTensor;
 //!
-//!     fn forward(self, [x]: [FlexTensor; 1], _keep: Keep) -> (FlexTensor, FlexTensor) {
+//!     fn forward(self, [x]: [FlexTensor; 1], _keep: Keep<1>) -> (FlexTensor, FlexTensor) {
 //!         let x = contiguous(x);
 //!         let squares = floats(&x).iter().map(|x| x * x).collect();
 //!         (tensor(squares, x.layout().shape().clone()), x)

@@ -14,7 +14,7 @@ impl FusedOp<1> for Silu {
     /// The input; `None` if no gradient is wanted.
     type Saved = Option<FlexTensor>;
 
-    fn forward(self, [x]: [FlexTensor; 1], keep: Keep) -> (FlexTensor, Self::Saved) {
+    fn forward(self, [x]: [FlexTensor; 1], keep: Keep<1>) -> (FlexTensor, Self::Saved) {
         if keep == Keep::Nothing {
             return (overwrite(x, cpu::forward), None);
         }

@@ -1,8 +1,13 @@
 //! The fused loss against its reference, on the CPU or on the GPU that `BURN_DEVICE` names.
 
-use crate::common::{assert_close, assert_independent_of_threads, device, is_cpu, leaf, values};
+use crate::common::{
+    assert_close, assert_close_beside, assert_independent_of_threads, device, is_cpu, leaf, values,
+};
 use burn::tensor::{Int, Tensor, TensorData};
-use burnformer_kernels::{label_smoothed_cross_entropy, log_probability, reference};
+use burnformer_kernels::{
+    Precision, Projection, label_smoothed_cross_entropy, linear_cross_entropy, log_probability,
+    reference,
+};
 use proptest::prelude::*;
 
 type Loss = fn(Tensor<2>, Tensor<1, Int>, u32, f64) -> (Tensor<1>, Tensor<1>);
@@ -46,6 +51,63 @@ proptest! {
             &run(reference::label_smoothed_cross_entropy, rows, vocab, smoothing, held),
         );
     }
+}
+
+/// The sums, and the gradients of three times the smoothed sum, of states and their projection.
+fn projected(fused: bool, rows: usize, vocab: usize, biased: bool) -> Vec<Vec<f32>> {
+    const WIDTH: usize = 20;
+    let (states, weight) = (leaf(1, [rows, WIDTH]), leaf(2, [vocab, WIDTH]));
+    let bias = biased.then(|| leaf(3, [vocab]));
+    let targets: Vec<i64> = (0..rows).map(|row| (row * 7 % vocab) as i64).collect();
+    let targets = Tensor::from_data(TensorData::new(targets, [rows]), &device());
+    let (smoothed, nll) = if fused {
+        let projection = Projection {
+            weight: weight.clone(),
+            bias: bias.clone(),
+            precision: Precision::Float32,
+        };
+        linear_cross_entropy(states.clone(), projection, targets, 0, 0.1)
+    } else {
+        let logits = reference::linear(states.clone(), weight.clone(), bias.clone());
+        reference::label_smoothed_cross_entropy(logits, targets, 0, 0.1)
+    };
+    let grads = (smoothed.clone() * 3.0).backward();
+    let mut all = vec![values(smoothed), values(nll)];
+    all.extend([states, weight].map(|x| values(x.grad(&grads).expect("a gradient"))));
+    all.extend(bias.map(|x| values(x.grad(&grads).expect("a gradient"))));
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn the_loss_of_states_is_that_of_their_logits(
+        rows in 1usize..300,
+        vocab in 2usize..150,
+        biased: bool,
+    ) {
+        assert_close_beside(
+            1.0,
+            &projected(true, rows, vocab, biased),
+            &projected(false, rows, vocab, biased),
+        );
+    }
+}
+
+#[test]
+fn a_frozen_projection_has_no_gradient() {
+    let states = leaf(1, [5, 4]);
+    let projection = Projection {
+        weight: leaf(2, [7, 4]).detach(),
+        bias: None,
+        precision: Precision::Float32,
+    };
+    let targets = Tensor::from_data([1, 2, 3, 4, 5], &device());
+    let (smoothed, _) = linear_cross_entropy(states.clone(), projection.clone(), targets, 0, 0.1);
+    let grads = smoothed.backward();
+    assert!(states.grad(&grads).is_some());
+    assert!(projection.weight.grad(&grads).is_none());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use burnformer_kernels::op::{FusedOp, Keep, Target, apply};
 /// x·y, element by element, which checks what it is told.
 #[derive(Debug)]
 struct Product {
-    keep: Keep,
+    keep: Keep<2>,
     wanted: [bool; 2],
 }
 
@@ -26,7 +26,7 @@ fn product(x: &FlexTensor, y: &FlexTensor) -> FlexTensor {
 impl FusedOp<2> for Product {
     type Saved = Saved;
 
-    fn forward(self, inputs: [FlexTensor; 2], keep: Keep) -> (FlexTensor, Saved) {
+    fn forward(self, inputs: [FlexTensor; 2], keep: Keep<2>) -> (FlexTensor, Saved) {
         assert_eq!(keep, self.keep);
         let inputs = inputs.map(contiguous);
         (product(&inputs[0], &inputs[1]), (inputs, self.wanted))
@@ -66,7 +66,7 @@ fn gradients_reach_the_inputs_that_want_them() {
             full(4.0, &device).require_grad(),
         );
         let op = Product {
-            keep: Keep::ForBackward,
+            keep: Keep::ForBackward([true, true]),
             wanted: [true, true],
         };
         let output: Tensor<2> = apply(op, [x.clone().into(), y.clone().into()]);
@@ -81,7 +81,7 @@ fn a_constant_needs_no_gradient_on_either_device() {
     for constant in [device(), Device::flex()] {
         let (x, y) = (full(3.0, &device()).require_grad(), full(4.0, &constant));
         let op = Product {
-            keep: Keep::ForBackward,
+            keep: Keep::ForBackward([true, false]),
             wanted: [true, false],
         };
         let output: Tensor<2> = apply(op, [x.clone().into(), y.into()]);

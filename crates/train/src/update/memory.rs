@@ -2,6 +2,7 @@
 
 use burnformer_core::{ModelConfig, Precision};
 use burnformer_data::{BatchSampler, EpochPlan, PlannedRows, SamplerSettings};
+use burnformer_kernels::MAX_LOGITS;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use crate::config::TrainingSettings;
@@ -16,7 +17,8 @@ type Shape = [usize; 3];
 /// Activations are the float32 values of [`Cost`](burnformer_core::cost::Cost) at each position,
 /// the logits and their gradient. (Measured: 0.77 GB, estimated 0.85, `small` on Multi30k.) A
 /// `precision` of 16 bits adds rounded weights. (Measured at d 256, 2,048 tokens per side: 0.42 GB,
-/// estimated 0.43, for sentences of 32 tokens; 1.17 GB, estimated 1.31, for 1,024.)
+/// estimated 0.43, for sentences of 32 tokens; 1.17 GB, estimated 1.31, for 1,024. At the size of
+/// OPUS-MT's models with 4,096 tokens per side: 3.4 GB, estimated 3.2.)
 pub fn update_bytes(
     config: &ModelConfig,
     [rows, source, target]: Shape,
@@ -25,10 +27,17 @@ pub fn update_bytes(
 ) -> u64 {
     let cost = config.cost(source, target, precision);
     let [of_source, of_target] = cost.map(|cost| cost.activations as u64);
-    let logits = 2 * config.tokens().target_vocab as u64;
     let [source, target] = [source, target].map(|columns| (rows * columns) as u64);
-    let batch = 4 * (source * of_source + target * (of_target + logits));
+    let logits = logit_values(target * config.tokens().target_vocab as u64);
+    let batch = 4 * (source * of_source + target * of_target + logits);
     parameter_bytes(config, accumulate, precision) + batch
+}
+
+/// The float32 values that the loss of `logits` needs: the logits and their gradient, or a part of
+/// the logits with the gradients of the output matrix.
+fn logit_values(logits: u64) -> u64 {
+    let part = MAX_LOGITS as u64;
+    if logits > part { 4 * part } else { 2 * logits }
 }
 
 /// Weights, gradients and two moments, in bytes. Accumulation adds the sum of gradients, and a

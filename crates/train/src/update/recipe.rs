@@ -1,7 +1,7 @@
 //! The forward and backward pass over the batches of an update.
 
 use burn::tensor::{Device, Tensor};
-use burnformer_core::{LossSums, Mode, Model, label_smoothed_cross_entropy, token_ids};
+use burnformer_core::{LossSums, Mode, Model, token_ids};
 use burnformer_data::Batch;
 
 use crate::config::{TrainConfig, TrainingSettings};
@@ -48,8 +48,8 @@ impl Recipe {
         let source = token_ids(&batch.source, source_shape, source_vocab, device);
         let input = token_ids(&batch.target_input, target_shape, target_vocab, device);
         let output = token_ids(&batch.target_output, target_shape, target_vocab, device);
-        let logits = model.forward(source, input, mode);
-        label_smoothed_cross_entropy(logits, output, batch.special.pad, self.label_smoothing)
+        let states = model.states(source, input, mode);
+        model.loss(states, output, batch.special.pad, self.label_smoothing)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::linear::settings::Epilogue;
 
 /// The sizes of an affine map.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::linear) struct Sizes {
+pub(crate) struct Sizes {
     /// The number of rows of the input and of the output.
     pub rows: usize,
     /// The number of features in an input row.
@@ -18,7 +18,7 @@ pub(in crate::linear) struct Sizes {
 
 /// The type of the factors of a product.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::linear) enum ProductType {
+pub(crate) enum ProductType {
     /// Float32, the type of the tensors.
     Float32,
     /// Bfloat16. The factors are rounded to it.
@@ -28,7 +28,7 @@ pub(in crate::linear) enum ProductType {
 impl ProductType {
     /// `epilogue(x·weightᵀ + bias)`, `[rows, output]`: `x` `[rows, input]`, `weight`
     /// `[output, input]`, `bias` `[output]` or empty.
-    pub(in crate::linear) fn forward(
+    pub(crate) fn forward(
         self,
         sizes: Sizes,
         x: &[f32],
@@ -50,12 +50,7 @@ impl ProductType {
 
     /// The gradient of the input, `grad·weight`, `[rows, input]`, given the gradient of the output,
     /// `[rows, output]`.
-    pub(in crate::linear) fn grad_of_input(
-        self,
-        sizes: Sizes,
-        grad: &[f32],
-        weight: &[f32],
-    ) -> Vec<f32> {
+    pub(crate) fn grad_of_input(self, sizes: Sizes, grad: &[f32], weight: &[f32]) -> Vec<f32> {
         let Sizes {
             rows,
             input,
@@ -72,12 +67,7 @@ impl ProductType {
 
     /// The gradient of the weight, `gradᵀ·x`, `[output, input]`, given the gradient of the output,
     /// `[rows, output]`.
-    pub(in crate::linear) fn grad_of_weight(
-        self,
-        sizes: Sizes,
-        grad: &[f32],
-        x: &[f32],
-    ) -> Vec<f32> {
+    pub(crate) fn grad_of_weight(self, sizes: Sizes, grad: &[f32], x: &[f32]) -> Vec<f32> {
         let Sizes {
             rows,
             input,
@@ -90,6 +80,29 @@ impl ProductType {
             &[],
             Epilogue::None,
         )
+    }
+
+    /// Adds the gradient of the weight, [`grad_of_weight`](Self::grad_of_weight), to `sums`,
+    /// `[output, input]`. Of parts of the rows in multiples of 256 the sums have the same bits as of
+    /// all rows.
+    pub(crate) fn add_grad_of_weight(
+        self,
+        sizes: Sizes,
+        grad: &[f32],
+        x: &[f32],
+        sums: &mut [f32],
+    ) {
+        let Sizes {
+            rows,
+            input,
+            output,
+        } = sizes;
+        let panels = self.panels_of_columns(x, [rows, input]);
+        let left = Lhs::columns(grad, [rows, output]);
+        match self {
+            Self::Float32 => float32::add_product(left, &panels, sums),
+            Self::BFloat16 => bfloat16::add_product(left, &panels, sums),
+        }
     }
 
     fn panels_of_columns(self, matrix: &[f32], shape: [usize; 2]) -> Panels {

@@ -125,6 +125,21 @@ pub(in crate::linear) fn panels_in_place(
 /// The product of training, `epilogue(left·right + bias)`, `[rows, columns]`; `bias` `[columns]` or
 /// empty.
 pub(super) fn product(left: Lhs, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
+    whole(left, right, bias, epilogue).by_rows(DEPTH)
+}
+
+/// Adds the product of training, `left·right`, to `out`, `[rows, columns]`. Two products of parts of
+/// the terms give the bits of one, if the first part is a multiple of 256 terms.
+pub(super) fn add_product(left: Lhs, right: &Panels, out: &mut [f32]) {
+    whole(left, right, &[], Epilogue::None).add_by_rows(DEPTH, out);
+}
+
+fn whole<'a>(
+    left: Lhs<'a>,
+    right: &'a Panels,
+    bias: &'a [f32],
+    epilogue: Epilogue,
+) -> Product<'a, PlainLhs<'a>> {
     assert_eq!(left.depth, right.steps, "the terms of both factors");
     let last = OutputStage {
         bias,
@@ -135,8 +150,8 @@ pub(super) fn product(left: Lhs, right: &Panels, bias: &[f32], epilogue: Epilogu
         left: PlainLhs(left),
         right,
         last,
+        is_added: false,
     }
-    .by_rows(DEPTH)
 }
 
 /// The product of decoding, `epilogue(x·right + bias)` for `x` `[rows, depth]`; `bias` `[columns]`
@@ -154,7 +169,13 @@ pub(in crate::linear) fn forward(
         epilogue,
         scales: Scales::default(),
     };
-    Product { left, right, last }.by_panels()
+    Product {
+        left,
+        right,
+        last,
+        is_added: false,
+    }
+    .by_panels()
 }
 
 /// A left factor that is multiplied as it is.

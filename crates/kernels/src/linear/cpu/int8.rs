@@ -339,6 +339,7 @@ impl Weight {
             left,
             right: &self.panels,
             last,
+            is_added: false,
         }
         .by_panels()
     }

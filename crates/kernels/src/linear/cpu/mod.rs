@@ -14,7 +14,7 @@ mod tests;
 mod tile;
 mod vector;
 
-pub(super) use affine::{ProductType, Sizes};
+pub(crate) use affine::{ProductType, Sizes};
 pub(super) use bfloat16::{
     decode as decode_bfloat16, is_fast as is_bfloat16_fast, panels as panels_bfloat16,
 };

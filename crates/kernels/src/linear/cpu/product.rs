@@ -46,6 +46,8 @@ pub(super) struct Product<'a, L> {
     pub right: &'a Panels,
     /// The epilogue for all rows and columns.
     pub last: OutputStage<'a>,
+    /// If true, the product is added to the numbers that are in the result.
+    pub is_added: bool,
 }
 
 /// The result that is being written. The threads write disjoint rows or columns of it.
@@ -60,28 +62,41 @@ impl<L: LeftFactor> Product<'_, L> {
     /// panels are added before the next ones: they stay in the first-level cache, or stream from
     /// the second-level one.
     pub(super) fn by_rows(&self, depth: usize) -> Vec<f32> {
-        self.written(|out| {
-            let rows = self.left.rows();
-            let panels = self.right.count();
-            let tile = self.right.instructions.tile;
-            let chunk = (rows / MIN_BLOCKS)
-                .next_multiple_of(tile)
-                .clamp(tile, MAX_BLOCK_ROWS / tile * tile);
-            let work = rows * self.right.columns * self.right.steps;
-            if work < MIN_PARALLEL_ROWS {
-                let mut memory = Vec::new();
-                for start in (0..rows).step_by(chunk) {
-                    let rows = start..(start + chunk).min(rows);
-                    self.block(rows, 0..panels, depth, &mut memory, out);
-                }
-            } else {
-                let starts = (0..rows).into_par_iter().step_by(chunk);
-                starts.for_each_init(Vec::new, |memory, start| {
-                    let rows = start..(start + chunk).min(rows);
-                    self.block(rows, 0..panels, depth, memory, out);
-                });
+        self.written(|out| self.write_by_rows(depth, out))
+    }
+
+    /// Adds the product to `out`, `[rows, columns]`, by threads that share the rows.
+    pub(super) fn add_by_rows(self, depth: usize, out: &mut [f32]) {
+        let [rows, columns] = [self.left.rows(), self.right.columns];
+        assert_eq!(out.len(), rows * columns, "a product {rows}x{columns}");
+        let added = Self {
+            is_added: true,
+            ..self
+        };
+        added.write_by_rows(depth, &Output(out.as_mut_ptr().cast()));
+    }
+
+    fn write_by_rows(&self, depth: usize, out: &Output) {
+        let rows = self.left.rows();
+        let panels = self.right.count();
+        let tile = self.right.instructions.tile;
+        let chunk = (rows / MIN_BLOCKS)
+            .next_multiple_of(tile)
+            .clamp(tile, MAX_BLOCK_ROWS / tile * tile);
+        let work = rows * self.right.columns * self.right.steps;
+        if work < MIN_PARALLEL_ROWS {
+            let mut memory = Vec::new();
+            for start in (0..rows).step_by(chunk) {
+                let rows = start..(start + chunk).min(rows);
+                self.block(rows, 0..panels, depth, &mut memory, out);
             }
-        })
+        } else {
+            let starts = (0..rows).into_par_iter().step_by(chunk);
+            starts.for_each_init(Vec::new, |memory, start| {
+                let rows = start..(start + chunk).min(rows);
+                self.block(rows, 0..panels, depth, memory, out);
+            });
+        }
     }
 
     /// The product by threads that share the panels, which suits few rows.
@@ -151,7 +166,7 @@ impl<L: LeftFactor> Product<'_, L> {
                     steps: steps.len(),
                     panel: self.right.words(panel, steps.clone()),
                     vectors: of_panel.len().div_ceil(instructions.lanes),
-                    is_first: index == 0,
+                    is_first: index == 0 && !self.is_added,
                     last: (steps.end == self.right.steps).then(|| self.last.part(&rows, &of_panel)),
                     // SAFETY: the row and the column exist.
                     out: unsafe { out.0.add(rows.start * columns + of_panel.start) },

@@ -124,6 +124,21 @@ fn rows_of_pairs(matrix: &[f32], width: usize, pairs: Range<usize>) -> &[f32] {
 
 /// `epilogue(left·right + bias)`, `[rows, columns]`; `bias` `[columns]` or empty.
 pub(super) fn product(left: Lhs, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
+    whole(left, right, bias, epilogue).by_rows(DEPTH)
+}
+
+/// Adds the product of training, `left·right`, to `out`, `[rows, columns]`. Two products of parts of
+/// the terms give the bits of one, if the first part is a multiple of 256 terms.
+pub(super) fn add_product(left: Lhs, right: &Panels, out: &mut [f32]) {
+    whole(left, right, &[], Epilogue::None).add_by_rows(DEPTH, out);
+}
+
+fn whole<'a>(
+    left: Lhs<'a>,
+    right: &'a Panels,
+    bias: &'a [f32],
+    epilogue: Epilogue,
+) -> Product<'a, RoundedLhs<'a>> {
     assert_eq!(
         left.depth.div_ceil(2),
         right.steps,
@@ -138,8 +153,8 @@ pub(super) fn product(left: Lhs, right: &Panels, bias: &[f32], epilogue: Epilogu
         left: RoundedLhs(left),
         right,
         last,
+        is_added: false,
     }
-    .by_rows(DEPTH)
 }
 
 /// Panels of a weight `[columns, depth]` for decoding.
