@@ -4,13 +4,13 @@
 //! the estimate is charged to the sender when the work ends.
 
 use std::panic::resume_unwind;
-use std::sync::{Arc, LazyLock, Mutex, Weak};
+use std::sync::{Arc, LazyLock, Weak};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::fair::{SenderQueues, Waiter};
-use crate::lock::locked;
 use crate::price::Price;
 use crate::sender::Sender;
 
@@ -105,7 +105,7 @@ impl Turn {
     async fn wait(sender: &Sender, price: Price) -> Self {
         let (reply, turn) = oneshot::channel();
         {
-            let mut line = locked(&LINE);
+            let mut line = LINE.lock();
             let ticket = Ticket {
                 sender: sender.clone(),
                 price,
@@ -126,7 +126,7 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         if self.is_taken {
-            locked(&LINE).end(self);
+            LINE.lock().end(self);
         }
     }
 }

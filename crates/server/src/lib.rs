@@ -37,7 +37,6 @@ mod error;
 mod fair;
 mod formatting;
 mod language;
-mod lock;
 mod metrics;
 mod models;
 mod price;
