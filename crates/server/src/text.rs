@@ -10,11 +10,10 @@ use parking_lot::Mutex;
 
 use crate::api::Client;
 use crate::api::error::{ApiError, Result};
-use crate::compute::{Cancel, compute};
+use crate::compute::{Cancel, Price, compute};
 use crate::engine::{Candidate, Choice, Engine, Sentence};
 use crate::formatting::formatted;
 use crate::language::LanguagePair;
-use crate::price::Price;
 use crate::queue::Queue;
 use crate::sender::Permit;
 

@@ -13,9 +13,8 @@ use tokio::sync::oneshot;
 
 use self::waiting::{Answer, Batch, FEW, Item, State, TakenSentence, WaitingRequest, hand_out};
 pub use self::waiting::{QueueError, QueueSettings};
-use crate::compute::{Cancel, WorkPanicked, compute};
+use crate::compute::{Cancel, Price, WorkPanicked, compute};
 use crate::engine::{Candidate, Choice, Engine, EngineError, Job, Sentence};
-use crate::price::Price;
 use crate::sender::{Sender, may_take};
 
 /// The sentences of all requests to one model, and the threads that translate them.
