@@ -3,10 +3,11 @@
 
 #[cfg(windows)]
 use std::process::exit;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::{io, thread};
 
+use parking_lot::Mutex;
 #[cfg(unix)]
 use signal_hook::low_level::exit;
 
@@ -37,7 +38,7 @@ impl Signals {
             ours.received.store(signal, Ordering::SeqCst);
             let asked_before = ours.stop.swap(true, Ordering::SeqCst);
             if asked_before || !ours.is_graceful.load(Ordering::SeqCst) {
-                let farewell = *ours.farewell.lock().unwrap_or_else(PoisonError::into_inner);
+                let farewell = *ours.farewell.lock();
                 if !asked_before && !farewell.is_empty() {
                     say(farewell);
                 }
@@ -58,7 +59,7 @@ impl Signals {
 
     /// From now on, a signal prints `farewell` and ends the process at once.
     pub fn stop_at_once(&self, farewell: &'static str) {
-        *self.farewell.lock().unwrap_or_else(PoisonError::into_inner) = farewell;
+        *self.farewell.lock() = farewell;
         self.is_graceful.store(false, Ordering::SeqCst);
     }
 
@@ -73,16 +74,13 @@ impl Signals {
     }
 }
 
-/// An output that is flushed when a signal arrives. A writer holds the lock until it has written
-/// whole lines.
-pub type Shared = Arc<Mutex<Output>>;
-
 /// Catches Ctrl-C and SIGTERM from now on: the first signal waits until no writer holds `output`,
-/// flushes it and ends the process. The second signal ends the process at once.
+/// flushes it and ends the process. The second signal ends the process at once. A writer holds the
+/// lock until it has written whole lines.
 ///
 /// # Errors
 /// Returns an error if the system refuses a handler of signals.
-pub fn flush_and_exit(output: &Shared) -> io::Result<()> {
+pub fn flush_and_exit(output: &Arc<Mutex<Option<Output>>>) -> io::Result<()> {
     let output = output.clone();
     let mut is_second = false;
     on_signal(move |signal| {
@@ -91,8 +89,8 @@ pub fn flush_and_exit(output: &Shared) -> io::Result<()> {
         }
         let output = output.clone();
         thread::spawn(move || {
-            let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
-            output.give_up();
+            let mut output = output.lock();
+            output.iter_mut().for_each(Output::give_up);
             exit(128 + signal);
         });
     })
@@ -118,7 +116,7 @@ pub fn on_signal(handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
 /// Returns an error if the system refuses a handler of signals.
 #[cfg(windows)]
 pub fn on_signal(handle: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
-    *HANDLE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(handle));
+    *HANDLE.lock() = Some(Box::new(handle));
     // SAFETY: `on_event` has the signature of a handler, and Windows calls it in its own thread.
     match unsafe { SetConsoleCtrlHandler(on_event, 1) } {
         0 => Err(io::Error::last_os_error()),
@@ -139,7 +137,7 @@ unsafe extern "system" {
 extern "system" fn on_event(event: u32) -> i32 {
     // Ctrl-C and Ctrl-Break are 0 and 1.
     let is_key = event < 2;
-    let mut handle = HANDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut handle = HANDLE.lock();
     handle
         .iter_mut()
         .for_each(|handle| handle(if is_key { 2 } else { 15 }));

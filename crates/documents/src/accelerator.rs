@@ -115,8 +115,7 @@ fn letter_after(text: &str, at: usize, sign: char) -> Option<char> {
     let [before, after] = [before, after].map(Option::unwrap_or_default);
     let after = after.trim_end_matches(['.', '?', '!', ':', ',']);
     // An address, a name, or a word with a reference to a character.
-    let is_code = |part: &str| part.contains(CODE);
-    if rest.contains(sign) || is_code(before) || is_code(after) {
+    if rest.contains(sign) || before.contains(CODE) || after.contains(CODE) {
         return None;
     }
     let word = before.trim_start_matches(|c: char| !c.is_alphanumeric());
@@ -173,23 +172,30 @@ impl Accelerator {
             .filter(|part: &Part| part.kind == PartKind::Verbatim)
             .map(|part| part.range)
             .collect();
-        let free = |&(at, c): &(usize, char)| {
-            c.is_alphanumeric() && !overlaps(&kept, &(at..at + c.len_utf8()))
-        };
-        let begins = |&(at, _): &(usize, char)| !label[..at].ends_with(char::is_alphanumeric);
-        let is_letter = |&(_, c): &(usize, char)| c.to_lowercase().eq(self.letter.to_lowercase());
-        // A syllable of Hangul is typed with several keys.
-        let is_key = |&(_, c): &(usize, char)| {
-            c.is_alphabetic() && !is_unspaced(c) && !matches!(c, '\u{ac00}'..='\u{d7af}')
-        };
-        let all = || label.char_indices().filter(free);
-        let found = all()
-            .filter(is_letter)
-            .find(begins)
-            .or_else(|| all().find(is_letter))
-            .or_else(|| all().filter(is_key).find(begins));
-        found.map(|(at, _)| at)
+        let mut inside = None;
+        let mut other = None;
+        for (at, c) in label.char_indices() {
+            if !c.is_alphanumeric() || overlaps(&kept, &(at..at + c.len_utf8())) {
+                continue;
+            }
+            let begins = !label[..at].ends_with(char::is_alphanumeric);
+            if c.to_lowercase().eq(self.letter.to_lowercase()) {
+                if begins {
+                    return Some(at);
+                }
+                inside.get_or_insert(at);
+            }
+            if begins && is_key(c) {
+                other.get_or_insert(at);
+            }
+        }
+        inside.or(other)
     }
+}
+
+/// Returns whether `c` is typed with one key. A syllable of Hangul is typed with several.
+fn is_key(c: char) -> bool {
+    c.is_alphabetic() && !is_unspaced(c) && !matches!(c, '\u{ac00}'..='\u{d7af}')
 }
 
 #[cfg(test)]

@@ -145,10 +145,6 @@ impl Block {
                 .iter()
                 .all(|Segment { range, state }| match state {
                     State::Done(done) => {
-                        let words = |text| {
-                            str::split(text, |c: char| c.is_whitespace() || c.is_control())
-                                .filter(|word| !word.is_empty())
-                        };
                         words(&done.translated.text).eq(words(&self.text[range.clone()]))
                     }
                     _ => true,
@@ -195,4 +191,10 @@ impl Block {
             .flat_map(|node| [node.range.start, node.range.end])
             .collect()
     }
+}
+
+/// Returns the words of `text` between white space and control characters.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
 }

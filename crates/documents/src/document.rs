@@ -3,7 +3,7 @@
 use burnformer_text::{Grammar, Writing, apply_edits, is_invisible};
 
 use crate::accelerator::{self, Accelerator};
-use crate::block::{Block, Segment, State};
+use crate::block::{Block, State};
 use crate::catalogue::{self, BrokenCatalogue, Catalogue, Context, Message, MessageState, Slot};
 use crate::escape::ATTRIBUTE;
 use crate::format::{Attribute, Format, finish_block, has_choices_of, in_language};
@@ -182,10 +182,11 @@ impl Document {
     /// Returns the sentences of a message without its markup.
     pub fn sentences(text: &str, language: Option<&str>) -> Vec<String> {
         let text = text.trim();
-        let is_end = |c: char| mark(c) == Mark::Terminal;
-        let is_mixed =
-            |c: char| is_end(c) || c.is_control() || "<&{%@/_$#".contains(c) || is_invisible(c);
-        if has_letters(text) && !text.trim_end_matches(is_end).contains(is_mixed) {
+        let body = text.trim_end_matches(is_terminal);
+        let is_mixed = body.contains(|c: char| {
+            is_terminal(c) || c.is_control() || "<&{%@/_$#".contains(c) || is_invisible(c)
+        });
+        if has_letters(text) && !is_mixed {
             return vec![text.into()];
         }
         let pending = Self::message(text, language, &|_| true).pending();
@@ -294,15 +295,11 @@ impl Document {
         } else {
             self.written_catalogue(languages)
         };
-        let value = |part: &str| {
-            let (source, block) = self.attributes.get(part.parse::<usize>().ok()?)?;
-            Some(written(block, source))
-        };
         let out = if self.attributes.is_empty() {
             out
         } else {
             out.split(ATTRIBUTE)
-                .map(|part| value(part).unwrap_or_else(|| part.into()))
+                .map(|part| self.attribute(part).unwrap_or_else(|| part.into()))
                 .collect()
         };
         let out = match declared {
@@ -316,19 +313,25 @@ impl Document {
             .collect()
     }
 
+    /// Returns the translation of the attribute with this number.
+    fn attribute(&self, number: &str) -> Option<String> {
+        let (source, block) = self.attributes.get(number.parse::<usize>().ok()?)?;
+        Some(written(block, source))
+    }
+
     /// Returns the catalogue with its messages translated. A catalogue that names its own language
     /// names the second of `languages`, which may be known only since the text was divided.
     fn written_catalogue(&mut self, languages: Option<[String; 2]>) -> String {
         // An empty translation would say that the message is not translated.
         let is_bilingual = self.format.has_translations();
-        let write = |mut entry: Entry| {
+        let mut written = Vec::with_capacity(self.messages.len());
+        for mut entry in std::mem::take(&mut self.messages) {
             entry.text.text_blocks_mut().for_each(write_messages);
             let text = &entry.text;
             let has_changed = !text.is_unchanged() || is_bilingual && text.is_translated();
-            (entry.slot.clone(), entry.written(), has_changed)
-        };
-        let written = std::mem::take(&mut self.messages).into_iter().map(write);
-        let out = catalogue::write(&self.source, written.collect());
+            written.push((entry.slot.clone(), entry.written(), has_changed));
+        }
+        let out = catalogue::write(&self.source, written);
         match languages {
             Some([from, into]) if self.format.names_its_language() => {
                 catalogue::in_language(&out, self.format, [Some(&from), Some(&into)])
@@ -341,11 +344,14 @@ impl Document {
     /// would change the document's blocks. For example, a line directly after a table or a
     /// definition can become a part of it.
     fn written_blocks(&self) -> String {
-        let text = |range: &Span| &self.source[range.clone()];
         let mut parts: Vec<(Span, String)> = self
             .blocks
             .iter()
-            .map(|block: &Block| (block.source.clone(), written(block, text(&block.source))))
+            .map(|block: &Block| {
+                let range = block.source.clone();
+                let text = written(block, &self.source[range.clone()]);
+                (range, text)
+            })
             .collect();
         for _ in 0..MAX_REPAIRS {
             let out = apply_edits(&self.source, &parts);
@@ -361,7 +367,7 @@ impl Document {
             let near = next.saturating_sub(1)..parts.len().min(next + 1);
             parts[near]
                 .iter_mut()
-                .for_each(|(range, part)| *part = text(range).into());
+                .for_each(|(range, part)| *part = self.source[range.clone()].into());
         }
         apply_edits(&self.source, &parts)
     }
@@ -521,13 +527,16 @@ impl Divider<'_> {
             .for_each(|arm| self.prepare(arm, depth + 1));
         split(block, self.splitting, self.language, self.fits);
         // In a message with tags, text and syntax cannot be told apart.
-        let is_cut = |segment: &&mut Segment| overlaps(&messages, &segment.range);
-        block
-            .segments
-            .iter_mut()
-            .filter(is_cut)
-            .for_each(|segment| segment.state = State::Kept);
+        for segment in &mut block.segments {
+            if overlaps(&messages, &segment.range) {
+                segment.state = State::Kept;
+            }
+        }
     }
+}
+
+fn is_terminal(c: char) -> bool {
+    mark(c) == Mark::Terminal
 }
 
 /// Writes the messages in `block` with changed arms.

@@ -32,14 +32,17 @@ const SCRIPTS: &str = "Adlm Arab Aran Hebr Mand Nkoo Rohg Samr Syrc Thaa";
 const WORD: [&str; 3] = ["val", "eastAsia", "bidi"];
 const OPEN: [&str; 3] = ["", "-asian", "-complex"];
 
+fn has_word(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
+}
+
 /// Returns the direction in which the language `code` is written.
 fn direction(code: &str) -> &'static str {
     let mut parts = code.split('-');
-    let is_known = |all: &str, part: &str| all.split_whitespace().any(|known| known == part);
     let base = parts.next().unwrap_or_default();
     let is_right_to_left = match parts.find(|part| part.len() == 4) {
-        Some(script) => is_known(SCRIPTS, script),
-        None => is_known(RIGHT_TO_LEFT, base),
+        Some(script) => has_word(SCRIPTS, script),
+        None => has_word(RIGHT_TO_LEFT, base),
     };
     if is_right_to_left { "rtl" } else { "ltr" }
 }
@@ -80,27 +83,31 @@ impl<'a> Renaming<'a> {
         for found in TAG.captures_iter(xml) {
             let tag = found.get_match();
             if tag.as_str().contains("ang") {
-                let edit = |(range, value): (Span, String)| (moved(&range, 0, tag.start()), value);
-                edits.extend(self.of_tag(&found[1], tag.as_str()).into_iter().map(edit));
+                for (range, value) in self.of_tag(&found[1], tag.as_str()) {
+                    edits.push((moved(&range, 0, tag.start()), value));
+                }
             }
         }
         let renamed = apply_edits(xml, &edits);
-        let element = |found: &Captures<'_>| match self.of(&found[2]) {
-            Some(code) => format!("{}{code}{}", &found[1], &found[3]),
-            None => found[0].to_owned(),
-        };
-        ELEMENT.replace_all(&renamed, element).into_owned()
+        ELEMENT
+            .replace_all(&renamed, |found: &Captures<'_>| match self.of(&found[2]) {
+                Some(code) => format!("{}{code}{}", &found[1], &found[3]),
+                None => found[0].to_owned(),
+            })
+            .into_owned()
     }
 
     /// Returns the edits to the start tag `tag` of the element `name`, in their order.
     fn of_tag(&self, name: &str, tag: &str) -> Vec<(Span, String)> {
         let all: Vec<(&str, Span)> = attributes(tag).collect();
-        let value = |range: &Span| &tag[range.clone()];
         let mut edits = Vec::new();
         match local(name) {
             "lang" | "themeFontLang" => {
                 let named = |slot: usize| all.iter().find(|(name, _)| local(name) == WORD[slot]);
-                let codes = |slot: usize| named(slot).and_then(|(_, range)| self.of(value(range)));
+                let codes = |slot: usize| {
+                    let (_, range) = named(slot)?;
+                    self.of(&tag[range.clone()])
+                };
                 let slots = [0, 1, 2].map(codes);
                 if slots.iter().all(Option::is_none) {
                     return edits;
@@ -120,7 +127,9 @@ impl<'a> Renaming<'a> {
             }
             _ => {
                 let plain = all.iter().filter(|(name, _)| local(name) == "lang");
-                edits.extend(plain.filter_map(|(_, it)| Some((it.clone(), self.of(value(it))?))));
+                edits.extend(
+                    plain.filter_map(|(_, it)| Some((it.clone(), self.of(&tag[it.clone()])?))),
+                );
                 edits.extend(self.of_open_document(tag, &all));
             }
         }
@@ -159,8 +168,10 @@ impl<'a> Renaming<'a> {
                 ("script", scripts.first().unwrap_or(&"")),
                 ("rfc-language-tag", &self.into),
             ];
-            let edit = |(name, value)| Some((named(name, slot)?.clone(), String::from(value)));
-            edits.extend(values.into_iter().filter_map(edit));
+            for (name, value) in values {
+                let range = named(name, slot).cloned();
+                edits.extend(range.map(|range| (range, String::from(value))));
+            }
         }
         edits
     }
@@ -169,9 +180,13 @@ impl<'a> Renaming<'a> {
     /// Asian text, 2 for complex text.
     fn slot(&self) -> usize {
         let language = self.into.split('-').next().unwrap_or_default();
-        let is_in = |names: &str| names.split_whitespace().any(|name| name == language);
-        let all = [is_in(ASIAN), is_in(COMPLEX)];
-        all.iter().position(|is_it| *is_it).map_or(0, |at| at + 1)
+        if has_word(ASIAN, language) {
+            1
+        } else if has_word(COMPLEX, language) {
+            2
+        } else {
+            0
+        }
     }
 }
 

@@ -38,12 +38,10 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
         owes_space: false,
         has_space: false,
     };
-    let order = |all: &mut Vec<usize>| {
-        all.sort_by_key(|&node| (layout.spans[node].start, layout.spans[node].end, node));
-    };
     let (mut roots, mut below) = children(&block.nodes);
-    order(&mut roots);
-    below.iter_mut().for_each(order);
+    for siblings in below.iter_mut().chain([&mut roots]) {
+        siblings.sort_by_key(|&node| (layout.spans[node].start, layout.spans[node].end, node));
+    }
     let mut stack = vec![Frame {
         node: None,
         children: &roots,
@@ -336,10 +334,10 @@ impl Writer<'_> {
     /// Writes the pending white space, unless `next`, the first character after it, needs none.
     fn pay_space(&mut self, next: Option<char>) {
         let owed = std::mem::take(&mut self.owes_space);
-        let touches = |c: char| {
+        let touches = next.is_some_and(|c| {
             c.is_whitespace() || matches!(mark(c), Mark::Close | Mark::Terminal | Mark::Separator)
-        };
-        if owed && next.is_none_or(|c| !touches(c)) {
+        });
+        if owed && !touches {
             self.push(' ');
         }
     }

@@ -159,12 +159,11 @@ fn divide(block: &mut Block) {
     let Layout {
         alignment, spans, ..
     } = layout(block);
-    let is_empty = |span: &Span| alignment.target[span.clone()].trim().is_empty();
     let empty = block
         .nodes
         .iter()
         .zip(&spans)
-        .filter(|(_, span)| is_empty(span));
+        .filter(|(_, span)| alignment.target[(*span).clone()].trim().is_empty());
     let mut cuts = BTreeSet::new();
     for node in empty.map(|(node, _)| node).filter(is_element) {
         let range = trim(&block.text, node.range.clone());
@@ -192,14 +191,16 @@ fn divide(block: &mut Block) {
 /// Returns whether `at` is between words.
 fn is_edge(text: &str, at: usize) -> bool {
     let (before, after) = text.split_at(at);
-    let in_word = |c: char| c.is_alphanumeric() && !is_unspaced(c);
-    !(before.ends_with(in_word) && after.starts_with(in_word))
+    !(before.ends_with(is_in_word) && after.starts_with(is_in_word))
 }
 
-/// Removes line-breaking characters, and white space at the ends.
-pub(crate) fn clean(mut translated: Translated) -> Translated {
-    // The replacement has the same number of bytes, so that links stay valid.
-    let replaced = |c: char| match c {
+fn is_in_word(c: char) -> bool {
+    c.is_alphanumeric() && !is_unspaced(c)
+}
+
+/// Returns the character to write for `c`, which has the same number of bytes.
+fn replaced(c: char) -> char {
+    match c {
         '\u{85}' => '\u{a0}',
         '\u{2028}' | '\u{2029}' => '\u{2003}',
         '\t' => '\t',
@@ -207,7 +208,12 @@ pub(crate) fn clean(mut translated: Translated) -> Translated {
         c if c.is_control() && c.len_utf8() == 1 => ' ',
         c if c.is_control() => '\u{a0}',
         c => c,
-    };
+    }
+}
+
+/// Removes line-breaking characters, and white space at the ends.
+pub(crate) fn clean(mut translated: Translated) -> Translated {
+    // The replacement has the same number of bytes, so that links stay valid.
     translated.text = translated.text.chars().map(replaced).collect();
     let start = translated.text.len() - translated.text.trim_start().len();
     change(
@@ -275,10 +281,14 @@ fn last_mark(source: &str, translation: &str) -> Option<(&'static str, &'static 
     Some((if is_wide { "……" } else { ellipsis }, "…⋯!?！？"))
 }
 
+/// Returns whether `c` may follow the sign that ends a sentence.
+fn closes(c: char) -> bool {
+    matches!(mark(c), Mark::Close | Mark::Quote)
+}
+
 /// Removes the full stop that models add to a text without one. If the source ends with a comma or a
 /// colon, so does the translation.
 fn with_stop_of(source: &str, mut translated: Translated) -> Translated {
-    let closes = |c: char| matches!(mark(c), Mark::Close | Mark::Quote);
     let body = translated.text.trim_end_matches(closes);
     let stop = body
         .chars()
@@ -360,8 +370,10 @@ pub(crate) fn layout(block: &Block) -> Layout {
 /// Returns a sentence as its own translation.
 fn kept(block: &Block, range: &Span) -> AtomText {
     let text = block.text[range.clone()].to_string();
-    let pair = |atom: usize| (atom, moved(&block.atoms[atom].range, range.start, 0));
-    let atoms = block.atoms_in(range).map(pair).collect();
+    let atoms = block
+        .atoms_in(range)
+        .map(|atom| (atom, moved(&block.atoms[atom].range, range.start, 0)))
+        .collect();
     AtomText {
         translated: Translated {
             text,

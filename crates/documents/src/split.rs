@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use burnformer_text::{blank, is_code};
-use regex::{Captures, Regex};
+use regex::Regex;
 
 use crate::block::{Atom, Block, Segment, State};
 use crate::ends::Ends;
@@ -171,8 +171,9 @@ fn middle(text: &str, range: &Span, atoms: &[Span]) -> Option<usize> {
     let half = slice.len() / 2;
     let outside = |at: usize| range.start < at && at < range.end && !is_within(atoms, at);
     let nearest = |pattern: &Regex, reach: usize| {
-        let end = |found: Captures<'_>| Some(found.get(1).or(found.get(0))?.end());
-        let ends = pattern.captures_iter(slice).filter_map(end);
+        let ends = pattern
+            .captures_iter(slice)
+            .filter_map(|found| Some(found.get(1).or(found.get(0))?.end()));
         let near = ends.filter(|&end| end.abs_diff(half) <= reach && outside(range.start + end));
         near.min_by_key(|end| end.abs_diff(half))
             .map(|end| range.start + end)

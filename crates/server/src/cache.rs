@@ -1,11 +1,9 @@
 //! A cache of translations of recent sentences.
 
-use std::sync::Mutex;
-
 use lru::LruCache;
+use parking_lot::Mutex;
 
 use crate::engine::{Candidate, Choice, Sentence};
-use crate::lock::locked;
 
 /// Candidates by sentence and choice, bounded in bytes. The least recently used are evicted first.
 pub(crate) struct Cache {
@@ -39,7 +37,8 @@ impl Cache {
         if self.most == 0 {
             return None;
         }
-        locked(&self.inner)
+        self.inner
+            .lock()
             .entries
             .get(&(pair.to_owned(), work.clone(), choice))
             .cloned()
@@ -53,7 +52,7 @@ impl Cache {
         if size > self.most {
             return;
         }
-        let mut inner = locked(&self.inner);
+        let mut inner = self.inner.lock();
         inner.bytes += size;
         if let Some(old) = inner
             .entries
@@ -72,7 +71,7 @@ impl Cache {
     /// The size of all entries in bytes.
     #[cfg(test)]
     fn bytes(&self) -> usize {
-        locked(&self.inner).bytes
+        self.inner.lock().bytes
     }
 }
 

@@ -1,18 +1,127 @@
-//! Runs CPU-bound work off the threads that answer requests.
+//! Work off the threads that answer requests, and its price.
 //!
-//! All work takes turns, whatever its size. Its price is estimated before it begins. Time beyond
-//! the estimate is charged to the sender when the work ends.
+//! Work takes turns. Its price is estimated before it begins. Time beyond the estimate is charged to
+//! the sender when the work ends. Only brief work is done at once, on the thread that asks for it.
 
-use std::panic::resume_unwind;
-use std::sync::{Arc, LazyLock, Mutex, Weak};
+use std::iter::Sum;
+use std::ops::{Add, Mul};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, LazyLock, Weak};
 use std::time::Instant;
 
+use burnformer_documents::{Cost, Format};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::fair::{SenderQueues, Waiter};
-use crate::lock::locked;
-use crate::price::Price;
 use crate::sender::Sender;
+
+/// The estimated processor time of a piece of work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Price {
+    nanoseconds: u64,
+}
+
+/// The time to read or write a byte of JSON, a form or a table.
+const BYTE: Price = Price { nanoseconds: 20 };
+
+/// The time per byte of text to split it into sentences, or to put its translation back.
+const BYTE_OF_TEXT: Price = Price { nanoseconds: 500 };
+
+/// The time to parse a byte of markup or of a catalogue, besides the time for its text.
+const BYTE_OF_MARKUP: Price = Price { nanoseconds: 500 };
+
+/// The time to parse a rule of plural forms. The rule is evaluated for 201 numbers.
+const PLURAL_RULE: Price = Price {
+    nanoseconds: 6_000_000,
+};
+
+/// The time to find a file in an archive and copy it into another.
+const ENTRY: Price = Price {
+    nanoseconds: 10_000,
+};
+
+/// The time to add a byte of a term to a glossary.
+const BYTE_OF_TERM: Price = Price { nanoseconds: 500 };
+
+impl Price {
+    /// The price of work that takes this time.
+    pub const fn from_milliseconds(milliseconds: u64) -> Self {
+        Self {
+            nanoseconds: milliseconds * 1_000_000,
+        }
+    }
+
+    /// The time in microseconds, at least one.
+    pub fn microseconds(self) -> u64 {
+        self.nanoseconds.div_ceil(1_000).max(1)
+    }
+
+    /// The price of `bytes` that are read or written once.
+    pub fn of_bytes(bytes: usize) -> Self {
+        BYTE * bytes
+    }
+
+    /// The price of one step of work on a text of this many bytes: splitting it, or writing it.
+    pub fn of_text(bytes: usize) -> Self {
+        BYTE_OF_TEXT * bytes
+    }
+
+    /// The price of a glossary of this many bytes.
+    pub fn of_terms(bytes: usize) -> Self {
+        BYTE_OF_TERM * bytes
+    }
+
+    /// The price of unpacking and reading a file.
+    pub fn of_file(cost: Cost) -> Self {
+        let bytes = usize::try_from(cost.unpacked).unwrap_or(usize::MAX);
+        BYTE_OF_MARKUP * bytes + ENTRY * cost.entries
+    }
+
+    /// The price of reading a document.
+    pub fn of_document(text: &str, format: Format) -> Self {
+        let rules = match format {
+            Format::Po => text.matches("plural=").count(),
+            _ => 0,
+        };
+        let markup = match format {
+            Format::Text => Self::default(),
+            _ => BYTE_OF_MARKUP * text.len(),
+        };
+        Self::of_text(text.len()) + markup + PLURAL_RULE * rules
+    }
+}
+
+impl Add for Price {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            nanoseconds: self.nanoseconds.saturating_add(other.nanoseconds),
+        }
+    }
+}
+
+impl Mul<usize> for Price {
+    type Output = Self;
+
+    fn mul(self, count: usize) -> Self {
+        Self {
+            nanoseconds: self.nanoseconds.saturating_mul(count as u64),
+        }
+    }
+}
+
+impl Sum for Price {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), Self::add)
+    }
+}
+
+/// The maximum price of brief work, in microseconds: a change of threads and back takes as long.
+const BRIEF: Price = Price {
+    nanoseconds: 100_000,
+};
 
 /// The maximum price of short work.
 const SHORT: Price = Price::from_milliseconds(20);
@@ -105,7 +214,7 @@ impl Turn {
     async fn wait(sender: &Sender, price: Price) -> Self {
         let (reply, turn) = oneshot::channel();
         {
-            let mut line = locked(&LINE);
+            let mut line = LINE.lock();
             let ticket = Ticket {
                 sender: sender.clone(),
                 price,
@@ -126,7 +235,7 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         if self.is_taken {
-            locked(&LINE).end(self);
+            LINE.lock().end(self);
         }
     }
 }
@@ -149,7 +258,7 @@ pub(crate) struct WorkPanicked;
 
 /// Waits for a turn of `sender`, runs `work` on a thread that may block, and returns its result.
 /// When the returned future is dropped, the work ends at its next call to
-/// [`Cancel::unwind_if_cancelled`].
+/// [`Cancel::unwind_if_cancelled`]. Brief work is done at once instead.
 ///
 /// # Errors
 /// Returns [`WorkPanicked`] if `work` panics.
@@ -158,9 +267,12 @@ pub(crate) async fn compute<T: Send + 'static>(
     price: Price,
     work: impl FnOnce(&Cancel) -> T + Send + 'static,
 ) -> Result<T, WorkPanicked> {
-    let turn = Turn::wait(sender, price).await;
     let here = Arc::new(());
     let cancel = Cancel(Arc::downgrade(&here));
+    if price <= BRIEF {
+        return catch_unwind(AssertUnwindSafe(|| work(&cancel))).map_err(|_| WorkPanicked);
+    }
+    let turn = Turn::wait(sender, price).await;
     tokio::task::spawn_blocking(move || {
         let _turn = turn;
         work(&cancel)
@@ -178,6 +290,11 @@ mod tests {
     use tokio::task::JoinSet;
 
     use super::*;
+
+    /// The lowest price of work that takes a turn.
+    const CHEAP: Price = Price {
+        nanoseconds: BRIEF.nanoseconds + 1,
+    };
 
     /// The tests share the line, and each fills it.
     static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
@@ -211,9 +328,7 @@ mod tests {
         let long = many("one", 200, SHORT + SHORT, &done);
         sleep(Duration::from_millis(50));
         let before = done.load(Ordering::SeqCst);
-        compute(&sender("two"), Price::default(), |_| ())
-            .await
-            .unwrap();
+        compute(&sender("two"), CHEAP, |_| ()).await.unwrap();
         let waited = done.load(Ordering::SeqCst) - before;
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         assert!(waited <= 2 * processors, "{waited} long pieces went first");
@@ -224,14 +339,29 @@ mod tests {
     async fn time_beyond_the_price_is_charged_to_the_sender() {
         let _alone = ALONE.lock().await;
         let done = Arc::new(AtomicUsize::new(0));
-        let cheap = many("one", 400, Price::default(), &done);
+        let cheap = many("one", 400, CHEAP, &done);
         sleep(Duration::from_millis(100));
         let before = done.load(Ordering::SeqCst);
-        // It is charged as much as a thousand pieces of the others at their estimated price.
+        // Its price is that of two hundred pieces of the others as they are estimated.
         compute(&sender("two"), SHORT, |_| ()).await.unwrap();
         let waited = done.load(Ordering::SeqCst) - before;
         assert!(waited < 20, "{waited} pieces went first");
         drop(cheap);
+    }
+
+    #[tokio::test]
+    async fn brief_work_is_done_by_the_thread_that_asks_for_it() {
+        let here = std::thread::current().id();
+        let thread = |_: &Cancel| std::thread::current().id();
+        assert_eq!(compute(&sender("one"), BRIEF, thread).await.unwrap(), here);
+        assert_ne!(compute(&sender("one"), CHEAP, thread).await.unwrap(), here);
+    }
+
+    #[tokio::test]
+    async fn a_panic_of_brief_work_is_an_error() {
+        let fails = |_: &Cancel| resume_unwind(Box::new("a defect"));
+        let result = compute::<()>(&sender("one"), BRIEF, fails).await;
+        assert!(result.is_err());
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -244,7 +374,7 @@ mod tests {
             let running = running.clone();
             tasks.spawn(async move {
                 let sender = sender(&number.to_string());
-                compute(&sender, Price::default(), move |_: &Cancel| {
+                compute(&sender, CHEAP, move |_: &Cancel| {
                     let others = running.fetch_add(1, Ordering::SeqCst);
                     sleep(Duration::from_millis(2));
                     running.fetch_sub(1, Ordering::SeqCst);

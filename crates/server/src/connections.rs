@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::panic::resume_unwind;
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -14,14 +14,13 @@ use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
-
-use crate::lock::locked;
 
 /// The maximum number of open connections, if the system allows so many.
 const MAX_CONNECTIONS: usize = 1024;
@@ -53,7 +52,7 @@ impl Connection {
     /// Records when the server began to wait for the client and whether part of a body has arrived,
     /// or `None` if the client waits for the server.
     pub fn waits(&self, since: Option<(Instant, bool)>) {
-        *locked(&self.waiting) = since;
+        *self.waiting.lock() = since;
     }
 
     /// Runs `work` on another thread, and returns its result. Dropping the returned future ends the
@@ -85,7 +84,7 @@ struct Open {
 impl Open {
     /// Returns whether the server waits for the client.
     fn is_idle(&self) -> bool {
-        locked(&self.waiting).is_some() && !self.task.is_finished()
+        self.waiting.lock().is_some() && !self.task.is_finished()
     }
 }
 
@@ -242,13 +241,13 @@ fn slowest(open: &[Open]) -> Option<usize> {
         .for_each(|open| *sizes.entry(open.peer).or_default() += 1);
     let sending = open
         .iter()
-        .filter(|open| locked(&open.waiting).is_some_and(|(_, sends)| sends))
+        .filter(|open| open.waiting.lock().is_some_and(|(_, sends)| sends))
         .count();
     let are_few = 2 * sending <= open.len();
     open.iter()
         .enumerate()
         .filter_map(|(index, open): (usize, &Open)| {
-            let (since, sends) = (*locked(&open.waiting))?;
+            let (since, sends) = (*open.waiting.lock())?;
             let grace = if sends && are_few { MAX_PAUSE } else { GRACE };
             (since.elapsed() >= grace).then_some((Reverse(sizes[&open.peer]), since, index))
         })

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use burnformer_terminology::Glossary;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
+use parking_lot::Mutex;
 
 use crate::engine::Engine;
 use crate::error::ServerError;
 use crate::language::LanguagePair;
-use crate::lock::locked;
 use crate::metrics::Metrics;
 use crate::queue::{Queue, QueueSettings};
 
@@ -84,7 +84,7 @@ enum State {
 
 impl Slot {
     fn queue(&self) -> Option<Arc<Queue>> {
-        match &*locked(&self.state) {
+        match &*self.state.lock() {
             State::Loaded(queue) => Some(queue.clone()),
             _ => None,
         }
@@ -200,7 +200,7 @@ impl Models {
             Ordering::Relaxed,
         );
         let loading = {
-            let mut state = locked(&slot.state);
+            let mut state = slot.state.lock();
             match &*state {
                 State::Loaded(queue) => return Some(Ok(queue.clone())),
                 State::Loading(loading) => loading.clone(),
@@ -226,7 +226,7 @@ impl Models {
         self.make_room(slot).await;
         let result = self.load_alone(slot).await;
         slot.failed.store(result.is_err(), Ordering::Relaxed);
-        *locked(&slot.state) = match &result {
+        *slot.state.lock() = match &result {
             Ok(queue) => {
                 tracing::info!(%pair, "model loaded");
                 State::Loaded(queue.clone())
@@ -276,7 +276,7 @@ impl Models {
     async fn unload(&self, slot: &Slot) {
         let Some(queue) = slot.queue() else { return };
         let lives = queue.lives();
-        *locked(&slot.state) = State::Unloaded;
+        *slot.state.lock() = State::Unloaded;
         let begun = Instant::now();
         let mut queue = Some(queue);
         while lives() && begun.elapsed() < self.longest {

@@ -2,15 +2,14 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use ipnet::IpNet;
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConstantTimeEq};
 use tokio::sync::oneshot;
-
-use crate::lock::locked;
 
 /// The sender of a request: its key, or else its address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -178,12 +177,16 @@ impl Budget {
 impl Permit {
     /// Returns whether less than half of the budget is left.
     pub fn is_short(&self) -> bool {
-        2 * locked(&self.budget.shares).all_taken() > self.budget.most
+        2 * self.budget.shares.lock().all_taken() > self.budget.most
     }
 
     /// Takes `more` if there is room, and returns whether there was.
     pub fn grow(&mut self, more: usize) -> bool {
-        let is_taken = locked(&self.budget.shares).take(&self.sender, more, self.budget.most);
+        let is_taken = self
+            .budget
+            .shares
+            .lock()
+            .take(&self.sender, more, self.budget.most);
         if is_taken {
             self.amount += more;
         }
@@ -194,7 +197,7 @@ impl Permit {
     pub async fn wait(&mut self, more: usize) {
         let (reply, taken) = oneshot::channel();
         {
-            let mut shares = locked(&self.budget.shares);
+            let mut shares = self.budget.shares.lock();
             let sender = self.sender.clone();
             shares.waiting.push(Wish {
                 sender,
@@ -215,7 +218,7 @@ impl Permit {
     }
 
     fn give_back(&self, amount: usize) {
-        let mut shares = locked(&self.budget.shares);
+        let mut shares = self.budget.shares.lock();
         shares.give_back(&self.sender, amount);
         self.budget.hand_out(&mut shares);
     }
@@ -282,7 +285,7 @@ mod tests {
         assert_eq!(sizes, [500, 250, 125, 63, 31], "half of what is left");
         drop(all);
         assert!(
-            locked(&budget.shares).taken.is_empty(),
+            budget.shares.lock().taken.is_empty(),
             "what nobody has any more is free"
         );
         assert!(
@@ -304,7 +307,7 @@ mod tests {
                 done.send(name).unwrap();
                 permit
             });
-            while locked(&budget.shares).waiting.is_empty() || name == "gone" {
+            while budget.shares.lock().waiting.is_empty() || name == "gone" {
                 tokio::task::yield_now().await;
                 if name == "gone" {
                     task.abort();
@@ -336,7 +339,7 @@ mod tests {
             assert!(gone.is_err());
         }
         drop(all);
-        assert!(locked(&budget.shares).taken.is_empty());
+        assert!(budget.shares.lock().taken.is_empty());
         assert!(take(&budget, &sender(2), 100).is_some());
     }
 

@@ -1,14 +1,14 @@
 //! Translated files and glossaries that clients fetch later.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use burnformer_terminology::Glossary;
 use lru::LruCache;
+use parking_lot::Mutex;
 use subtle::ConstantTimeEq;
 
 use crate::language::LanguagePair;
-use crate::lock::locked;
 use crate::sender::{Budget, Permit, Sender};
 
 /// The maximum size in bytes of all stored files, and again of all stored glossaries.
@@ -114,7 +114,7 @@ impl<T: Clone> Store<T> {
     /// Stores a `value` of `sender` with its size in `bytes` under `id`. Returns whether there was
     /// room.
     pub fn put(&self, sender: &Sender, id: &str, value: T, bytes: usize) -> bool {
-        let mut values = locked(&self.values);
+        let mut values = self.values.lock();
         values.pop(id);
         self.insert(&mut values, sender, id, value, bytes)
     }
@@ -164,7 +164,7 @@ impl<T: Clone> Store<T> {
     }
 
     fn find(&self, id: &str, may_have: impl Fn(&Sender) -> bool) -> Option<T> {
-        let values = locked(&self.values);
+        let values = self.values.lock();
         let entry = values.peek(id)?;
         let is_found = entry.since.elapsed() < self.times[0] && may_have(&entry.permit.sender);
         is_found.then(|| entry.value.clone())
@@ -172,7 +172,7 @@ impl<T: Clone> Store<T> {
 
     /// The identifiers and values of `sender`, the newest first.
     pub fn of(&self, sender: &Sender) -> Vec<(String, T)> {
-        let values = locked(&self.values);
+        let values = self.values.lock();
         let of_sender = values.iter().filter(|(_, entry)| entry.is_of(sender));
         of_sender
             .map(|(id, entry)| (id.clone(), entry.value.clone()))
@@ -181,7 +181,7 @@ impl<T: Clone> Store<T> {
 
     /// Removes the value stored under `id`.
     pub fn remove(&self, id: &str) {
-        locked(&self.values).pop(id);
+        self.values.lock().pop(id);
     }
 }
 
@@ -189,7 +189,7 @@ impl<T> Store<Arc<T>> {
     /// Stores `new`, a value of this many `bytes`, in place of `old` under `id`. Its sender stays
     /// the same.
     pub fn replace(&self, id: &str, old: &Arc<T>, new: Arc<T>, bytes: usize) -> Replaced {
-        let mut values = locked(&self.values);
+        let mut values = self.values.lock();
         let Some(entry) = values.pop(id) else {
             return Replaced::Changed;
         };

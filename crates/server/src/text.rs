@@ -1,20 +1,19 @@
 //! Translates texts of any length through the queue.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 use burnformer_documents::{BrokenCatalogue, Document, Format, Splitting, Translated};
 use burnformer_terminology::Glossary;
 use burnformer_translation::{Rounds, TermsTooLong};
+use parking_lot::Mutex;
 
 use crate::api::Client;
 use crate::api::error::{ApiError, Result};
-use crate::compute::{Cancel, compute};
+use crate::compute::{Cancel, Price, compute};
 use crate::engine::{Candidate, Choice, Engine, Sentence};
 use crate::formatting::formatted;
 use crate::language::LanguagePair;
-use crate::lock::locked;
-use crate::price::Price;
 use crate::queue::Queue;
 use crate::sender::Permit;
 
@@ -253,7 +252,9 @@ impl Pipeline<'_> {
     /// # Errors
     /// Returns [`ApiError`] if there is no such model, or if it cannot be loaded.
     pub async fn queue(&self) -> Result<Arc<Queue>> {
-        if let Some(queue) = locked(&self.last)
+        if let Some(queue) = self
+            .last
+            .lock()
             .upgrade()
             .filter(|queue| !queue.is_unloaded())
         {
@@ -265,7 +266,7 @@ impl Pipeline<'_> {
             ApiError::bad("target", message, "a pair of /languages")
         })?;
         let queue = queue.map_err(|_| ApiError::not_loaded(pair))?;
-        *locked(&self.last) = Arc::downgrade(&queue);
+        *self.last.lock() = Arc::downgrade(&queue);
         Ok(queue)
     }
 

@@ -34,11 +34,15 @@ pub(crate) fn joins_words(text: &str, sign: &Span) -> bool {
     }
     let last = before.trim_end().chars().next_back();
     let next = after.trim_start().chars().next();
-    let is_word = |c: Option<char>, other: Mark| {
-        c.is_some_and(|c| is_letter(c) || mark(c) == Mark::Quote || mark(c) == other)
-    };
     let is_plus = &text[sign.clone()] == "+";
-    is_word(last, Mark::Close) && is_word(next, Mark::Open) && (!is_plus || is_alike(before, after))
+    is_of_word(last, Mark::Close)
+        && is_of_word(next, Mark::Open)
+        && (!is_plus || is_alike(before, after))
+}
+
+/// Returns whether `c` is a letter, a quotation mark or a mark of the kind `other`.
+fn is_of_word(c: Option<char>, other: Mark) -> bool {
+    c.is_some_and(|c| is_letter(c) || mark(c) == Mark::Quote || mark(c) == other)
 }
 
 /// Returns whether the words around a plus are of one kind: both capitalised or both not. A word in
@@ -61,16 +65,18 @@ struct Conjunction {
     others: &'static str,
 }
 
+/// The words for "and", each with the codes of its languages and with other words.
+fn rows() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let lines = WORDS.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| {
+        let (word, rest) = line.split_once('\t')?;
+        let (codes, others) = rest.split_once('\t')?;
+        Some((word, codes, others))
+    })
+}
+
 impl Conjunction {
     fn of(language: &str) -> Option<Self> {
-        let rows = || {
-            let lines = WORDS.lines().filter(|line| !line.starts_with('#'));
-            lines.filter_map(|line| {
-                let (word, rest) = line.split_once('\t')?;
-                let (codes, others) = rest.split_once('\t')?;
-                Some((word, codes, others))
-            })
-        };
         let codes = rows().flat_map(|(_, codes, _)| codes.split(' '));
         let code = find_language(language, codes).ok()?;
         let (word, _, others) =
@@ -131,15 +137,21 @@ pub fn loses_joins(source: &str, translation: &str, [from, into]: [Option<&str>;
         return false;
     }
     let found = translation.matches(['&', '＆', '+']).count();
-    let count = |language: Option<&str>, text: &str| {
-        language
-            .and_then(Conjunction::of)
-            .map_or(0, |conjunction| conjunction.count(text))
-    };
     // Without the words of the target language, those of the source are not expected.
     let is_known = into.and_then(Conjunction::of).is_some();
-    let words = if is_known { count(from, source) } else { 0 };
-    found + count(into, translation) < signs + words
+    let words = if is_known {
+        conjunctions(from, source)
+    } else {
+        0
+    };
+    found + conjunctions(into, translation) < signs + words
+}
+
+/// Returns the number of words for "and" in `text`, in the `language`.
+fn conjunctions(language: Option<&str>, text: &str) -> usize {
+    language
+        .and_then(Conjunction::of)
+        .map_or(0, |conjunction| conjunction.count(text))
 }
 
 #[cfg(test)]

@@ -44,10 +44,16 @@ pub struct Pair {
     pub close: Span,
 }
 
+impl Pair {
+    /// Returns whether `inner` is between the signs of this pair.
+    fn contains(&self, inner: &Self) -> bool {
+        self.open.start < inner.open.start && inner.close.end <= self.close.start
+    }
+}
+
 /// Returns the pairs of signs in `text`, sorted by the closing sign. Signs inside of placeholders and
 /// addresses, apostrophes, and signs without a partner do not count.
 pub fn pairs(text: &str) -> Vec<Pair> {
-    let is_sign = |c| QUOTES.iter().any(|family| family.contains(c)) || "([（［".contains(c);
     if !text.contains(is_sign) {
         return Vec::new();
     }
@@ -76,6 +82,11 @@ pub fn pairs(text: &str) -> Vec<Pair> {
     found
 }
 
+/// Returns whether `c` may begin a pair.
+fn is_sign(c: char) -> bool {
+    QUOTES.iter().any(|family| family.contains(c)) || "([（［".contains(c)
+}
+
 /// Opens or closes a pair at the quotation mark `range` of `family`.
 fn quote(
     text: &str,
@@ -86,12 +97,12 @@ fn quote(
 ) {
     let before = text[..range.start].chars().next_back();
     let after = text[range.end..].chars().next();
-    let is_word = |c: Option<char>| c.is_some_and(is_letter);
+    let [word_before, word_after] = [before, after].map(|c| c.is_some_and(is_letter));
     let is_open = open.iter().any(|(other, _)| *other == family);
     if family == SINGLE {
         // Between letters, it is an apostrophe; after a word without an opening mark, too.
-        let is_apostrophe = is_word(before) && (is_word(after) || !is_open);
-        if is_apostrophe || !is_open && !is_word(after) {
+        let is_apostrophe = word_before && (word_after || !is_open);
+        if is_apostrophe || !is_open && !word_after {
             return;
         }
     }
@@ -135,9 +146,15 @@ pub fn missing_pairs(source: &str, translation: &str) -> Vec<PairKind> {
         return Vec::new();
     }
     let found = pairs(translation);
-    let count = |all: &[Pair], kind| all.iter().filter(|pair| pair.kind == kind).count();
-    let is_missing = |kind: &PairKind| count(&found, *kind) < count(&wanted, *kind);
-    KINDS.into_iter().filter(is_missing).collect()
+    KINDS
+        .into_iter()
+        .filter(|kind| count(&found, *kind) < count(&wanted, *kind))
+        .collect()
+}
+
+/// Returns the number of pairs of this kind.
+fn count(all: &[Pair], kind: PairKind) -> usize {
+    all.iter().filter(|pair| pair.kind == kind).count()
 }
 
 /// Returns the dash with which `source` begins a speech, if `translation` begins without one.
@@ -220,14 +237,11 @@ fn places(
         .iter()
         .map(|pair| around(source, text, pair, links, from))
         .collect();
-    let contains = |outer: &Pair, inner: &Pair| {
-        outer.open.start < inner.open.start && inner.close.end <= outer.close.start
-    };
     // Pairs are sorted by the closing sign, so a pair follows the pairs inside of it.
     for inner in (0..wanted.len()).rev() {
         let outer = (inner + 1..wanted.len())
             .rev()
-            .find(|&outer| contains(&wanted[outer], &wanted[inner]));
+            .find(|&outer| wanted[outer].contains(&wanted[inner]));
         if let Some(outer) = outer {
             places[inner].start = places[inner].start.max(places[outer].start);
             places[inner].end = places[inner].end.min(places[outer].end);
@@ -236,14 +250,17 @@ fn places(
             return None;
         }
     }
-    let crosses = |one: usize, other: usize| {
-        let [a, b] = [&places[one], &places[other]];
-        let is_nested = contains(&wanted[other], &wanted[one]);
-        !is_nested && a.start < b.end && b.start < a.end
-    };
-    let is_crossed =
-        (0..wanted.len()).any(|one| (one + 1..wanted.len()).any(|other| crosses(one, other)));
+    let is_crossed = (0..wanted.len()).any(|one| {
+        (one + 1..wanted.len()).any(|other| {
+            let is_nested = wanted[other].contains(&wanted[one]);
+            !is_nested && overlap(&places[one], &places[other])
+        })
+    });
     (!is_crossed).then_some(places)
+}
+
+fn overlap(one: &Span, other: &Span) -> bool {
+    one.start < other.end && other.start < one.end
 }
 
 /// Returns `text` without its signs of `kinds`, from the byte `from` on.
@@ -276,13 +293,16 @@ fn lone_signs(text: &str, kinds: &[PairKind]) -> Vec<Span> {
         .flat_map(|pair| [pair.open, pair.close])
         .collect();
     if kinds.contains(&PairKind::Quotes) {
-        let double = |c: char| QUOTES[..SINGLE].iter().any(|family| family.contains(c));
-        let lone = text.match_indices(double);
+        let lone = text.match_indices(is_double_quote);
         all.extend(lone.map(|(at, sign)| at..at + sign.len()));
     }
     all.sort_by_key(|range| range.start);
     all.dedup();
     all
+}
+
+fn is_double_quote(c: char) -> bool {
+    QUOTES[..SINGLE].iter().any(|family| family.contains(c))
 }
 
 /// Returns the signs of `pair` for a translation: `"` for every double quotation mark, since each
@@ -316,14 +336,16 @@ fn around(source: &str, translation: &str, pair: &Pair, links: &[Link], from: us
     };
     let is_whole = !source[..pair.open.start].contains(is_letter)
         && !source[pair.close.end..].contains(is_letter);
-    let aligned = |word: &Span| {
-        links.iter().any(|link| {
-            let is_inside = link.source.start < inner.end && link.source.end > inner.start;
-            is_inside && link.target.start < word.end && link.target.end > word.start
-        })
-    };
+    let inside: Vec<&Link> = links
+        .iter()
+        .filter(|link| overlap(&link.source, &inner))
+        .collect();
     let numbers: Vec<usize> = (0..words.len())
-        .filter(|&number| aligned(&words[number]))
+        .filter(|&number| {
+            inside
+                .iter()
+                .any(|link| overlap(&link.target, &words[number]))
+        })
         .collect();
     let longest = numbers
         .chunk_by(|one, next| next - one <= MAX_GAP)
@@ -339,20 +361,23 @@ fn around(source: &str, translation: &str, pair: &Pair, links: &[Link], from: us
 
 /// Returns the words at the same share of the text as the range `inner` of `source`.
 fn at_same_share(source: &str, inner: &Span, words: &[Span]) -> Span {
-    let share = |at: usize| at * words.len() / source.len().max(1);
-    let first = share(inner.start).min(words.len() - 1);
-    let last = share(inner.end).clamp(first, words.len() - 1);
+    let [first, last] = [inner.start, inner.end].map(|at| at * words.len() / source.len().max(1));
+    let first = first.min(words.len() - 1);
+    let last = last.clamp(first, words.len() - 1);
     words[first].start..words[last].end
 }
 
 /// Returns the length of the sign at the start of `rest` that ends a sentence, if `inner` ends with
 /// such a sign.
 fn sign_after(inner: &str, rest: &str) -> usize {
-    let is_end = |c: char| mark(c) == Mark::Terminal;
-    if !inner.trim_end().ends_with(is_end) {
+    if !inner.trim_end().ends_with(is_terminal) {
         return 0;
     }
-    rest.len() - rest.trim_start_matches(is_end).len()
+    rest.len() - rest.trim_start_matches(is_terminal).len()
+}
+
+fn is_terminal(c: char) -> bool {
+    mark(c) == Mark::Terminal
 }
 
 /// Returns the ranges of the words of `text`: runs of letters and digits.

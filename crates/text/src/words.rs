@@ -173,14 +173,15 @@ pub fn are_particles(word: &str, rest: &str) -> bool {
 
 /// Returns whether `rest` consists of at most `most` particles. The first one follows `last`.
 fn is_row_of_particles(last: char, rest: &str, most: usize) -> bool {
-    let class = |is_after: [bool; 5]| PARTICLES.lines().zip(is_after);
-    let classes = match final_of(last) {
-        None => class([true; 5]),
-        Some(0) => class([true, false, true, false, true]),
-        Some(8) => class([true, true, false, false, true]),
-        Some(_) => class([true, true, false, true, false]),
+    let is_after = match final_of(last) {
+        None => [true; 5],
+        Some(0) => [true, false, true, false, true],
+        Some(8) => [true, true, false, false, true],
+        Some(_) => [true, true, false, true, false],
     };
-    let mut particles = classes
+    let mut particles = PARTICLES
+        .lines()
+        .zip(is_after)
         .filter(|(_, after)| *after)
         .flat_map(|(all, _)| all.split(' '));
     particles.any(|particle| {

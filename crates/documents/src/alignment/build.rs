@@ -107,11 +107,10 @@ impl Alignment {
     }
 
     fn add_unit(&mut self, pair: &Pair<'_>, offset: usize, unit: Token, votes: &[Vote]) {
-        let shifted = |range: Span| moved(&range, 0, offset);
         let Token { range, is_word } = unit;
         let Some(best) = self.best(votes).filter(|_| is_word) else {
             return self.units.push(Unit {
-                range: shifted(range),
+                range: moved(&range, 0, offset),
                 is_word,
                 piece: None,
             });
@@ -125,11 +124,11 @@ impl Alignment {
             // A word that is the same in both texts, ignoring case, is cut at the same places.
             for part in parts {
                 let range = moved(&self.pieces[part].range, word.start, range.start);
-                self.push_unit(shifted(range), part);
+                self.push_unit(moved(&range, 0, offset), part);
             }
             return;
         }
-        self.push_unit(shifted(range), best);
+        self.push_unit(moved(&range, 0, offset), best);
     }
 
     fn push_unit(&mut self, range: Span, piece: usize) {
@@ -152,8 +151,8 @@ impl Alignment {
             *of_word.entry(self.pieces[piece].word).or_insert(0) += weight;
         }
         // Ties go to the first piece.
-        let sums = |&&(piece, _): &&Vote| (of_word[&self.pieces[piece].word], of_piece[&piece]);
-        votes.iter().rev().max_by_key(sums).map(|&(piece, _)| piece)
+        let pieces = votes.iter().rev().map(|&(piece, _)| piece);
+        pieces.max_by_key(|piece| (of_word[&self.pieces[*piece].word], of_piece[piece]))
     }
 }
 

@@ -117,12 +117,11 @@ impl Alignment {
         if let Some(end) = self.end_of_word(next_piece, &pieces) {
             return end;
         }
-        let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        let last_char = source[..at].chars().next_back();
-        let next_char = source[at..].chars().next();
-        let touches_last = word(last_char) && !spaces.0;
-        let opens = matches!(next_char.map(mark), Some(Mark::Open | Mark::Quote));
-        let before = touches_last || spaces.1 || !(word(next_char) || opens);
+        let after = &source[at..];
+        let touches_last = source[..at].ends_with(char::is_alphanumeric) && !spaces.0;
+        let opens = after.starts_with(|c| matches!(mark(c), Mark::Open | Mark::Quote));
+        let before =
+            touches_last || spaces.1 || !(after.starts_with(char::is_alphanumeric) || opens);
         let sentence = &self.sentences[next];
         let last = || self.after_piece(source, at, pieces.start..next_piece, sentence);
         let next = || self.before_piece(source, at, next_piece..pieces.end, target);

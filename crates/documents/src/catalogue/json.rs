@@ -63,8 +63,8 @@ pub(super) fn fields_of_manifest(text: &str) -> Vec<(&str, Span)> {
             _ => fields.push((key, inner)),
         }
     }
-    let has = |name: &str| keys.contains(name);
-    let is_manifest = has("start_url") || has("icons") && (has("display") || has("short_name"));
+    let is_app = keys.contains("display") || keys.contains("short_name");
+    let is_manifest = keys.contains("start_url") || keys.contains("icons") && is_app;
     if is_manifest { fields } else { Vec::new() }
 }
 
@@ -137,10 +137,9 @@ fn intervals(text: &str, range: &Span, spelling: &Spelling) -> Vec<(Span, String
 
 /// Splits the category off the end of `key`.
 fn category(key: &str) -> Option<(&str, &'static str)> {
-    let base = |name: &&'static str| Some((key.strip_suffix(*name)?, *name));
     NAMES
         .iter()
-        .find_map(base)
+        .find_map(|name| Some((key.strip_suffix(*name)?, *name)))
         .filter(|(base, _)| base.is_empty() || base.ends_with('_'))
 }
 
@@ -283,11 +282,11 @@ impl Keys<'_> {
         if let Some(source) = text.filter(|_| !is_kept) {
             let intervals = intervals(self.text, &range, &spelling);
             if !intervals.is_empty() {
-                let message = |(inner, source): (Span, String)| {
+                for (inner, source) in intervals {
                     let spelling = Spelling::Interval(spelling == Spelling::Json(true));
-                    Message::text(key.clone(), inner, source, spelling)
-                };
-                self.texts.extend(intervals.into_iter().map(message));
+                    let message = Message::text(key.clone(), inner, source, spelling);
+                    self.texts.push(message);
+                }
                 return self.end(&key, start);
             }
             let end = range.end + usize::from(matches!(spelling, Spelling::Json(_)));

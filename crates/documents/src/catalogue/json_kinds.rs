@@ -33,8 +33,8 @@ impl Kind {
 
     /// Returns whether the `key` with a value written as `end` tells the kind of a file.
     pub(super) fn has_mark(key: &str, end: &str) -> bool {
-        let is_known = |mark: &str| mark.strip_prefix(key) == Some(end);
-        Self::all().any(|kind| kind.marks.split(' ').any(is_known))
+        let mut marks = Self::all().flat_map(|kind| kind.marks.split(' '));
+        marks.any(|mark| mark.strip_prefix(key) == Some(end))
     }
 
     /// Returns the kind of a file with these marks; `None` for a catalogue.

@@ -77,32 +77,35 @@ fn qt(text: &str, code: &str) -> String {
 
 /// Renames the language of Android's resources, which their root names for tools.
 fn android(text: &str, renaming: &Renaming<'_>) -> String {
-    let edit = || {
-        let root = tags(text, "resources").next()?;
-        let tag = &text[root.clone()];
-        let value = attribute(tag, "tools:locale")?;
-        let code = renaming.of(&tag[value])?;
-        Some((root, with_value(tag, "tools:locale", &code)))
-    };
-    apply_edits(text, &Vec::from_iter(edit()))
+    let edit = edit_of_android(text, renaming);
+    apply_edits(text, &Vec::from_iter(edit))
+}
+
+fn edit_of_android(text: &str, renaming: &Renaming<'_>) -> Option<(Span, String)> {
+    let root = tags(text, "resources").next()?;
+    let tag = &text[root.clone()];
+    let value = attribute(tag, "tools:locale")?;
+    let code = renaming.of(&tag[value])?;
+    Some((root, with_value(tag, "tools:locale", &code)))
 }
 
 /// Renames the language of a web manifest, and its direction.
 fn manifest(text: &str, renaming: &Renaming<'_>) -> String {
     let fields = json::fields_of_manifest(text);
-    let named = |name: &str| fields.iter().find(|(known, _)| *known == name);
-    let edits = || {
-        let (_, language) = named("lang")?;
-        let code = renaming.of(&text[language.clone()])?;
-        let [from, into] = renaming.directions();
-        let direction = named("dir").filter(|(_, range)| text[range.clone()] == *from);
-        let direction = direction.map(|(_, range)| (range.clone(), into.to_owned()));
-        let mut edits = Vec::from_iter(direction);
-        edits.push((language.clone(), code));
-        edits.sort_by_key(|(range, _)| range.start);
-        Some(edits)
+    let Some((_, language)) = fields.iter().find(|(name, _)| *name == "lang") else {
+        return text.to_owned();
     };
-    apply_edits(text, &edits().unwrap_or_default())
+    let Some(code) = renaming.of(&text[language.clone()]) else {
+        return text.to_owned();
+    };
+    let mut edits = vec![(language.clone(), code)];
+    let [from, into] = renaming.directions();
+    let direction = fields.iter().find(|(name, _)| *name == "dir");
+    if let Some((_, range)) = direction.filter(|(_, range)| text[range.clone()] == *from) {
+        edits.push((range.clone(), into.to_owned()));
+    }
+    edits.sort_by_key(|(range, _)| range.start);
+    apply_edits(text, &edits)
 }
 
 /// Renames the language of ARB, which is written with `_`, or the only root key of Rails.

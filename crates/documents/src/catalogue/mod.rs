@@ -163,10 +163,9 @@ pub(crate) fn write(text: &str, translations: Vec<(Slot, String, bool)>) -> Stri
     }
     // The forms of a message share marks; a stable sort keeps the order of insertions at one
     // offset.
-    let key = |(range, _): &(Span, String)| (range.start, range.end);
-    marks.sort_by_key(key);
+    marks.sort_by_key(|(range, _)| (range.start, range.end));
     marks.dedup();
     edits.extend(marks);
-    edits.sort_by_key(key);
+    edits.sort_by_key(|(range, _)| (range.start, range.end));
     apply_edits(text, &edits)
 }

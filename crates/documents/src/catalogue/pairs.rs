@@ -59,12 +59,10 @@ pub(super) fn properties(text: &str) -> Result<Vec<Message>> {
         "",
     )?;
     // A single apostrophe in a message with parameters shows that MessageFormat is not used.
-    let has_parameter = |it: &Message| PARAMETER.is_match(&it.source);
-    if !all
-        .iter()
-        .any(|it: &Message| has_parameter(it) && it.source.replace("''", "").contains('\''))
-    {
-        for message in all.iter_mut().filter(|it| has_parameter(it)) {
+    if !all.iter().any(|it: &Message| {
+        PARAMETER.is_match(&it.source) && it.source.replace("''", "").contains('\'')
+    }) {
+        for message in all.iter_mut().filter(|it| PARAMETER.is_match(&it.source)) {
             message.source = message.source.replace("''", "'");
             message.slot.spelling = Spelling::Property {
                 is_ascii,

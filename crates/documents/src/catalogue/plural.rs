@@ -22,20 +22,20 @@ pub(super) struct Form {
     pub(super) has_others: bool,
 }
 
+/// Returns the value of a part of `rule`, such as `nplurals`.
+fn field<'a>(rule: &'a str, name: &str) -> Option<&'a str> {
+    let mut fields = rule.split(';').filter_map(|field| field.split_once('='));
+    let (_, value) = fields.find(|(key, _)| key.trim() == name)?;
+    Some(value.trim())
+}
+
 /// Parses the header field `rule`; `None` if it is not a plural rule.
 pub(super) fn forms(rule: &str) -> Option<Vec<Form>> {
-    let field = |name: &str| {
-        let fields = rule.split(';').filter_map(|field| field.split_once('='));
-        fields
-            .into_iter()
-            .find(|(key, _)| key.trim() == name)
-            .map(|(_, value)| value.trim())
-    };
-    let count: usize = field("nplurals")?
+    let count: usize = field(rule, "nplurals")?
         .parse()
         .ok()
         .filter(|count| (1..=10).contains(count))?;
-    let expression = field("plural").filter(|expression| expression.len() <= MAX_BYTES)?;
+    let expression = field(rule, "plural").filter(|expression| expression.len() <= MAX_BYTES)?;
     let mut forms = vec![Form::default(); count];
     for n in 0..=200 {
         let form = forms.get_mut(usize::try_from(value(expression, n)?).ok()?)?;

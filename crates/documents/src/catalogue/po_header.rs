@@ -130,33 +130,36 @@ fn with_forms(text: &str, rule: Option<&str>) -> String {
     let Some(count) = count else {
         return text.into();
     };
-    let is_extra = |line: &str, next: &str| {
+    let lines = text.split_inclusive('\n');
+    let nexts = lines.clone().skip(1).chain([""]);
+    let mut kept = String::new();
+    for (line, next) in lines.zip(nexts) {
         let form = EMPTY_FORM.captures(line);
         let form = form.and_then(|form| form[1].parse::<usize>().ok());
         let continues = next
             .trim_start_matches(['#', '~', ' ', '\t'])
             .starts_with('"');
-        form.is_some_and(|form| form >= count.max(1)) && !continues
-    };
-    let lines = || text.split_inclusive('\n');
-    let nexts = lines().skip(1).chain([""]);
-    let kept = lines()
-        .zip(nexts)
-        .filter(|(line, next)| !is_extra(line, next));
-    kept.map(|(line, _)| line).collect()
+        let is_extra = form.is_some_and(|form| form >= count.max(1)) && !continues;
+        if !is_extra {
+            kept += line;
+        }
+    }
+    kept
 }
 
 /// Returns the plural rule of the language `code`.
 pub(super) fn plural_forms(code: &str) -> Option<&'static str> {
     let base = code.split(['_', '@']).next().unwrap_or_default();
-    let rule = |code: &str| {
-        let mut rows = PLURAL_FORMS
-            .lines()
-            .filter_map(|line| line.split_once('\t'));
-        rows.find(|(_, codes)| codes.split(' ').any(|known| known == code))
-    };
-    let found = [code, base, &format!("{base}_CN")]
+    [code, base, &format!("{base}_CN")]
         .into_iter()
-        .find_map(rule);
-    found.map(|(rule, _)| rule)
+        .find_map(rule_of)
+}
+
+/// Returns the plural rule in the row with exactly this `code`.
+fn rule_of(code: &str) -> Option<&'static str> {
+    let mut rows = PLURAL_FORMS
+        .lines()
+        .filter_map(|line| line.split_once('\t'));
+    let (rule, _) = rows.find(|(_, codes)| codes.split(' ').any(|known| known == code))?;
+    Some(rule)
 }

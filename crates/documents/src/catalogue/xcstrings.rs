@@ -61,11 +61,9 @@ struct Pair<'a> {
 impl File<'_> {
     /// Reads the string `entry`. Xcode marks a string as stale if the program lacks it.
     fn string(&mut self, entry: &Value) {
-        let has = |name: &str, expected: &str| {
-            let value = entry.get(name).map(|it| &self.text[it.range.clone()]);
-            value == Some(expected)
-        };
-        let is_kept = has("shouldTranslate", "false") || has("extractionState", "\"stale\"");
+        let [translates, extracted] = ["shouldTranslate", "extractionState"]
+            .map(|name| entry.get(name).map(|it| &self.text[it.range.clone()]));
+        let is_kept = translates == Some("false") || extracted == Some("\"stale\"");
         if is_kept || !is_object(self.text, entry) {
             return;
         }
@@ -116,14 +114,15 @@ impl File<'_> {
 
     /// Reads the texts of an existing localization.
     fn localization(&mut self, key: &Arc<str>, pair: Pair<'_>) {
-        let of_source = |name: &str| pair.source.and_then(|it| it.get(name));
+        let [substitutions, variations] =
+            ["substitutions", "variations"].map(|name| pair.source.and_then(|it| it.get(name)));
         for child in &pair.target.children {
             match &*child.key {
                 "stringUnit" => self.unit(key, child, pair),
-                "substitutions" => self.arms(key, child, of_source("substitutions"), pair),
+                "substitutions" => self.arms(key, child, substitutions, pair),
                 "variations" => {
                     for kind in &child.children {
-                        let source = of_source("variations").and_then(|it| it.get(&kind.key));
+                        let source = variations.and_then(|it| it.get(&kind.key));
                         match &*kind.key {
                             "plural" => self.plural(key, kind, source, pair),
                             _ => self.arms(key, kind, source, pair),
@@ -196,13 +195,16 @@ impl File<'_> {
     /// Returns the categories of the target language and of `plural`, in the order of Xcode.
     /// Foundation takes `zero` for 0 in every language.
     fn needed(&self, plural: &Value) -> BTreeSet<&'static str> {
-        let has = |name: &&&str| plural.get(name).is_some();
+        let own = NAMES
+            .iter()
+            .copied()
+            .filter(|name| plural.get(name).is_some());
         match &self.categories {
             Some(categories) => {
-                let zero = NAMES.iter().filter(|name| **name == "zero").filter(has);
-                categories.names().chain(zero.copied()).collect()
+                let zero = own.filter(|name| *name == "zero");
+                categories.names().chain(zero).collect()
             }
-            None => NAMES.iter().filter(has).copied().collect(),
+            None => own.collect(),
         }
     }
 
@@ -211,27 +213,27 @@ impl File<'_> {
     fn arm_for<'a>(&self, source: &'a Value, name: &str) -> Option<&'a Value> {
         let other = source.get("other").or(source.children.last());
         let arm = source.get(name);
-        let text = |value: Option<&Value>| main_text(self.text, value?);
         let categories = self.categories.as_ref();
-        let is_hidden = categories.is_some_and(|it| it.has_several(name))
-            && text(arm)
-                .zip(text(other))
-                .is_some_and(|(arm, other)| hides(&arm, &other));
+        let texts = [arm, other].map(|value| main_text(self.text, value?));
+        let is_hidden = match texts {
+            [Some(arm), Some(other)] => hides(&arm, &other),
+            _ => false,
+        };
+        let is_hidden = is_hidden && categories.is_some_and(|it| it.has_several(name));
         arm.filter(|_| !is_hidden).or(other)
     }
 
     /// Reads a text with its state.
     fn unit(&mut self, key: &Arc<str>, unit: &Value, pair: Pair<'_>) {
-        let string = |value: &Value| value.string(self.text);
         let value = unit.get("value");
-        let Some((value, target)) = value.and_then(|it| Some((it, string(it)?))) else {
+        let Some((value, target)) = value.and_then(|it| Some((it, it.string(self.text)?))) else {
             return;
         };
         let source = pair.source.and_then(|it| main_text(self.text, it));
         let source = source.unwrap_or_else(|| key.to_string());
         let state = unit.get("state");
         let marks = state.map(|state| (state.range.clone(), TO_REVIEW.to_string()));
-        let state = match state.and_then(string).as_deref() {
+        let state = match state.and_then(|it| it.string(self.text)).as_deref() {
             Some("new") => MessageState::Untranslated,
             _ if target.is_empty() => MessageState::Untranslated,
             Some("translated") | None => MessageState::Translated,

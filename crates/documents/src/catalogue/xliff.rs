@@ -14,7 +14,6 @@ use crate::xml_text::{plain, with_attribute, without_sections};
 /// with elements stays XML, unless all elements are inside the arms of an ICU message.
 pub(super) fn content(raw: &str) -> (String, Spelling) {
     let markup = without_sections(raw);
-    let is_message = |text: &str| format_of(text) == Format::Text && unescape(text).is_ok();
     match plain(raw) {
         Some(text) => (text, Spelling::Xml),
         None if markup.contains("&lt;") || !is_message(&markup) => (markup, Spelling::Markup),
@@ -23,6 +22,11 @@ pub(super) fn content(raw: &str) -> (String, Spelling) {
             Spelling::Arms,
         ),
     }
+}
+
+/// Returns whether `text` is an ICU message without broken references.
+fn is_message(text: &str) -> bool {
+    format_of(text) == Format::Text && unescape(text).is_ok()
 }
 
 /// Reads the messages of `text`, and its source and target language.
@@ -166,9 +170,11 @@ impl File<'_> {
 
     /// Returns the name of the unit `index`, or its identifier if it has no name.
     pub(super) fn name(&self, index: usize) -> String {
-        let attribute = |name| self.all[index].attribute(self.text, name);
-        let name = attribute("resname").filter(|name| !name.is_empty());
-        name.or_else(|| attribute("id")).unwrap_or_default()
+        let unit = &self.all[index];
+        let name = unit.attribute(self.text, "resname");
+        name.filter(|name| !name.is_empty())
+            .or_else(|| unit.attribute(self.text, "id"))
+            .unwrap_or_default()
     }
 
     /// Returns the state of a translation in the unit `index`.

@@ -38,12 +38,13 @@ impl File<'_> {
         let owner = unit
             .target
             .map_or(&self.all[index], |target| &self.all[target]);
-        let message = |(source, (slot, target)): (&usize, (Slot, String))| {
-            let context = Context::new(&group, &self.number(*source));
-            let (source, _) = content(&self.text[self.all[*source].inner.clone()]);
-            self.segment(index, owner, context, [source, target], slot)
-        };
-        sources.iter().zip(slots).map(message).collect()
+        let mut messages = Vec::with_capacity(sources.len());
+        for (&source, (slot, target)) in sources.iter().zip(slots) {
+            let context = Context::new(&group, &self.number(source));
+            let (source, _) = content(&self.text[self.all[source].inner.clone()]);
+            messages.push(self.segment(index, owner, context, [source, target], slot));
+        }
+        messages
     }
 
     /// Returns the segments within the element `index`, without those inside of others.
@@ -51,17 +52,18 @@ impl File<'_> {
         let end = self.all[index].outer.end;
         let inside = (index + 1..self.all.len()).take_while(|&it| self.all[it].outer.start < end);
         let mut last = 0;
-        let is_segment = |&it: &usize| {
-            let element: &Element<'_> = &self.all[it];
+        let mut all = Vec::new();
+        for it in inside {
+            let element = &self.all[it];
             let is_segment = element.outer.start >= last
                 && element.local_name() == "mrk"
                 && element.attribute(self.text, "mtype").as_deref() == Some("seg");
             if is_segment {
                 last = element.outer.end;
+                all.push(it);
             }
-            is_segment
-        };
-        inside.filter(is_segment).collect()
+        }
+        all
     }
 
     /// Returns the number of the segment `index`.
@@ -111,12 +113,12 @@ impl File<'_> {
     /// Returns the edit that sets the state of `target`. All segments share it, so it is short.
     fn state_edit(&self, target: &Element<'_>) -> (Span, String) {
         let tag = &self.text[target.tag.clone()];
-        let value = |quote: char| {
+        let value = ['"', '\''].into_iter().find_map(|quote| {
             let start = tag.find(&format!(" state={quote}"))? + " state=".len() + 1;
             Some(start..start + tag[start..].find(quote)?)
-        };
+        });
         let moved_by = target.tag.start;
-        match ['"', '\''].into_iter().find_map(value) {
+        match value {
             Some(value) => (moved(&value, 0, moved_by), REVIEW.into()),
             None => {
                 let end = moved_by + tag.trim_end_matches('>').trim_end().len();

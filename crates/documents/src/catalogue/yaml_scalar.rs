@@ -10,6 +10,9 @@ use crate::words::regex;
 /// The indicator of a block scalar, and a comment after it.
 static HEADER: LazyLock<Regex> = LazyLock::new(|| regex(r"[|>][-+0-9]*(?:[ \t]+#.*)?$"));
 
+/// The characters that indent a line.
+const BLANK: [char; 2] = [' ', '\t'];
+
 /// A block scalar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
@@ -43,12 +46,11 @@ impl Block {
     /// Writes `text` as a block, or in quotes if readers would see another text in the block.
     pub(super) fn write(&self, text: &str) -> String {
         let lines = text.trim_matches('\n');
-        let is_indented = |line: &str| line.starts_with([' ', '\t']);
         let is_other = lines.is_empty()
             || self.indent.is_empty()
             || lines.contains(needs_number)
-            || is_indented(lines)
-            || self.is_folded() && lines.split('\n').any(is_indented);
+            || lines.starts_with(BLANK)
+            || self.is_folded() && lines.split('\n').any(|line| line.starts_with(BLANK));
         if is_other {
             let comment = self.header.lines().next().and_then(|it| it.find('#'));
             let comment = comment.map_or("", |at| self.header[at..].trim_end());

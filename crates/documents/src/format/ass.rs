@@ -63,16 +63,15 @@ fn dialogue(text: &str, start: usize, blocks: &mut Blocks) {
         let line = at..end;
         at = (end + newline.len()).min(text.len());
         let pieces = pieces(text, line.clone(), &mut is_drawing);
-        let is_word = |(range, kind): &(Span, Piece)| {
-            *kind == Piece::Text && !text[range.clone()].trim().is_empty()
-        };
-        if pieces.iter().any(is_word) {
+        let has_words = pieces
+            .iter()
+            .any(|(range, kind)| *kind == Piece::Text && !text[range.clone()].trim().is_empty());
+        if has_words {
             lines.push((line, pieces));
         }
     }
     // Lines without words divide text.
-    let adjoins = |(one, _): &Line, (next, _): &Line| &text[one.end..next.start] == newline;
-    for mut lines in lines.chunk_by(adjoins) {
+    for mut lines in lines.chunk_by(|(one, _), (next, _)| &text[one.end..next.start] == newline) {
         let ranges: Vec<Span> = lines.iter().map(|(line, _)| line.clone()).collect();
         for speech in speeches(text, &ranges) {
             let (first, rest) = lines.split_at(speech.len());

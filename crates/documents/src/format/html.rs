@@ -184,12 +184,16 @@ pub(super) fn inline_role(raw: &str) -> Option<(String, bool, bool)> {
 pub(super) fn inline_element(builder: &mut Builder, raw: &str) {
     let lexed = lex(raw);
     let content = content(raw, &lexed.tokens);
-    let is_shown = |name: &str| {
-        !matches!(role(name), Role::Hidden | Role::Annotation) && !is_note(name, &content)
+    let is_shown = match &lexed.tokens[0].kind {
+        TokenKind::Start { name, .. } => {
+            !matches!(role(name), Role::Hidden | Role::Annotation) && !is_note(name, &content)
+        }
+        _ => true,
     };
-    match &lexed.tokens[0].kind {
-        TokenKind::Start { name, .. } if !is_shown(name) => builder.point(raw),
-        _ => builder.atom(&content, raw),
+    if is_shown {
+        builder.atom(&content, raw);
+    } else {
+        builder.point(raw);
     }
 }
 
@@ -330,7 +334,7 @@ impl Parser<'_> {
         let before = &self.text[..range.start];
         let after = &self.text[range.end..];
         let blank = [' ', '\t'];
-        let ends = |c: char| c == '\n' || c == '\r';
+        let ends = ['\n', '\r'];
         let alone = self.text[range.clone()].starts_with("<!--")
             && before.trim_end_matches(blank).ends_with(ends)
             && after.trim_start_matches(blank).starts_with(ends);

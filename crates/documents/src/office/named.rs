@@ -53,8 +53,12 @@ fn literals(xml: &str) -> impl Iterator<Item = String> {
 
 /// Returns whether `xml` has a formula with words. Formats of dates have letters of their own.
 pub(super) fn has_words(xml: &str) -> bool {
-    let is_word = |c: char| c.is_alphabetic() && !"dmyhsapgen".contains(c.to_ascii_lowercase());
-    literals(xml).any(|text| text.contains(is_word))
+    literals(xml).any(|text| text.contains(is_no_date))
+}
+
+/// Returns whether `c` is a letter that no format of dates has.
+fn is_no_date(c: char) -> bool {
+    c.is_alphabetic() && !"dmyhsapgen".contains(c.to_ascii_lowercase())
 }
 
 /// Returns whether `xml` names cells with words that therefore stay: columns of a table, or values of

@@ -165,27 +165,30 @@ impl<'a> Part<'a> {
 
     /// Returns the tag that HTML has for an element around text.
     fn tag(&self, index: usize) -> &'static str {
-        let is_raised = || {
-            let style = self.all[index].attribute(self.xml, "style-name");
-            style.is_some_and(|style| self.styles.raises(&style, self.shared.styles))
-        };
         match self.name(index) {
             "sup" => "sup",
             // Styles raise these links.
             "a" if self.is_note_reference(index) => "sup",
             "a" | "text:a" | "w:hyperlink" => "a",
-            "text:span" if is_raised() => "sup",
+            "text:span" if self.has_raised_style(index) => "sup",
             _ => "i",
         }
     }
 
+    /// Returns whether the style of the element `index` raises its text.
+    fn has_raised_style(&self, index: usize) -> bool {
+        let style = self.all[index].attribute(self.xml, "style-name");
+        style.is_some_and(|style| self.styles.raises(&style, self.shared.styles))
+    }
+
     /// Returns whether the link `index` of a book refers to a note, as EPUB 3 or ARIA says.
     fn is_note_reference(&self, index: usize) -> bool {
-        let is = |name: &str, kind: &str| {
-            let value = self.all[index].attribute(self.xml, name);
-            value.is_some_and(|value| has(&value, kind))
-        };
-        is("type", "noteref") || is("role", "doc-noteref")
+        [("type", "noteref"), ("role", "doc-noteref")]
+            .into_iter()
+            .any(|(name, kind)| {
+                let value = self.all[index].attribute(self.xml, name);
+                value.is_some_and(|value| has(&value, kind))
+            })
     }
 
     /// Returns whether the element `index` is a unit: a field with a computed text, or code.
@@ -210,16 +213,11 @@ impl<'a> Part<'a> {
 
     /// Returns whether the run properties `raw` raise the text.
     fn is_raised(&self, raw: &str) -> bool {
-        let value = |name: &str| {
-            let (_, value) = raw.split_once(name)?;
-            value.split(['"', '\'']).nth(1)
-        };
-        let own = value("vertAlign ").or_else(|| value(" baseline="));
-        let style = || value("rStyle ");
-        own.map_or_else(
-            || style().is_some_and(|style| self.styles.raises(style, self.shared.styles)),
-            is_raised,
-        )
+        if let Some(own) = value(raw, "vertAlign ").or_else(|| value(raw, " baseline=")) {
+            return is_raised(own);
+        }
+        let style = value(raw, "rStyle ");
+        style.is_some_and(|style| self.styles.raises(style, self.shared.styles))
     }
 
     /// Adds the children of a run.
@@ -315,4 +313,10 @@ impl<'a> Part<'a> {
 /// Returns the HTML tag for a point of this name.
 fn tag_of(name: &str) -> &'static str {
     if has(BREAKS, name) { "br" } else { "img" }
+}
+
+/// Returns the value in quotation marks after `name` in `tag`.
+fn value<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
+    let (_, value) = tag.split_once(name)?;
+    value.split(['"', '\'']).nth(1)
 }

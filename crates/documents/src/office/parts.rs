@@ -9,7 +9,7 @@ use super::archive::{Archive, name};
 use super::kind::{LEFT, OfficeKind, READ, has};
 use crate::encoding::Charset;
 use crate::format::Format;
-use crate::xml::{Element, elements};
+use crate::xml::elements;
 
 /// Maximum number of bytes in all lists of files.
 const MAX_LIST_BYTES: u64 = 16 << 20;
@@ -73,8 +73,8 @@ impl Parts {
         for (file, kind) in types {
             let kind = kind.strip_suffix("+xml").unwrap_or(&kind);
             let (program, last) = kind.rsplit_once('.').unwrap_or_default();
-            let is_ours = || programs.split(' ').any(|name| program.contains(name));
-            self.has_main |= last == "main" && is_ours();
+            self.has_main |=
+                last == "main" && programs.split(' ').any(|name| program.contains(name));
             if has(READ, last) || has(LEFT, last) {
                 self.roles.entry(file).or_insert_with(|| last.to_owned());
             }
@@ -180,10 +180,9 @@ impl<'z, 'a> Lists<'z, 'a> {
             return Vec::new();
         };
         let all = elements(&xml).unwrap_or_default();
-        let value = |element: &Element<'_>, name| element.attribute(&xml, name).unwrap_or_default();
         let values = all
             .iter()
-            .map(|element| names.map(|name| value(element, name)));
+            .map(|element| names.map(|name| element.attribute(&xml, name).unwrap_or_default()));
         values
             .filter(|values: &[String; 3]| values.iter().any(|value| !value.is_empty()))
             .collect()

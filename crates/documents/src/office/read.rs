@@ -152,9 +152,14 @@ impl Part {
 /// Returns whether a file of a workbook has no text: a sheet with all its texts in another file, or
 /// the cache of a pivot table.
 fn is_without_text(xml: &str) -> bool {
-    let has = |name: &str| xml.contains(&format!("<{name}")) || xml.contains(&format!(":{name}"));
     let texts = ["is", "headerFooter", "dataValidation", "hyperlink"];
-    has("pivotCacheDefinition") || has("worksheet") && !texts.into_iter().any(has)
+    has_element(xml, "pivotCacheDefinition")
+        || has_element(xml, "worksheet") && !texts.iter().any(|name| has_element(xml, name))
+}
+
+/// Returns whether `xml` has an element with a local name that begins with `name`.
+fn has_element(xml: &str, name: &str) -> bool {
+    xml.contains(&format!("<{name}")) || xml.contains(&format!(":{name}"))
 }
 
 /// Opens the archive `bytes` and returns it with its files that have text, and its price.

@@ -87,13 +87,15 @@ impl<'a> Part<'a> {
             let name = self.name(index);
             let is_leaf = self.next[index] == index + 1;
             let is_paragraph = self.kind.is_paragraph(name);
-            let is_text = |text: &str| !text.trim().is_empty() || is_leaf && !text.is_empty();
             let has_text = match self.kind.run(name) {
                 // The parts of a field must be seen, wherever they stand.
                 Some([.., text]) => name == text || name == "w:fldChar",
                 None => {
                     name.starts_with("field:fieldmark-")
-                        || self.gaps(index).any(|gap| is_text(&self.xml[gap]))
+                        || self.gaps(index).any(|gap| {
+                            let text = &self.xml[gap];
+                            !text.trim().is_empty() || is_leaf && !text.is_empty()
+                        })
                 }
             };
             let text = (self.holds[index][0] || has_text) && !has(HIDDEN, name);
@@ -119,11 +121,10 @@ impl<'a> Part<'a> {
 
     /// Iterates over the ranges of the texts in the runs of the element `index`.
     pub(super) fn texts(&self, index: usize) -> impl Iterator<Item = Span> {
-        let is_text = |&it: &usize| {
+        let inside = (index + 1..self.next[index]).filter(|&it| {
             let name = self.name(it);
             self.kind.run(name).is_some_and(|[.., text]| name == text)
-        };
-        let inside = (index + 1..self.next[index]).filter(is_text);
+        });
         inside.map(|it| self.all[it].inner.clone())
     }
 

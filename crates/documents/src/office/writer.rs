@@ -16,6 +16,9 @@ const MAX_REPEATED: usize = 16;
 /// A tag of a translated paragraph, or the text up to the next tag.
 static PIECE: LazyLock<Regex> = LazyLock::new(|| regex("<[^>]*>?|[^<]+"));
 
+/// The digits of sizes.
+const DIGITS: [char; 10] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'];
+
 /// Writes XML with translated paragraphs.
 pub(super) struct Writer<'a> {
     pub(super) xml: &'a str,
@@ -278,11 +281,10 @@ impl<'a> Body<'a> {
             }
             Place::Header => {
                 // Digits behind the code of a size would belong to it.
-                let is_digit = |c: char| c.is_ascii_digit();
-                let before = self.out.trim_end_matches(is_digit);
+                let before = self.out.trim_end_matches(DIGITS);
                 let is_size = before.ends_with("&amp;")
                     && before.len() < self.out.len()
-                    && text.starts_with(is_digit);
+                    && text.starts_with(DIGITS);
                 let space = if is_size { " " } else { "" };
                 space.to_owned() + &text.replace("&amp;", "&amp;&amp;")
             }

@@ -12,9 +12,8 @@ use utoipa::ToSchema;
 use super::body::Fields;
 use super::error::{ApiError, Errors, Result};
 use super::{Client, page};
-use crate::compute::{Cancel, compute};
+use crate::compute::{Cancel, Price, compute};
 use crate::engine::Choice;
-use crate::price::Price;
 use crate::queue::QueueError;
 
 /// The price of computing and writing the attention of a sentence of up to 100 tokens.

@@ -15,8 +15,7 @@ use super::error::{ApiError, Result};
 use super::form::{self, Part, unread, urlencoded};
 use super::limits::{check_count, check_json, check_text};
 use super::{Client, Shared};
-use crate::compute::compute;
-use crate::price::Price;
+use crate::compute::{Price, compute};
 use crate::sender::Sender;
 use crate::settings::Limits;
 

@@ -27,10 +27,9 @@ use super::body::{Fields, MAX_FIELDS, Texts, number};
 use super::error::{ApiError, ErrorBody, Errors, Result};
 use super::source::Sourced;
 use super::{AUTO, Client};
-use crate::compute::{Cancel, compute};
+use crate::compute::{Cancel, Price, compute};
 use crate::engine::Choice;
 use crate::language::LanguagePair;
-use crate::price::Price;
 use crate::text::{Reading, best};
 
 /// Writes errors on DeepL's paths as DeepL does.

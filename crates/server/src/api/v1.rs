@@ -15,9 +15,8 @@ use super::error::{ApiError, Errors, Result};
 use super::libretranslate::OneOrMany;
 use super::source::Sourced;
 use super::{AUTO, Client, format, within};
-use crate::compute::compute;
+use crate::compute::{Price, compute};
 use crate::engine::{Candidate, Choice, Sentence};
-use crate::price::Price;
 use crate::text::{best, with_terms};
 
 /// A request to `/v1/translate`.

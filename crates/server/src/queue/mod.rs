@@ -3,19 +3,18 @@
 mod waiting;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex};
 use rayon::ThreadPoolBuilder;
 use tokio::sync::oneshot;
 
 use self::waiting::{Answer, Batch, FEW, Item, State, TakenSentence, WaitingRequest, hand_out};
 pub use self::waiting::{QueueError, QueueSettings};
-use crate::compute::{Cancel, WorkPanicked, compute};
+use crate::compute::{Cancel, Price, WorkPanicked, compute};
 use crate::engine::{Candidate, Choice, Engine, EngineError, Job, Sentence};
-use crate::lock::locked;
-use crate::price::Price;
 use crate::sender::{Sender, may_take};
 
 /// The sentences of all requests to one model, and the threads that translate them.
@@ -91,18 +90,18 @@ impl Queue {
     /// Ends the queue even if requests still refer to it. Running batches are translated, and
     /// requests are answered without the other sentences.
     pub(crate) fn unload(&self) {
-        self.shared.lock().unload();
+        self.shared.state.lock().unload();
         self.shared.wake.notify_all();
     }
 
     /// The number of waiting sentences.
     pub fn waiting(&self) -> usize {
-        self.shared.lock().sentences
+        self.shared.state.lock().sentences
     }
 
     /// Returns whether the model was unloaded for another one.
     pub(crate) fn is_unloaded(&self) -> bool {
-        self.shared.lock().stopped
+        self.shared.state.lock().stopped
     }
 
     /// Translates `work` for `sender` and waits for the candidates of every sentence, in order. If
@@ -141,7 +140,7 @@ impl Queue {
         let waiting = self.shared.settings.waiting;
         let heaviest = self.shared.settings.heaviest();
         let weight = items.len().min(heaviest);
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         state.forget_abandoned();
         if state.stopped {
             return Err(QueueError::Stopped);
@@ -206,16 +205,12 @@ fn panicked() -> EngineError {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        self.shared.lock().stop();
+        self.shared.state.lock().stop();
         self.shared.wake.notify_all();
     }
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        locked(&self.state)
-    }
-
     /// Translates batches until the queue is dropped.
     fn work(&self) {
         while let Some(Batch {
@@ -230,7 +225,7 @@ impl Shared {
                 Ok(candidates) => hand_out(taken, candidates),
                 Err(error) => self.translate_apart(taken, choice, error),
             }
-            self.lock().done(is_long);
+            self.state.lock().done(is_long);
             self.wake.notify_all();
             (self.batches)(count, begun.elapsed());
         }
@@ -261,22 +256,19 @@ impl Shared {
                 self.translate(one, choice)
             } {
                 Ok(candidates) => hand_out(vec![taken], candidates),
-                Err(error) => locked(&taken.partial).send(Err(error.into())),
+                Err(error) => taken.partial.lock().send(Err(error.into())),
             }
         }
     }
 
     /// Waits for the next batch; `None` when the queue is stopped.
     fn next_batch(&self) -> Option<Batch> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while !state.stopped {
             if let Some(batch) = state.take(self.settings) {
                 return Some(batch);
             }
-            state = self
-                .wake
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.wake.wait(&mut state);
         }
         None
     }

@@ -2,14 +2,14 @@
 //! each sender.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::engine::{Candidate, Choice, EngineError, Job};
 use crate::fair::{SenderQueues, Waiter};
-use crate::lock::locked;
 use crate::sender::Sender;
 
 /// The maximum cost of a batch per sentence that it may have: 32 tokens times a beam of four.
@@ -239,7 +239,7 @@ impl State {
     /// translated already or in a running batch.
     pub(super) fn unload(&mut self) {
         for request in self.requests.iter() {
-            locked(&request.partial).done(request.items.len());
+            request.partial.lock().done(request.items.len());
         }
         self.stop();
     }
@@ -308,7 +308,7 @@ impl State {
 /// Gives every request its candidates, and sends complete answers.
 pub(super) fn hand_out(batch: Vec<TakenSentence>, candidates: Vec<Vec<Candidate>>) {
     for (taken, candidates) in batch.into_iter().zip(candidates) {
-        let mut partial = locked(&taken.partial);
+        let mut partial = taken.partial.lock();
         partial.answers[taken.index] = candidates;
         partial.done(1);
     }

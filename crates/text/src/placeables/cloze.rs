@@ -147,7 +147,6 @@ impl<'a> Cloze<'a> {
             let [before, after] = around(self.source, range);
             // A sign that touched the part touches it again; the space goes on the sign's other
             // side.
-            let is_sign = |c: Option<char>| c.is_some_and(|c| !is_letter(c));
             let last = filled.text.trim_end();
             if is_sign(before) && is_alike(before, last.chars().next_back()) {
                 filled.text.truncate(last.len());
@@ -203,24 +202,34 @@ impl<'a> Cloze<'a> {
 
     /// Converts `link` from the reduced texts to the complete ones.
     fn whole(&self, link: &Link, shifts: &[(usize, usize)]) -> Option<Link> {
-        let source = |at: usize| {
-            let part = self
-                .kept
-                .partition_point(|(start, _)| *start <= at)
-                .checked_sub(1)?;
-            let (start, kept) = &self.kept[part];
-            Some((kept.start + (at - start)).min(kept.end))
-        };
-        let target = |at: usize| {
-            let (from, to) = shifts[shifts.partition_point(|&(from, _)| from <= at) - 1];
-            at - from + to
-        };
         let from = link.source.start;
         let to = link.source.end.checked_sub(1)?;
-        let source = source(from)?..source(to)? + 1;
-        let target = target(link.target.start)..target(link.target.end.checked_sub(1)?) + 1;
+        let source = self.in_source(from)?..self.in_source(to)? + 1;
+        let from = link.target.start;
+        let to = link.target.end.checked_sub(1)?;
+        let target = shifted(from, shifts)..shifted(to, shifts) + 1;
         Some(Link { source, target })
     }
+
+    /// Converts the position `at` in the reduced source to one in the complete source.
+    fn in_source(&self, at: usize) -> Option<usize> {
+        let part = self
+            .kept
+            .partition_point(|(start, _)| *start <= at)
+            .checked_sub(1)?;
+        let (start, kept) = &self.kept[part];
+        Some((kept.start + (at - start)).min(kept.end))
+    }
+}
+
+/// Converts the position `at` in a translation by `shifts`, pairs of an old and a new position.
+fn shifted(at: usize, shifts: &[(usize, usize)]) -> usize {
+    let (from, to) = shifts[shifts.partition_point(|&(from, _)| from <= at) - 1];
+    at - from + to
+}
+
+fn is_sign(c: Option<char>) -> bool {
+    c.is_some_and(|c| !is_letter(c))
 }
 
 impl FilledCloze {

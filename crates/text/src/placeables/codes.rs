@@ -105,11 +105,11 @@ fn is_word(c: char) -> bool {
 fn is_field(piece: &str) -> bool {
     let mut runs = piece.as_bytes().chunk_by(u8::eq);
     let has_one = runs.clone().count() == 1;
-    let is_run = |run: &[u8]| {
-        let is_known = DATE_LETTERS.contains(char::from(run[0]));
-        is_known && (run.len() > 1 || has_one) || !has_one && b"TZXz".contains(&run[0])
-    };
-    matches!(piece, "Do" | "Qo" | "Mo" | "Wo" | "do") || runs.all(is_run)
+    matches!(piece, "Do" | "Qo" | "Mo" | "Wo" | "do")
+        || runs.all(|run| {
+            let is_known = DATE_LETTERS.contains(char::from(run[0]));
+            is_known && (run.len() > 1 || has_one) || !has_one && b"TZXz".contains(&run[0])
+        })
 }
 
 /// Returns whether `text` is a single field of at least three letters, as `MMMM` or `yyyy`.
@@ -122,20 +122,22 @@ fn is_long_run(text: &str) -> bool {
 fn is_media(text: &str) -> bool {
     let mut has_type = false;
     let mut all = text.split(',').map(str::trim);
-    let is_type = |item: &str| {
-        MEDIA_TYPE.captures(item).is_some_and(|found| {
-            MEDIA.contains(&&found[1]) && !MEDIA.contains(&found[2].trim_end_matches('s'))
-        })
-    };
-    let is_extension = |item: &str| {
-        item.strip_prefix('.')
-            .is_some_and(|name| !name.is_empty() && name.chars().all(char::is_alphanumeric))
-    };
     all.all(|item| {
-        let is_type = is_type(item);
+        let is_type = is_media_type(item);
         has_type |= is_type;
         is_type || is_extension(item)
     }) && has_type
+}
+
+fn is_media_type(item: &str) -> bool {
+    MEDIA_TYPE.captures(item).is_some_and(|found| {
+        MEDIA.contains(&&found[1]) && !MEDIA.contains(&found[2].trim_end_matches('s'))
+    })
+}
+
+fn is_extension(item: &str) -> bool {
+    item.strip_prefix('.')
+        .is_some_and(|name| !name.is_empty() && name.chars().all(char::is_alphanumeric))
 }
 
 /// Returns whether `text` is a list of classes of a page: names in small letters, some of which
@@ -146,19 +148,22 @@ fn is_class_list(text: &str) -> bool {
     if names.len() < 2 || !names.iter().all(|name| CLASS.is_match(name)) {
         return false;
     }
-    let continues = |name: &&&str| {
+    let mut certain = 0;
+    let mut hyphens = 0;
+    for name in &names {
         let (first, _) = name.split_once('-').unwrap_or_default();
-        !first.is_empty() && names.contains(&first)
-    };
-    let has_sign = |name: &&&str| {
-        let short = name.split('-').next().unwrap_or_default();
-        let rest = &name[short.len()..];
-        let has_number = rest.ends_with(|c: char| c.is_ascii_digit())
-            && (short.len() <= 2 || rest.matches('-').count() > 1);
-        let has_state = name.contains(':') && !name.ends_with(':') || name.starts_with("is-");
-        has_number || has_state || name.contains("__")
-    };
-    let certain = names.iter().filter(continues).count() + names.iter().filter(has_sign).count();
-    let hyphens = names.iter().filter(|name| name.contains('-')).count();
+        let continues = !first.is_empty() && names.contains(&first);
+        certain += usize::from(continues) + usize::from(has_number_state_or_part(name));
+        hyphens += usize::from(name.contains('-'));
+    }
     certain > 0 && 2 * (certain + hyphens) >= names.len()
+}
+
+fn has_number_state_or_part(name: &str) -> bool {
+    let short = name.split('-').next().unwrap_or_default();
+    let rest = &name[short.len()..];
+    let has_number = rest.ends_with(|c: char| c.is_ascii_digit())
+        && (short.len() <= 2 || rest.matches('-').count() > 1);
+    let has_state = name.contains(':') && !name.ends_with(':') || name.starts_with("is-");
+    has_number || has_state || name.contains("__")
 }

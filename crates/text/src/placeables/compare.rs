@@ -28,15 +28,14 @@ fn stay(sides: [Vec<Number>; 2], texts: [&str; 2]) -> bool {
         .filter_map(|number| Some(number.month?.0 + 1));
     let months: BTreeSet<String> = months.map(|month| month.to_string()).collect();
     let [missing, extra] = unmatched(sides);
-    let has = |kind: Kind| [&missing, &extra].map(|side| side.iter().any(|it| it.kind == kind));
     // 3:2 is not 2:3.
-    if has(Kind::Sequence) == [true, true] {
+    if has_kind(&missing, Kind::Sequence) && has_kind(&extra, Kind::Sequence) {
         return false;
     }
-    let has_date = has(Kind::Date) != [false, false];
+    let has_date = has_kind(&missing, Kind::Date) || has_kind(&extra, Kind::Date);
     let [missing, extra] = unmatched([missing, extra].map(flat));
-    let words = |side: &[Number], text| (!side.is_empty()).then(|| NumberWords::new(text));
-    let [after, before] = [words(&missing, texts[1]), words(&extra, texts[0])];
+    let after = (!missing.is_empty()).then(|| NumberWords::new(texts[1]));
+    let before = (!extra.is_empty()).then(|| NumberWords::new(texts[0]));
     let lost = missing
         .iter()
         .filter(|number| !number.is_spelled(after.as_ref(), false));
@@ -48,6 +47,10 @@ fn stay(sides: [Vec<Number>; 2], texts: [&str; 2]) -> bool {
     let is_month =
         |number: &Number| has_date && number.is_small() || months.contains(&number.values[0]);
     rest.is_empty() || rest.len() == 1 && is_month(rest[0])
+}
+
+fn has_kind(numbers: &[Number], kind: Kind) -> bool {
+    numbers.iter().any(|number| number.kind == kind)
 }
 
 /// Returns whether the translation keeps the units and months beside the source's numbers.
@@ -64,16 +67,18 @@ fn signs_stay(sides: &[Vec<Number>; 2], [source, translation]: [&str; 2]) -> boo
         .iter()
         .filter_map(|number| Some(number.month.as_ref()?.0));
     let months: BTreeSet<usize> = months.collect();
-    let has_date = |month: usize| {
-        let mut dates = sides[1].iter().filter(|number| number.kind == Kind::Date);
-        dates.any(|date| date.parts.contains(&(month + 1).to_string()))
-    };
     units
         .into_iter()
         .all(|unit| has_unit(translation, &lower, unit))
         && months
             .into_iter()
-            .all(|month| has_month(translation, month) || has_date(month))
+            .all(|month| has_month(translation, month) || has_date(&sides[1], month))
+}
+
+/// Returns whether one of `numbers` is a date in this month, counted from 0.
+fn has_date(numbers: &[Number], month: usize) -> bool {
+    let mut dates = numbers.iter().filter(|number| number.kind == Kind::Date);
+    dates.any(|date| date.parts.contains(&(month + 1).to_string()))
 }
 
 /// Returns the numbers of each side without a partner of equal value on the other.

@@ -66,12 +66,11 @@ fn with_words(source: &str, part: Span) -> Span {
     } else {
         left.letters <= SHORT
     };
-    let width = |side: &Neighbours, has: bool| side.signs + if has { side.word } else { 0 };
     let is_ending = source[part.clone()].ends_with(char::is_numeric)
         && right.signs == 0
         && ENDINGS.contains(&&after[..right.word]);
     let has_right = right.letters <= SHORT && !is_ending;
-    part.start - width(&left, has_left)..part.end + width(&right, has_right)
+    part.start - left.width(has_left)..part.end + right.width(has_right)
 }
 
 /// What is glued to one side of a part.
@@ -82,6 +81,13 @@ struct Neighbours {
     word: usize,
     /// The number of characters in the word.
     letters: usize,
+}
+
+impl Neighbours {
+    /// The number of bytes of the signs, and of the word if it belongs to the part.
+    fn width(&self, has_word: bool) -> usize {
+        self.signs + if has_word { self.word } else { 0 }
+    }
 }
 
 fn beside(chars: impl Iterator<Item = char> + Clone) -> Neighbours {
@@ -97,14 +103,15 @@ fn beside(chars: impl Iterator<Item = char> + Clone) -> Neighbours {
         .collect();
     let rest = chars.skip(signs.len());
     let is_glued = rest.clone().next().is_some_and(is_letter);
-    let has_case = |c: &char| c.is_ascii_alphanumeric() || c.is_lowercase() || c.is_uppercase();
     let word: Vec<char> = rest
         .take_while(|c| is_in_word(*c))
         .take(MAX_LETTERS)
         .collect();
-    let is_word = word.len() < MAX_LETTERS && word.iter().any(has_case);
+    let has_case = word
+        .iter()
+        .any(|c| c.is_ascii_alphanumeric() || c.is_lowercase() || c.is_uppercase());
+    let is_word = word.len() < MAX_LETTERS && has_case;
     // A comma or full stop without a letter after it belongs to the sentence.
-    let bytes = |all: &[char]| all.iter().map(|c| c.len_utf8()).sum();
     let count = signs
         .iter()
         .take_while(|c| is_glued || mark(**c) == Mark::Other)
@@ -119,6 +126,11 @@ fn beside(chars: impl Iterator<Item = char> + Clone) -> Neighbours {
         word: bytes(&word[..letters]),
         letters,
     }
+}
+
+/// Returns the number of bytes of `all`.
+fn bytes(all: &[char]) -> usize {
+    all.iter().map(|c| c.len_utf8()).sum()
 }
 
 /// Extends `part` by brackets or quotes directly around it, which would be left empty.
@@ -171,9 +183,11 @@ pub(super) fn is_alike(source: Option<char>, neighbour: Option<char>) -> bool {
     };
     let has_no_case =
         |c: char| is_letter(c) && !c.is_numeric() && !c.is_lowercase() && !c.is_uppercase();
-    let is_mark = |c: char| !is_letter(c) && !c.is_whitespace();
+    let are_marks = [source, next]
+        .iter()
+        .all(|&c| !is_letter(c) && !c.is_whitespace());
     source == next
         || source.to_lowercase().eq(next.to_lowercase())
         || has_no_case(source) && has_no_case(next)
-        || is_mark(source) && is_mark(next) && mark(source) == mark(next)
+        || are_marks && mark(source) == mark(next)
 }

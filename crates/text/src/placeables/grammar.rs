@@ -160,8 +160,8 @@ impl Grammar {
 
     /// Returns the grammar that this flag of a gettext message names, such as `c-format`.
     pub fn of_flag(flag: &str) -> Option<Self> {
-        let is_named = |rules: &&Rules| rules.flags.split(' ').any(|known| known == flag);
-        let rules = Some(RULES.iter().find(is_named)?);
+        let mut all = RULES.iter();
+        let rules = Some(all.find(|rules| rules.flags.split(' ').any(|known| known == flag))?);
         Some(Self {
             rules,
             is_ordered: false,
@@ -184,15 +184,14 @@ impl Grammar {
             return parts(text);
         };
         let others = parts(text);
-        let holds = |outer: &Part, inner: &Span| {
-            let is_wider = outer.range.start <= inner.start && inner.len() < outer.range.len();
-            is_wider && !text[outer.range.clone()].starts_with(|c| rules.signs.contains(c))
-        };
         let found = rules.placeholder.find_iter(text).map(|found| found.range());
         let own: Vec<Span> = found
             .filter(|range| {
                 let next = others.partition_point(|part| part.range.end < range.end);
-                !others.get(next).is_some_and(|part| holds(part, range))
+                !others.get(next).is_some_and(|Part { range: outer, .. }| {
+                    let is_wider = outer.start <= range.start && range.len() < outer.len();
+                    is_wider && !text[outer.clone()].starts_with(|c| rules.signs.contains(c))
+                })
             })
             .collect();
         let mut all: Vec<Part> = others

@@ -39,13 +39,21 @@ pub(super) fn pattern(source: &str, translation: String) -> String {
             None => literals.push(start..at),
         }
     }
-    let quoted = |range: Span| {
-        let text = translation[range.clone()].replace('\'', "''");
-        let quote = if text.contains(['{', '}']) { "'" } else { "" };
-        (range, format!("{quote}{text}{quote}"))
-    };
-    let edits: Vec<(Span, String)> = literals.into_iter().map(quoted).collect();
+    let edits: Vec<(Span, String)> = literals
+        .into_iter()
+        .map(|range| {
+            let text = quoted(&translation[range.clone()]);
+            (range, text)
+        })
+        .collect();
     apply_edits(&translation, &edits)
+}
+
+/// Returns `text` as a pattern writes it: apostrophes twice, and braces in apostrophes.
+fn quoted(text: &str) -> String {
+    let text = text.replace('\'', "''");
+    let quote = if text.contains(['{', '}']) { "'" } else { "" };
+    format!("{quote}{text}{quote}")
 }
 
 /// Returns the length of the sign at the beginning of `text`, with the text in braces behind it.

@@ -112,13 +112,11 @@ fn positions_of_texts(source: &str, parts: &[Span], translation: &str) -> Option
             .or_default()
             .push(occurrence.range());
     }
-    let is_whole = |range: &Span| is_whole(translation, range);
     // In scripts without spaces, words touch a part, so no position may be whole.
-    for positions in found
-        .values_mut()
-        .filter(|positions| positions.iter().any(is_whole))
-    {
-        positions.retain(is_whole);
+    for positions in found.values_mut() {
+        if positions.iter().any(|range| is_whole(translation, range)) {
+            positions.retain(|range| is_whole(translation, range));
+        }
     }
     found.values_mut().for_each(|positions| positions.reverse());
     let positions = texts
@@ -129,12 +127,14 @@ fn positions_of_texts(source: &str, parts: &[Span], translation: &str) -> Option
 
 /// Returns whether `text[range]` is not part of a longer word.
 fn is_whole(text: &str, range: &Span) -> bool {
-    let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let before = &text[..range.start];
     let within = &text[range.clone()];
     let after = &text[range.end..];
-    !(word(within.chars().next()) && word(before.chars().next_back())
-        || word(within.chars().next_back()) && word(after.chars().next()))
+    let continues =
+        within.starts_with(char::is_alphanumeric) && before.ends_with(char::is_alphanumeric);
+    let is_continued =
+        within.ends_with(char::is_alphanumeric) && after.starts_with(char::is_alphanumeric);
+    !(continues || is_continued)
 }
 
 /// Returns `text` with each of `ranges` replaced by a space.

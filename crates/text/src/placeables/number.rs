@@ -52,11 +52,12 @@ pub(super) fn numbers(text: &str, joined: bool) -> Vec<Number> {
         .collect();
     for (at, c) in text.char_indices().filter(|(_, c)| is_fraction(*c)) {
         let next = all.partition_point(|number| number.range.end <= at);
-        let is_whole = |number: &&Number| {
+        let whole = next.checked_sub(1).filter(|&last| {
+            let number = &all[last];
             let between = &text[number.range.end..at];
             number.kind == Kind::Whole && (between.is_empty() || between == " ")
-        };
-        match next.checked_sub(1).filter(|&last| is_whole(&&all[last])) {
+        });
+        match whole {
             Some(last) => all[last] = fraction(text, all[last].range.start, at..at + c.len_utf8()),
             None => all.insert(next, fraction(text, at, at..at + c.len_utf8())),
         }
@@ -162,21 +163,20 @@ fn number(text: &str, range: Span, groups: &[Group]) -> Number {
     let (letters, word) = word_around(text, start..range.end);
     let (wider, units) = with_units(text, start..range.end);
     let is_name = letters && units.is_empty() && scale.is_empty() && clock(after).is_none();
-    let is_house = |word: &str| word.trim_end_matches(['a', 'b', 'c', 'd']).len() + 1 == word.len();
     let name = &text[word.clone()];
     if is_name && name.contains(|c: char| c.is_ascii_uppercase()) {
         values = vec![name.into()];
-    } else if is_name && name.starts_with(|c: char| c.is_ascii_digit()) && is_house(name) {
+    } else if is_name && name.starts_with(|c: char| c.is_ascii_digit()) && is_house_number(name) {
         values = vec![name.to_ascii_uppercase()];
     }
     if kind == Kind::Whole && (letters || matches!(sign, Sign::Minus | Sign::Plus)) {
         kind = Kind::Exact;
     }
     let whole = word.start.min(wider.start)..word.end.max(wider.end);
-    let is_day = |value: &String| matches!(value.parse(), Ok(1..=31 | 1000..2100));
-    let month = values
-        .first()
-        .filter(|value| kind == Kind::Whole && is_day(value));
+    let month = values.first().filter(|value| {
+        let is_day_or_year = matches!(value.parse(), Ok(1..=31 | 1000..2100));
+        kind == Kind::Whole && is_day_or_year
+    });
     let month = month.and_then(|_| month_beside(text, &range));
     Number {
         range: start..range.end,
@@ -234,6 +234,11 @@ pub(super) fn is_date(groups: &[Group]) -> bool {
         && matches!(lengths, [1 | 2, 1 | 2, 2 | 4] | [4, 1 | 2, 1 | 2])
 }
 
+/// Returns whether a number ends with a letter, as that of a house does (`12a`).
+fn is_house_number(word: &str) -> bool {
+    word.trim_end_matches(['a', 'b', 'c', 'd']).len() + 1 == word.len()
+}
+
 /// Returns the possible values of an unsigned number: with thousands separators, a fraction, or
 /// both.
 fn values_of(groups: &[Group]) -> Vec<String> {
@@ -243,14 +248,6 @@ fn values_of(groups: &[Group]) -> Vec<String> {
     let Some((last, middle)) = rest.split_last() else {
         return vec![integer(&first.digits)];
     };
-    let whole = |groups: &[Group]| {
-        integer(
-            &groups
-                .iter()
-                .map(|group| &*group.digits)
-                .collect::<String>(),
-        )
-    };
     let mark = last.separator;
     let mut values = Vec::new();
     let is_free = middle.iter().all(|group| group.separator != mark);
@@ -258,12 +255,19 @@ fn values_of(groups: &[Group]) -> Vec<String> {
     let is_fraction = matches!(mark, '.' | ',' | '٫') && is_free;
     let none_but_zeros = is_thousands && last.digits == "000";
     if is_fraction && !none_but_zeros && are_thousands(&groups[..groups.len() - 1]) {
-        values.push(decimal(&whole(&groups[..groups.len() - 1]), &last.digits));
+        let whole = integer_of(&groups[..groups.len() - 1]);
+        values.push(decimal(&whole, &last.digits));
     }
     if is_thousands {
-        values.push(whole(groups));
+        values.push(integer_of(groups));
     }
     values
+}
+
+/// Returns the integer with the digits of all `groups`.
+fn integer_of(groups: &[Group]) -> String {
+    let digits: String = groups.iter().map(|group| &*group.digits).collect();
+    integer(&digits)
 }
 
 /// Returns whether `groups` form one integer: 1 234 567, or 12,34,567 as in India.
@@ -334,11 +338,10 @@ fn add_times(groups: &[Group], after: &str, values: &mut Vec<String>) {
 /// Returns whether letters touch the number, and its range with letters that belong to it: all
 /// letters before it (A4), a unit after it (5m).
 fn word_around(text: &str, range: Span) -> (bool, Span) {
-    let in_word = |c: &char| c.is_ascii_alphanumeric();
     let letters = text[..range.start]
         .chars()
         .rev()
-        .take_while(in_word)
+        .take_while(char::is_ascii_alphanumeric)
         .take(MAX_LETTERS);
     let before = match letters.map(char::len_utf8).sum() {
         0 => capitals_before(&text[..range.start]),
@@ -346,7 +349,7 @@ fn word_around(text: &str, range: Span) -> (bool, Span) {
     };
     let suffix: String = text[range.end..]
         .chars()
-        .take_while(in_word)
+        .take_while(char::is_ascii_alphanumeric)
         .take(MAX_LETTERS)
         .collect();
     let is_unit = suffix.chars().any(|c| c.is_ascii_digit())

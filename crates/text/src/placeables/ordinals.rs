@@ -61,6 +61,13 @@ fn english_ending(number: &str) -> &'static str {
     }
 }
 
+/// Returns the numbers of the ordinals in `text`, in the language `index`.
+fn numbers(index: usize, text: &str) -> Vec<Span> {
+    let all = ORDINALS[index].captures_iter(text);
+    all.filter_map(|found| Some(found.get(1)?.range()))
+        .collect()
+}
+
 /// Returns the edits that write the numbers in `translation` as ordinals which are ordinals in
 /// `source`: byte ranges in order, with their replacements. `languages` are indices of [`LANGUAGES`].
 /// English days beside a month stay.
@@ -69,11 +76,6 @@ pub(super) fn changes(
     translation: &str,
     [from, into]: [usize; 2],
 ) -> Vec<(Span, String)> {
-    let numbers = |index: usize, text: &str| -> Vec<Span> {
-        let all = ORDINALS[index].captures_iter(text);
-        all.filter_map(|found| Some(found.get(1)?.range()))
-            .collect()
-    };
     if !source.contains(|c: char| c.is_ascii_digit()) {
         return Vec::new();
     }

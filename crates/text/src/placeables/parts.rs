@@ -39,25 +39,33 @@ const MIN_DIGITS: usize = 8;
 /// Returns whether `text` may contain an address, a placeholder or code. Other texts are not
 /// searched by the patterns of [`parts`].
 pub(super) fn may_have_verbatim(text: &str) -> bool {
-    let is_before = |sign: char, next: fn(char) -> bool| {
-        text.match_indices(sign)
-            .any(|(at, _)| text[at + 1..].starts_with(next))
-    };
-    let is_sign = |c: char| !c.is_ascii() && c.is_numeric() && !is_fraction(c) || SIGNS.contains(c);
-    let is_code = |part: &[u8]| {
-        let is_in_code = |c: u8| c.is_ascii_digit() || c.is_ascii_uppercase();
-        part[1] == b'-' && is_in_code(part[0]) && is_in_code(part[2])
-    };
     text.contains(is_sign)
-        || is_before(':', |c| !c.is_whitespace())
-        || is_before('!', |c| c.is_ascii_alphabetic())
-        || is_before('+', |c| c.is_numeric())
+        || is_before(text, ':', |c| !c.is_whitespace())
+        || is_before(text, '!', |c| c.is_ascii_alphabetic())
+        || is_before(text, '+', |c| c.is_numeric())
         || text.bytes().filter(u8::is_ascii_digit).count() >= MIN_DIGITS
         || text.as_bytes().windows(3).any(is_code)
         || text
             .as_bytes()
             .windows(4)
             .any(|part| part.eq_ignore_ascii_case(b"www."))
+}
+
+/// Returns whether `c` is rare outside of addresses, placeholders and code.
+fn is_sign(c: char) -> bool {
+    !c.is_ascii() && c.is_numeric() && !is_fraction(c) || SIGNS.contains(c)
+}
+
+/// Returns whether `sign`, of one byte, stands before a `next` character in `text`.
+fn is_before(text: &str, sign: char, next: fn(char) -> bool) -> bool {
+    text.match_indices(sign)
+        .any(|(at, _)| text[at + 1..].starts_with(next))
+}
+
+/// Returns whether `part` has a hyphen between digits or capitals.
+fn is_code(part: &[u8]) -> bool {
+    let mut sides = [part[0], part[2]].into_iter();
+    part[1] == b'-' && sides.all(|c| c.is_ascii_digit() || c.is_ascii_uppercase())
 }
 
 /// Returns the parts of `text` that are kept byte for byte, from left to right.
@@ -177,15 +185,23 @@ fn is_group(after: &str) -> bool {
     !rest.starts_with(|c: char| c.is_ascii_digit())
 }
 
+/// Returns whether `c` is a letter with case, a number or `_`.
+fn is_word_character(c: char) -> bool {
+    c.is_lowercase() || c.is_uppercase() || c.is_numeric() || c == '_'
+}
+
+/// Returns whether `c` may be inside of a number.
+fn is_in_number(c: char) -> bool {
+    "-/.,:_'".contains(c)
+}
+
 /// Returns the part for a match if the text around it is as required. The previous part ends at
 /// `last`.
 fn part(text: &str, (range, name): (Span, &str), last: usize, has_groups: bool) -> Option<Part> {
     let before = &text[..range.start];
     let after = &text[range.end..];
-    let has_case = |c: char| c.is_lowercase() || c.is_uppercase();
-    let in_word = |c: Option<char>| c.is_some_and(|c| has_case(c) || c.is_numeric() || c == '_');
-    let word_before = range.start > last && in_word(before.chars().next_back());
-    let word_after = in_word(after.chars().next());
+    let word_before = range.start > last && before.ends_with(is_word_character);
+    let word_after = after.starts_with(is_word_character);
     let fits = match name {
         "url" | "no-word-before" => !word_before,
         // An ampersand that joins two words is one of them.
@@ -213,20 +229,22 @@ fn part(text: &str, (range, name): (Span, &str), last: usize, has_groups: bool) 
         // In a text without `$1`, these are amounts.
         "first-group" => has_groups && is_group(after),
         "code" => {
-            let has = |kind: fn(&u8) -> bool| text.as_bytes()[range.clone()].iter().any(kind);
+            let bytes = &text.as_bytes()[range.clone()];
+            let has_capital = bytes.iter().any(u8::is_ascii_uppercase);
             let is_code =
-                has(|&byte| byte == b'_') || has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase);
+                bytes.contains(&b'_') || has_capital && bytes.iter().any(u8::is_ascii_digit);
             // German writes both genders like this: `Lehrer_innen`, `Kolleg_in`.
-            let is_noun = has(u8::is_ascii_uppercase)
+            let is_noun = has_capital
                 && ["_innen", "_in"]
                     .iter()
                     .any(|end| text[range.clone()].ends_with(end));
             // A number may continue after it, or have begun before it.
-            let is_sign = |c| "-/.,:_'".contains(c);
             let has_begun = text[range.start..].starts_with(char::is_numeric)
-                && before.trim_end_matches(is_sign).ends_with(char::is_numeric);
+                && before
+                    .trim_end_matches(is_in_number)
+                    .ends_with(char::is_numeric);
             let goes_on = after
-                .trim_start_matches(is_sign)
+                .trim_start_matches(is_in_number)
                 .starts_with(char::is_numeric);
             let is_whole = !word_before && !word_after && !has_begun && !goes_on;
             is_code && !is_noun && is_whole

@@ -36,19 +36,16 @@ pub fn arms(text: &str) -> Vec<[Span; 2]> {
 /// Returns the arms and the end of the ICU message that begins at `start`. If there is no valid
 /// message, the error is the offset where the search continues.
 pub(super) fn message(text: &str, start: usize) -> Result<(Vec<[Span; 2]>, usize), usize> {
-    let found = |pattern: usize, at: usize| {
-        ICU[pattern].captures(&text[at..text.floor_char_boundary(at + 120)])
-    };
-    let length = |found: &Captures<'_>| found.get(0).map_or(0, |found| found.len());
     let mut arms = Vec::new();
     let mut has_other = false;
-    let mut at = start + found(0, start).map(|found| length(&found)).ok_or(start)?;
-    while let Some(arm) = found(1, at) {
+    let first = icu(0, text, start).ok_or(start)?;
+    let mut at = start + first[0].len();
+    while let Some(arm) = icu(1, text, at) {
         has_other |= &arm[1] == "other";
         let name = arm
             .get(1)
             .map_or(at..at, |name| at + name.start()..at + name.end());
-        let begin = at + length(&arm);
+        let begin = at + arm[0].len();
         let end = closing(text, begin).ok_or(text.len())?;
         arms.push([name, begin..end]);
         at = end + 1;
@@ -59,6 +56,15 @@ pub(super) fn message(text: &str, start: usize) -> Result<(Vec<[Span; 2]>, usize
     } else {
         Err(at)
     }
+}
+
+/// Returns the match of this pattern at `at`, within the next 120 bytes.
+fn icu(pattern: usize, text: &str, at: usize) -> Option<Captures<'_>> {
+    ICU[pattern].captures(&text[at..text.floor_char_boundary(at + 120)])
+}
+
+fn is_apostrophe((_, next): &(usize, char)) -> bool {
+    *next == '\''
 }
 
 /// Returns the offset of the brace that closes an arm beginning at `start`. After an apostrophe,
@@ -72,9 +78,10 @@ fn closing(text: &str, start: usize) -> Option<usize> {
                 .peek()
                 .is_some_and(|(_, next)| "{}#|'".contains(*next)) =>
             {
-                let is_quote = |(_, next): &(usize, char)| *next == '\'';
-                if chars.next_if(is_quote).is_none() {
-                    while chars.any(|next| is_quote(&next)) && chars.next_if(is_quote).is_some() {}
+                if chars.next_if(is_apostrophe).is_none() {
+                    while chars.any(|next| is_apostrophe(&next))
+                        && chars.next_if(is_apostrophe).is_some()
+                    {}
                 }
             }
             '{' => depth += 1,

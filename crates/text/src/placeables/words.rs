@@ -87,20 +87,23 @@ static UNITS_BY_FIRST: LazyLock<HashMap<char, Vec<(Unit, &str)>>> = LazyLock::ne
 
 /// Returns the unit with a sign or abbreviation that begins `text` as a whole word, and its length.
 fn unit_at(text: &str) -> Option<(Unit, usize)> {
-    let is_whole = |sign: &str| {
-        text.starts_with(sign)
-            && !(sign.ends_with(char::is_alphanumeric)
-                && text[sign.len()..].starts_with(|c: char| {
-                    c.is_alphanumeric() && !is_unspaced(c) || "²³/".contains(c)
-                }))
-    };
     let first = text.chars().next()?;
     UNITS_BY_FIRST
         .get(&first)?
         .iter()
-        .filter(|(_, sign)| is_whole(sign))
+        .filter(|(_, sign)| begins_with(text, sign))
         .map(|&(unit, sign)| (unit, sign.len()))
         .max_by_key(|&(_, length)| length)
+}
+
+/// Returns whether `text` begins with `sign` as a whole word.
+fn begins_with(text: &str, sign: &str) -> bool {
+    let Some(rest) = text.strip_prefix(sign) else {
+        return false;
+    };
+    let continues =
+        rest.starts_with(|c: char| c.is_alphanumeric() && !is_unspaced(c) || "²³/".contains(c));
+    !(continues && sign.ends_with(char::is_alphanumeric))
 }
 
 /// Extends `number`, a range of `text`, by the adjacent units or currency, and returns them.
@@ -117,10 +120,10 @@ pub(super) fn with_units(text: &str, number: Span) -> (Span, Vec<Unit>) {
     let begin = before.trim_end_matches(|c: char| {
         c.is_ascii_uppercase() || !c.is_ascii() && !c.is_alphanumeric() || c == '$'
     });
-    let is_currency = |&(unit, length): &(Unit, usize)| {
-        unit.kind == UnitKind::Currency && length == before.len() - begin.len()
-    };
-    if let Some((unit, _)) = unit_at(&before[begin.len()..]).filter(is_currency) {
+    if let Some((unit, length)) = unit_at(&before[begin.len()..])
+        && unit.kind == UnitKind::Currency
+        && length == before.len() - begin.len()
+    {
         range.start = begin.len();
         units.push(unit);
     }
@@ -258,6 +261,18 @@ pub(super) struct NumberWords {
     first: [bool; 12],
 }
 
+/// Returns whether `word` stands for a number from 13 on.
+fn is_ten(word: &str) -> bool {
+    ["zig", "ßig", "ty", "teen"]
+        .iter()
+        .any(|end| word.ends_with(end))
+}
+
+/// Parses a number from 1 to 12.
+fn small_number(digits: &str) -> Option<usize> {
+    digits.parse().ok().filter(|row| (1..=12).contains(row))
+}
+
 impl NumberWords {
     pub(super) fn new(text: &str) -> Self {
         let lower = text.to_lowercase();
@@ -268,11 +283,6 @@ impl NumberWords {
         };
         let words = lower.split(|c: char| !c.is_alphabetic() && !is_mark(c));
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-        let is_ten = |word: &str| {
-            ["zig", "ßig", "ty", "teen"]
-                .iter()
-                .any(|it| word.ends_with(it))
-        };
         for (row, stems) in NUMBERS.lines().enumerate() {
             for stem in stems.split(' ') {
                 let is_inside = stem.starts_with(is_unspaced) && lower.contains(stem);
@@ -291,16 +301,10 @@ impl NumberWords {
     /// Returns whether a word stands for the integer `value`. With `large`, a value above 12 needs
     /// only the word that it begins with.
     pub(super) fn has(&self, value: &str, large: bool) -> bool {
-        let row = |digits: &str| {
-            digits
-                .parse()
-                .ok()
-                .filter(|row: &usize| (1..=12).contains(row))
-        };
         let first = [2, 1]
             .iter()
-            .find_map(|&length| value.get(..length).and_then(row));
-        match (row(value), first) {
+            .find_map(|&length| value.get(..length).and_then(small_number));
+        match (small_number(value), first) {
             (Some(row), _) => self.small[row - 1],
             (None, Some(row)) => large && self.first[row - 1],
             (None, None) => false,

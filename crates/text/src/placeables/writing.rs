@@ -46,15 +46,23 @@ struct Marks {
     has_pairs: bool,
 }
 
+fn has_code(list: &str, code: &str) -> bool {
+    list.split_whitespace().any(|known| known == code)
+}
+
+/// Returns the code of [`LANGUAGES`] that `code` refers to.
+fn known_code(code: &str) -> Option<&'static str> {
+    find_language(code, LANGUAGES.split_whitespace()).ok()
+}
+
 impl Marks {
     /// Returns the format of a language or its region, by its code in [`LANGUAGES`].
     fn of(code: &str) -> Option<Self> {
-        let has = |list: &str| list.split_whitespace().any(|known| known == code);
-        let (decimal, group) = MARKS[LANGUAGES.lines().position(has)?];
+        let (decimal, group) = MARKS[LANGUAGES.lines().position(|list| has_code(list, code))?];
         Some(Self {
             decimal,
             group,
-            has_pairs: has(PAIRS),
+            has_pairs: has_code(PAIRS, code),
         })
     }
 
@@ -64,10 +72,13 @@ impl Marks {
             .last()
             .filter(|last| groups.len() > 1 && last.separator == self.decimal);
         let whole = &groups[..groups.len() - usize::from(last.is_some())];
-        let is_group = |next: &Group| next.separator == plain(self.group) || next.separator == '\'';
+        let group = plain(self.group);
         let digits: String = whole.iter().map(|group| &*group.digits).collect();
         let has_zero = digits.len() > 1 && digits.starts_with('0');
-        let is_right = !has_zero && whole[1..].iter().all(is_group) && are_thousands(whole);
+        let has_groups = whole[1..]
+            .iter()
+            .all(|next| next.separator == group || next.separator == '\'');
+        let is_right = !has_zero && has_groups && are_thousands(whole);
         let fraction = last.map(|group| group.digits.clone());
         is_right.then_some(Amount {
             digits,
@@ -131,9 +142,8 @@ impl Writing {
     /// Returns the number formats of two languages, given by their codes (`de`, `deu`, `pt-BR`).
     /// Returns `None` if a code is unknown or both formats are equal.
     pub fn between(from: &str, into: &str) -> Option<Self> {
-        let code = |code: &str| find_language(code, LANGUAGES.split_whitespace()).ok();
-        let from = code(from)?;
-        let into = code(into)?;
+        let from = known_code(from)?;
+        let into = known_code(into)?;
         let names = match [from, into].map(language_of_months) {
             [Some(from), Some(into)] if from != into => Some([from, into]),
             _ => None,
@@ -153,11 +163,12 @@ impl Writing {
             let months = numbers(translation, false)
                 .into_iter()
                 .filter_map(|number| number.month);
-            let is_foreign = |(month, range): &(usize, Span)| {
-                translation[range.clone()].to_lowercase() == month_name(*month, from).to_lowercase()
-            };
-            let new = |(month, range): (usize, Span)| (range, month_name(month, into).into());
-            all.extend(months.filter(is_foreign).map(new));
+            for (month, range) in months {
+                let word = translation[range.clone()].to_lowercase();
+                if word == month_name(month, from).to_lowercase() {
+                    all.push((range, month_name(month, into).into()));
+                }
+            }
             all.extend(scale_changes(source, translation, [from, into]));
             all.extend(ordinals::changes(source, translation, [from, into]));
             all.sort_by_key(|(range, _)| range.start);
@@ -211,8 +222,8 @@ impl Writing {
                 })
             };
             if let Some((theirs, amount)) = known(&self.into).filter(|found| !is_copy(found)) {
-                let is_one = |other: &Amount| other.fraction == amount.fraction;
-                let fraction = if theirs.iter().any(is_one) || amount.fraction.is_none() {
+                let is_one = theirs.iter().any(|it| it.fraction == amount.fraction);
+                let fraction = if is_one || amount.fraction.is_none() {
                     amount.fraction.clone()
                 } else {
                     theirs[0].fraction.clone()
@@ -235,7 +246,6 @@ impl Writing {
     fn is_amount(&self, text: &str, item: &Item<'_>, next: Option<&Item<'_>>) -> bool {
         let before = &text[..item.run.start];
         let after = &text[item.run.end..];
-        let is_word = |c: char| is_letter(c) && !is_unspaced(c) || "_#§@\\".contains(c);
         if !item.is_alone || before.ends_with(is_word) || is_label(before) {
             return false;
         }
@@ -250,28 +260,38 @@ impl Writing {
             && item.groups[1].separator == '.'
             && item.groups[1].digits.len() < LONG_FRACTION;
         let is_plain = !(is_in_brackets || has_point && self.from.decimal == '.');
-        // As in "between 0.5 and 1.5 metres".
-        let is_joined = || {
-            next.is_some_and(|next| {
-                let between = text
-                    .get(item.run.end..next.run.start)
-                    .unwrap_or_default()
-                    .trim();
-                let is_word = (1..MAX_JOINING).contains(&between.len())
-                    && between.chars().all(|c| is_letter(c) && !c.is_uppercase());
-                is_word && self.is_amount(text, next, None)
-            })
-        };
-        is_plain || is_unit || is_joined() || before.trim_end().ends_with(|c| "$€£¥₹₩₽".contains(c))
+        is_plain
+            || is_unit
+            || next.is_some_and(|next| self.is_joined(text, item, next))
+            || before.trim_end().ends_with(|c| "$€£¥₹₩₽".contains(c))
     }
+
+    /// Returns whether a short word joins `item` of `text` to the amount `next`, as in "between 0.5
+    /// and 1.5 metres".
+    fn is_joined(&self, text: &str, item: &Item<'_>, next: &Item<'_>) -> bool {
+        let between = text
+            .get(item.run.end..next.run.start)
+            .unwrap_or_default()
+            .trim();
+        let is_word = (1..MAX_JOINING).contains(&between.len())
+            && between.chars().all(|c| is_letter(c) && !c.is_uppercase());
+        is_word && self.is_amount(text, next, None)
+    }
+}
+
+/// Returns whether `c` belongs to a word or an identifier.
+fn is_word(c: char) -> bool {
+    is_letter(c) && !is_unspaced(c) || "_#§@\\".contains(c)
+}
+
+/// Returns the multiplier word after the number `run` of `text`, with its powers of ten.
+fn scale_after(text: &str, run: &Span) -> Option<(Span, Vec<usize>)> {
+    let (word, powers) = scale_word(&text[run.end..]);
+    (!powers.is_empty()).then_some((run.end + word.start..run.end + word.end, powers))
 }
 
 /// Returns edits that translate multiplier words copied from `source` to `translation`.
 fn scale_changes(source: &str, translation: &str, languages: [usize; 2]) -> Vec<(Span, String)> {
-    let scale_after = |text: &str, run: &Span| {
-        let (word, powers) = scale_word(&text[run.end..]);
-        (!powers.is_empty()).then_some((run.end + word.start..run.end + word.end, powers))
-    };
     let known: HashSet<&str> = runs(source, true)
         .into_iter()
         .filter_map(|(run, _)| scale_after(source, &run).map(|(word, _)| &source[word]))

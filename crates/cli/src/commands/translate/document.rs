@@ -1,64 +1,65 @@
 //! The whole input as one document.
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use burnformer_documents::{Catalogue, Message, MessageState};
-use burnformer_infer::Cancel;
+use burnformer_infer::{Cancel, TranslateOptions, Translator};
 
-use super::job::Job;
+use super::args::Args;
 use crate::memory::{Remedy, with_remedy};
 use crate::output::{OnFailure, Output, check_writable, note, say};
 use crate::texts::read_document;
 
-impl Job<'_> {
-    /// Translates the input as one document of this `kind`, the name of a format or an extension.
-    pub fn document(&self, kind: &str) -> Result<()> {
-        let Self {
-            args,
-            translator,
-            options,
-            input,
-            output,
-        } = *self;
-        let name = input.display().to_string();
-        let has_translation = [MessageState::Fuzzy, MessageState::Translated];
-        let more = if args.retranslate {
-            &has_translation[..]
-        } else {
-            &[]
-        };
-        let file = read_document(input, kind)?;
-        let left = file.left();
-        if !left.is_empty() {
-            say(format_args!(
-                "warning: {name}: stays in the source language: {left}"
-            ));
-        }
-        if file.format.is_catalogue() {
-            let codes = options.languages.codes();
-            let languages = codes.map_or([None; 2], |[from, to]| [Some(&**from), Some(&**to)]);
-            let all = Catalogue::read_into(&file.text, file.format, languages)
-                .with_context(|| name.clone())?
-                .messages;
-            let count = all.len();
-            let new = all
-                .iter()
-                .filter(|message: &&Message| message.state == MessageState::Untranslated)
-                .count();
-            note(format_args!(
-                "{name}: {new} of {count} messages have no translation"
-            ));
-        }
-        output.map_or(Ok(()), check_writable)?;
-        let language = args.language.as_deref();
-        let translated = with_remedy(Remedy::Batch, || {
-            let cancel = Cancel::default();
-            anyhow::Ok(burnformer_translation::translate(
-                translator, &file, language, more, options, &cancel,
-            )?)
-        });
-        let translated = translated.with_context(|| name.clone())?;
-        let mut output = Output::create(output, OnFailure::Discard)?;
-        output.text(translated)?;
-        output.finish()
+/// Translates `input` as one document of this `kind`, the name of a format or an extension, into the
+/// file `output`; `None` is standard output.
+pub(super) fn translate(
+    args: &Args,
+    translator: &Translator,
+    options: &TranslateOptions,
+    input: &Path,
+    output: Option<&Path>,
+    kind: &str,
+) -> Result<()> {
+    let name = input.display().to_string();
+    let has_translation = [MessageState::Fuzzy, MessageState::Translated];
+    let more = if args.retranslate {
+        &has_translation[..]
+    } else {
+        &[]
+    };
+    let file = read_document(input, kind)?;
+    let left = file.left();
+    if !left.is_empty() {
+        say(format_args!(
+            "warning: {name}: stays in the source language: {left}"
+        ));
     }
+    if file.format.is_catalogue() {
+        let codes = options.languages.codes();
+        let languages = codes.map_or([None; 2], |[from, to]| [Some(&**from), Some(&**to)]);
+        let all = Catalogue::read_into(&file.text, file.format, languages)
+            .with_context(|| name.clone())?
+            .messages;
+        let count = all.len();
+        let new = all
+            .iter()
+            .filter(|message: &&Message| message.state == MessageState::Untranslated)
+            .count();
+        note(format_args!(
+            "{name}: {new} of {count} messages have no translation"
+        ));
+    }
+    output.map_or(Ok(()), check_writable)?;
+    let language = args.language.as_deref();
+    let translated = with_remedy(Remedy::Batch, || {
+        let cancel = Cancel::default();
+        anyhow::Ok(burnformer_translation::translate(
+            translator, &file, language, more, options, &cancel,
+        )?)
+    });
+    let translated = translated.with_context(|| name.clone())?;
+    let mut output = Output::create(output, OnFailure::Discard)?;
+    output.text(translated)?;
+    output.finish()
 }

@@ -24,11 +24,19 @@ const AHEAD: usize = 16;
 /// How long a line of an interactive input waits for others in its batch.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// The lines to translate and their prefixes.
+/// The lines to translate and their prefixes. A thread reads the lines, so that waiting for one can
+/// time out.
 pub(super) struct Input {
-    pub(super) lines: Lines,
+    pub(super) path: PathBuf,
+    /// If true, the input may be interactive: the next line may depend on this line's translation.
+    pub(super) is_dialogue: bool,
     pub(super) warnings: LineWarnings,
     pub(super) prefixes: Option<(LineReader, LineWarnings)>,
+    lines: Receiver<Result<Line, TextError>>,
+    /// The number of lines taken or skipped.
+    taken: u64,
+    /// If true, these are all lines up to the end of the text. A shard ends earlier.
+    is_whole: bool,
 }
 
 /// Consecutive lines, and the error after them, if any. `first` is the number of the first line.
@@ -43,7 +51,11 @@ pub(super) struct Chunk {
 impl Input {
     /// Opens the lines with the numbers `range`, counted from 0.
     pub(super) fn open(input: &Path, prefix: Option<&Path>, range: &Range<u64>) -> Result<Self> {
-        let lines = Lines::open(input, range)?;
+        let reader = LineReader::open_side(input, Side::Source, Utf8Policy::Replace)?;
+        let mut reader = reader.cutting_long_lines();
+        reader.skip_lines(range.start)?;
+        let path = reader.path().to_owned();
+        let lines = read_ahead(reader, length(range))?;
         let mut prefixes = None;
         if let Some(path) = prefix {
             let mut reader = LineReader::open_side(path, Side::Target, Utf8Policy::Error)?;
@@ -51,11 +63,14 @@ impl Input {
             let warnings = LineWarnings::new(reader.path());
             prefixes = Some((reader, warnings));
         }
-        let warnings = LineWarnings::new(&lines.path);
         Ok(Self {
-            lines,
-            warnings,
+            warnings: LineWarnings::new(&path),
+            path,
+            is_dialogue: is_dialogue(input),
             prefixes,
+            lines,
+            taken: range.start,
+            is_whole: range.end == u64::MAX,
         })
     }
 
@@ -71,12 +86,12 @@ impl Input {
     /// returns the lines that have arrived.
     pub(super) fn next_chunk(&mut self, most: usize) -> Chunk {
         let mut chunk = Chunk {
-            first: self.lines.taken + 1,
+            first: self.taken + 1,
             ..Chunk::default()
         };
         let mut bytes = 0;
         while chunk.lines.len() < most && bytes < CHUNK_BYTES {
-            match self.next_line(!chunk.lines.is_empty()) {
+            match self.next_pair(!chunk.lines.is_empty()) {
                 Ok(Some((line, prefix))) => {
                     bytes += line.len();
                     chunk.lines.push(line);
@@ -92,8 +107,21 @@ impl Input {
         chunk
     }
 
-    fn next_line(&mut self, is_further: bool) -> Result<Option<(String, Option<String>)>> {
-        let Some(line) = self.lines.next(is_further)? else {
+    /// The next line. It is `None` at the end, and in a dialogue also if `may_be_late` is true and no
+    /// line has arrived within [`PATIENCE`].
+    fn next_line(&mut self, may_be_late: bool) -> Result<Option<Line>> {
+        let line = if self.is_dialogue && may_be_late {
+            self.lines.recv_timeout(PATIENCE).ok()
+        } else {
+            self.lines.recv().ok()
+        };
+        self.taken += u64::from(line.is_some());
+        Ok(line.transpose()?)
+    }
+
+    /// The next line with its prefix.
+    fn next_pair(&mut self, is_further: bool) -> Result<Option<(String, Option<String>)>> {
+        let Some(line) = self.next_line(is_further)? else {
             if !is_further {
                 self.check_prefixes_end()?;
             }
@@ -114,15 +142,15 @@ impl Input {
 
     /// Refuses more prefixes than lines in the whole text.
     fn check_prefixes_end(&mut self) -> Result<()> {
-        let Some((prefixes, _)) = self.prefixes.as_mut().filter(|_| self.lines.is_whole) else {
+        let Some((prefixes, _)) = self.prefixes.as_mut().filter(|_| self.is_whole) else {
             return Ok(());
         };
         if prefixes.next_line()?.is_none() {
             return Ok(());
         }
         let path = prefixes.path().display();
-        let count = self.lines.taken;
-        let text = self.lines.path.display();
+        let count = self.taken;
+        let text = self.path.display();
         bail!(
             "--prefix {path}: has more than the {count} lines of {text}; it needs one line per \
              sentence (an empty one for a sentence without a prefix)"
@@ -130,56 +158,19 @@ impl Input {
     }
 }
 
-/// The lines of the text. A thread reads them, so that waiting for a line can time out.
-pub(super) struct Lines {
-    pub(super) path: PathBuf,
-    /// If true, the input may be interactive: the next line may depend on this line's translation.
-    pub(super) is_dialogue: bool,
-    lines: Receiver<Result<Line, TextError>>,
-    /// The number of lines taken or skipped.
-    taken: u64,
-    /// If true, these are all lines up to the end of the text. A shard ends earlier.
-    is_whole: bool,
-}
-
-impl Lines {
-    fn open(path: &Path, range: &Range<u64>) -> Result<Self> {
-        let reader = LineReader::open_side(path, Side::Source, Utf8Policy::Replace)?;
-        let mut reader = reader.cutting_long_lines();
-        reader.skip_lines(range.start)?;
-        let name = reader.path().to_owned();
-        let (sender, lines) = sync_channel(AHEAD);
-        let count = length(range);
-        let is_whole = range.end == u64::MAX;
-        let thread = thread::Builder::new().name("input".into()).spawn(move || {
-            for line in reader.take(count) {
-                let is_last = line.is_err();
-                if sender.send(line).is_err() || is_last {
-                    return;
-                }
+/// Starts a thread that reads the next `count` lines of `reader`, and returns its channel.
+fn read_ahead(reader: LineReader, count: usize) -> Result<Receiver<Result<Line, TextError>>> {
+    let (sender, lines) = sync_channel(AHEAD);
+    let thread = thread::Builder::new().name("input".into()).spawn(move || {
+        for line in reader.take(count) {
+            let is_last = line.is_err();
+            if sender.send(line).is_err() || is_last {
+                return;
             }
-        });
-        thread.context("no thread can be started that reads the text")?;
-        Ok(Self {
-            path: name,
-            is_dialogue: is_dialogue(path),
-            lines,
-            taken: range.start,
-            is_whole,
-        })
-    }
-
-    /// The next line; `None` at the end. In a dialogue, it is also `None` if `may_be_late` is true
-    /// and no line has arrived within [`PATIENCE`].
-    fn next(&mut self, may_be_late: bool) -> Result<Option<Line>> {
-        let line = if self.is_dialogue && may_be_late {
-            self.lines.recv_timeout(PATIENCE).ok()
-        } else {
-            self.lines.recv().ok()
-        };
-        self.taken += u64::from(line.is_some());
-        Ok(line.transpose()?)
-    }
+        }
+    });
+    thread.context("no thread can be started that reads the text")?;
+    Ok(lines)
 }
 
 /// Returns whether the text at `path` comes from a terminal, a pipe or the like, so that its writer

@@ -1,26 +1,21 @@
 mod args;
 mod document;
 mod input;
-mod job;
+mod lines;
 mod reading;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use burnformer_infer::{Batching, Glossary, LongSources, Sampling, TranslateOptions, Translator};
 use burnformer_translation::memory_files;
-use serde_json::{Value, json};
 
 use self::args::files;
-use self::input::Input;
-use self::job::Job;
 use self::reading::Reading;
-use super::{of_sides, shortlist};
+use super::shortlist;
 use crate::memory::{Remedy, with_remedy};
 use crate::output::{note, note_terminal, say, wrong_usage};
-use crate::progress::Progress;
-use crate::shards::{Part, digest_of_file};
 use crate::signals;
 pub use args::Args;
 
@@ -55,114 +50,22 @@ pub fn run(args: Args) -> Result<()> {
         options.memory = Some(Arc::new(memory));
     }
     note_terminal(args.inputs.iter().chain(&args.prefix).map(PathBuf::as_path));
-    let mut shared = None;
+    let shared = Arc::default();
+    if readings.contains(&Reading::Lines) {
+        signals::flush_and_exit(&shared)?;
+    }
     for ((input, output), reading) in files.iter().zip(&readings) {
-        let job = Job {
-            args: &args,
-            translator: &translator,
-            options: &options,
-            input,
-            output: output.as_deref(),
-        };
+        let output = output.as_deref();
         match reading {
-            Reading::Lines => with_remedy(Remedy::Batch, || job.lines(&mut shared))?,
-            Reading::Document(kind) => job.document(kind)?,
+            Reading::Lines => with_remedy(Remedy::Batch, || {
+                lines::translate(&args, &translator, &options, input, output, &shared)
+            })?,
+            Reading::Document(kind) => {
+                document::translate(&args, &translator, &options, input, output, kind)?;
+            }
         }
     }
     Ok(())
-}
-
-impl Job<'_> {
-    /// Translates line by line. The output is in `shared` from then on.
-    fn lines(&self, shared: &mut Option<signals::Shared>) -> Result<()> {
-        let args = self.args;
-        let prefix = self.args.prefix.as_deref();
-        let texts = of_sides(self.input, prefix)?;
-        let Some(part) = Part::open(&args.shard, self.output, &texts, args.chunk, || {
-            self.identity()
-        })?
-        else {
-            return Ok(());
-        };
-        let input = Input::open(self.input, prefix, &part.lines)?;
-        let progress = (!input.lines.is_dialogue).then(|| Progress::new(0, part.count()));
-        let output = part.create_output()?;
-        let shared = match shared {
-            Some(shared) => {
-                *shared.lock().unwrap_or_else(PoisonError::into_inner) = output;
-                shared
-            }
-            None => {
-                let first = shared.insert(Arc::new(Mutex::new(output)));
-                signals::flush_and_exit(first)?;
-                first
-            }
-        };
-        let first = usize::try_from(part.lines.start)?;
-        let end = self.write_lines(input, progress, first, shared);
-        let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let finished = end.and_then(|end| part.finish(&mut output, end as u64));
-        // The signal handler holds the output until the process ends.
-        finished.inspect_err(|_| output.give_up())
-    }
-
-    /// Translates the lines of `input` from number `done` on, and returns the number after the
-    /// last.
-    fn write_lines(
-        &self,
-        mut input: Input,
-        progress: Option<Progress>,
-        mut done: usize,
-        shared: &signals::Shared,
-    ) -> Result<usize> {
-        loop {
-            let chunk = input.next_chunk(self.args.chunk);
-            let requests = self.requests(&mut input, &chunk)?;
-            let (all, broken) =
-                self.translator
-                    .translate_ids_until_error(requests, self.options, &|count| {
-                        if let Some(progress) = &progress {
-                            progress.add(count);
-                        }
-                    });
-            let count = all.len();
-            let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
-            for ((number, hypotheses), source) in (done..).zip(all).zip(&chunk.lines) {
-                let doubts = self.write(&mut output, (number, source), hypotheses)?;
-                input.warnings.quality_warnings(number as u64 + 1, &doubts);
-            }
-            output.flush()?;
-            let broken = broken.map(|error| {
-                Error::from(error.offset(done)).context(input.lines.path.display().to_string())
-            });
-            done += count;
-            match broken.or(chunk.failure) {
-                Some(failure) => return Err(failure),
-                None if count == 0 => break,
-                None => {}
-            }
-        }
-        input.finish();
-        Ok(done)
-    }
-
-    /// The inputs besides the text and the prefixes that decide the output.
-    fn identity(&self) -> Result<Value> {
-        let args = self.args;
-        let languages = args.searching.languages();
-        let mut identity = args
-            .computing
-            .identity(&args.model, self.options, languages)?;
-        for (name, path) in [("glossary", &args.glossary), ("shortlist", &args.shortlist)] {
-            identity[name] = path.as_deref().map(digest_of_file).transpose()?.into();
-        }
-        let memory = args.memory.iter().map(|path| digest_of_file(path));
-        identity["memory"] = memory.collect::<Result<Vec<_>>>()?.into();
-        // Batch sizes change the rounding.
-        identity["batches"] = json!([args.batch, args.chunk]);
-        identity["form"] = json!([args.json, args.nbest, args.prefix.is_some()]);
-        Ok(identity)
-    }
 }
 
 /// Refuses text on the command line.

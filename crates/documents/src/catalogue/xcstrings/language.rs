@@ -25,8 +25,10 @@ pub(super) fn target_of(
     };
     let tag = tag_of(asked);
     let exact = known.iter().find(|it| it.eq_ignore_ascii_case(&tag));
-    let is_near = |known: &&&str| is_same(known, &tag) && has_script_of(known, &tag);
-    match exact.or_else(|| known.iter().find(is_near)) {
+    let mut near = known
+        .iter()
+        .filter(|known| is_same(known, &tag) && has_script_of(known, &tag));
+    match exact.or_else(|| near.next()) {
         Some(known) => Ok(known.to_string()),
         None if is_same(source, &tag) => Err(format!(
             "the texts are in {source:?}, which is the language to translate into; take a model from {source:?} into another language"
@@ -37,12 +39,12 @@ pub(super) fn target_of(
 
 /// Returns whether the codes name the same script, or one of them names none.
 fn has_script_of(one: &str, other: &str) -> bool {
-    let script = |code: &str| {
-        let mut parts = code.split(['-', '_']).skip(1);
-        parts
-            .find(|part| part.len() == 4)
-            .map(str::to_ascii_lowercase)
-    };
     let scripts = script(one).zip(script(other));
-    scripts.is_none_or(|(one, other)| one == other)
+    scripts.is_none_or(|(one, other)| one.eq_ignore_ascii_case(other))
+}
+
+/// Returns the script that `code` names, such as `Hans`.
+fn script(code: &str) -> Option<&str> {
+    let mut parts = code.split(['-', '_']).skip(1);
+    parts.find(|part| part.len() == 4)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Regex;
 
 use super::references::{decode, entities};
 use crate::block::Block;
@@ -17,11 +17,13 @@ static ATTRIBUTE: LazyLock<Regex> = LazyLock::new(|| {
 /// Returns the names of the attributes in the start tag `tag`, in lower case, with the ranges of
 /// their values.
 pub(super) fn attributes(tag: &str) -> Vec<(String, Span)> {
-    let attribute = |found: Captures<'_>| {
-        let value = (2..5).find_map(|group| found.get(group))?;
-        Some((found[1].to_ascii_lowercase(), value.range()))
-    };
-    ATTRIBUTE.captures_iter(tag).filter_map(attribute).collect()
+    let mut all = Vec::new();
+    for found in ATTRIBUTE.captures_iter(tag) {
+        if let Some(value) = (2..5).find_map(|group| found.get(group)) {
+            all.push((found[1].to_ascii_lowercase(), value.range()));
+        }
+    }
+    all
 }
 
 /// Returns the ranges of these attributes' values in `tag`, the start tag of `element`, which

@@ -43,8 +43,9 @@ pub(crate) fn in_language(page: &str, from: &str, into: &str) -> String {
         }
         let tag = &lexed.masked[token.range.clone()];
         if is_translated {
-            let edit = |(range, code)| (moved(&range, 0, token.range.start), code);
-            edits.extend(declarations(name, tag, &renaming).into_iter().map(edit));
+            for (range, code) in declarations(name, tag, &renaming) {
+                edits.push((moved(&range, 0, token.range.start), code));
+            }
         }
     }
     apply_edits(page, &edits)
@@ -59,16 +60,17 @@ fn declarations(name: &str, tag: &str, renaming: &Renaming<'_>) -> Vec<(Span, St
             matches!(&**name, "http-equiv" | "name" | "property" | "itemprop")
                 && METADATA.contains(&&*value)
         });
-    let declares = |name: &str| match name {
-        "lang" | "xml:lang" => true,
-        "content" => is_metadata,
-        _ => false,
-    };
-    let edit = |(name, value): &(String, Span)| {
-        let code = renaming.of(&tag[value.clone()]);
-        Some((value.clone(), code?)).filter(|_| declares(name))
-    };
-    let mut edits: Vec<(Span, String)> = all.iter().filter_map(edit).collect();
+    let mut edits: Vec<(Span, String)> = Vec::new();
+    for (name, value) in &all {
+        let declares = match name.as_str() {
+            "lang" | "xml:lang" => true,
+            "content" => is_metadata,
+            _ => false,
+        };
+        if declares && let Some(code) = renaming.of(&tag[value.clone()]) {
+            edits.push((value.clone(), code));
+        }
+    }
     if !is_metadata && let Some((last, _)) = edits.last() {
         edits.extend(direction(name, tag, last.end, renaming));
         edits.sort_by_key(|(range, _)| range.start);

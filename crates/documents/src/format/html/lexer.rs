@@ -140,8 +140,8 @@ fn templates(text: &str) -> Vec<Span> {
         let kind = CLOSING
             .iter()
             .position(|(opening, _)| *opening == found.as_str());
-        let is_template = |&kind: &usize| unclosed[kind] <= at && !is_within(&messages, at);
-        let Some(kind) = kind.filter(is_template) else {
+        let Some(kind) = kind.filter(|&kind| unclosed[kind] <= at && !is_within(&messages, at))
+        else {
             continue;
         };
         let rest = &text[at..];
@@ -301,14 +301,15 @@ impl LexedText {
                 }
             )
         });
-        let is_word = |&index: &usize| {
-            let token = &tokens[index];
-            let is_code = index > 0 && is_code(&tokens[index - 1]);
-            matches!(token.kind, TokenKind::Text)
-                && !is_code
-                && has_letters(&masked[token.range.clone()])
-        };
-        let words = (0..tokens.len()).filter(is_word).collect();
+        let words = (0..tokens.len())
+            .filter(|&index| {
+                let token = &tokens[index];
+                let is_code = index > 0 && is_code(&tokens[index - 1]);
+                matches!(token.kind, TokenKind::Text)
+                    && !is_code
+                    && has_letters(&masked[token.range.clone()])
+            })
+            .collect();
         Self {
             partner: partners(&tokens),
             tokens,
@@ -327,10 +328,13 @@ impl LexedText {
 
     /// Iterates over the texts of elements that show their content.
     pub(super) fn shown(&self) -> impl Iterator<Item = &str> {
-        let is_hidden = |token: &Token| matches!(&token.kind, TokenKind::Start { name, .. } if role(name) == Role::Hidden);
         let before = iter::once(None).chain(self.tokens.iter().map(Some));
         let texts = before.zip(&self.tokens).filter(move |(before, token)| {
-            matches!(token.kind, TokenKind::Text) && !before.is_some_and(is_hidden)
+            let is_hidden = match before.map(|before| &before.kind) {
+                Some(TokenKind::Start { name, .. }) => role(name) == Role::Hidden,
+                _ => false,
+            };
+            matches!(token.kind, TokenKind::Text) && !is_hidden
         });
         texts.map(|(_, token)| &self.masked[token.range.clone()])
     }
@@ -352,13 +356,13 @@ impl LexedText {
     /// Returns the last token of the annotation without an end tag that begins at `index`: the one
     /// before the next annotation or the end of its ruby.
     pub(super) fn end_of_annotation(&self, index: usize) -> Option<usize> {
-        let is_end = |token: &Token| match &token.kind {
+        let rest = &self.tokens[index + 1..self.next_block(index)];
+        let length = rest.iter().position(|token| match &token.kind {
             TokenKind::Start { name, .. } => role(name) == Role::Annotation,
             TokenKind::End { name } => name == "ruby",
             _ => false,
-        };
-        let rest = &self.tokens[index + 1..self.next_block(index)];
-        rest.iter().position(is_end).map(|length| index + length)
+        })?;
+        Some(index + length)
     }
 
     /// Returns the next token after `index` that divides text, or the number of tokens.

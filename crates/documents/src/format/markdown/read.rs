@@ -369,8 +369,8 @@ impl<'a> Parser<'a> {
         self.line_end = None;
         // A reference `[text]` or `[text][]` finds its definition by its text, which is translated.
         let by_text = name == "[" && matches!(raw, "]" | "][]");
-        let label = || without_marks(&text[range.start + 1..start.max(range.start + 1)], " ");
-        let label = by_text.then(label);
+        let label = &text[range.start + 1..start.max(range.start + 1)];
+        let label = by_text.then(|| without_marks(label, " "));
         self.inline(start..end, |builder, raw| builder.close(name, raw, label));
     }
 

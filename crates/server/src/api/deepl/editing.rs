@@ -18,8 +18,7 @@ use super::glossaries::{
     DeeplDictionary, DeeplGlossary, Dictionary, STORED_TERMS, described, dictionary, read,
 };
 use super::unknown;
-use crate::compute::{Cancel, compute};
-use crate::price::Price;
+use crate::compute::{Cancel, Price, compute};
 use crate::store::{Replaced, StoredGlossary};
 
 /// The paths, in version 3 only.

@@ -21,9 +21,8 @@ use super::super::error::{ApiError, Errors, Result};
 use super::super::v1::terms;
 use super::super::{Client, Shared};
 use super::{DeeplRequest, known, languages, unknown};
-use crate::compute::{Cancel, compute};
+use crate::compute::{Cancel, Price, compute};
 use crate::language::LanguagePair;
-use crate::price::Price;
 use crate::store::{StoredGlossary, unguessable};
 
 /// A language pair of a stored glossary may have this many times the terms of the glossary of a
