@@ -135,7 +135,8 @@ pub fn score<'py>(py: Python<'py>, score: TargetScore) -> PyResult<Bound<'py, Py
 
 /// Converts `found` to an instance of the Python class `Detection`.
 pub fn detection<'py>(py: Python<'py>, found: &Detection) -> PyResult<Bound<'py, PyAny>> {
-    class(py, "Detection")?.call1((&found.language, found.confidence))
+    // As everywhere else in Python; the program and the server count to 100, as LibreTranslate does.
+    class(py, "Detection")?.call1((&found.language, found.confidence / 100.0))
 }
 
 /// Converts the attention of `sentence` by the model `name` to an instance of the Python class

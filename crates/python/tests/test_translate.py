@@ -216,7 +216,7 @@ def test_scores_are_those_of_the_search(translator):
 
 def test_a_language_is_detected():
     german = burnformer.detect("Der alte Mann wohnt am Meer und fischt jeden Tag.")
-    assert german and german.language == "de" and 0 < german.confidence <= 100
+    assert german and german.language == "de" and 0 < german.confidence <= 1
     short = burnformer.detect("Good morning!", among=["de", "en"])
     assert short and short.language == "en"
     assert burnformer.detect("12345 !?") is None
