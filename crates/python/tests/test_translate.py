@@ -240,7 +240,10 @@ def test_translations_and_translators_are_pickled(translator):
 @pytest.mark.parametrize(
     "call, kind, words",
     [
-        (lambda t: t.translate("x", beam=3), TypeError, "no keyword \"beam\"; there are prefix, alignment, beam_size"),
+        (lambda t: t.translate("x", beam=3), TypeError, "no keyword \"beam\"; did you mean \"beam_size\"? there are prefix, alignment, beam_size"),
+        (lambda t: t.translate("x", num_beams=3), TypeError, "did you mean \"beam_size\"?"),
+        (lambda t: t.translate("x", lenght_penalty=1), TypeError, "did you mean \"length_penalty\"?"),
+        (lambda t: t.score("x", "y", num_return_sequences=2), TypeError, "no keyword \"num_return_sequences\"; there are "),
         (lambda t: t.translate("x", beam_size="3"), TypeError, "beam_size: invalid type"),
         (lambda t: t.translate("x", beam_size=0), BurnformerError, "beam_size = 0: between 1 and 1000"),
         (lambda t: t.translate("x", beam_size=-1), TypeError, "beam_size: invalid value"),
