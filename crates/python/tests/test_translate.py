@@ -268,6 +268,7 @@ def test_translations_and_translators_are_pickled(translator):
         (lambda t: t.score("x", ["y"]), TypeError, "give two texts, or two lists"),
         (lambda t: t.score(["x", "z"], ["y"]), BurnformerError, "2 sources but 1 targets"),
         (lambda t: Translator("no/such/folder"), BurnformerError, "no/such/folder: no such folder"),
+        (lambda t: Translator("fr-en"), BurnformerError, "fr-en: no such folder and no model of this name; there are de-en"),
         (lambda t: Translator("embedded:de-fr"), BurnformerError, "no model \"de-fr\""),
         (lambda t: Translator("de-en", device="gpu"), BurnformerError, "`gpu` is not a device"),
         (lambda t: Translator("de-en", compute="int4"), BurnformerError, "compute type `int4`"),
