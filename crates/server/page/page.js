@@ -360,6 +360,7 @@ async function start() {
   $("source").value = settings.language.source.code;
   for (const id of ["key", "key-label", "key-note"]) $(id).hidden = !settings.keyRequired;
   $("about").textContent = settings.about;
+  $("paper").hidden = !settings.paper;
   $("file").accept = settings.supportedFilesFormat.join();
   $("file-kinds").textContent = `Office files, web pages, books, subtitles and files of localisation: ${settings.supportedFilesFormat.length} endings`;
   $("file-formats").textContent = settings.supportedFilesFormat.join(", ");
