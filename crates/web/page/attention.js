@@ -1,6 +1,6 @@
 // Attention: weights, from queries and keys to them, and from them to the output (paper §3.2).
 
-import { bars, heat, largest, make, named, number } from "./draw.js";
+import { bars, heat, make, named, number, range } from "./draw.js";
 import { KINDS, headName, state } from "./state.js";
 import { dot, headsOf, inputs, nameOf, parameter, piecesOf, rowOf, size, softmaxOf, termsOf, times, view } from "./view.js";
 import { word } from "./words.js";
@@ -136,7 +136,7 @@ async function values() {
   const { kind, layer, head } = state;
   const { keys, queries, query, weights, v } = chosen();
   const all = joined();
-  const most = largest(v);
+  const most = range(v);
   const weighted = v.map((row, k) => row.map((value) => value * weights[k]));
   $("values-text").textContent = word("values-text", { query: queries[query], heads: all.length, width: v[0].length, all: all.flat().length });
   const names = all.map((_, i) => word("head-short", { head: i + 1 }));

@@ -51,15 +51,22 @@ export function heat(rows, label, most = 1) {
   return canvas;
 }
 
-/** A heat map with a title, the names of its rows and, where they are given, of its columns; its range is the largest value. */
-export function named(title, rows, names, { columns, most = largest(rows) } = {}) {
+/** The value of the full colour of some rows: three times their root mean square, beyond which outliers lie. */
+export const range = (rows) => {
+  const all = rows.flat();
+  const size = Math.sqrt(all.reduce((sum, value) => sum + value * value, 0) / all.length);
+  return Math.max(1e-9, Math.min(largest(rows), 3 * size));
+};
+
+/** A heat map with a title, its range, and the names of its rows and, where they are given, of its columns. */
+export function named(title, rows, names, { columns, most = range(rows) } = {}) {
   const list = (texts, className) => make("ol", { className, ariaHidden: "true" }, ...texts.map((text) => make("li", {}, text)));
   const map = make("div", { className: columns ? "named columned" : "named" },
     ...(columns ? [make("span"), list(columns, "columns")] : []), list(names, "rows"), heat(rows, `${title}: ${names.join(" ")}`, most));
   map.style.setProperty("--rows", String(rows.length));
   map.style.setProperty("--columns", String(rows[0].length));
-  const range = columns ? "" : ` (${number(-most, 2)} … ${number(most, 2)})`;
-  return make("figure", {}, make("figcaption", {}, title + range), map);
+  const caption = columns ? title : `${title} (±${number(most, 2)})`;
+  return make("figure", {}, make("figcaption", {}, caption), map);
 }
 
 /** A table of bars: a name, and for each of its values a bar of its share of `most`. */
