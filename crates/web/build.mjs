@@ -1,17 +1,19 @@
-// Builds the npm package into target/npm: `node build.mjs TARGET`, which `cargo xtask web` calls.
+// Builds the npm package into target/npm, `node build.mjs TARGET`, which `cargo xtask web` calls. With `paper` after it, builds
+// the page of the paper alone, which needs one build of Burn and no other.
 
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 
-/** The modules, and the feature of the crate that each has. */
+/** The modules, and the feature of the crate that each has. The translator and the paper share one build of Burn. */
 const MODULES = { burnformer_documents: "documents", burnformer_web: "translator", burnformer_paper: "paper", burnformer_gpu: "gpu" };
 // Vector instructions, and random numbers from the page.
 const FLAGS = '-C target-feature=+simd128 --cfg getrandom_backend="wasm_js"';
 
-const target = process.argv[2];
+const [target, only] = process.argv.slice(2);
+const modules = Object.entries(MODULES).filter(([, feature]) => [undefined, feature].includes(only));
 const workspace = fileURLToPath(new URL("../..", import.meta.url));
 const folder = join(workspace, "target/npm");
 
@@ -27,20 +29,40 @@ function run(program, args, { env = {}, remedy }) {
   if (status !== 0) fail(`${program} failed: ${remedy}`);
 }
 
+/** What a program prints, or nothing if it does not start. */
+function printed(program, args) {
+  return spawnSync(program, args, { cwd: workspace, encoding: "utf8" }).stdout?.trim() ?? "";
+}
+
 /** Variables of cargo for WebAssembly alone: `WEB_CARGO`, `WEB_RUSTC` and others are those without `WEB_`. */
 const own = Object.fromEntries(Object.entries(process.env)
   .filter(([name]) => name.startsWith("WEB_")).map(([name, value]) => [name.slice("WEB_".length), value]));
 
+const lock = readFileSync(join(workspace, "Cargo.lock"), "utf8");
+const version = lock.match(/name = "wasm-bindgen"\nversion = "(.*)"/)[1];
+
+/** Looks for what the build needs before the first module compiles, which takes minutes. */
+function check() {
+  const remedy = `hint: cargo install wasm-bindgen-cli --version ${version}`;
+  const bindgen = printed("wasm-bindgen", ["--version"]).split(" ")[1];
+  if (!bindgen) fail(`wasm-bindgen is not installed\n${remedy}`);
+  if (bindgen !== version) fail(`wasm-bindgen has version ${bindgen}, and this build needs ${version}\n${remedy}`);
+  const library = printed(own.RUSTC ?? process.env.RUSTC ?? "rustc", ["--print", "target-libdir", "--target", target]);
+  const isBuilt = Object.keys(own).some((name) => name.startsWith("CARGO_UNSTABLE_BUILD_STD"));
+  if (!isBuilt && !existsSync(library)) {
+    fail(`the compiler has no target ${target}\nhint: rustup target add ${target}; without rustup, docs/guide/browser.md`);
+  }
+}
+
+check();
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 const cargo = own.CARGO ?? process.env.CARGO ?? "cargo";
-const lock = readFileSync(join(workspace, "Cargo.lock"), "utf8");
-const version = lock.match(/name = "wasm-bindgen"\nversion = "(.*)"/)[1];
 const built = join(own.CARGO_TARGET_DIR ?? process.env.CARGO_TARGET_DIR ?? join(workspace, "target"), target, "web/burnformer_web.wasm");
-for (const [name, feature] of Object.entries(MODULES)) {
+for (const [name, feature] of modules) {
   run(cargo, ["build", "--locked", "--profile", "web", "--target", target, "--package", "burnformer-web", "--no-default-features", "--features", feature], {
     env: { ...own, CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS: FLAGS },
-    remedy: `if the target is missing, rustup target add ${target}`,
+    remedy: "the compiler's message is above",
   });
   run("wasm-bindgen", ["--target", "web", "--no-typescript", "--remove-name-section", "--remove-producers-section", "--out-name", name, "--out-dir", folder, built], {
     remedy: `cargo install wasm-bindgen-cli --version ${version}`,
@@ -50,6 +72,11 @@ for (const [name, feature] of Object.entries(MODULES)) {
 // Binaryen's wasm-opt made the module a tenth smaller, and 5 % larger once it was compressed.
 const isOurs = (path) => ![".toml", ".rs"].includes(extname(path));
 for (const part of ["package", "page"]) cpSync(join(workspace, "crates/web", part), folder, { recursive: true });
+if (only) {
+  // The pages have the parts that were built.
+  writeFileSync(join(folder, "parts.js"), `export const PARTS = ${JSON.stringify([only])};\n`);
+  cpSync(join(folder, `${only}.html`), join(folder, "index.html"));
+}
 for (const pair of ["de-en", "en-de"]) {
   cpSync(join(workspace, "assets/models", pair), join(folder, "models", pair), { recursive: true, filter: isOurs });
 }
@@ -67,7 +94,7 @@ description.version = manifest.match(/\[workspace.package\]\nversion = "(.*)"/)[
 writeFileSync(join(folder, "package.json"), `${JSON.stringify(description, null, 2)}\n`);
 
 process.stderr.write(`web: the package is ${folder}\n`);
-for (const name of Object.keys(MODULES)) {
+for (const [name] of modules) {
   const bytes = readFileSync(join(folder, `${name}_bg.wasm`));
   const [gzip, brotli] = [gzipSync(bytes, { level: 9 }), brotliCompressSync(bytes)].map((it) => it.length);
   process.stderr.write(`web: ${name} has ${bytes.length} bytes, ${gzip} by gzip, ${brotli} by brotli\n`);

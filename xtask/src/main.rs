@@ -61,7 +61,7 @@ const DEVELOPER_COMMANDS: [(&str, &str); 8] = [
     ),
     (
         "web",
-        "build the npm package for browsers; --test tests it in Node, Deno and browsers",
+        "build the npm package for browsers; --test tests it, --only paper builds one page alone",
     ),
     (
         "dist",

@@ -10,24 +10,35 @@ use crate::{licences, wheel};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
+/// The options of the command.
+const OPTIONS: &str = "--test, or --only paper";
+
 /// Builds the package and, with `--test`, runs its tests. They compare it with the program that
-/// `BURNFORMER` names, or with one that is built here.
+/// `BURNFORMER` names, or with one that is built here. `--only paper` builds the page of the paper
+/// alone, with one build of Burn.
 ///
 /// Cargo's variables apply only to WebAssembly if their names have the prefix `WEB_`. For example,
 /// `WEB_CARGO`, `WEB_RUSTC` and `WEB_CARGO_UNSTABLE_BUILD_STD` select another compiler and build
 /// its standard library.
 pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
-    let is_tested = args == ["--test"];
-    if !args.is_empty() && !is_tested {
-        say("xtask: `web` takes no argument but --test");
-        return ExitCode::from(USAGE);
-    }
-    finished(build(workspace).and_then(|()| if is_tested { test(workspace) } else { Ok(()) }))
+    let args: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
+    let args: Vec<&str> = args.iter().map(|arg| &**arg).collect();
+    finished(match args[..] {
+        [] => build(workspace, None),
+        ["--only", "paper"] => build(workspace, Some("paper")),
+        ["--test"] => build(workspace, None).and_then(|()| test(workspace)),
+        _ => {
+            say(format!("xtask: `web` takes no argument but {OPTIONS}"));
+            return ExitCode::from(USAGE);
+        }
+    })
 }
 
-fn build(workspace: &Path) -> Result<(), String> {
-    succeeds(node(workspace).arg("build.mjs").arg(TARGET))?;
-    let features = ["--features", "gpu", "--target", TARGET].map(String::from);
+/// Builds the package, or only the page of the module `only`.
+fn build(workspace: &Path, only: Option<&str>) -> Result<(), String> {
+    succeeds(node(workspace).arg("build.mjs").arg(TARGET).args(only))?;
+    let feature = only.unwrap_or("gpu");
+    let features = ["--features", feature, "--target", TARGET].map(String::from);
     let texts = workspace.join("target/npm/THIRD-PARTY.txt");
     write(
         &texts,

@@ -36,12 +36,12 @@ pub enum AttentionKind {
     Cross,
 }
 
-/// A recorder of attention weights, with their queries and keys, and of both terms of each residual
-/// connection. Recorded weights are computed in plain tensors, because the fused operations return
+/// A recorder of attention weights, with their queries, keys and values, and of both terms of each
+/// residual connection. Recorded weights are computed in plain tensors, because the fused operations return
 /// none.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    weights: RefCell<Vec<(AttentionKind, [Tensor<4>; 3])>>,
+    weights: RefCell<Vec<(AttentionKind, [Tensor<4>; 4])>>,
     residuals: RefCell<Vec<[Tensor<2>; 2]>>,
 }
 
@@ -52,13 +52,14 @@ impl Recorder {
         self.recorded(kind, |[weights, ..]| weights)
     }
 
-    /// The queries and keys of one kind that give these weights, in the order of the layers:
-    /// `[batch, heads, query_len, d_k]` and `[batch, heads, key_len, d_k]` each.
-    pub fn queries_and_keys(&self, kind: AttentionKind) -> Vec<[Tensor<4>; 2]> {
-        self.recorded(kind, |[_, queries, keys]| [queries, keys])
+    /// The queries and keys of one kind that give these weights, and the values that are weighted,
+    /// in the order of the layers: `[batch, heads, query_len, d_k]`, `[batch, heads, key_len, d_k]`
+    /// and `[batch, heads, key_len, d_v]` each.
+    pub fn projections(&self, kind: AttentionKind) -> Vec<[Tensor<4>; 3]> {
+        self.recorded(kind, |[_, queries, keys, values]| [queries, keys, values])
     }
 
-    fn recorded<T>(&self, kind: AttentionKind, part: fn([Tensor<4>; 3]) -> T) -> Vec<T> {
+    fn recorded<T>(&self, kind: AttentionKind, part: fn([Tensor<4>; 4]) -> T) -> Vec<T> {
         let all = self.weights.borrow();
         let of_kind = all.iter().filter(|(recorded, _)| *recorded == kind);
         of_kind.map(|(_, tensors)| part(tensors.clone())).collect()
@@ -98,8 +99,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Records weights, queries and keys, if there is a recorder.
-    pub(crate) fn record(&self, tensors: [Tensor<4>; 3]) {
+    /// Records weights, queries, keys and values, if there is a recorder.
+    pub(crate) fn record(&self, tensors: [Tensor<4>; 4]) {
         if let Some(recorder) = self.recorder {
             recorder.weights.borrow_mut().push((self.kind, tensors));
         }

@@ -410,12 +410,12 @@ impl MultiHeadAttention {
         let attended = scaled_dot_product_attention(
             query.clone(),
             key.clone(),
-            value,
+            value.clone(),
             bias,
             &self.dropout,
             context.mode,
         );
-        context.record([attended.weights, query, key]);
+        context.record([attended.weights, query, key, value]);
         merge_heads(attended.context)
     }
 

@@ -212,7 +212,7 @@ impl Parameters for Model {
 }
 
 /// Attention weights of every layer, each `[batch, heads, query_len, key_len]`, the queries and
-/// keys that they compare, and the terms of residual connections.
+/// keys that they compare, the values that they weight, and the terms of residual connections.
 #[derive(Clone, Debug, Default)]
 pub struct AttentionMaps {
     /// Encoder self-attention: source positions attending to source positions.
@@ -221,9 +221,9 @@ pub struct AttentionMaps {
     pub decoder_self: Vec<Tensor<4>>,
     /// Cross-attention: target positions attending to source positions.
     pub cross: Vec<Tensor<4>>,
-    /// The [queries and keys](crate::Recorder::queries_and_keys) of the encoder's and the decoder's
-    /// self-attention and of cross-attention; none for a model without them.
-    pub queries_and_keys: [Vec<[Tensor<4>; 2]>; 3],
+    /// The [queries, keys and values](crate::Recorder::projections) of the encoder's and the
+    /// decoder's self-attention and of cross-attention; none for a model without them.
+    pub projections: [Vec<[Tensor<4>; 3]>; 3],
     /// The [residual connections](crate::Recorder::residuals) of the encoder and of the decoder.
     pub residuals: [Vec<[Tensor<2>; 2]>; 2],
 }

@@ -229,7 +229,7 @@ impl Seq2Seq for Transformer {
             encoder_self,
             decoder_self,
             cross,
-            queries_and_keys: parts.map(|(part, kind)| part.queries_and_keys(kind)),
+            projections: parts.map(|(part, kind)| part.projections(kind)),
             residuals: [&of_encoder, &of_decoder].map(Recorder::residuals),
         }
     }

@@ -18,6 +18,22 @@ use crate::memory::Memory;
 /// The keywords that are not keys of `generation.json`.
 const OF_CALL: &str = "batch_size batch_tokens longest truncate source_language target_language glossary memory shortlist";
 
+/// Keywords of other libraries, and what is asked for here.
+const ELSEWHERE: [(&str, &str); 12] = [
+    ("beam", "beam_size"),
+    ("beams", "beam_size"),
+    ("num_beams", "beam_size"),
+    ("num_return_sequences", "n_best"),
+    ("num_hypotheses", "n_best"),
+    ("max_new_tokens", "max_length"),
+    ("max_decoding_length", "max_length"),
+    ("no_repeat_ngram_size", "no_repeat_ngram"),
+    ("do_sample", "sampling"),
+    ("temperature", "sampling"),
+    ("src_lang", "source_language"),
+    ("tgt_lang", "target_language"),
+];
+
 /// The names of all keywords: the keys of `generation.json` except `calibration`, and `OF_CALL`.
 pub fn names() -> Vec<String> {
     let all = serde_json::to_value(GenerationSettings::default()).expect("settings are plain data");
@@ -85,8 +101,13 @@ impl Options {
             let name: String = name.extract()?;
             if !known.contains(&name) {
                 let known = keywords.split_whitespace().map(String::from).chain(known);
-                let known = known.collect::<Vec<_>>().join(", ");
-                let message = format!("{function}() takes no keyword {name:?}; there are {known}");
+                let known: Vec<String> = known.collect();
+                let nearest = nearest(value.py(), &name, &known)?
+                    .map(|name| format!("did you mean {name:?}? "))
+                    .unwrap_or_default();
+                let known = known.join(", ");
+                let message =
+                    format!("{function}() takes no keyword {name:?}; {nearest}there are {known}");
                 return Err(PyTypeError::new_err(message));
             }
             options.set(&name, &value)?;
@@ -158,6 +179,20 @@ impl Options {
         }
         Ok(options)
     }
+}
+
+/// Returns the one of the `known` keywords that `name` stands for in another library, or that is
+/// spelt most like it.
+fn nearest(py: Python<'_>, name: &str, known: &[String]) -> PyResult<Option<String>> {
+    let meant = ELSEWHERE.iter().find(|(other, _)| *other == name);
+    if let Some((_, meant)) = meant.filter(|(_, meant)| known.iter().any(|name| name == meant)) {
+        return Ok(Some((*meant).to_owned()));
+    }
+    let similar: Vec<String> = py
+        .import("difflib")?
+        .call_method1("get_close_matches", (name, known, 1))?
+        .extract()?;
+    Ok(similar.into_iter().next())
 }
 
 /// Extracts the value of the keyword `name`.

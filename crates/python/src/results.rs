@@ -6,8 +6,9 @@ use burnformer_infer::{
     Alternative, Hypothesis, InferError, TargetScore, TextLink, Translator, quality_warnings,
 };
 use burnformer_text::character_offsets;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyMemoryView, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMemoryView, PyString};
 
 /// The texts of a call: one text or several.
 pub struct Texts {
@@ -27,12 +28,36 @@ impl Texts {
                 is_one: true,
             });
         }
-        let all = given
-            .try_iter()?
-            .map(|text| text?.extract())
-            .collect::<PyResult<_>>()?;
-        Ok(Self { all, is_one: false })
+        // The items of bytes are numbers.
+        let is_binary = given.is_instance_of::<PyBytes>() || given.is_instance_of::<PyByteArray>();
+        let texts = given.try_iter().ok().filter(|_| !is_binary);
+        let texts = texts.ok_or_else(|| not_a_text("a text", given))?;
+        let all = texts.map(|text| {
+            let text = text?;
+            if text.is_instance_of::<PyString>() {
+                text.extract()
+            } else {
+                Err(not_a_text("among the texts: a text", &text))
+            }
+        });
+        Ok(Self {
+            all: all.collect::<PyResult<_>>()?,
+            is_one: false,
+        })
     }
+}
+
+/// The error for a value that is not a text.
+fn not_a_text(expected: &str, given: &Bound<'_, PyAny>) -> PyErr {
+    let kind = given.get_type();
+    let found = kind.name().map(|name| name.to_string());
+    let found = found.unwrap_or_else(|_| "something else".to_owned());
+    let remedy = match found.as_str() {
+        "bytes" | "bytearray" => "; decode it first, such as data.decode(\"utf-8\")",
+        _ if expected == "a text" => "; give a str, or an iterable of them",
+        _ => "; give a str",
+    };
+    PyTypeError::new_err(format!("{expected} was expected, not {found}{remedy}"))
 }
 
 /// A translated sentence before conversion to a Python object: all hypotheses with their texts, and
@@ -135,7 +160,8 @@ pub fn score<'py>(py: Python<'py>, score: TargetScore) -> PyResult<Bound<'py, Py
 
 /// Converts `found` to an instance of the Python class `Detection`.
 pub fn detection<'py>(py: Python<'py>, found: &Detection) -> PyResult<Bound<'py, PyAny>> {
-    class(py, "Detection")?.call1((&found.language, found.confidence))
+    // As everywhere else in Python; the program and the server count to 100, as LibreTranslate does.
+    class(py, "Detection")?.call1((&found.language, found.confidence / 100.0))
 }
 
 /// Converts the attention of `sentence` by the model `name` to an instance of the Python class

@@ -332,6 +332,23 @@ fn load(
     )?)
 }
 
+/// Returns whether `name` is one word, such as `fr-en`, of which there is neither a folder nor an
+/// embedded model.
+fn is_unknown(name: &Path) -> bool {
+    let text = name.to_str().unwrap_or_default();
+    !text.is_empty() && !text.contains([':', '/', '\\', '.']) && !name.exists()
+}
+
+/// The error for a name that is unknown, with the names that there are.
+fn unknown(given: &Path) -> Error {
+    let given = given.display();
+    let names = PAIRS.join(", ");
+    anyhow!(
+        "{given}: no such folder and no model of this name; there are {names}, other pairs of Firefox \
+         as firefox:{given}, names of the hub such as Helsinki-NLP/opus-mt-{given}, and folders"
+    )
+}
+
 /// Returns `name` in the form of the program's `--model`: `embedded:de-en` for `de-en`, and
 /// `hf:OWNER/NAME` for a name of the hub. Any other name is returned unchanged.
 pub fn name_of(name: &Path) -> PathBuf {
@@ -351,7 +368,11 @@ pub fn name_of(name: &Path) -> PathBuf {
 fn folder(given: &Path, cancel: &Cancel) -> Result<PathBuf> {
     let name = name_of(given);
     let Some(parsed) = name.to_str().and_then(ModelName::parse) else {
-        return values::model_dir(&name);
+        return if is_unknown(&name) {
+            Err(unknown(given))
+        } else {
+            values::model_dir(&name)
+        };
     };
     let found = named::model(&parsed?, &|| !cancel.is_cancelled());
     if name == given {

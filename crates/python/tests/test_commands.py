@@ -69,6 +69,9 @@ def test_a_model_is_scored_distilled_quantised_and_converted(run, tmp_path):
     assert list(scores) == ["bleu", "chrf"] and "signature" in scores["bleu"]
     same = burnformer.evaluate(hypothesis=["one two three four"], reference=["one two three four"])
     assert same["bleu"]["score"] == 100
+    with pytest.warns(UserWarning, match="no text has four"):
+        short = burnformer.evaluate(hypothesis=["Good morning!"], reference=["Good morning!"])
+    assert short["bleu"]["score"] == 0
     pairs = burnformer.distill(model, ["eins zwei", "drei"], tmp_path / "pairs.tsv")
     assert all("\t" in line for line in pairs.read_text().splitlines())
     small = burnformer.quantize(model, tmp_path / "small")

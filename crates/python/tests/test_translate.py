@@ -216,7 +216,7 @@ def test_scores_are_those_of_the_search(translator):
 
 def test_a_language_is_detected():
     german = burnformer.detect("Der alte Mann wohnt am Meer und fischt jeden Tag.")
-    assert german and german.language == "de" and 0 < german.confidence <= 100
+    assert german and german.language == "de" and 0 < german.confidence <= 1
     short = burnformer.detect("Good morning!", among=["de", "en"])
     assert short and short.language == "en"
     assert burnformer.detect("12345 !?") is None
@@ -240,7 +240,10 @@ def test_translations_and_translators_are_pickled(translator):
 @pytest.mark.parametrize(
     "call, kind, words",
     [
-        (lambda t: t.translate("x", beam=3), TypeError, "no keyword \"beam\"; there are prefix, alignment, beam_size"),
+        (lambda t: t.translate("x", beam=3), TypeError, "no keyword \"beam\"; did you mean \"beam_size\"? there are prefix, alignment, beam_size"),
+        (lambda t: t.translate("x", num_beams=3), TypeError, "did you mean \"beam_size\"?"),
+        (lambda t: t.translate("x", lenght_penalty=1), TypeError, "did you mean \"length_penalty\"?"),
+        (lambda t: t.score("x", "y", num_return_sequences=2), TypeError, "no keyword \"num_return_sequences\"; there are "),
         (lambda t: t.translate("x", beam_size="3"), TypeError, "beam_size: invalid type"),
         (lambda t: t.translate("x", beam_size=0), BurnformerError, "beam_size = 0: between 1 and 1000"),
         (lambda t: t.translate("x", beam_size=-1), TypeError, "beam_size: invalid value"),
@@ -251,8 +254,11 @@ def test_translations_and_translators_are_pickled(translator):
         (lambda t: t.translate("x", sampling={"heat": 1}), TypeError, "sampling: unknown field `heat`"),
         (lambda t: t.translate("x", target_language="fr"), BurnformerError, "target language"),
         (lambda t: t.translate_iterable("ab"), TypeError, "an iterable of texts"),
-        (lambda t: t.translate(3), TypeError, "not iterable"),
-        (lambda t: t.translate(["x", 3]), TypeError, "str"),
+        (lambda t: t.translate(3), TypeError, "a text was expected, not int; give a str"),
+        (lambda t: t.translate(None), TypeError, "a text was expected, not NoneType; give a str"),
+        (lambda t: t.translate(b"Haus"), TypeError, "not bytes; decode it first"),
+        (lambda t: t.translate(["x", 3]), TypeError, "among the texts: a text was expected, not int"),
+        (lambda t: t.translate(["x", b"y"]), TypeError, "not bytes; decode it first"),
         (lambda t: t.translate("x", prefix=["a", "b"]), BurnformerError, "1 sources but 2 prefixes"),
         (lambda t: t.translate("Ja. " * 2000), BurnformerError, "sentence 1: the source has"),
         (lambda t: t.translate("\ud800"), UnicodeEncodeError, "surrogates"),
@@ -262,6 +268,7 @@ def test_translations_and_translators_are_pickled(translator):
         (lambda t: t.score("x", ["y"]), TypeError, "give two texts, or two lists"),
         (lambda t: t.score(["x", "z"], ["y"]), BurnformerError, "2 sources but 1 targets"),
         (lambda t: Translator("no/such/folder"), BurnformerError, "no/such/folder: no such folder"),
+        (lambda t: Translator("fr-en"), BurnformerError, "fr-en: no such folder and no model of this name; there are de-en"),
         (lambda t: Translator("embedded:de-fr"), BurnformerError, "no model \"de-fr\""),
         (lambda t: Translator("de-en", device="gpu"), BurnformerError, "`gpu` is not a device"),
         (lambda t: Translator("de-en", compute="int4"), BurnformerError, "compute type `int4`"),

@@ -98,7 +98,7 @@ async function translate(event) {
 }
 
 // What a translation does that is probably wrong.
-const signs = { loop: "repeats itself", copy: "is its source", length: "is far longer or shorter than its source" };
+const signs = { loop: "repeats itself", copy: "is its source", length: "is far longer or shorter than its source", parts: "changes a number, an address or a mark" };
 
 // The confidence below which a translation is marked: such translations had less than 50 chrF on average.
 const unsure = 0.5;
@@ -135,6 +135,7 @@ function show(after) {
     result.append(part.before, button);
   });
   result.append(after);
+  $("hint").hidden = !shown.length;
 }
 
 // Gives the button of a sentence its translation, and marks how good that is.
@@ -227,14 +228,19 @@ function link(part, place, best) {
     });
   };
   fill("source", sources);
-  fill("target", targets, (index) => goOn(part, place, targets.slice(0, index).map((t) => t.word).join(" ")));
+  fill("target", targets, (index) => goOn(part, place, targets, index));
 }
 
-// Offers translations that begin with `prefix`.
-async function goOn(part, place, prefix) {
+// Offers translations that begin as `list`, the words of this one, before `index`, and differ at the word there.
+async function goOn(part, place, list, index) {
+  const prefix = list.slice(0, index).map(({ word }) => word).join(" ");
   try {
-    learn(part, await others(part, prefix, { alternatives: 5, beam: 8 }));
-    if (shown[place] === part) offer(place);
+    learn(part, await others(part, prefix, { alternatives: 8, beam: 8 }));
+    if (shown[place] !== part) return;
+    const differs = ({ text }) => text.startsWith(prefix) && words(text)[index]?.word !== list[index].word;
+    const found = part.all.filter(differs);
+    offer(place, found.length ? found : undefined);
+    say(found.length ? "" : `Nothing else is likely in place of “${list[index].word}”`);
   } catch (error) {
     say(error.message, true);
   }
@@ -246,10 +252,10 @@ function prepareAttention({ source, text, language, target }) {
   for (const [name, value] of Object.entries(fields)) $("attention").elements[name].value = value;
 }
 
-// Offers the other translations that are known, the latest first, and the first one at the top.
-function offer(place) {
+// Offers `some` of the other translations that are known, or all of them: the latest first, and the first one at the top.
+function offer(place, some = shown[place].all) {
   const part = shown[place];
-  const other = part.all.filter((one) => one.text !== part.text);
+  const other = some.filter((one) => one.text !== part.text);
   $("alternatives").replaceChildren(...other.map((one) => {
     const item = document.createElement("li");
     const button = document.createElement("button");
@@ -354,8 +360,10 @@ async function start() {
   $("source").value = settings.language.source.code;
   for (const id of ["key", "key-label", "key-note"]) $(id).hidden = !settings.keyRequired;
   $("about").textContent = settings.about;
+  $("paper").hidden = !settings.paper;
   $("file").accept = settings.supportedFilesFormat.join();
-  $("file-formats").textContent = `(${settings.supportedFilesFormat.join(", ")})`;
+  $("file-kinds").textContent = `Office files, web pages, books, subtitles and files of localisation: ${settings.supportedFilesFormat.length} endings`;
+  $("file-formats").textContent = settings.supportedFilesFormat.join(", ");
   fillTargets();
   $("target").value = settings.language.target.code;
   count();

@@ -35,6 +35,14 @@ pub enum ServerError {
         "{0:?} is no path such as /mt: it begins with / and has letters, digits and -._~/ alone"
     )]
     Prefix(String),
+    /// The folder of `--paper` has no pages, or cannot be read.
+    #[error("{}: {source}", folder.display())]
+    Pages {
+        /// The folder.
+        folder: PathBuf,
+        /// The error of the operating system, or what is missing.
+        source: std::io::Error,
+    },
     /// The operating system returned an error.
     #[error(transparent)]
     Io(#[from] std::io::Error),

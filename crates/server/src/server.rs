@@ -1,6 +1,7 @@
 //! The server: start, shutdown, and the layers around every answer.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::api::error::ApiError;
 use crate::api::files::is_prefix;
+use crate::api::paper::Pages;
 use crate::api::{ALL_WORK, Service, Shared, deepl, routes};
 use crate::cache::Cache;
 use crate::error::ServerError;
@@ -64,6 +66,7 @@ impl Server {
             prefix: prefix(&settings.prefix)?,
             proxies: settings.proxies,
             about: settings.about,
+            pages: pages(settings.pages.as_deref())?,
         });
         let router = router(service.clone(), settings.cors.as_deref())?;
         let listener =
@@ -129,7 +132,8 @@ fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
         .layer(from_fn(deepl::errors));
     for (name, value) in SAFE {
         let value = HeaderValue::from_static(value);
-        router = router.layer(SetResponseHeaderLayer::overriding(name, value));
+        // The pages of the paper have a policy of their own.
+        router = router.layer(SetResponseHeaderLayer::if_not_present(name, value));
     }
     let prefix = service.prefix.clone();
     let router = router.with_state(service);
@@ -145,6 +149,17 @@ fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
     Ok(Router::new()
         .fallback_service(router)
         .layer(from_fn_with_state(prefix, without_prefix)))
+}
+
+/// The pages of `folder`, or none.
+fn pages(folder: Option<&Path>) -> Result<Pages, ServerError> {
+    let Some(folder) = folder else {
+        return Ok(Pages::default());
+    };
+    Pages::load(folder).map_err(|source| ServerError::Pages {
+        folder: folder.into(),
+        source,
+    })
 }
 
 /// Validates `text` as a prefix of paths and removes a trailing `/`.

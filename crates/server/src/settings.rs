@@ -1,4 +1,5 @@
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
@@ -77,6 +78,9 @@ pub struct ServerSettings {
     /// Text about the models for the web page, such as the source of their training data. May be
     /// empty.
     pub about: String,
+    /// The folder of the pages under `/paper`, which `cargo xtask web` writes. With `None`, the
+    /// path says how to get them.
+    pub pages: Option<PathBuf>,
     /// The time that a stopped server has to answer accepted requests. Requests that take longer
     /// are cut off.
     pub drain: Duration,
@@ -101,6 +105,7 @@ impl ServerSettings {
                 .map(|text| text.parse().expect("a network"))
                 .to_vec(),
             about: String::new(),
+            pages: None,
             drain: Duration::from_secs(10),
         }
     }

@@ -100,9 +100,13 @@ impl Reading {
         let mut read = Vec::with_capacity(texts.len());
         for text in texts {
             cancel.unwind_if_cancelled();
-            let document = self
-                .document(&text, target)
-                .map_err(|cause| ApiError::bad("text", cause.to_string(), "a whole file"))?;
+            let document = self.document(&text, target).map_err(|cause| {
+                ApiError::bad(
+                    "text",
+                    cause.to_string(),
+                    "send the text of a whole document",
+                )
+            })?;
             read.push(ReadText { text, document });
         }
         Ok(read)

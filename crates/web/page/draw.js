@@ -35,17 +35,38 @@ export const number = (value, digits = 3) => value.toFixed(digits).replace("-", 
 /** A colour of the page by its name. */
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** A heat map of rows from −1 to 1: above zero in one colour, below in another. */
-export function heat(rows, label) {
+/** The largest absolute value of some rows. */
+export const largest = (rows) => rows.reduce((most, row) => row.reduce((best, value) => Math.max(best, Math.abs(value)), most), 1e-9);
+
+/** A heat map of rows: above zero in one colour, below in another, full at `most` and beyond. */
+export function heat(rows, label, most = 1) {
   const canvas = make("canvas", { width: rows[0].length, height: rows.length, role: "img", "aria-label": label, ariaHidden: String(!label) });
   const brush = canvas.getContext("2d");
   const [above, below] = [colour("--accent"), colour("--below")];
   rows.forEach((row, y) => row.forEach((value, x) => {
     brush.fillStyle = value < 0 ? below : above;
-    brush.globalAlpha = Math.min(1, Math.abs(value));
+    brush.globalAlpha = Math.min(1, Math.abs(value) / most);
     brush.fillRect(x, y, 1, 1);
   }));
   return canvas;
+}
+
+/** The value of the full colour of some rows: three times their root mean square, beyond which outliers lie. */
+export const range = (rows) => {
+  const all = rows.flat();
+  const size = Math.sqrt(all.reduce((sum, value) => sum + value * value, 0) / all.length);
+  return Math.max(1e-9, Math.min(largest(rows), 3 * size));
+};
+
+/** A heat map with a title, its range, and the names of its rows and, where they are given, of its columns. */
+export function named(title, rows, names, { columns, most = range(rows) } = {}) {
+  const list = (texts, className) => make("ol", { className, ariaHidden: "true" }, ...texts.map((text) => make("li", {}, text)));
+  const map = make("div", { className: columns ? "named columned" : "named" },
+    ...(columns ? [make("span"), list(columns, "columns")] : []), list(names, "rows"), heat(rows, `${title}: ${names.join(" ")}`, most));
+  map.style.setProperty("--rows", String(rows.length));
+  map.style.setProperty("--columns", String(rows[0].length));
+  const caption = columns ? title : `${title} (±${number(most, 2)})`;
+  return make("figure", {}, make("figcaption", {}, caption), map);
 }
 
 /** A table of bars: a name, and for each of its values a bar of its share of `most`. */
@@ -60,12 +81,12 @@ export function bars(rows, most, digits = 3) {
 }
 
 /**
- * Lines over updates, the last the darkest: `[[x, y], …]` each.
+ * Lines over updates or positions, `[[x, y], …]` each. Without names, the last is the darkest; with them, each has a style of its own.
  * @param {[number, number][][]} lines
  * @param {string} label
- * @param {number} [top] the least that the axis shows
+ * @param {{ top?: number, names?: string[] }} [options] the least that the axis shows, and the names of the lines
  */
-export function curves(lines, label, top = 1e-9) {
+export function curves(lines, label, { top = 1e-9, names: kinds } = {}) {
   const [width, height] = [480, 160];
   const all = lines.flat();
   const most = Math.max(...all.map(([x]) => x), 1);
@@ -74,7 +95,15 @@ export function curves(lines, label, top = 1e-9) {
   const names = [[4, 16, high], [4, height - 22, low]]
     .map(([x, y, value]) => vector("text", { x, y }, Math.abs(value) >= 0.01 || value === 0 ? String(+value.toPrecision(3)) : value.toExponential(1)));
   const end = vector("text", { x: width - 8, y: height - 4, "text-anchor": "end" }, String(most));
-  const paths = lines.map((line, i) => vector("polyline", { points: line.map(at).join(" "), class: i === lines.length - 1 ? "now" : "last" }));
-  return vector("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, class: "curves" },
-    vector("path", { d: `M44 12V${height - 20}H${width - 8}`, class: "axis" }), ...paths, ...names, end);
+  const style = (i) => {
+    if (kinds) return `line${i}`;
+    return i === lines.length - 1 ? "now" : "last";
+  };
+  const paths = lines.map((line, i) => vector("polyline", { points: line.map(at).join(" "), class: style(i) }));
+  const legend = (kinds ?? []).flatMap((name, i) => {
+    const y = height + 14 + 16 * i;
+    return [vector("path", { d: `M44 ${y - 4}H84`, class: style(i) }), vector("text", { x: 92, y }, name)];
+  });
+  return vector("svg", { viewBox: `0 0 ${width} ${height + 8 * legend.length + 4}`, role: "img", "aria-label": label, class: "curves" },
+    vector("path", { d: `M44 12V${height - 20}H${width - 8}`, class: "axis" }), ...paths, ...names, end, ...legend);
 }

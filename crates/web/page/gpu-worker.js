@@ -16,15 +16,22 @@ async function trained(lesson, count) {
   return { losses: [...first, ...others].map(({ loss }) => loss), speed: tokens / seconds };
 }
 
-async function compare({ choices, updates }) {
+async function compare({ choices, updates }, tell) {
+  tell("adapter");
   const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
   if (!adapter) return null;
+  tell("program");
   await init();
+  tell("models");
   const text = JSON.stringify(choices);
   const [card, processor] = [await Lesson.on_card(text), new Lesson(text)];
   const difference = async () => apart(await card.outputs(), await processor.outputs());
+  tell("outputs");
   const before = await difference();
-  const [onCard, onProcessor] = [await trained(card, updates), await trained(processor, updates)];
+  tell("card");
+  const onCard = await trained(card, updates);
+  tell("processor");
+  const onProcessor = await trained(processor, updates);
   const { vendor, architecture, device, description } = adapter.info;
   return {
     name: [vendor, architecture, device, description].filter(Boolean).join(" "),
@@ -39,7 +46,7 @@ onunhandledrejection = ({ reason }) => setTimeout(() => {
 });
 onmessage = async ({ data: { id, argument } }) => {
   try {
-    postMessage({ id, result: await compare(argument) });
+    postMessage({ id, result: await compare(argument, (step) => postMessage({ id, step })) });
   } catch (error) {
     postMessage({ id, error: String(error?.message ?? error) });
   }

@@ -2,6 +2,7 @@
 
 import { make } from "./draw.js";
 import { Engine } from "./engine.js";
+import { explained } from "./errors.js";
 import { choices, chosen } from "./train.js";
 import { word } from "./words.js";
 
@@ -20,13 +21,18 @@ export function gpu() {
   $("gpu-start").addEventListener("click", async () => {
     $("gpu-start").disabled = true;
     $("gpu-table").replaceChildren();
-    say(word("gpu-running"));
+    const start = performance.now();
+    const steps = [];
+    const tell = (step) => {
+      steps.push(step);
+      say(word("gpu-progress", { step: word(`gpu-step-${step}`), number: steps.length, seconds: Math.round((performance.now() - start) / 1000) }));
+    };
     // Ending the worker gives the card's memory back.
     const engine = new Engine("gpu-worker.js");
     try {
-      show(await engine.call("compare", { choices: choices(await chosen()), updates: UPDATES }));
+      show(await engine.call("compare", { choices: choices(await chosen()), updates: UPDATES }, tell));
     } catch (error) {
-      say(error.message, true);
+      say(explained(error), true);
     }
     engine.end();
     $("gpu-start").disabled = false;

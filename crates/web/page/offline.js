@@ -4,7 +4,8 @@ const CACHE = "burnformer-page";
 const FILES = [
   "./", "index.html", "page.js", "page.css", "words.js", "words.en.json", "words.ko.json", "icon.svg", "page.webmanifest",
   "index.js", "files.js", "platform.js", "methods.js", "worker.js", "burnformer_web.js", "burnformer_web_bg.wasm", "burnformer_documents.js", "burnformer_documents_bg.wasm",
-  "paper.html", "paper.css", "paper.js", "draw.js", "beam.js", "see.js", "train.js", "tree.js", "engine.js", "gpu.js", "gpu-worker.js", "paper-worker.js", "pairs.tsv",
+  "paper.html", "paper.css", "paper.js", "parts.js", "attention.js", "beam.js", "binding.js", "draw.js", "engine.js", "errors.js", "examples.js", "figure.js", "gpu.js", "gpu-worker.js", "heads.js",
+  "paper-worker.js", "pieces.js", "see.js", "softmax.js", "state.js", "sublayers.js", "tour.js", "train.js", "tree.js", "view.js", "why.js", "pairs.tsv",
   "burnformer_paper.js", "burnformer_paper_bg.wasm",
 ];
 
@@ -12,8 +13,12 @@ const FILES = [
 async function keep() {
   const page = await (await fetch("paper.html")).text();
   const code = [...page.matchAll(/href="(code\/[^"]+)"/g)].map(([, file]) => file);
-  // A cache takes each file once.
-  await (await caches.open(CACHE)).addAll([...new Set([...FILES, ...code])]);
+  const cache = await caches.open(CACHE);
+  // A cache takes each file once. A folder that has the page of the paper alone lacks some.
+  await Promise.all([...new Set([...FILES, ...code])].map(async (file) => {
+    const response = await fetch(file);
+    if (response.ok) await cache.put(file, response);
+  }));
   await self.skipWaiting();
 }
 

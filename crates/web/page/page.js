@@ -1,7 +1,8 @@
 // The page: loads a model, and translates while its reader types.
 
+import { explained } from "./errors.js";
 import { Translator } from "./index.js";
-import { language, word, write } from "./words.js";
+import { language, offerLanguages, word, write } from "./words.js";
 
 /** The models beside the page. */
 const MODELS = ["de-en", "en-de"];
@@ -9,8 +10,13 @@ const MODELS = ["de-en", "en-de"];
 const PAUSE = 250;
 const WORKERS = Math.max(1, Math.min(4, (navigator.hardwareConcurrency ?? 2) - 1));
 
-const [model, folder, file, progress, source, target, copy, status, save, inPlace] =
-  ["model", "folder", "file", "progress", "source", "target", "copy", "status", "save", "in-place"].map((id) => document.getElementById(id));
+/** The confidence below which a translation is marked: such translations had less than 50 chrF on average. */
+const UNSURE = 0.5;
+/** The least letters of a text whose language is looked for. */
+const LETTERS = 8;
+
+const [model, folder, file, progress, source, target, copy, status, save, inPlace, undo, swap, notice, knows, sample] =
+  ["model", "folder", "file", "progress", "source", "target", "copy", "status", "save", "in-place", "undo", "swap", "notice", "knows", "sample"].map((id) => document.getElementById(id));
 
 /** Models that were opened, by the values of their options. */
 const opened = new Map();
@@ -30,6 +36,11 @@ async function choose() {
   running.abort();
   const before = present.translator;
   const name = model.value;
+  const [from, to] = languagesOf(name);
+  source.lang = from;
+  target.lang = to;
+  notice.replaceChildren();
+  knows.textContent = word(opened.has(name) ? "knows-own" : "knows");
   progress.hidden = false;
   progress.value = 0;
   say(word("loading"));
@@ -44,15 +55,31 @@ async function choose() {
     say(word("ready"));
     await translate();
   } catch (error) {
-    if (present.translator === loading) say(error.message, true);
+    if (present.translator === loading) refuse(name, error);
   } finally {
     if (present.translator === loading) progress.hidden = true;
   }
 }
 
+/** Says why a model does not load. A folder that is no model leaves the menu, and nothing is chosen. */
+function refuse(name, error) {
+  if (opened.delete(name)) {
+    [...model.options].find((option) => option.value === name).remove();
+    model.selectedIndex = -1;
+  }
+  target.replaceChildren();
+  knows.textContent = "";
+  say(explained(error), true);
+}
+
+/** The languages of a model by its name, such as `de-en`; empty ones where the name has none. */
+function languagesOf(name) {
+  return name.match(/^([a-z]{2})-([a-z]{2})/)?.slice(1) ?? ["", ""];
+}
+
 /** The sentences of a text, and the white space around them: `[isSentence, text]`. */
 function parts(text) {
-  const segments = [...new Intl.Segmenter(present.name.split("-")[0].slice(0, 2) || "en", { granularity: "sentence" }).segment(text)];
+  const segments = [...new Intl.Segmenter(languagesOf(present.name)[0] || "en", { granularity: "sentence" }).segment(text)];
   return segments.flatMap(({ segment }) => segment.split(/(\s*\n\s*|^\s+|\s+$)/).filter(Boolean))
     .map((part) => [/\S/.test(part), part]);
 }
@@ -62,13 +89,14 @@ async function translate() {
   const { signal } = (running = new AbortController());
   const all = parts(source.value);
   const shown = all.map(([isSentence, text]) => (isSentence ? "" : text));
+  notice.replaceChildren();
   const indices = all.flatMap(([isSentence], i) => (isSentence ? [i] : []));
   if (!indices.length) return (target.value = "");
   const start = performance.now();
   let done = 0;
-  const onResult = (index, { text }) => {
-    shown[indices[index]] = text;
-    target.value = shown.join("");
+  const onResult = (index, found) => {
+    shown[indices[index]] = dressed(found);
+    target.replaceChildren(...shown);
     say(word("translating", { done: ++done, all: indices.length }));
   };
   try {
@@ -77,9 +105,55 @@ async function translate() {
     const options = { signal, onResult };
     await translator.translate(indices.map((i) => all[i][1]), options);
     say(word("done", { sentences: indices.length, seconds: ((performance.now() - start) / 1000).toFixed(2) }));
+    await compare(translator, signal);
   } catch (error) {
-    if (!signal.aborted) say(error.message, true);
+    if (signal.aborted) return;
+    target.replaceChildren();
+    say(explained(error), true);
   }
+}
+
+/** A translation, which its confidence and its doubts mark. */
+function dressed({ text, doubts, confidence }) {
+  const span = document.createElement("span");
+  span.textContent = text;
+  if (doubts.length) {
+    span.className = "doubted";
+    span.title = word("doubted", { doubts: doubts.map((doubt) => word(`doubt-${doubt}`)).join(", ") });
+  } else if (confidence !== null && confidence !== undefined) {
+    span.className = confidence < UNSURE ? "unsure" : "";
+    span.title = word("confidence", { share: Math.round(100 * confidence) });
+  }
+  return span;
+}
+
+/** Says if the text seems to be in another language than the model reads, and offers the model that reads it. */
+async function compare(translator, signal) {
+  const [from] = languagesOf(present.name);
+  const text = source.value.slice(0, 2000);
+  if (!from || (text.match(/\p{L}/gu) ?? []).length < LETTERS) return;
+  const found = await translator.detect(text, MODELS.map((name) => languagesOf(name)[0])).catch(() => null);
+  if (signal.aborted || !found || found.language === from) return;
+  const names = new Intl.DisplayNames([language], { type: "language" });
+  notice.append(word("other-language", { found: names.of(found.language), expected: names.of(from) }), " ");
+  const other = MODELS.find((name) => languagesOf(name)[0] === found.language);
+  if (!other) return;
+  const button = document.createElement("button");
+  button.textContent = word("take-model", { model: word(other) });
+  button.addEventListener("click", () => {
+    model.value = other;
+    choose();
+  });
+  notice.append(button);
+}
+
+/** Turns the direction around, and takes the translation for the text. */
+function turn() {
+  const other = languagesOf(present.name).reverse().join("-");
+  if (!MODELS.includes(other)) return say(word("no-turn"), true);
+  source.value = target.value || source.value;
+  model.value = other;
+  choose();
 }
 
 /** Translates a document, and offers the result to be saved. */
@@ -103,14 +177,14 @@ async function translateFile(given) {
     Object.assign(save, { href: URL.createObjectURL(new Blob([bytes])), download: name, textContent: word("save", { name }), hidden: false });
     say(word("file-done", { name: given.name, sentences, seconds: ((performance.now() - start) / 1000).toFixed(2) }));
   } catch (error) {
-    if (!signal.aborted) say(error.message, true);
+    if (!signal.aborted) say(explained(error), true);
   }
 }
 
 /** The model that can translate the page's own text. */
 const own = MODELS.find((name) => name.startsWith(`${language}-`));
 
-/** Translates the page's own text in place. */
+/** Translates the sample in place; its words can be written again. */
 async function translatePage() {
   try {
     // A larger model that the reader opened may translate from the page's language too.
@@ -119,12 +193,24 @@ async function translatePage() {
       await choose();
     }
     const translator = await present.translator;
-    await translator.translateElement(document.body);
-    document.documentElement.lang = present.name.split("-")[1]?.slice(0, 2) ?? "";
+    await translator.translateElement(sample);
+    [, sample.lang] = languagesOf(present.name);
     inPlace.hidden = true;
+    undo.hidden = false;
+    undo.textContent = word("undo");
+    undo.focus();
   } catch (error) {
-    say(error.message, true);
+    say(explained(error), true);
   }
+}
+
+/** Writes the sample in the page's language again. */
+function restore() {
+  write();
+  sample.lang = language;
+  undo.hidden = true;
+  inPlace.hidden = false;
+  inPlace.focus();
 }
 
 folder.addEventListener("change", () => {
@@ -173,10 +259,13 @@ copy.addEventListener("click", async () => {
   say(word("copied"));
 });
 model.addEventListener("change", choose);
-inPlace.hidden = !own;
+sample.hidden = !own;
 inPlace.addEventListener("click", translatePage);
+undo.addEventListener("click", restore);
+swap.addEventListener("click", turn);
 
 write();
+offerLanguages(document.getElementById("language"));
 MODELS.forEach((name) => model.add(new Option(word(name), name)));
 navigator.serviceWorker?.register("offline.js").catch(() => {});
 choose();

@@ -1,26 +1,41 @@
 // A worker that computes what the paper's page shows.
 
-import init, { Files, Lesson, Model, Paper } from "./burnformer_paper.js";
+import init, { Files, Lesson, Paper } from "./burnformer_paper.js";
 
 const ready = init();
-let paper, model, lesson;
+let paper, lesson;
+
+/** The SHA-256 of bytes, where this page may compute it; elsewhere the module does, more slowly. */
+async function hashOf(bytes) {
+  const hash = await globalThis.crypto?.subtle?.digest("SHA-256", bytes).catch(() => null);
+  return hash ? Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("") : undefined;
+}
 
 /** The files as the module takes them, which keeps what it is given. */
-function given({ name, files }) {
+async function given({ name, files }) {
+  const hashes = await Promise.all(files.map(([, bytes]) => hashOf(bytes)));
   const all = new Files(name);
-  for (const [file, bytes] of files) all.add(file, bytes);
+  files.forEach(([file, bytes], i) => all.add(file, bytes, hashes[i]));
   return all;
 }
 
+/** The model that is open. */
+function present() {
+  if (!paper) throw new Error("no model is open");
+  return paper;
+}
+
 const methods = {
-  open(folder) {
+  async open(folder) {
+    const files = await given(folder);
     paper?.free();
-    model?.free();
-    paper = new Paper(given(folder));
-    model = new Model(given(folder));
+    paper = null;
+    paper = new Paper(files);
   },
-  see: ({ text, question }) => JSON.parse(paper.see(text, JSON.stringify(question))),
-  translate: ({ text, options }) => JSON.parse(model.translate([text], JSON.stringify(options)))[0],
+  see: ({ text, question }) => JSON.parse(present().see(text, JSON.stringify(question))),
+  draw: ({ text, options }) => present().draw(text, JSON.stringify(options)),
+  score: ({ text, tokens, off }) => Array.from(present().score(text, Uint32Array.from(tokens), JSON.stringify(off))),
+  parameter: (name) => present().parameter(name),
   begin(choices) {
     lesson?.free();
     lesson = null;

@@ -1,31 +1,55 @@
-// Train: a small Transformer learns to write digits backwards, or to translate 2,000 pairs (paper §5), and parts of the paper can be left out.
+// Train: a small Transformer learns to write digits backwards, to name what a pronoun stands for, or to translate 2,000 pairs
+// (paper §5), and parts of the paper can be left out.
 
-import { curves, heat, make } from "./draw.js";
+import { binder, bindings } from "./binding.js";
+import { bars, curves, make, named, number } from "./draw.js";
+import { Engine } from "./engine.js";
+import { explained, isFatal } from "./errors.js";
+import { remember } from "./state.js";
 import { word } from "./words.js";
 
 /** The words, after `<pad>`, `<s>`, `</s>` and `<unk>`. */
 const FIRST = 4;
 const DIGITS = { words: [..."0123456789"], text: [], longest: 8 };
+/** The names of the first numbers. */
+const SPECIAL = ["<pad>", "<s>", "</s>", "<unk>"];
 /** A word with its apostrophes, or a mark. */
 const WORD = /[\p{L}]+(?:['’]\p{L}+)*|\S/gu;
 /** Updates in a call, between two looks at the model, and in a run. */
 const [TOGETHER, LOOK, MOST] = [10, 50, 2000];
 const $ = (id) => document.getElementById(id);
 
-let engine, now, last, pairs;
+let engine, now, last, pairs, bound;
 let task = DIGITS;
-let isRunning = false;
+/** The training that goes on, as a promise of its end; null if there is none. */
+let running = null;
+let isStopped = false;
 
-/** Starts the part with a worker of its own. */
-export function train(worker) {
-  engine = worker;
-  $("start").addEventListener("click", () => (isRunning ? (isRunning = false) : run()));
+/** Starts the part; its worker is made by the first training, so that the sentence is translated sooner. */
+export function train() {
+  $("start").addEventListener("click", press);
   document.querySelectorAll("#train input[type=range]").forEach((input) => {
     input.addEventListener("input", tell);
   });
   tell();
   document.querySelectorAll("#train input[type=checkbox], #task").forEach((input) => input.addEventListener("change", expect));
+  document.querySelectorAll("#train input, #train select").forEach((input) => input.addEventListener("change", remember));
   expect();
+}
+
+/** Starts a training, or stops the one that goes on; it ends after its present updates, and until then nothing begins. */
+async function press() {
+  if (running) {
+    isStopped = true;
+    $("start").disabled = true;
+    return;
+  }
+  isStopped = false;
+  running = run();
+  await running;
+  running = null;
+  $("start").disabled = false;
+  $("start").textContent = word("start");
 }
 
 /** The values of the sliders whose steps are doublings. */
@@ -40,22 +64,37 @@ function tell() {
 
 function expect() {
   const without = ["mask", "scale", "positions"].find((id) => !$(id).checked);
-  $("expected").hidden = $("task").value === "pairs";
-  $("expected").textContent = word(without ? `expected-${without}` : "expected");
+  const task = $("task").value;
+  $("expected").hidden = task === "pairs" || (task === "binding" && Boolean(without));
+  $("expected").textContent = word(without ? `expected-${without}` : task === "binding" ? "expected-binding" : "expected");
+}
+
+/** Numbers for words, in the order in which they come. */
+function numbering() {
+  const numbers = new Map();
+  return { numbers, number: (word) => numbers.set(word, numbers.get(word) ?? FIRST + numbers.size).get(word) };
 }
 
 /** The pairs of the page with numbers for words, of which the first hundred are held out. */
 async function pairsOf() {
-  const numbers = new Map();
-  const number = (word) => numbers.set(word, numbers.get(word) ?? FIRST + numbers.size).get(word);
+  const { numbers, number } = numbering();
   const lines = (await (await fetch(new URL("pairs.tsv", import.meta.url))).text()).trim().split("\n");
   const text = lines.map((line) => line.split("\t").map((side) => side.match(WORD).map(number)));
   return { words: [...numbers.keys()], text, longest: Math.max(...text.flat().map((side) => side.length)) };
 }
 
+/** The sentences in which a pronoun is bound, with numbers for words. */
+export function bindingOf() {
+  const { numbers, number } = numbering();
+  const places = bindings();
+  const text = places.map(({ source, target }) => [source.map(number), target.map(number)]);
+  return { words: [...numbers.keys()], text, places, longest: Math.max(...text.flat().map((side) => side.length)) };
+}
+
 /** The task that the reader chose. */
 export async function chosen() {
-  return $("task").value === "pairs" ? (pairs ??= await pairsOf()) : DIGITS;
+  if ($("task").value === "pairs") return (pairs ??= await pairsOf());
+  return $("task").value === "binding" ? (bound ??= bindingOf()) : DIGITS;
 }
 
 /** The choices of the reader for a task, as the module takes them. */
@@ -81,16 +120,19 @@ function say(text, isError = false) {
 }
 
 async function run() {
-  isRunning = true;
   $("start").textContent = word("stop");
   if (now?.loss.length) last = now;
   now = { loss: [], rate: [], share: [] };
+  // What an earlier training showed would stand beside this one's numbers.
+  ["right", "example", "charts", "lesson-maps", "bound"].forEach((id) => $(id).replaceChildren());
+  say(word("training-starts"));
   try {
     task = await chosen();
     const made = choices(task);
+    engine ??= new Engine();
     await engine.call("begin", made);
     const start = performance.now();
-    for (let step = 0; isRunning && step < MOST; step += TOGETHER) {
+    for (let step = 0; !isStopped && step < MOST; step += TOGETHER) {
       for (const { step, loss, rate } of await engine.call("update", TOGETHER)) {
         now.loss.push([step, loss]);
         now.rate.push([step, rate]);
@@ -103,10 +145,9 @@ async function run() {
       draw();
     }
   } catch (error) {
-    say(error.message, true);
+    say(explained(error), true);
+    if (isFatal(error)) engine.restart();
   }
-  isRunning = false;
-  $("start").textContent = word("start");
 }
 
 /** The formulas of the paper with the numbers of the last update. */
@@ -120,7 +161,7 @@ function draw() {
     const lines = [last?.[name], now[name]].filter((line) => line?.length);
     const [steps, value] = now[name].at(-1);
     const label = word("chart-label", { name: word(name), steps, value: String(+value.toPrecision(3)) });
-    return make("figure", {}, make("figcaption", {}, word(name)), curves(lines, label, name === "share" ? 100 : undefined));
+    return make("figure", {}, make("figcaption", {}, word(name)), curves(lines, label, { top: name === "share" ? 100 : undefined }));
   });
   $("charts").replaceChildren(...charts);
 }
@@ -134,12 +175,26 @@ function look({ step, right, shown, source, found, tables }) {
     const [from, to, expected] = ids.map(words);
     return make("div", {}, word(to === expected ? "example" : "example-other", { source: from, found: to, expected }));
   }));
-  const kinds = { encoder: [source, source], decoder: [found, found], cross: [found, source] };
+  // The decoder reads what it wrote before.
+  const read = [SPECIAL.indexOf("<s>"), ...found.slice(0, -1)];
+  const kinds = { encoder: [source, source], decoder: [read, read], cross: [found, source] };
+  const names = (ids) => ids.map((id) => SPECIAL[id] ?? task.words[id - FIRST]);
   $("lesson-maps").replaceChildren(...Object.entries(kinds).flatMap(([kind, [queries, keys]]) => [
-    make("h4", {}, word(kind)),
+    make("h3", {}, word(kind)),
     make("div", { className: "small-maps" }, ...tables[kind].flatMap((heads, layer) => heads.map((values, head) => {
       const rows = queries.map((_, q) => values.slice(q * keys.length, (q + 1) * keys.length).map((value) => value / 1000));
-      return make("figure", {}, heat(rows, `${word(kind)}, ${word("head", { layer: layer + 1, head: head + 1 })}`), make("figcaption", {}, `${layer + 1}.${head + 1}`));
+      return named(word("head", { layer: layer + 1, head: head + 1 }), rows, names(queries), { columns: names(keys), most: 1 });
     }))),
   ]));
+  if (task.places) binds(tables.encoder, names(source));
+}
+
+/** Shows the head that binds the pronoun of the first sentence to its noun, if one does. */
+function binds(layers, names) {
+  const { layer, head, query, key, weight, rest } = binder(layers, names.length, task.places[0]);
+  const values = { head: word("head", { layer: layer + 1, head: head + 1 }), query: names[query], key: names[key], weight: number(weight, 2), rest: number(rest, 2) };
+  const row = layers[layer][head].slice(query * names.length, (query + 1) * names.length).map((it) => it / 1000);
+  $("bound").replaceChildren(
+    make("p", {}, word(weight - rest > 0.5 ? "bound" : "unbound", values)),
+    make("table", { className: "bars", "aria-label": word("bound-label", values) }, bars(names.map((name, i) => [name, row[i]]), 1, 2)));
 }

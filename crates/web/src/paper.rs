@@ -10,13 +10,15 @@ use burnformer_core::{
 };
 use burnformer_data::Tokenizers;
 use burnformer_infer::{
-    Batching, Decoding, NeuralModel, Request, SpecialIds, StepModel, Translator, search,
+    Batching, Decoding, NeuralModel, Request, SpecialIds, StepModel, Translator, force_score,
+    load_settings, load_tokenizers, search,
 };
 use burnformer_kernels::{log_sum_exp, top_k};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use wasm_bindgen::prelude::*;
 
+use crate::options::Options;
 use crate::{Files, Result, to_js};
 
 /// The maximum number of tokens on either side. Tables grow with its square.
@@ -65,19 +67,48 @@ impl Paper {
     pub fn see(&self, text: &str, question: &str) -> Result<String, JsError> {
         to_js(self.answer(text, question).map(|seen| seen.to_string()))
     }
+
+    /// Returns translations of `text` that are drawn at random with `options` in JSON, the names of
+    /// `Model::translate`.
+    ///
+    /// # Errors
+    /// Returns the errors of `Model::translate`.
+    pub fn draw(&self, text: &str, options: &str) -> Result<Vec<String>, JsError> {
+        to_js(self.drawn(text, options))
+    }
+
+    /// Returns the log-probability of each of `tokens`, `</s>` last, as the translation of `text`,
+    /// while the columns in `off`, JSON as in the question of [`see`](Self::see), are zero.
+    ///
+    /// # Errors
+    /// Returns the errors of [`see`](Self::see), and an error if a token is not in the vocabulary
+    /// or if there are too many.
+    pub fn score(&self, text: &str, tokens: &[u32], off: &str) -> Result<Vec<f32>, JsError> {
+        to_js(self.scored(text, tokens, off))
+    }
+
+    /// Returns the numbers of the parameter `name` of the model, row by row.
+    ///
+    /// # Errors
+    /// Returns an error if the model has no such parameter.
+    pub fn parameter(&self, name: &str) -> Result<Vec<f32>, JsError> {
+        to_js(self.numbers(name))
+    }
 }
 
 impl Paper {
     fn load(files: &ModelFiles) -> Result<Self> {
-        let translator = Translator::load_from(files, &Device::flex(), None)?;
-        let (config, model) = model_dir::load(files, &Device::flex())?;
+        let device = Device::flex();
+        let (config, model) = model_dir::load(files, &device)?;
         let name = files.name.display();
         let architecture = config.architecture();
         if architecture != TransformerConfig::ARCHITECTURE {
             return Err(format!("{name}: a model \"{architecture}\"; open a Transformer").into());
         }
+        let neural = NeuralModel::new(config.clone(), model.clone(), &device);
+        let tokenizers = load_tokenizers(files)?;
         Ok(Self {
-            translator,
+            translator: Translator::new(Box::new(neural), tokenizers, load_settings(files)?)?,
             config,
             model,
         })
@@ -97,15 +128,7 @@ impl Paper {
         let mut settings = options.search;
         settings.max_length = Some(settings.max_length.unwrap_or(MAX_TOKENS).min(MAX_TOKENS));
         let Tokenizers { source, target } = self.translator.tokenizers();
-        let ids = source.encode(text);
-        if !(1..MAX_TOKENS).contains(&ids.len()) {
-            let count = ids.len();
-            let most = MAX_TOKENS - 1;
-            return Err(format!("the sentence has {count} tokens; give 1 to {most}").into());
-        }
-        let requests = [Request::new(
-            [&ids[..], &[self.config.tokens().eos]].concat(),
-        )];
+        let requests = [Request::new(self.source(text)?)];
         let model = ablated(self.model.clone(), &off);
         let neural = NeuralModel::new(self.config.clone(), model.clone(), &Device::flex());
         let count = MIN_CANDIDATES.max(2 * settings.beam_size);
@@ -134,6 +157,49 @@ impl Paper {
             "pieces": pieces, "divisors": divisors.collect::<Vec<_>>(), "steps": steps,
             "tables": tables(maps),
         }))
+    }
+
+    /// The ids of `text` with `</s>`.
+    fn source(&self, text: &str) -> Result<Vec<u32>> {
+        let ids = self.translator.tokenizers().source.encode(text);
+        let count = ids.len();
+        if (1..MAX_TOKENS).contains(&count) {
+            return Ok([&ids[..], &[self.config.tokens().eos]].concat());
+        }
+        let most = MAX_TOKENS - 1;
+        Err(format!("the sentence has {count} tokens; give 1 to {most}").into())
+    }
+
+    fn drawn(&self, text: &str, options: &str) -> Result<Vec<String>> {
+        let options: Options = serde_json::from_str(options)?;
+        let options = options.resolve(&self.translator)?;
+        let translation = self.translator.translate(&[text], &options)?.remove(0);
+        Ok(translation.n_best.into_iter().map(|it| it.text).collect())
+    }
+
+    fn scored(&self, text: &str, tokens: &[u32], off: &str) -> Result<Vec<f32>> {
+        let source = self.source(text)?;
+        let count = tokens.len();
+        if count > MAX_TOKENS {
+            return Err(format!("there are {count} tokens; give at most {MAX_TOKENS}").into());
+        }
+        let model = ablated(self.model.clone(), &serde_json::from_str(off)?);
+        let neural = NeuralModel::new(self.config.clone(), model, &Device::flex());
+        let settings = &self.translator.options().search;
+        let targets = [tokens.to_vec()];
+        let batching = Batching::default();
+        let mut scores = force_score(&neural, &[source], &targets, settings, &batching)?;
+        Ok(scores.remove(0).log_probs)
+    }
+
+    fn numbers(&self, name: &str) -> Result<Vec<f32>> {
+        let mut found = None;
+        self.model.each_parameter(&mut |other, parameter| {
+            if other == name {
+                found = Some(parameter.value().iter::<f32>().collect());
+            }
+        });
+        found.ok_or_else(|| format!("the model has no parameter {name}").into())
     }
 }
 
@@ -175,35 +241,31 @@ pub fn attention(
     )
 }
 
-/// Returns the tables of a forward pass as JSON, in thousandths: weights, queries and keys by layer
-/// and head, the embedded sequences by position, and the root mean squares of both terms of each
-/// residual connection.
+/// Returns the tables of a forward pass as JSON, in thousandths: weights, queries, keys and values
+/// by layer and head, and both terms of each residual connection by position.
 pub fn tables(maps: AttentionMaps) -> Value {
     let AttentionMaps {
         encoder_self,
         decoder_self,
         cross,
-        queries_and_keys,
+        projections,
         residuals,
     } = maps;
-    let [of_encoder, of_decoder, of_cross] = queries_and_keys.map(|layers| {
+    let [of_encoder, of_decoder, of_cross] = projections.map(|layers| {
         layers
             .into_iter()
-            .map(|pair| pair.map(heads))
+            .map(|projected| projected.map(heads))
             .collect::<Vec<_>>()
     });
-    let embedded = residuals
-        .each_ref()
-        .map(|all| all.first().map(|[x, _]| thousandths(x.clone())));
-    let sizes = residuals.map(|all| {
+    let residuals = residuals.map(|all| {
         all.into_iter()
-            .map(|pair| pair.map(root_mean_squares))
+            .map(|terms| terms.map(thousandths))
             .collect::<Vec<_>>()
     });
     json!({
         "encoder": layers(encoder_self), "decoder": layers(decoder_self), "cross": layers(cross),
-        "compared": { "encoder": of_encoder, "decoder": of_decoder, "cross": of_cross },
-        "embedded": embedded, "sizes": sizes,
+        "projections": { "encoder": of_encoder, "decoder": of_decoder, "cross": of_cross },
+        "residuals": residuals,
     })
 }
 
@@ -215,11 +277,6 @@ fn layers(layers: Vec<Tensor<4>>) -> Vec<Vec<Vec<i32>>> {
 /// The rows of all heads of a layer `[1, heads, rows, columns]`.
 fn heads(layer: Tensor<4>) -> Vec<Vec<i32>> {
     thousandths(layer.squeeze_dim::<3>(0).flatten(1, 2))
-}
-
-/// The root mean square of each row.
-fn root_mean_squares(x: Tensor<2>) -> Vec<i32> {
-    thousandths(x.square().mean_dim(1).sqrt().transpose()).remove(0)
 }
 
 /// The rows of a table.
@@ -404,12 +461,10 @@ mod tests {
             }
         }
         let [encoder, decoder] =
-            [0, 1].map(|i| seen["tables"]["sizes"][i].as_array().unwrap().len());
+            [0, 1].map(|i| seen["tables"]["residuals"][i].as_array().unwrap().len());
         assert_eq!((encoder, decoder), (3 * 2, 2 * 3));
-        assert_eq!(
-            seen["tables"]["embedded"][0].as_array().unwrap().len(),
-            sources
-        );
+        let embedded = &seen["tables"]["residuals"][0][0][0];
+        assert_eq!(embedded.as_array().unwrap().len(), sources);
     }
 
     /// The numbers of a table in thousandths.
@@ -432,8 +487,8 @@ mod tests {
             ("decoder", targets),
             ("cross", sources),
         ] {
-            let pair = &seen["tables"]["compared"][kind][1];
-            let [query, key] = [0, 1].map(|i| numbers(&pair[i][2]));
+            let projected = &seen["tables"]["projections"][kind][1];
+            let [query, key] = [0, 1].map(|i| numbers(&projected[i][2]));
             let width = key.len() / keys;
             let weights = numbers(&seen["tables"][kind][1][2]);
             let last = query.chunks(width).next_back().unwrap();
@@ -452,6 +507,98 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// The output of the cross-attention of the first layer at the first position, from its weights
+    /// and values: heads side by side, times W_O, plus its bias. Outputs are as large as 45, and
+    /// tables are rounded to thousandths.
+    #[test]
+    fn the_joined_heads_times_their_projection_are_the_output_of_attention() {
+        let paper = Paper::load(&files()).unwrap();
+        let seen = paper.answer(TEXT, &question(&json!({}))).unwrap();
+        let tables = &seen["tables"];
+        let keys = seen["source"].as_array().unwrap().len();
+        let joined: Vec<f64> = (0..4)
+            .flat_map(|head| {
+                let weights = numbers(&tables["cross"][0][head]);
+                let values = numbers(&tables["projections"]["cross"][0][2][head]);
+                let width = values.len() / keys;
+                let sum = move |i| {
+                    (0..keys)
+                        .map(|k| weights[k] * values[k * width + i])
+                        .sum::<f64>()
+                };
+                (0..width).map(sum).collect::<Vec<f64>>()
+            })
+            .collect();
+        let name = |part| format!("decoder.layers.0.cross_attention.output.{part}");
+        let rows = paper.numbers(&name("weight")).unwrap();
+        let bias = paper.numbers(&name("bias")).unwrap();
+        let output = numbers(&tables["residuals"][1][1][1][0]);
+        for (i, row) in rows.chunks(joined.len()).enumerate() {
+            let sum: f64 = row
+                .iter()
+                .zip(&joined)
+                .map(|(&w, x)| f64::from(w) * x)
+                .sum();
+            let expected = sum + f64::from(bias[i]);
+            assert!(
+                (expected - output[i]).abs() < 0.1,
+                "{i}: {expected}, {}",
+                output[i]
+            );
+        }
+        let error = paper.numbers("encoder.weight").unwrap_err().to_string();
+        assert_eq!(error, "the model has no parameter encoder.weight");
+    }
+
+    #[test]
+    fn the_next_input_of_a_pre_norm_model_is_the_sum_of_both_terms() {
+        let seen = seen(json!({}));
+        let sublayers = seen["tables"]["residuals"][0].as_array().unwrap();
+        for pair in sublayers.windows(2) {
+            let [x, f, next] = [&pair[0][0], &pair[0][1], &pair[1][0]].map(|it| numbers(&it[3]));
+            for (i, next) in next.iter().enumerate() {
+                assert!(
+                    (x[i] + f[i] - next).abs() < 0.003,
+                    "{i}: {} {} {next}",
+                    x[i],
+                    f[i]
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_score_of_the_translation_is_that_of_the_search_and_falls_without_heads() {
+        let paper = Paper::load(&files()).unwrap();
+        let seen = paper.answer(TEXT, &question(&json!({}))).unwrap();
+        let tokens: Vec<u32> = serde_json::from_value(seen["tokens"].clone()).unwrap();
+        let total = |off: &str| {
+            let scores = paper.scored(TEXT, &tokens, off).unwrap();
+            scores.into_iter().map(f64::from).sum::<f64>()
+        };
+        let divisor = seen["divisors"][tokens.len() - 1].as_f64().unwrap();
+        let found = total("{}") / divisor;
+        assert!(
+            (found - seen["score"].as_f64().unwrap()).abs() < 1e-4,
+            "{found}"
+        );
+        let without = total(r#"{"decoder.layers.1.cross_attention.output.weight": [[0, 256]]}"#);
+        assert!(without < total("{}") - 0.5, "{without}");
+        for (tokens, name) in [(vec![6000], "6000"), (vec![5; 61], "61 tokens")] {
+            let error = paper.scored(TEXT, &tokens, "{}").unwrap_err().to_string();
+            assert!(error.contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn drawn_translations_are_a_function_of_the_seed() {
+        let paper = Paper::load(&files()).unwrap();
+        let options = json!({"sampling": {"temperature": 1.5, "seed": 1}, "n_best": 3}).to_string();
+        let drawn = paper.drawn(TEXT, &options).unwrap();
+        assert_eq!(drawn.len(), 3);
+        assert_eq!(paper.drawn(TEXT, &options).unwrap(), drawn);
     }
 
     #[test]

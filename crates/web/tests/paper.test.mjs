@@ -11,6 +11,7 @@ import { files, folder, native, seal } from "./common.mjs";
 const open = (name) => import(pathToFileURL(join(folder, name)));
 const { default: init, Files, Lesson, Paper } = await open("burnformer_paper.js");
 const { path, treeOf } = await open("beam.js");
+const { binder, bindings } = await open("binding.js");
 await init({ module_or_path: readFileSync(join(folder, "burnformer_paper_bg.wasm")) });
 
 function paper(all = files(), name = "de-en") {
@@ -22,7 +23,7 @@ function paper(all = files(), name = "de-en") {
 const question = (changed = {}) => JSON.stringify({ search: {}, off: {}, temperature: 1, ...changed });
 
 const choices = (changed = {}) => {
-  const { schedule, ...model } = changed;
+  const { schedule, text, longest, ...model } = changed;
   return JSON.stringify({
     model: {
       source_vocab: 14, target_vocab: 14, d_model: 64, heads: 4, d_k: 16, d_v: 16, d_ff: 256, encoder_layers: 2,
@@ -30,8 +31,8 @@ const choices = (changed = {}) => {
       activation: "relu", positions: "sinusoidal", max_positions: 1024, attention_window: null, sharing: "all",
       pad: 0, bos: 1, eos: 2, ...model,
     },
-    schedule: schedule ?? { warmup: 200, factor: 0.5 }, label_smoothing: 0.1, seed: 1, batch: 64, longest: 8,
-    mask: true, scale: true, positions: true, text: [],
+    schedule: schedule ?? { warmup: 200, factor: 0.5 }, label_smoothing: 0.1, seed: 1, batch: 64, longest: longest ?? 8,
+    mask: true, scale: true, positions: true, text: text ?? [],
   });
 };
 
@@ -85,4 +86,44 @@ test("digits are reversed", async (t) => {
   }
   t.diagnostic(`${judged.step} updates, ${((performance.now() - start) / 1000).toFixed(1)} s: ${judged.right}`);
   assert.ok(judged.right > 0.8, `${judged.right}`);
+});
+
+test("a head binds a pronoun to the noun that it stands for", async (t) => {
+  const numbers = new Map();
+  const number = (word) => numbers.set(word, numbers.get(word) ?? 4 + numbers.size).get(word);
+  const places = bindings();
+  const text = places.map(({ source, target }) => [source.map(number), target.map(number)]);
+  const vocab = 4 + numbers.size;
+  const changed = { source_vocab: vocab, target_vocab: vocab, heads: 4, d_k: 16, d_v: 16, max_positions: 64, text, longest: 11 };
+  const [lesson, start] = [new Lesson(choices(changed)), performance.now()];
+  let [judged, bound] = [{ right: 0, step: 0 }, { weight: 0, rest: 0 }];
+  while ((judged.right < 0.95 || bound.weight - bound.rest < 0.5) && judged.step < 1000) {
+    await lesson.update(50);
+    judged = JSON.parse(lesson.judge());
+    bound = binder(judged.tables.encoder, judged.source.length, places[0]);
+    t.diagnostic(`${judged.step} updates, ${((performance.now() - start) / 1000).toFixed(1)} s: ${judged.right} right, layer ${bound.layer + 1}, head ${bound.head + 1}, ${bound.query} → ${bound.key}: ${bound.weight}, other ${bound.rest}`);
+  }
+  assert.ok(judged.right >= 0.95, `${judged.right} are right`);
+  assert.ok(bound.weight - bound.rest >= 0.5, `${bound.weight} against ${bound.rest}`);
+});
+
+test("the joined heads times W_O are what attention adds, and log-probabilities are the search's", () => {
+  const seen = paper();
+  const found = JSON.parse(seen.see("Das kleine Haus steht am See.", question()));
+  const scored = seen.score("Das kleine Haus steht am See.", Uint32Array.from(found.tokens), "{}");
+  const total = scored.reduce((sum, value) => sum + value, 0);
+  assert.ok(Math.abs(total / found.divisors[found.tokens.length - 1] - found.score) < 1e-4);
+  const keys = found.source.length;
+  const joined = found.tables.cross[0].flatMap((weights, head) => {
+    const values = found.tables.projections.cross[0][2][head];
+    const width = values.length / keys;
+    return Array.from({ length: width }, (_, i) => Array.from({ length: keys }, (_, k) => weights[k] * values[k * width + i]).reduce((a, b) => a + b) / 1e6);
+  });
+  const [matrix, bias] = ["weight", "bias"].map((part) => seen.parameter(`decoder.layers.0.cross_attention.output.${part}`));
+  const output = found.tables.residuals[1][1][1][0];
+  output.forEach((value, row) => {
+    const sum = joined.reduce((sum, it, i) => sum + it * matrix[row * joined.length + i], bias[row]);
+    assert.ok(Math.abs(sum - value / 1000) < 0.1, `${row}: ${sum}, ${value / 1000}`);
+  });
+  assert.throws(() => seen.parameter("no.such"), /the model has no parameter no\.such/);
 });

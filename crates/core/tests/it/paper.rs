@@ -45,6 +45,20 @@ fn numbers_of_the_page(heading: &str, column: usize) -> Vec<f32> {
         .collect()
 }
 
+#[test]
+fn the_picture_of_the_model_names_files_that_exist() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let picture = include_str!("../../../../docs/images/model.svg");
+    let texts = picture.split('>').filter_map(|text| text.split('<').next());
+    let words = texts.flat_map(|text| text.split([' ', ',']));
+    let files: Vec<&str> = words.filter(|word| word.ends_with(".rs")).collect();
+    let missing: Vec<&&str> = files
+        .iter()
+        .filter(|file| !folder.join(file).is_file())
+        .collect();
+    assert!(files.len() > 10 && missing.is_empty(), "{missing:?}");
+}
+
 /// §3.2.1 and §3.2.3: the guide's example. The numbers on its page do not come from this program.
 #[test]
 fn attention_matches_the_documented_numbers() {

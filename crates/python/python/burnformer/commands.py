@@ -139,7 +139,17 @@ def evaluate(
             if lines is not None:
                 args += [f"--{option}", _file(lines, Path(folder) / option)]
         found = json.loads(_run(args))
-    return dict(zip(metrics, found if isinstance(found, list) else [found]))
+    scores = dict(zip(metrics, found if isinstance(found, list) else [found]))
+    _warn_of_short_texts(scores)
+    return scores
+
+
+def _warn_of_short_texts(scores: Mapping[str, Mapping[str, Any]]) -> None:
+    """Warns if BLEU is 0 because no text has four words, although words match."""
+    bleu = scores.get("bleu")
+    if bleu is not None and bleu["score"] == 0 and not bleu["verbose_score"].startswith("0.0/"):
+        message = "BLEU counts four words in a row, and no text has four: give longer texts, or metrics=['chrf']"
+        warnings.warn(message, stacklevel=3)
 
 
 def distill(

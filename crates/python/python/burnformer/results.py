@@ -76,7 +76,7 @@ class Detection:
 
     #: The code of the language, such as `de`.
     language: str
-    #: The confidence in the language, from 0 to 100.
+    #: The confidence in the language, from 0 to 1.
     confidence: float
 
 

@@ -116,7 +116,11 @@ pub(super) fn read_file<T: DeserializeOwned + PartialSchema>(
 }
 
 fn broken(error: BrokenFile) -> ApiError {
-    ApiError::bad("file", error.to_string(), "a whole file")
+    ApiError::bad(
+        "file",
+        error.to_string(),
+        "send the file as its program saved it",
+    )
 }
 
 impl SentFile {

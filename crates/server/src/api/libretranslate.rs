@@ -199,7 +199,7 @@ pub(crate) async fn settings(State(service): State<Shared>) -> Json<Value> {
     Json(json!({
         "about": service.about, "apiKeys": key, "charLimit": service.limits.characters, "textLimit": service.limits.texts,
         "filesTranslation": true, "frontendTimeout": 500, "keyRequired": key,
-        "language": {"source": source, "target": target},
+        "language": {"source": source, "target": target}, "paper": !service.pages.is_empty(),
         "suggestions": false, "supportedFilesFormat": extensions(),
     }))
 }

@@ -9,6 +9,7 @@ mod form;
 mod libretranslate;
 pub(crate) mod limits;
 mod page;
+pub(crate) mod paper;
 pub(crate) mod routes;
 mod source;
 mod status;
@@ -24,6 +25,7 @@ use burnformer_documents::{Format, WholeFile};
 use ipnet::IpNet;
 
 use self::error::{ApiError, Result};
+use self::paper::Pages;
 use crate::cache::Cache;
 use crate::language::{self, LanguagePair};
 use crate::metrics::Metrics;
@@ -56,6 +58,8 @@ pub(crate) struct Service {
     pub proxies: Vec<IpNet>,
     /// The text about the models for the web page.
     pub about: String,
+    /// The pages under `/paper`; empty if there are none.
+    pub pages: Pages,
 }
 
 pub(crate) type Shared = Arc<Service>;

@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 
 use super::deepl::documents;
 use super::error::{ApiError, ErrorBody};
-use super::{Shared, attention, deepl, files, libretranslate, page, status, v1};
+use super::{Shared, attention, deepl, files, libretranslate, page, paper, status, v1};
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -62,8 +62,8 @@ fn described() -> OpenApiRouter<Shared> {
 /// The paths of the OpenAPI document; the second is LibreTranslate's.
 const DOCUMENT: [&str; 2] = ["/openapi.json", "/spec"];
 
-/// All paths: the described paths, the OpenAPI document, and the files of the web page. With
-/// `keys`, requests need a key.
+/// All paths: the described paths, the OpenAPI document, the files of the web page, and the pages
+/// of the paper. With `keys`, requests need a key.
 pub(crate) fn router(keys: bool) -> Router<Shared> {
     let (router, paths) = described().split_for_parts();
     let mut document = serde_json::to_value(paths).expect("a document is JSON");
@@ -73,7 +73,8 @@ pub(crate) fn router(keys: bool) -> Router<Shared> {
         .into_iter()
         .fold(router, |router, (path, kind, text)| {
             router.route(path, get(page::file(kind, text)))
-        });
+        })
+        .merge(paper::router());
     let describe = get(
         async move |State(service): State<Shared>, headers: HeaderMap| {
             let mut document = document.clone();
@@ -163,7 +164,8 @@ mod tests {
         let pages = page::FILES
             .map(|(path, ..)| path)
             .into_iter()
-            .chain(DOCUMENT);
+            .chain(DOCUMENT)
+            .chain(paper::PATHS);
         let known = described
             .into_iter()
             .chain(pages.map(String::from))

@@ -374,3 +374,37 @@ fn the_description_names_every_path_and_its_answers() {
         "each operation has a name of its own: {names:?}"
     );
 }
+
+#[test]
+fn the_pages_of_the_paper_are_served_from_a_folder_and_their_absence_is_explained() {
+    let (status, answer) = server().get("/paper/");
+    assert_eq!(status, 404);
+    assert!(answer.contains("cargo xtask web --only paper"), "{answer}");
+
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("paper.html"), "<p>The paper").unwrap();
+    std::fs::create_dir(folder.path().join("code")).unwrap();
+    std::fs::write(folder.path().join("code/a.js"), "1").unwrap();
+    let server = Running::start(Arc::new(Shouting::default()), |settings| {
+        settings.pages = Some(folder.path().into());
+    });
+    for (path, kind) in [
+        ("/paper", "text/html; charset=utf-8"),
+        ("/paper/", "text/html; charset=utf-8"),
+        ("/paper/code/a.js", "text/javascript; charset=utf-8"),
+    ] {
+        let answer = agent()
+            .get(format!("{}{path}", server.address))
+            .call()
+            .unwrap();
+        assert_eq!(answer.headers()["content-type"], kind, "{path}");
+        let policy = answer.headers()["content-security-policy"]
+            .to_str()
+            .unwrap();
+        assert!(policy.contains("'wasm-unsafe-eval'"), "{path}: {policy}");
+    }
+    let (_, settings) = server.get("/frontend/settings");
+    assert!(settings.contains("\"paper\":true"), "{settings}");
+    let (status, answer) = server.get("/paper/../Cargo.toml");
+    assert_eq!(status, 404, "{answer}");
+}

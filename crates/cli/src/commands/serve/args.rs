@@ -58,6 +58,10 @@ pub struct Args {
     /// may be given several times
     #[arg(long, default_values = LOOPBACK, value_name = "ADDRESS", value_parser = network)]
     pub(super) trusted_proxy: Vec<IpNet>,
+    /// The folder of pages that `/paper` shows, the paper live: `cargo xtask web --only paper` writes
+    /// it to target/npm [default: none]
+    #[arg(long, value_name = "DIR")]
+    pub(super) paper: Option<PathBuf>,
     /// The largest number of characters of a request
     #[arg(long, default_value_t = Limits::default().characters, value_parser = at_least(1), value_name = "N")]
     pub(super) max_characters: usize,
@@ -99,6 +103,7 @@ impl UsesFiles for Args {
         Ok(FilesInUse::default()
             .reads(files)
             .reads(&self.api_keys)
+            .reads(&self.paper)
             .reads_models(models))
     }
 }

@@ -58,6 +58,7 @@ fn settings(args: Args) -> Result<ServerSettings> {
         prefix: args.url_prefix,
         proxies: args.trusted_proxy,
         about: about.into(),
+        pages: args.paper,
         ..ServerSettings::new(args.listen, models)
     })
 }

@@ -1,0 +1,29 @@
+// What went wrong, as a sentence in the language of the page.
+
+import { word } from "./words.js";
+
+/** The messages of the module and of browsers, and the words for each; groups are the values of its gaps. */
+const KNOWN = [
+  [/the sentence has 0 tokens/, "error-empty"],
+  [/the sentence has (?<count>\d+) tokens; give 1 to (?<most>\d+)/, "error-long"],
+  [/a model "(?<name>[^"]*)"; open a Transformer/, "error-architecture"],
+  [/no model is open/, "error-none"],
+  [/out of memory|memory access out of bounds|unreachable|Out of bounds memory|allocation failed/i, "error-memory"],
+  [/Failed to fetch|NetworkError|Load failed|error loading dynamically imported/i, "error-network"],
+  [/too large for a page/, "error-large"],
+  [/(?<file>\S+): (?:size differs|the hash differs|has no|no such file|is missing)/, "error-broken"],
+  [/(?<file>\S*(?:config\.json|manifest\.json|model\.safetensors|tokenizer\.json))/, "error-broken"],
+];
+
+/** The sentence for an error; one that is not known stands in the words of the program. */
+export function explained(error) {
+  const text = String(error?.message ?? error);
+  for (const [pattern, name] of KNOWN) {
+    const found = text.match(pattern);
+    if (found) return word(name, { text, ...found.groups });
+  }
+  return word("error-other", { text });
+}
+
+/** Whether the module cannot go on after this error: it panicked, or has no memory. */
+export const isFatal = (error) => /panicked|memory|unreachable|null pointer|RuntimeError/i.test(String(error?.message ?? error));

@@ -1,0 +1,62 @@
+// What each head is worth: how much less likely the translation is without it.
+
+import { everyHead } from "./attention.js";
+import { make, number } from "./draw.js";
+import { headName } from "./state.js";
+import { columnsOf, view } from "./view.js";
+import { word } from "./words.js";
+
+const $ = (id) => document.getElementById(id);
+
+/** The sum of the log-probabilities of `tokens` as the translation of `text` without these heads. */
+export async function logProbOf(text, tokens, heads) {
+  const each = await view.engine.call("score", { text, tokens, off: columnsOf(heads) });
+  return each.reduce((sum, value) => sum + value, 0);
+}
+
+/** Lets the reader measure all heads; `choose` is called with a head whose row is pressed. */
+export function startHeads(choose) {
+  $("measure").addEventListener("click", () => measure(choose));
+}
+
+/** Forgets what was measured. */
+export function clearHeads() {
+  $("costs").replaceChildren();
+}
+
+async function measure(choose) {
+  const { seen } = view;
+  const text = $("sentence").value;
+  $("measure").disabled = true;
+  try {
+    const whole = await logProbOf(text, seen.tokens, []);
+    const rows = [];
+    const all = everyHead();
+    for (const head of all) {
+      const without = await logProbOf(text, seen.tokens, [headName(head.kind, head.layer, head.head)]);
+      // Another sentence or another model takes the place of what is measured.
+      if (seen !== view.seen) return;
+      rows.push({ ...head, cost: whole - without });
+      $("measure-status").textContent = word("measured", { done: rows.length, all: all.length });
+    }
+    show(rows, choose);
+  } catch (error) {
+    $("measure-status").textContent = error.message;
+  } finally {
+    $("measure").disabled = false;
+  }
+}
+
+function show(rows, choose) {
+  rows.sort((a, b) => b.cost - a.cost);
+  const most = Math.max(...rows.map(({ cost }) => Math.abs(cost)), 1e-9);
+  const body = rows.map(({ kind, layer, head, cost }) => {
+    const title = `${word(kind).split(/[:：]/)[0]}, ${word("head", { layer: layer + 1, head: head + 1 })}`;
+    const bar = make("span", { className: cost < 0 ? "bar bar1" : "bar" });
+    bar.style.setProperty("--share", String(Math.abs(cost) / most));
+    const button = make("button", { type: "button", className: "chip", onclick: () => choose({ kind, layer, head }) }, title);
+    return make("tr", {}, make("th", { scope: "row" }, button), make("td", {}, bar, ` ${number(-cost, 3)}`));
+  });
+  $("costs").replaceChildren(
+    make("thead", {}, make("tr", {}, ...[word("head-title"), word("cost")].map((title) => make("th", { scope: "col" }, title)))), make("tbody", {}, ...body));
+}

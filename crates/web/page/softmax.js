@@ -1,0 +1,91 @@
+// The softmax over the pieces, and the beam search as a tree (paper §3.4, §6.1).
+
+import { bars, make, number, shown } from "./draw.js";
+import { remember, state } from "./state.js";
+import { finished, picture } from "./tree.js";
+import { view } from "./view.js";
+import { word } from "./words.js";
+
+const $ = (id) => document.getElementById(id);
+let growing;
+let grown = 0;
+
+/** Lets the reader choose a step, and grow the tree. */
+export function startSoftmax() {
+  $("step").addEventListener("input", () => {
+    state.step = Number($("step").value);
+    softmax();
+    remember();
+  });
+  $("grown").addEventListener("input", () => grow(Number($("grown").value)));
+  $("play").addEventListener("click", play);
+}
+
+/** The likeliest pieces of the chosen step: names, probabilities, and those at the temperature. */
+export function likeliest() {
+  const { steps, pieces } = view.seen;
+  const { candidates } = steps[state.step];
+  const best = candidates[bestRow(state.step)] ?? candidates[0];
+  return best.slice(0, 10).map(([id, logProb, tempered]) => [shown(pieces[id]), Math.exp(logProb), tempered]);
+}
+
+export function softmax() {
+  const { steps, tokens, pieces, config } = view.seen;
+  state.step = Math.min(state.step, steps.length - 1);
+  $("step").max = steps.length - 1;
+  $("step").value = state.step;
+  const t = Number($("temperature").value);
+  $("softmax-text").textContent = word("softmax-text", { vocab: config.target_vocab });
+  $("step-value").textContent = `${state.step + 1} / ${steps.length}`;
+  $("prefix").textContent = word("after", { prefix: tokens.slice(0, state.step).map((id) => shown(pieces[id])).join("") || "<s>" });
+  // At T = 1 both columns would be equal.
+  const isTempered = t !== 1;
+  const titles = isTempered ? ["T = 1", `T = ${t}`] : ["T = 1"];
+  const rows = likeliest().map((row) => row.slice(0, titles.length + 1));
+  $("likeliest").replaceChildren(
+    make("thead", {}, make("tr", {}, make("td"), ...titles.map((name) => make("th", { scope: "col" }, name)))), bars(rows, 1));
+  const [name, p] = rows[0];
+  $("softmax-formula").textContent = `p = exp(z / T) / Σ exp(z / T);  p(${name}) = ${number(p)},  log p = ${number(Math.log(p))}`;
+}
+
+/** The row of the translation in a step of the search. */
+function bestRow(step) {
+  let row = 0;
+  for (let i = 1; i <= step; i++) {
+    const next = view.seen.steps[i].rows.findIndex(([from, token]) => from === row && token === view.seen.tokens[i - 1]);
+    if (next < 0) return 0;
+    row = next;
+  }
+  return row;
+}
+
+/** Draws the whole tree. */
+export function tree() {
+  clearInterval(growing);
+  $("grown").max = view.seen.steps.length;
+  grow(view.seen.steps.length);
+}
+
+function grow(count) {
+  const { steps, search, tokens, divisors, score } = view.seen;
+  grown = count;
+  $("grown").value = count;
+  $("grown-value").textContent = `${count} / ${steps.length}`;
+  const k = search.beam_size;
+  $("tree-text").textContent = word("tree-text", { k, two: k === 1 ? 1 : 2 * k });
+  $("tree").replaceChildren(picture(view.tree, count));
+  $("finished").replaceChildren(finished(view.tree, count));
+  const [n, alpha] = [tokens.length, search.length_penalty.gnmt];
+  const lp = divisors[n - 1];
+  $("tree-formula").textContent = `log P / lp,  lp = ((5 + n) / 6)^α;  n = ${n}, α = ${alpha}: lp = ${number(lp)};  ${number(score * lp)} / ${number(lp)} = ${number(score)}`;
+}
+
+function play() {
+  clearInterval(growing);
+  grow(0);
+  growing = setInterval(() => {
+    if (grown >= view.seen.steps.length) return clearInterval(growing);
+    grow(grown + 1);
+    $("tree").scrollLeft = grown * 112 - $("tree").clientWidth + 240;
+  }, 500);
+}

@@ -1,0 +1,60 @@
+// What the reader chose. It is in the address, so that a link opens it.
+
+export const KINDS = ["encoder", "decoder", "cross"];
+
+/** The fields whose values are in the address as they are. */
+const FIELDS = ["sentence", "beam", "alpha", "temperature"];
+const WRITTEN = ["side", "piece", "layer", "head", "sublayer", "step", "tour"];
+/** A head: its kind, layer and number. */
+const HEAD = /^(encoder|decoder|cross)\.\d{1,2}\.\d{1,2}$/;
+const $ = (id) => document.getElementById(id);
+
+/**
+ * The choices: the model's name, the kind, layer and head of an attention, a piece of a side, a sub-layer, a step of the search,
+ * a step of the tour (0: none), and the heads that are off.
+ */
+export const state = { model: "", kind: "cross", layer: 0, head: 0, side: 0, piece: 0, sublayer: 0, step: 0, tour: 0, off: new Set() };
+
+/** The name of a head among those that are off. */
+export const headName = (kind, layer, head) => `${kind}.${layer}.${head}`;
+
+/** Takes the choices that the address has; what it has wrong is left as it was. */
+export function recall() {
+  const given = new URLSearchParams(location.search);
+  for (const id of FIELDS.filter((id) => given.has(id))) $(id).value = given.get(id);
+  for (const id of WRITTEN.filter((id) => /^\d{1,3}$/.test(given.get(id)))) state[id] = Number(given.get(id));
+  if (KINDS.includes(given.get("kind"))) state.kind = given.get("kind");
+  state.side = Math.min(state.side, 1);
+  state.model = given.get("model") ?? "";
+  state.off = new Set((given.get("off") ?? "").split(",").filter((name) => HEAD.test(name)));
+  for (const input of trained()) {
+    const value = given.get(input.id);
+    if (value === null) continue;
+    if (input.type === "checkbox") input.checked = value === "1";
+    else if (input.tagName !== "SELECT" || [...input.options].some((option) => option.value === value)) input.value = value;
+  }
+}
+
+/** The controls of the training. */
+const trained = () => document.querySelectorAll("#train input[id], #train select[id]");
+
+/** Writes the choices to the address, without those that are the page's own. */
+export function remember() {
+  const query = new URLSearchParams();
+  const language = new URLSearchParams(location.search).get("lang");
+  if (language) query.set("lang", language);
+  if (state.model) query.set("model", state.model);
+  for (const id of FIELDS) {
+    if ($(id).value !== $(id).defaultValue) query.set(id, $(id).value);
+  }
+  if (state.kind !== "cross") query.set("kind", state.kind);
+  for (const id of WRITTEN.filter((id) => state[id])) query.set(id, state[id]);
+  if (state.off.size) query.set("off", [...state.off].join(","));
+  for (const input of trained()) {
+    const isSelect = input.tagName === "SELECT";
+    if (input.type === "checkbox" && input.checked !== input.defaultChecked) query.set(input.id, input.checked ? "1" : "0");
+    else if (isSelect ? input.selectedIndex > 0 : input.type === "range" && input.value !== input.defaultValue) query.set(input.id, input.value);
+  }
+  const text = query.toString();
+  history.replaceState(null, "", (text ? `?${text}` : location.pathname) + location.hash);
+}

@@ -1,0 +1,122 @@
+// The guided tour: ten steps that move the page, each with a sentence, a number of the reader's sentence and something to change.
+
+import { chosen, clampHead, hiddenCount, joined, ofLayer, strongest } from "./attention.js";
+import { stand } from "./figure.js";
+import { number } from "./draw.js";
+import { embedded, sinusoid } from "./pieces.js";
+import { likeliest } from "./softmax.js";
+import { headName, remember, state } from "./state.js";
+import { awake, sublayersOf } from "./sublayers.js";
+import { dot, inputs, size, termsOf, view } from "./view.js";
+import { word } from "./words.js";
+
+const $ = (id) => document.getElementById(id);
+let actions;
+
+const nextPiece = () => actions.choose({ piece: (state.piece + 1) % inputs(state.side).length });
+const nextHead = () => actions.choose({ head: (state.head + 1) % ofLayer(state.layer).length });
+
+/** Turns heads off, or on again if they are all off. */
+function toggle(heads) {
+  const areOff = heads.every((name) => state.off.has(name));
+  heads.forEach((name) => (areOff ? state.off.delete(name) : state.off.add(name)));
+  return actions.run();
+}
+
+/** Gives a slider one of two values, the other one than it has. */
+function swing(id, [one, other]) {
+  $(id).value = $(id).value === one ? other : one;
+  $(id).dispatchEvent(new Event("input"));
+}
+
+const ownHead = () => headName(state.kind, state.layer, state.head);
+
+/** The steps: their part of the page, what they open or choose, a number of the sentence, and what can be changed. */
+const STEPS = [
+  { name: "tokens", part: "tokens", tell: () => ({ count: inputs(0).length, written: view.seen.tokens.length }), change: () => actions.nextExample() },
+  { name: "positions", part: "positions", tell: () => ({ piece: inputs(state.side)[state.piece], place: state.piece, sine: number(sinusoid(state.piece, 0, view.seen.config.d_model)), size: number(size(embedded(state.side).sums[state.piece]), 2) }), change: nextPiece },
+  { name: "scores", part: "attention", begin: { kind: "cross" }, opens: "neurons-set", tell: scoreOf, change: nextHead },
+  { name: "mask", part: "attention", begin: { kind: "decoder" }, tell: () => ({ count: hiddenCount(), pieces: inputs(1).length }), change: () => actions.choose({ kind: state.kind === "decoder" ? "encoder" : "decoder" }) },
+  { name: "weights", part: "attention", begin: { kind: "cross" }, opens: "values-set", tell: () => ({ ...strongest(), weight: number(strongest().weight, 2), query: chosen().queries[chosen().query] }), change: () => toggle([ownHead()]) },
+  { name: "heads", part: "attention", begin: { kind: "cross" }, opens: "values-set", tell: () => ({ heads: joined().length, width: joined()[0].length, all: joined().flat().length }), change: () => toggle(ofLayer(state.layer).filter((name) => name !== ownHead())) },
+  { name: "residual", part: "residual", tell: residualOf, change: () => actions.choose({ sublayer: (state.sublayer + 1) % sublayersOf(state.side).length }) },
+  { name: "ffn", part: "ffn", tell: awake, change: nextPiece },
+  { name: "softmax", part: "softmax", tell: () => ({ piece: likeliest()[0][0], share: number(100 * likeliest()[0][1], 1) }), change: () => swing("temperature", ["1", "2"]) },
+  { name: "beam", part: "beam", tell: () => ({ k: view.seen.search.beam_size, steps: view.seen.steps.length, score: number(view.seen.score) }), change: () => swing("beam", ["4", "1"]) },
+];
+
+function scoreOf() {
+  clampHead();
+  const { q, k, keys, queries, query, weights } = chosen();
+  const best = weights.indexOf(Math.max(...weights));
+  const sum = dot(q, k[best]);
+  return { query: queries[query], key: keys[best], sum: number(sum, 2), width: q.length, score: number(sum / Math.sqrt(q.length), 2) };
+}
+
+function residualOf() {
+  const [x, f] = termsOf(state.side, state.sublayer, state.piece);
+  return { piece: inputs(state.side)[state.piece], x: number(size(x)), f: number(size(f)) };
+}
+
+/** Starts the part: `given` has `choose`, `run` and `nextExample`. */
+export function startTour(given) {
+  actions = given;
+  $("tour-start").addEventListener("click", () => walk(1));
+  $("tour-next").addEventListener("click", () => walk(state.tour === STEPS.length ? 0 : state.tour + 1));
+  $("tour-back").addEventListener("click", () => walk(state.tour - 1));
+  $("tour-end").addEventListener("click", () => walk(0));
+  $("tour-change").addEventListener("click", () => STEPS[state.tour - 1].change());
+  $("tour").addEventListener("keydown", ({ key }) => {
+    if (key === "Escape") walk(0);
+  });
+}
+
+/** Goes to a step of the tour; 0 ends it. */
+function walk(step) {
+  state.tour = step;
+  remember();
+  if (!step) {
+    $("tour").hidden = true;
+    document.body.classList.remove("touring");
+    return $("tour-start").focus();
+  }
+  enter();
+  $("tour-title").focus({ preventScroll: true });
+}
+
+/** Moves the page to the present step. */
+function enter() {
+  const { part, begin, opens } = STEPS[state.tour - 1];
+  if (begin && begin.kind !== state.kind) actions.choose(begin);
+  if (opens) $(opens).open = true;
+  document.body.classList.add("touring");
+  $("tour").hidden = false;
+  ($(opens) ?? $(`part-${part}`)).scrollIntoView({ block: "start" });
+  stand(part);
+  tellTour();
+}
+
+/** Writes the present step of the tour for what is shown now. */
+export async function tellTour() {
+  const step = STEPS[state.tour - 1];
+  if (!step || $("tour").hidden) return;
+  const { name } = step;
+  $("tour-title").textContent = `${state.tour} / ${STEPS.length}: ${word(`tour-${name}-title`)}`;
+  $("tour-text").textContent = word(`tour-${name}-text`);
+  $("tour-change").textContent = word(`tour-${name}-change`);
+  $("tour-back").disabled = state.tour === 1;
+  $("tour-next").textContent = word(state.tour === STEPS.length ? "tour-done" : "tour-next");
+  const values = await step.tell();
+  if (STEPS[state.tour - 1] === step) $("tour-number").textContent = word(`tour-${name}-number`, values);
+}
+
+/** Goes to the step of the address, once there is something to show. */
+export function resumeTour() {
+  if (state.tour > STEPS.length) state.tour = 0;
+  if (state.tour) enter();
+}
+
+/** Hides the tour while there is nothing to show. */
+export function pauseTour() {
+  $("tour").hidden = true;
+}

@@ -1,0 +1,79 @@
+// What the model computed for the reader's sentence, and what the parts of the page read from it.
+
+import { shown } from "./draw.js";
+
+/** The answer of the module, the tree of its search, the worker, and the parameters that were read. */
+export const view = { seen: null, tree: null, engine: null, parameters: new Map() };
+
+/** The names of the attentions among the parameters of the model. */
+const NAMES = { encoder: "encoder.layers.{}.self_attention", decoder: "decoder.layers.{}.self_attention", cross: "decoder.layers.{}.cross_attention" };
+
+/** The name of an attention among the parameters. */
+export const nameOf = (kind, layer) => NAMES[kind].replace("{}", layer);
+
+/** The pieces of a side: of the source, or of the decoder's input. */
+export function inputs(side) {
+  const { config, tokens, pieces, source } = view.seen;
+  const read = [config.bos, ...tokens.slice(0, -1)].map((id, i) => (i ? pieces[id] : "<s>"));
+  return (side ? read : source).map(shown);
+}
+
+/** The pieces of the translation. */
+export const outputs = () => view.seen.tokens.map((id) => shown(view.seen.pieces[id]));
+
+/** The pieces that ask and those that are looked at, in an attention of this kind. */
+export const piecesOf = (kind) => ({ encoder: [inputs(0), inputs(0)], decoder: [inputs(1), inputs(1)], cross: [outputs(), inputs(0)] })[kind];
+
+/** How many heads the attentions of a kind have. */
+export const headsOf = (kind) => view.seen.tables[kind][0].length;
+
+/** Row `i` of a table of thousandths that has `width` numbers in a row. */
+export const rowOf = (values, i, width) => values.slice(i * width, (i + 1) * width).map((value) => value / 1000);
+
+/** The terms of a residual connection at a position: what passes by, and what the sub-layer adds. */
+export function termsOf(side, sublayer, position) {
+  return view.seen.tables.residuals[side][sublayer].map((rows) => rows[position].map((value) => value / 1000));
+}
+
+/** The columns of the output projections that read these heads. */
+export function columnsOf(heads) {
+  const { config } = view.seen;
+  const all = {};
+  for (const [kind, layer, head] of [...heads].map((name) => name.split("."))) {
+    if (!view.seen.tables[kind]?.[layer]?.[head]) continue;
+    const width = (config.d_v * config.heads) / headsOf(kind);
+    const name = `${nameOf(kind, layer)}.output.weight`;
+    (all[name] ??= []).push([width * head, width * (Number(head) + 1)]);
+  }
+  return all;
+}
+
+/** The numbers of a parameter of the model, or null if it has none of this name. */
+export function parameter(name) {
+  const { parameters, engine } = view;
+  if (!parameters.has(name)) parameters.set(name, engine.call("parameter", name).catch(() => null));
+  return parameters.get(name);
+}
+
+export const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
+
+/** The root mean square of some numbers. */
+export const size = (values) => Math.sqrt(dot(values, values) / values.length);
+
+/** The softmax of scores, of which −∞ are hidden. */
+export function softmaxOf(scores) {
+  const most = Math.max(...scores);
+  const powers = scores.map((score) => Math.exp(score - most));
+  const sum = powers.reduce((a, b) => a + b, 0);
+  return powers.map((power) => power / sum);
+}
+
+/** Matrix times vector: `rows` has the rows of the matrix one after another. */
+export function times(rows, values, bias) {
+  const width = values.length;
+  return Array.from({ length: rows.length / width }, (_, row) => {
+    let sum = bias?.[row] ?? 0;
+    for (let i = 0; i < width; i++) sum += rows[row * width + i] * values[i];
+    return sum;
+  });
+}

@@ -1,0 +1,52 @@
+// Why self-attention: the cost, the steps and the paths of four kinds of layers, with n, d, k and r to move (paper §4, Table 1).
+
+import { curves, heat, make } from "./draw.js";
+import { word } from "./words.js";
+
+const $ = (id) => document.getElementById(id);
+/** The ends of the axis of n. */
+const [LEAST, MOST] = [1, 512];
+/** The positions of the picture of a window. */
+const WINDOW = 32;
+
+/** The kinds of layers: operations of a layer, operations one after another, and the longest path, by n, d, k and r. */
+const LAYERS = {
+  "self-attention": { cost: ({ n, d }) => n * n * d, steps: () => 1, path: () => 1 },
+  recurrent: { cost: ({ n, d }) => n * d * d, steps: ({ n }) => n, path: ({ n }) => n },
+  convolution: { cost: ({ n, d, k }) => k * n * d * d, steps: () => 1, path: ({ n, k }) => Math.max(1, Math.ceil((n - 1) / (k - 1))) },
+  restricted: { cost: ({ n, d, r }) => Math.min(r, n) * n * d, steps: () => 1, path: ({ n, r }) => Math.max(1, Math.ceil(n / r)) },
+};
+
+/** Lets the reader move the sizes. */
+export function why() {
+  ["why-n", "why-d", "why-k", "why-r"].forEach((id) => $(id).addEventListener("input", draw));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  draw();
+}
+
+/** The sizes of the sliders; n, d and r are powers of two. */
+function sizes() {
+  const [n, d, k, r] = ["why-n", "why-d", "why-k", "why-r"].map((id) => Number($(id).value));
+  return { n: 2 ** n, d: 2 ** d, k, r: 2 ** r };
+}
+
+function draw() {
+  const at = sizes();
+  for (const [name, value] of Object.entries(at)) $(`why-${name}-value`).textContent = String(value);
+  const kinds = Object.entries(LAYERS);
+  const names = kinds.map(([name]) => word(`why-${name}`));
+  $("why-table").replaceChildren(
+    make("thead", {}, make("tr", {}, ...["why-layer", "why-cost", "why-steps", "why-path"].map((name) => make("th", { scope: "col" }, word(name))))),
+    make("tbody", {}, ...kinds.map(([, { cost, steps, path }], i) => make("tr", {}, make("th", { scope: "row" }, names[i]),
+      ...[cost, steps, path].map((count) => make("td", {}, count(at).toLocaleString("en")))))));
+  const line = (count) => Array.from({ length: 64 }, (_, i) => LEAST + Math.round((i / 63) * (MOST - LEAST))).map((n) => [n, count({ ...at, n })]);
+  $("why-curves").replaceChildren(...[["why-cost-curve", "cost"], ["why-path-curve", "path"]].map(([title, field]) => {
+    const label = word(title, { d: at.d, k: at.k, r: at.r });
+    return make("figure", {}, make("figcaption", {}, label), curves(kinds.map(([, kind]) => line(kind[field])), label, { names }));
+  }));
+  const isCheaper = at.n < at.d;
+  $("why-text").textContent = word(isCheaper ? "why-cheaper" : "why-dearer", at);
+  const label = word("why-window", { r: at.r, count: WINDOW });
+  const rows = Array.from({ length: WINDOW }, (_, q) => Array.from({ length: WINDOW }, (_, k) => (Math.abs(q - k) <= at.r / 2 ? 1 : 0)));
+  $("why-band").replaceChildren(make("figure", {}, make("figcaption", {}, label), heat(rows, label)));
+}

@@ -1,0 +1,122 @@
+// Parts of the tests of pages: browsers, a server of the package, and a session with Chromium's developer tools.
+
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { delimiter, extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { folder, temporary } from "./common.mjs";
+
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".json": "application/json", ".svg": "image/svg+xml" };
+const FRAME = "<!doctype html><meta charset=utf-8><body style='margin: 0'><script src=/frame.js></script><script src=/steps.js></script>";
+const script = (name) => readFileSync(fileURLToPath(new URL(name, import.meta.url)));
+
+const CHROMIUM = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync", "--lang=en", "--remote-debugging-port=0"];
+/** Browsers by their names: the programs that they may be, and the arguments that open an address with an empty profile. */
+export const BROWSERS = {
+  Chromium: {
+    programs: ["chromium", "chromium-browser", "google-chrome"],
+    opening: (profile, isDark) => [...CHROMIUM, `--user-data-dir=${profile}`, `--blink-settings=preferredColorScheme=${isDark ? 0 : 1}`],
+  },
+  Firefox: {
+    programs: ["firefox-esr", "firefox"],
+    opening(profile, isDark) {
+      const settings = { "ui.systemUsesDarkTheme": Number(isDark), "intl.accept_languages": "en", "browser.shell.checkDefaultBrowser": false, "datareporting.policy.dataSubmissionEnabled": false, "app.update.enabled": false };
+      const lines = Object.entries(settings).map(([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});`);
+      writeFileSync(join(profile, "user.js"), lines.join("\n"));
+      return ["--headless", "--no-remote", "--profile", profile];
+    },
+  },
+};
+
+export function found(programs) {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  return folders.flatMap((folder) => programs.map((name) => join(folder, name))).find(existsSync);
+}
+
+/** A server of the package, and of `steps` which `tell` their lines, with its address. */
+async function serving(steps, tell) {
+  let isOffline = false;
+  const server = createServer((request, response) => {
+    const path = new URL(request.url, "http://page").pathname;
+    const send = (type, body) => response.writeHead(200, { "content-type": type }).end(body);
+    if (path === "/log") {
+      let body = "";
+      request.on("data", (part) => (body += part)).on("end", () => (send("text/plain", ""), tell(body.split("\n"))));
+    } else if (path === "/frame") send("text/html", FRAME);
+    else if (path === "/frame.js") send("text/javascript", script("frame.js"));
+    else if (path === "/steps.js") send("text/javascript", script(steps));
+    else if (path === "/offline") send("text/plain", String((isOffline = true)));
+    else if (isOffline) request.socket.destroy();
+    else {
+      const file = join(folder, path === "/" ? "index.html" : path);
+      if (existsSync(file)) send(TYPES[extname(file)] ?? "application/octet-stream", readFileSync(file));
+      else response.writeHead(404).end();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { server, address: `http://127.0.0.1:${server.address().port}/` };
+}
+
+/** The lines that the `steps` tell in the `browser`, a program, which is opened by these arguments. */
+export async function told(browser, opening, steps) {
+  let tell;
+  const log = new Promise((resolve) => (tell = resolve));
+  const { server, address } = await serving(steps, tell);
+  const profile = temporary();
+  const child = spawn(browser, [...opening(profile), `${address}frame`], { stdio: "ignore" });
+  const timer = setTimeout(() => tell(["no log within five minutes"]), 300_000);
+  const lines = await log;
+  clearTimeout(timer);
+  await closed(child, server, profile);
+  return lines;
+}
+
+async function closed(child, server, profile) {
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.kill();
+  await ended;
+  server.closeAllConnections();
+  server.close();
+  // Chromium has processes that write to the profile for a moment longer.
+  rmSync(profile, { recursive: true, force: true, maxRetries: 20 });
+}
+
+/**
+ * What `use` answers in a session with the page in Chromium, which gets `call(method, params)` of the developer tools and
+ * `evaluate(expression)` in the page. `arguments` are more arguments of the browser.
+ */
+export async function inChromium(browser, page, use, { isDark = false, more = [] } = {}) {
+  const { server, address } = await serving("steps.js");
+  const profile = temporary();
+  const opening = BROWSERS.Chromium.opening(profile, isDark).filter((it) => !it.startsWith("--remote"));
+  const child = spawn(browser, [...opening, ...more, "--remote-debugging-pipe"], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+  const answers = [];
+  let text = "";
+  child.stdio[4].setEncoding("utf8").on("data", (part) => {
+    const messages = (text += part).split("\0");
+    text = messages.pop();
+    messages.map((it) => JSON.parse(it)).forEach(({ id, result, error }) => id && answers[id](result ?? error));
+  });
+  const send = (method, params, sessionId) => new Promise((resolve) => {
+    const id = (answers.length ||= 1);
+    answers[id] = resolve;
+    child.stdio[3].write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
+  });
+  const { targetId } = await send("Target.createTarget", { url: "about:blank" });
+  const { sessionId } = await send("Target.attachToTarget", { targetId, flatten: true });
+  const call = (method, params = {}) => send(method, params, sessionId);
+  const evaluate = async (expression) => {
+    const { result, exceptionDetails } = await call("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
+    if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+    return result.value;
+  };
+  await call("Page.navigate", { url: address + page });
+  try {
+    await evaluate(`new Promise((resolve) => (document.readyState === "complete" ? resolve() : onload = resolve))`);
+    return await use({ call, evaluate });
+  } finally {
+    await closed(child, server, profile);
+  }
+}
