@@ -7,7 +7,6 @@ use std::ops::Range;
 use burn::backend::flex::FlexTensor;
 use rayon::prelude::*;
 
-use super::MAX_LOGITS;
 use super::cpu::{CrossEntropy, Row};
 use crate::cpu::{column_sums, contiguous, dims, floats, increase, tensor};
 use crate::linear::Epilogue;
@@ -30,9 +29,8 @@ pub(super) struct LinearCrossEntropy {
 }
 
 impl LinearCrossEntropy {
-    /// The loss by a projection to `vocab` tokens.
-    pub(super) fn new(loss: CrossEntropy, product: ProductType, vocab: usize) -> Self {
-        let rows = MAX_LOGITS / vocab.max(1);
+    /// The loss by a projection of about `rows` rows at a time.
+    pub(super) fn new(loss: CrossEntropy, product: ProductType, rows: usize) -> Self {
         Self {
             loss,
             product,

@@ -103,7 +103,7 @@ pub fn linear_cross_entropy(
                 epsilon: smoothing,
             },
             product,
-            weight.dims()[0],
+            MAX_LOGITS / weight.dims()[0].max(1),
         );
         let bias = bias.unwrap_or_else(|| Tensor::zeros([0], &states.device()));
         let sums: Tensor<1> = crate::op::apply(op, [states.into(), weight.into(), bias.into()]);
