@@ -124,18 +124,18 @@ fn a_folder_that_is_no_run_names_the_runs_in_it() {
     let empty = tempfile::tempdir().unwrap();
     let text = &Untrained::get().corpus.test[0];
     let inside = format!(
-        "holds 1 run: name what is to be drawn, such as {}/run",
+        "holds 1 run; name what to draw, such as {}/run",
         home.display()
     );
     for (path, needle) in [
         (home, inside.as_str()),
-        (empty.path(), "folder of one"),
-        (text, "folder of one"),
+        (empty.path(), "name one"),
+        (text, "name one"),
     ] {
         refused(
             &["plot", path.to_str().unwrap(), "-o", "/no/such.svg"],
             2,
-            &["is no run", needle],
+            &["not a run directory", needle],
         );
     }
 }
