@@ -276,7 +276,7 @@ pub fn check_ends(from: &Path) -> Result<()> {
     let is_device = fs::metadata(path).is_ok_and(|meta| meta.file_type().is_char_device());
     anyhow::ensure!(
         !is_device || File::open(path).is_ok_and(|file| file.is_terminal()),
-        "{}: it is a device, which never ends; name a file or a pipe with text",
+        "{}: is a device, not a file or pipe; name a file or a pipe with text",
         shown(from)
     );
     Ok(())

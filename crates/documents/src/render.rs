@@ -33,9 +33,9 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
         breaks,
         out: Markup::default(),
         line: 0,
-        owes_line: false,
+        pending_newline: false,
         last: None,
-        owes_space: false,
+        pending_space: false,
         has_space: false,
     };
     let (mut roots, mut below) = children(&block.nodes);
@@ -145,11 +145,11 @@ struct Writer<'a> {
     /// The offset where the line begins.
     line: usize,
     /// If true, a line break must precede the next text.
-    owes_line: bool,
+    pending_newline: bool,
     /// The last character of the text, without markup.
     last: Option<char>,
     /// If true, white space must follow the last point.
-    owes_space: bool,
+    pending_space: bool,
     /// If true, the last point replaces the space that follows.
     has_space: bool,
 }
@@ -160,8 +160,8 @@ impl Writer<'_> {
         let at = self.block.nodes[node].range.start;
         match &self.block.nodes[node].kind {
             Kind::Element { open, .. } => {
-                self.pay_space(None);
-                self.pay_line();
+                self.flush_space(None);
+                self.flush_newline();
                 self.markup(open, "<");
                 true
             }
@@ -187,8 +187,8 @@ impl Writer<'_> {
                 false
             }
             Kind::Atom { raw } => {
-                self.pay_space(None);
-                self.pay_line();
+                self.flush_space(None);
+                self.flush_newline();
                 // Two adjacent code spans or formulas would merge.
                 if raw.starts_with(['`', '$']) && self.out.text.ends_with(&raw[..1]) {
                     self.push(' ');
@@ -202,14 +202,14 @@ impl Writer<'_> {
 
     /// Writes `raw`, found at `at` in the source, with the white space that was around it.
     fn point(&mut self, raw: &str, at: usize, space_after: bool) {
-        self.pay_space(None);
+        self.flush_space(None);
         let space_before = !self.has_space && self.block.text[..at].ends_with(char::is_whitespace);
         if space_before && self.last.is_some_and(|c| !c.is_whitespace()) {
             self.push(' ');
         }
-        self.pay_line();
+        self.flush_newline();
         self.markup(raw, "");
-        self.owes_space |= space_after;
+        self.pending_space |= space_after;
     }
 
     /// Writes the end of a node. `text` is the offset in the output where its text begins.
@@ -240,8 +240,8 @@ impl Writer<'_> {
     }
 
     /// Writes the pending line break, unless the line is empty, which would end the paragraph.
-    fn pay_line(&mut self) {
-        if std::mem::take(&mut self.owes_line) && !self.out.text[self.line..].trim().is_empty() {
+    fn flush_newline(&mut self) {
+        if std::mem::take(&mut self.pending_newline) && !self.out.text[self.line..].trim().is_empty() {
             // In Markdown, two spaces at the end of a line are a line break.
             self.out
                 .text
@@ -278,10 +278,10 @@ impl Writer<'_> {
 
     /// Writes an ICU message with its translated arms.
     fn message(&mut self, text: &str) {
-        self.pay_line();
+        self.flush_newline();
         let mut rest = text.chars();
         while let Some(c) = rest.next() {
-            self.pay_space(Some(c));
+            self.flush_space(Some(c));
             self.character(c, rest.clone().next(), true);
         }
     }
@@ -306,7 +306,8 @@ impl Writer<'_> {
         for (offset, c) in target[range.clone()].char_indices() {
             let at = range.start + offset;
             if self.breaks.binary_search(&at).is_ok() {
-                (self.owes_line, self.owes_space) = (true, false);
+                self.pending_newline = true;
+                self.pending_space = false;
                 at_start_of_line = true;
             }
             // A line must not begin with a space: a `#` after it would not be recognised as the
@@ -315,8 +316,8 @@ impl Writer<'_> {
                 continue;
             }
             at_start_of_line = false;
-            self.pay_line();
-            self.pay_space(Some(c));
+            self.flush_newline();
+            self.flush_space(Some(c));
             // In Markdown, a character before markup can escape it.
             let end = if matches!(self.escape, Escape::Markdown(_)) {
                 range.end
@@ -332,12 +333,12 @@ impl Writer<'_> {
     }
 
     /// Writes the pending white space, unless `next`, the first character after it, needs none.
-    fn pay_space(&mut self, next: Option<char>) {
-        let owed = std::mem::take(&mut self.owes_space);
+    fn flush_space(&mut self, next: Option<char>) {
+        let is_pending = std::mem::take(&mut self.pending_space);
         let touches = next.is_some_and(|c| {
             c.is_whitespace() || matches!(mark(c), Mark::Close | Mark::Terminal | Mark::Separator)
         });
-        if owed && !touches {
+        if is_pending && !touches {
             self.push(' ');
         }
     }

@@ -110,6 +110,6 @@ pub use settings::{
 pub use shortlist::{Shortlist, ShortlistError};
 pub use translator::{
     LanguageError, Languages, LongSources, MAX_SENTENCE_TOKENS, TOKENIZER_FILES, TargetScore,
-    TermError, TextLink, TranslateOptions, Translator, TranslatorError, force_score, load_settings,
-    load_tokenizers, perplexity, perplexity_of, save_text_files, vocabularies,
+    TermError, TextLink, TextRequest, TranslateOptions, Translator, TranslatorError, force_score,
+    load_settings, load_tokenizers, perplexity, perplexity_of, save_text_files, vocabularies,
 };

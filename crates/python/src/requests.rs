@@ -1,7 +1,7 @@
 //! Texts as requests to the search.
 
 use anyhow::{Result, bail};
-use burnformer_infer::{Cancel, InferError, Request, TranslateOptions, Translator};
+use burnformer_infer::{Cancel, InferError, TextRequest, TranslateOptions, Translator};
 
 /// The number of texts that are tokenised between two checks of `cancel`.
 const READ_AT_ONCE: usize = 1024;
@@ -17,7 +17,7 @@ pub fn requests(
     prefixes: Option<&[String]>,
     options: &TranslateOptions,
     cancel: &Cancel,
-) -> Result<Vec<Request>> {
+) -> Result<Vec<TextRequest>> {
     let mut requests = Vec::with_capacity(texts.len());
     for texts in texts.chunks(READ_AT_ONCE) {
         if cancel.is_cancelled() {
@@ -25,11 +25,9 @@ pub fn requests(
         }
         requests.extend(translator.requests(texts, options)?);
     }
-    requests.iter_mut().for_each(
-        |Request {
-             cancel: request, ..
-         }| *request = cancel.clone(),
-    );
+    for request in &mut requests {
+        request.search.cancel = cancel.clone();
+    }
     let Some(prefixes) = prefixes else {
         return Ok(requests);
     };
@@ -46,7 +44,7 @@ pub fn requests(
     }
     let prefixes = translator.tokenizers().target.encode_batch(prefixes);
     for (request, prefix) in requests.iter_mut().zip(prefixes) {
-        request.prefix = prefix;
+        request.search.prefix = prefix;
     }
     Ok(requests)
 }

@@ -6,7 +6,7 @@ use crate::language::LanguagePair;
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// There is nothing to serve.
-    #[error("there is no model to serve: name one by --model de-en=DIR")]
+    #[error("no model to serve; name one by --model de-en=DIR")]
     NoModels,
     /// Two models are given for one language pair.
     #[error("two models translate {0}: leave one out, or give it other codes")]
@@ -20,7 +20,7 @@ pub enum ServerError {
         cause: String,
     },
     /// Listening at the address failed.
-    #[error("cannot listen at {address}: {source}; is it taken? Port 0 takes a free one")]
+    #[error("cannot listen at {address}: {source}; choose another port, or 0 for a free one")]
     Listen {
         /// The address.
         address: std::net::SocketAddr,
@@ -28,12 +28,10 @@ pub enum ServerError {
         source: std::io::Error,
     },
     /// The value of `--cors` is not an origin.
-    #[error("{0:?} is no origin such as https://example.org, and not *")]
+    #[error("{0:?} is not an origin; write one such as https://example.org, or *")]
     Cors(String),
     /// The value of `--url-prefix` is not a path.
-    #[error(
-        "{0:?} is no path such as /mt: it begins with / and has letters, digits and -._~/ alone"
-    )]
+    #[error("{0:?} is not a URL prefix; write / and then letters, digits and -._~/, such as /mt")]
     Prefix(String),
     /// The folder of `--paper` has no pages, or cannot be read.
     #[error("{}: {source}", folder.display())]

@@ -39,6 +39,7 @@ mod formatting;
 mod language;
 mod metrics;
 mod models;
+mod pipeline;
 mod queue;
 mod sender;
 mod server;

@@ -124,8 +124,7 @@ fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
         .layer(from_fn_with_state(service.clone(), bodies::read))
         .layer(CatchPanicLayer::custom(
             |_: Box<dyn std::any::Any + Send>| {
-                ApiError::failed("the server failed on this request; this is a defect")
-                    .into_response()
+                ApiError::failed("internal error; please report it").into_response()
             },
         ))
         .layer(from_fn_with_state(service.clone(), observe))

@@ -85,7 +85,7 @@ fn translated(
     let mut requests = translator.requests(&texts, options)?;
     requests
         .iter_mut()
-        .for_each(|request| request.cancel = cancel.clone());
+        .for_each(|request| request.search.cancel = cancel.clone());
     let translations = translator.translate_requests(requests, options)?;
     let mut all = Vec::with_capacity(sentences.len());
     for (sentence, Translation { text, .. }) in sentences.iter().zip(translations) {

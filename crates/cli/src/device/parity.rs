@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::guard::quietly;
 
 /// The largest difference from the CPU that passes, relative to the root mean square of the tensor
-/// or, if that is larger, to [`SMALL`] of that of all tensors. Rounding to TF32 on tensor cores stays below a third of it in these models; a wrong number in a
-/// tensor is far above it.
+/// or, if it is larger, to [`SMALL`] of the root mean square of all tensors. Rounding to TF32 on
+/// tensor cores stays below a third of it in these models; a wrong number in a tensor is far above.
 const TOLERANCE: f64 = 1e-2;
 /// The share of the root mean square of all tensors below which a tensor counts as zero. The
 /// gradient of the bias of keys is zero but for rounding.

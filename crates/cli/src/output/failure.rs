@@ -20,7 +20,7 @@ pub(super) const STANDARD_OUTPUT: &str = "standard output";
 /// A broken pipe at standard output. A reader may stop early, as `head` does, and that is not a
 /// failure.
 #[derive(Debug, thiserror::Error)]
-#[error("nobody reads the output any more")]
+#[error("broken pipe")]
 pub struct Closed;
 
 /// The error for a command that a signal ended. Its exit code is 128 plus the number of the signal,

@@ -1,14 +1,12 @@
 //! Unusual text to translate. There is always one line out for each line in.
 
 use crate::common;
-use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
 use std::process::Output;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde_json::Value;
 
 use crate::common::{Untrained, assert_refused, refused, run, run_with, stderr, stdout};
 
@@ -17,7 +15,7 @@ fn model() -> String {
 }
 
 /// Translates `input` greedily, with further arguments.
-fn translate(more: &[&str], input: &[u8]) -> Output {
+pub fn translate(more: &[&str], input: &[u8]) -> Output {
     let model = model();
     let fixed = [
         "translate",
@@ -165,201 +163,6 @@ fn lines_before_a_failure_are_translated_first() {
 }
 
 #[test]
-fn prefixes_that_do_not_match_are_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("prefix.txt");
-    let prefix = path.to_str().unwrap();
-    fs::write(&path, "one\n").unwrap();
-    let output = translate(&["--prefix", prefix], b"eins\nzwei\n");
-    assert_eq!(output.status.code(), Some(1));
-    assert!(
-        stderr(&output).contains("prefix.txt: ends before line 2"),
-        "{}",
-        stderr(&output)
-    );
-    fs::write(&path, "one\n\n\n").unwrap();
-    let output = translate(&["--prefix", prefix], b"eins\nzwei\n");
-    assert_eq!(output.status.code(), Some(1));
-    let message = "prefix.txt: has more than the 2 lines of standard input";
-    assert!(stderr(&output).contains(message), "{}", stderr(&output));
-    fs::write(&path, b"\xff\n").unwrap();
-    let output = translate(&["--prefix", prefix], b"eins\n");
-    assert_refused(&output, 1, &["prefix.txt:1", "0xff", "UTF-8"]);
-    assert_refused(
-        &translate(&["--prefix", "/no/such"], b"eins\n"),
-        1,
-        &["/no/such: no such file"],
-    );
-    let twice = translate(&["--prefix", "-"], b"eins\nzwei\n");
-    assert_refused(&twice, 1, &["`-` was given twice", "read only once"]);
-}
-
-/// Splits an n-best list into its numbers, texts and scores.
-fn n_best_lines(text: &str) -> Vec<(usize, String, f64)> {
-    text.lines()
-        .map(|line: &str| {
-            let fields: Vec<&str> = line.split(" ||| ").collect();
-            let [number, text, score] = fields[..] else {
-                panic!("{line:?}")
-            };
-            (
-                number.parse().unwrap(),
-                text.to_owned(),
-                score.parse().unwrap(),
-            )
-        })
-        .collect()
-}
-
-#[test]
-fn an_n_best_list_has_exactly_n_lines_for_each_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let prefix = folder.path().join("prefix");
-    fs::write(
-        &prefix,
-        "\none two\none two three four five six seven eight\n\n",
-    )
-    .unwrap();
-    let model = model();
-    let input = b"eins zwei drei\n\nvier\n   \n";
-    let cases: [&[&str]; 7] = [
-        &["--nbest", "10", "--max-length", "5"],
-        &["--nbest", "10", "--max-length", "1"],
-        &[
-            "--nbest",
-            "4",
-            "--beam",
-            "4",
-            "--max-length",
-            "3",
-            "--min-length",
-            "3",
-        ],
-        &["--nbest", "3", "--sample", "--max-length", "4"],
-        &["--nbest", "1000", "--max-length", "1"],
-        &["--nbest", "5", "--max-length", "4", "--model", &model],
-        &[
-            "--nbest",
-            "6",
-            "--max-length",
-            "7",
-            "--prefix",
-            prefix.to_str().unwrap(),
-        ],
-    ];
-    for more in cases {
-        let n: usize = more[1].parse().unwrap();
-        let arguments = [&["translate", "--model", &model][..], more].concat();
-        let lines = n_best_lines(&stdout(&run_with(&arguments, input)));
-        let numbers = lines.iter().map(|line| line.0);
-        assert!(numbers.eq((0..4 * n).map(|i| i / n)), "{more:?}");
-        let json = stdout(&run_with(&[&arguments[..], &["--json"]].concat(), input));
-        let json: Vec<Value> = json
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
-        for (record, lines) in json.iter().zip(lines.chunks(n)) {
-            let all = record["n_best"].as_array().unwrap();
-            let texts = all.iter().map(|one| one["translation"].as_str().unwrap());
-            assert!(texts.eq(lines.iter().map(|line| &line.1)), "{more:?}");
-            for key in ["translation", "score", "tokens", "finish"] {
-                assert_eq!(record[key], all[0][key], "{more:?}: the first is the best");
-            }
-        }
-        assert_eq!(json.len(), 4, "{more:?}");
-    }
-}
-
-#[test]
-fn an_n_best_list_beyond_all_translations_repeats_the_last() {
-    let model = model();
-    let arguments = [
-        "translate",
-        "--model",
-        &model,
-        "--nbest",
-        "600",
-        "--max-length",
-        "1",
-        "--json",
-    ];
-    let text = stdout(&run_with(&arguments, b"eins\n\n"));
-    let lines: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let all = lines[0]["n_best"].as_array().unwrap();
-    let texts = all.iter().map(|one| one["translation"].as_str().unwrap());
-    let different: HashSet<&str> = texts.collect();
-    // The tokens of single bytes among the 320 have no text of their own.
-    assert!((100..320).contains(&different.len()), "{}", different.len());
-    assert!(
-        all.len() == 600
-            && all[different.len()..]
-                .iter()
-                .all(|one| one == &all[different.len() - 1])
-    );
-    assert_eq!(
-        (&all[0]["finish"], &all[1]["finish"]),
-        (&"end-of-sentence".into(), &"limit".into())
-    );
-    let score = |one: &Value| one["score"].as_f64().unwrap();
-    assert!(
-        all[1..].is_sorted_by(|a, b| score(a) >= score(b)),
-        "best first"
-    );
-    let empty = lines[1]["n_best"].as_array().unwrap();
-    assert!(
-        empty.len() == 600
-            && empty
-                .iter()
-                .all(|one| one["translation"] == "" && score(one) == 0.0)
-    );
-}
-
-#[test]
-fn a_prefix_beyond_the_limit_is_cut_with_a_warning() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("prefix.txt");
-    let long = "one two three four five six seven eight nine ".repeat(3);
-    fs::write(&path, format!("one\n\n{long}\ntwo\n{long}\n")).unwrap();
-    let prefixed = ["--prefix", path.to_str().unwrap(), "--json"];
-    let output = translate(&prefixed, b"eins\nzwei\ndrei\n\nvier\n");
-    let text = stdout(&output);
-    let lines: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    assert_eq!(lines.len(), 5, "{text}");
-    assert!(
-        lines[0]["translation"].as_str().unwrap().starts_with("one"),
-        "{text}"
-    );
-    for cut in [2, 4] {
-        assert_eq!(lines[cut]["tokens"].as_array().unwrap().len(), 8, "{text}");
-        let translation = lines[cut]["translation"].as_str().unwrap();
-        assert!(
-            long.starts_with(translation) && !translation.is_empty(),
-            "{translation:?}"
-        );
-        assert_eq!(lines[cut]["finish"], "limit");
-    }
-    assert_eq!(
-        lines[3]["translation"], "two",
-        "an empty line has its prefix"
-    );
-    assert_eq!(lines[3]["finish"], "end-of-sentence");
-    let message = stderr(&output);
-    for needle in [
-        "prefix.txt:3: the translation is the first 8 of",
-        "--max-length",
-        "prefix.txt: 2 lines in all were longer than their translations may be",
-    ] {
-        assert!(message.contains(needle), "{needle:?} is not in {message}");
-    }
-}
-
-#[test]
 fn input_and_output_that_cannot_be_are_named() {
     let untrained = Untrained::get();
     let model = model();
@@ -463,50 +266,4 @@ fn settings_out_of_range_are_wrong_usage() {
             needles,
         );
     }
-}
-
-#[test]
-fn a_document_keeps_its_markup_whatever_the_model_says() {
-    let page = b"<!DOCTYPE html>\n<p class='x'>eins <b>zwei</b> drei.</p><script>eins < zwei</script>\r\n<p>{name} vier\xff <img src=a>";
-    let output = translate(&["--format", "html", "--language", "de"], page);
-    let text = stdout(&output);
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stderr(&output).contains("not UTF-8"));
-    let tags = [
-        "<!DOCTYPE html>\n<p class='x'>",
-        "<b>",
-        "</b>",
-        "</p><script>eins < zwei</script>\r\n<p>",
-        "{name}",
-        "<img src=a>",
-    ];
-    for tag in tags {
-        assert_eq!(text.matches(tag).count(), 1, "{tag} in {text}");
-    }
-}
-
-#[test]
-fn a_document_without_text_comes_back_as_it_is() {
-    for format in ["text", "html", "markdown", "srt"] {
-        for document in ["", "\n", "12\r\n\n", "***"] {
-            let output = translate(&["--format", format], document.as_bytes());
-            assert_eq!(stdout(&output), document);
-        }
-    }
-}
-
-#[test]
-fn options_for_lines_are_refused_for_documents() {
-    for option in ["--json", "--nbest=2"] {
-        assert_eq!(
-            translate(&["--format", "text", option], b"eins")
-                .status
-                .code(),
-            Some(2)
-        );
-    }
-    assert_eq!(
-        translate(&["--language", "de"], b"eins").status.code(),
-        Some(2)
-    );
 }

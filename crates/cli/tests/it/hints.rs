@@ -1,10 +1,8 @@
 //! Mistakes of users who have not read the manual, and the hints they get.
 
-use crate::common;
 use std::fs;
-use std::path::Path;
 
-use crate::common::{Untrained, burnformer, refused, run, run_with, stderr, stdout};
+use crate::common::{Untrained, refused, run, stderr, stdout};
 
 fn model() -> String {
     Untrained::get().model().display().to_string()
@@ -126,59 +124,18 @@ fn a_folder_that_is_no_run_names_the_runs_in_it() {
     let empty = tempfile::tempdir().unwrap();
     let text = &Untrained::get().corpus.test[0];
     let inside = format!(
-        "holds 1 run: name what is to be drawn, such as {}/run",
+        "holds 1 run; name what to draw, such as {}/run",
         home.display()
     );
     for (path, needle) in [
         (home, inside.as_str()),
-        (empty.path(), "folder of one"),
-        (text, "folder of one"),
+        (empty.path(), "name one"),
+        (text, "name one"),
     ] {
         refused(
             &["plot", path.to_str().unwrap(), "-o", "/no/such.svg"],
             2,
-            &["is no run", needle],
-        );
-    }
-}
-
-#[test]
-fn curves_are_numbers_too() {
-    let folder = tempfile::tempdir().unwrap();
-    let [table, picture] = ["a.csv", "a.svg"].map(|name| folder.path().join(name));
-    let run_folder = Untrained::get().folder.path().join("run");
-    let files = [&table, &picture].map(|path| path.to_str().unwrap());
-    let metric = ["--metric", "loss,speed"];
-    let plot = [
-        "plot",
-        run_folder.to_str().unwrap(),
-        "-o",
-        files[0],
-        "-o",
-        files[1],
-    ];
-    stdout(&run(&[&plot[..], &metric].concat()));
-    let found = fs::read_to_string(&table).unwrap();
-    assert!(found.starts_with("chart,series,x,y\nLoss,run,"), "{found}");
-    assert!(
-        found.lines().all(|line| line.split(',').count() == 4),
-        "{found}"
-    );
-    assert!(picture.exists());
-    fs::remove_file(&picture).unwrap();
-    for name in ["a.gif", "a", ".csv"] {
-        let plot = [
-            "plot",
-            run_folder.to_str().unwrap(),
-            "-o",
-            files[1],
-            "-o",
-            name,
-        ];
-        refused(&plot, 2, &[".svg", ".csv"]);
-        assert!(
-            !picture.exists(),
-            "nothing is written before all names are known to be right"
+            &["not a run directory", needle],
         );
     }
 }
@@ -250,19 +207,6 @@ fn one_of_a_kind_is_called_so() {
     assert!(uneven.contains("has 2 lines"), "{uneven}");
     let none = said(&["eval-bleu", "--hypothesis", &two, "--reference", &one]);
     assert!(none.contains("has 2 lines"), "{none}");
-}
-
-#[test]
-fn explanations_of_keys_are_whole() {
-    let listed = stdout(&run(&["config"]));
-    for line in listed.lines().filter(|line| line.contains('#')) {
-        assert_eq!(
-            line.matches('(').count(),
-            line.matches(')').count(),
-            "{line}"
-        );
-        assert!(!line.ends_with(" al") && !line.ends_with("e.g"), "{line}");
-    }
 }
 
 #[test]
@@ -338,99 +282,6 @@ fn utf16_is_called_so_wherever_text_is_read() {
 }
 
 #[test]
-fn quiet_leaves_results_warnings_and_errors_alone() {
-    let untrained = Untrained::get();
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let model = model();
-    let [source, target] = untrained
-        .corpus
-        .test
-        .each_ref()
-        .map(|path| path.to_str().unwrap());
-    let picture = path("a.svg");
-    let page = path("a.html");
-    let [quantized, average, shortlist, out, pairs] = ["q", "m", "s", "ct2", "p.tsv"].map(path);
-    let init = path("burnformer.toml");
-    let run_folder = untrained.folder.path().join("run").display().to_string();
-    let commands: [&[&str]; 11] = [
-        &["translate", "--beam", "1"],
-        &[
-            "score", "--model", &model, "--source", source, "--target", target,
-        ],
-        &["quantize", "--model", &model, "--out", &quantized],
-        &["average", &model, "--out", &average],
-        &[
-            "shortlist",
-            "--model",
-            &model,
-            "--train",
-            source,
-            target,
-            "--out",
-            &shortlist,
-        ],
-        &["export", "ctranslate2", "--model", &model, "--out", &out],
-        &[
-            "attention",
-            "--model",
-            &model,
-            "eins",
-            "--target",
-            "one",
-            "--html",
-            &page,
-        ],
-        &["plot", &run_folder, "-o", &picture],
-        &[
-            "distill",
-            "--model",
-            "embedded:de-en",
-            "--source",
-            source,
-            "--out",
-            &pairs,
-        ],
-        &["config", "init", &init],
-        &["train", "--dry-run"],
-    ];
-    for command in commands {
-        let quiet = run_with(&[command, &["--quiet"]].concat(), b"eins\n");
-        stdout(&quiet);
-        assert_eq!(stderr(&quiet), "", "{command:?}");
-    }
-    let said = stderr(&run_with(
-        &["-q", "translate", "--model", &model],
-        b"caf\xe9\n",
-    ));
-    assert!(
-        !said.is_empty() && said.lines().all(|line| line.starts_with("warning: ")),
-        "{said}"
-    );
-    assert!(stderr(&run_with(&["translate"], b"eins\n")).contains("model: embedded:de-en"));
-    refused(
-        &["translate", "-q", "--model", "/no/such"],
-        1,
-        &["no such folder"],
-    );
-    refused(
-        &["train", "--out", "/no/such", "--resume"],
-        1,
-        &["/no/such: no such folder"],
-    );
-    refused(
-        &["translate", "--output", "out.gz"],
-        2,
-        &["out.gz: the output is plain text"],
-    );
-    refused(
-        &["quantize", "--model", "embedded:de-en", "--out", "/no/such"],
-        1,
-        &["quantised already"],
-    );
-}
-
-#[test]
 fn an_existing_run_and_the_columns_of_scores_are_explained() {
     let said = stderr(&run(&[
         "train",
@@ -452,214 +303,4 @@ fn an_existing_run_and_the_columns_of_scores_are_explained() {
         Untrained::get().corpus.test[1].to_str().unwrap(),
     ]));
     assert!(names.contains("columns: log-probability, score"), "{names}");
-}
-
-#[test]
-fn presets_are_listed_and_a_commented_file_is_written_that_changes_nothing() {
-    let listed = stdout(&run(&["config", "presets"]));
-    for name in [
-        "speedrun", "tiny", "small", "base", "big", "multi30k", "rnn",
-    ] {
-        assert!(
-            listed
-                .lines()
-                .any(|line| line.starts_with(&format!("{name} "))),
-            "{listed}"
-        );
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let run_in = |arguments: &[&str]| burnformer(arguments).current_dir(&folder).output().unwrap();
-    stdout(&run_in(&["config", "init", "--preset", "small"]));
-    // Measured values stand in comments.
-    let settings = |output| -> Vec<String> {
-        let text = stdout(&output);
-        text.lines()
-            .filter(|line| !line.starts_with('#'))
-            .map(str::to_owned)
-            .collect()
-    };
-    let by_file = settings(run_in(&[
-        "train",
-        "--config",
-        "burnformer.toml",
-        "--dry-run",
-    ]));
-    assert_eq!(
-        by_file,
-        settings(run(&["train", "--preset", "small", "--dry-run"]))
-    );
-    assert!(by_file.len() > 50, "{by_file:?}");
-    let again = run_in(&["config", "init"]);
-    assert!(
-        stderr(&again).contains("burnformer.toml: exists already"),
-        "{}",
-        stderr(&again)
-    );
-    refused(
-        &["config", "init", "--preset", "huge"],
-        2,
-        &["\"huge\"", "multi30k"],
-    );
-}
-
-#[test]
-fn shells_complete_commands_and_options() {
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = stdout(&run(&["completions", shell]));
-        assert!(
-            script.contains("eval-bleu") && script.contains("shortlist"),
-            "{shell}"
-        );
-    }
-}
-
-#[test]
-fn every_command_has_a_manual_page() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path().join("man").display().to_string();
-    assert_eq!(stdout(&run(&["completions", "--man", &folder])), "");
-    let page = std::fs::read_to_string(format!("{folder}/burnformer-eval-bleu.1")).unwrap();
-    assert!(page.contains(".TH") && page.contains("reference"), "{page}");
-    refused(&["completions"], 2, &["SHELL"]);
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_limit_on_files_is_noticed_before_the_first_update() {
-    let toy = common::Toy::new();
-    let arguments = toy.arguments("run", &["--set", "training.max_updates=2"]);
-    // 600 kB, more than the weights and less than the moments.
-    let script = "ulimit -f 1200; exec \"$0\" \"$@\"";
-    let mut command = std::process::Command::new("sh");
-    command
-        .args(["-c", script, env!("CARGO_BIN_EXE_burnformer")])
-        .args(&arguments);
-    let output = common::feed(&mut command, b"");
-    common::assert_refused(&output, 1, &["ulimit -f"]);
-    let log = fs::read_to_string(toy.path("run/train.log")).unwrap();
-    assert!(!log.contains("after update"), "{log}");
-    stderr(&toy.train("run", &["--set", "training.max_updates=2", "--resume"]));
-    assert!(toy.path("run/checkpoints/step-000002").is_dir());
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_folder_that_cannot_be_made_is_noticed_before_the_size_is_measured() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("file");
-    fs::write(&file, "").unwrap();
-    let said = |out: &Path| {
-        let output = run(&["train", "--out", out.to_str().unwrap()]);
-        assert_eq!(output.status.code(), Some(1));
-        stderr(&output)
-    };
-    for out in [file.join("run"), file.join("a/b"), "/proc/run".into()] {
-        assert!(!said(&out).contains("measuring"), "{}", out.display());
-    }
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn out_of_memory_ends_the_program_with_a_message() {
-    use std::process::{Command, Stdio};
-    // Enough to begin and too little for the model.
-    let script =
-        "ulimit -v 500000; exec \"$0\" translate --model embedded:de-en --batch 8000 --chunk 20000";
-    let mut command = Command::new("sh");
-    command
-        .args(["-c", script, env!("CARGO_BIN_EXE_burnformer")])
-        .stdin(Stdio::piped());
-    let output = common::feed(
-        &mut command,
-        "eins zwei drei vier fünf\n".repeat(20_000).as_bytes(),
-    );
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    let mut lines = said.lines().rev();
-    assert!(
-        lines.next().unwrap().starts_with("hint: free some"),
-        "{said}"
-    );
-    let error = lines.next().unwrap();
-    assert!(
-        error.starts_with("error: out of memory (") && error.ends_with(" bytes)"),
-        "{said}"
-    );
-    assert!(
-        !said.contains("backtrace") && !said.contains("panicked"),
-        "{said}"
-    );
-}
-
-/// The messages and the exit code of the program with `arguments` in an address space of
-/// `kilobytes`.
-#[cfg(target_os = "linux")]
-fn run_within(kilobytes: usize, arguments: &[&str]) -> (String, Option<i32>) {
-    let script = format!("ulimit -v {kilobytes}; exec \"$0\" \"$@\"");
-    let mut command = std::process::Command::new("sh");
-    command
-        .args(["-c", &script, env!("CARGO_BIN_EXE_burnformer")])
-        .args(arguments)
-        .env("RAYON_NUM_THREADS", "2")
-        .stdin(std::process::Stdio::piped());
-    let output = common::feed(&mut command, b"eins zwei drei\n");
-    (stderr(&output), output.status.code())
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_file_of_a_model_that_does_not_fit_into_memory_is_named() {
-    const HOLE: u64 = 1 << 30;
-    let folder = tempfile::tempdir().unwrap();
-    let write_hole = |path: &Path, start: &[u8]| {
-        fs::write(path, start).unwrap();
-        let file = fs::File::options().write(true).open(path).unwrap();
-        file.set_len(start.len() as u64 + HOLE).unwrap();
-    };
-    let header = format!(
-        r#"{{"x":{{"dtype":"F32","shape":[{}],"data_offsets":[0,{HOLE}]}}}}"#,
-        HOLE / 4
-    );
-    let weights = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes()].concat();
-    for (name, start) in [
-        ("tokenizer.json", &b"{"[..]),
-        ("generation.json", b"{"),
-        ("model.safetensors", &weights),
-    ] {
-        let model = folder.path().join(name);
-        fs::create_dir(&model).unwrap();
-        for entry in fs::read_dir(Untrained::get().model()).unwrap().flatten() {
-            fs::copy(entry.path(), model.join(entry.file_name())).unwrap();
-        }
-        write_hole(&model.join(name), start);
-        let manifest = model.join("manifest.json");
-        let mut json: serde_json::Value =
-            serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
-        json["files"][name]["bytes"] = (start.len() as u64 + HOLE).into();
-        fs::write(&manifest, json.to_string()).unwrap();
-        let model = model.to_str().unwrap();
-        let (said, code) = run_within(900_000, &["translate", "--model", model]);
-        let expected = format!("error: {model}/{name}: does not fit into the free memory");
-        assert_eq!(code, Some(1), "{said}");
-        assert!(
-            said.lines().rev().nth(1).unwrap().starts_with(&expected),
-            "{said}"
-        );
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn any_amount_of_memory_gives_a_translation_or_a_message() {
-    let mut made = 0;
-    // A program with every device takes 115 MB itself.
-    for step in 3..=14 {
-        let (said, code) = run_within(50_000 * step, &["translate"]);
-        made += usize::from(code == Some(0));
-        let error = said.lines().find(|line| line.starts_with("error: "));
-        let tells = code == Some(1) && error.is_some_and(|error| error.contains("memory"));
-        assert!(code == Some(0) || tells, "{step} {code:?}: {said}");
-    }
-    assert!((1..12).contains(&made), "{made}");
 }

@@ -1,5 +1,7 @@
 //! `import` and `export`: models of other systems in and out.
 
+mod languages;
+
 use std::fs;
 use std::path::Path;
 
@@ -244,55 +246,6 @@ fn a_failed_import_or_export_says_why_and_leaves_nothing() {
     assert!(!Path::new(&other).exists());
 }
 
-#[test]
-fn a_model_of_several_languages_is_told_which_ones_and_refuses_to_guess() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let model = path("model");
-    let text = path("text");
-    fs::write(&text, "the house is small\n\na dog runs\n").unwrap();
-    stdout(&run(&["import", &fixture("m2m100/relu"), "--out", &model]));
-    let translate = ["translate", "--model", &model, "--input", &text];
-    let languages = ["--source-language", "en", "--target-language", "fr"];
-    let translated = stdout(&run(&[&translate[..], &languages].concat()));
-    assert_eq!(translated.lines().count(), 3);
-    assert_eq!(translated.lines().nth(1), Some(""));
-    assert!(!translated.contains("__fr__"), "{translated}");
-    let silent = run(&translate);
-    assert_eq!(silent.status.code(), Some(2));
-    assert!(
-        stderr(&silent).contains("--source-language"),
-        "{}",
-        stderr(&silent)
-    );
-    let bleu = [
-        "eval-bleu",
-        "--model",
-        &model,
-        "--source",
-        &text,
-        "--reference",
-        &text,
-    ];
-    assert!(stdout(&run(&[&bleu[..], &languages].concat())).contains("BLEU"));
-    let tuned = [
-        "train",
-        "--from",
-        &model,
-        "--train",
-        &text,
-        &text,
-        "--out",
-        &path("run"),
-    ];
-    assert!(
-        stderr(&run(&tuned)).contains("language"),
-        "{}",
-        stderr(&run(&tuned))
-    );
-    assert!(!Path::new(&path("run")).exists());
-}
-
 /// `change` of a folder with a model of OPUS-MT's form and its tokenisers.
 fn opus(folder: &Path, name: &str, change: impl FnOnce(&Path)) -> String {
     let dir = folder.join(name);
@@ -325,47 +278,6 @@ fn opus(folder: &Path, name: &str, change: impl FnOnce(&Path)) -> String {
     fs::write(dir.join("vocab.json"), serde_json::to_vec(&ids).unwrap()).unwrap();
     change(&dir);
     dir.display().to_string()
-}
-
-#[test]
-fn a_model_with_target_tags_says_that_none_was_named_and_refuses_others_with_its_list() {
-    let folder = tempfile::tempdir().unwrap();
-    let model = folder.path().join("model").display().to_string();
-    stdout(&run(&[
-        "import",
-        &opus(folder.path(), "opus", |_| ()),
-        "--out",
-        &model,
-    ]));
-    let silent = run_with(&["translate", "--model", &model], b"the house\n");
-    let said = stderr(&silent);
-    assert!(
-        said.contains(">>fra<<") && said.contains("--target-language"),
-        "{said}"
-    );
-    assert_eq!(stdout(&silent).lines().count(), 1);
-    for language in ["fra", "ro"] {
-        let told = [
-            "translate",
-            "--model",
-            &model,
-            "--target-language",
-            language,
-        ];
-        let told = run_with(&told, b"the house\n");
-        assert!(
-            !stderr(&told).contains("--target-language"),
-            "{}",
-            stderr(&told)
-        );
-        stdout(&told);
-    }
-    let other = ["translate", "--model", &model, "--target-language", "de"];
-    assert_refused(
-        &run_with(&other, b"the house\n"),
-        2,
-        &["fra, ron", "\"de\""],
-    );
 }
 
 /// A model that cannot be used is not written.

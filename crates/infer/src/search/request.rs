@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_core::RandomKey;
-use burnformer_terminology::{MAX_TERMS, Term};
+use burnformer_terminology::MAX_TERMS;
 
 use super::error::SentenceError;
 use super::terms::{Terms, WordEdges};
 use crate::error::{InferError, Result};
-use crate::hypothesis::FinishReason;
 use crate::model::{SpecialIds, StepModel};
 use crate::settings::{self, SearchSettings};
 
@@ -62,14 +61,6 @@ pub struct Request {
     /// prefix and the tokens of the terms are always allowed. Probabilities are normalised over the
     /// allowed tokens.
     pub shortlist: Option<Vec<u32>>,
-    /// The text of the source, for copies of unknown tokens. If it is empty, the text of the ids is
-    /// used.
-    pub text: String,
-    /// The terms as text, from which `terms` were made. Searches with another form of the source
-    /// make them again.
-    pub wanted: Vec<Term>,
-    /// The text of the translation and the reason, if no search is needed. The source is empty then.
-    pub answer: Option<(String, FinishReason)>,
     /// Ends the search early, with the empty translation.
     pub cancel: Cancel,
 }

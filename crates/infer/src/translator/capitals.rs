@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
+use super::request::TextRequest;
 use super::results::Results;
 use crate::calibration::probability;
 use crate::quality_warning::repeats;
@@ -33,9 +34,9 @@ impl Translator {
     /// source; placeholders and addresses stay.
     pub(super) fn in_small_letters(
         &self,
-        requests: &[Request],
+        requests: &[TextRequest],
         options: &TranslateOptions,
-    ) -> Vec<(usize, Request)> {
+    ) -> Vec<(usize, TextRequest)> {
         if !options.protections.small_letters {
             return Vec::new();
         }
@@ -51,7 +52,7 @@ impl Translator {
     }
 
     /// The two forms of `request` in small letters, if its source is all in capitals.
-    fn small_forms(&self, request: &Request) -> Option<[Request; 2]> {
+    fn small_forms(&self, request: &TextRequest) -> Option<[TextRequest; 2]> {
         if !request.text.is_empty() && !may_be_in_capitals(&request.text) {
             return None;
         }
@@ -59,7 +60,7 @@ impl Translator {
         if !is_in_capitals(&text) {
             return None;
         }
-        let prefix = self.tokenizers.target.decode(&request.prefix);
+        let prefix = self.tokenizers.target.decode(&request.search.prefix);
         let prefixes = if is_in_capitals(&prefix) {
             forms(&prefix)
         } else {
@@ -73,20 +74,20 @@ impl Translator {
     }
 
     /// `request` for the source `text` with the forced `prefix`.
-    fn form(&self, request: &Request, text: String, prefix: &str) -> Option<Request> {
+    fn form(&self, request: &TextRequest, text: String, prefix: &str) -> Option<TextRequest> {
         let source = self.tokenizers.source.encode(&text);
-        let prefix = if request.prefix.is_empty() {
+        let prefix = if request.search.prefix.is_empty() {
             Vec::new()
         } else {
             self.tokenizers.target.encode(prefix)
         };
-        Some(Request {
+        let search = Request {
             terms: self.terms(&request.wanted, &source).ok()?,
             source,
             prefix,
-            text,
-            ..request.clone()
-        })
+            ..request.search.clone()
+        };
+        Some(request.in_form(text, search))
     }
 }
 
@@ -94,13 +95,13 @@ impl Results<'_> {
     /// Searches for the `small` requests, and takes their hypotheses if they are more probable than
     /// the original ones. They stand for the original requests from then on. If the search fails,
     /// nothing changes.
-    pub(super) fn try_small_letters(&mut self, small: &[(usize, Request)]) {
+    pub(super) fn try_small_letters(&mut self, small: &[(usize, TextRequest)]) {
         let options = self.options;
         let small = small
             .iter()
             .filter(|(index, _)| *index < self.all.len())
             .cloned();
-        let (indices, mut forms): (Vec<usize>, Vec<Request>) = small.unzip();
+        let (indices, mut forms): (Vec<usize>, Vec<TextRequest>) = small.unzip();
         let truncated = TranslateOptions {
             long_sources: LongSources::Truncate,
             ..options.clone()
@@ -111,7 +112,7 @@ impl Results<'_> {
         for ((index, form), found) in indices.into_iter().zip(forms).zip(found) {
             let small = &found[0];
             let given = &self.all[index][0];
-            let is_loop = repeats(&small.tokens) && !repeats(&form.source);
+            let is_loop = repeats(&small.tokens) && !repeats(&form.search.source);
             let is_first = !taken.contains(&index);
             let is_better = probability(small) > probability(given);
             if (is_better || is_first && self.is_forced(index)) && !is_loop {
@@ -125,14 +126,14 @@ impl Results<'_> {
     /// Returns whether the request `index` forces tokens. Their probabilities say nothing about the
     /// form of the source, so small letters are taken then.
     fn is_forced(&self, index: usize) -> bool {
-        let request = &self.requests[index];
+        let request = &self.requests[index].search;
         let has_prefix = request.prefix.len() > self.options.languages.target.len();
         has_prefix || !request.terms.is_empty()
     }
 
     /// Puts the translations of sources that were in capitals in `requests` in capitals again, after
     /// the given prefixes, and scores their texts.
-    pub(super) fn put_in_capitals(&mut self, requests: &[Request]) {
+    pub(super) fn put_in_capitals(&mut self, requests: &[TextRequest]) {
         let translator = self.translator;
         let options = self.options;
         let changed: Vec<usize> = (0..requests.len().min(self.all.len()))
@@ -150,7 +151,7 @@ impl Results<'_> {
                     Some(rest) => given.clone() + &in_capitals(rest),
                     None => in_capitals(&text),
                 };
-                sources.push(requests[index].source.clone());
+                sources.push(requests[index].search.source.clone());
                 texts.push(text.clone());
                 hypothesis.text = Some(text);
                 hypothesis.is_uppercased = true;

@@ -6,6 +6,7 @@ use burnformer_text::{joining_signs, loses_joins, with_joining_words};
 
 use super::load::Translator;
 use super::options::TranslateOptions;
+use super::request::TextRequest;
 use super::results::Results;
 use crate::search::{Request, check};
 
@@ -17,20 +18,24 @@ impl Translator {
 
     /// `request` with the word for "and" in place of the signs that join words; `None` if it has no
     /// such signs, or the source language is not known.
-    fn with_joining_words(&self, request: &Request, options: &TranslateOptions) -> Option<Request> {
+    fn with_joining_words(
+        &self,
+        request: &TextRequest,
+        options: &TranslateOptions,
+    ) -> Option<TextRequest> {
         let text = with_joining_words(&request.text, options.languages.source()?)?;
         let ids = self.tokenizers.source.encode(&text);
         let skipped = &options.languages.source;
         let terms = self.terms(&request.wanted, &ids).ok()?;
         let source = [&skipped[..], &ids].concat();
         let shortlist = options.shortlist.as_ref();
-        Some(Request {
+        let search = Request {
             shortlist: shortlist.map(|shortlist| shortlist.tokens_for(&source)),
             terms: terms.moved_by(skipped.len()),
             source,
-            text,
-            ..request.clone()
-        })
+            ..request.search.clone()
+        };
+        Some(request.in_form(text, search))
     }
 }
 
@@ -48,16 +53,17 @@ impl Results<'_> {
         let mut indices = Vec::new();
         let mut forms = Vec::new();
         for (index, request) in self.requests.iter().enumerate() {
-            if request.text.is_empty() || request.cancel.is_cancelled() {
+            if request.text.is_empty() || request.search.cancel.is_cancelled() {
                 continue;
             }
             let text = translator.text_of(&self.all[index][0]);
             let form = loses_joins(&request.text, &text, languages)
                 .then(|| translator.with_joining_words(request, options))
                 .flatten();
-            let is_possible =
-                |form: &Request| check(&*translator.model, from_ref(form), &options.search).is_ok();
-            if let Some(form) = form.filter(is_possible) {
+            let form = form.filter(|form| {
+                check(&*translator.model, from_ref(&form.search), &options.search).is_ok()
+            });
+            if let Some(form) = form {
                 indices.push(index);
                 forms.push(form);
             }

@@ -7,6 +7,7 @@ use crate::shortlist::Shortlist;
 use burnformer_terminology::{Glossary, Term, TranslationMemory, wanted};
 use burnformer_text::{Writing, apply_edits, is_translatable, visible};
 
+use super::request::TextRequest;
 use crate::batching::Batching;
 use crate::generation::{GenerationSettings, Protections};
 use crate::hypothesis::FinishReason;
@@ -122,15 +123,15 @@ impl TranslateOptions {
         }
     }
 
-    /// Returns the translation of `request` and the reason, if no search is needed for it: the
+    /// Returns the translation of `sentence` and the reason, if no search is needed for it: the
     /// memory has one, or nothing is to be translated. The latter holds where parts are kept, as
     /// imported models translate such sources in their own system.
-    pub(super) fn answer(&self, request: &Request) -> Option<(String, FinishReason)> {
-        let source = &request.text;
+    pub(super) fn answer(&self, sentence: &TextRequest) -> Option<(String, FinishReason)> {
+        let source = &sentence.text;
         if let Some(text) = self.remembered(source) {
             return Some((text, FinishReason::Memory));
         }
-        if !self.protections.keep_parts || is_translatable(source) || !request.wanted.is_empty() {
+        if !self.protections.keep_parts || is_translatable(source) || !sentence.wanted.is_empty() {
             return None;
         }
         let visible = visible(source);

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::load::Translator;
 use super::options::TranslateOptions;
+use super::request::TextRequest;
 use super::results::{Results, is_loop, sort};
 use super::score::TargetScore;
 use crate::generation::Protections;
@@ -66,7 +67,7 @@ impl Results<'_> {
     fn lost_by(&self, index: usize) -> Option<Losses> {
         let request = &self.requests[index];
         let found = self.all.get(index)?;
-        if request.cancel.is_cancelled() {
+        if request.search.cancel.is_cancelled() {
             return None;
         }
         let count = if self.is_sampled() { found.len() } else { 1 };
@@ -100,7 +101,7 @@ impl Results<'_> {
     }
 
     /// The request of `sentence` with its numbers as terms.
-    fn with_numbers(&self, sentence: &Losses) -> Option<Request> {
+    fn with_numbers(&self, sentence: &Losses) -> Option<TextRequest> {
         let request = &self.requests[sentence.index];
         self.translator
             .with_parts(request, sentence.numbers.clone())
@@ -108,7 +109,7 @@ impl Results<'_> {
 
     /// The request of `sentence` without its parts. A forced prefix stays, and the parts in it stay
     /// in the source, too.
-    fn gapped(&self, sentence: &Losses) -> Option<Request> {
+    fn gapped(&self, sentence: &Losses) -> Option<TextRequest> {
         let translator = self.translator;
         let request = &self.requests[sentence.index];
         let text = sentence.gapped().text;
@@ -116,7 +117,7 @@ impl Results<'_> {
         let terms = translator.terms(&request.wanted, &ids).ok()?;
         let skipped = self.options.languages.source.len();
         let source = [&self.options.languages.source[..], &ids].concat();
-        let mut shortlist = request.shortlist.clone();
+        let mut shortlist = request.search.shortlist.clone();
         if !sentence.signs.is_empty() {
             let all = 0..translator.model.target_vocab() as u32;
             // The invented placeholders must not begin again.
@@ -128,13 +129,13 @@ impl Results<'_> {
                 .get_or_insert_with(|| all.collect())
                 .retain(is_free);
         }
-        Some(Request {
+        let search = Request {
             terms: terms.moved_by(skipped),
             source,
-            text,
             shortlist,
-            ..request.clone()
-        })
+            ..request.search.clone()
+        };
+        Some(request.in_form(text, search))
     }
 
     /// Adds the quotation marks, brackets and dashes of a speech that a hypothesis lacks, around the
@@ -150,7 +151,7 @@ impl Results<'_> {
         }
         let pairs = self.all.par_iter_mut().zip(&self.requests);
         pairs.for_each(|(found, request)| {
-            if request.cancel.is_cancelled() || request.text.is_empty() {
+            if request.search.cancel.is_cancelled() || request.text.is_empty() {
                 return;
             }
             let prefix = translator.prefix_text(request, options);
@@ -204,20 +205,20 @@ impl Results<'_> {
     fn keep_by(
         &self,
         lost: Vec<Losses>,
-        ask: impl Fn(&Losses) -> Option<Request> + Sync,
+        ask: impl Fn(&Losses) -> Option<TextRequest> + Sync,
         write: impl Fn(&Losses, String) -> String + Sync,
     ) -> (Vec<(usize, Vec<Hypothesis>)>, Vec<Losses>) {
         let model = &*self.translator.model;
         let settings = &self.options.search;
-        let is_possible = |request: &Request| check(model, from_ref(request), settings).is_ok();
-        let asked: Vec<(Losses, Option<Request>)> = lost
+        let asked: Vec<(Losses, Option<TextRequest>)> = lost
             .into_par_iter()
             .map(|sentence| {
-                let request = ask(&sentence).filter(is_possible);
+                let request = ask(&sentence)
+                    .filter(|request| check(model, from_ref(&request.search), settings).is_ok());
                 (sentence, request)
             })
             .collect();
-        let requests: Vec<Request> = asked
+        let requests: Vec<TextRequest> = asked
             .iter()
             .filter_map(|(_, request)| request.clone())
             .collect();
@@ -297,7 +298,7 @@ impl Translator {
     /// The parts of the source of `request` that `found` loses, if any.
     fn lost_parts(
         &self,
-        request: &Request,
+        request: &TextRequest,
         options: &TranslateOptions,
         found: &Hypothesis,
     ) -> Option<Losses> {
@@ -340,16 +341,16 @@ impl Translator {
 
     /// Returns whether the protections `by` need a further search after the hypothesis `best` for
     /// `request`, because it is a loop or has lost a part.
-    pub fn asks_again(&self, request: &Request, best: &Hypothesis, by: Protections) -> bool {
+    pub fn asks_again(&self, request: &TextRequest, best: &Hypothesis, by: Protections) -> bool {
         let is_loop = by.second_search && is_loop(request, best);
         let options = TranslateOptions::default();
         is_loop || by.keep_parts && self.lost_parts(request, &options, best).is_some()
     }
 
     /// The text of the forced prefix of `request`, without the token of a language.
-    pub(super) fn prefix_text(&self, request: &Request, options: &TranslateOptions) -> String {
+    pub(super) fn prefix_text(&self, request: &TextRequest, options: &TranslateOptions) -> String {
         let skipped = options.languages.target.len();
-        let ids = request.prefix.get(skipped..).unwrap_or_default();
+        let ids = request.search.prefix.get(skipped..).unwrap_or_default();
         self.tokenizers.target.decode(ids)
     }
 
@@ -368,7 +369,7 @@ impl Translator {
     /// `hypothesis` for `request` with the paired signs that it lacks; `None` if it lacks none.
     fn with_pairs(
         &self,
-        request: &Request,
+        request: &TextRequest,
         prefix: &str,
         hypothesis: &Hypothesis,
         options: &TranslateOptions,
@@ -391,14 +392,14 @@ impl Translator {
     /// `text` as a translation of `request`.
     fn scored(
         &self,
-        request: &Request,
+        request: &TextRequest,
         text: &str,
         options: &TranslateOptions,
     ) -> Option<Hypothesis> {
         let tokens = self.tokenizers.target.encode(text);
         let tokens = [&options.languages.target[..], &tokens].concat();
         let all = self
-            .score_ids(from_ref(&request.source), from_ref(&tokens), options)
+            .score_ids(from_ref(&request.search.source), from_ref(&tokens), options)
             .ok()?;
         let score = all.into_iter().next()?;
         let tokens = [tokens, vec![self.model.special().eos]].concat();
@@ -416,26 +417,27 @@ impl Translator {
     }
 
     /// `request` with `wanted` after its own terms; `None` if nothing is wanted or can be written.
-    fn with_parts(&self, request: &Request, mut wanted: Vec<Term>) -> Option<Request> {
+    fn with_parts(&self, request: &TextRequest, mut wanted: Vec<Term>) -> Option<TextRequest> {
         wanted.truncate(MAX_PARTS);
         let Terms {
             phrases,
             spans,
             edges,
             left_out,
-        } = self.terms(&longest(wanted), &request.source).ok()?;
+        } = self.terms(&longest(wanted), &request.search.source).ok()?;
         if phrases.is_empty() {
             return None;
         }
-        let mut terms = request.terms.clone();
+        let mut terms = request.search.terms.clone();
         terms.spans.resize(terms.phrases.len(), 0..0);
         terms.phrases.extend(phrases);
         terms.spans.extend(spans);
         (terms.edges, terms.left_out) = (edges, terms.left_out + left_out);
-        Some(Request {
+        let search = Request {
             terms,
-            ..request.clone()
-        })
+            ..request.search.clone()
+        };
+        Some(request.in_form(request.text.clone(), search))
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::load::Translator;
 use super::options::TranslateOptions;
+use super::request::{TextRequest, searches};
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::quality_warning::repeats;
 use crate::search::{Request, search_counting};
@@ -20,7 +21,8 @@ pub(super) fn sort(all: &mut [Hypothesis]) {
 
 /// Returns whether `found` is a loop of the search: it repeats a sequence, and neither the source nor
 /// a forced prefix does.
-pub(super) fn is_loop(Request { source, prefix, .. }: &Request, found: &Hypothesis) -> bool {
+pub(super) fn is_loop(request: &TextRequest, found: &Hypothesis) -> bool {
+    let Request { source, prefix, .. } = &request.search;
     repeats(&found.tokens) && !repeats(source) && !repeats(prefix)
 }
 
@@ -34,7 +36,7 @@ const WIDER: [usize; 3] = [2, 4, 8];
 pub(super) struct Results<'a> {
     pub translator: &'a Translator,
     /// The requests that gave the hypotheses: a source in capitals may be in small letters here.
-    pub requests: Vec<Request>,
+    pub requests: Vec<TextRequest>,
     pub options: &'a TranslateOptions,
     /// The hypotheses for each request, the best first.
     pub all: Vec<Vec<Hypothesis>>,
@@ -45,12 +47,12 @@ impl Results<'_> {
     /// fails.
     pub(super) fn again(
         &self,
-        requests: &[Request],
+        requests: &[TextRequest],
         settings: &SearchSettings,
     ) -> Vec<Vec<Hypothesis>> {
         let model = &*self.translator.model;
         let batching = &self.options.batching;
-        let found = search_counting(model, requests, settings, batching, &|_| ());
+        let found = search_counting(model, &searches(requests), settings, batching, &|_| ());
         let mut found = found.unwrap_or_default();
         self.translator.copy_unknown(requests, &mut found);
         found
@@ -95,7 +97,7 @@ impl Results<'_> {
     /// The hypotheses of a search with the settings `wider` for the requests at `indices`, without
     /// those that lose a part.
     fn wider(&self, indices: &[usize], wider: &SearchSettings) -> Vec<Vec<Hypothesis>> {
-        let requests: Vec<Request> = indices
+        let requests: Vec<TextRequest> = indices
             .iter()
             .map(|&index| self.requests[index].clone())
             .collect();
@@ -122,7 +124,7 @@ impl Results<'_> {
         let indices: Vec<usize> = (0..requests.len())
             .filter(|&index| is_loop(&requests[index], &self.all[index][0]))
             .collect();
-        let again: Vec<Request> = indices
+        let again: Vec<TextRequest> = indices
             .iter()
             .map(|&index| requests[index].clone())
             .collect();

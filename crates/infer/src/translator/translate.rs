@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::error::TermError;
 use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
+use super::request::{TextRequest, searches};
 use super::results::Results;
 use crate::error::{InferError, Result};
 use crate::hypothesis::{Alternative, Hypothesis, Translation, one_line};
@@ -36,7 +37,7 @@ impl Translator {
         &self,
         sources: &[S],
         options: &TranslateOptions,
-    ) -> Result<Vec<Request>, TermError> {
+    ) -> Result<Vec<TextRequest>, TermError> {
         let ids = self.tokenizers.source.encode_batch(sources);
         sources
             .par_iter()
@@ -58,12 +59,16 @@ impl Translator {
         source: &str,
         ids: Vec<u32>,
         wanted: Vec<Term>,
-    ) -> Result<Request, TermError> {
-        Ok(Request {
-            terms: self.terms(&wanted, &ids)?,
-            wanted,
+    ) -> Result<TextRequest, TermError> {
+        let terms = self.terms(&wanted, &ids)?;
+        Ok(TextRequest {
             text: source.into(),
-            ..Request::new(ids)
+            wanted,
+            search: Request {
+                terms,
+                ..Request::new(ids)
+            },
+            answer: None,
         })
     }
 
@@ -75,13 +80,13 @@ impl Translator {
     /// [`NotFinite`](crate::SentenceError::NotFinite).
     pub fn check_requests(
         &self,
-        mut requests: Vec<Request>,
+        mut requests: Vec<TextRequest>,
         options: &TranslateOptions,
     ) -> Result<()> {
         Self::answer(&mut requests, options);
         self.prepare(&mut requests, options);
         self.check_lengths(&requests, options)?;
-        check(&*self.model, &requests, &options.search)
+        check(&*self.model, &searches(&requests), &options.search)
     }
 
     /// Translates sentences as ids (with or without `</s>`) to text.
@@ -90,7 +95,7 @@ impl Translator {
     /// Returns the errors of [`translate_ids`](Self::translate_ids).
     pub fn translate_requests(
         &self,
-        requests: Vec<Request>,
+        requests: Vec<TextRequest>,
         options: &TranslateOptions,
     ) -> Result<Vec<Translation>> {
         let found = self.translate_ids(requests, options)?.into_iter();
@@ -107,7 +112,7 @@ impl Translator {
     /// [`longest_source`](Self::longest_source), unless it is truncated.
     pub fn translate_ids(
         &self,
-        mut requests: Vec<Request>,
+        mut requests: Vec<TextRequest>,
         options: &TranslateOptions,
     ) -> Result<Vec<Vec<Hypothesis>>> {
         Self::answer(&mut requests, options);
@@ -121,7 +126,7 @@ impl Translator {
     /// batch.
     pub fn translate_ids_until_error(
         &self,
-        mut requests: Vec<Request>,
+        mut requests: Vec<TextRequest>,
         options: &TranslateOptions,
         done: &(dyn Fn(usize) + Sync),
     ) -> (Vec<Vec<Hypothesis>>, Option<InferError>) {
@@ -154,50 +159,53 @@ impl Translator {
     }
 
     /// Adds languages and shortlists to the requests, and truncates long sources.
-    pub(super) fn prepare(&self, requests: &mut [Request], options: &TranslateOptions) {
+    pub(super) fn prepare(&self, requests: &mut [TextRequest], options: &TranslateOptions) {
         let eos = self.model.special().eos;
         requests
             .iter_mut()
-            .for_each(|request| options.languages.add_to(request, eos));
+            .for_each(|request| options.languages.add_to(&mut request.search, eos));
         self.truncate_sources(requests, options);
         if let Some(shortlist) = &options.shortlist {
-            requests.par_iter_mut().for_each(
-                |Request {
-                     source,
-                     shortlist: tokens,
-                     ..
-                 }| {
-                    tokens.get_or_insert_with(|| shortlist.tokens_for(source));
-                },
-            );
+            requests.par_iter_mut().for_each(|request| {
+                let Request {
+                    source,
+                    shortlist: tokens,
+                    ..
+                } = &mut request.search;
+                tokens.get_or_insert_with(|| shortlist.tokens_for(source));
+            });
         }
     }
 
     /// Answers `requests` that need no search: from the memory of `options`, or with the source if
     /// it has nothing to translate. Their sources become empty.
-    fn answer(requests: &mut [Request], options: &TranslateOptions) {
+    fn answer(requests: &mut [TextRequest], options: &TranslateOptions) {
         requests
             .par_iter_mut()
-            .filter(|request| request.prefix.is_empty() && !request.text.is_empty())
+            .filter(|request| request.search.prefix.is_empty() && !request.text.is_empty())
             .for_each(|request| {
                 if let Some(answer) = options.answer(request) {
-                    *request = Request {
-                        answer: Some(answer),
-                        cancel: request.cancel.clone(),
+                    let search = Request {
+                        cancel: request.search.cancel.clone(),
                         ..Request::default()
+                    };
+                    *request = TextRequest {
+                        answer: Some(answer),
+                        ..search.into()
                     };
                 }
             });
     }
 
     /// Truncates each source to the allowed length, with `</s>`, if `options` say so.
-    fn truncate_sources(&self, requests: &mut [Request], options: &TranslateOptions) {
+    fn truncate_sources(&self, requests: &mut [TextRequest], options: &TranslateOptions) {
         if options.long_sources == LongSources::Refuse {
             return;
         }
         let eos = self.model.special().eos;
         let limit = self.longest_source(options);
-        for Request { source, .. } in requests {
+        for TextRequest { search, .. } in requests {
+            let source = &mut search.source;
             if source.last() == Some(&eos) {
                 source.pop();
             }
@@ -207,15 +215,15 @@ impl Translator {
 
     fn search(
         &self,
-        requests: &[Request],
-        small: &[(usize, Request)],
+        requests: &[TextRequest],
+        small: &[(usize, TextRequest)],
         options: &TranslateOptions,
         done: &(dyn Fn(usize) + Sync),
     ) -> Result<Vec<Vec<Hypothesis>>> {
         self.check_lengths(requests, options)?;
         let all = search_counting(
             &*self.model,
-            requests,
+            &searches(requests),
             &options.search,
             &options.batching,
             done,
@@ -238,7 +246,7 @@ impl Translator {
         found.write_amounts();
         found.put_in_capitals(requests);
         found.make_distinct();
-        for (Request { answer, .. }, found) in requests.iter().zip(&mut found.all) {
+        for (TextRequest { answer, .. }, found) in requests.iter().zip(&mut found.all) {
             if let Some((text, finish)) = answer {
                 *found = vec![Hypothesis {
                     text: Some(text.clone()),
@@ -250,12 +258,12 @@ impl Translator {
         Ok(found.all)
     }
 
-    fn check_lengths(&self, requests: &[Request], options: &TranslateOptions) -> Result<()> {
+    fn check_lengths(&self, requests: &[TextRequest], options: &TranslateOptions) -> Result<()> {
         let limit = self.longest_source(options);
         let eos = self.model.special().eos;
         check_lengths(
             "source",
-            requests.iter().map(|request| &request.source),
+            requests.iter().map(|request| &request.search.source),
             eos,
             limit,
         )

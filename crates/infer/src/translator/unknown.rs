@@ -1,16 +1,17 @@
 //! Copies of source text for unknown tokens of translations.
 
 use super::load::Translator;
+use super::request::TextRequest;
 use crate::attention::strongest;
 use crate::hypothesis::Hypothesis;
-use crate::search::{Request, with_eos};
+use crate::search::with_eos;
 
 impl Translator {
     /// The texts of the unknown tokens of the source of `request`.
-    pub(super) fn unknown_texts(&self, request: &Request) -> Vec<String> {
+    pub(super) fn unknown_texts(&self, request: &TextRequest) -> Vec<String> {
         let reader = &self.tokenizers.source;
         let is_told =
-            request.source.contains(&reader.special_ids().unk) && !request.text.is_empty();
+            request.search.source.contains(&reader.special_ids().unk) && !request.text.is_empty();
         if is_told {
             reader.unknown_texts(&request.text)
         } else {
@@ -19,8 +20,8 @@ impl Translator {
     }
 
     /// The text of the source of `request`, without its first `skipped` ids.
-    pub(super) fn source_text(&self, request: &Request, skipped: usize) -> String {
-        let ids = request.source.get(skipped..).unwrap_or_default();
+    pub(super) fn source_text(&self, request: &TextRequest, skipped: usize) -> String {
+        let ids = request.search.source.get(skipped..).unwrap_or_default();
         self.tokenizers
             .source
             .decode_copying(ids, &self.unknown_texts(request))
@@ -31,7 +32,7 @@ impl Translator {
     /// Each copies its most attended unknown source token, by the mean of the heads of the last
     /// layer, or its most attended word if the source has no unknown token. Without attention, copies
     /// follow the order of the source.
-    pub(super) fn copy_unknown(&self, requests: &[Request], all: &mut [Vec<Hypothesis>]) {
+    pub(super) fn copy_unknown(&self, requests: &[TextRequest], all: &mut [Vec<Hypothesis>]) {
         let unk = self.tokenizers.target.special_ids().unk;
         for (request, found) in requests.iter().zip(all) {
             for hypothesis in found
@@ -43,9 +44,9 @@ impl Translator {
         }
     }
 
-    fn copies(&self, request: &Request, tokens: &[u32], unk: u32) -> Vec<String> {
+    fn copies(&self, request: &TextRequest, tokens: &[u32], unk: u32) -> Vec<String> {
         let eos = self.model.special().eos;
-        let source = with_eos(&request.source, eos);
+        let source = with_eos(&request.search.source, eos);
         let target = with_eos(tokens, eos);
         let weights = self.model.cross_attention(&source, &target);
         let texts = self.copied_texts(request, &source);
@@ -68,7 +69,7 @@ impl Translator {
     }
 
     /// The positions in `source`, the ids of `request`, with text to copy.
-    fn copied_texts(&self, request: &Request, source: &[u32]) -> Vec<(usize, String)> {
+    fn copied_texts(&self, request: &TextRequest, source: &[u32]) -> Vec<(usize, String)> {
         let reader = &self.tokenizers.source;
         let unk = reader.special_ids().unk;
         let unknown = (0..source.len()).filter(|&key| source[key] == unk);

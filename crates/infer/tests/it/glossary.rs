@@ -183,7 +183,7 @@ proptest! {
         request.terms = translator.terms(&terms, &request.source).unwrap();
         let search = SearchSettings { max_length: Some(max), ..SearchSettings::beam(beam, 0.6) };
         let options = TranslateOptions { search, ..translator.options() };
-        for alternative in &translator.translate_requests(vec![request], &options).unwrap()[0].n_best {
+        for alternative in &translator.translate_requests(vec![request.into()], &options).unwrap()[0].n_best {
             for term in terms.iter().flat_map(|term| &term.targets) {
                 // The letters of 猫 are words of their own.
                 let text = alternative.text.replace('猫', "·");
@@ -207,7 +207,7 @@ fn of_too_many_terms_the_longest_are_kept() {
     let mut request = Request::new(translator.tokenizers().source.encode("the house"));
     request.terms = terms;
     let found = translator
-        .translate_requests(vec![request], &translator.options())
+        .translate_requests(vec![request.into()], &translator.options())
         .unwrap();
     assert!(has(&found[0].text, "Haus"), "{}", found[0].text);
 }

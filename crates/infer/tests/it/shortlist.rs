@@ -167,7 +167,7 @@ fn a_translator_lists_the_tokens_of_each_source() {
     let mut request = Request::new(translator.tokenizers().source.encode(sources[0]));
     request.shortlist = Some(vec![9]);
     let hypothesis = translator
-        .translate_ids(vec![request], &options)
+        .translate_ids(vec![request.into()], &options)
         .unwrap()
         .remove(0)
         .remove(0);

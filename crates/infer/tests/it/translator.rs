@@ -131,7 +131,7 @@ fn ids_are_translated_as_their_text_is() {
     let text = &translator.translate(&LINES[..1], &options).unwrap()[0];
     for ids in [open, closed] {
         let hypotheses = translator
-            .translate_ids(vec![Request::new(ids)], &options)
+            .translate_ids(vec![Request::new(ids).into()], &options)
             .unwrap();
         assert_eq!(hypotheses[0][0], text.n_best[0].hypothesis);
     }
@@ -306,7 +306,7 @@ fn a_truncated_source_is_the_tokens_that_fit() {
     };
     let translate = |ids: Vec<u32>| {
         translator
-            .translate_ids(vec![Request::new(ids)], &options)
+            .translate_ids(vec![Request::new(ids).into()], &options)
             .unwrap()
     };
     let fitting = translate(vec![262; 11]);

@@ -229,7 +229,7 @@ impl Machine<'_, '_> {
                 self.built.dicts[index].extend(pairs);
             }
             (Some(&Value::List(index)), b'a' | b'e') => self.built.sequences[index].extend(parts),
-            _ => return Err(self.damaged("the pickle adds to what holds nothing")),
+            _ => return Err(self.damaged("the target of APPEND is no container")),
         }
         Ok(())
     }
@@ -244,10 +244,10 @@ impl Machine<'_, '_> {
         if matches!(operation, b'h' | b'j') {
             let value = self.memo.get(&slot).cloned();
             return self
-                .push(value.ok_or_else(|| self.damaged("the pickle recalls what it never had"))?);
+                .push(value.ok_or_else(|| self.damaged("GET names an unknown memo slot"))?);
         }
         let value = self.stack.last().cloned();
-        let value = value.ok_or_else(|| self.damaged("the pickle remembers nothing"))?;
+        let value = value.ok_or_else(|| self.damaged("PUT on an empty stack"))?;
         self.memo.insert(slot, value);
         Ok(())
     }

@@ -144,7 +144,7 @@ fn imported_models_make_no_second_search_by_default() {
                 options.protections.second_search = again;
                 let requests = ids(&expected["sources"]).into_iter().map(Request::new);
                 translator
-                    .translate_ids(requests.collect(), &options)
+                    .translate_ids(requests.map(Into::into).collect(), &options)
                     .unwrap()
             };
             for (found, expected) in translate(false).iter().zip(results.as_array().unwrap()) {

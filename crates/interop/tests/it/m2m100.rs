@@ -89,8 +89,10 @@ fn beam_search_into_a_language_matches_transformers_token_for_token() {
                 ),
                 ..options.search
             };
-            let requests = sources.iter().cloned().map(Request::new).collect();
-            let found = translator.translate_ids(requests, &options).unwrap();
+            let requests = sources.iter().cloned().map(Request::new);
+            let found = translator
+                .translate_ids(requests.map(Into::into).collect(), &options)
+                .unwrap();
             for (found, expected) in found.iter().zip(results.as_array().unwrap()) {
                 let found: Vec<&[u32]> = found
                     .iter()

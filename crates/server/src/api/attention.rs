@@ -17,7 +17,7 @@ use crate::engine::Choice;
 use crate::queue::QueueError;
 
 /// The price of computing and writing the attention of a sentence of up to 100 tokens.
-const LOOK: Price = Price::from_milliseconds(200);
+const PRICE: Price = Price::from_milliseconds(200);
 
 /// A request to `/v1/attention`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -50,7 +50,7 @@ pub(crate) async fn attention(
     Fields(client, request): Fields<AttentionRequest>,
 ) -> Result<impl IntoResponse> {
     let sentence = look(&client, request).await?;
-    let json = compute(&client.sender, LOOK, move |_: &Cancel| {
+    let json = compute(&client.sender, PRICE, move |_: &Cancel| {
         serde_json::to_vec(&sentence)
     })
     .await?
@@ -67,7 +67,7 @@ pub(crate) async fn view(
     let title = format!("Attention, {} to {}", request.source, request.target);
     let sentence = look(&client, request).await?;
     Ok(page::html(
-        compute(&client.sender, LOOK, move |_: &Cancel| {
+        compute(&client.sender, PRICE, move |_: &Cancel| {
             linked_page(&title, &[sentence], "attention.css", "attention.js")
         })
         .await?,
@@ -93,7 +93,7 @@ async fn look(client: &Client, request: AttentionRequest) -> Result<SentenceAtte
         let look = async |translation: String| {
             let engine = engine.clone();
             let sentence = sentence.clone();
-            let found = compute(&client.sender, LOOK, move |_: &Cancel| {
+            let found = compute(&client.sender, PRICE, move |_: &Cancel| {
                 engine.attention(&sentence, &translation)
             })
             .await

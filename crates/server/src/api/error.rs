@@ -191,7 +191,7 @@ impl ApiError {
 
 impl From<WorkPanicked> for ApiError {
     fn from(_: WorkPanicked) -> Self {
-        Self::failed("the server failed on this request; this is a defect")
+        Self::failed("internal error; please report it")
     }
 }
 

@@ -88,17 +88,9 @@ pub(crate) fn router(keys: bool) -> Router<Shared> {
     DOCUMENT
         .into_iter()
         .fold(pages, |router, path| router.route(path, describe.clone()))
-        .fallback(async || {
-            ApiError::new(
-                StatusCode::NOT_FOUND,
-                "there is nothing under this path; see /docs",
-            )
-        })
+        .fallback(async || ApiError::new(StatusCode::NOT_FOUND, "not found; see /docs"))
         .method_not_allowed_fallback(async || {
-            ApiError::new(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "this path does not take this method",
-            )
+            ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method not allowed")
         })
 }
 

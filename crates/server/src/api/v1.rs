@@ -17,7 +17,8 @@ use super::source::Sourced;
 use super::{AUTO, Client, format, within};
 use crate::compute::{Price, compute};
 use crate::engine::{Candidate, Choice, Sentence};
-use crate::text::{best, with_terms};
+use crate::pipeline::with_terms;
+use crate::text::best;
 
 /// A request to `/v1/translate`.
 #[derive(Debug, Deserialize, ToSchema)]

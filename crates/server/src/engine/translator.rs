@@ -7,7 +7,7 @@ use burnformer_documents::Remembered;
 use burnformer_infer::view::SentenceAttention;
 use burnformer_infer::{
     AlignmentOptions, Alternative, FinishReason, Hypothesis, InferError, LengthPenalty,
-    LongSources, MAX_LINKED_TOKENS, Request, SentenceError, Shortlist, TranslateOptions,
+    LongSources, MAX_LINKED_TOKENS, SentenceError, Shortlist, TextRequest, TranslateOptions,
     Translation, TranslationMemory, Translator, quality_warnings,
 };
 use burnformer_text::Writing;
@@ -77,16 +77,13 @@ impl TranslatorEngine {
         options
     }
 
-    fn request(&self, work: &Sentence) -> Result<Request, InferError> {
+    fn request(&self, work: &Sentence) -> Result<TextRequest, InferError> {
         let tokenizers = self.translator.tokenizers();
         let source = tokenizers.source.encode(&work.text);
-        let request = self
-            .translator
-            .request(&work.text, source, work.terms.clone())?;
-        Ok(Request {
-            prefix: tokenizers.target.encode(&work.prefix),
-            ..request
-        })
+        let terms = work.terms.clone();
+        let mut request = self.translator.request(&work.text, source, terms)?;
+        request.search.prefix = tokenizers.target.encode(&work.prefix);
+        Ok(request)
     }
 
     fn candidate(
@@ -144,12 +141,10 @@ impl Engine for TranslatorEngine {
                 let request = job
                     .request
                     .as_ref()
-                    .and_then(|request| request.downcast_ref::<Request>());
-                let request = request.expect("a job that this engine prepared").clone();
-                Request {
-                    cancel: flag.clone().into(),
-                    ..request
-                }
+                    .and_then(|request| request.downcast_ref::<TextRequest>());
+                let mut request = request.expect("a job that this engine prepared").clone();
+                request.search.cancel = flag.clone().into();
+                request
             })
             .collect();
         let translations = self.translator.translate_requests(requests, &options);
@@ -172,12 +167,14 @@ impl Engine for TranslatorEngine {
         let options = self.options(choice);
         let request = self.request(&work).map_err(engine_error)?;
         let tokens = request
+            .search
             .source
             .len()
             .min(self.translator.longest_source(&options));
         let searches = self.translator.searches(&work.text, &options);
-        let searched =
-            (tokens + request.prefix.len() + 1) * request.rows(&options.search) * searches;
+        let searched = (tokens + request.search.prefix.len() + 1)
+            * request.search.rows(&options.search)
+            * searches;
         // Links need a forward pass over both texts for each translation.
         let linked = if work.links {
             2 * tokens.min(MAX_LINKED_TOKENS) * options.search.n_best

@@ -125,7 +125,7 @@ fn a_server_with_a_prefix_accepts_paths_with_and_without_it() {
         let error = burnformer_server::Server::new(settings(wrong))
             .err()
             .unwrap();
-        assert!(error.to_string().contains("no path such as /mt"), "{error}");
+        assert!(error.to_string().contains("not a URL prefix"), "{error}");
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use burnformer_infer::{
-    Batching, FinishReason, Hypothesis, LongSources, MAX_SENTENCE_TOKENS, Request,
+    Batching, FinishReason, Hypothesis, LongSources, MAX_SENTENCE_TOKENS, TextRequest,
     TranslateOptions, Translator,
 };
 use burnformer_metrics::{References, WritingSystem};
@@ -192,8 +192,8 @@ impl Teacher<'_> {
             .requests(&texts, options)?
             .into_iter()
             .enumerate();
-        let (usable, requests): (Vec<usize>, Vec<Request>) = requests
-            .filter(|(_, request): &(usize, Request)| (1..limit).contains(&request.source.len()))
+        let (usable, requests): (Vec<usize>, Vec<TextRequest>) = requests
+            .filter(|(_, request)| (1..limit).contains(&request.search.source.len()))
             .unzip();
         let (found, failure) =
             translator.translate_ids_until_error(requests, options, &|count| progress.add(count));

@@ -285,7 +285,7 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<(Vec<String>,
     let mut warnings = LineWarnings::new(path);
     let limit = translator.longest_source(&options);
     for (number, request) in (1..).zip(&requests) {
-        warnings.source(number, request.source.len(), limit);
+        warnings.source(number, request.search.source.len(), limit);
     }
     warnings.finish();
     let progress = Progress::new(0, Some(lines.len()));

@@ -157,11 +157,11 @@ fn no_run(path: &Path) -> String {
         .collect();
     runs.sort();
     match runs.first() {
-        None => format!("is no run; name the folder of one, or its {METRICS_FILE}"),
+        None => format!("not a run directory; name one, or its {METRICS_FILE}"),
         Some(run) => {
             let runs = counted(runs.len(), "run");
             let run = run.display();
-            format!("is no run, but holds {runs}: name what is to be drawn, such as {run}")
+            format!("not a run directory, but holds {runs}; name what to draw, such as {run}")
         }
     }
 }

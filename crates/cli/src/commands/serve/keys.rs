@@ -18,7 +18,7 @@ pub(super) fn read_keys(path: &Path) -> Result<Vec<String>> {
     let keys: Vec<String> = keys.collect();
     ensure!(
         !keys.is_empty(),
-        "{} has no key: with an empty file nobody could ask; write one key per line",
+        "{}: contains no API keys; write one per line",
         path.display()
     );
     Ok(keys)

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Error, Result};
 use burnformer_infer::{
-    Alternative, Hypothesis, QualityWarning, Request, TranslateOptions, Translator,
+    Alternative, Hypothesis, QualityWarning, Request, TextRequest, TranslateOptions, Translator,
     quality_warnings,
 };
 use parking_lot::Mutex;
@@ -108,7 +108,7 @@ impl Lines<'_> {
     ///
     /// # Errors
     /// Returns the errors of [`Translator::requests`]. A checked glossary causes none.
-    fn requests(&mut self, chunk: &Chunk) -> Result<Vec<Request>> {
+    fn requests(&mut self, chunk: &Chunk) -> Result<Vec<TextRequest>> {
         let mut requests = self.translator.requests(&chunk.lines, self.options)?;
         let prefixes = self
             .translator
@@ -116,10 +116,10 @@ impl Lines<'_> {
             .target
             .encode_batch(&chunk.prefixes);
         for (request, prefix) in requests.iter_mut().zip(prefixes) {
-            request.prefix = prefix;
+            request.search.prefix = prefix;
         }
         for (number, request) in (chunk.first..).zip(&mut requests) {
-            self.fit(request, number);
+            self.fit(&mut request.search, number);
         }
         Ok(requests)
     }

@@ -152,7 +152,7 @@ pub fn translate_with_prefixes(
 ) -> Vec<Translation> {
     let mut requests = translator.requests(sources, options).unwrap();
     for (request, prefix) in requests.iter_mut().zip(prefixes) {
-        request.prefix = translator.tokenizers().target.encode(prefix);
+        request.search.prefix = translator.tokenizers().target.encode(prefix);
     }
     translator.translate_requests(requests, options).unwrap()
 }
