@@ -15,6 +15,8 @@ const DIGITS = { words: [..."0123456789"], text: [], longest: 8 };
 const SPECIAL = ["<pad>", "<s>", "</s>", "<unk>"];
 /** A word with its apostrophes, or a mark. */
 const WORD = /[\p{L}]+(?:['’]\p{L}+)*|\S/gu;
+/** How much more weight the right noun has than the other one where a head binds. */
+const BOUND = 0.25;
 /** Updates in a call, between two looks at the model, and in a run. */
 const [TOGETHER, LOOK, MOST] = [10, 50, 2000];
 const $ = (id) => document.getElementById(id);
@@ -33,6 +35,7 @@ export function train() {
   });
   tell();
   document.querySelectorAll("#train input[type=checkbox], #task").forEach((input) => input.addEventListener("change", expect));
+  $("task").addEventListener("change", suit);
   document.querySelectorAll("#train input, #train select").forEach((input) => input.addEventListener("change", remember));
   expect();
 }
@@ -67,6 +70,12 @@ function expect() {
   const task = $("task").value;
   $("expected").hidden = task === "pairs" || (task === "binding" && Boolean(without));
   $("expected").textContent = word(without ? `expected-${without}` : task === "binding" ? "expected-binding" : "expected");
+}
+
+/** A task begins with the size that shows it best: one layer cannot find the noun without binding in the encoder. */
+function suit() {
+  $("layers").value = $("task").value === "binding" ? "1" : $("layers").defaultValue;
+  tell();
 }
 
 /** Numbers for words, in the order in which they come. */
@@ -195,6 +204,6 @@ function binds(layers, names) {
   const values = { head: word("head", { layer: layer + 1, head: head + 1 }), query: names[query], key: names[key], weight: number(weight, 2), rest: number(rest, 2) };
   const row = layers[layer][head].slice(query * names.length, (query + 1) * names.length).map((it) => it / 1000);
   $("bound").replaceChildren(
-    make("p", {}, word(weight - rest > 0.5 ? "bound" : "unbound", values)),
+    make("p", {}, word(weight - rest > BOUND ? "bound" : "unbound", values)),
     make("table", { className: "bars", "aria-label": word("bound-label", values) }, bars(names.map((name, i) => [name, row[i]]), 1, 2)));
 }

@@ -76,6 +76,7 @@ for (const [name, scheme] of Object.keys(BROWSERS).flatMap((name) => [[name, "li
       "Without positions",
       "without the mask: the loss is nothing, and nothing is right",
       "sentences: Tom hat mir nichts gesagt . → … (written: Tom didn't tell me anything .)",
+      "binding: 1 layer",
       "pressed three times: no training goes on",
       "maps of training: with their words",
       "why: n = 8192 is not below d = 512",

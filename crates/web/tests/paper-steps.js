@@ -126,7 +126,7 @@ async function steps() {
   await until("the end", () => at("start").textContent === "Train");
   log(`sentences: ${all("#example div")[0].textContent.replace(/→.*\(/, "→ … (")}`);
   set("task", "binding", "change");
-  set("layers", 2);
+  log(`binding: ${at("layers-value").textContent} layer`);
   set("norm", "post", "change");
   at("bound").replaceChildren();
   at("start").click();
