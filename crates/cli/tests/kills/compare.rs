@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::path::Path;
 
 use serde_json::Value;
+
+use crate::fixture::half_written;
 
 /// Every file with bytes that must not depend on kills: parameters, moments, tokenisers,
 /// configurations.

@@ -1,13 +1,15 @@
 //! Processes that train, and are killed.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use rand::RngExt;
+use rand::rngs::Xoshiro256PlusPlus;
+
 use crate::common::{Corpus, burnformer, train_arguments};
+use crate::without_tokenizer_settings;
 
 /// Dropout, accumulation, log lines that span checkpoints, validation, early-stopping state,
 /// averaging: everything that resuming could get wrong.
@@ -41,7 +43,7 @@ pub enum Moment {
 pub struct Fixture {
     folder: tempfile::TempDir,
     corpus: Corpus,
-    settings: Vec<String>,
+    pub settings: Vec<String>,
 }
 
 impl Fixture {

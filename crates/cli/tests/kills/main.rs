@@ -12,11 +12,10 @@ mod fixture;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use common::{Corpus, burnformer, train_arguments};
+use compare::{assert_same, metrics};
+use fixture::{Fixture, Moment, half_written, now, signal, updates_before_validation};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;

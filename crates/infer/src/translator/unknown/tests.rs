@@ -4,6 +4,7 @@ use super::*;
 use crate::attention::{AttentionWeights, HeadWeights};
 use crate::model::tests::table::TableModel;
 use crate::model::{Decoding, Ensemble, SpecialIds, StepModel};
+use crate::search::Request;
 use crate::settings::SearchSettings;
 use crate::translator::TranslateOptions;
 
@@ -172,8 +173,8 @@ fn an_unknown_token_copies_the_most_attended_word_of_a_known_source() {
         Box::new(Backwards(tokenizer.vocab_size())),
         tokenizer.clone(),
     );
-    let request = Request::new(tokenizer.encode("the dog sees"));
-    let tokens = [vec![3; request.source.len()], vec![2]].concat();
+    let request = TextRequest::from(Request::new(tokenizer.encode("the dog sees")));
+    let tokens = [vec![3; request.search.source.len()], vec![2]].concat();
     let mut found = vec![vec![Hypothesis {
         tokens,
         ..Hypothesis::default()
@@ -302,7 +303,7 @@ fn an_n_best_list_has_no_text_twice() {
         let requests = translator.requests(&["the house"], &options).unwrap();
         let raw = crate::search(
             &*translator.model,
-            &requests,
+            &[requests[0].search.clone()],
             &options.search,
             &options.batching,
         );
