@@ -1,8 +1,8 @@
 // Sentences to begin with, by the name of the model beside the page; those with the same place say the same.
 
 export const EXAMPLES = {
-  "de-en": ["Das kleine Haus steht am See.", "Der Hund schläft, weil er müde ist.", "Ich habe gestern einen alten Freund getroffen."],
-  "en-de": ["The small house is by the lake.", "The dog is sleeping because it is tired.", "I met an old friend yesterday."],
+  "de-en": ["Das kleine Haus steht am See.", "Das Kind weint, weil es Hunger hat.", "Ich habe gestern einen alten Freund getroffen."],
+  "en-de": ["The small house is by the lake.", "The child is crying because it is hungry.", "I met an old friend yesterday."],
 };
 
 /**
