@@ -241,7 +241,9 @@ impl Writer<'_> {
 
     /// Writes the pending line break, unless the line is empty, which would end the paragraph.
     fn flush_newline(&mut self) {
-        if std::mem::take(&mut self.pending_newline) && !self.out.text[self.line..].trim().is_empty() {
+        if std::mem::take(&mut self.pending_newline)
+            && !self.out.text[self.line..].trim().is_empty()
+        {
             // In Markdown, two spaces at the end of a line are a line break.
             self.out
                 .text

@@ -243,8 +243,7 @@ impl Machine<'_, '_> {
         };
         if matches!(operation, b'h' | b'j') {
             let value = self.memo.get(&slot).cloned();
-            return self
-                .push(value.ok_or_else(|| self.damaged("GET names an unknown memo slot"))?);
+            return self.push(value.ok_or_else(|| self.damaged("GET names an unknown memo slot"))?);
         }
         let value = self.stack.last().cloned();
         let value = value.ok_or_else(|| self.damaged("PUT on an empty stack"))?;
