@@ -118,7 +118,7 @@ impl Sum for Price {
     }
 }
 
-/// The maximum price of brief work, in microseconds: a change of threads and back takes as long.
+/// The maximum price of brief work: a change of threads and back takes as long.
 const BRIEF: Price = Price {
     nanoseconds: 100_000,
 };

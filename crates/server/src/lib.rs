@@ -39,6 +39,7 @@ mod formatting;
 mod language;
 mod metrics;
 mod models;
+mod pages;
 mod pipeline;
 mod queue;
 mod sender;

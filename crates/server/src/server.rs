@@ -16,12 +16,12 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::api::error::ApiError;
 use crate::api::files::is_prefix;
-use crate::api::paper::Pages;
 use crate::api::{ALL_WORK, Service, Shared, deepl, routes};
 use crate::cache::Cache;
 use crate::error::ServerError;
 use crate::metrics::Metrics;
 use crate::models::Models;
+use crate::pages::Pages;
 use crate::sender::{Budget, Keys};
 use crate::settings::ServerSettings;
 use crate::store::{FETCHED, MAX_STORED, Store, USED};

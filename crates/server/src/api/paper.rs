@@ -1,13 +1,7 @@
 //! The pages of `cargo xtask web` under `/paper`. Browsers compute what they show, so a class of
 //! readers costs the server nothing but the files.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::path::Path;
-
 use axum::Router;
-use axum::body::Bytes;
 use axum::extract::{Path as UrlPath, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -15,66 +9,14 @@ use axum::routing::get;
 
 use super::Shared;
 use super::error::ApiError;
+use crate::pages::FIRST;
 
 /// The paths of the pages.
 pub(crate) const PATHS: [&str; 3] = ["/paper", "/paper/", "/paper/{*path}"];
-/// The page that `/paper/` shows.
-const FIRST: &str = "paper.html";
 /// The Content-Security-Policy of the pages: they run WebAssembly in workers.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; \
      connect-src 'self'; style-src 'self'; img-src 'self'; manifest-src 'self'; base-uri 'none'; \
      frame-ancestors 'none'";
-/// The depth of folders that is read: `models/de-en` and `code/CRATE/FOLDER/FOLDER`.
-const MAX_DEPTH: usize = 6;
-
-/// The files of a folder of pages, by their paths below it. They are read at the start, so that no
-/// request opens a file.
-#[derive(Debug, Default)]
-pub(crate) struct Pages(BTreeMap<String, Bytes>);
-
-impl Pages {
-    /// Reads all files in `folder`.
-    ///
-    /// # Errors
-    /// Returns an error if a file cannot be read, or if the folder has no page of the paper.
-    pub fn load(folder: &Path) -> io::Result<Self> {
-        let mut files = BTreeMap::new();
-        read(folder, "", MAX_DEPTH, &mut files)?;
-        if !files.contains_key(FIRST) {
-            let message = format!("there is no {FIRST}; cargo xtask web --only paper makes it");
-            return Err(io::Error::new(io::ErrorKind::NotFound, message));
-        }
-        Ok(Self(files))
-    }
-
-    /// Returns whether there are no pages.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-/// Adds the files in `folder` and its folders to `files`. Links are left out.
-fn read(
-    folder: &Path,
-    prefix: &str,
-    depth: usize,
-    files: &mut BTreeMap<String, Bytes>,
-) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        let Ok(name) = entry.file_name().into_string() else {
-            continue;
-        };
-        let path = format!("{prefix}{name}");
-        if kind.is_file() {
-            files.insert(path, fs::read(entry.path())?.into());
-        } else if kind.is_dir() && depth > 0 {
-            read(&entry.path(), &format!("{path}/"), depth - 1, files)?;
-        }
-    }
-    Ok(())
-}
 
 /// The content type of a file by its extension.
 fn content_type(path: &str) -> &'static str {
@@ -115,7 +57,7 @@ async fn any(State(service): State<Shared>, UrlPath(path): UrlPath<String>) -> R
 }
 
 fn file(service: &Shared, path: &str) -> Response {
-    let Some(bytes) = service.pages.0.get(path) else {
+    let Some(bytes) = service.pages.get(path) else {
         return missing(service).into_response();
     };
     let headers = [
@@ -144,16 +86,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_named_by_their_paths_and_a_folder_without_the_page_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir_all(folder.path().join("models/de-en")).unwrap();
-        fs::write(folder.path().join("models/de-en/config.json"), "{}").unwrap();
-        let error = Pages::load(folder.path()).unwrap_err().to_string();
-        assert!(error.contains("cargo xtask web --only paper"), "{error}");
-        fs::write(folder.path().join(FIRST), "<p>").unwrap();
-        let pages = Pages::load(folder.path()).unwrap();
-        let names: Vec<&String> = pages.0.keys().collect();
-        assert_eq!(names, ["models/de-en/config.json", "paper.html"]);
+    fn a_file_has_the_content_type_of_its_extension() {
         assert_eq!(content_type("models/de-en/config.json"), "application/json");
+        assert_eq!(content_type("LICENSE"), "application/octet-stream");
     }
 }

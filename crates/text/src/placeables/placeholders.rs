@@ -1,5 +1,7 @@
 //! TeX commands that look like placeholders, and ICU messages.
 
+use std::iter::Peekable;
+use std::str::CharIndices;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
@@ -67,6 +69,14 @@ fn is_apostrophe((_, next): &(usize, char)) -> bool {
     *next == '\''
 }
 
+/// Moves behind the plain text that an apostrophe began. Two apostrophes are one in the text.
+fn skip_quoted(chars: &mut Peekable<CharIndices>) {
+    if chars.next_if(is_apostrophe).is_some() {
+        return;
+    }
+    while chars.any(|next| is_apostrophe(&next)) && chars.next_if(is_apostrophe).is_some() {}
+}
+
 /// Returns the offset of the brace that closes an arm beginning at `start`. After an apostrophe,
 /// braces are plain text up to the next apostrophe.
 fn closing(text: &str, start: usize) -> Option<usize> {
@@ -78,11 +88,7 @@ fn closing(text: &str, start: usize) -> Option<usize> {
                 .peek()
                 .is_some_and(|(_, next)| "{}#|'".contains(*next)) =>
             {
-                if chars.next_if(is_apostrophe).is_none() {
-                    while chars.any(|next| is_apostrophe(&next))
-                        && chars.next_if(is_apostrophe).is_some()
-                    {}
-                }
+                skip_quoted(&mut chars);
             }
             '{' => depth += 1,
             '}' if depth == 0 => return Some(start + at),
