@@ -125,33 +125,14 @@ pub(in crate::linear) fn panels_in_place(
 /// The product of training, `epilogue(left·right + bias)`, `[rows, columns]`; `bias` `[columns]` or
 /// empty.
 pub(super) fn product(left: Lhs, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
-    whole(left, right, bias, epilogue).by_rows(DEPTH)
+    let last = OutputStage::of_floats(bias, epilogue);
+    Product::new(PlainLhs(left), right, last).by_rows(DEPTH)
 }
 
-/// Adds the product of training, `left·right`, to `out`, `[rows, columns]`. Two products of parts of
-/// the terms give the bits of one, if the first part is a multiple of 256 terms.
+/// Adds the product of training, `left·right`, to `out`, `[rows, columns]`.
 pub(super) fn add_product(left: Lhs, right: &Panels, out: &mut [f32]) {
-    whole(left, right, &[], Epilogue::None).add_by_rows(DEPTH, out);
-}
-
-fn whole<'a>(
-    left: Lhs<'a>,
-    right: &'a Panels,
-    bias: &'a [f32],
-    epilogue: Epilogue,
-) -> Product<'a, PlainLhs<'a>> {
-    assert_eq!(left.depth, right.steps, "the terms of both factors");
-    let last = OutputStage {
-        bias,
-        epilogue,
-        scales: Scales::default(),
-    };
-    Product {
-        left: PlainLhs(left),
-        right,
-        last,
-        is_added: false,
-    }
+    let last = OutputStage::of_floats(&[], Epilogue::None);
+    Product::new(PlainLhs(left), right, last).add_by_rows(DEPTH, out);
 }
 
 /// The product of decoding, `epilogue(x·right + bias)` for `x` `[rows, depth]`; `bias` `[columns]`
@@ -164,18 +145,8 @@ pub(in crate::linear) fn forward(
 ) -> Vec<f32> {
     let rows = x.len().checked_div(right.steps).unwrap_or(0);
     let left = PlainLhs(Lhs::rows(x, [rows, right.steps]));
-    let last = OutputStage {
-        bias,
-        epilogue,
-        scales: Scales::default(),
-    };
-    Product {
-        left,
-        right,
-        last,
-        is_added: false,
-    }
-    .by_panels()
+    let last = OutputStage::of_floats(bias, epilogue);
+    Product::new(left, right, last).by_panels()
 }
 
 /// A left factor that is multiplied as it is.
@@ -184,6 +155,10 @@ struct PlainLhs<'a>(Lhs<'a>);
 impl LeftFactor for PlainLhs<'_> {
     fn rows(&self) -> usize {
         self.0.rows
+    }
+
+    fn steps(&self) -> usize {
+        self.0.depth
     }
 
     fn block(

@@ -335,13 +335,7 @@ impl Weight {
             epilogue,
             scales,
         };
-        Product {
-            left,
-            right: &self.panels,
-            last,
-            is_added: false,
-        }
-        .by_panels()
+        Product::new(left, &self.panels, last).by_panels()
     }
 }
 
@@ -385,6 +379,10 @@ impl Quantized {
 impl LeftFactor for Quantized {
     fn rows(&self) -> usize {
         self.words.len().checked_div(self.steps).unwrap_or(0)
+    }
+
+    fn steps(&self) -> usize {
+        self.steps
     }
 
     fn block(

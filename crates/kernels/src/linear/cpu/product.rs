@@ -29,6 +29,9 @@ pub(super) trait LeftFactor: Sync {
     /// The number of rows.
     fn rows(&self) -> usize;
 
+    /// The number of words of a row.
+    fn steps(&self) -> usize;
+
     /// Some steps of some rows in the order of the innermost loop, written to `memory` if they
     /// are not adjacent. The address is valid as long as the factor and the memory.
     fn block(
@@ -42,12 +45,12 @@ pub(super) trait LeftFactor: Sync {
 
 /// `epilogue(left·right + bias)`, `[rows, columns]` row-major.
 pub(super) struct Product<'a, L> {
-    pub left: L,
-    pub right: &'a Panels,
+    left: L,
+    right: &'a Panels,
     /// The epilogue for all rows and columns.
-    pub last: OutputStage<'a>,
+    last: OutputStage<'a>,
     /// If true, the product is added to the numbers that are in the result.
-    pub is_added: bool,
+    is_added: bool,
 }
 
 /// The result that is being written. The threads write disjoint rows or columns of it.
@@ -57,7 +60,19 @@ struct Output(*mut u32);
 // SAFETY: threads only write through the pointer, each to rows or columns of its own.
 unsafe impl Sync for Output {}
 
-impl<L: LeftFactor> Product<'_, L> {
+impl<'a, L: LeftFactor> Product<'a, L> {
+    /// # Panics
+    /// If the factors do not have equally many steps.
+    pub(super) fn new(left: L, right: &'a Panels, last: OutputStage<'a>) -> Self {
+        assert_eq!(left.steps(), right.steps, "the terms of both factors");
+        Self {
+            left,
+            right,
+            last,
+            is_added: false,
+        }
+    }
+
     /// The product by threads that share the rows, which suits many rows. `depth` steps of all
     /// panels are added before the next ones: they stay in the first-level cache, or stream from
     /// the second-level one.
@@ -65,7 +80,9 @@ impl<L: LeftFactor> Product<'_, L> {
         self.written(|out| self.write_by_rows(depth, out))
     }
 
-    /// Adds the product to `out`, `[rows, columns]`, by threads that share the rows.
+    /// Adds the product to `out`, `[rows, columns]`, by threads that share the rows. The products of
+    /// two parts of the terms, one added to the other, have the bits of one product if the first
+    /// part is a multiple of `depth` steps.
     pub(super) fn add_by_rows(self, depth: usize, out: &mut [f32]) {
         let [rows, columns] = [self.left.rows(), self.right.columns];
         assert_eq!(out.len(), rows * columns, "a product {rows}x{columns}");
@@ -202,6 +219,15 @@ impl<L: LeftFactor> Product<'_, L> {
 }
 
 impl<'a> OutputStage<'a> {
+    /// The epilogue of sums of floats, for a bias of all columns or an empty one.
+    pub(super) fn of_floats(bias: &'a [f32], epilogue: Epilogue) -> Self {
+        Self {
+            bias,
+            epilogue,
+            scales: Scales::default(),
+        }
+    }
+
     /// The epilogue for some rows and columns.
     fn part(&self, rows: &Range<usize>, columns: &Range<usize>) -> Self {
         let Self {

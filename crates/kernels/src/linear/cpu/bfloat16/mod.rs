@@ -19,7 +19,7 @@ use bytemuck::Zeroable;
 use super::instructions::{Instructions, instructions};
 use super::panels::{LINE, Line, Panels, slots};
 use super::product::{LeftFactor, Lhs, Major, Product};
-use super::tile::{Layout, OutputStage, Scales};
+use super::tile::{Layout, OutputStage};
 use crate::linear::settings::Epilogue;
 use portable::{DEPTH, PairedLhs, Pairs};
 use round::{interleaved, neighbours};
@@ -124,37 +124,14 @@ fn rows_of_pairs(matrix: &[f32], width: usize, pairs: Range<usize>) -> &[f32] {
 
 /// `epilogue(left·right + bias)`, `[rows, columns]`; `bias` `[columns]` or empty.
 pub(super) fn product(left: Lhs, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
-    whole(left, right, bias, epilogue).by_rows(DEPTH)
+    let last = OutputStage::of_floats(bias, epilogue);
+    Product::new(RoundedLhs(left), right, last).by_rows(DEPTH)
 }
 
-/// Adds the product of training, `left·right`, to `out`, `[rows, columns]`. Two products of parts of
-/// the terms give the bits of one, if the first part is a multiple of 256 terms.
+/// Adds the product of training, `left·right`, to `out`, `[rows, columns]`.
 pub(super) fn add_product(left: Lhs, right: &Panels, out: &mut [f32]) {
-    whole(left, right, &[], Epilogue::None).add_by_rows(DEPTH, out);
-}
-
-fn whole<'a>(
-    left: Lhs<'a>,
-    right: &'a Panels,
-    bias: &'a [f32],
-    epilogue: Epilogue,
-) -> Product<'a, RoundedLhs<'a>> {
-    assert_eq!(
-        left.depth.div_ceil(2),
-        right.steps,
-        "the pairs of terms of both factors"
-    );
-    let last = OutputStage {
-        bias,
-        epilogue,
-        scales: Scales::default(),
-    };
-    Product {
-        left: RoundedLhs(left),
-        right,
-        last,
-        is_added: false,
-    }
+    let last = OutputStage::of_floats(&[], Epilogue::None);
+    Product::new(RoundedLhs(left), right, last).add_by_rows(DEPTH, out);
 }
 
 /// Panels of a weight `[columns, depth]` for decoding.
@@ -181,6 +158,10 @@ struct RoundedLhs<'a>(Lhs<'a>);
 impl LeftFactor for RoundedLhs<'_> {
     fn rows(&self) -> usize {
         self.0.rows
+    }
+
+    fn steps(&self) -> usize {
+        self.0.depth.div_ceil(2)
     }
 
     fn block(
