@@ -28,28 +28,33 @@ pub fn label_smoothed_cross_entropy(
     smoothing: f64,
 ) -> LossSums {
     let [batch, len, vocab] = logits.dims();
-    assert!(
-        (0.0..1.0).contains(&smoothing),
-        "label smoothing {smoothing} is not in [0, 1)"
-    );
-    let found = targets.dims();
-    assert_eq!(
-        found,
-        [batch, len],
-        "targets {found:?} for logits {:?}",
-        [batch, len, vocab]
-    );
+    check(smoothing, targets.dims(), [batch, len]);
     let logits = logits.reshape([batch * len, vocab]);
     let targets = targets.reshape([batch * len]);
     let (smoothed, nll) = kernels::label_smoothed_cross_entropy(logits, targets, pad, smoothing);
     LossSums { smoothed, nll }
 }
 
-/// The [`label_smoothed_cross_entropy`] of the logits of `states`, which on a CPU are never in memory
-/// all at once if they are many.
+/// Checks the smoothing and the shape of the targets.
+fn check(smoothing: f64, targets: [usize; 2], positions: [usize; 2]) {
+    assert!(
+        (0.0..1.0).contains(&smoothing),
+        "label smoothing {smoothing} is not in [0, 1)"
+    );
+    assert_eq!(
+        targets, positions,
+        "targets {targets:?} for {positions:?} positions"
+    );
+}
+
+/// The [`label_smoothed_cross_entropy`] of the logits of `states`. On a CPU, a part of the logits at a
+/// time is in memory.
 ///
 /// # Shapes
 /// - `states`: `[batch, len, d_model]`, `targets`: `[batch, len]` ids
+///
+/// # Panics
+/// As [`label_smoothed_cross_entropy`].
 pub(crate) fn linear_cross_entropy(
     states: Tensor<3>,
     projection: Projection,
@@ -58,6 +63,7 @@ pub(crate) fn linear_cross_entropy(
     smoothing: f64,
 ) -> LossSums {
     let [batch, len, d_model] = states.dims();
+    check(smoothing, targets.dims(), [batch, len]);
     let states = states.reshape([batch * len, d_model]);
     let targets = targets.reshape([batch * len]);
     let (smoothed, nll) =

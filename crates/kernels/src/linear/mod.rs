@@ -108,7 +108,7 @@ pub(crate) fn product_type(precision: Precision) -> Option<cpu::ProductType> {
     }
 }
 
-fn check<const D: usize>(x: &Tensor<D>, weight: &Tensor<2>, bias: Option<&Tensor<1>>) {
+pub(crate) fn check<const D: usize>(x: &Tensor<D>, weight: &Tensor<2>, bias: Option<&Tensor<1>>) {
     let [output, input] = weight.dims();
     assert_eq!(
         x.dims()[D - 1],

@@ -1,6 +1,6 @@
-//! The loss of states by their projection to a large vocabulary, as an operation on the CPU. The logits
-//! of a part of the rows at a time are in memory, and each part's gradients are computed while they
-//! are.
+//! The loss of states by their projection to a large vocabulary, as an operation on the CPU. The
+//! logits of a part of the rows at a time are in memory, and each part's gradients are computed
+//! while they are.
 
 use std::ops::Range;
 

@@ -11,7 +11,7 @@ pub(crate) mod reference;
 
 use burn::tensor::{Int, Tensor};
 
-use crate::linear::{Epilogue, linear_with};
+use crate::linear::{Epilogue, check, linear_with};
 #[cfg(feature = "cpu")]
 use crate::linear::{cpu::ProductType, product_type};
 use crate::op::Target;
@@ -67,15 +67,16 @@ pub struct Projection {
     pub precision: Precision,
 }
 
-/// Largest number of logits that [`linear_cross_entropy`] holds in memory, unless 256 rows have more:
-/// 134 MB.
+/// Largest number of logits that [`linear_cross_entropy`] holds in memory (134 MB), unless 256 rows
+/// have more.
 pub const MAX_LOGITS: usize = 1 << 25;
 
 /// The [`label_smoothed_cross_entropy`] of the logits of `states`.
 ///
 /// On the CPU, the logits of a large batch over a large vocabulary are never in memory all at once:
 /// a part of the rows after the other is projected, and gives its share of the gradients at once.
-/// 4,096 rows of 58,000 logits would take 950 MB.
+/// 4,096 rows of 58,000 logits would take 950 MB. The gradients are multiplied by that of the loss
+/// afterwards, so their last bits differ from those of [`label_smoothed_cross_entropy`].
 ///
 /// # Shapes
 /// - `states`: `[rows, d_model]`, `targets`: `[rows]` ids → `[1]` and `[1]`
@@ -94,6 +95,9 @@ pub fn linear_cross_entropy(
         bias,
         precision,
     } = projection;
+    check(&states, &weight, bias.as_ref());
+    let [rows, _] = states.dims();
+    assert_eq!(targets.dims(), [rows], "a target for each of {rows} states");
     #[cfg(feature = "cpu")]
     if let Some(product) = fused_product(&states, &weight, bias.as_ref(), precision) {
         let op = linear::LinearCrossEntropy::new(
