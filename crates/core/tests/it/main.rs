@@ -9,6 +9,7 @@ mod hear_words;
 #[allow(dead_code)] // its ten minutes
 mod language_model;
 mod layers;
+mod many_logits;
 mod own_model;
 mod packed;
 mod paper;
