@@ -1,5 +1,8 @@
 //! Placeholders of the grammars that gettext's flags name, in any order of words.
 
+mod escapes;
+mod intervals;
+
 use std::process::Command;
 
 use crate::common::{identity, reverse, translate, unlinked, upper};
@@ -315,67 +318,6 @@ fn msgfmt_accepts_the_messages_of_every_flag() {
     assert!(faults.is_empty(), "{faults}");
 }
 
-/// msgfmt 0.21 reads bytes by their numbers in the encoding of the file.
-#[test]
-fn escapes_of_c_are_characters_and_codes() {
-    for (charset, text, expected) in [
-        ("UTF-8", r"the caf\303\251 house", "THE CAFé HOUSE"),
-        ("ISO-8859-1", r"the caf\351 house", "THE CAFé HOUSE"),
-        ("UTF-8", r"the \x63af\xc3\xa9 house", "THE CAFé HOUSE"),
-        (
-            "UTF-8",
-            r"\033[1mthe house\033[0m",
-            r"\033[1mTHE HOUSE\033[0m",
-        ),
-        ("UTF-8", r"the\thouse\\ \042x\042", r#"THE\tHOUSE\\ \"X\""#),
-    ] {
-        let source = format!(
-            "msgid \"\"\nmsgstr \"Content-Type: text/plain; charset={charset}\\n\"\n\nmsgid \"{text}\"\nmsgstr \"\"\n"
-        );
-        let found = translate(&source, Format::Po, &upper);
-        let expected = format!("msgstr \"{expected}\"\n");
-        assert!(found.ends_with(&expected), "{found}");
-    }
-}
-
-/// The characters from `\200` on as openstep_plist 0.5.2 reads them, by their numbers in Unicode.
-const NEXT_STEP: &str = include_str!("../fixtures/next_step.txt");
-
-#[test]
-fn octal_numbers_of_apple_are_characters() {
-    let numbers = NEXT_STEP.split_whitespace();
-    let numbers = numbers.map(|number| u32::from_str_radix(number, 16).unwrap());
-    let signs = numbers.map(|number| char::from_u32(number).unwrap());
-    let all = (0x80..)
-        .zip(signs)
-        .map(|(code, sign)| (format!("\\{code:03o}"), sign));
-    let others = [
-        ("\\U00e9", 'é'),
-        ("\\74", '<'),
-        ("\\100", '@'),
-        ("\\\"", '"'),
-    ];
-    let others = others.map(|(escape, sign)| (escape.to_owned(), sign));
-    for (escape, sign) in all.chain(others) {
-        let source = format!("\"a\" = \"the dog {escape} sleeps\";\n");
-        let text = format!("the dog {sign} sleeps");
-        let messages = Catalogue::read(&source, Format::Strings, [None; 2]).unwrap();
-        assert_eq!(messages.messages[0].source, text, "{escape}");
-        let document = Document::parse(&source, Format::Strings, None, &|_| true);
-        let answer = |_: &str, _: &str| {
-            let text = format!("{text} now");
-            let is_sure = true;
-            Some(Remembered { text, is_sure })
-        };
-        let written = text.replace('"', "\\\"");
-        let expected = format!("\"a\" = \"{written} now\";\n");
-        assert_eq!(document.with_memory(&answer).finish(), expected);
-    }
-    let escapes = r#""a" = "the dog\nthe cat\101";"#;
-    let found = translate(escapes, Format::Strings, &upper);
-    assert_eq!(found, r#""a" = "THE DOG\nTHE CATA";"#);
-}
-
 /// A label has one accelerator in formats that know them.
 #[test]
 fn accelerators_keep_one() {
@@ -424,99 +366,8 @@ fn accelerators_keep_one() {
     assert_eq!(document.finish(), "msgid \"E&xit\"\nmsgstr \"B&eenden\"\n");
 }
 
-/// The grammar is that of i18next-intervalplural-postprocessor 3.0.0, which divides at semicolons.
-#[test]
-fn intervals_of_i18next_keep_their_syntax() {
-    let text = r#"{"a_interval": "(0)[the house];(1-7)[{{count}} houses \"x\"];(7-inf)[many houses];", "b": "(the) [house]"}"#;
-    let expected = r#"{"a_interval": "(0)[THE HOUSE];(1-7)[{{count}} HOUSES \"X\"];(7-inf)[MANY HOUSES];", "b": "(THE) [HOUSE]"}"#;
-    assert_eq!(translate(text, Format::Json, &upper), expected);
-    let found = translate(text, Format::Json, &|it| said(&format!("{}; [x]", it.text)));
-    let first = found.split("\", \"b\"").next().unwrap();
-    assert_eq!(first.matches(';').count(), 3, "{found}");
-    assert_eq!(first.matches('[').count(), 3, "{found}");
-}
-
 /// Writes a file with one text.
 type WriteFile = fn(&str) -> String;
-
-/// Texts of Symfony and Laravel in each format that their programs read.
-#[test]
-fn intervals_of_php_keep_their_syntax() {
-    let formats: [(Format, WriteFile); 5] = [
-        (Format::Json, |text| format!("{{\"a\": \"{text}\"}}")),
-        (Format::Yaml, |text| format!("a: '{text}'\n")),
-        (Format::Po, |text| {
-            format!("msgid \"{text}\"\nmsgstr \"\"\n")
-        }),
-        (Format::Xliff, |text| {
-            format!(
-                "<xliff version=\"1.2\"><file><body><trans-unit id=\"a\"><source>{text}</source></trans-unit></body></file></xliff>"
-            )
-        }),
-        (Format::Resx, |text| {
-            format!(
-                "<root><data name=\"a\" xml:space=\"preserve\"><value>{text}</value></data></root>"
-            )
-        }),
-    ];
-    for (format, file) in formats {
-        for text in [
-            "{0} no dogs|[1,19] some dogs|[20,*] many dogs",
-            "{0} no dogs|{1} one dog|]1,Inf[ %count% dogs",
-            "{1} :count dog|[2,*] :count dogs",
-            "[0,1[ no <b>dogs</b>|[1,Inf] the <b>dogs</b>",
-        ] {
-            let text = match format {
-                Format::Resx | Format::Xliff => text.replace('<', "&lt;"),
-                _ => text.to_owned(),
-            };
-            let expected = text
-                .replace("no ", "NO ")
-                .replace("some", "SOME")
-                .replace("many", "MANY")
-                .replace("one", "ONE")
-                .replace("the ", "THE ")
-                .replace("dog", "DOG")
-                .replace("DOGs", "DOGS");
-            let seen = std::cell::RefCell::new(Vec::new());
-            let found = translate(&file(&text), format, &|it| {
-                seen.borrow_mut().push(it.text.clone());
-                upper(it)
-            });
-            let found = found.replace("&gt;", ">");
-            assert!(found.contains(&expected), "{format}: {found}");
-            let is_syntax = |it: &String| it.contains(['|', '[', ']', '{']);
-            assert!(!seen.borrow().iter().any(is_syntax), "{seen:?}");
-            // A bar would begin another text.
-            let broken = translate(&file(&text), format, &|it| {
-                said(&format!("{} | x", it.text))
-            });
-            let bars = |text: &str| text.matches('|').count();
-            let times = if format.has_translations() { 2 } else { 1 };
-            assert_eq!(bars(&broken), times * bars(&text), "{broken}");
-        }
-    }
-}
-
-/// ICU reads a tag in apostrophes as text.
-#[test]
-fn tags_in_apostrophes_stay() {
-    for (text, expected) in [
-        ("Use '<b>' for the house", "USE '<b>' FOR THE HOUSE"),
-        (
-            "Use '<b>' for <i>the</i> house",
-            "USE '<b>' FOR <i>THE</i> HOUSE",
-        ),
-        (
-            "{n, plural, one {Use '<b>' for it} other {It is '<i>' now}}",
-            "{n, plural, one {USE '<b>' FOR IT} other {IT IS '<i>' NOW}}",
-        ),
-    ] {
-        let json = |text: &str| format!("{{\"a\": \"{text}\"}}");
-        assert_eq!(translate(&json(text), Format::Json, &upper), json(expected));
-        assert_eq!(translate(&json(text), Format::Json, &identity), json(text));
-    }
-}
 
 #[test]
 fn values_that_only_programs_read_stay_in_every_catalogue() {
