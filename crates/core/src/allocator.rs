@@ -50,9 +50,9 @@ pub fn share_freed_memory() {
     }
 }
 
-/// Tells the C library of Linux (glibc) to return the freed memory that it keeps to the system. Other
-/// threads than the one that freed a large buffer could not use it. On other systems this does
-/// nothing.
+/// Tells the C library of Linux (glibc) to return the freed memory that it keeps to the system.
+/// Threads with another arena than the one that freed a large buffer cannot use it. On other
+/// systems this does nothing.
 pub fn return_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: malloc_trim locks each arena that it reads.

@@ -37,8 +37,8 @@ pub enum AttentionKind {
 }
 
 /// A recorder of attention weights, with their queries, keys and values, and of both terms of each
-/// residual connection. Recorded weights are computed in plain tensors, because the fused operations return
-/// none.
+/// residual connection. Recorded weights are computed in plain tensors, because the fused
+/// operations return none.
 #[derive(Debug, Default)]
 pub struct Recorder {
     weights: RefCell<Vec<(AttentionKind, [Tensor<4>; 4])>>,

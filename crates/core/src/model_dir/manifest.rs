@@ -96,14 +96,14 @@ pub fn verify_before_load<'a>(source: impl Into<Source<'a>>) -> Result<()> {
 fn verify_all(source: Source, is_checked: impl Fn(&str) -> bool) -> Result<()> {
     for (name, entry) in &read_manifest(source)?.files {
         if is_checked(name) {
-            check(source, name, entry)?;
+            verify_file(source, name, entry)?;
         }
     }
     Ok(())
 }
 
 /// Checks the file `name` without holding it in memory.
-fn check(source: Source, name: &str, entry: &Entry) -> Result<()> {
+fn verify_file(source: Source, name: &str, entry: &Entry) -> Result<()> {
     let path = source.join(name);
     let (file, size) = open_checked(source, name, entry)?;
     if let Some(known) = source.hash(name) {
