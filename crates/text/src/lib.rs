@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod capitals;
 mod joins;
 mod languages;
 mod messages;
@@ -21,6 +22,9 @@ use std::ops::RangeInclusive;
 use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 use unicode_properties::UnicodeEmoji;
 
+pub use capitals::{
+    in_capitals, in_small_letters, is_in_capitals, may_be_in_capitals, small_in_place,
+};
 pub use joins::{joining_signs, loses_joins, with_joining_words};
 pub use languages::{find_language, language};
 pub use messages::counted;

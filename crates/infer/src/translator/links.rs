@@ -6,13 +6,13 @@ use std::ops::Range;
 use burnformer_data::{Tokenizer, Tokenizers};
 pub use burnformer_text::Link as TextLink;
 
-use super::capitals::{is_in_capitals, small_in_place};
 use super::load::Translator;
 use super::options::MAX_SENTENCE_TOKENS;
 use crate::attention::{Attention, MAX_LINKED_TOKENS, pieces, strongest};
 use crate::error::{InferError, Result};
 use crate::model::SpecialIds;
 use crate::search::{check_lengths, check_pairs, with_eos};
+use burnformer_text::{is_in_capitals, small_in_place};
 
 impl Translator {
     /// Returns the attention weights of every layer and head while the model predicts `target` as

@@ -1,20 +1,16 @@
 //! The translator: from text to text.
 
-mod capitals;
 mod error;
 mod files;
-mod joins;
 mod languages;
 mod links;
 mod load;
 mod options;
-mod parts;
+mod protections;
 mod request;
-mod results;
 mod score;
 mod terms;
 mod translate;
-mod unknown;
 
 pub use error::{LanguageError, TermError, TranslatorError};
 pub use files::{TOKENIZER_FILES, load_settings, load_tokenizers, save_text_files};

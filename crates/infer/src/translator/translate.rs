@@ -6,11 +6,18 @@ use rayon::prelude::*;
 use super::error::TermError;
 use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
+use super::protections::Results;
 use super::request::{TextRequest, searches};
-use super::results::Results;
 use crate::error::{InferError, Result};
 use crate::hypothesis::{Alternative, Hypothesis, Translation, one_line};
 use crate::search::{Request, check, check_lengths, search_counting};
+
+/// Requests that are ready for a search.
+struct Prepared {
+    requests: Vec<TextRequest>,
+    /// The forms in small letters of sources in capitals, with the index of their request.
+    small: Vec<(usize, TextRequest)>,
+}
 
 impl Translator {
     /// Translates `sources`, one sentence each, in order. An empty source has an empty translation.
@@ -80,11 +87,10 @@ impl Translator {
     /// [`NotFinite`](crate::SentenceError::NotFinite).
     pub fn check_requests(
         &self,
-        mut requests: Vec<TextRequest>,
+        requests: Vec<TextRequest>,
         options: &TranslateOptions,
     ) -> Result<()> {
-        Self::answer(&mut requests, options);
-        self.prepare(&mut requests, options);
+        let Prepared { requests, .. } = self.prepared(requests, options);
         self.check_lengths(&requests, options)?;
         check(&*self.model, &searches(&requests), &options.search)
     }
@@ -112,13 +118,12 @@ impl Translator {
     /// [`longest_source`](Self::longest_source), unless it is truncated.
     pub fn translate_ids(
         &self,
-        mut requests: Vec<TextRequest>,
+        requests: Vec<TextRequest>,
         options: &TranslateOptions,
     ) -> Result<Vec<Vec<Hypothesis>>> {
-        Self::answer(&mut requests, options);
-        let small = self.in_small_letters(&requests, options);
-        self.prepare(&mut requests, options);
-        self.search(&requests, &small, options, &|_| ())
+        let prepared = self.prepared(requests, options);
+        let count = prepared.requests.len();
+        self.search(&prepared, count, options, &|_| ())
     }
 
     /// Translates sentences as ids up to the first error, and returns it too. For streams, where
@@ -126,15 +131,13 @@ impl Translator {
     /// batch.
     pub fn translate_ids_until_error(
         &self,
-        mut requests: Vec<TextRequest>,
+        requests: Vec<TextRequest>,
         options: &TranslateOptions,
         done: &(dyn Fn(usize) + Sync),
     ) -> (Vec<Vec<Hypothesis>>, Option<InferError>) {
-        Self::answer(&mut requests, options);
-        let small = self.in_small_letters(&requests, options);
-        self.prepare(&mut requests, options);
-        until_error(requests.len(), |count| {
-            self.search(&requests[..count], &small, options, done)
+        let prepared = self.prepared(requests, options);
+        until_error(prepared.requests.len(), |count| {
+            self.search(&prepared, count, options, done)
         })
     }
 
@@ -156,6 +159,14 @@ impl Translator {
                 hypothesis,
             })
             .collect()
+    }
+
+    /// Answers the requests that need no search, and prepares the others.
+    fn prepared(&self, mut requests: Vec<TextRequest>, options: &TranslateOptions) -> Prepared {
+        Self::answer(&mut requests, options);
+        let small = self.in_small_letters(&requests, options);
+        self.prepare(&mut requests, options);
+        Prepared { requests, small }
     }
 
     /// Adds languages and shortlists to the requests, and truncates long sources.
@@ -213,13 +224,15 @@ impl Translator {
         }
     }
 
+    /// Translates the first `count` requests.
     fn search(
         &self,
-        requests: &[TextRequest],
-        small: &[(usize, TextRequest)],
+        Prepared { requests, small }: &Prepared,
+        count: usize,
         options: &TranslateOptions,
         done: &(dyn Fn(usize) + Sync),
     ) -> Result<Vec<Vec<Hypothesis>>> {
+        let requests = &requests[..count];
         self.check_lengths(requests, options)?;
         let all = search_counting(
             &*self.model,
@@ -228,25 +241,15 @@ impl Translator {
             &options.batching,
             done,
         )?;
-        let mut found = Results {
+        let mut results = Results {
             translator: self,
             requests: requests.to_vec(),
             options,
             all,
         };
-        // The order matters: parts are compared in texts with copies of unknown text, amounts are
-        // rewritten in texts with all parts, and a text is complete before it is put in capitals.
-        // Equal texts are removed last.
-        self.copy_unknown(requests, &mut found.all);
-        found.try_small_letters(small);
-        found.leave_loops();
-        found.keep_joins();
-        found.keep_parts();
-        found.keep_pairs();
-        found.write_amounts();
-        found.put_in_capitals(requests);
-        found.make_distinct();
-        for (TextRequest { answer, .. }, found) in requests.iter().zip(&mut found.all) {
+        results.protect(small);
+        let mut all = results.all;
+        for (TextRequest { answer, .. }, found) in requests.iter().zip(&mut all) {
             if let Some((text, finish)) = answer {
                 *found = vec![Hypothesis {
                     text: Some(text.clone()),
@@ -255,7 +258,7 @@ impl Translator {
                 }];
             }
         }
-        Ok(found.all)
+        Ok(all)
     }
 
     fn check_lengths(&self, requests: &[TextRequest], options: &TranslateOptions) -> Result<()> {
