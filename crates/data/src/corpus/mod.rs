@@ -13,6 +13,7 @@ mod parallel;
 
 use std::path::{Path, PathBuf};
 
+use derive_more::Display;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,11 +79,13 @@ impl CorpusPaths {
 }
 
 /// A side of a corpus, which in TSV is a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Display, PartialEq, Eq)]
 pub enum Side {
     /// The sentences to translate: the first column.
+    #[display("source")]
     Source,
     /// The translations: the second column.
+    #[display("target")]
     Target,
 }
 
