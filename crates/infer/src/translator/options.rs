@@ -63,6 +63,7 @@ impl Languages {
             request.terms = terms.moved_by(self.source.len());
             request.source.splice(0..0, self.source.iter().copied());
             request.prefix.splice(0..0, self.target.iter().copied());
+            request.languages = self.target.len();
         }
     }
 }

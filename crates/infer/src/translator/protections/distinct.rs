@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::Results;
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::settings::{BeamRule, MAX_HYPOTHESES, SearchSettings};
-use crate::translator::load::Translator;
+use crate::translator::Translator;
 use crate::translator::options::TranslateOptions;
 use crate::translator::request::TextRequest;
 
@@ -96,7 +96,10 @@ impl Translator {
 
 /// Returns whether a search can find a text twice and must fill the list.
 fn may_repeat(search: &SearchSettings) -> bool {
-    // transformers and Marian return the list of their search.
-    let is_theirs = matches!(search.beam_rule, BeamRule::Transformers | BeamRule::Marian);
+    // transformers, Marian and CTranslate2 return the list of their search.
+    let is_theirs = matches!(
+        search.beam_rule,
+        BeamRule::Transformers | BeamRule::Marian | BeamRule::Ctranslate2
+    );
     search.n_best > 1 && search.sampling.is_none() && !is_theirs
 }
