@@ -19,7 +19,7 @@ use crate::memory::Memory;
 const OF_CALL: &str = "batch_size batch_tokens longest truncate source_language target_language glossary memory shortlist";
 
 /// Keywords of other libraries, and what is asked for here.
-const ELSEWHERE: [(&str, &str); 12] = [
+const ELSEWHERE: [(&str, &str); 16] = [
     ("beam", "beam_size"),
     ("beams", "beam_size"),
     ("num_beams", "beam_size"),
@@ -30,6 +30,10 @@ const ELSEWHERE: [(&str, &str); 12] = [
     ("no_repeat_ngram_size", "no_repeat_ngram"),
     ("do_sample", "sampling"),
     ("temperature", "sampling"),
+    ("prefix_bias_beta", "prefix_bias"),
+    ("sampling_temperature", "sampling"),
+    ("sampling_topk", "sampling"),
+    ("sampling_topp", "sampling"),
     ("src_lang", "source_language"),
     ("tgt_lang", "target_language"),
 ];

@@ -2,8 +2,8 @@
 
 use burnformer_text::find_language;
 
+use super::Translator;
 use super::error::LanguageError;
-use super::load::Translator;
 use super::options::Languages;
 
 /// A result whose error is [`LanguageError`].

@@ -9,8 +9,8 @@ use burnformer_terminology::{Glossary, Term, longest};
 use burnformer_text::{is_in_word, small_in_place};
 use rayon::prelude::*;
 
+use super::Translator;
 use super::error::TermError;
-use super::load::Translator;
 use crate::search::{Edge, Phrase, Terms, WordEdges};
 
 /// Signs before a word without a space, as in `(word)` and `half-word`.

@@ -1,10 +1,11 @@
 //! Translation of sentences.
 
+use burnformer_data::corpus::Side;
 use burnformer_terminology::Term;
 use rayon::prelude::*;
 
+use super::Translator;
 use super::error::TermError;
-use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
 use super::protections::Results;
 use super::request::{TextRequest, searches};
@@ -75,6 +76,7 @@ impl Translator {
                 terms,
                 ..Request::new(ids)
             },
+            report: None,
             answer: None,
         })
     }
@@ -100,6 +102,19 @@ impl Translator {
     /// # Errors
     /// Returns the errors of [`translate_ids`](Self::translate_ids).
     pub fn translate_requests(
+        &self,
+        requests: Vec<TextRequest>,
+        options: &TranslateOptions,
+    ) -> Result<Vec<Translation>> {
+        if requests.iter().any(|request| request.report.is_some()) {
+            self.translate_reporting(requests, options)
+        } else {
+            self.translate_searched(requests, options)
+        }
+    }
+
+    /// Translates sentences without a report.
+    pub(super) fn translate_searched(
         &self,
         requests: Vec<TextRequest>,
         options: &TranslateOptions,
@@ -214,7 +229,7 @@ impl Translator {
             return;
         }
         let eos = self.model.special().eos;
-        let limit = self.longest_source(options);
+        let limit = self.source_limit(options);
         for TextRequest { search, .. } in requests {
             let source = &mut search.source;
             if source.last() == Some(&eos) {
@@ -247,6 +262,10 @@ impl Translator {
             options,
             all,
         };
+        // Further searches settle nothing.
+        for request in &mut results.requests {
+            request.search.watch = None;
+        }
         results.protect(small);
         let mut all = results.all;
         for (TextRequest { answer, .. }, found) in requests.iter().zip(&mut all) {
@@ -262,10 +281,10 @@ impl Translator {
     }
 
     fn check_lengths(&self, requests: &[TextRequest], options: &TranslateOptions) -> Result<()> {
-        let limit = self.longest_source(options);
+        let limit = self.source_limit(options);
         let eos = self.model.special().eos;
         check_lengths(
-            "source",
+            Side::Source,
             requests.iter().map(|request| &request.search.source),
             eos,
             limit,

@@ -9,7 +9,7 @@ use super::Results;
 use crate::calibration::probability;
 use crate::quality_warning::repeats;
 use crate::search::Request;
-use crate::translator::load::Translator;
+use crate::translator::Translator;
 use crate::translator::options::{LongSources, TranslateOptions};
 use crate::translator::request::TextRequest;
 

@@ -6,7 +6,7 @@ use burnformer_text::{joining_signs, loses_joins, with_joining_words};
 
 use super::Results;
 use crate::search::{Request, check};
-use crate::translator::load::Translator;
+use crate::translator::Translator;
 use crate::translator::options::TranslateOptions;
 use crate::translator::request::TextRequest;
 

@@ -14,7 +14,7 @@ use super::Results;
 use super::loops::is_loop;
 use crate::generation::Protections;
 use crate::hypothesis::Hypothesis;
-use crate::translator::load::Translator;
+use crate::translator::Translator;
 use crate::translator::options::TranslateOptions;
 use crate::translator::request::TextRequest;
 

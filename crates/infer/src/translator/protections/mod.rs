@@ -13,7 +13,7 @@ mod unknown;
 
 use std::slice::from_ref;
 
-use super::load::Translator;
+use super::Translator;
 use super::options::TranslateOptions;
 use super::request::{TextRequest, searches};
 use super::score::TargetScore;

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::Results;
 use crate::hypothesis::Hypothesis;
-use crate::translator::load::Translator;
+use crate::translator::Translator;
 use crate::translator::options::TranslateOptions;
 use crate::translator::request::TextRequest;
 

@@ -11,7 +11,7 @@ use super::lost::Losses;
 use super::pairs::end_of_prefix;
 use crate::hypothesis::Hypothesis;
 use crate::search::{Request, Terms, check};
-use crate::translator::load::Translator;
+use crate::translator::Translator;
 use crate::translator::options::TranslateOptions;
 use crate::translator::request::TextRequest;
 
@@ -54,7 +54,7 @@ impl Results<'_> {
         }
     }
 
-    fn is_sampled(&self) -> bool {
+    pub(super) fn is_sampled(&self) -> bool {
         self.options.search.sampling.is_some()
     }
 

@@ -3,7 +3,7 @@
 use crate::attention::strongest;
 use crate::hypothesis::Hypothesis;
 use crate::search::with_eos;
-use crate::translator::load::Translator;
+use crate::translator::Translator;
 use crate::translator::request::TextRequest;
 
 impl Translator {
