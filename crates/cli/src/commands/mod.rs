@@ -130,8 +130,8 @@ struct Searching {
     /// model's]
     #[arg(long)]
     alpha: Option<f64>,
-    /// Search once more for a translation that repeats itself again and again [default: the
-    /// model's; false of imported ones]
+    /// If a translation repeats itself, search again [default: the model's; false for imported
+    /// models]
     #[arg(long, value_name = "BOOL")]
     second_search: Option<bool>,
     /// Search again for a translation that changes a number, or loses a placeholder or an address
@@ -148,15 +148,16 @@ struct Searching {
 }
 
 impl Searching {
-    /// The search options of `translator` for `n_best` translations of each sentence, modified by
-    /// `change`.
+    /// The search options of `translator` for `n_best` translations of each sentence of the language
+    /// `from`, modified by `change`.
     fn options(
         &self,
         translator: &Translator,
+        from: Option<&str>,
         n_best: usize,
         change: impl FnOnce(&mut TranslateOptions),
     ) -> Result<TranslateOptions> {
-        let [from, to] = self.languages().map(Option::as_deref);
+        let to = self.target_language.as_deref();
         let optional =
             |LanguageError { side, what }| wrong_usage(format_args!("--{side}-language: {what}"));
         let languages = translator.languages(from, to).map_err(optional)?;

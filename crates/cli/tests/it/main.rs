@@ -30,6 +30,7 @@ mod mpi;
 mod n_best;
 mod named;
 mod pipeline;
+mod pivot;
 mod plot;
 mod prefixes;
 mod quantize;
