@@ -1,5 +1,6 @@
 //! A [`Translator`] as an engine.
 
+use std::slice::from_ref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,10 +8,9 @@ use burnformer_documents::Remembered;
 use burnformer_infer::view::SentenceAttention;
 use burnformer_infer::{
     AlignmentOptions, Alternative, FinishReason, Hypothesis, InferError, LengthPenalty,
-    LongSources, MAX_LINKED_TOKENS, SentenceError, Shortlist, TextRequest, TranslateOptions,
+    LongSources, MAX_LINKED_TOKENS, SentenceError, Shortlist, Term, TextRequest, TranslateOptions,
     Translation, TranslationMemory, Translator, quality_warnings,
 };
-use burnformer_text::Writing;
 
 use super::{Candidate, Choice, Engine, EngineError, Job, Sentence};
 use crate::language::LanguagePair;
@@ -99,10 +99,7 @@ impl TranslatorEngine {
         } else {
             Vec::new()
         };
-        let doubts = quality_warnings(&work.text, &found.text)
-            .into_iter()
-            .map(|doubt| doubt.to_string())
-            .collect();
+        let doubts = quality_warnings(&work.text, &found.text);
         let confidence = self
             .translator
             .confidence(&work.text, &found.text, &found.hypothesis);
@@ -144,6 +141,7 @@ impl Engine for TranslatorEngine {
                     .and_then(|request| request.downcast_ref::<TextRequest>());
                 let mut request = request.expect("a job that this engine prepared").clone();
                 request.search.cancel = flag.clone().into();
+                request.report = job.report.clone();
                 request
             })
             .collect();
@@ -189,6 +187,7 @@ impl Engine for TranslatorEngine {
             work,
             cost: searched + linked,
             request: Some(Box::new(request)),
+            report: None,
         })
     }
 
@@ -196,12 +195,12 @@ impl Engine for TranslatorEngine {
         self.translator.fits(sentence, &self.options)
     }
 
-    fn remembered(&self, segment: &str, context: &str) -> Option<Remembered> {
-        burnformer_translation::remembered(&self.options, segment, context)
+    fn can_write(&self, term: &Term) -> bool {
+        self.translator.terms(from_ref(term), &[]).is_ok()
     }
 
-    fn writing(&self) -> Option<Writing> {
-        self.options.languages.writing()
+    fn remembered(&self, segment: &str, context: &str) -> Option<Remembered> {
+        burnformer_translation::remembered(&self.options, segment, context)
     }
 
     fn attention(
