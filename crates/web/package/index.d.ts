@@ -41,12 +41,16 @@ export interface TranslateOptions {
   no_repeat_ngram?: number;
   no_repeat_source_ngram?: number;
   repetition_penalty?: number;
+  prefix_bias?: number;
   suppress?: number[];
+  suppress_sequences?: number[][];
   begin_suppress?: number[];
   forced_bos?: number | null;
   end_tokens?: number[];
-  beam_rule?: "gnmt" | "near" | "transformers" | "marian";
+  beam_rule?: "gnmt" | "near" | "transformers" | "marian" | "ctranslate2";
   early_stopping?: "current" | "full" | "never";
+  patience?: number;
+  coverage_penalty?: number;
   at_limit?: "cut" | "close";
   sampling?: { temperature?: number; top_k?: number; top_p?: number; seed?: number } | null;
   small_letters?: boolean;
