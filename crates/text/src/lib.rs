@@ -1,6 +1,7 @@
-//! The rule for invisible characters, which every text follows on its way to a tokeniser or a
-//! glossary.
+//! Characters, words, languages, and the numbers, placeholders and addresses of texts in any
+//! language; no sentences and no files.
 //!
+//! Every text on its way to a tokeniser or a glossary follows the rule for invisible characters.
 //! Unicode's default-ignorable, format and control characters are invisible (white space is not
 //! among them). A model would read each of them as a word, and the user would not see why. The
 //! trade-off: *a character stays only where it has a known meaning*, by [`visible`]'s list. Visible
