@@ -10,6 +10,7 @@ import { cached, filesOf } from "./files.js";
 import { clearHeads, logProbOf, startHeads } from "./heads.js";
 import { embedding, tokens } from "./pieces.js";
 import { softmax, startSoftmax, tree } from "./softmax.js";
+import { positions } from "./positions.js";
 import { headName, remember, state } from "./state.js";
 import { residual } from "./sublayers.js";
 import { pauseTour, resumeTour, startTour, tellTour } from "./tour.js";
@@ -251,6 +252,7 @@ function show() {
   embedding();
   attention(choose);
   residual(choose);
+  positions();
   softmax();
   tree();
   tellTour();
