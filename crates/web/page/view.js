@@ -27,6 +27,9 @@ export const piecesOf = (kind) => ({ encoder: [inputs(0), inputs(0)], decoder: [
 /** How many heads the attentions of a kind have. */
 export const headsOf = (kind) => view.seen.tables[kind][0].length;
 
+/** Whether the decoder looks at its own pieces by attention; students of Marian have a recurrent unit there. */
+export const hasDecoderAttention = () => view.seen.tables.decoder.length > 0;
+
 /** Row `i` of a table of thousandths that has `width` numbers in a row. */
 export const rowOf = (values, i, width) => values.slice(i * width, (i + 1) * width).map((value) => value / 1000);
 
