@@ -1,6 +1,7 @@
 // The page: loads a model, and translates while its reader types.
 
-import { explained } from "./errors.js";
+import { copyText } from "./clipboard.js";
+import { explained, isFatal } from "./errors.js";
 import { Translator } from "./index.js";
 import { language, offerLanguages, word, write } from "./words.js";
 
@@ -255,7 +256,7 @@ source.addEventListener("input", () => {
   pause = setTimeout(translate, PAUSE);
 });
 copy.addEventListener("click", async () => {
-  await navigator.clipboard.writeText(target.value);
+  await copyText(target.value);
   say(word("copied"));
 });
 model.addEventListener("change", choose);

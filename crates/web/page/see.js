@@ -2,6 +2,7 @@
 
 import { attention, ofLayer } from "./attention.js";
 import { treeOf } from "./beam.js";
+import { copyText } from "./clipboard.js";
 import { make, number } from "./draw.js";
 import { explained, isFatal } from "./errors.js";
 import { EXAMPLES, sentenceFor } from "./examples.js";
@@ -77,7 +78,7 @@ function fail(error) {
 
 async function copyLink() {
   remember();
-  await navigator.clipboard.writeText(location.href);
+  await copyText(location.href);
   say(word("link-copied"));
 }
 
