@@ -2,6 +2,7 @@
 
 import { everyHead } from "./attention.js";
 import { make, number } from "./draw.js";
+import { explained } from "./errors.js";
 import { headName } from "./state.js";
 import { columnsOf, view } from "./view.js";
 import { word } from "./words.js";
@@ -41,7 +42,7 @@ async function measure(choose) {
     }
     show(rows, choose);
   } catch (error) {
-    $("measure-status").textContent = error.message;
+    $("measure-status").textContent = explained(error);
   } finally {
     $("measure").disabled = false;
   }

@@ -21,7 +21,7 @@ const [model, folder, file, progress, source, target, copy, status, save, inPlac
 
 /** Models that were opened, by the values of their options. */
 const opened = new Map();
-/** The name of the present model, and the promise of its translator. */
+/** The name of the present model, and the promise of its translator; null if it must be loaded, for the first time or again. */
 let present = { name: MODELS[0], translator: null };
 /** What ends the present translation. */
 let running = new AbortController();
@@ -37,6 +37,7 @@ async function choose() {
   running.abort();
   const before = present.translator;
   const name = model.value;
+  if (!name) return say(word("error-none"), true);
   const [from, to] = languagesOf(name);
   source.lang = from;
   target.lang = to;
@@ -52,18 +53,20 @@ async function choose() {
   before?.then((translator) => translator.close(), () => {});
   try {
     await loading;
-    if (present.translator !== loading) return;
-    say(word("ready"));
-    await translate();
   } catch (error) {
     if (present.translator === loading) refuse(name, error);
-  } finally {
-    if (present.translator === loading) progress.hidden = true;
+    return;
   }
+  if (present.translator !== loading) return;
+  progress.hidden = true;
+  say(word("ready"));
+  await translate();
 }
 
-/** Says why a model does not load. A folder that is no model leaves the menu, and nothing is chosen. */
+/** Says why a model does not load; the next text tries again. A folder that is no model leaves the menu, and nothing is chosen. */
 function refuse(name, error) {
+  present.translator = null;
+  progress.hidden = true;
   if (opened.delete(name)) {
     [...model.options].find((option) => option.value === name).remove();
     model.selectedIndex = -1;
@@ -71,6 +74,20 @@ function refuse(name, error) {
   target.replaceChildren();
   knows.textContent = "";
   say(explained(error), true);
+}
+
+/** Says what went wrong. A translator that has no memory left is loaded again for the next text. */
+function fail(error) {
+  say(explained(error), true);
+  if (!isFatal(error)) return;
+  present.translator?.then((translator) => translator.close(), () => {});
+  present.translator = null;
+}
+
+/** The translator, which is loaded if there is none; null if it does not load. */
+async function loaded() {
+  if (!present.translator) await choose();
+  return present.translator;
 }
 
 /** The languages of a model by its name, such as `de-en`; empty ones where the name has none. */
@@ -86,6 +103,7 @@ function parts(text) {
 }
 
 async function translate() {
+  if (!present.translator && /\S/.test(source.value)) return choose();
   running.abort();
   const { signal } = (running = new AbortController());
   const all = parts(source.value);
@@ -110,7 +128,7 @@ async function translate() {
   } catch (error) {
     if (signal.aborted) return;
     target.replaceChildren();
-    say(explained(error), true);
+    fail(error);
   }
 }
 
@@ -159,15 +177,15 @@ function turn() {
 
 /** Translates a document, and offers the result to be saved. */
 async function translateFile(given) {
+  save.hidden = true;
+  const translator = await loaded().catch(() => null);
+  if (!translator) return;
   running.abort();
   const { signal } = (running = new AbortController());
   const start = performance.now();
   let sentences = 0;
-  save.hidden = true;
   say(word("translating", { done: 0, all: "…" }));
   try {
-    const translator = await present.translator;
-    if (signal.aborted) return;
     const bytes = await translator.translateDocument(given, undefined, {
       signal,
       progress: (done, all) => say(word("translating", { done: (sentences = done), all })),
@@ -178,7 +196,7 @@ async function translateFile(given) {
     Object.assign(save, { href: URL.createObjectURL(new Blob([bytes])), download: name, textContent: word("save", { name }), hidden: false });
     say(word("file-done", { name: given.name, sentences, seconds: ((performance.now() - start) / 1000).toFixed(2) }));
   } catch (error) {
-    if (!signal.aborted) say(explained(error), true);
+    if (!signal.aborted) fail(error);
   }
 }
 
@@ -193,7 +211,8 @@ async function translatePage() {
       model.value = own;
       await choose();
     }
-    const translator = await present.translator;
+    const translator = await loaded();
+    if (!translator) return;
     await translator.translateElement(sample);
     [, sample.lang] = languagesOf(present.name);
     inPlace.hidden = true;
@@ -201,7 +220,7 @@ async function translatePage() {
     undo.textContent = word("undo");
     undo.focus();
   } catch (error) {
-    say(explained(error), true);
+    fail(error);
   }
 }
 

@@ -10,8 +10,8 @@ import { figure, stand, startFigure } from "./figure.js";
 import { cached, filesOf } from "./files.js";
 import { clearHeads, logProbOf, startHeads } from "./heads.js";
 import { embedding, tokens } from "./pieces.js";
-import { softmax, startSoftmax, tree } from "./softmax.js";
 import { positions } from "./positions.js";
+import { softmax, startSoftmax, tree } from "./softmax.js";
 import { headName, remember, state } from "./state.js";
 import { residual } from "./sublayers.js";
 import { pauseTour, resumeTour, startTour, tellTour } from "./tour.js";
@@ -72,7 +72,7 @@ function fail(error) {
   pauseTour();
   say(explained(error), true);
   if (!isFatal(error)) return;
-  view.engine.restart();
+  view.engine.end();
   isClosed = true;
 }
 
@@ -127,6 +127,7 @@ function addFolder() {
 /** Opens the chosen model. A folder that is no model leaves the menu. */
 async function open() {
   const value = $("model").value;
+  if (!value) return fail(new Error("no model is open"));
   present = value;
   state.model = value === Object.keys(EXAMPLES)[0] || opened.has(value) ? "" : value;
   say(word("loading"));
@@ -251,9 +252,9 @@ function show() {
   figure();
   tokens((side, piece) => choose({ side, piece }));
   embedding();
+  positions();
   attention(choose);
   residual(choose);
-  positions();
   softmax();
   tree();
   tellTour();

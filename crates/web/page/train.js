@@ -155,7 +155,7 @@ async function run() {
     }
   } catch (error) {
     say(explained(error), true);
-    if (isFatal(error)) engine.restart();
+    if (isFatal(error)) engine.end();
   }
 }
 
