@@ -45,5 +45,5 @@ export async function embedding() {
   if (hasFactor) rows.unshift([word("embedding-bare"), bare]);
   $("embedding-sizes").replaceChildren(bars(rows, Math.max(...rows.map(([, value]) => value))));
   $("embedding-formula").textContent = hasFactor ? `E·√d + PE,  √${d} = ${number(Math.sqrt(d), 2)}` : "E + PE";
-  $("embedding-why").textContent = hasFactor ? word("embedding-why", { d, bare: number(bare, 2), place: number(place, 2) }) : "";
+  $("embedding-why").textContent = hasFactor && place ? word("embedding-why", { d, bare: number(bare, 2), place: number(place, 2) }) : "";
 }

@@ -1,7 +1,7 @@
 // Positions: sines and cosines, or learned vectors (paper §3.5; Table 3, row E).
 
 import { curves, heat, make, number } from "./draw.js";
-import { state } from "./state.js";
+import { POSITIONS, state } from "./state.js";
 import { dot, inputs, parameter, size, view } from "./view.js";
 import { word } from "./words.js";
 
@@ -44,10 +44,10 @@ export async function positionsOf(side, count) {
   return places.map((place) => Array.from(table.slice(place * d, (place + 1) * d)));
 }
 
-/** The vectors of a side that enter its first layer, and the positions in them. */
+/** The vectors of a side that enter its first layer, and the positions in them: zeros if they are off. */
 export async function embedded(side) {
   const sums = view.seen.tables.residuals[side][0][0].map((row) => row.map((value) => value / 1000));
-  const places = await positionsOf(side, sums.length);
+  const places = state.off.has(POSITIONS) ? sums.map((row) => row.map(() => 0)) : await positionsOf(side, sums.length);
   const scaled = sums.map((row, p) => row.map((value, i) => value - places[p][i]));
   return { sums, places, scaled };
 }
@@ -62,6 +62,7 @@ export async function positions() {
   if (seen !== view.seen || side !== state.side || piece !== state.piece) return;
   $("positions-text").textContent = word(isLearned() ? "positions-learned" : "positions-text", { count: most - first() });
   $("positions-formula").textContent = isLearned() ? learnedFormula(rows[piece]) : waveFormula(d);
+  $("no-positions").checked = state.off.has(POSITIONS);
   const drawn = isLearned() ? [table(rows), alikeOf(rows)] : [waves(d), alikeOf(rows)];
   $("places").replaceChildren(...drawn);
 }

@@ -5,7 +5,7 @@ import { stand } from "./figure.js";
 import { number } from "./draw.js";
 import { embedded, isLearned } from "./positions.js";
 import { likeliest } from "./softmax.js";
-import { headName, remember, state } from "./state.js";
+import { POSITIONS, headName, remember, state } from "./state.js";
 import { awake, sublayersOf } from "./sublayers.js";
 import { dot, inputs, size, termsOf, view } from "./view.js";
 import { word } from "./words.js";
@@ -16,10 +16,10 @@ let actions;
 const nextPiece = () => actions.choose({ piece: (state.piece + 1) % inputs(state.side).length });
 const nextHead = () => actions.choose({ head: (state.head + 1) % ofLayer(state.layer).length });
 
-/** Turns heads off, or on again if they are all off. */
-function toggle(heads) {
-  const areOff = heads.every((name) => state.off.has(name));
-  heads.forEach((name) => (areOff ? state.off.delete(name) : state.off.add(name)));
+/** Switches heads or the positions off, or on again if they are all off. */
+function toggle(names) {
+  const areOff = names.every((name) => state.off.has(name));
+  names.forEach((name) => (areOff ? state.off.delete(name) : state.off.add(name)));
   return actions.run();
 }
 
@@ -34,7 +34,7 @@ const ownHead = () => headName(state.kind, state.layer, state.head);
 /** The steps: their part of the page, what they open or choose, a number of the sentence, and what can be changed. */
 const STEPS = [
   { name: "tokens", part: "tokens", tell: () => ({ count: inputs(0).length, written: view.seen.tokens.length }), change: () => actions.nextExample() },
-  { name: "positions", part: "positions", text: () => (isLearned() ? "tour-positions-learned" : "tour-positions-text"), tell: positionOf, change: nextPiece },
+  { name: "positions", part: "positions", text: () => (isLearned() ? "tour-positions-learned" : "tour-positions-text"), tell: positionOf, change: () => toggle([POSITIONS]) },
   { name: "scores", part: "attention", begin: { kind: "cross" }, opens: "neurons-set", tell: scoreOf, change: nextHead },
   { name: "mask", part: "attention", begin: { kind: "decoder" }, tell: () => ({ count: hiddenCount(), pieces: inputs(1).length }), change: () => actions.choose({ kind: state.kind === "decoder" ? "encoder" : "decoder" }) },
   { name: "weights", part: "attention", begin: { kind: "cross" }, opens: "values-set", tell: () => ({ ...strongest(), weight: number(strongest().weight, 2), query: chosen().queries[chosen().query] }), change: () => toggle([ownHead()]) },

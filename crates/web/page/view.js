@@ -1,6 +1,7 @@
 // What the model computed for the reader's sentence, and what the parts of the page read from it.
 
 import { shown } from "./draw.js";
+import { POSITIONS } from "./state.js";
 
 /** The answer of the module, the tree of its search, the worker, and the parameters that were read. */
 export const view = { seen: null, tree: null, engine: null, parameters: new Map() };
@@ -38,17 +39,17 @@ export function termsOf(side, sublayer, position) {
   return view.seen.tables.residuals[side][sublayer].map((rows) => rows[position].map((value) => value / 1000));
 }
 
-/** The columns of the output projections that read these heads. */
-export function columnsOf(heads) {
+/** What is off, as the module takes it: the columns of the output projections that read these heads, and the positions. */
+export function offOf(names) {
   const { config } = view.seen;
-  const all = {};
-  for (const [kind, layer, head] of [...heads].map((name) => name.split("."))) {
+  const columns = {};
+  for (const [kind, layer, head] of [...names].map((name) => name.split("."))) {
     if (!view.seen.tables[kind]?.[layer]?.[head]) continue;
     const width = (config.d_v * config.heads) / headsOf(kind);
     const name = `${nameOf(kind, layer)}.output.weight`;
-    (all[name] ??= []).push([width * head, width * (Number(head) + 1)]);
+    (columns[name] ??= []).push([width * head, width * (Number(head) + 1)]);
   }
-  return all;
+  return { columns, positions: names.includes(POSITIONS) };
 }
 
 /** The numbers of a parameter of the model, or null if it has none of this name. */

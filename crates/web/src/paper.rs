@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use burn::tensor::{Device, Tensor, TensorData};
 use burnformer_core::model_dir::{self, ModelFiles};
 use burnformer_core::{
-    AttentionMaps, Model, ModelConfig, Parameters, TransformerConfig, token_ids,
+    AttentionMaps, Model, ModelConfig, Parameters, Positions, Seq2SeqConfig, TransformerConfig,
+    named_parameters, token_ids, with_parameters,
 };
 use burnformer_data::Tokenizers;
 use burnformer_infer::{
@@ -25,6 +26,8 @@ use crate::{Files, Result, to_js};
 const MAX_TOKENS: usize = 60;
 /// The minimum number of candidates to show for a step.
 const MIN_CANDIDATES: usize = 10;
+/// The parameters of learned positions.
+const POSITIONS: [&str; 2] = ["source_position.weight", "target_position.weight"];
 
 /// A Transformer that returns the intermediate values of a translation.
 #[wasm_bindgen]
@@ -40,11 +43,20 @@ pub struct Paper {
 struct Question {
     /// Search settings. They override the settings of the model.
     search: Map<String, Value>,
-    /// Ranges of columns, from and to, of parameters to set to zero. A head is off if the output
-    /// projection ignores it.
-    off: BTreeMap<String, Vec<[usize; 2]>>,
+    off: Off,
     /// The divisor of the logits for the second probability of each token.
     temperature: f64,
+}
+
+/// The parts of the model that are switched off; by default none.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Off {
+    /// Ranges of columns, from and to, of parameters to set to zero. A head is off if the output
+    /// projection ignores it.
+    columns: BTreeMap<String, Vec<[usize; 2]>>,
+    /// If true, nothing is added to the embeddings for their positions (paper §3.5).
+    positions: bool,
 }
 
 #[wasm_bindgen]
@@ -78,7 +90,7 @@ impl Paper {
     }
 
     /// Returns the log-probability of each of `tokens`, `</s>` last, as the translation of `text`,
-    /// while the columns in `off`, JSON as in the question of [`see`](Self::see), are zero.
+    /// while the parts in `off`, JSON as in the question of [`see`](Self::see), are switched off.
     ///
     /// # Errors
     /// Returns the errors of [`see`](Self::see), and an error if a token is not in the vocabulary
@@ -129,7 +141,7 @@ impl Paper {
         settings.max_length = Some(settings.max_length.unwrap_or(MAX_TOKENS).min(MAX_TOKENS));
         let Tokenizers { source, target } = self.translator.tokenizers();
         let requests = [Request::new(self.source(text)?)];
-        let model = ablated(self.model.clone(), &off);
+        let model = self.without(&off)?;
         let neural = NeuralModel::new(self.config.clone(), model.clone(), &Device::flex());
         let count = MIN_CANDIDATES.max(2 * settings.beam_size);
         let watched = Recorder {
@@ -183,13 +195,37 @@ impl Paper {
         if count > MAX_TOKENS {
             return Err(format!("there are {count} tokens; give at most {MAX_TOKENS}").into());
         }
-        let model = ablated(self.model.clone(), &serde_json::from_str(off)?);
+        let model = self.without(&serde_json::from_str(off)?)?;
         let neural = NeuralModel::new(self.config.clone(), model, &Device::flex());
         let settings = &self.translator.options().search;
         let targets = [tokens.to_vec()];
         let batching = Batching::default();
         let mut scores = force_score(&neural, &[source], &targets, settings, &batching)?;
         Ok(scores.remove(0).log_probs)
+    }
+
+    /// The model without the parts that are off.
+    fn without(&self, off: &Off) -> Result<Model> {
+        let model = if off.positions {
+            self.without_positions()?
+        } else {
+            self.model.clone()
+        };
+        Ok(ablated(model, &off.columns))
+    }
+
+    /// The model with learned positions in the place of its own, all of them zero.
+    fn without_positions(&self) -> Result<Model> {
+        let config = self.config.downcast_ref::<TransformerConfig>();
+        let mut config = config.ok_or("positions: open a Transformer")?.clone();
+        config.positions = Positions::Learned;
+        let shape = [config.max_positions, config.d_model];
+        let mut values = named_parameters(&self.model);
+        for name in POSITIONS {
+            let zeros = vec![0.0f32; config.max_positions * config.d_model];
+            values.insert(name.into(), TensorData::new(zeros, shape));
+        }
+        Ok(with_parameters(config.build(0, &Device::flex())?, values)?)
     }
 
     fn numbers(&self, name: &str) -> Result<Vec<f32>> {
@@ -204,9 +240,10 @@ impl Paper {
 }
 
 /// The model with zeros in some columns of some parameters.
-fn ablated(model: Model, off: &BTreeMap<String, Vec<[usize; 2]>>) -> Model {
+fn ablated(model: Model, columns_off: &BTreeMap<String, Vec<[usize; 2]>>) -> Model {
     model.map_parameters(&mut |name, param| {
-        let (Some(ranges), columns) = (off.get(name), *param.shape().last().unwrap_or(&1)) else {
+        let (Some(ranges), columns) = (columns_off.get(name), *param.shape().last().unwrap_or(&1))
+        else {
             return;
         };
         param.update(Box::new(|flat| {
@@ -584,7 +621,8 @@ mod tests {
             (found - seen["score"].as_f64().unwrap()).abs() < 1e-4,
             "{found}"
         );
-        let without = total(r#"{"decoder.layers.1.cross_attention.output.weight": [[0, 256]]}"#);
+        let without =
+            total(r#"{"columns": {"decoder.layers.1.cross_attention.output.weight": [[0, 256]]}}"#);
         assert!(without < total("{}") - 0.5, "{without}");
         for (tokens, name) in [(vec![6000], "6000"), (vec![5; 61], "61 tokens")] {
             let error = paper.scored(TEXT, &tokens, "{}").unwrap_err().to_string();
@@ -604,15 +642,38 @@ mod tests {
     #[test]
     fn heads_that_are_off_change_what_follows_and_no_weights_before() {
         let name = "decoder.layers.0.cross_attention.output.weight";
-        let [with, without] = [json!({}), json!({"off": {name: [[0, 256]]}})].map(seen);
+        let [with, without] =
+            [json!({}), json!({"off": {"columns": {name: [[0, 256]]}}})].map(seen);
         assert_eq!(with["tables"]["encoder"], without["tables"]["encoder"]);
         assert_ne!(with["score"], without["score"]);
-        let one =
-            seen(json!({"off": {"encoder.layers.0.self_attention.output.weight": [[64, 128]]}}));
+        let encoder = "encoder.layers.0.self_attention.output.weight";
+        let one = seen(json!({"off": {"columns": {encoder: [[64, 128]]}}}));
         assert_eq!(with["tables"]["encoder"][0], one["tables"]["encoder"][0]);
         assert_ne!(with["tables"]["encoder"][1], one["tables"]["encoder"][1]);
-        let none = seen(json!({"off": {name: []}}));
+        let none = seen(json!({"off": {"columns": {name: []}}}));
         assert_eq!(none["tables"]["cross"], with["tables"]["cross"]);
+    }
+
+    /// Without positions, the encoder sees a bag of pieces: the same word has the same output at
+    /// every place, and its attention follows the pieces into any order.
+    #[test]
+    fn without_positions_an_encoder_does_not_know_the_order() {
+        let paper = Paper::load(&files()).unwrap();
+        let without = question(&json!({"off": {"positions": true}}));
+        let table = |text: &str, question: &str| {
+            let seen = paper.answer(text, question).unwrap();
+            numbers(&seen["tables"]["encoder"][0][0])
+        };
+        let [there, back] = ["Hund Katze", "Katze Hund"].map(|text| table(text, &without));
+        // The rows and columns of two pieces and of `</s>`.
+        let swapped = [4, 3, 5, 1, 0, 2, 7, 6, 8].map(|i| back[i]);
+        assert_eq!(there.len(), 9, "each word is one piece");
+        for (a, b) in there.iter().zip(swapped) {
+            assert!((a - b).abs() < 0.002, "{there:?} {back:?}");
+        }
+        let [there, back] =
+            ["Hund Katze", "Katze Hund"].map(|text| table(text, &question(&json!({}))));
+        assert!((there[0] - back[4]).abs() > 0.01, "{there:?} {back:?}");
     }
 
     #[test]
