@@ -17,7 +17,7 @@ const UNSURE = 0.5;
 const LETTERS = 8;
 
 const [model, folder, file, progress, source, target, copy, status, save, inPlace, undo, swap, notice, knows, sample] =
-  ["model", "folder", "file", "progress", "source", "target", "copy", "status", "save", "in-place", "undo", "swap", "notice", "knows", "sample"].map((id) => document.getElementById(id));
+  ["model", "folder", "file", "progress", "source", "target", "copy", "status", "save", "in-place", "undo", "swap", "notice", "knows", "sample-text"].map((id) => document.getElementById(id));
 
 /** Models that were opened, by the values of their options. */
 const opened = new Map();
@@ -200,15 +200,15 @@ async function translateFile(given) {
   }
 }
 
-/** The model that can translate the page's own text. */
-const own = MODELS.find((name) => name.startsWith(`${language}-`));
+/** The language of the sample: the page's, or English where no model beside the page reads that. */
+const sampleLanguage = MODELS.some((name) => name.startsWith(`${language}-`)) ? language : "en";
 
 /** Translates the sample in place; its words can be written again. */
 async function translatePage() {
   try {
-    // A larger model that the reader opened may translate from the page's language too.
-    if (!present.name.startsWith(language)) {
-      model.value = own;
+    // A larger model that the reader opened may translate from this language too.
+    if (!present.name.startsWith(sampleLanguage)) {
+      model.value = MODELS.find((name) => name.startsWith(sampleLanguage));
       await choose();
     }
     const translator = await loaded();
@@ -217,17 +217,16 @@ async function translatePage() {
     [, sample.lang] = languagesOf(present.name);
     inPlace.hidden = true;
     undo.hidden = false;
-    undo.textContent = word("undo");
     undo.focus();
   } catch (error) {
     fail(error);
   }
 }
 
-/** Writes the sample in the page's language again. */
+/** Writes the sample as it was. */
 function restore() {
   write();
-  sample.lang = language;
+  sample.lang = sampleLanguage;
   undo.hidden = true;
   inPlace.hidden = false;
   inPlace.focus();
@@ -279,7 +278,7 @@ copy.addEventListener("click", async () => {
   say(word("copied"));
 });
 model.addEventListener("change", choose);
-sample.hidden = !own;
+sample.lang = sampleLanguage;
 inPlace.addEventListener("click", translatePage);
 undo.addEventListener("click", restore);
 swap.addEventListener("click", turn);
