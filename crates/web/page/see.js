@@ -207,10 +207,11 @@ function translation(kept) {
   const { seen } = view;
   const total = totalOf(seen);
   $("translation").replaceChildren(...marked(base.found.text, seen.text));
-  $("score").textContent = `log P = ${number(total, 2)}`;
+  $("score").textContent = `log\u00a0P\u00a0=\u00a0${number(total, 2)}`;
   $("before").textContent = state.off.size
     ? word("was", { text: base.found.text, before: number(base.total, 2), now: number(kept, 2), change: number(kept - base.total, 2), off: whatIsOff() })
     : "";
+  $("seen").style.setProperty("--bar", `${$("bar").offsetHeight}px`);
 }
 
 /** The parts that are off, in words. */
