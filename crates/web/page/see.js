@@ -15,7 +15,7 @@ import { softmax, startSoftmax, tree } from "./softmax.js";
 import { POSITIONS, headName, headsOff, remember, state } from "./state.js";
 import { residual } from "./sublayers.js";
 import { pauseTour, resumeTour, startTour, tellTour } from "./tour.js";
-import { inputs, offOf, view } from "./view.js";
+import { hasHead, inputs, offOf, view } from "./view.js";
 import { word } from "./words.js";
 
 const PAUSE = 300;
@@ -179,6 +179,8 @@ async function run() {
       if (number !== running) return;
       base = { question, found, total: totalOf(found) };
       view.seen = found;
+      // A link may name heads of another model.
+      headsOff().filter((name) => !hasHead(name)).forEach((name) => state.off.delete(name));
       clearHeads();
     }
     const found = state.off.size ? await ask(offOf([...state.off])) : base.found;

@@ -39,12 +39,17 @@ export function termsOf(side, sublayer, position) {
   return view.seen.tables.residuals[side][sublayer].map((rows) => rows[position].map((value) => value / 1000));
 }
 
+/** Whether the model has a head of this name. */
+export function hasHead(name) {
+  const [kind, layer, head] = name.split(".");
+  return Boolean(view.seen.tables[kind]?.[layer]?.[head]);
+}
+
 /** What is off, as the module takes it: the columns of the output projections that read these heads, and the positions. */
 export function offOf(names) {
   const { config } = view.seen;
   const columns = {};
-  for (const [kind, layer, head] of [...names].map((name) => name.split("."))) {
-    if (!view.seen.tables[kind]?.[layer]?.[head]) continue;
+  for (const [kind, layer, head] of names.filter(hasHead).map((name) => name.split("."))) {
     const width = (config.d_v * config.heads) / headsOf(kind);
     const name = `${nameOf(kind, layer)}.output.weight`;
     (columns[name] ??= []).push([width * head, width * (Number(head) + 1)]);

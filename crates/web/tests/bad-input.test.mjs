@@ -173,6 +173,19 @@ for (const language of Object.keys(words)) {
   }
 }
 
+test("paper.html: a link whose values are all wrong opens the page as it is", { skip }, async () => {
+  const wrong = {
+    sentence: "", model: "nope", beam: "abc", alpha: "1e999", temperature: "-5", side: "9", kind: "x", piece: "999", layer: "99", head: "99", sublayer: "99", step: "999", tour: "99",
+    off: "encoder.9.9,cross.0.99,<b>,", task: "none", d_model: "99", heads: "-1", layers: "", warmup: "NaN", smoothing: "2", norm: "x", mask: "maybe",
+  };
+  await inChromium(chromium, `paper.html?lang=xx&${new URLSearchParams(wrong)}`, async (session) => {
+    await works(session, PAGES["paper.html"]);
+    const values = await session.evaluate(`["beam", "alpha", "temperature", "smoothing", "heads"].map((id) => Number(document.getElementById(id).value))`);
+    assert.deepEqual(values, [5, 1, 0.2, 0.3, 0]);
+    assert.ok(await session.evaluate(`document.getElementById("tour").hidden && !document.getElementById("before").textContent`));
+  });
+});
+
 /** The module with a memory that can grow by `more` pages of 64 KiB alone. */
 function limited(wasm, more) {
   let at = 8;
