@@ -87,6 +87,8 @@ for (const [, crate, file] of linked) {
   mkdirSync(dirname(copy), { recursive: true });
   cpSync(join(workspace, "crates", crate, "src", file), copy);
 }
+mkdirSync(join(folder, "guide"));
+cpSync(join(workspace, "docs/guide/paper.md"), join(folder, "guide/paper.md.txt"));
 for (const text of ["LICENSE-APACHE", "LICENSE-MIT", "NOTICE"]) cpSync(join(workspace, text), join(folder, text));
 const manifest = readFileSync(join(workspace, "Cargo.toml"), "utf8");
 const description = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));

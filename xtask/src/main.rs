@@ -65,7 +65,7 @@ const DEVELOPER_COMMANDS: [(&str, &str); 8] = [
     ),
     (
         "dist",
-        "make what a release needs, in target/dist: program, wheel, manual, licences, checksums",
+        "make what a release needs, in target/dist: program, wheel, manual, licences, checksums; --pages adds the pages for browsers",
     ),
 ];
 

@@ -35,7 +35,7 @@ pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
 }
 
 /// Builds the package, or only the page of the module `only`.
-fn build(workspace: &Path, only: Option<&str>) -> Result<(), String> {
+pub fn build(workspace: &Path, only: Option<&str>) -> Result<(), String> {
     succeeds(node(workspace).arg("build.mjs").arg(TARGET).args(only))?;
     let feature = only.unwrap_or("gpu");
     let features = ["--features", feature, "--target", TARGET].map(String::from);

@@ -343,6 +343,16 @@ function colours() {
   root.dataset.theme = dark ? "light" : "dark";
 }
 
+async function copy() {
+  if (navigator.clipboard) await navigator.clipboard.writeText($("result").textContent);
+  else {
+    // Pages of http: that come from another machine have no clipboard, and copy what is selected.
+    getSelection().selectAllChildren($("result"));
+    document.execCommand("copy");
+  }
+  say("Copied");
+}
+
 let waiting;
 function soon() {
   count();
@@ -375,7 +385,7 @@ $("source-text").addEventListener("input", soon);
 $("source").addEventListener("change", () => { fillTargets(); translate(); });
 $("target").addEventListener("change", translate);
 $("swap").addEventListener("click", swap);
-$("copy").addEventListener("click", () => navigator.clipboard.writeText($("result").textContent).then(() => say("Copied")));
+$("copy").addEventListener("click", copy);
 $("file-form").addEventListener("submit", translateFile);
 $("theme").addEventListener("click", colours);
 start().catch(() => say("The server does not answer", true));

@@ -1,7 +1,7 @@
 // Attention: weights, from queries and keys to them, and from them to the output (paper §3.2).
 
 import { bars, heat, make, named, number, range } from "./draw.js";
-import { KINDS, headName, state } from "./state.js";
+import { KINDS, headName, headsOff, state } from "./state.js";
 import { dot, headsOf, inputs, nameOf, parameter, piecesOf, rowOf, size, softmaxOf, termsOf, times, view } from "./view.js";
 import { word } from "./words.js";
 
@@ -72,7 +72,7 @@ function map() {
   const [queries, keys] = piecesOf(kind);
   const values = view.seen.tables[kind][layer][head];
   $("off").checked = state.off.has(headName(kind, layer, head));
-  $("on").hidden = !state.off.size;
+  $("on").hidden = !headsOff().length;
   $("map-title").textContent = word("head", { layer: layer + 1, head: head + 1 });
   $("map").replaceChildren(
     make("thead", {}, make("tr", {}, make("td"), ...keys.map((piece) => make("th", { scope: "col" }, make("span", {}, piece))))),

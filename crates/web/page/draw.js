@@ -80,6 +80,12 @@ export function bars(rows, most, digits = 3) {
   return make("tbody", {}, ...body);
 }
 
+/** A number as an axis has room for: 0.25, 1.2e-3, 403M. */
+function brief(value) {
+  const large = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+  return value === 0 || Math.abs(value) >= 0.01 ? large.format(value) : value.toExponential(1);
+}
+
 /**
  * Lines over updates or positions, `[[x, y], …]` each. Without names, the last is the darkest; with them, each has a style of its own.
  * @param {[number, number][][]} lines
@@ -87,13 +93,12 @@ export function bars(rows, most, digits = 3) {
  * @param {{ top?: number, names?: string[] }} [options] the least that the axis shows, and the names of the lines
  */
 export function curves(lines, label, { top = 1e-9, names: kinds } = {}) {
-  const [width, height] = [480, 160];
+  const [width, height] = [360, 140];
   const all = lines.flat();
   const most = Math.max(...all.map(([x]) => x), 1);
   const [low, high] = [Math.min(...all.map(([, y]) => y), 0), Math.max(...all.map(([, y]) => y), top)];
   const at = ([x, y]) => `${(44 + (x / most) * (width - 56)).toFixed(1)},${(height - 20 - ((y - low) / (high - low)) * (height - 36)).toFixed(1)}`;
-  const names = [[4, 16, high], [4, height - 22, low]]
-    .map(([x, y, value]) => vector("text", { x, y }, Math.abs(value) >= 0.01 || value === 0 ? String(+value.toPrecision(3)) : value.toExponential(1)));
+  const names = [[4, 16, high], [4, height - 22, low]].map(([x, y, value]) => vector("text", { x, y }, brief(value)));
   const end = vector("text", { x: width - 8, y: height - 4, "text-anchor": "end" }, String(most));
   const style = (i) => {
     if (kinds) return `line${i}`;

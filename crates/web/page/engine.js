@@ -20,10 +20,7 @@ export class Engine {
       if (error === undefined) resolve(result);
       else reject(new Error(error));
     };
-    this.#worker.onerror = (event) => {
-      this.#waiting.forEach(({ reject }) => reject(new Error(event.message || "the worker does not start")));
-      this.#waiting.clear();
-    };
+    this.#worker.onerror = (event) => this.end(event.message || "the worker does not start");
   }
 
   /**
@@ -34,6 +31,7 @@ export class Engine {
    * @returns {Promise<any>}
    */
   call(method, argument, tell) {
+    if (!this.#worker) this.#start();
     const id = this.#count++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject, tell });
@@ -41,15 +39,11 @@ export class Engine {
     });
   }
 
-  /** Begins anew with a worker in the place of one that panicked or has no memory left. */
-  restart() {
-    this.end();
-    this.#waiting.forEach(({ reject }) => reject(new Error("the worker was ended")));
+  /** Ends the worker, which panicked or has no memory left, and rejects the calls that wait. The next call starts another one. */
+  end(reason = "the worker was ended") {
+    this.#worker?.terminate();
+    this.#worker = null;
+    this.#waiting.forEach(({ reject }) => reject(new Error(reason)));
     this.#waiting.clear();
-    this.#start();
-  }
-
-  end() {
-    this.#worker.terminate();
   }
 }

@@ -6,11 +6,21 @@ import { word } from "./words.js";
 const KNOWN = [
   [/the sentence has 0 tokens/, "error-empty"],
   [/the sentence has (?<count>\d+) tokens; give 1 to (?<most>\d+)/, "error-long"],
+  [/(?:source|target) has (?<count>\d+) tokens with <\/s> but at most (?<most>\d+)/, "error-sentence-long"],
   [/a model "(?<name>[^"]*)"; open a Transformer/, "error-architecture"],
   [/no model is open/, "error-none"],
-  [/out of memory|memory access out of bounds|unreachable|Out of bounds memory|allocation failed/i, "error-memory"],
+  [/the worker does not start/, "error-start"],
+  [/panicked|has ended|null pointer|RuntimeError|out of memory|memory access out of bounds|unreachable|Out of bounds memory|allocation failed/i, "error-memory"],
   [/Failed to fetch|NetworkError|Load failed|error loading dynamically imported/i, "error-network"],
-  [/too large for a page/, "error-large"],
+  [/the document has (?<bytes>\d+) bytes; a page can translate (?<most>\d+)/, "error-document-large"],
+  [/too large for a page|does not fit into the free memory|the model has \d+ bytes; a page can load|must be at most \d+/, "error-large"],
+  [/no document format `(?<kind>[^`]*)`/, "error-format"],
+  [/format: undefined/, "error-nameless"],
+  [/the document is no whole archive|the archive is no/, "error-archive"],
+  [/^line \d+: |the file is no |the document (?:is|has)|not UTF-8/, "error-document"],
+  [/holds no manifest\.json|manifest\.json: is no list of files/, "error-folder"],
+  [/belong to different models|holds other values than/, "error-mixed"],
+  [/architecture "[^"]*" is unknown|format version \d+/, "error-version"],
   [/(?<file>\S+): (?:size differs|the hash differs|has no|no such file|is missing)/, "error-broken"],
   [/(?<file>\S*(?:config\.json|manifest\.json|model\.safetensors|tokenizer\.json))/, "error-broken"],
 ];
@@ -26,4 +36,4 @@ export function explained(error) {
 }
 
 /** Whether the module cannot go on after this error: it panicked, or has no memory. */
-export const isFatal = (error) => /panicked|memory|unreachable|null pointer|RuntimeError/i.test(String(error?.message ?? error));
+export const isFatal = (error) => /panicked|memory|unreachable|null pointer|RuntimeError|has ended|the worker does not start/i.test(String(error?.message ?? error));

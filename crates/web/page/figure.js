@@ -2,7 +2,7 @@
 
 import { vector } from "./draw.js";
 import { KINDS, state } from "./state.js";
-import { inputs, view } from "./view.js";
+import { hasDecoderAttention, inputs, view } from "./view.js";
 import { word } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
@@ -76,8 +76,9 @@ function stack(side) {
   const joins = { ...add, joins: true };
   const around = (box) => (isPre ? [{ ...norm, splits: true }, box, joins] : [{ ...box, splits: true }, joins]);
   const attention = (kind) => around({ title: word(`box-${kind}`), part: "attention", kind, sizes: `${heads} × d_k ${width}` });
+  const history = hasDecoderAttention() ? attention("decoder") : around({ title: word("box-recurrent"), part: "residual" });
   const network = around({ title: word("box-ffn"), part: "ffn", sizes: `${d} → ${wide} → ${d}` });
-  const layers = side ? [...attention("decoder"), ...attention("cross"), ...network] : [...attention("encoder"), ...network];
+  const layers = side ? [...history, ...attention("cross"), ...network] : [...attention("encoder"), ...network];
   layers[0] = { ...layers[0], opens: `N = ${side ? config.decoder_layers : config.encoder_layers}` };
   layers[layers.length - 1] = { ...layers.at(-1), closes: true };
   const bottom = [

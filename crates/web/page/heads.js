@@ -2,15 +2,16 @@
 
 import { everyHead } from "./attention.js";
 import { make, number } from "./draw.js";
+import { explained } from "./errors.js";
 import { headName } from "./state.js";
-import { columnsOf, view } from "./view.js";
+import { offOf, view } from "./view.js";
 import { word } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
 
-/** The sum of the log-probabilities of `tokens` as the translation of `text` without these heads. */
-export async function logProbOf(text, tokens, heads) {
-  const each = await view.engine.call("score", { text, tokens, off: columnsOf(heads) });
+/** The sum of the log-probabilities of `tokens` as the translation of `text` without what is `off`. */
+export async function logProbOf(text, tokens, off) {
+  const each = await view.engine.call("score", { text, tokens, off: offOf(off) });
   return each.reduce((sum, value) => sum + value, 0);
 }
 
@@ -41,7 +42,7 @@ async function measure(choose) {
     }
     show(rows, choose);
   } catch (error) {
-    $("measure-status").textContent = error.message;
+    $("measure-status").textContent = explained(error);
   } finally {
     $("measure").disabled = false;
   }

@@ -1,6 +1,7 @@
 // The page: loads a model, and translates while its reader types.
 
-import { explained } from "./errors.js";
+import { copyText } from "./clipboard.js";
+import { explained, isFatal } from "./errors.js";
 import { Translator } from "./index.js";
 import { language, offerLanguages, word, write } from "./words.js";
 
@@ -16,11 +17,11 @@ const UNSURE = 0.5;
 const LETTERS = 8;
 
 const [model, folder, file, progress, source, target, copy, status, save, inPlace, undo, swap, notice, knows, sample] =
-  ["model", "folder", "file", "progress", "source", "target", "copy", "status", "save", "in-place", "undo", "swap", "notice", "knows", "sample"].map((id) => document.getElementById(id));
+  ["model", "folder", "file", "progress", "source", "target", "copy", "status", "save", "in-place", "undo", "swap", "notice", "knows", "sample-text"].map((id) => document.getElementById(id));
 
 /** Models that were opened, by the values of their options. */
 const opened = new Map();
-/** The name of the present model, and the promise of its translator. */
+/** The name of the present model, and the promise of its translator; null if it must be loaded, for the first time or again. */
 let present = { name: MODELS[0], translator: null };
 /** What ends the present translation. */
 let running = new AbortController();
@@ -36,6 +37,7 @@ async function choose() {
   running.abort();
   const before = present.translator;
   const name = model.value;
+  if (!name) return say(word("error-none"), true);
   const [from, to] = languagesOf(name);
   source.lang = from;
   target.lang = to;
@@ -51,18 +53,20 @@ async function choose() {
   before?.then((translator) => translator.close(), () => {});
   try {
     await loading;
-    if (present.translator !== loading) return;
-    say(word("ready"));
-    await translate();
   } catch (error) {
     if (present.translator === loading) refuse(name, error);
-  } finally {
-    if (present.translator === loading) progress.hidden = true;
+    return;
   }
+  if (present.translator !== loading) return;
+  progress.hidden = true;
+  say(word("ready"));
+  await translate();
 }
 
-/** Says why a model does not load. A folder that is no model leaves the menu, and nothing is chosen. */
+/** Says why a model does not load; the next text tries again. A folder that is no model leaves the menu, and nothing is chosen. */
 function refuse(name, error) {
+  present.translator = null;
+  progress.hidden = true;
   if (opened.delete(name)) {
     [...model.options].find((option) => option.value === name).remove();
     model.selectedIndex = -1;
@@ -70,6 +74,20 @@ function refuse(name, error) {
   target.replaceChildren();
   knows.textContent = "";
   say(explained(error), true);
+}
+
+/** Says what went wrong. A translator that has no memory left is loaded again for the next text. */
+function fail(error) {
+  say(explained(error), true);
+  if (!isFatal(error)) return;
+  present.translator?.then((translator) => translator.close(), () => {});
+  present.translator = null;
+}
+
+/** The translator, which is loaded if there is none; null if it does not load. */
+async function loaded() {
+  if (!present.translator) await choose();
+  return present.translator;
 }
 
 /** The languages of a model by its name, such as `de-en`; empty ones where the name has none. */
@@ -85,6 +103,7 @@ function parts(text) {
 }
 
 async function translate() {
+  if (!present.translator && /\S/.test(source.value)) return choose();
   running.abort();
   const { signal } = (running = new AbortController());
   const all = parts(source.value);
@@ -109,7 +128,7 @@ async function translate() {
   } catch (error) {
     if (signal.aborted) return;
     target.replaceChildren();
-    say(explained(error), true);
+    fail(error);
   }
 }
 
@@ -158,15 +177,15 @@ function turn() {
 
 /** Translates a document, and offers the result to be saved. */
 async function translateFile(given) {
+  save.hidden = true;
+  const translator = await loaded().catch(() => null);
+  if (!translator) return;
   running.abort();
   const { signal } = (running = new AbortController());
   const start = performance.now();
   let sentences = 0;
-  save.hidden = true;
   say(word("translating", { done: 0, all: "…" }));
   try {
-    const translator = await present.translator;
-    if (signal.aborted) return;
     const bytes = await translator.translateDocument(given, undefined, {
       signal,
       progress: (done, all) => say(word("translating", { done: (sentences = done), all })),
@@ -177,37 +196,37 @@ async function translateFile(given) {
     Object.assign(save, { href: URL.createObjectURL(new Blob([bytes])), download: name, textContent: word("save", { name }), hidden: false });
     say(word("file-done", { name: given.name, sentences, seconds: ((performance.now() - start) / 1000).toFixed(2) }));
   } catch (error) {
-    if (!signal.aborted) say(explained(error), true);
+    if (!signal.aborted) fail(error);
   }
 }
 
-/** The model that can translate the page's own text. */
-const own = MODELS.find((name) => name.startsWith(`${language}-`));
+/** The language of the sample: the page's, or English where no model beside the page reads that. */
+const sampleLanguage = MODELS.some((name) => name.startsWith(`${language}-`)) ? language : "en";
 
 /** Translates the sample in place; its words can be written again. */
 async function translatePage() {
   try {
-    // A larger model that the reader opened may translate from the page's language too.
-    if (!present.name.startsWith(language)) {
-      model.value = own;
+    // A larger model that the reader opened may translate from this language too.
+    if (!present.name.startsWith(sampleLanguage)) {
+      model.value = MODELS.find((name) => name.startsWith(sampleLanguage));
       await choose();
     }
-    const translator = await present.translator;
+    const translator = await loaded();
+    if (!translator) return;
     await translator.translateElement(sample);
     [, sample.lang] = languagesOf(present.name);
     inPlace.hidden = true;
     undo.hidden = false;
-    undo.textContent = word("undo");
     undo.focus();
   } catch (error) {
-    say(explained(error), true);
+    fail(error);
   }
 }
 
-/** Writes the sample in the page's language again. */
+/** Writes the sample as it was. */
 function restore() {
   write();
-  sample.lang = language;
+  sample.lang = sampleLanguage;
   undo.hidden = true;
   inPlace.hidden = false;
   inPlace.focus();
@@ -255,11 +274,11 @@ source.addEventListener("input", () => {
   pause = setTimeout(translate, PAUSE);
 });
 copy.addEventListener("click", async () => {
-  await navigator.clipboard.writeText(target.value);
+  await copyText(target.value);
   say(word("copied"));
 });
 model.addEventListener("change", choose);
-sample.hidden = !own;
+sample.lang = sampleLanguage;
 inPlace.addEventListener("click", translatePage);
 undo.addEventListener("click", restore);
 swap.addEventListener("click", turn);

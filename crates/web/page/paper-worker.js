@@ -2,8 +2,16 @@
 
 import init, { Files, Lesson, Paper } from "./burnformer_paper.js";
 
-const ready = init();
 let paper, lesson;
+/** The promise of the module. */
+let ready = null;
+
+function start() {
+  ready ??= init();
+  // Without a network it is tried again the next time.
+  ready.catch(() => (ready = null));
+  return ready;
+}
 
 /** The SHA-256 of bytes, where this page may compute it; elsewhere the module does, more slowly. */
 async function hashOf(bytes) {
@@ -47,9 +55,12 @@ const methods = {
 
 onmessage = async ({ data: { id, method, argument } }) => {
   try {
-    await ready;
+    await start();
     postMessage({ id, result: await methods[method](argument) });
   } catch (error) {
     postMessage({ id, error: String(error?.message ?? error) });
   }
 };
+
+// The module compiles while the files of the model come.
+start().catch(() => {});

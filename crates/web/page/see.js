@@ -2,6 +2,7 @@
 
 import { attention, ofLayer } from "./attention.js";
 import { treeOf } from "./beam.js";
+import { copyText } from "./clipboard.js";
 import { make, number } from "./draw.js";
 import { explained, isFatal } from "./errors.js";
 import { EXAMPLES, sentenceFor } from "./examples.js";
@@ -9,11 +10,12 @@ import { figure, stand, startFigure } from "./figure.js";
 import { cached, filesOf } from "./files.js";
 import { clearHeads, logProbOf, startHeads } from "./heads.js";
 import { embedding, tokens } from "./pieces.js";
+import { positions } from "./positions.js";
 import { softmax, startSoftmax, tree } from "./softmax.js";
-import { headName, remember, state } from "./state.js";
+import { POSITIONS, headName, headsOff, remember, state } from "./state.js";
 import { residual } from "./sublayers.js";
 import { pauseTour, resumeTour, startTour, tellTour } from "./tour.js";
-import { columnsOf, inputs, view } from "./view.js";
+import { hasHead, inputs, offOf, view } from "./view.js";
 import { word } from "./words.js";
 
 const PAUSE = 300;
@@ -40,12 +42,13 @@ export async function see(worker, models) {
   $("model").addEventListener("change", turn);
   $("folder").addEventListener("change", addFolder);
   ["sentence", "beam", "alpha", "temperature"].forEach((id) => $(id).addEventListener("input", soon));
-  $("off").addEventListener("change", () => switchHeads([headName(state.kind, state.layer, state.head)], $("off").checked));
-  $("layer-off").addEventListener("click", () => switchHeads(ofLayer(state.layer), true));
+  $("off").addEventListener("change", () => switchOff([headName(state.kind, state.layer, state.head)], $("off").checked));
+  $("layer-off").addEventListener("click", () => switchOff(ofLayer(state.layer), true));
   $("only").addEventListener("click", () => {
-    switchHeads(ofLayer(state.layer).filter((name) => name !== headName(state.kind, state.layer, state.head)), true);
+    switchOff(ofLayer(state.layer).filter((name) => name !== headName(state.kind, state.layer, state.head)), true);
   });
-  $("on").addEventListener("click", () => switchHeads([...state.off], false));
+  $("on").addEventListener("click", () => switchOff(headsOff(), false));
+  $("no-positions").addEventListener("change", () => switchOff([POSITIONS], $("no-positions").checked));
   $("copy-link").addEventListener("click", copyLink);
   startSoftmax();
   startHeads(choose);
@@ -70,13 +73,13 @@ function fail(error) {
   pauseTour();
   say(explained(error), true);
   if (!isFatal(error)) return;
-  view.engine.restart();
+  view.engine.end();
   isClosed = true;
 }
 
 async function copyLink() {
   remember();
-  await navigator.clipboard.writeText(location.href);
+  await copyText(location.href);
   say(word("link-copied"));
 }
 
@@ -125,6 +128,7 @@ function addFolder() {
 /** Opens the chosen model. A folder that is no model leaves the menu. */
 async function open() {
   const value = $("model").value;
+  if (!value) return fail(new Error("no model is open"));
   present = value;
   state.model = value === Object.keys(EXAMPLES)[0] || opened.has(value) ? "" : value;
   say(word("loading"));
@@ -154,7 +158,8 @@ function soon() {
   pause = setTimeout(run, PAUSE);
 }
 
-function switchHeads(names, isOff) {
+/** Switches heads or the positions off, or on again. */
+function switchOff(names, isOff) {
   names.forEach((name) => (isOff ? state.off.add(name) : state.off.delete(name)));
   return run();
 }
@@ -174,10 +179,12 @@ async function run() {
       if (number !== running) return;
       base = { question, found, total: totalOf(found) };
       view.seen = found;
+      // A link may name heads of another model.
+      headsOff().filter((name) => !hasHead(name)).forEach((name) => state.off.delete(name));
       clearHeads();
     }
-    const found = state.off.size ? await ask(columnsOf(state.off)) : base.found;
-    const kept = state.off.size ? await logProbOf(text, base.found.tokens, state.off) : base.total;
+    const found = state.off.size ? await ask(offOf([...state.off])) : base.found;
+    const kept = state.off.size ? await logProbOf(text, base.found.tokens, [...state.off]) : base.total;
     if (number !== running) return;
     view.seen = found;
     view.tree = treeOf(found);
@@ -197,15 +204,24 @@ async function run() {
 /** The sum of the log-probabilities of a translation. */
 const totalOf = ({ score, divisors, tokens }) => score * divisors[tokens.length - 1];
 
-/** Writes the translation, which stays in view, and what the heads that are off change: words, and the probability of the first. */
+/** Writes the translation, which stays in view, and what it changes that parts are off: words, and the probability of the first. */
 function translation(kept) {
   const { seen } = view;
   const total = totalOf(seen);
   $("translation").replaceChildren(...marked(base.found.text, seen.text));
-  $("score").textContent = `log P = ${number(total, 2)}`;
+  $("score").textContent = `log\u00a0P\u00a0=\u00a0${number(total, 2)}`;
   $("before").textContent = state.off.size
-    ? word("was", { text: base.found.text, before: number(base.total, 2), now: number(kept, 2), change: number(kept - base.total, 2), count: state.off.size })
+    ? word("was", { text: base.found.text, before: number(base.total, 2), now: number(kept, 2), change: number(kept - base.total, 2), off: whatIsOff() })
     : "";
+  $("seen").style.setProperty("--bar", `${$("bar").offsetHeight}px`);
+}
+
+/** The parts that are off, in words. */
+function whatIsOff() {
+  const count = headsOff().length;
+  const parts = count ? [word("heads-off", { count })] : [];
+  if (state.off.has(POSITIONS)) parts.push(word("positions-off"));
+  return parts.join(" ");
 }
 
 /** The words of a text, of which those are marked that are not in the text before. */
@@ -249,6 +265,7 @@ function show() {
   figure();
   tokens((side, piece) => choose({ side, piece }));
   embedding();
+  positions();
   attention(choose);
   residual(choose);
   softmax();

@@ -7,6 +7,8 @@ import { view } from "./view.js";
 import { word } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
+/** The label smoothing ε of the paper (§5.4). */
+const SMOOTHING = 0.1;
 let growing;
 let grown = 0;
 
@@ -21,12 +23,14 @@ export function startSoftmax() {
   $("play").addEventListener("click", play);
 }
 
-/** The likeliest pieces of the chosen step: names, probabilities, and those at the temperature. */
+/** The likeliest pieces of the chosen step: names, probabilities, those at the temperature, and what training would ask for. */
 export function likeliest() {
-  const { steps, pieces } = view.seen;
+  const { steps, pieces, tokens, config } = view.seen;
   const { candidates } = steps[state.step];
   const best = candidates[bestRow(state.step)] ?? candidates[0];
-  return best.slice(0, 10).map(([id, logProb, tempered]) => [shown(pieces[id]), Math.exp(logProb), tempered]);
+  const share = SMOOTHING / config.target_vocab;
+  const asked = (id) => share + (id === tokens[state.step] ? 1 - SMOOTHING : 0);
+  return best.slice(0, 10).map(([id, logProb, tempered]) => [shown(pieces[id]), Math.exp(logProb), tempered, asked(id)]);
 }
 
 export function softmax() {
@@ -40,10 +44,11 @@ export function softmax() {
   $("prefix").textContent = word("after", { prefix: tokens.slice(0, state.step).map((id) => shown(pieces[id])).join("") || "<s>" });
   // At T = 1 both columns would be equal.
   const isTempered = t !== 1;
-  const titles = isTempered ? ["T = 1", `T = ${t}`] : ["T = 1"];
-  const rows = likeliest().map((row) => row.slice(0, titles.length + 1));
+  const titles = [...(isTempered ? ["T = 1", `T = ${t}`] : ["T = 1"]), word("asked", { smoothing: SMOOTHING })];
+  const rows = likeliest().map(([name, p, tempered, asked]) => [name, p, ...(isTempered ? [tempered] : []), asked]);
   $("likeliest").replaceChildren(
     make("thead", {}, make("tr", {}, make("td"), ...titles.map((name) => make("th", { scope: "col" }, name)))), bars(rows, 1));
+  $("asked-text").textContent = word("asked-text", { smoothing: SMOOTHING, most: 1 - SMOOTHING, vocab: config.target_vocab });
   const [name, p] = rows[0];
   $("softmax-formula").textContent = `p = exp(z / T) / Σ exp(z / T);  p(${name}) = ${number(p)},  log p = ${number(Math.log(p))}`;
 }

@@ -7,13 +7,18 @@ const FIELDS = ["sentence", "beam", "alpha", "temperature"];
 const WRITTEN = ["side", "piece", "layer", "head", "sublayer", "step", "tour"];
 /** A head: its kind, layer and number. */
 const HEAD = /^(encoder|decoder|cross)\.\d{1,2}\.\d{1,2}$/;
+/** The name of the positions among what is off. */
+export const POSITIONS = "positions";
 const $ = (id) => document.getElementById(id);
 
 /**
  * The choices: the model's name, the kind, layer and head of an attention, a piece of a side, a sub-layer, a step of the search,
- * a step of the tour (0: none), and the heads that are off.
+ * a step of the tour (0: none), and what is off: heads, and the positions.
  */
 export const state = { model: "", kind: "cross", layer: 0, head: 0, side: 0, piece: 0, sublayer: 0, step: 0, tour: 0, off: new Set() };
+
+/** The heads that are off. */
+export const headsOff = () => [...state.off].filter((name) => name !== POSITIONS);
 
 /** The name of a head among those that are off. */
 export const headName = (kind, layer, head) => `${kind}.${layer}.${head}`;
@@ -26,7 +31,7 @@ export function recall() {
   if (KINDS.includes(given.get("kind"))) state.kind = given.get("kind");
   state.side = Math.min(state.side, 1);
   state.model = given.get("model") ?? "";
-  state.off = new Set((given.get("off") ?? "").split(",").filter((name) => HEAD.test(name)));
+  state.off = new Set((given.get("off") ?? "").split(",").filter((name) => name === POSITIONS || HEAD.test(name)));
   for (const input of trained()) {
     const value = given.get(input.id);
     if (value === null) continue;

@@ -2,7 +2,7 @@
 
 import { bars, heat, largest, make, named, number } from "./draw.js";
 import { state } from "./state.js";
-import { inputs, nameOf, parameter, size, termsOf, times, view } from "./view.js";
+import { hasDecoderAttention, inputs, nameOf, parameter, size, termsOf, times, view } from "./view.js";
 import { word } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
@@ -23,7 +23,10 @@ export function sublayersOf(side) {
 }
 
 /** The name of a sub-layer as readers see it. */
-const titleOf = ({ layer, kind }) => `${layer + 1}. ${kind === "cross" ? word("cross").split(/[:：]/)[0] : word(kind)}`;
+function titleOf({ layer, kind }) {
+  const names = { self: word(state.side && !hasDecoderAttention() ? "box-recurrent" : "self"), cross: word("cross").split(/[:：]/)[0], ffn: word("ffn") };
+  return `${layer + 1}. ${names[kind]}`;
+}
 
 /** Draws the table of all sub-layers; `choose` is called with changes of the choices. */
 export function residual(choose) {
@@ -41,21 +44,29 @@ export function residual(choose) {
   $("sizes").replaceChildren(
     make("thead", {}, make("tr", {}, ...[word("sublayer"), "x", "f"].map((name) => make("th", { scope: "col" }, name)))), body);
   const isPre = view.seen.config.norm === "pre";
+  const norm = NORMS[normKind()];
   const [, x, f] = rows[state.sublayer];
   const [, next] = rows[state.sublayer + 1] ?? [];
   const arrow = next === undefined ? "" : ` → ${number(next)}`;
-  $("residual-formula").textContent = `${isPre ? "x + f(LayerNorm(x))" : "LayerNorm(x + f(x))"};  “${inputs(state.side)[state.piece]}”: |x| = ${number(x)}, |f| = ${number(f)}${arrow}`;
-  norm();
+  $("residual-formula").textContent = `${isPre ? `x + f(${norm}(x))` : `${norm}(x + f(x))`};  “${inputs(state.side)[state.piece]}”: |x| = ${number(x)}, |f| = ${number(f)}${arrow}`;
+  drawNorm();
   feedForward();
 }
 
-/** A normalised vector with the numbers behind it. */
+/** The names of the norms, by their kind. */
+const NORMS = { layer: "LayerNorm", rms: "RMSNorm", scale: "ScaleNorm" };
+const normKind = () => view.seen.config.norm_kind ?? "layer";
+
+/** A normalised vector with the numbers behind it. ScaleNorm has one gain for all features, and only LayerNorm takes the mean away. */
 function normalised(values, gain, offset) {
   const epsilon = view.seen.config.layer_norm_eps;
-  const mean = values.reduce((a, b) => a + b, 0) / values.length;
+  const kind = normKind();
+  const mean = kind === "layer" ? values.reduce((a, b) => a + b, 0) / values.length : 0;
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
   const unit = values.map((value) => (value - mean) / Math.sqrt(variance + epsilon));
-  return { mean, variance, unit, output: unit.map((value, i) => value * (gain?.[i] ?? 1) + (offset?.[i] ?? 0)) };
+  const gains = values.map((_, i) => (kind === "scale" ? (gain?.[0] ?? 1) / Math.sqrt(values.length) : gain?.[i] ?? 1));
+  const offsets = values.map((_, i) => offset?.[i] ?? 0);
+  return { mean, variance, unit, gains, offsets, output: unit.map((value, i) => value * gains[i] + offsets[i]) };
 }
 
 /** The norm of a sub-layer at the chosen piece: before the sub-layer or after the sum, as the model has it. */
@@ -63,21 +74,28 @@ async function normOf({ name, index }) {
   const [gain, offset] = await Promise.all([parameter(`${name}_norm.weight`), parameter(`${name}_norm.bias`)]);
   const [x, f] = termsOf(state.side, index, state.piece);
   const values = view.seen.config.norm === "pre" ? x : x.map((value, i) => value + f[i]);
-  return { ...normalised(values, gain, offset), values, gain, offset };
+  return { ...normalised(values, gain, offset), values };
 }
 
 /** Whether the choices are still those of an answer that was waited for. */
 const isCurrent = ({ seen, side, piece, sublayer }) => seen === view.seen && side === state.side && piece === state.piece && sublayer === state.sublayer;
 const now = () => ({ seen: view.seen, side: state.side, piece: state.piece, sublayer: state.sublayer });
 
-async function norm() {
+async function drawNorm() {
   const asked = now();
   const sublayer = sublayersOf(state.side)[state.sublayer];
-  const { mean, variance, values, unit, output, gain, offset } = await normOf(sublayer);
+  const { mean, variance, values, unit, output, gains, offsets } = await normOf(sublayer);
   if (!isCurrent(asked)) return;
-  $("norm-formula").textContent = `LayerNorm(x) = γ·(x − mean) / √(variance + ε) + β;  mean = ${number(mean)}, variance = ${number(variance)}, |x| = ${number(size(values))} → ${number(size(output))}`;
-  const titles = [word("feature"), "x", "(x − mean) / σ", "γ", "β", word("norm-output")];
-  const rows = values.slice(0, FEATURES).map((value, i) => [value, unit[i], gain?.[i] ?? 1, offset?.[i] ?? 0, output[i]]);
+  const kind = normKind();
+  const formulas = {
+    layer: `γ·(x − mean) / √(variance + ε) + β;  mean = ${number(mean)}, variance = ${number(variance)}`,
+    rms: `γ·x / √(mean(x²) + ε);  mean(x²) = ${number(variance)}`,
+    scale: `g·x / ‖x‖;  g = ${number(gains[0] * Math.sqrt(values.length))}`,
+  };
+  $("norm-text").textContent = word(kind === "layer" ? "norm-text" : "norm-other");
+  $("norm-formula").textContent = `${NORMS[kind]}(x) = ${formulas[kind]}, |x| = ${number(size(values))} → ${number(size(output))}`;
+  const titles = [word("feature"), "x", kind === "layer" ? "(x − mean) / σ" : "x / |x|", "γ", "β", word("norm-output")];
+  const rows = values.slice(0, FEATURES).map((value, i) => [value, unit[i], gains[i], offsets[i], output[i]]);
   $("norm-table").replaceChildren(
     make("thead", {}, make("tr", {}, ...titles.map((title) => make("th", { scope: "col" }, title)))),
     make("tbody", {}, ...rows.map((row, i) => make("tr", {}, make("th", { scope: "row" }, String(i)), ...row.map((value) => make("td", {}, number(value)))))));

@@ -3,9 +3,9 @@
 import { chosen, clampHead, hiddenCount, joined, ofLayer, strongest } from "./attention.js";
 import { stand } from "./figure.js";
 import { number } from "./draw.js";
-import { embedded, sinusoid } from "./pieces.js";
+import { embedded, isLearned } from "./positions.js";
 import { likeliest } from "./softmax.js";
-import { headName, remember, state } from "./state.js";
+import { POSITIONS, headName, remember, state } from "./state.js";
 import { awake, sublayersOf } from "./sublayers.js";
 import { dot, inputs, size, termsOf, view } from "./view.js";
 import { word } from "./words.js";
@@ -16,10 +16,10 @@ let actions;
 const nextPiece = () => actions.choose({ piece: (state.piece + 1) % inputs(state.side).length });
 const nextHead = () => actions.choose({ head: (state.head + 1) % ofLayer(state.layer).length });
 
-/** Turns heads off, or on again if they are all off. */
-function toggle(heads) {
-  const areOff = heads.every((name) => state.off.has(name));
-  heads.forEach((name) => (areOff ? state.off.delete(name) : state.off.add(name)));
+/** Switches heads or the positions off, or on again if they are all off. */
+function toggle(names) {
+  const areOff = names.every((name) => state.off.has(name));
+  names.forEach((name) => (areOff ? state.off.delete(name) : state.off.add(name)));
   return actions.run();
 }
 
@@ -34,7 +34,7 @@ const ownHead = () => headName(state.kind, state.layer, state.head);
 /** The steps: their part of the page, what they open or choose, a number of the sentence, and what can be changed. */
 const STEPS = [
   { name: "tokens", part: "tokens", tell: () => ({ count: inputs(0).length, written: view.seen.tokens.length }), change: () => actions.nextExample() },
-  { name: "positions", part: "positions", tell: () => ({ piece: inputs(state.side)[state.piece], place: state.piece, sine: number(sinusoid(state.piece, 0, view.seen.config.d_model)), size: number(size(embedded(state.side).sums[state.piece]), 2) }), change: nextPiece },
+  { name: "positions", part: "positions", text: () => (isLearned() ? "tour-positions-learned" : "tour-positions-text"), tell: positionOf, change: () => toggle([POSITIONS]) },
   { name: "scores", part: "attention", begin: { kind: "cross" }, opens: "neurons-set", tell: scoreOf, change: nextHead },
   { name: "mask", part: "attention", begin: { kind: "decoder" }, tell: () => ({ count: hiddenCount(), pieces: inputs(1).length }), change: () => actions.choose({ kind: state.kind === "decoder" ? "encoder" : "decoder" }) },
   { name: "weights", part: "attention", begin: { kind: "cross" }, opens: "values-set", tell: () => ({ ...strongest(), weight: number(strongest().weight, 2), query: chosen().queries[chosen().query] }), change: () => toggle([ownHead()]) },
@@ -44,6 +44,13 @@ const STEPS = [
   { name: "softmax", part: "softmax", tell: () => ({ piece: likeliest()[0][0], share: number(100 * likeliest()[0][1], 1) }), change: () => swing("temperature", ["1", "2"]) },
   { name: "beam", part: "beam", tell: () => ({ k: view.seen.search.beam_size, steps: view.seen.steps.length, score: number(view.seen.score) }), change: () => swing("beam", ["4", "1"]) },
 ];
+
+async function positionOf() {
+  const [side, place] = [state.side, state.piece];
+  const { sums, places } = await embedded(side);
+  const [added, whole] = [places, sums].map((rows) => number(size(rows[place]), 2));
+  return { piece: inputs(side)[place], place, first: number(places[place][0]), added, size: whole };
+}
 
 function scoreOf() {
   clampHead();
@@ -100,9 +107,9 @@ function enter() {
 export async function tellTour() {
   const step = STEPS[state.tour - 1];
   if (!step || $("tour").hidden) return;
-  const { name } = step;
+  const { name, text = () => `tour-${name}-text` } = step;
   $("tour-title").textContent = `${state.tour} / ${STEPS.length}: ${word(`tour-${name}-title`)}`;
-  $("tour-text").textContent = word(`tour-${name}-text`);
+  $("tour-text").textContent = word(text());
   $("tour-change").textContent = word(`tour-${name}-change`);
   $("tour-back").disabled = state.tour === 1;
   $("tour-next").textContent = word(state.tour === STEPS.length ? "tour-done" : "tour-next");

@@ -15,6 +15,8 @@ const DIGITS = { words: [..."0123456789"], text: [], longest: 8 };
 const SPECIAL = ["<pad>", "<s>", "</s>", "<unk>"];
 /** A word with its apostrophes, or a mark. */
 const WORD = /[\p{L}]+(?:['’]\p{L}+)*|\S/gu;
+/** The factor of the learning rate. */
+const FACTOR = 0.5;
 /** How much more weight the right noun has than the other one where a head binds. */
 const BOUND = 0.25;
 /** Updates in a call, between two looks at the model, and in a run. */
@@ -63,6 +65,26 @@ function tell() {
   document.querySelectorAll("#train input[type=range]").forEach(({ id }) => ($(`${id}-value`).textContent = String(valueOf(id))));
   const [d, heads] = [valueOf("d_model"), valueOf("heads")];
   $("heads-value").textContent = `${heads}, d_k = ${d} / ${heads} = ${d / heads}`;
+  schedule();
+}
+
+/** The learning rate of the paper at an update (§5.3), times the factor of this page. */
+const rateAt = (step, d, warmup) => FACTOR * d ** -0.5 * Math.min(step ** -0.5, step * warmup ** -1.5);
+
+/** Draws the learning rate that the sliders make. */
+function schedule() {
+  const [d, warmup] = ["d_model", "warmup"].map(valueOf);
+  const steps = Array.from({ length: MOST / TOGETHER + 1 }, (_, i) => Math.max(1, i * TOGETHER));
+  const line = steps.map((step) => [step, rateAt(step, d, warmup)]);
+  const title = word("schedule", { warmup, most: rateAt(warmup, d, warmup).toExponential(2) });
+  $("schedule").replaceChildren(make("figure", {}, make("figcaption", {}, title), curves([line], title)));
+}
+
+/** The loss of a model without a fault: what label smoothing asks for is not certain. */
+function leastLoss(smoothing, vocab) {
+  const share = smoothing / vocab;
+  const part = (p) => (p > 0 ? -p * Math.log(p) : 0);
+  return part(1 - smoothing + share) + (vocab - 1) * part(share);
 }
 
 function expect() {
@@ -118,7 +140,7 @@ export function choices(task) {
       norm: $("norm").value, layer_norm_eps: 1e-5, activation: "relu", positions: "sinusoidal", max_positions: 64,
       attention_window: null, sharing: "all", pad: 0, bos: 1, eos: 2,
     },
-    schedule: { warmup: valueOf("warmup"), factor: 0.5 }, label_smoothing: valueOf("smoothing"), seed: 1, batch: 64, longest: task.longest, text: task.text,
+    schedule: { warmup: valueOf("warmup"), factor: FACTOR }, label_smoothing: valueOf("smoothing"), seed: 1, batch: 64, longest: task.longest, text: task.text,
     mask: isOn("mask"), scale: isOn("scale"), positions: isOn("positions"),
   };
 }
@@ -155,14 +177,14 @@ async function run() {
     }
   } catch (error) {
     say(explained(error), true);
-    if (isFatal(error)) engine.restart();
+    if (isFatal(error)) engine.end();
   }
 }
 
 /** The formulas of the paper with the numbers of the last update. */
 function formulas({ model, schedule: { warmup }, label_smoothing: smoothing }, step, rate, loss) {
   $("rate-formula").textContent = `lr = ½ · ${model.d_model}^−½ · min(${step}^−½, ${step} · ${warmup}^−3/2) = ${rate.toExponential(2)}`;
-  $("loss-formula").textContent = `−(1 − ${smoothing}) · log p − ${smoothing} · mean(log p) = ${loss.toFixed(3)}`;
+  $("loss-formula").textContent = `−(1 − ${smoothing}) · log p − ${smoothing} · mean(log p) = ${loss.toFixed(3)};  ${word("least", { least: leastLoss(smoothing, model.target_vocab).toFixed(3) })}`;
 }
 
 function draw() {

@@ -1,6 +1,7 @@
 // What the model computed for the reader's sentence, and what the parts of the page read from it.
 
 import { shown } from "./draw.js";
+import { POSITIONS } from "./state.js";
 
 /** The answer of the module, the tree of its search, the worker, and the parameters that were read. */
 export const view = { seen: null, tree: null, engine: null, parameters: new Map() };
@@ -27,6 +28,9 @@ export const piecesOf = (kind) => ({ encoder: [inputs(0), inputs(0)], decoder: [
 /** How many heads the attentions of a kind have. */
 export const headsOf = (kind) => view.seen.tables[kind][0].length;
 
+/** Whether the decoder looks at its own pieces by attention; students of Marian have a recurrent unit there. */
+export const hasDecoderAttention = () => view.seen.tables.decoder.length > 0;
+
 /** Row `i` of a table of thousandths that has `width` numbers in a row. */
 export const rowOf = (values, i, width) => values.slice(i * width, (i + 1) * width).map((value) => value / 1000);
 
@@ -35,17 +39,22 @@ export function termsOf(side, sublayer, position) {
   return view.seen.tables.residuals[side][sublayer].map((rows) => rows[position].map((value) => value / 1000));
 }
 
-/** The columns of the output projections that read these heads. */
-export function columnsOf(heads) {
+/** Whether the model has a head of this name. */
+export function hasHead(name) {
+  const [kind, layer, head] = name.split(".");
+  return Boolean(view.seen.tables[kind]?.[layer]?.[head]);
+}
+
+/** What is off, as the module takes it: the columns of the output projections that read these heads, and the positions. */
+export function offOf(names) {
   const { config } = view.seen;
-  const all = {};
-  for (const [kind, layer, head] of [...heads].map((name) => name.split("."))) {
-    if (!view.seen.tables[kind]?.[layer]?.[head]) continue;
+  const columns = {};
+  for (const [kind, layer, head] of names.filter(hasHead).map((name) => name.split("."))) {
     const width = (config.d_v * config.heads) / headsOf(kind);
     const name = `${nameOf(kind, layer)}.output.weight`;
-    (all[name] ??= []).push([width * head, width * (Number(head) + 1)]);
+    (columns[name] ??= []).push([width * head, width * (Number(head) + 1)]);
   }
-  return all;
+  return { columns, positions: names.includes(POSITIONS) };
 }
 
 /** The numbers of a parameter of the model, or null if it has none of this name. */

@@ -1,23 +1,24 @@
 //! Returns everything that the model and the search compute for one translation.
 
+mod recorder;
+
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 use burn::tensor::{Device, Tensor, TensorData};
 use burnformer_core::model_dir::{self, ModelFiles};
 use burnformer_core::{
-    AttentionMaps, Model, ModelConfig, Parameters, TransformerConfig, token_ids,
+    AttentionMaps, Model, ModelConfig, Parameters, Positions, Seq2SeqConfig, TransformerConfig,
+    named_parameters, token_ids, with_parameters,
 };
 use burnformer_data::Tokenizers;
 use burnformer_infer::{
-    Batching, Decoding, NeuralModel, Request, SpecialIds, StepModel, Translator, force_score,
-    load_settings, load_tokenizers, search,
+    Batching, NeuralModel, Request, Translator, force_score, load_settings, load_tokenizers, search,
 };
-use burnformer_kernels::{log_sum_exp, top_k};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use wasm_bindgen::prelude::*;
 
+use self::recorder::Recorder;
 use crate::options::Options;
 use crate::{Files, Result, to_js};
 
@@ -25,6 +26,8 @@ use crate::{Files, Result, to_js};
 const MAX_TOKENS: usize = 60;
 /// The minimum number of candidates to show for a step.
 const MIN_CANDIDATES: usize = 10;
+/// The parameters of learned positions.
+const POSITIONS: [&str; 2] = ["source_position.weight", "target_position.weight"];
 
 /// A Transformer that returns the intermediate values of a translation.
 #[wasm_bindgen]
@@ -40,11 +43,20 @@ pub struct Paper {
 struct Question {
     /// Search settings. They override the settings of the model.
     search: Map<String, Value>,
-    /// Ranges of columns, from and to, of parameters to set to zero. A head is off if the output
-    /// projection ignores it.
-    off: BTreeMap<String, Vec<[usize; 2]>>,
+    off: Off,
     /// The divisor of the logits for the second probability of each token.
     temperature: f64,
+}
+
+/// The parts of the model that are switched off; by default none.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Off {
+    /// Ranges of columns, from and to, of parameters to set to zero. A head is off if the output
+    /// projection ignores it.
+    columns: BTreeMap<String, Vec<[usize; 2]>>,
+    /// If true, nothing is added to the embeddings for their positions (paper §3.5).
+    positions: bool,
 }
 
 #[wasm_bindgen]
@@ -78,7 +90,7 @@ impl Paper {
     }
 
     /// Returns the log-probability of each of `tokens`, `</s>` last, as the translation of `text`,
-    /// while the columns in `off`, JSON as in the question of [`see`](Self::see), are zero.
+    /// while the parts in `off`, JSON as in the question of [`see`](Self::see), are switched off.
     ///
     /// # Errors
     /// Returns the errors of [`see`](Self::see), and an error if a token is not in the vocabulary
@@ -129,20 +141,12 @@ impl Paper {
         settings.max_length = Some(settings.max_length.unwrap_or(MAX_TOKENS).min(MAX_TOKENS));
         let Tokenizers { source, target } = self.translator.tokenizers();
         let requests = [Request::new(self.source(text)?)];
-        let model = ablated(self.model.clone(), &off);
+        let model = self.without(&off)?;
         let neural = NeuralModel::new(self.config.clone(), model.clone(), &Device::flex());
         let count = MIN_CANDIDATES.max(2 * settings.beam_size);
-        let watched = Recorder {
-            model: &neural,
-            temperature,
-            count,
-            steps: Mutex::default(),
-        };
+        let watched = Recorder::new(&neural, temperature, count);
         let best = search(&watched, &requests, &settings, &Batching::default())?[0].remove(0);
-        let steps = watched
-            .steps
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+        let steps = watched.into_steps();
         let divisors = (1..=steps.len() + 1).map(|n| settings.length_penalty.divisor(n));
         let named = steps
             .iter()
@@ -183,13 +187,37 @@ impl Paper {
         if count > MAX_TOKENS {
             return Err(format!("there are {count} tokens; give at most {MAX_TOKENS}").into());
         }
-        let model = ablated(self.model.clone(), &serde_json::from_str(off)?);
+        let model = self.without(&serde_json::from_str(off)?)?;
         let neural = NeuralModel::new(self.config.clone(), model, &Device::flex());
         let settings = &self.translator.options().search;
         let targets = [tokens.to_vec()];
         let batching = Batching::default();
         let mut scores = force_score(&neural, &[source], &targets, settings, &batching)?;
         Ok(scores.remove(0).log_probs)
+    }
+
+    /// The model without the parts that are off.
+    fn without(&self, off: &Off) -> Result<Model> {
+        let model = if off.positions {
+            self.without_positions()?
+        } else {
+            self.model.clone()
+        };
+        Ok(ablated(model, &off.columns))
+    }
+
+    /// The model with learned positions in the place of its own, all of them zero.
+    fn without_positions(&self) -> Result<Model> {
+        let config = self.config.downcast_ref::<TransformerConfig>();
+        let mut config = config.ok_or("positions: open a Transformer")?.clone();
+        config.positions = Positions::Learned;
+        let shape = [config.max_positions, config.d_model];
+        let mut values = named_parameters(&self.model);
+        for name in POSITIONS {
+            let zeros = vec![0.0f32; config.max_positions * config.d_model];
+            values.insert(name.into(), TensorData::new(zeros, shape));
+        }
+        Ok(with_parameters(config.build(0, &Device::flex())?, values)?)
     }
 
     fn numbers(&self, name: &str) -> Result<Vec<f32>> {
@@ -204,9 +232,10 @@ impl Paper {
 }
 
 /// The model with zeros in some columns of some parameters.
-fn ablated(model: Model, off: &BTreeMap<String, Vec<[usize; 2]>>) -> Model {
+fn ablated(model: Model, columns_off: &BTreeMap<String, Vec<[usize; 2]>>) -> Model {
     model.map_parameters(&mut |name, param| {
-        let (Some(ranges), columns) = (off.get(name), *param.shape().last().unwrap_or(&1)) else {
+        let (Some(ranges), columns) = (columns_off.get(name), *param.shape().last().unwrap_or(&1))
+        else {
             return;
         };
         param.update(Box::new(|flat| {
@@ -288,105 +317,6 @@ fn thousandths(table: Tensor<2>) -> Vec<Vec<i32>> {
         .map(|value| (value * 1000.0).round() as i32)
         .collect();
     values.chunks(columns).map(<[i32]>::to_vec).collect()
-}
-
-/// A step of the search.
-#[derive(Serialize)]
-struct Step {
-    /// For each row, the row of the previous step that it continues, and its token.
-    rows: Vec<(usize, u32)>,
-    /// The most likely next tokens of each row: the log-probability of each, and its probability at
-    /// the temperature.
-    candidates: Vec<Vec<(u32, f64, f64)>>,
-}
-
-/// A model that records its steps.
-struct Recorder<'a> {
-    model: &'a NeuralModel,
-    temperature: f64,
-    count: usize,
-    steps: Mutex<Vec<Step>>,
-}
-
-impl Recorder<'_> {
-    /// The most likely tokens for these logits.
-    fn candidates(&self, logits: &[f32]) -> Vec<(u32, f64, f64)> {
-        let all: Vec<f32> = logits.iter().map(|&logit| self.tempered(logit)).collect();
-        let sum = log_sum_exp(logits);
-        let tempered_sum = log_sum_exp(&all);
-        let mut best = Vec::new();
-        top_k(logits, self.count, &mut best);
-        best.into_iter()
-            .map(|(logit, id)| {
-                let log_prob = f64::from(logit) - sum;
-                let tempered = f64::from(self.tempered(logit));
-                (id, log_prob, (tempered - tempered_sum).exp())
-            })
-            .collect()
-    }
-
-    /// The logit divided by the temperature.
-    fn tempered(&self, logit: f32) -> f32 {
-        (f64::from(logit) / self.temperature) as f32
-    }
-}
-
-impl StepModel for Recorder<'_> {
-    fn source_vocab(&self) -> usize {
-        self.model.source_vocab()
-    }
-
-    fn target_vocab(&self) -> usize {
-        self.model.target_vocab()
-    }
-
-    fn special(&self) -> SpecialIds {
-        self.model.special()
-    }
-
-    fn max_positions(&self) -> Option<usize> {
-        self.model.max_positions()
-    }
-
-    fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
-        Box::new(Recording {
-            inner: self.model.start(sources),
-            watched: self,
-            parents: None,
-        })
-    }
-}
-
-struct Recording<'a> {
-    inner: Box<dyn Decoding + 'a>,
-    watched: &'a Recorder<'a>,
-    /// The rows that the next step continues, if they change.
-    parents: Option<Vec<usize>>,
-}
-
-impl Decoding for Recording<'_> {
-    fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
-        let logits = self.inner.step(tokens);
-        let parents = self
-            .parents
-            .take()
-            .unwrap_or_else(|| (0..tokens.len()).collect());
-        let rows = parents.into_iter().zip(tokens.iter().copied()).collect();
-        let each = logits.chunks_exact(self.watched.target_vocab());
-        let candidates = each.map(|logits| self.watched.candidates(logits)).collect();
-        let mut steps = self
-            .watched
-            .steps
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        steps.push(Step { rows, candidates });
-        logits
-    }
-
-    fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>) {
-        self.inner.reorder(rows, sentences);
-        self.parents = Some(rows.to_vec());
-    }
 }
 
 #[cfg(test)]
@@ -584,7 +514,8 @@ mod tests {
             (found - seen["score"].as_f64().unwrap()).abs() < 1e-4,
             "{found}"
         );
-        let without = total(r#"{"decoder.layers.1.cross_attention.output.weight": [[0, 256]]}"#);
+        let without =
+            total(r#"{"columns": {"decoder.layers.1.cross_attention.output.weight": [[0, 256]]}}"#);
         assert!(without < total("{}") - 0.5, "{without}");
         for (tokens, name) in [(vec![6000], "6000"), (vec![5; 61], "61 tokens")] {
             let error = paper.scored(TEXT, &tokens, "{}").unwrap_err().to_string();
@@ -604,15 +535,38 @@ mod tests {
     #[test]
     fn heads_that_are_off_change_what_follows_and_no_weights_before() {
         let name = "decoder.layers.0.cross_attention.output.weight";
-        let [with, without] = [json!({}), json!({"off": {name: [[0, 256]]}})].map(seen);
+        let [with, without] =
+            [json!({}), json!({"off": {"columns": {name: [[0, 256]]}}})].map(seen);
         assert_eq!(with["tables"]["encoder"], without["tables"]["encoder"]);
         assert_ne!(with["score"], without["score"]);
-        let one =
-            seen(json!({"off": {"encoder.layers.0.self_attention.output.weight": [[64, 128]]}}));
+        let encoder = "encoder.layers.0.self_attention.output.weight";
+        let one = seen(json!({"off": {"columns": {encoder: [[64, 128]]}}}));
         assert_eq!(with["tables"]["encoder"][0], one["tables"]["encoder"][0]);
         assert_ne!(with["tables"]["encoder"][1], one["tables"]["encoder"][1]);
-        let none = seen(json!({"off": {name: []}}));
+        let none = seen(json!({"off": {"columns": {name: []}}}));
         assert_eq!(none["tables"]["cross"], with["tables"]["cross"]);
+    }
+
+    /// Without positions, the encoder sees a bag of pieces: the same word has the same output at
+    /// every place, and its attention follows the pieces into any order.
+    #[test]
+    fn without_positions_an_encoder_does_not_know_the_order() {
+        let paper = Paper::load(&files()).unwrap();
+        let without = question(&json!({"off": {"positions": true}}));
+        let table = |text: &str, question: &str| {
+            let seen = paper.answer(text, question).unwrap();
+            numbers(&seen["tables"]["encoder"][0][0])
+        };
+        let [there, back] = ["Hund Katze", "Katze Hund"].map(|text| table(text, &without));
+        // The rows and columns of two pieces and of `</s>`.
+        let swapped = [4, 3, 5, 1, 0, 2, 7, 6, 8].map(|i| back[i]);
+        assert_eq!(there.len(), 9, "each word is one piece");
+        for (a, b) in there.iter().zip(swapped) {
+            assert!((a - b).abs() < 0.002, "{there:?} {back:?}");
+        }
+        let [there, back] =
+            ["Hund Katze", "Katze Hund"].map(|text| table(text, &question(&json!({}))));
+        assert!((there[0] - back[4]).abs() > 0.01, "{there:?} {back:?}");
     }
 
     #[test]

@@ -35,8 +35,8 @@ export function found(programs) {
   return folders.flatMap((folder) => programs.map((name) => join(folder, name))).find(existsSync);
 }
 
-/** A server of the package, and of `steps` which `tell` their lines, with its address. */
-async function serving(steps, tell) {
+/** A server of the package, and of `steps` which `tell` their lines, with its address; `change` gets the path and the bytes of a file, and answers others. */
+async function serving(steps, tell, change = (_, bytes) => bytes) {
   let isOffline = false;
   const server = createServer((request, response) => {
     const path = new URL(request.url, "http://page").pathname;
@@ -51,7 +51,7 @@ async function serving(steps, tell) {
     else if (isOffline) request.socket.destroy();
     else {
       const file = join(folder, path === "/" ? "index.html" : path);
-      if (existsSync(file)) send(TYPES[extname(file)] ?? "application/octet-stream", readFileSync(file));
+      if (existsSync(file)) send(TYPES[extname(file)] ?? "application/octet-stream", change(path, readFileSync(file)));
       else response.writeHead(404).end();
     }
   });
@@ -80,15 +80,16 @@ async function closed(child, server, profile) {
   server.closeAllConnections();
   server.close();
   // Chromium has processes that write to the profile for a moment longer.
-  rmSync(profile, { recursive: true, force: true, maxRetries: 20 });
+  rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 300 });
 }
 
 /**
  * What `use` answers in a session with the page in Chromium, which gets `call(method, params)` of the developer tools and
- * `evaluate(expression)` in the page. `arguments` are more arguments of the browser.
+ * `evaluate(expression)` in the page. `page` is a file of the package, or the address of another server. `more` are arguments of
+ * the browser, and `change` is that of the server.
  */
-export async function inChromium(browser, page, use, { isDark = false, more = [] } = {}) {
-  const { server, address } = await serving("steps.js");
+export async function inChromium(browser, page, use, { isDark = false, more = [], change } = {}) {
+  const { server, address } = await serving("steps.js", undefined, change);
   const profile = temporary();
   const opening = BROWSERS.Chromium.opening(profile, isDark).filter((it) => !it.startsWith("--remote"));
   const child = spawn(browser, [...opening, ...more, "--remote-debugging-pipe"], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
@@ -112,11 +113,33 @@ export async function inChromium(browser, page, use, { isDark = false, more = []
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value;
   };
-  await call("Page.navigate", { url: address + page });
+  await call("Page.navigate", { url: new URL(page, address).href });
   try {
     await evaluate(`new Promise((resolve) => (document.readyState === "complete" ? resolve() : onload = resolve))`);
     return await use({ call, evaluate });
   } finally {
     await closed(child, server, profile);
   }
+}
+
+/** Waits in a page until an expression is true. */
+export const until = (evaluate, condition) => evaluate(`new Promise((resolve, reject) => {
+  const end = Date.now() + 150000;
+  const isTrue = () => {
+    try {
+      return ${condition};
+    } catch {
+      return false;
+    }
+  };
+  const look = () => isTrue() ? resolve(true) : Date.now() > end ? reject(new Error(${JSON.stringify(condition)} + ": " + document.getElementById("status").textContent)) : setTimeout(look, 50);
+  look();
+})`);
+
+/** Gives the file or the folder at a path to an input of a page, as its reader does. */
+export async function give({ call }, id, path) {
+  const { root } = await call("DOM.getDocument");
+  const { nodeId } = await call("DOM.querySelector", { nodeId: root.nodeId, selector: `#${id}` });
+  const { message } = await call("DOM.setFileInputFiles", { nodeId, files: [path] });
+  if (message) throw new Error(`${path}: ${message}`);
 }

@@ -2,7 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, readdirSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -27,6 +27,50 @@ export function seal(files) {
     [name, { bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") }]);
   const manifest = JSON.stringify({ files: Object.fromEntries(entries) });
   return files.set("manifest.json", new TextEncoder().encode(manifest));
+}
+
+/** The tensors of a model by their names, each with its type, shape and bytes, and the notes of the file. */
+export function tensors(files) {
+  const bytes = files.get("model.safetensors");
+  const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
+  const { __metadata__: notes, ...entries } = JSON.parse(new TextDecoder().decode(bytes.slice(8, 8 + length)));
+  const all = Object.entries(entries).map(([name, { dtype, shape, data_offsets: [start, end] }]) =>
+    [name, { dtype, shape, data: bytes.slice(8 + length + start, 8 + length + end) }]);
+  return { notes, all: new Map(all) };
+}
+
+/** The files of a model with other tensors and changes of its configuration, sealed. */
+export function remade(files, { notes, all }, changes) {
+  const header = notes ? { __metadata__: notes } : {};
+  let end = 0;
+  for (const [name, { dtype, shape, data }] of all) header[name] = { dtype, shape, data_offsets: [end, (end += data.length)] };
+  const text = JSON.stringify(header);
+  const head = new TextEncoder().encode(text.padEnd(Math.ceil(text.length / 8) * 8));
+  const whole = new Uint8Array(8 + head.length + end);
+  new DataView(whole.buffer).setBigUint64(0, BigInt(head.length), true);
+  whole.set(head, 8);
+  let at = 8 + head.length;
+  for (const { data } of all.values()) {
+    whole.set(data, at);
+    at += data.length;
+  }
+  files.set("model.safetensors", whole);
+  return configured(files, changes);
+}
+
+/** The files of a model with changes of its configuration, sealed. */
+export function configured(files, changes) {
+  const config = JSON.parse(new TextDecoder().decode(files.get("config.json")));
+  Object.assign(config.model, changes);
+  return seal(files.set("config.json", new TextEncoder().encode(JSON.stringify(config))));
+}
+
+/** Writes files to a folder of this name, and answers its path. */
+export function written(files, name = "model") {
+  const path = join(temporary(), name);
+  mkdirSync(path);
+  for (const [file, bytes] of files) writeFileSync(join(path, file), bytes);
+  return path;
 }
 
 /** What the program says to `args`; one thread computes. */

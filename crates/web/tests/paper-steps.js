@@ -51,7 +51,7 @@ async function steps() {
   await until("four hypotheses", () => at("tree-text").textContent.includes("the 4 best") && at("tree-formula").textContent.includes("α = 2:"));
   const steps = all("#tree rect").length && at("step-value").textContent.split(" / ")[1];
   set("step", 1);
-  log(`step: ${at("step-value").textContent === `2 / ${steps}` && all("#likeliest thead th").map((it) => it.textContent).join() === "T = 1,T = 2" ? "the second, with both temperatures" : at("step-value").textContent}`);
+  log(`step: ${at("step-value").textContent === `2 / ${steps}` && all("#likeliest thead th").map((it) => it.textContent).join("; ") === "T = 1; T = 2; Asked for in training, ε = 0.1" ? "the second, with both temperatures" : at("step-value").textContent}`);
   at("play").click();
   await until("the tree grows", () => at("grown-value").textContent.startsWith("2 /"));
   log("the tree grows");

@@ -88,10 +88,10 @@ async function steps() {
   await until("the opened model", () => !at("status").classList.contains("error") && at("target").value);
   log(`opened: ${await typed("Ich habe Hunger.")}`);
   await looked();
-  const paragraph = page().querySelector("#sample p");
+  const paragraph = page().querySelector("#sample-text p");
   const before = paragraph.textContent;
   at("in-place").click();
-  await until("the sample", () => at("sample").lang === "de" && !at("undo").hidden);
+  await until("the sample", () => at("sample-text").lang === "de" && !at("undo").hidden);
   log(`in place, ${paragraph.isConnected ? "the same element" : "another element"}: ${paragraph.textContent}`);
   at("undo").click();
   log(`undone: ${paragraph.textContent === before && at("undo").hidden}`);

@@ -3,17 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { BROWSERS, found, inChromium } from "./browsers.mjs";
+import { BROWSERS, found, inChromium, until } from "./browsers.mjs";
 
 const chromium = found(BROWSERS.Chromium.programs);
 const skip = chromium ? false : "no Chromium in PATH";
-
-/** Waits in the page until an expression is true. */
-const until = (evaluate, condition) => evaluate(`new Promise((resolve, reject) => {
-  const end = Date.now() + 150000;
-  const look = () => (${condition}) ? resolve(true) : Date.now() > end ? reject(new Error(${JSON.stringify(condition)} + ": " + document.getElementById("status").textContent)) : setTimeout(look, 50);
-  look();
-})`);
 
 /** Presses a key as a hand does. */
 async function press(call, key, modifiers = 0) {
@@ -68,7 +61,7 @@ test("the tour is walked by keyboard, and a screen reader hears each step", { sk
 
 test("each step of the tour changes something that is seen, and Escape ends it", { skip }, async () => {
   const shown = `["sentence", "temperature", "beam"].map((id) => document.getElementById(id).value).join() + location.search + document.getElementById("tour-number").textContent`;
-  for (const step of [1, 3, 4, 5, 6, 7, 9, 10]) {
+  for (const step of [1, 2, 3, 4, 5, 6, 7, 9, 10]) {
     await inChromium(chromium, `paper.html?lang=en&tour=${step}`, async (page) => {
       const { call, evaluate } = page;
       await until(evaluate, `/^Seconds/.test(document.getElementById("status").textContent) && document.getElementById("tour-number").textContent`);
@@ -83,7 +76,7 @@ test("each step of the tour changes something that is seen, and Escape ends it",
 });
 
 test("a link opens the sentence, the model, the piece, the head and what is off", { skip }, async () => {
-  const query = "lang=en&model=en-de&sentence=The+dog+is+sleeping.&beam=2&kind=encoder&piece=2&layer=1&head=3&step=1&off=encoder.1.3,cross.0.1";
+  const query = "lang=en&model=en-de&sentence=The+dog+is+sleeping.&beam=2&kind=encoder&piece=2&layer=1&head=3&step=1&off=encoder.1.3,cross.0.1,positions";
   await inChromium(chromium, `paper.html?${query}`, async ({ evaluate }) => {
     await until(evaluate, `/^Seconds/.test(document.getElementById("status").textContent)`);
     const found = await evaluate(`({
@@ -92,7 +85,7 @@ test("a link opens the sentence, the model, the piece, the head and what is off"
       title: document.getElementById("map-title").textContent,
       piece: [...document.querySelectorAll("#source-chips button")].findIndex((it) => it.getAttribute("aria-pressed") === "true"),
       step: document.getElementById("step-value").textContent.split(" ")[0],
-      off: [document.getElementById("off").checked, document.querySelectorAll("#head-grid .off").length, document.getElementById("before").textContent.includes("Heads off: 2")],
+      off: [document.getElementById("off").checked, document.querySelectorAll("#head-grid .off").length, document.getElementById("before").textContent.includes("Heads off: 2. Positions off.")],
       search: [...new URLSearchParams(location.search)].map((pair) => pair.join("=")).sort(),
     })`);
     assert.deepEqual(found, {
