@@ -59,6 +59,8 @@ export interface TranslateOptions {
   /** The languages, for a model that knows several. */
   source_language?: string;
   target_language?: string;
+  /** Translate also between two languages of which the model has not learnt this pair. */
+  zero_shot?: boolean;
   /** The most tokens of a sentence; a longer one is an error, or cut if `truncate` is true. */
   longest?: number;
   truncate?: boolean;

@@ -145,6 +145,10 @@ struct Searching {
     /// The language to translate into, likewise
     #[arg(long, value_name = "CODE")]
     target_language: Option<String>,
+    /// Translate also between two of the model's languages of which it has not learnt this pair
+    /// (zero-shot)
+    #[arg(long)]
+    zero_shot: bool,
 }
 
 impl Searching {
@@ -160,9 +164,14 @@ impl Searching {
         let to = self.target_language.as_deref();
         let optional =
             |LanguageError { side, what }| wrong_usage(format_args!("--{side}-language: {what}"));
-        let languages = translator.languages(from, to).map_err(optional)?;
+        let languages = if self.zero_shot {
+            translator.zero_shot_languages(from, to)
+        } else {
+            translator.languages(from, to)
+        };
+        let languages = languages.map_err(optional)?;
         let tags = translator.tokenizers().source.target_tags();
-        if let ([tag, _, ..], None) = (&tags[..], to) {
+        if let ([tag, _, ..], [[], []]) = (&tags[..], languages.tokens()) {
             say(format_args!(
                 "warning: the model translates into several languages, and lines that do not begin with one, such as \
                  >>{tag}<<, leave it to chance; name it with --target-language"

@@ -29,6 +29,7 @@ mod limits;
 mod mpi;
 mod n_best;
 mod named;
+mod pairs;
 mod pipeline;
 mod pivot;
 mod plot;

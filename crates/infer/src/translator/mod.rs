@@ -46,12 +46,14 @@ pub struct Translator {
 }
 
 impl Translator {
-    /// Returns options with the default settings of the model.
+    /// Returns options with the default settings of the model, and its languages if it has only one
+    /// pair.
     pub fn options(&self) -> TranslateOptions {
-        let languages = Languages {
+        let languages = self.languages(None, None);
+        let languages = languages.unwrap_or_else(|_| Languages {
             codes: self.pair.clone(),
             ..Languages::default()
-        };
+        });
         TranslateOptions {
             search: self.settings.search.clone(),
             protections: self.settings.protections,

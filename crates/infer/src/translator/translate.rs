@@ -46,7 +46,7 @@ impl Translator {
         sources: &[S],
         options: &TranslateOptions,
     ) -> Result<Vec<TextRequest>, TermError> {
-        let ids = self.tokenizers.source.encode_batch(sources);
+        let ids = self.encode_sources(sources, options);
         sources
             .par_iter()
             .zip(ids)
@@ -56,6 +56,33 @@ impl Translator {
                 self.request(source, ids, wanted)
             })
             .collect()
+    }
+
+    /// The ids of `text`, a source, without those of its language. If `options` name the language by
+    /// a token, a language token at the start of the text (`>>fra<<`) is text.
+    pub fn encode_source(&self, text: &str, options: &TranslateOptions) -> Vec<u32> {
+        let source = &self.tokenizers.source;
+        if options.languages.source.is_empty() {
+            source.encode(text)
+        } else {
+            source.encode_untagged(text)
+        }
+    }
+
+    /// The ids of `sources` as by [`encode_source`](Self::encode_source).
+    fn encode_sources<S: AsRef<str> + Sync>(
+        &self,
+        sources: &[S],
+        options: &TranslateOptions,
+    ) -> Vec<Vec<u32>> {
+        let mut ids = self.tokenizers.source.encode_batch(sources);
+        for (source, ids) in sources.iter().zip(&mut ids) {
+            let source = source.as_ref();
+            if source.contains(">>") {
+                *ids = self.encode_source(source, options);
+            }
+        }
+        ids
     }
 
     /// Returns the request for `source` with the ids `ids`, with the terms `wanted`.

@@ -63,6 +63,7 @@ class ScoreOptions(TypedDict, total=False):
     truncate: bool
     source_language: str | None
     target_language: str | None
+    zero_shot: bool
 
 @type_check_only
 class DocumentOptions(ScoreOptions, total=False):

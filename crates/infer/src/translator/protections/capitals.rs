@@ -35,7 +35,7 @@ impl Translator {
             .par_iter()
             .enumerate()
             .filter_map(|(index, request)| {
-                let forms = self.small_forms(request)?;
+                let forms = self.small_forms(request, options)?;
                 Some(forms.map(|request| (index, request)))
             })
             .flatten_iter()
@@ -43,7 +43,11 @@ impl Translator {
     }
 
     /// The two forms of `request` in small letters, if its source is all in capitals.
-    fn small_forms(&self, request: &TextRequest) -> Option<[TextRequest; 2]> {
+    fn small_forms(
+        &self,
+        request: &TextRequest,
+        options: &TranslateOptions,
+    ) -> Option<[TextRequest; 2]> {
         if !request.text.is_empty() && !may_be_in_capitals(&request.text) {
             return None;
         }
@@ -59,14 +63,21 @@ impl Translator {
         };
         let [small, sentence] = in_small_letters(&text);
         let [small_prefix, sentence_prefix] = prefixes;
-        let small = self.form(request, small, &small_prefix)?;
-        let sentence = self.form(request, sentence, &sentence_prefix)?;
+        let form = |text, prefix: &str| self.form(request, text, prefix, options);
+        let small = form(small, &small_prefix)?;
+        let sentence = form(sentence, &sentence_prefix)?;
         Some([small, sentence])
     }
 
     /// `request` for the source `text` with the forced `prefix`.
-    fn form(&self, request: &TextRequest, text: String, prefix: &str) -> Option<TextRequest> {
-        let source = self.tokenizers.source.encode(&text);
+    fn form(
+        &self,
+        request: &TextRequest,
+        text: String,
+        prefix: &str,
+        options: &TranslateOptions,
+    ) -> Option<TextRequest> {
+        let source = self.encode_source(&text, options);
         let prefix = if request.search.prefix.is_empty() {
             Vec::new()
         } else {
