@@ -303,6 +303,16 @@ impl SearchSettings {
         }
     }
 
+    /// The number of closed hypotheses that a search keeps: the beam, or all if they are ranked again
+    /// by the coverage penalty.
+    pub(crate) fn kept(&self) -> usize {
+        if self.coverage_penalty == 0.0 {
+            self.width()
+        } else {
+            usize::MAX
+        }
+    }
+
     /// The largest number of tokens, with `</s>`, for a source of `source_len` tokens with `</s>`.
     ///
     /// `max_positions` is the number of learned positions, one of which is for `<s>`.

@@ -25,7 +25,8 @@ pub(super) struct BeamSearch<'a> {
     live: Vec<LiveHypothesis>,
     /// The parent and the token of each live hypothesis, for the model.
     continuations: Vec<(usize, u32)>,
-    /// The hypotheses that the model ended, best first, as many as the beam has.
+    /// The hypotheses that the model ended, best first, as many as are
+    /// [kept](crate::SearchSettings::kept).
     finished: Vec<Hypothesis>,
     /// The number of hypotheses that the model ended.
     closed: usize,
@@ -278,7 +279,8 @@ impl<'a> BeamSearch<'a> {
         };
         let finished = self.hypothesis(ended, reason);
         self.closed += 1;
-        insert(&mut self.finished, finished, self.task.settings.width());
+        let most = self.task.settings.kept();
+        insert(&mut self.finished, finished, most);
     }
 
     /// Returns the reason why the extension at `rank` ends; `None` if it does not end.
@@ -336,10 +338,11 @@ impl<'a> BeamSearch<'a> {
         let cut: Vec<_> = live
             .map(|live| self.hypothesis(live, FinishReason::Limit))
             .collect();
+        let settings = self.task.settings;
         let mut all = self.finished;
-        all.extend(cut);
-        all.extend(self.dead_ends);
-        all.truncate(self.task.settings.n_best);
+        let missing = settings.n_best.saturating_sub(all.len());
+        all.extend(cut.into_iter().chain(self.dead_ends).take(missing));
+        all.truncate(settings.kept().max(settings.n_best));
         all
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use burnformer_core::{Positions, TransformerConfig, model_dir};
+use burnformer_data::corpus::Side;
 use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::{
     AlignmentOptions, EnsembleError, FinishReason, InferError, LongSources, MAX_LINKED_TOKENS,
@@ -260,7 +261,7 @@ fn sentences_before_the_first_error_are_translated() {
             InferError::Sentence {
                 sentence: 3,
                 error: SentenceError::TooLong {
-                    side: "source",
+                    side: Side::Source,
                     limit: 20,
                     ..
                 }
