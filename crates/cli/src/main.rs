@@ -1,6 +1,6 @@
 //! `burnformer`: train, score and run translation models from one binary.
 //!
-//! This is the only crate that chooses backends: every command takes `--device`, and the libraries
+//! Commands that compute take `--device`, and this crate chooses the backend for it; the libraries
 //! take a device. Results go to standard output, and everything else to standard error. If standard
 //! output was closed by its reader, the command ends without a message; if it cannot be written,
 //! the command fails; a failing standard error is ignored. Exit codes: 0 done, 1 failed, 2 wrong

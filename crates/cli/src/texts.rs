@@ -79,9 +79,10 @@ impl Unnamed {
         check_pipes(all)?;
         let mut unnamed = Vec::new();
         for (index, (key, paths)) in data.texts_mut().into_iter().enumerate() {
-            let part = match key.rsplit('.').next().unwrap_or(key) {
-                // There may be several texts of this kind.
+            // There may be several texts of one key.
+            let part = match key.strip_prefix("data.").unwrap_or(key) {
                 "mix" => format!("mix-{}", index - 2),
+                part if part.contains('.') => format!("{}-{index}", part.replace('.', "-")),
                 part => part.to_string(),
             };
             let sides: &[&str] = if paths.len() == 1 {

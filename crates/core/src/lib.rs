@@ -16,7 +16,7 @@
 //! | §3.1 stacks | [`Encoder`], [`Decoder`], [`ResidualNorm`] |
 //! | §3.2.1 scaled dot-product attention | [`scaled_dot_product_attention`] |
 //! | §3.2.2 multi-head attention | [`MultiHeadAttention`] |
-//! | §3.2.3 masks | [`AttentionBias`], [`padding_mask`], [`end_mask`], [`look_ahead_mask`], [`window_mask`] |
+//! | §3.2.3 masks | [`AttentionBias`], [`padding_mask`], [`end_mask`], [`look_ahead_mask`] |
 //! | §3.3 feed-forward | [`PositionWiseFeedForward`] |
 //! | §3.4 embeddings | [`TokenEmbedding`], [`SharedEmbeddings`] |
 //! | §3.5 positions | [`PositionalEncoding`] |
@@ -100,7 +100,7 @@ pub use encoder::{EncodedSource, Encoder, EncoderConfig, EncoderLayer, LayerConf
 pub use feed_forward::{Activation, PositionWiseFeedForward, PositionWiseFeedForwardConfig};
 pub use linear::{Linear, LinearConfig};
 pub use loss::{LossSums, label_smoothed_cross_entropy};
-pub use mask::{end_mask, look_ahead_mask, padding_mask, token_ids, window_mask};
+pub use mask::{end_mask, look_ahead_mask, padding_mask, token_ids};
 pub use multi_head::{
     AttentionSource, KeyValues, MhaInput, MultiHeadAttention, MultiHeadAttentionConfig,
 };

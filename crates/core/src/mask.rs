@@ -30,19 +30,6 @@ pub fn look_ahead_mask(past: usize, query_len: usize, device: &Device) -> Tensor
     position_mask(past, query_len, device, |query, key| key > query)
 }
 
-/// Mask that hides positions further than `window` away, |i − j| > window (paper §4, restricted
-/// self-attention): `[1, 1, query_len, past + query_len]`. The first query is at position `past`.
-pub fn window_mask(
-    past: usize,
-    query_len: usize,
-    window: usize,
-    device: &Device,
-) -> Tensor<4, Bool> {
-    position_mask(past, query_len, device, |query, key| {
-        query.abs_diff(key) > window
-    })
-}
-
 pub(crate) fn position_mask(
     past: usize,
     query_len: usize,
@@ -123,14 +110,6 @@ mod tests {
             bits(look_ahead_mask(1, 2, &device)),
             [false, false, true, false, false, false]
         );
-    }
-
-    #[test]
-    fn a_window_hides_distant_positions() {
-        let mask = bits(window_mask(0, 4, 1, &Device::default()));
-        let near: Vec<bool> = mask.iter().map(|hidden| !hidden).collect();
-        let expected = [1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1].map(|x| x == 1);
-        assert_eq!(near, expected);
     }
 
     #[test]

@@ -51,7 +51,10 @@ pub use cleaning_report::CleaningReport;
 pub use corpus::{CorpusPaths, LineReader, ParallelReader, TextError, Utf8Policy};
 pub use error::{DataError, Result};
 pub use pair_sample::PairSample;
-pub use prepare::{PrepareSettings, Prepared, Progress, Stage, TokenizerSource, prepare};
+pub use prepare::{
+    PrepareSettings, Prepared, Progress, Stage, TokenizerSource, TokenizerTraining, prepare,
+    train_tokenizers,
+};
 pub use sampler::{
     BatchSampler, EpochPlan, PlannedRows, PlannedUpdate, Rank, SamplerError, SamplerSettings,
     SamplerState, UpdateStream,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::cache::{TokenizedCorpus, build};
 use crate::clean::CleaningSettings;
 use crate::cleaning_report::CleaningReport;
-use crate::corpus::{CorpusPaths, LinePair, ParallelReader, TextError, is_pipe};
+use crate::corpus::{CorpusPaths, LinePair, ParallelReader, TextError, Utf8Policy, is_pipe};
 use crate::error::Result;
 use crate::hash::{Key, file_key, hex, key_of};
 use crate::pair_sample::PairSample;
@@ -39,6 +39,22 @@ pub enum TokenizerSource {
     },
     /// Use these tokenisers, for example the training corpus's tokenisers for validation text.
     Given(Tokenizers),
+}
+
+/// The training of tokenisers on one text or several.
+#[derive(Clone, Debug)]
+pub struct TokenizerTraining {
+    /// The texts.
+    pub corpora: Vec<CorpusPaths>,
+    /// The settings.
+    pub settings: TokenizerSettings,
+    /// The [tokens that name languages](TokenizerTrainer::with_language_tokens) in the source and in
+    /// the target. A joint tokeniser has both.
+    pub languages: [Vec<String>; 2],
+    /// The policy for lines that are not UTF-8.
+    pub utf8: Utf8Policy,
+    /// The folder for trained tokenisers; it is created if it does not exist.
+    pub cache_dir: PathBuf,
 }
 
 /// The settings of [`prepare`].
@@ -100,13 +116,9 @@ pub struct Prepared {
 /// Damaged cache files are built again without an error.
 pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
     settings.cleaning.validate()?;
-    let files = settings.corpus.files();
-    if let Some(path) = files.into_iter().find(|path| is_pipe(path)) {
-        return Err(TextError::NotRepeatable(path.into()).into());
-    }
-    make_folder(&settings.cache_dir)?;
     let text = text_key(&settings.corpus)?;
-    let (tokenizers, tokenizer_reused) = tokenizers(settings, &text, progress)?;
+    make_folder(&settings.cache_dir)?;
+    let (tokenizers, tokenizer_reused) = tokenizers(settings, progress)?;
     tokenizers.special_ids()?;
     let (corpus, pairs, corpus_reused) = tokenized(settings, &text, &tokenizers, progress)?;
     let report = corpus.report().clone();
@@ -121,13 +133,22 @@ pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -
 }
 
 /// A key made from the bytes of the corpus and from how its files are read, not from their names.
+///
+/// # Errors
+/// Returns [`TextError::NotRepeatable`] for a pipe, and an error if a file cannot be read.
 fn text_key(corpus: &CorpusPaths) -> Result<Key> {
     let kind: &[u8] = match corpus {
         CorpusPaths::Pair { .. } => b"pair",
         CorpusPaths::Tsv { .. } => b"tsv",
+        CorpusPaths::Reversed { reversed } => {
+            return Ok(key_of(&[b"reversed", &text_key(reversed)?]));
+        }
     };
-    let keys = corpus
-        .files()
+    let files = corpus.files();
+    if let Some(path) = files.iter().find(|path| is_pipe(path)) {
+        return Err(TextError::NotRepeatable((*path).into()).into());
+    }
+    let keys = files
         .into_iter()
         .map(file_key)
         .collect::<Result<Vec<_>, _>>()?;
@@ -141,7 +162,6 @@ fn json(settings: &impl Serialize) -> Vec<u8> {
 
 fn tokenizers(
     settings: &PrepareSettings,
-    text: &Key,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(Tokenizers, bool)> {
     match &settings.tokenizer {
@@ -158,24 +178,51 @@ fn tokenizers(
             true,
         )),
         TokenizerSource::Train(training) => {
-            training.validate()?;
-            let key = key_of(&[
-                b"tokenizer",
-                text,
-                &json(training),
-                &json(&settings.cleaning.utf8),
-            ]);
-            let base = settings
-                .cache_dir
-                .join(format!("tokenizer-{}", &hex(&key)[..16]));
-            if let Some(found) = cached_tokenizers(&base, training.joint) {
-                return Ok((found, true));
-            }
-            let trained = train(settings, training, progress)?;
-            save_tokenizers(&base, &trained)?;
-            Ok((trained, false))
+            let training = TokenizerTraining {
+                corpora: vec![settings.corpus.clone()],
+                settings: training.clone(),
+                languages: Default::default(),
+                utf8: settings.cleaning.utf8,
+                cache_dir: settings.cache_dir.clone(),
+            };
+            train_tokenizers(&training, progress)
         }
     }
+}
+
+/// Trains tokenisers, or finds those that were trained on the same texts with the same settings in
+/// the cache folder. Returns whether they were found.
+///
+/// # Errors
+/// Returns any [`DataError`](crate::DataError) that reading, training or writing causes.
+pub fn train_tokenizers(
+    training: &TokenizerTraining,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(Tokenizers, bool)> {
+    training.settings.validate()?;
+    make_folder(&training.cache_dir)?;
+    let name = format!("tokenizer-{}", &hex(&training_key(training)?)[..16]);
+    let base = training.cache_dir.join(name);
+    if let Some(found) = cached_tokenizers(&base, training.settings.joint) {
+        return Ok((found, true));
+    }
+    let trained = train(training, progress)?;
+    save_tokenizers(&base, &trained)?;
+    Ok((trained, false))
+}
+
+/// A key made from the texts and the settings of a training.
+fn training_key(training: &TokenizerTraining) -> Result<Key> {
+    let texts = training.corpora.iter().map(text_key);
+    let texts = texts.collect::<Result<Vec<_>>>()?;
+    let settings = json(&training.settings);
+    let utf8 = json(&training.utf8);
+    let languages = json(&training.languages);
+    let mut parts: Vec<&[u8]> = vec![b"tokenizer", texts.as_flattened(), &settings, &utf8];
+    if training.languages.iter().any(|tokens| !tokens.is_empty()) {
+        parts.push(&languages);
+    }
+    Ok(key_of(&parts))
 }
 
 /// The paths of the cached tokenisers: one file, or one per side.
@@ -216,41 +263,53 @@ fn save_tokenizers(base: &Path, tokenizers: &Tokenizers) -> Result<()> {
     Ok(())
 }
 
-fn train(
-    settings: &PrepareSettings,
-    training: &TokenizerSettings,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Tokenizers> {
-    if training.joint {
-        let mut joint = TokenizerTrainer::new(training.clone())?;
-        read_text(settings, progress, |pair| {
+fn train(training: &TokenizerTraining, progress: &mut dyn FnMut(Progress)) -> Result<Tokenizers> {
+    let [of_source, of_target] = training.languages.clone();
+    let trainer = |languages| {
+        TokenizerTrainer::new(training.settings.clone())?.with_language_tokens(languages)
+    };
+    if training.settings.joint {
+        let mut joint = trainer(union(of_source, of_target))?;
+        read_texts(training, progress, |pair| {
             joint.feed_pair(&pair.source, &pair.target)
         })?;
         return Ok(Tokenizers::joint(joint.train()?));
     }
-    let mut source = TokenizerTrainer::new(training.clone())?;
-    let mut target = TokenizerTrainer::new(training.clone())?;
-    read_text(settings, progress, |pair| {
+    let mut source = trainer(of_source)?;
+    let mut target = trainer(of_target)?;
+    read_texts(training, progress, |pair| {
         source.feed(&pair.source);
         target.feed(&pair.target);
     })?;
     Ok(Tokenizers::separate(source.train()?, target.train()?))
 }
 
-fn read_text(
-    settings: &PrepareSettings,
+/// The tokens of `all`, and those of `more` that are not among them.
+fn union(mut all: Vec<String>, more: Vec<String>) -> Vec<String> {
+    for token in more {
+        if !all.contains(&token) {
+            all.push(token);
+        }
+    }
+    all
+}
+
+fn read_texts(
+    training: &TokenizerTraining,
     progress: &mut dyn FnMut(Progress),
     mut each: impl FnMut(&LinePair),
 ) -> Result<()> {
     let mut lines = 0;
-    for pair in ParallelReader::open(&settings.corpus, settings.cleaning.utf8)? {
-        each(&pair?);
-        lines += 1;
-        if lines % 8192 == 0 {
-            progress(Progress {
-                stage: Stage::ReadText,
-                lines,
-            });
+    for corpus in &training.corpora {
+        for pair in ParallelReader::open(corpus, training.utf8)? {
+            each(&pair?);
+            lines += 1;
+            if lines % 8192 == 0 {
+                progress(Progress {
+                    stage: Stage::ReadText,
+                    lines,
+                });
+            }
         }
     }
     progress(Progress {

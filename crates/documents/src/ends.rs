@@ -39,7 +39,7 @@ pub(crate) struct Ends {
 }
 
 /// A mark that can end a sentence.
-struct Mark<'a> {
+struct PossibleEnd<'a> {
     /// The sentence up to the mark, at most its last [`REACH`] bytes.
     before: &'a str,
     mark: &'a str,
@@ -95,7 +95,7 @@ impl Ends {
         for (at, (is_known, mark)) in all.into_iter().filter(|(at, _)| can_end(text, *at, atoms)) {
             let ends_here = match mark {
                 Some((range, true)) => {
-                    let mark = Mark::new(text, start, range.clone(), at);
+                    let mark = PossibleEnd::new(text, start, range.clone(), at);
                     let word = is_atom(range.start.saturating_sub(1));
                     let next = is_atom(at);
                     if is_known {
@@ -109,7 +109,7 @@ impl Ends {
                 Some(_) => {
                     let whole = text[start..].starts_with(|c| words::mark(c) == words::Mark::Open);
                     let next = text[at..].trim_start_matches(['-', '–', '—', ' ']);
-                    (is_known || whole && !Mark::new(text, start, at..at, at).is_open())
+                    (is_known || whole && !PossibleEnd::new(text, start, at..at, at).is_open())
                         && !next.starts_with(char::is_lowercase)
                 }
                 None => is_known,
@@ -124,7 +124,7 @@ impl Ends {
 
     /// Returns whether the sentence continues after `mark` despite a capital letter: after an
     /// initial, an abbreviation or an ordinal number.
-    fn is_within(&self, mark: &Mark<'_>) -> bool {
+    fn is_within(&self, mark: &PossibleEnd<'_>) -> bool {
         let small = mark.next.starts_with(char::is_lowercase);
         let initial = mark.word.starts_with(char::is_uppercase) && mark.is_letter();
         let word = initial || self.is_ordinal(mark) || self.is_listed(mark);
@@ -133,7 +133,7 @@ impl Ends {
 
     /// Returns whether the sentence ends at `mark` although `sentencex` sees no beginning after it:
     /// an atom, a lowercase letter or a number. `is_code` says whether the word is in an atom.
-    fn is_unseen(&self, mark: &Mark<'_>, is_code: bool, is_atom: bool) -> bool {
+    fn is_unseen(&self, mark: &PossibleEnd<'_>, is_code: bool, is_atom: bool) -> bool {
         let Some(next) = mark.next.chars().next().filter(|_| !mark.is_open()) else {
             return false;
         };
@@ -157,7 +157,7 @@ impl Ends {
 
     /// Returns whether a word follows that is capitalised only at the start of a sentence. After a
     /// title it is a name.
-    fn begins(&self, mark: &Mark<'_>) -> bool {
+    fn begins(&self, mark: &PossibleEnd<'_>) -> bool {
         let next = mark
             .next
             .split(|c: char| !c.is_alphanumeric())
@@ -169,7 +169,7 @@ impl Ends {
         is_first_word && !initials && !mark.is_first && !is_word("title", mark.word)
     }
 
-    fn is_ordinal(&self, mark: &Mark<'_>) -> bool {
+    fn is_ordinal(&self, mark: &PossibleEnd<'_>) -> bool {
         // Some languages write years and months this way, too.
         let most = if is_word("years", &self.code) { 4 } else { 2 };
         let is_ordinal = is_word("ordinals", &self.code);
@@ -178,7 +178,7 @@ impl Ends {
             && (is_ordinal || mark.next.starts_with(char::is_numeric))
     }
 
-    fn is_abbreviation(&self, mark: &Mark<'_>) -> bool {
+    fn is_abbreviation(&self, mark: &PossibleEnd<'_>) -> bool {
         let mut parts = mark.word.split('.');
         let dotted = mark.word.contains('.')
             && mark.word.starts_with(char::is_alphabetic)
@@ -195,7 +195,7 @@ impl Ends {
 
     /// Returns whether the word is a listed abbreviation, or has no vowel and is neither an acronym
     /// nor a unit after a number.
-    fn is_listed(&self, mark: &Mark<'_>) -> bool {
+    fn is_listed(&self, mark: &PossibleEnd<'_>) -> bool {
         const CONSONANTS: &str = "bcdfghjklmnpqrstvwxzбвгджзйклмнпрстфхцчшщ";
         let small = mark.word.to_lowercase();
         let last = mark
@@ -220,7 +220,7 @@ impl Ends {
     }
 }
 
-impl<'a> Mark<'a> {
+impl<'a> PossibleEnd<'a> {
     /// Creates the mark `range` in a sentence that begins at `start`. The next sentence would begin
     /// at `next`.
     fn new(text: &'a str, start: usize, range: Span, next: usize) -> Self {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use burnformer_text::Writing;
+use burnformer_text::{Writing, is_in_word};
 
 use crate::alignment::{Alignment, Pair};
 use crate::block::{AtomText, Block, Kind, Node, Segment, State};
@@ -192,10 +192,6 @@ fn divide(block: &mut Block) {
 fn is_edge(text: &str, at: usize) -> bool {
     let (before, after) = text.split_at(at);
     !(before.ends_with(is_in_word) && after.starts_with(is_in_word))
-}
-
-fn is_in_word(c: char) -> bool {
-    c.is_alphanumeric() && !is_unspaced(c)
 }
 
 /// Returns the character to write for `c`, which has the same number of bytes.

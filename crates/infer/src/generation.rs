@@ -24,6 +24,10 @@ pub struct GenerationSettings {
     /// The function from the probability of a translation to its confidence. Without it,
     /// translations have no confidence.
     pub calibration: Option<Calibration>,
+    /// The pairs of source and target language on which the model was trained, such as `[["de",
+    /// "en"], ["en", "de"]]`. Another pair is refused, or translated only when asked for
+    /// (`--zero-shot`). An empty list allows all languages of the vocabulary.
+    pub directions: Vec<[String; 2]>,
 }
 
 /// What a [`Translator`](crate::Translator) does besides the search, so that a translation keeps

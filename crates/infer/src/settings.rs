@@ -55,8 +55,16 @@ pub struct SearchSettings {
     /// translation. As in transformers, a search with a beam of 1 and sampling apply it to the
     /// model's outputs before the softmax, with division where these are positive.
     pub repetition_penalty: f64,
+    /// The bias towards the prefix of a request, from 0 to 1: `prefix_bias_beta` in CTranslate2
+    /// (Arivazhagan et al., 2020). 0 forces the prefix. Above 0, while a
+    /// hypothesis agrees with the prefix, its next token gets the probability (1 − β)·p + β, and all
+    /// others (1 − β)·p.
+    pub prefix_bias: f64,
     /// The ids of tokens that are never generated, besides padding and `<s>`.
     pub suppress: Vec<u32>,
+    /// Sequences of token ids that are never generated: `suppress_sequences` in CTranslate2. The last
+    /// token of a sequence is not generated after the others.
+    pub suppress_sequences: Vec<Vec<u32>>,
     /// The ids of tokens that are not generated as the first token after a forced prefix or
     /// `forced_bos`.
     pub begin_suppress: Vec<u32>,
@@ -69,6 +77,16 @@ pub struct SearchSettings {
     pub beam_rule: BeamRule,
     /// When a beam search with the rule `transformers` stops.
     pub early_stopping: EarlyStopping,
+    /// The number of hypotheses that a beam search with the rule `ctranslate2` closes before it stops,
+    /// as a multiple of `beam_size` (Kasai et al., 2022); above 0. A larger number finds more
+    /// probable translations and takes more time.
+    pub patience: f64,
+    /// The weight β of the coverage penalty (Wu et al., 2016, equation 14), which is added to the
+    /// score: β · Σ log(min(Σ attention, 1)), a sum over source tokens of the attention from all
+    /// target tokens; 0 switches it off. As in CTranslate2, it ranks the hypotheses after the search,
+    /// by the mean of the last layer's heads. It favours translations of the whole source, and
+    /// needs a model with attention.
+    pub coverage_penalty: f64,
     /// The treatment of hypotheses that reach the length limit.
     pub at_limit: AtLimit,
     /// Samples translations with these settings instead of searching for the most probable one, for
@@ -97,6 +115,11 @@ pub enum BeamRule {
     /// and k falls by one for each. The search stops when no hypothesis lives. Hypotheses cut by the
     /// limit are ranked together with closed ones, and a limit of 10.5 tokens allows 11.
     Marian,
+    /// The rule of CTranslate2: only `</s>` among the best k extensions closes a hypothesis, and the
+    /// search stops when k · `patience` hypotheses are closed; without penalties for length and
+    /// coverage, when `n_best` are, one of them by the best extension of a step. Forced tokens have
+    /// probability 1, and probabilities are normalised over the allowed tokens.
+    Ctranslate2,
 }
 
 /// When a beam search with [`BeamRule::Transformers`] stops: `early_stopping` in transformers.
@@ -197,12 +220,16 @@ impl Default for SearchSettings {
             no_repeat_ngram: 0,
             no_repeat_source_ngram: 0,
             repetition_penalty: 1.0,
+            prefix_bias: 0.0,
             suppress: Vec::new(),
+            suppress_sequences: Vec::new(),
             begin_suppress: Vec::new(),
             forced_bos: None,
             end_tokens: Vec::new(),
             beam_rule: BeamRule::default(),
             early_stopping: EarlyStopping::default(),
+            patience: 1.0,
+            coverage_penalty: 0.0,
             at_limit: AtLimit::default(),
             sampling: None,
         }
@@ -244,8 +271,10 @@ impl SearchSettings {
             ("forced_bos", self.forced_bos.as_slice()),
             ("end_tokens", &self.end_tokens),
         ];
+        let sequences = self.suppress_sequences.iter();
         lists
             .into_iter()
+            .chain(sequences.map(|ids| ("suppress_sequences", &ids[..])))
             .flat_map(|(name, ids)| ids.iter().map(move |&id| (name, id)))
     }
 
@@ -258,6 +287,9 @@ impl SearchSettings {
         ] {
             list.iter_mut().for_each(|id| *id = new(*id));
             list.sort_unstable();
+        }
+        for sequence in &mut self.suppress_sequences {
+            sequence.iter_mut().for_each(|id| *id = new(*id));
         }
         self.forced_bos = self.forced_bos.map(new);
     }
@@ -351,6 +383,36 @@ impl SearchSettings {
             "repetition_penalty",
             &penalty,
             "between 1 and 1000 are possible",
+        )?;
+        let good = (0.0..=1.0).contains(&self.prefix_bias);
+        check(
+            good,
+            "prefix_bias",
+            &self.prefix_bias,
+            "between 0 and 1 are possible",
+        )?;
+        let patience = self.patience;
+        let good = patience > 0.0 && patience <= MAX_HYPOTHESES as f64;
+        check(
+            good,
+            "patience",
+            &patience,
+            "a number above 0 and at most 1000 is needed",
+        )?;
+        let penalty = self.coverage_penalty;
+        let good = penalty.is_finite();
+        check(
+            good,
+            "coverage_penalty",
+            &penalty,
+            "a finite number is needed",
+        )?;
+        let empty = self.suppress_sequences.iter().any(Vec::is_empty);
+        check(
+            !empty,
+            "suppress_sequences",
+            &"[[]]",
+            "each sequence needs a token",
         )?;
         let max = self.max_length.unwrap_or(1);
         check(

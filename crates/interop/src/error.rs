@@ -43,7 +43,7 @@ pub enum InteropError {
     #[error("{}: is a model directory already; use it as it is, with --model", .0.display())]
     Ours(PathBuf),
     /// The content of a file does not fit its name.
-    #[error("{0}: {1}; the file is damaged or incomplete, get it anew")]
+    #[error("{0}: {1}; the file is damaged or incomplete, download it again")]
     Damaged(PathBuf, String),
     /// A pickle needs a class, function or operation that weights do not need.
     #[error(

@@ -2,7 +2,9 @@
 those of a beam search.
 
     pip install torch transformers ctranslate2 tokenizers
-    python exported.py BURNFORMER MODEL_DIRECTORY SOURCE_TEXT [BEAM]
+    python exported.py BURNFORMER MODEL_DIRECTORY SOURCE_TEXT [BEAM [TARGET_LANGUAGE]]
+
+The target language is for a model of several pairs of languages, whose sources begin with a token such as `>>de<<`.
 
 Prints how many of the lines differ, and which. With a beam, searches are compared without a length penalty and with the mean
 log-probability, the two that all three have. They stop by rules of their own.
@@ -46,7 +48,7 @@ def of_ctranslate2(folder, tokenizer, lines, beam, alpha):
     return [tokenizer.decode(ids, skip_special_tokens=True) for ids in ids]
 
 
-def main(binary, model, source, beam="1"):
+def main(binary, model, source, beam="1", language=None):
     beam, lines = int(beam), pathlib.Path(source).read_text(encoding="utf-8").splitlines()
     run = lambda *arguments, **more: subprocess.run([binary, *arguments], check=True, **more)
     with tempfile.TemporaryDirectory() as folder:
@@ -62,10 +64,12 @@ def main(binary, model, source, beam="1"):
             run("settings", copy, "--set", f"length_penalty={penalty}", stdout=subprocess.DEVNULL)
             limits = ["--beam", str(beam), "--max-length", str(LIMIT)]
             text = "\n".join(lines) + "\n"
-            own = run("translate", "--model", copy, *limits, input=text, text=True, stdout=subprocess.PIPE)
+            into = ["--target-language", language] if language else []
+            own = run("translate", "--model", copy, *limits, *into, input=text, text=True, stdout=subprocess.PIPE)
+            tagged = [f">>{language}<< {line}" for line in lines] if language else lines
             theirs = {
-                "transformers": of_transformers(folder / "hugging-face", lines, beam, alpha),
-                "ctranslate2": of_ctranslate2(folder / "ctranslate2", tokenizer, lines, beam, alpha),
+                "transformers": of_transformers(folder / "hugging-face", tagged, beam, alpha),
+                "ctranslate2": of_ctranslate2(folder / "ctranslate2", tokenizer, tagged, beam, alpha),
             }
             compare(f"beam {beam}, penalty {penalty}", lines, own.stdout.splitlines(), theirs)
 

@@ -1,9 +1,10 @@
 //! Runs work on a thread pool. The caller waits for it without the GIL.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -88,26 +89,75 @@ pub fn compute<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Cancel) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
+    compute_reporting(py, |cancel, _: Sender<()>| work(cancel), |_, ()| Ok(()))
+}
+
+/// What a thread of the pool sends to the caller.
+enum Message<T, M> {
+    Report(M),
+    End(std::thread::Result<Result<T>>),
+}
+
+/// Sends reports of a work to its caller.
+pub struct Sender<M>(Box<dyn Fn(M) + Send + Sync>);
+
+impl<M> Sender<M> {
+    /// Sends `report`. It is lost if the caller was interrupted.
+    pub fn send(&self, report: M) {
+        (self.0)(report);
+    }
+}
+
+thread_local! {
+    /// If true, this thread is in a function that takes reports.
+    static TAKES_REPORT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work` like [`compute`], and calls `take` with each report that it sends, in the thread of
+/// the caller. If `take` fails, `work` is cancelled.
+///
+/// # Errors
+/// The errors of [`compute`] and of `take`; a `RuntimeError` if it is called by a `take`, which
+/// could wait for itself.
+pub fn compute_reporting<T: Send + 'static, M: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce(&Cancel, Sender<M>) -> Result<T> + Send + 'static,
+    mut take: impl FnMut(Python<'_>, M) -> PyResult<()>,
+) -> PyResult<T> {
+    if TAKES_REPORT.get() {
+        let message = "a callback cannot compute; collect what it gets, and go on afterwards";
+        return Err(PyRuntimeError::new_err(message));
+    }
     let pool = pool(py)?;
     while !py.detach(|| pool.take_turn()) {
         py.check_signals()?;
     }
     let cancel = Cancel::default();
-    let (sender, mut receiver) = sync_channel(1);
+    let (sender, mut receiver) = channel();
     let flag = cancel.clone();
     let shared = pool.clone();
     pool.threads.spawn(move || {
-        let result = catch_unwind(AssertUnwindSafe(|| work(&flag)));
-        shared.end_turn();
+        let reports = sender.clone();
         // The caller drops the receiver if it is interrupted.
-        let _ = sender.send(result);
+        let reports = Sender(Box::new(move |report| {
+            let _ = reports.send(Message::Report(report));
+        }));
+        let result = catch_unwind(AssertUnwindSafe(|| work(&flag, reports)));
+        shared.end_turn();
+        let _ = sender.send(Message::End(result));
     });
     loop {
-        let (result, again) = py.detach(move || (receiver.recv_timeout(PATIENCE), receiver));
+        let (message, again) = py.detach(move || (receiver.recv_timeout(PATIENCE), receiver));
         receiver = again;
-        match result {
-            Ok(Ok(result)) => return result.map_err(|error| exception(&error)),
-            Ok(Err(panic)) => return Err(panicked(&*panic)),
+        match message {
+            Ok(Message::Report(report)) => {
+                TAKES_REPORT.set(true);
+                let taken = take(py, report);
+                TAKES_REPORT.set(false);
+                taken.inspect_err(|_| cancel.cancel())?;
+            }
+            Ok(Message::End(Ok(result))) => return result.map_err(|error| exception(&error)),
+            Ok(Message::End(Err(panic))) => return Err(panicked(&*panic)),
             Err(RecvTimeoutError::Timeout) => {
                 py.check_signals().inspect_err(|_| cancel.cancel())?;
             }

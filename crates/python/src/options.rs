@@ -16,10 +16,10 @@ use serde_json::{Map, Value};
 use crate::memory::Memory;
 
 /// The keywords that are not keys of `generation.json`.
-const OF_CALL: &str = "batch_size batch_tokens longest truncate source_language target_language glossary memory shortlist";
+const OF_CALL: &str = "batch_size batch_tokens longest truncate source_language target_language zero_shot glossary memory shortlist";
 
 /// Keywords of other libraries, and what is asked for here.
-const ELSEWHERE: [(&str, &str); 12] = [
+const ELSEWHERE: [(&str, &str); 16] = [
     ("beam", "beam_size"),
     ("beams", "beam_size"),
     ("num_beams", "beam_size"),
@@ -30,18 +30,23 @@ const ELSEWHERE: [(&str, &str); 12] = [
     ("no_repeat_ngram_size", "no_repeat_ngram"),
     ("do_sample", "sampling"),
     ("temperature", "sampling"),
+    ("prefix_bias_beta", "prefix_bias"),
+    ("sampling_temperature", "sampling"),
+    ("sampling_topk", "sampling"),
+    ("sampling_topp", "sampling"),
     ("src_lang", "source_language"),
     ("tgt_lang", "target_language"),
 ];
 
-/// The names of all keywords: the keys of `generation.json` except `calibration`, and `OF_CALL`.
+/// The names of all keywords: the keys of `generation.json` that are no facts about the model, and
+/// `OF_CALL`.
 pub fn names() -> Vec<String> {
     let all = serde_json::to_value(GenerationSettings::default()).expect("settings are plain data");
     let keys = all
         .as_object()
         .into_iter()
         .flat_map(Map::keys)
-        .filter(|key| *key != "calibration");
+        .filter(|key| !["calibration", "directions"].contains(&key.as_str()));
     keys.cloned()
         .chain(OF_CALL.split(' ').map(String::from))
         .collect()
@@ -68,6 +73,7 @@ pub struct Options {
     truncate: bool,
     pub source_language: Option<String>,
     target_language: Option<String>,
+    zero_shot: bool,
     glossary: Option<Terms>,
     memory: Option<Arc<TranslationMemory>>,
     shortlist: Option<PathBuf>,
@@ -123,6 +129,7 @@ impl Options {
             "truncate" => self.truncate = of(name, value)?,
             "source_language" => self.source_language = of(name, value)?,
             "target_language" => self.target_language = of(name, value)?,
+            "zero_shot" => self.zero_shot = of(name, value)?,
             "glossary" => self.glossary = of(name, value)?,
             "memory" => {
                 let message = "memory: give a burnformer.Memory, which is made once for many calls";
@@ -160,7 +167,11 @@ impl Options {
             options.long_sources = LongSources::Truncate;
         }
         let [source, target] = [&self.source_language, &self.target_language].map(Option::as_deref);
-        options.languages = translator.languages(source, target)?;
+        options.languages = if self.zero_shot {
+            translator.zero_shot_languages(source, target)?
+        } else {
+            translator.languages(source, target)?
+        };
         if let Some(terms) = self.glossary {
             let glossary = match terms {
                 Terms::Pairs(pairs) => Glossary::from_pairs(pairs)?,

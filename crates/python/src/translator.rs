@@ -10,13 +10,16 @@ use burnformer::{named, values};
 use burnformer_core::ComputeType;
 use burnformer_documents::WholeFile;
 use burnformer_infer::view::SentenceAttention;
-use burnformer_infer::{AlignmentOptions, Cancel, TargetScore, TranslateOptions};
+use burnformer_infer::{
+    AlignmentOptions, Cancel, Report, TargetScore, TextRequest, TranslateOptions,
+};
 use burnformer_interop::hub::ModelName;
+use burnformer_translation::Route;
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
-use crate::compute::compute;
+use crate::compute::{Sender, compute, compute_reporting};
 use crate::error::exception;
 use crate::options::{Function, Options};
 use crate::requests::requests;
@@ -28,7 +31,7 @@ const SCORED_AT_ONCE: usize = 256;
 
 const TRANSLATE: Function = Function {
     name: "translate",
-    keywords: "prefix alignment",
+    keywords: "prefix alignment callback",
     refused: "",
 };
 const TRANSLATE_ITERABLE: Function = Function {
@@ -100,14 +103,17 @@ impl Translator {
 
     /// Translates one text, or the texts of an iterable, one sentence each. `prefix` forces the
     /// beginning of a translation. With `alignment`, each translation contains links to the
-    /// characters of its source.
-    #[pyo3(signature = (text, *, prefix = None, alignment = false, **options))]
+    /// characters of its source. `callback` is called with the index of a text and the settled
+    /// beginning of its translation, each time that it has grown; the last time with the whole.
+    /// What was settled is never taken back. A greedy search (`beam_size=1`) settles each token.
+    #[pyo3(signature = (text, *, prefix = None, alignment = false, callback = None, **options))]
     fn translate<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
         prefix: Option<&Bound<'py, PyAny>>,
         alignment: bool,
+        callback: Option<&Bound<'py, PyAny>>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let texts = Texts::read(text)?;
@@ -118,15 +124,25 @@ impl Translator {
             .map(|prefixes| prefixes.all);
         let options = self.options(options, &TRANSLATE)?;
         let inner = self.inner.clone();
-        let found = compute(py, move |cancel| {
+        let is_watched = callback.is_some();
+        let work = move |cancel: &Cancel, sender: Sender<(usize, String)>| {
             let options = options.resolve(&inner)?;
-            let requests = requests(&inner, &texts.all, prefixes.as_deref(), &options, cancel)?;
-            let all = inner.translate_ids(requests, &options)?;
-            let found = texts.all.iter().zip(all).map(|(source, hypotheses)| {
+            let mut requests = requests(&inner, &texts.all, prefixes.as_deref(), &options, cancel)?;
+            if is_watched {
+                watch(&mut requests, sender);
+            }
+            let all = inner.translate_requests(requests, &options)?;
+            let found = texts.all.iter().zip(all).map(|(source, translation)| {
                 let aligned = alignment && !cancel.is_cancelled();
+                let all = translation.n_best.into_iter();
+                let hypotheses = all.map(|found| found.hypothesis).collect();
                 Ok(TranslationResult::new(&inner, source, hypotheses, aligned)?)
             });
             found.collect::<Result<Vec<TranslationResult>>>()
+        };
+        let found = compute_reporting(py, work, |_, settled| match callback {
+            Some(callback) => callback.call1(settled).map(drop),
+            None => Ok(()),
         })?;
         given_as(
             py,
@@ -193,12 +209,12 @@ impl Translator {
         let translated = compute(py, move |cancel| {
             let options = options.resolve(&inner)?;
             let language = language.as_deref();
+            let route = Route::direct(&inner, &options);
             Ok(burnformer_translation::translate(
-                &inner,
+                &route,
                 &file,
                 language,
                 &[],
-                &options,
                 cancel,
             )?)
         })?;
@@ -393,6 +409,16 @@ fn compute_type(name: &str) -> Result<ComputeType> {
         .find(|compute| compute.name() == name);
     let names = || ComputeType::ALL.map(ComputeType::name).join(", ");
     found.ok_or_else(|| anyhow!("there is no compute type `{name}`; there are {}", names()))
+}
+
+/// Sends the settled beginnings of the translations of `requests` to `sender`, with their indices.
+fn watch(requests: &mut [TextRequest], sender: Sender<(usize, String)>) {
+    let sender = Arc::new(sender);
+    for (index, request) in requests.iter_mut().enumerate() {
+        let sender = sender.clone();
+        let report = move |settled: &str| sender.send((index, settled.into()));
+        request.report = Some(Report::new(report));
+    }
 }
 
 /// Returns the scores of all pairs, or of the first ones if `cancel` is set meanwhile.

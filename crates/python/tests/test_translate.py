@@ -31,6 +31,33 @@ def test_one_text_gives_one_translation_and_several_a_list(translator):
     assert translator.translate([]) == []
 
 
+def test_a_callback_follows_translations_and_takes_nothing_back(translator):
+    texts = ["Ich weiß nicht, ob er morgen kommen wird.", "Ich habe 12.345 Euro.", "", "Wo wohnst du?"]
+    for beam_size in [1, 4]:
+        reports = {index: [] for index in range(len(texts))}
+        found = translator.translate(
+            texts, beam_size=beam_size, callback=lambda index, text: reports[index].append(text)
+        )
+        assert found == translator.translate(texts, beam_size=beam_size)
+        for index, settled in reports.items():
+            assert all(later.startswith(text) for text, later in zip(settled, settled[1:]))
+            assert (settled or [""])[-1] == found[index].text
+        assert len(reports[1]) == 1  # A number is protected.
+        assert len(reports[0]) > (5 if beam_size == 1 else 0)
+
+
+def test_an_error_in_a_callback_ends_the_call(translator):
+    def fail(index, text):
+        raise KeyError(index)
+
+    with pytest.raises(KeyError):
+        translator.translate("Wo wohnst du?", callback=fail)
+    again = lambda index, text: translator.translate("Wo?")
+    with pytest.raises(RuntimeError, match="a callback cannot compute"):
+        translator.translate("Wo wohnst du?", callback=again)
+    assert translator.translate("Wo wohnst du?").text == "Where do you live?"
+
+
 def test_a_memory_answers_what_it_has(translator, tmp_path):
     file = tmp_path / "mine.tsv"
     file.write_text("Wo ist der Bahnhof?\tWhither the trains?\n")
@@ -240,7 +267,7 @@ def test_translations_and_translators_are_pickled(translator):
 @pytest.mark.parametrize(
     "call, kind, words",
     [
-        (lambda t: t.translate("x", beam=3), TypeError, "no keyword \"beam\"; did you mean \"beam_size\"? there are prefix, alignment, beam_size"),
+        (lambda t: t.translate("x", beam=3), TypeError, "no keyword \"beam\"; did you mean \"beam_size\"? there are prefix, alignment, callback, beam_size"),
         (lambda t: t.translate("x", num_beams=3), TypeError, "did you mean \"beam_size\"?"),
         (lambda t: t.translate("x", lenght_penalty=1), TypeError, "did you mean \"length_penalty\"?"),
         (lambda t: t.score("x", "y", num_return_sequences=2), TypeError, "no keyword \"num_return_sequences\"; there are "),

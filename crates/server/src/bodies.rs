@@ -15,7 +15,7 @@ use crate::api::Shared;
 use crate::api::body::key_of_head;
 use crate::api::error::{ApiError, Result};
 use crate::api::limits::MAX_PATH;
-use crate::connections::Connection;
+use crate::connections::{Connection, Waiting};
 use crate::sender::{Budget, Permit, Sender, client};
 
 /// Paths that are answered at once, by the connection thread.
@@ -82,7 +82,7 @@ async fn whole_request(
     };
     let permit = service.bodies.permit(&sender);
     let whole = whole(body, limits.body, permit, || {
-        connection.waits(Some((Instant::now(), true)))
+        connection.waits(Waiting::for_client(true))
     });
     let (body, permit) = match timeout(limits.time, whole).await {
         Ok(Ok(whole)) => whole,
@@ -94,11 +94,11 @@ async fn whole_request(
         tracing::warn!("too many requests at the same time: refused one");
         return ApiError::too_many().into_response();
     }
-    connection.waits(None);
+    connection.waits(Waiting::ForServer);
     parts.extensions.insert(sender.clone());
     let response = next.run(Request::from_parts(parts, Body::from(body))).await;
     drop((permit, turn));
-    connection.waits(Some((Instant::now(), false)));
+    connection.waits(Waiting::for_client(false));
     kept(response, service.bodies.permit(&sender))
 }
 

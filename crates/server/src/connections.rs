@@ -43,16 +43,15 @@ const MAX_PAUSE: Duration = Duration::from_secs(5);
 pub(crate) struct Connection {
     /// The address of the client, or of the proxy in front of it.
     pub peer: IpAddr,
-    waiting: Waiting,
+    waiting: Arc<Mutex<Waiting>>,
     /// The threads that answer requests, so that the connection thread never blocks.
     answers: Handle,
 }
 
 impl Connection {
-    /// Records when the server began to wait for the client and whether part of a body has arrived,
-    /// or `None` if the client waits for the server.
-    pub fn waits(&self, since: Option<(Instant, bool)>) {
-        *self.waiting.lock() = since;
+    /// Records who waits for whom from now on.
+    pub fn waits(&self, waiting: Waiting) {
+        *self.waiting.lock() = waiting;
     }
 
     /// Runs `work` on another thread, and returns its result. Dropping the returned future ends the
@@ -69,22 +68,42 @@ impl Connection {
     }
 }
 
-/// When the server began to wait for the client of a connection (to send more of a request or to
-/// read an answer), and whether part of a body has arrived. `None` while the client waits for the
-/// server.
-type Waiting = Arc<Mutex<Option<(Instant, bool)>>>;
+/// Who waits for whom on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    /// The client waits for the server.
+    ForServer,
+    /// The server waits for the client, to send more of a request or to read an answer.
+    ForClient {
+        /// When the server began to wait.
+        since: Instant,
+        /// If true, a part of a body has arrived.
+        has_body: bool,
+    },
+}
+
+impl Waiting {
+    /// The server waits for the client from now on.
+    pub fn for_client(has_body: bool) -> Self {
+        Self::ForClient {
+            since: Instant::now(),
+            has_body,
+        }
+    }
+}
 
 /// A connection as the server sees it.
 struct Open {
     peer: IpAddr,
-    waiting: Waiting,
+    waiting: Arc<Mutex<Waiting>>,
     task: AbortHandle,
 }
 
 impl Open {
     /// Returns whether the server waits for the client.
     fn is_idle(&self) -> bool {
-        self.waiting.lock().is_some() && !self.task.is_finished()
+        let waiting = *self.waiting.lock();
+        waiting != Waiting::ForServer && !self.task.is_finished()
     }
 }
 
@@ -159,7 +178,7 @@ async fn accept(
                 if open.len() >= most {
                     close_one(&mut open);
                 }
-                let waiting = Waiting::new(Some((Instant::now(), false)).into());
+                let waiting = Arc::new(Mutex::new(Waiting::for_client(false)));
                 let peer = peer.ip();
                 let answers = answers.clone();
                 let connection = Connection {
@@ -241,14 +260,25 @@ fn slowest(open: &[Open]) -> Option<usize> {
         .for_each(|open| *sizes.entry(open.peer).or_default() += 1);
     let sending = open
         .iter()
-        .filter(|open| open.waiting.lock().is_some_and(|(_, sends)| sends))
+        .filter(|open| {
+            matches!(
+                *open.waiting.lock(),
+                Waiting::ForClient { has_body: true, .. }
+            )
+        })
         .count();
     let are_few = 2 * sending <= open.len();
     open.iter()
         .enumerate()
         .filter_map(|(index, open): (usize, &Open)| {
-            let (since, sends) = (*open.waiting.lock())?;
-            let grace = if sends && are_few { MAX_PAUSE } else { GRACE };
+            let Waiting::ForClient { since, has_body } = *open.waiting.lock() else {
+                return None;
+            };
+            let grace = if has_body && are_few {
+                MAX_PAUSE
+            } else {
+                GRACE
+            };
             (since.elapsed() >= grace).then_some((Reverse(sizes[&open.peer]), since, index))
         })
         .min()

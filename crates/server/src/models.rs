@@ -1,6 +1,6 @@
 //! The models by language pair, loaded on demand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -51,6 +51,8 @@ pub struct MemorySource {
 /// All models of a server.
 pub(crate) struct Models {
     slots: BTreeMap<LanguagePair, Slot>,
+    /// The pairs of the models, and the pairs that two models translate.
+    pairs: BTreeSet<LanguagePair>,
     queue: QueueSettings,
     memory: u64,
     /// How long a request may keep a model that is to be unloaded.
@@ -91,6 +93,25 @@ impl Slot {
     }
 }
 
+/// Returns `direct` and all pairs of different languages that two of its pairs translate in a row.
+fn with_pivots(direct: &BTreeSet<LanguagePair>) -> BTreeSet<LanguagePair> {
+    let mut all = direct.clone();
+    for first in direct {
+        let seconds = direct.iter().filter(|second| second.source == first.target);
+        let further = seconds.map(|second| LanguagePair {
+            source: first.source.clone(),
+            target: second.target.clone(),
+        });
+        all.extend(further.filter(|pair| pair.source != pair.target));
+    }
+    all
+}
+
+/// Returns whether `code` is a code of English.
+fn is_english(code: &str) -> bool {
+    ["en", "eng"].contains(&code.split(['-', '_']).next().unwrap_or_default())
+}
+
 impl Models {
     /// Creates the models of `sources` without loading them.
     ///
@@ -126,10 +147,12 @@ impl Models {
         if slots.is_empty() {
             return Err(ServerError::NoModels);
         }
+        let pairs = with_pivots(&slots.keys().cloned().collect());
         let clock = AtomicU64::new(1);
         let loading = tokio::sync::Mutex::default();
         Ok(Arc::new(Self {
             slots,
+            pairs,
             queue,
             memory,
             longest,
@@ -139,9 +162,36 @@ impl Models {
         }))
     }
 
-    /// The pairs, sorted.
+    /// The pairs of the models and the pairs that two models translate, sorted.
     pub fn pairs(&self) -> impl Iterator<Item = &LanguagePair> {
+        self.pairs.iter()
+    }
+
+    /// The pairs of the models, sorted.
+    pub fn direct_pairs(&self) -> impl Iterator<Item = &LanguagePair> {
         self.slots.keys()
+    }
+
+    /// The language between those of `pair`, if no model but two translate it: English if that is
+    /// possible, otherwise the first by code.
+    pub fn through(&self, pair: &LanguagePair) -> Option<&str> {
+        if self.slots.contains_key(pair) {
+            return None;
+        }
+        let middles = self
+            .slots
+            .keys()
+            .filter(|first| first.source == pair.source)
+            .map(|first| &first.target)
+            .filter(|middle| {
+                let second = LanguagePair {
+                    source: (*middle).clone(),
+                    target: pair.target.clone(),
+                };
+                self.slots.contains_key(&second)
+            });
+        let middle = middles.min_by_key(|middle| (!is_english(middle), *middle));
+        middle.map(String::as_str)
     }
 
     /// The glossary of the model for `pair`, if it has one.

@@ -4,7 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use burnformer_documents::{Document, Translated};
+use burnformer_infer::quality_warnings;
 use burnformer_terminology::Glossary;
+use burnformer_text::Writing;
+use burnformer_translation::pivot::{into_middle, out_of_middle, through_links};
 use burnformer_translation::{Rounds, TermsTooLong};
 use parking_lot::Mutex;
 
@@ -14,20 +17,39 @@ use crate::compute::{Cancel, Price, compute};
 use crate::engine::{Candidate, Choice, Engine, Sentence};
 use crate::formatting::formatted;
 use crate::language::LanguagePair;
-use crate::queue::Queue;
+use crate::queue::{Queue, Watcher};
 
 /// Translates the sentences of a request with the queue of its model and its glossaries.
 pub(crate) struct Pipeline<'a> {
     client: &'a Client,
     pub pair: LanguagePair,
+    /// The pairs of the models in a row: `pair`, or two with a language between.
+    legs: Vec<Leg>,
     pub choice: Choice,
     /// Prescribed translations of terms; earlier glossaries take precedence.
     pub glossaries: Vec<Arc<Glossary>>,
+    /// If true, translations begin and end like their sentences.
+    pub keeps_formatting: bool,
+}
+
+/// A model of a request.
+struct Leg {
+    pair: LanguagePair,
     /// The queue that the request used last. The request keeps its model between steps, so that it
     /// does not wait for the model at each.
     last: Mutex<Weak<Queue>>,
-    /// If true, translations begin and end like their sentences.
-    pub keeps_formatting: bool,
+}
+
+impl Leg {
+    fn new(source: &str, target: &str) -> Self {
+        Self {
+            pair: LanguagePair {
+                source: source.into(),
+                target: target.into(),
+            },
+            last: Mutex::default(),
+        }
+    }
 }
 
 /// The translations of a text: the best, then the alternatives.
@@ -55,43 +77,57 @@ impl Client {
             .into_iter()
             .chain(self.models.glossary(pair))
             .collect();
-        let pair = pair.clone();
-        let last = Mutex::default();
+        let LanguagePair { source, target } = pair;
+        let legs = match self.models.through(pair) {
+            None => vec![Leg::new(source, target)],
+            Some(middle) => vec![Leg::new(source, middle), Leg::new(middle, target)],
+        };
         let pipeline = Pipeline {
             client: self,
-            pair,
+            pair: pair.clone(),
+            legs,
             choice,
             glossaries,
-            last,
             keeps_formatting: false,
         };
-        pipeline.queue().await?;
+        for leg in &pipeline.legs {
+            pipeline.queue_of(leg).await?;
+        }
         Ok(pipeline)
     }
 }
 
 impl Pipeline<'_> {
-    /// Returns the queue of the model. A model that was unloaded in favour of another is loaded
-    /// again.
+    /// Returns the queue of the first model.
     ///
     /// # Errors
     /// Returns [`ApiError`] if there is no such model, or if it cannot be loaded.
     pub async fn queue(&self) -> Result<Arc<Queue>> {
-        if let Some(queue) = self
-            .last
-            .lock()
-            .upgrade()
-            .filter(|queue| !queue.is_unloaded())
-        {
+        self.queue_of(&self.legs[0]).await
+    }
+
+    /// The language between two models, if the request takes two.
+    pub fn through(&self) -> Option<&str> {
+        let [first, _] = &self.legs[..] else {
+            return None;
+        };
+        Some(&first.pair.target)
+    }
+
+    /// Returns the queue of the model of `leg`. A model that was unloaded in favour of another is
+    /// loaded again.
+    async fn queue_of(&self, leg: &Leg) -> Result<Arc<Queue>> {
+        let last = leg.last.lock().upgrade();
+        if let Some(queue) = last.filter(|queue| !queue.is_unloaded()) {
             return Ok(queue);
         }
-        let pair = &self.pair;
+        let pair = &leg.pair;
         let queue = self.client.models.queue(pair).await.ok_or_else(|| {
             let message = format!("no model translates {pair}");
             ApiError::bad("target", message, "a pair of /languages")
         })?;
         let queue = queue.map_err(|_| ApiError::not_loaded(pair))?;
-        *self.last.lock() = Arc::downgrade(&queue);
+        *leg.last.lock() = Arc::downgrade(&queue);
         Ok(queue)
     }
 
@@ -114,10 +150,13 @@ impl Pipeline<'_> {
         let ranks = self.choice.n_best.max(1);
         let most = self.client.limits.characters;
         let price = Price::of_text(size);
-        let engine = self.queue().await?.engine().clone();
+        let mut engines = Vec::with_capacity(self.legs.len());
+        for leg in &self.legs {
+            engines.push(self.queue_of(leg).await?.engine().clone());
+        }
         let glossaries = self.glossaries.clone();
         let mut round = compute(&self.client.sender, price, move |cancel| {
-            let documents = divided(documents, &pair, &*engine, cancel);
+            let documents = divided(documents, &pair, &engines, cancel);
             next_round(Rounds::new(documents, ranks, glossaries), most, cancel)
         })
         .await??;
@@ -165,23 +204,86 @@ impl Pipeline<'_> {
         }
     }
 
-    /// Returns the candidates of each sentence, from the cache or the queue. Equal sentences are
+    /// Returns the candidates of each sentence. Two models in a row translate the sentences one after
+    /// the other, and the candidates are those of the second.
+    ///
+    /// # Errors
+    /// Returns an [`ApiError`] if a model cannot be loaded, or if its queue or the model fails.
+    pub async fn sentences(&self, all: Vec<Sentence>) -> Result<Vec<Vec<Candidate>>> {
+        self.watched_sentences(all, None).await
+    }
+
+    /// Like [`sentences`](Self::sentences). `watcher` follows the best translation of each sentence.
+    ///
+    /// # Errors
+    /// Returns the errors of [`sentences`](Self::sentences).
+    pub async fn watched_sentences(
+        &self,
+        all: Vec<Sentence>,
+        watcher: Option<Watcher>,
+    ) -> Result<Vec<Vec<Candidate>>> {
+        let [first, second] = &self.legs[..] else {
+            return self
+                .candidates(&self.legs[0], all, self.choice, watcher)
+                .await;
+        };
+        let engine = self.queue_of(first).await?.engine().clone();
+        let asked = all
+            .iter()
+            .map(|sentence| into_middle(sentence, |term| engine.can_write(term)));
+        let asked = asked.collect();
+        let best = Choice {
+            n_best: 1,
+            ..self.choice
+        };
+        let middle = self.candidates(first, asked, best, None).await?;
+        let middle: Vec<Candidate> = middle
+            .into_iter()
+            .map(|found| found.into_iter().next().unwrap_or_default())
+            .collect();
+        let pairs = all.iter().zip(&middle);
+        let asked = pairs.map(|(sentence, middle)| out_of_middle(sentence, &middle.text));
+        let last = self
+            .candidates(second, asked.collect(), self.choice, watcher)
+            .await?;
+        let mut joined = Vec::with_capacity(all.len());
+        for ((sentence, middle), found) in all.iter().zip(&middle).zip(last) {
+            let found = found.into_iter();
+            joined.push(found.map(|last| through(sentence, middle, last)).collect());
+        }
+        Ok(joined)
+    }
+
+    /// Returns the candidates of each sentence by the model of `leg`, from the cache or the queue. Equal sentences are
     /// translated once.
     ///
     /// # Errors
     /// Returns an [`ApiError`] if the model cannot be loaded, or if the queue or the model fails.
-    pub async fn sentences(&self, all: Vec<Sentence>) -> Result<Vec<Vec<Candidate>>> {
+    async fn candidates(
+        &self,
+        leg: &Leg,
+        all: Vec<Sentence>,
+        choice: Choice,
+        watcher: Option<Watcher>,
+    ) -> Result<Vec<Vec<Candidate>>> {
         let cache = &self.client.cache;
-        let pair = self.pair.to_string();
+        let pair = leg.pair.to_string();
         let last: HashMap<&Sentence, usize> = all.iter().zip(0..).collect();
         let known = last
             .keys()
-            .map(|&work| Some((work, cache.get(&pair, work, self.choice)?)));
+            .map(|&work| Some((work, cache.get(&pair, work, choice)?)));
         let mut found: HashMap<&Sentence, Vec<Candidate>> = known.flatten().collect();
         let cached = all.iter().filter(|work| found.contains_key(work)).count();
+        if let Some(watcher) = &watcher {
+            for (index, work) in all.iter().enumerate() {
+                if let Some(best) = found.get(work).and_then(|found| found.first()) {
+                    watcher(index, &best.text);
+                }
+            }
+        }
         self.client.metrics.cached.inc_by(cached as u64);
         while found.len() < last.len() {
-            let queue = self.queue().await?;
+            let queue = self.queue_of(leg).await?;
             let asked: Vec<&Sentence> = all
                 .iter()
                 .zip(0..)
@@ -189,14 +291,15 @@ impl Pipeline<'_> {
                 .map(|(work, _)| work)
                 .collect();
             let work = asked.iter().copied().cloned().collect();
+            let of_asked = watcher.as_ref().map(|it| watcher_of(&all, &asked, it));
             let answers = queue
-                .translate(&self.client.sender, work, self.choice)
+                .translate(&self.client.sender, work, choice, of_asked)
                 .await?;
             let unloaded = queue.is_unloaded();
             for (work, candidates) in asked.into_iter().zip(answers) {
                 // A queue that is unloaded leaves sentences without candidates.
                 if !unloaded || !candidates.is_empty() {
-                    cache.put(&pair, work.clone(), self.choice, &candidates);
+                    cache.put(&pair, work.clone(), choice, &candidates);
                     found.insert(work, candidates);
                 }
             }
@@ -216,24 +319,59 @@ impl Pipeline<'_> {
     }
 }
 
-/// Divides `documents` into sentences that fit into the model of `engine`, and looks their segments
-/// up in its memory.
+/// The watcher of `asked` that tells `watcher` about all sentences of `all` that are equal to one of
+/// them.
+fn watcher_of(all: &[Sentence], asked: &[&Sentence], watcher: &Watcher) -> Watcher {
+    let mut indices = vec![Vec::new(); asked.len()];
+    let places: HashMap<&Sentence, usize> = asked.iter().copied().zip(0..).collect();
+    for (index, sentence) in all.iter().enumerate() {
+        if let Some(&place) = places.get(sentence) {
+            indices[place].push(index);
+        }
+    }
+    let watcher = watcher.clone();
+    Arc::new(move |place, settled| {
+        for &index in &indices[place] {
+            watcher(index, settled);
+        }
+    })
+}
+
+/// The translation `last` of `middle`, which is the translation of `sentence`. Confidence is of one
+/// model.
+fn through(sentence: &Sentence, middle: &Candidate, last: Candidate) -> Candidate {
+    let links = through_links(&middle.links, last.links);
+    Candidate {
+        links,
+        doubts: quality_warnings(&sentence.text, &last.text),
+        confidence: None,
+        is_second: middle.is_second || last.is_second,
+        ..last
+    }
+}
+
+/// Divides `documents` into sentences that fit into the models of `engines`, and looks their segments
+/// up in the memory of a single one.
 fn divided(
     documents: Vec<Document>,
     pair: &LanguagePair,
-    engine: &dyn Engine,
+    engines: &[Arc<dyn Engine>],
     cancel: &Cancel,
 ) -> Vec<Document> {
+    // The memory of the first of two models has translations into another language.
+    let memory = match engines {
+        [engine] => Some(engine),
+        _ => None,
+    };
     let mut divided = Vec::with_capacity(documents.len());
     for mut document in documents {
         document.divide([Some(&pair.source), Some(&pair.target)], &|sentence| {
             cancel.unwind_if_cancelled();
-            engine.fits(sentence)
+            engines.iter().all(|engine| engine.fits(sentence))
         });
-        let document = document
-            .with_writing(engine.writing())
-            .with_memory(&|segment, context| engine.remembered(segment, context));
-        divided.push(document);
+        let remembered = |segment: &str, context: &str| memory?.remembered(segment, context);
+        let writing = Writing::between(&pair.source, &pair.target);
+        divided.push(document.with_writing(writing).with_memory(&remembered));
     }
     divided
 }

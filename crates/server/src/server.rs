@@ -108,7 +108,7 @@ impl Server {
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), ServerError> {
         if self.preload {
-            let pairs: Vec<_> = self.service.models.pairs().cloned().collect();
+            let pairs: Vec<_> = self.service.models.direct_pairs().cloned().collect();
             for pair in pairs {
                 self.service.models.queue(&pair).await.transpose()?;
             }

@@ -1,6 +1,7 @@
-//! The rule for invisible characters, which every text follows on its way to a tokeniser or a
-//! glossary.
+//! Characters, words, languages, and the numbers, placeholders and addresses of texts in any
+//! language; no sentences and no files.
 //!
+//! Every text on its way to a tokeniser or a glossary follows the rule for invisible characters.
 //! Unicode's default-ignorable, format and control characters are invisible (white space is not
 //! among them). A model would read each of them as a word, and the user would not see why. The
 //! trade-off: *a character stays only where it has a known meaning*, by [`visible`]'s list. Visible
@@ -8,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+mod capitals;
 mod joins;
 mod languages;
 mod messages;
@@ -21,6 +23,9 @@ use std::ops::RangeInclusive;
 use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 use unicode_properties::UnicodeEmoji;
 
+pub use capitals::{
+    in_capitals, in_small_letters, is_in_capitals, may_be_in_capitals, small_in_place,
+};
 pub use joins::{joining_signs, loses_joins, with_joining_words};
 pub use languages::{find_language, language};
 pub use messages::counted;

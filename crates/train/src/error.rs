@@ -11,7 +11,7 @@ use burnformer_infer::InferError;
 use crate::config::ConfigFileError;
 use crate::learner::DivergenceError;
 use crate::report::MetricsFileError;
-use crate::run::{CheckpointError, RunError, StartModelError};
+use crate::run::{CheckpointError, LanguagesError, RunError, StartModelError};
 use crate::update::{MemoryError, WorkersError};
 
 /// A result with the error [`TrainError`] by default.
@@ -50,6 +50,9 @@ pub enum TrainError {
     /// The model from which the run starts cannot be used.
     #[error(transparent)]
     StartModel(#[from] StartModelError),
+    /// A tokeniser cannot name the languages of the texts.
+    #[error(transparent)]
+    Languages(#[from] LanguagesError),
     /// Devices or processes cannot train together.
     #[error(transparent)]
     Workers(#[from] WorkersError),

@@ -41,12 +41,13 @@ pub use optimizer::gradients::{FlatGradients, clip_factor};
 pub use optimizer::settings::{ScheduleSettings, ScheduleShape, noam};
 pub use optimizer::{Algorithm, Optimizer, OptimizerSettings};
 pub use run::{
-    BestModel, CheckpointError, Corpora, EarlyStopping, LogInterval, Origin, Recovery, RunDir,
-    RunEnd, RunError, RunMode, StartModel, StartModelError, TEST_SCORE_FILE, TextName, Texts,
-    average_models, cache_folder, checkpoint, copy_file, copy_files,
+    BestModel, CheckpointError, Corpora, EarlyStopping, LanguagesError, LogInterval, Origin,
+    PairTexts, Recovery, RunDir, RunEnd, RunError, RunMode, StartModel, StartModelError,
+    TEST_SCORE_FILE, TextName, Texts, ValidationText, average_models, cache_folder, checkpoint,
+    copy_file, copy_files,
 };
 pub use update::{
     LossScale, MemoryError, PendingStatistics, Ranks, Recipe, Replicas, UpdateSize,
     UpdateStatistics, Updater, Workers, WorkersError, update_bytes,
 };
-pub use validation::{Validation, Validator};
+pub use validation::{PairValidation, Validation, Validator};

@@ -5,14 +5,16 @@ use burn::tensor::Device;
 use burnformer_core::{Mode, Model, ModelConfig, Precision};
 use burnformer_data::{BatchSampler, SamplerSettings, SpecialIds, TokenizedCorpus, Tokenizers};
 use burnformer_infer::{
-    Calibration, GenerationSettings, InferError, LengthPenalty, NeuralModel, TranslateOptions,
-    Translator,
+    Calibration, GenerationSettings, InferError, Languages, LengthPenalty, NeuralModel,
+    TranslateOptions, Translation, Translator,
 };
 use burnformer_metrics::{Chrf, Metric, References, WritingSystem, as_strs};
 
-use crate::config::{EarlyStoppingMetric, TrainConfig, ValidationScore, ValidationSettings};
+use crate::config::{
+    Direction, EarlyStoppingMetric, TrainConfig, ValidationScore, ValidationSettings,
+};
 use crate::error::Result;
-use crate::run::Corpora;
+use crate::run::{Corpora, ValidationText};
 use crate::update::Recipe;
 
 /// At most one sentence in this many is searched twice in a validation; the second search takes up
@@ -41,6 +43,18 @@ pub struct Validation {
     pub length_ratio: Option<f64>,
     /// How much the decoded text depends on its sources, if it was decoded and has enough sentences.
     pub relation: Option<Relation>,
+    /// The quality by direction in a run with several pairs of languages. The other fields are then
+    /// means over the directions, and there is no decoded text.
+    pub pairs: Vec<PairValidation>,
+}
+
+/// The quality of a model in one direction between two languages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairValidation {
+    /// The name of the direction, such as `de-en`.
+    pub pair: String,
+    /// The quality.
+    pub validation: Validation,
 }
 
 /// How much translations depend on their sources.
@@ -77,6 +91,36 @@ impl Validation {
     pub fn perplexity(&self) -> f64 {
         self.nll.exp()
     }
+
+    /// The mean over `pairs`.
+    fn mean_of(pairs: Vec<PairValidation>) -> Self {
+        let all = || pairs.iter().map(|pair| &pair.validation);
+        let relation = mean(all().map(|one| one.relation.map(|it| it.own)))
+            .zip(mean(all().map(|one| one.relation.map(|it| it.exchanged))))
+            .zip(mean(all().map(|one| one.relation.map(|it| it.same))));
+        Self {
+            loss: mean(all().map(|one| Some(one.loss))).unwrap_or_default(),
+            nll: mean(all().map(|one| Some(one.nll))).unwrap_or_default(),
+            bleu: mean(all().map(|one| one.bleu)),
+            signature: None,
+            chrf: mean(all().map(|one| one.chrf)),
+            hypotheses: Vec::new(),
+            length_ratio: mean(all().map(|one| one.length_ratio)),
+            relation: relation.map(|((own, exchanged), same)| Relation {
+                own,
+                exchanged,
+                same,
+            }),
+            pairs,
+        }
+    }
+}
+
+/// The mean of `values`; `None` if one is missing or there are none.
+fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let values: Vec<f64> = values.collect::<Option<_>>()?;
+    let count = values.len() as f64;
+    (count > 0.0).then(|| values.iter().sum::<f64>() / count)
 }
 
 /// The validated model.
@@ -91,146 +135,48 @@ pub(crate) enum Subject {
 /// Measures models by loss, perplexity, and the BLEU and chrF of real translations.
 pub struct Validator {
     settings: ValidationSettings,
-    /// The writing system of the target text, which determines the suitable metrics.
-    writing: WritingSystem,
     recipe: Recipe,
     tokenizers: Tokenizers,
-    sampler: BatchSampler,
     /// The number of tokens in the longest source, `</s>` included.
     longest: usize,
-    source: Vec<String>,
-    references: Vec<String>,
+    texts: Vec<Text>,
     /// The default settings of the run's models.
     generation: GenerationSettings,
 }
 
-impl Validator {
-    /// Creates a validator over the validation text of `corpora`, for models with the special ids
-    /// `special` and the default settings `generation`. Returns `None` if there is no validation
-    /// text.
-    ///
-    /// # Errors
-    /// Returns [`TrainError::Data`](crate::TrainError::Data) if the text has no pair.
-    pub fn new(
-        config: &TrainConfig,
-        corpora: &Corpora,
-        special: SpecialIds,
-        generation: GenerationSettings,
-    ) -> Result<Option<Self>> {
-        let (Some(corpus), Some((source, target))) = (&corpora.valid, &corpora.valid_text) else {
-            return Ok(None);
-        };
+/// A validation text.
+struct Text {
+    /// The name of the direction in a run with several pairs of languages.
+    pair: Option<String>,
+    languages: Languages,
+    /// The writing system of the target text, which determines the suitable metrics.
+    writing: WritingSystem,
+    sampler: BatchSampler,
+    source: Vec<String>,
+    references: Vec<String>,
+}
+
+impl Text {
+    fn new(config: &TrainConfig, text: &ValidationText, special: SpecialIds) -> Result<Self> {
+        let ValidationText {
+            direction,
+            languages,
+            corpus,
+            source,
+            target,
+        } = text;
         let decoded = match config.validation.max_sentences {
             0 => source.len(),
             most => most.min(source.len()),
         };
-        Ok(Some(Self {
-            settings: config.validation.clone(),
+        Ok(Self {
+            pair: direction.as_ref().map(Direction::name),
+            languages: languages.clone(),
             writing: WritingSystem::of(target),
-            recipe: Recipe::new(config),
-            tokenizers: corpora.tokenizers.clone(),
             sampler: sampler(corpus, config.training.budget, special)?,
-            longest: corpora.longest_validated + 1,
             source: source[..decoded].to_vec(),
             references: target[..decoded].to_vec(),
-            generation,
-        }))
-    }
-
-    /// The metric that chooses the best model.
-    pub fn metric(&self) -> EarlyStoppingMetric {
-        self.settings.metric.resolved(self.writing)
-    }
-
-    /// The metric for translations.
-    fn score(&self) -> Box<dyn Metric> {
-        self.settings.metric.of_translations(self.writing)
-    }
-
-    /// The search and the metric, in a sentence.
-    pub(crate) fn announcement(&self) -> Option<String> {
-        let ValidationSettings {
-            bleu, beam, alpha, ..
-        } = self.settings;
-        let metric = self.score();
-        let name = metric.name();
-        let signature = metric.signature(1usize.into());
-        let why = match self.writing {
-            WritingSystem::Spaced => String::new(),
-            other => format!(", as the target text is in {other} (validation.metric)"),
-        };
-        bleu.then(|| {
-            format!(
-                "translations are scored by {name}|{signature}{why}; validations search with a beam of {beam} and α {alpha}, \
-                 and as with --second-search false --keep-parts false where more than {FEW} sentences and one in {SHARE} would be searched for again"
-            )
         })
-    }
-
-    /// Measures `model`, whose configuration is `config`.
-    ///
-    /// # Errors
-    /// Returns [`Infer`](crate::TrainError::Infer) if decoding fails,
-    /// [`Data`](crate::TrainError::Data) if the text can no longer be read.
-    pub fn validate(
-        &self,
-        config: &ModelConfig,
-        model: &Model,
-        device: &Device,
-    ) -> Result<Validation> {
-        let model = as_saved(model);
-        let device = device.clone().inner();
-        let (loss, nll) = self.losses(&model, &device)?;
-        let mut validation = Validation {
-            loss,
-            nll,
-            ..Validation::default()
-        };
-        if self.settings.bleu {
-            self.decode(config, &model, &device, &mut validation)?;
-        }
-        Ok(validation)
-    }
-
-    /// The negative log-likelihood per token of the whole validation text, in nats.
-    pub(crate) fn nll(&self, model: &Model, device: &Device) -> Result<f64> {
-        Ok(self.losses(&as_saved(model), &device.clone().inner())?.1)
-    }
-
-    fn losses(&self, model: &Model, device: &Device) -> Result<(f64, f64)> {
-        let mut loss = 0.0;
-        let mut nll = 0.0;
-        let mut tokens = 0;
-        for rows in self.sampler.ordered()?.batches() {
-            let batch = self.sampler.batch(&rows.pairs)?;
-            let sums = self.recipe.loss(model, &batch, Mode::Inference, device);
-            loss += f64::from(sums.smoothed.into_scalar::<f32>());
-            nll += f64::from(sums.nll.into_scalar::<f32>());
-            tokens += batch.target_tokens;
-        }
-        Ok((loss / tokens as f64, nll / tokens as f64))
-    }
-
-    fn decode(
-        &self,
-        config: &ModelConfig,
-        model: &Model,
-        device: &Device,
-        validation: &mut Validation,
-    ) -> Result<()> {
-        let model = NeuralModel::new(config.clone(), model.clone(), device);
-        let generation = self.generation(self.settings.beam, self.settings.alpha);
-        let tokenizers = self.tokenizers.clone();
-        let translator = Translator::new(Box::new(model), tokenizers, generation.clone())?;
-        let texts = self.quick_translations(&translator, &generation)?;
-        let bleu = self.writing.bleu();
-        validation.bleu = Some(self.value(&bleu, &texts)?);
-        validation.chrf = Some(self.value(&Chrf::default(), &texts)?);
-        validation.signature = Some(bleu.signature(1usize.into()).to_string());
-        validation.length_ratio = Some(characters(&texts) / characters(&self.references).max(1.0));
-        validation.relation = self.relation(&texts)?;
-        validation.hypotheses = texts;
-        Ok(())
     }
 
     /// How much the translations `texts` depend on their sources.
@@ -252,8 +198,212 @@ impl Validator {
         }))
     }
 
+    /// The chrF of each of `translations`.
+    fn chrf_by_segment(&self, translations: &[Translation]) -> Result<Vec<f64>> {
+        let texts: Vec<&str> = translations
+            .iter()
+            .map(|found| found.text.as_str())
+            .collect();
+        let references = [as_strs(&self.references)];
+        let chrf = Chrf::default();
+        Ok(chrf.by_segment(&texts, &References::new(&references))?)
+    }
+
+    fn value(&self, metric: &dyn Metric, texts: &[String]) -> Result<f64> {
+        let streams = [as_strs(&self.references)];
+        Ok(metric
+            .evaluate(&as_strs(texts), &References::new(&streams))?
+            .value)
+    }
+}
+
+impl Validator {
+    /// Creates a validator over the validation text of `corpora`, for models with the special ids
+    /// `special` and the default settings `generation`. Returns `None` if there is no validation
+    /// text.
+    ///
+    /// # Errors
+    /// Returns [`TrainError::Data`](crate::TrainError::Data) if the text has no pair.
+    pub fn new(
+        config: &TrainConfig,
+        corpora: &Corpora,
+        special: SpecialIds,
+        generation: GenerationSettings,
+    ) -> Result<Option<Self>> {
+        if corpora.valid.is_empty() {
+            return Ok(None);
+        }
+        let texts = corpora.valid.iter();
+        let texts = texts.map(|text| Text::new(config, text, special));
+        Ok(Some(Self {
+            settings: config.validation.clone(),
+            recipe: Recipe::new(config),
+            tokenizers: corpora.tokenizers.clone(),
+            longest: corpora.longest_validated + 1,
+            texts: texts.collect::<Result<_>>()?,
+            generation,
+        }))
+    }
+
+    /// The writing system that decides the metric: one that BLEU does not fit, if there is any.
+    fn writing(&self) -> WritingSystem {
+        let mut all = self.texts.iter().map(|text| text.writing);
+        let unfit = all.clone().find(|writing| !writing.fits_bleu());
+        unfit.or(all.next()).expect("a validator has a text")
+    }
+
+    /// The metric that chooses the best model.
+    pub fn metric(&self) -> EarlyStoppingMetric {
+        self.settings.metric.resolved(self.writing())
+    }
+
+    /// The metric for translations, the same one for all texts. BLEU divides each text by its
+    /// writing system.
+    fn score(&self, text: &Text) -> Box<dyn Metric> {
+        let writing = self.writing();
+        let metric = match self.metric() {
+            chosen @ (EarlyStoppingMetric::Bleu | EarlyStoppingMetric::Chrf) => chosen,
+            _ => EarlyStoppingMetric::Auto.resolved(writing),
+        };
+        metric.of_translations(text.writing)
+    }
+
+    /// The search and the metric, in a sentence.
+    pub(crate) fn announcement(&self) -> Option<String> {
+        let ValidationSettings {
+            bleu, beam, alpha, ..
+        } = self.settings;
+        let metric = self.score(&self.texts[0]);
+        let name = metric.name();
+        let signature = metric.signature(1usize.into());
+        let why = match self.writing() {
+            WritingSystem::Spaced => String::new(),
+            other => format!(", as the target text is in {other} (validation.metric)"),
+        };
+        let several = if self.texts.len() > 1 {
+            "; the best model is that of the best mean over the pairs of languages"
+        } else {
+            ""
+        };
+        bleu.then(|| {
+            format!(
+                "translations are scored by {name}|{signature}{why}{several}; validations search with a beam of {beam} and α {alpha}, \
+                 and as with --second-search false --keep-parts false where more than {FEW} sentences and one in {SHARE} would be searched for again"
+            )
+        })
+    }
+
+    /// Measures `model`, whose configuration is `config`.
+    ///
+    /// # Errors
+    /// Returns [`Infer`](crate::TrainError::Infer) if decoding fails,
+    /// [`Data`](crate::TrainError::Data) if the text can no longer be read.
+    pub fn validate(
+        &self,
+        config: &ModelConfig,
+        model: &Model,
+        device: &Device,
+    ) -> Result<Validation> {
+        let model = as_saved(model);
+        let device = device.clone().inner();
+        let translator = self
+            .settings
+            .bleu
+            .then(|| self.translator(config, &model, &device))
+            .transpose()?;
+        let mut pairs = Vec::new();
+        for text in &self.texts {
+            let validation = self.measure(text, &model, translator.as_ref(), &device)?;
+            let Some(pair) = &text.pair else {
+                return Ok(validation);
+            };
+            pairs.push(PairValidation {
+                pair: pair.clone(),
+                validation,
+            });
+        }
+        Ok(Validation::mean_of(pairs))
+    }
+
+    /// The quality of `model` on `text`, and of the translations of `translator`.
+    fn measure(
+        &self,
+        text: &Text,
+        model: &Model,
+        translator: Option<&Translator>,
+        device: &Device,
+    ) -> Result<Validation> {
+        let (loss, nll) = self.losses(text, model, device)?;
+        let mut validation = Validation {
+            loss,
+            nll,
+            ..Validation::default()
+        };
+        if let Some(translator) = translator {
+            self.decode(text, translator, &mut validation)?;
+        }
+        Ok(validation)
+    }
+
+    /// The negative log-likelihood per token of the whole validation text, in nats; the mean over
+    /// several texts.
+    pub(crate) fn nll(&self, model: &Model, device: &Device) -> Result<f64> {
+        let model = as_saved(model);
+        let device = device.clone().inner();
+        let mut sum = 0.0;
+        for text in &self.texts {
+            sum += self.losses(text, &model, &device)?.1;
+        }
+        Ok(sum / self.texts.len() as f64)
+    }
+
+    fn losses(&self, text: &Text, model: &Model, device: &Device) -> Result<(f64, f64)> {
+        let mut loss = 0.0;
+        let mut nll = 0.0;
+        let mut tokens = 0;
+        for rows in text.sampler.ordered()?.batches() {
+            let batch = text.sampler.batch(&rows.pairs)?;
+            let sums = self.recipe.loss(model, &batch, Mode::Inference, device);
+            loss += f64::from(sums.smoothed.into_scalar::<f32>());
+            nll += f64::from(sums.nll.into_scalar::<f32>());
+            tokens += batch.target_tokens;
+        }
+        Ok((loss / tokens as f64, nll / tokens as f64))
+    }
+
+    /// The translator of a validation by `model`.
+    fn translator(
+        &self,
+        config: &ModelConfig,
+        model: &Model,
+        device: &Device,
+    ) -> Result<Translator> {
+        let model = NeuralModel::new(config.clone(), model.clone(), device);
+        let generation = self.generation(self.settings.beam, self.settings.alpha);
+        let tokenizers = self.tokenizers.clone();
+        Ok(Translator::new(Box::new(model), tokenizers, generation)?)
+    }
+
+    fn decode(
+        &self,
+        text: &Text,
+        translator: &Translator,
+        validation: &mut Validation,
+    ) -> Result<()> {
+        let generation = self.generation(self.settings.beam, self.settings.alpha);
+        let texts = self.quick_translations(text, translator, &generation)?;
+        let bleu = text.writing.bleu();
+        validation.bleu = Some(text.value(&bleu, &texts)?);
+        validation.chrf = Some(text.value(&Chrf::default(), &texts)?);
+        validation.signature = Some(bleu.signature(1usize.into()).to_string());
+        validation.length_ratio = Some(characters(&texts) / characters(&text.references).max(1.0));
+        validation.relation = text.relation(&texts)?;
+        validation.hypotheses = texts;
+        Ok(())
+    }
+
     /// Translates the validation text by `translator`, with the beam size `beam` and the length
-    /// penalty `alpha`, and returns the name and the value of the score.
+    /// penalty `alpha`, and returns the name and the value of the score; the mean over several texts.
     ///
     /// # Errors
     /// Returns [`TrainError::Infer`](crate::TrainError::Infer) if decoding fails.
@@ -263,9 +413,16 @@ impl Validator {
         beam: usize,
         alpha: f64,
     ) -> Result<(String, f64)> {
-        let texts = self.translations(translator, &self.generation(beam, alpha))?;
-        let metric = self.score();
-        Ok((metric.name(), self.value(&*metric, &texts)?))
+        let generation = self.generation(beam, alpha);
+        let mut sum = 0.0;
+        for text in &self.texts {
+            let options = self.options(text, translator, &generation);
+            let found = translator.translate(&text.source, &options)?;
+            let texts: Vec<String> = found.into_iter().map(|t| t.text).collect();
+            sum += text.value(&*self.score(text), &texts)?;
+        }
+        let name = self.score(&self.texts[0]).name();
+        Ok((name, sum / self.texts.len() as f64))
     }
 
     /// The calibration of `translator` by the chrF of its translations of the validation text;
@@ -278,52 +435,53 @@ impl Validator {
         translator: &Translator,
         settings: &GenerationSettings,
     ) -> Result<Option<Calibration>> {
-        let options = self.options(translator, settings);
-        let translations = translator.translate(&self.source, &options)?;
-        let texts: Vec<&str> = translations
-            .iter()
-            .map(|found| found.text.as_str())
-            .collect();
-        let references = [as_strs(&self.references)];
-        let quality = Chrf::default().by_segment(&texts, &References::new(&references))?;
-        let hypotheses = translations.iter().map(|found| &found.n_best[0].hypothesis);
+        let mut found = Vec::new();
+        let mut quality = Vec::new();
+        for text in &self.texts {
+            let options = self.options(text, translator, settings);
+            let translations = translator.translate(&text.source, &options)?;
+            quality.extend(text.chrf_by_segment(&translations)?);
+            found.extend(translations);
+        }
+        let hypotheses = found.iter().map(|found| &found.n_best[0].hypothesis);
         let quality = quality.into_iter().map(|chrf| chrf / 100.0);
         Ok(Calibration::fit(hypotheses.zip(quality)))
     }
 
-    fn options(&self, translator: &Translator, settings: &GenerationSettings) -> TranslateOptions {
-        TranslateOptions {
+    fn options(
+        &self,
+        text: &Text,
+        translator: &Translator,
+        settings: &GenerationSettings,
+    ) -> TranslateOptions {
+        let mut options = TranslateOptions {
             longest: self.longest,
             search: settings.search.clone(),
             protections: settings.protections,
             ..translator.options()
+        };
+        if text.languages.codes().is_some() {
+            options.languages = text.languages.clone();
         }
+        options
     }
 
-    fn translations(
-        &self,
-        translator: &Translator,
-        settings: &GenerationSettings,
-    ) -> Result<Vec<String>> {
-        let options = self.options(translator, settings);
-        let translations = translator.translate(&self.source, &options)?;
-        Ok(translations.into_iter().map(|t| t.text).collect())
-    }
-
-    /// Translates like [`translations`](Self::translations), but makes second searches only if few
-    /// sentences need one. Early in training, nearly all sentences with a number do.
+    /// Translates `text`, but makes second searches only if few sentences need one. Early in
+    /// training, nearly all sentences with a number do.
     fn quick_translations(
         &self,
+        text: &Text,
         translator: &Translator,
         settings: &GenerationSettings,
     ) -> Result<Vec<String>> {
-        let twice = self.options(translator, settings);
+        let twice = self.options(text, translator, settings);
         let mut once = twice.clone();
         once.protections.second_search = false;
         once.protections.keep_parts = false;
         let requests = translator
-            .requests(&self.source, &twice)
+            .requests(&text.source, &twice)
             .map_err(InferError::from)?;
+
         let mut found = translator.translate_requests(requests.clone(), &once)?;
         let again: Vec<usize> = (0..found.len())
             .filter(|&i| {
@@ -344,13 +502,6 @@ impl Validator {
             .into_iter()
             .map(|translation| translation.text)
             .collect())
-    }
-
-    fn value(&self, metric: &dyn Metric, texts: &[String]) -> Result<f64> {
-        let streams = [as_strs(&self.references)];
-        Ok(metric
-            .evaluate(&as_strs(texts), &References::new(&streams))?
-            .value)
     }
 
     /// The default settings of the run's models, with another beam and length penalty.
@@ -470,10 +621,11 @@ mod tests {
     fn loss_perplexity_and_bleu_are_of_every_pair_of_the_validation_text() {
         let folder = tempfile::tempdir().unwrap();
         let (config, corpora) = prepared(folder.path(), &TEXT);
-        let (source, target) = corpora.valid_text.as_ref().unwrap();
-        let text: Vec<_> = source
+        let valid = &corpora.valid[0];
+        let text: Vec<_> = valid
+            .source
             .iter()
-            .zip(target)
+            .zip(&valid.target)
             .map(|(s, t)| (s.as_str(), t.as_str()))
             .collect();
         assert_eq!(text, TEXT);

@@ -1,14 +1,15 @@
-//! Whole documents, translated by a [`Translator`].
+//! Whole documents, translated along a [`Route`].
 
 use std::path::Path;
 
 use burnformer_data::corpus::open_bytes;
-use burnformer_documents::{Document, MessageState, Remembered, Translated, WholeFile};
+use burnformer_documents::{Document, MessageState, Remembered, WholeFile};
 use burnformer_files::{FileKind, read_to_end};
-use burnformer_infer::{Cancel, InferError, TranslateOptions, Translation, Translator};
+use burnformer_infer::{Cancel, TranslateOptions};
 
 use crate::error::{TranslationError, TranslationProblem};
-use crate::rounds::{Rounds, Sentence};
+use crate::rounds::Rounds;
+use crate::route::Route;
 
 /// Reads the file `path` in the format `kind`, the name of a format or a file extension.
 ///
@@ -21,30 +22,29 @@ pub fn read(path: &Path, kind: &str) -> Result<WholeFile, TranslationError> {
     WholeFile::read(bytes, kind).map_err(|error| TranslationProblem::from(error).of(path))
 }
 
-/// Translates `file` and returns the bytes of the translated file. Sentences are split with the
-/// abbreviations of `language`, a code such as `de`; by default of the source language of `options`,
-/// or of English if that is unknown. In a catalogue,
-/// messages without a translation and messages in the states `more` are translated. Sentences that
-/// are too long for the model are cut at clauses. After `cancel`, no further sentence is
-/// translated, and the result must not be used.
+/// Translates `file` along `route` and returns the bytes of the translated file. Sentences are split
+/// with the abbreviations of `language`, a code such as `de`; by default of the source language of
+/// the route, or of English if that is unknown. In a catalogue, messages without a translation and
+/// messages in the states `more` are translated. Sentences that are too long for the first model
+/// are cut at clauses. After `cancel`, no further sentence is translated, and the result must not
+/// be used.
 ///
 /// # Errors
-/// Returns the errors of [`Translator::translate`] and [`Translator::links`], and an error if a
-/// catalogue is broken.
+/// Returns the errors of [`Route::translate`], and an error if a catalogue is broken.
 pub fn translate(
-    translator: &Translator,
+    route: &Route,
     file: &WholeFile,
     language: Option<&str>,
     more: &[MessageState],
-    options: &TranslateOptions,
     cancel: &Cancel,
 ) -> Result<Vec<u8>, TranslationError> {
-    let language = language.or(options.languages.source());
-    let languages = [language, options.languages.codes().map(|codes| &*codes[1])];
+    let [source, target] = route.languages();
+    let languages = [language.or(source), target];
+    let options = route.first.options;
     let document = Document::try_parse(&file.text, file.format, languages, more, &|sentence| {
-        translator.fits(sentence, options)
+        route.fits(sentence)
     })?
-    .with_writing(options.languages.writing())
+    .with_writing(route.writing())
     .with_memory(&|text, context| remembered(options, text, context));
     let mut rounds = Rounds::new(vec![document], 1, Vec::new());
     loop {
@@ -55,8 +55,9 @@ pub fn translate(
             let text = rounds.finish(&|| ()).concat().concat();
             return Ok(file.write(text, languages));
         }
-        let found = translated(translator, &sentences, options, cancel)?;
-        rounds.accept(vec![found], &|| ());
+        let found = route.translate(&sentences, cancel)?;
+        let found = found.into_iter().map(|translated| vec![translated]);
+        rounds.accept(vec![found.collect()], &|| ());
     }
 }
 
@@ -69,32 +70,4 @@ pub fn remembered(options: &TranslateOptions, segment: &str, context: &str) -> O
         text: text.into(),
         is_sure,
     })
-}
-
-/// The translations of `sentences`, with links where needed.
-fn translated(
-    translator: &Translator,
-    sentences: &[Sentence],
-    options: &TranslateOptions,
-    cancel: &Cancel,
-) -> Result<Vec<Vec<Translated>>, InferError> {
-    let texts: Vec<&str> = sentences
-        .iter()
-        .map(|sentence| sentence.text.as_str())
-        .collect();
-    let mut requests = translator.requests(&texts, options)?;
-    requests
-        .iter_mut()
-        .for_each(|request| request.search.cancel = cancel.clone());
-    let translations = translator.translate_requests(requests, options)?;
-    let mut all = Vec::with_capacity(sentences.len());
-    for (sentence, Translation { text, .. }) in sentences.iter().zip(translations) {
-        let links = if sentence.links && !cancel.is_cancelled() {
-            translator.links(&sentence.text, &text)?
-        } else {
-            Vec::new()
-        };
-        all.push(vec![Translated { text, links }]);
-    }
-    Ok(all)
 }

@@ -41,12 +41,16 @@ export interface TranslateOptions {
   no_repeat_ngram?: number;
   no_repeat_source_ngram?: number;
   repetition_penalty?: number;
+  prefix_bias?: number;
   suppress?: number[];
+  suppress_sequences?: number[][];
   begin_suppress?: number[];
   forced_bos?: number | null;
   end_tokens?: number[];
-  beam_rule?: "gnmt" | "near" | "transformers" | "marian";
+  beam_rule?: "gnmt" | "near" | "transformers" | "marian" | "ctranslate2";
   early_stopping?: "current" | "full" | "never";
+  patience?: number;
+  coverage_penalty?: number;
   at_limit?: "cut" | "close";
   sampling?: { temperature?: number; top_k?: number; top_p?: number; seed?: number } | null;
   small_letters?: boolean;
@@ -55,6 +59,8 @@ export interface TranslateOptions {
   /** The languages, for a model that knows several. */
   source_language?: string;
   target_language?: string;
+  /** Translate also between two languages of which the model has not learnt this pair. */
+  zero_shot?: boolean;
   /** The most tokens of a sentence; a longer one is an error, or cut if `truncate` is true. */
   longest?: number;
   truncate?: boolean;

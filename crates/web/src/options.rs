@@ -19,6 +19,7 @@ pub struct Options {
     pub shortlist: Option<bool>,
     source_language: Option<String>,
     target_language: Option<String>,
+    zero_shot: bool,
     longest: Option<usize>,
     truncate: bool,
     glossary: BTreeMap<String, String>,
@@ -37,7 +38,11 @@ impl Options {
         let mut options = translator.options();
         options.change(&self.settings)?;
         let [source, target] = [&self.source_language, &self.target_language].map(Option::as_deref);
-        options.languages = translator.languages(source, target)?;
+        options.languages = if self.zero_shot {
+            translator.zero_shot_languages(source, target)?
+        } else {
+            translator.languages(source, target)?
+        };
         options.longest = self.longest.unwrap_or(options.longest);
         if self.truncate {
             options.long_sources = LongSources::Truncate;

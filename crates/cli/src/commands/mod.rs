@@ -130,8 +130,8 @@ struct Searching {
     /// model's]
     #[arg(long)]
     alpha: Option<f64>,
-    /// Search once more for a translation that repeats itself again and again [default: the
-    /// model's; false of imported ones]
+    /// If a translation repeats itself, search again [default: the model's; false for imported
+    /// models]
     #[arg(long, value_name = "BOOL")]
     second_search: Option<bool>,
     /// Search again for a translation that changes a number, or loses a placeholder or an address
@@ -145,23 +145,33 @@ struct Searching {
     /// The language to translate into, likewise
     #[arg(long, value_name = "CODE")]
     target_language: Option<String>,
+    /// Translate also between two of the model's languages of which it has not learnt this pair
+    /// (zero-shot)
+    #[arg(long)]
+    zero_shot: bool,
 }
 
 impl Searching {
-    /// The search options of `translator` for `n_best` translations of each sentence, modified by
-    /// `change`.
+    /// The search options of `translator` for `n_best` translations of each sentence of the language
+    /// `from`, modified by `change`.
     fn options(
         &self,
         translator: &Translator,
+        from: Option<&str>,
         n_best: usize,
         change: impl FnOnce(&mut TranslateOptions),
     ) -> Result<TranslateOptions> {
-        let [from, to] = self.languages().map(Option::as_deref);
+        let to = self.target_language.as_deref();
         let optional =
             |LanguageError { side, what }| wrong_usage(format_args!("--{side}-language: {what}"));
-        let languages = translator.languages(from, to).map_err(optional)?;
+        let languages = if self.zero_shot {
+            translator.zero_shot_languages(from, to)
+        } else {
+            translator.languages(from, to)
+        };
+        let languages = languages.map_err(optional)?;
         let tags = translator.tokenizers().source.target_tags();
-        if let ([tag, _, ..], None) = (&tags[..], to) {
+        if let ([tag, _, ..], [[], []]) = (&tags[..], languages.tokens()) {
             say(format_args!(
                 "warning: the model translates into several languages, and lines that do not begin with one, such as \
                  >>{tag}<<, leave it to chance; name it with --target-language"

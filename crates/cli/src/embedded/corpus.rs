@@ -13,7 +13,7 @@ const CORPUS: &str = "tatoeba-de-en";
 /// Sets the embedded corpus if `data` names no training text, and its validation and test text if
 /// they are missing.
 pub fn fill(data: &mut DataSettings) {
-    if !data.train.is_empty() {
+    if !(data.train.is_empty() && data.pairs.is_empty()) {
         return;
     }
     for ((_, names), part) in data.texts_mut().into_iter().zip(["train", "valid", "test"]) {

@@ -1,5 +1,6 @@
 //! `import` and `export`: models of other systems in and out.
 
+mod fine_tuning;
 mod languages;
 
 use std::fs;

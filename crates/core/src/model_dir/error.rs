@@ -91,7 +91,7 @@ pub enum ModelDirProblem {
     /// This tensor holds NaN or infinite numbers.
     #[error(
         "tensor {0} holds NaN or infinite numbers; the model is broken, take an earlier one \
-        or get it anew"
+        or download it again"
     )]
     NotFinite(String),
     /// The size or the hash of the file differs from the manifest.

@@ -30,6 +30,8 @@ pub struct TokenizedCorpus {
     hash: String,
     report: CleaningReport,
     parts: Vec<MixedPart>,
+    /// The tokens at the beginning of every source and of every target.
+    starts: [Vec<u32>; 2],
 }
 
 #[derive(Debug)]
@@ -45,8 +47,19 @@ enum Tokens {
 pub struct MixedPart {
     /// The range of its pairs in the mixture.
     pub pairs: Range<u32>,
-    /// The number of pairs that are drawn from it, relative to the other parts.
+    /// The factor on the number of pairs that are drawn from it.
     pub weight: f64,
+    /// The power of its size that this number is proportional to: 0 draws by the weights alone, 1
+    /// also by the sizes.
+    pub exponent: f64,
+}
+
+impl MixedPart {
+    /// The number of pairs that are drawn, relative to the other parts, from `pairs` that can be
+    /// drawn.
+    pub fn share(&self, pairs: usize) -> f64 {
+        self.weight * (pairs as f64).powf(self.exponent)
+    }
 }
 
 /// An open cache file with verified content.
@@ -89,6 +102,7 @@ impl TokenizedCorpus {
             hash,
             report,
             parts: vec![],
+            starts: Default::default(),
         })
     }
 
@@ -118,6 +132,7 @@ impl TokenizedCorpus {
             hash,
             report,
             parts: vec![],
+            starts: Default::default(),
         }
     }
 
@@ -127,6 +142,22 @@ impl TokenizedCorpus {
     /// # Panics
     /// Panics if `corpora` is empty, or if a weight is not above 0.
     pub fn mixed(corpora: Vec<(Self, f64)>) -> Self {
+        Self::joined(corpora, 0.0)
+    }
+
+    /// Concatenates corpora to a mixture like [`mixed`](Self::mixed), from which pairs are drawn in
+    /// proportion to `weight` × `size^(1/temperature)` (Arivazhagan et al. 2019,
+    /// <https://arxiv.org/abs/1907.05019>). With weights of 1 and a temperature of 1, an epoch has
+    /// every pair once.
+    ///
+    /// # Panics
+    /// Panics if `corpora` is empty, or if a weight or the temperature is not above 0.
+    pub fn by_size(corpora: Vec<(Self, f64)>, temperature: f64) -> Self {
+        assert!(temperature > 0.0, "the temperature {temperature}");
+        Self::joined(corpora, 1.0 / temperature)
+    }
+
+    fn joined(corpora: Vec<(Self, f64)>, exponent: f64) -> Self {
         assert!(
             corpora.iter().all(|(_, weight)| *weight > 0.0),
             "a weight is not above 0"
@@ -141,11 +172,15 @@ impl TokenizedCorpus {
             parts.push(MixedPart {
                 pairs: from..pairs as u32,
                 weight: *weight,
+                exponent,
             });
             report = report + corpus.report.clone();
             hashes.extend(corpus.hash.bytes().chain(weight.to_bits().to_le_bytes()));
         }
         assert!(!parts.is_empty(), "a mixture of nothing");
+        if exponent != 0.0 {
+            hashes.extend(exponent.to_bits().to_le_bytes());
+        }
         let tokens = Tokens::Mixed(corpora.into_iter().map(|(corpus, _)| corpus).collect());
         Self {
             tokens,
@@ -153,6 +188,27 @@ impl TokenizedCorpus {
             hash: hex(&key_of(&[b"mixture", &hashes])),
             report,
             parts,
+            starts: Default::default(),
+        }
+    }
+
+    /// The same corpus with the tokens `starts` at the beginning of every source and of every
+    /// target, which name their languages.
+    ///
+    /// # Panics
+    /// Panics if this is a mixture: its corpora may have different languages.
+    pub fn with_starts(self, starts: [Vec<u32>; 2]) -> Self {
+        assert!(self.parts.is_empty(), "a mixture has no language");
+        if starts.iter().all(Vec::is_empty) {
+            return self;
+        }
+        let [source, target] = starts.each_ref().map(|ids| little_endian(ids));
+        let parts: [&[u8]; 4] = [b"starts", self.hash.as_bytes(), &source, &target];
+        let hash = hex(&key_of(&parts));
+        Self {
+            starts,
+            hash,
+            ..self
         }
     }
 
@@ -171,7 +227,7 @@ impl TokenizedCorpus {
         self.len() == 0
     }
 
-    /// The source and target ids of pair `i`, without special tokens.
+    /// The source and target ids of pair `i`, without `<s>` and `</s>`.
     ///
     /// # Errors
     /// Returns [`DataError::DamagedCache`] if the cache file was truncated or overwritten after it
@@ -194,7 +250,10 @@ impl TokenizedCorpus {
             Tokens::Memory(ids, _) => ids[start as usize..end as usize].to_vec(),
             Tokens::Mixed(_) => unreachable!("a mixture reads its pairs from its corpora"),
         };
-        let target = ids.split_off((offsets[1] - start) as usize);
+        let mut target = ids.split_off((offsets[1] - start) as usize);
+        let [of_source, of_target] = &self.starts;
+        ids.splice(0..0, of_source.iter().copied());
+        target.splice(0..0, of_target.iter().copied());
         Ok((ids, target))
     }
 
@@ -208,9 +267,11 @@ impl TokenizedCorpus {
     pub fn lengths(&self, pairs: Range<usize>) -> Result<Vec<[u32; 2]>> {
         let Tokens::Mixed(corpora) = &self.tokens else {
             let offsets = self.offsets(pairs)?;
+            let starts = self.starts.each_ref().map(|start| start.len() as u32);
             let lengths: Vec<u32> = offsets
                 .windows(2)
-                .map(|ends| (ends[1] - ends[0]) as u32)
+                .zip(starts.into_iter().cycle())
+                .map(|(ends, start)| start + (ends[1] - ends[0]) as u32)
                 .collect();
             return Ok(lengths.as_chunks().0.to_vec());
         };

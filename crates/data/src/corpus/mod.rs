@@ -13,6 +13,7 @@ mod parallel;
 
 use std::path::{Path, PathBuf};
 
+use derive_more::Display;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,11 @@ pub enum CorpusPaths {
         /// The file.
         tsv: PathBuf,
     },
+    /// A corpus whose targets are the sources.
+    Reversed {
+        /// The corpus in the other direction.
+        reversed: Box<CorpusPaths>,
+    },
 }
 
 impl CorpusPaths {
@@ -68,9 +74,18 @@ impl CorpusPaths {
         Self::Tsv { tsv: path.into() }
     }
 
-    /// The files, source first.
+    /// The corpus in the other direction.
+    pub fn reversed(self) -> Self {
+        Self::Reversed {
+            reversed: Box::new(self),
+        }
+    }
+
+    /// The files, source first; of a reversed corpus in the order of the corpus in the other
+    /// direction.
     pub fn files(&self) -> Vec<&Path> {
         match self {
+            Self::Reversed { reversed } => reversed.files(),
             Self::Pair { source, target } => vec![source, target],
             Self::Tsv { tsv } => vec![tsv],
         }
@@ -78,11 +93,13 @@ impl CorpusPaths {
 }
 
 /// A side of a corpus, which in TSV is a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Display, PartialEq, Eq)]
 pub enum Side {
     /// The sentences to translate: the first column.
+    #[display("source")]
     Source,
     /// The translations: the second column.
+    #[display("target")]
     Target,
 }
 

@@ -28,6 +28,8 @@ enum Input {
 pub struct ParallelReader {
     input: Input,
     started: bool,
+    /// If true, the sides of each pair are exchanged.
+    is_reversed: bool,
 }
 
 impl ParallelReader {
@@ -38,13 +40,23 @@ impl ParallelReader {
     /// Returns the errors of [`LineReader::open`]; [`TextError::PipeTwice`] if both sides are the
     /// same pipe; [`TextError::TwoTables`] if they are two TSV files.
     pub fn open(paths: &CorpusPaths, policy: Utf8Policy) -> Result<Self> {
+        if let CorpusPaths::Reversed { reversed } = paths {
+            let reader = Self::open(reversed, policy)?;
+            let is_reversed = !reader.is_reversed;
+            return Ok(Self {
+                is_reversed,
+                ..reader
+            });
+        }
         let input = match paths {
             CorpusPaths::Pair { source, target } => open_pair(source, target, policy)?,
             CorpusPaths::Tsv { tsv } => Input::Tsv(LineReader::open(tsv, policy)?),
+            CorpusPaths::Reversed { .. } => unreachable!("it was opened above"),
         };
         Ok(Self {
             input,
             started: false,
+            is_reversed: false,
         })
     }
 
@@ -62,7 +74,13 @@ impl ParallelReader {
             return Err(TextError::Empty(self.first_path().into()));
         }
         self.started = true;
-        Ok(pair)
+        Ok(pair.map(|pair| {
+            if self.is_reversed {
+                exchanged(pair)
+            } else {
+                pair
+            }
+        }))
     }
 
     /// Skips the next `count` pairs, as [`LineReader::skip_lines`] skips lines.
@@ -105,6 +123,14 @@ pub fn read_pairs(paths: &CorpusPaths, policy: Utf8Policy) -> Result<Vec<(String
     valid
         .map(|pair| pair.map(|pair| (pair.source, pair.target)))
         .collect()
+}
+
+fn exchanged(pair: LinePair) -> LinePair {
+    LinePair {
+        source: pair.target,
+        target: pair.source,
+        ..pair
+    }
 }
 
 fn open_pair(source: &Path, target: &Path, policy: Utf8Policy) -> Result<Input> {

@@ -5,7 +5,8 @@
 //! of this is a pure function of the corpus, the settings, the seed and the epoch. Pairs of equal
 //! length meet different neighbours in each epoch. A run resumes from a [`SamplerState`] of three
 //! integers. An epoch of a [mixture](TokenizedCorpus::mixed) has the number of pairs of all corpora
-//! together. The weight of a corpus decides its share. Each corpus has a separate shuffled order,
+//! together. The weight of a corpus decides its share, in a [mixture by
+//! size](TokenizedCorpus::by_size) also its size. Each corpus has a separate shuffled order,
 //! which continues from one epoch to the next. When a corpus is used up, it is shuffled again.
 //!
 //! A corpus of more pairs than [`window`](SamplerSettings::window) is planned in windows, each when
@@ -302,15 +303,24 @@ impl BatchSampler {
 
     /// The pairs of an epoch of a mixture, drawn by the weights of its `parts`.
     fn drawn(&self, parts: &[MixedPart], seed: u64, epoch: u64) -> Vec<Entry> {
-        let all: f64 = parts.iter().map(|part| part.weight).sum();
+        let drawable: Vec<&[Entry]> = parts.iter().map(|part| self.drawable(part)).collect();
+        let shares = parts.iter().zip(&drawable);
+        let shares: Vec<f64> = shares
+            .map(|(part, pairs)| part.share(pairs.len()))
+            .collect();
+        let all: f64 = shares.iter().sum();
         let mut entries = Vec::new();
-        for (number, part) in parts.iter().enumerate() {
-            let pairs = &self.mixture[self.index(part.pairs.start)..self.index(part.pairs.end)];
-            let share = (self.fitting as f64 * part.weight / all).round().max(1.0);
+        for (number, (pairs, share)) in drawable.into_iter().zip(shares).enumerate() {
+            let share = (self.fitting as f64 * share / all).round().max(1.0);
             let domain = format!("corpus {number}");
             entries.extend(draw(pairs, share as u64, &domain, seed, epoch));
         }
         entries
+    }
+
+    /// The pairs of `part` that fit the budget.
+    fn drawable(&self, part: &MixedPart) -> &[Entry] {
+        &self.mixture[self.index(part.pairs.start)..self.index(part.pairs.end)]
     }
 
     /// The index in the mixture of the first entry from `pair` on.

@@ -8,7 +8,8 @@ use burnformer_sentencepiece::SentencePieceError;
 pub enum TokenizerError {
     /// The vocabulary cannot hold the special tokens, the 256 bytes and at least one character.
     #[error(
-        "vocab_size = {asked}: at least {needed} are needed (4 special tokens, 256 bytes, 1 character); ask for more"
+        "vocab_size = {asked}: at least {needed} are needed (4 special tokens, 256 bytes, a token for each language \
+         of data.pairs, 1 character); ask for more"
     )]
     VocabularyTooSmall {
         /// The requested size.

@@ -85,10 +85,13 @@ fn decoder() -> Value {
     ]})
 }
 
-fn added_tokens() -> Vec<Value> {
-    special::TOKENS
-        .iter()
-        .enumerate()
+/// The special tokens with their ids: those of every vocabulary, and those of `languages`, which
+/// begin at `first`.
+fn added_tokens(languages: &[String], first: usize) -> Vec<Value> {
+    let usual = special::TOKENS.into_iter().enumerate();
+    let languages = languages.iter().map(String::as_str);
+    usual
+        .chain((first..).zip(languages))
         .map(|(id, content)| {
             json!({"id": id, "content": content, "single_word": false, "lstrip": false, "rstrip": false,
                    "normalized": false, "special": true})
@@ -96,10 +99,18 @@ fn added_tokens() -> Vec<Value> {
         .collect()
 }
 
-/// The complete `tokenizer.json` with `model` in it.
-pub(super) fn document(model: Value, settings: &TokenizerSettings) -> Value {
+/// The complete `tokenizer.json` of the pieces `tokens` and their `merges`. The tokens of
+/// `languages` follow the pieces.
+pub(super) fn document(
+    tokens: &[String],
+    merges: &[(String, String)],
+    languages: &[String],
+    settings: &TokenizerSettings,
+) -> Value {
+    let added = added_tokens(languages, tokens.len());
+    let model = bpe_json(tokens, merges);
     json!({
-        "version": "1.0", "truncation": null, "padding": null, "added_tokens": added_tokens(),
+        "version": "1.0", "truncation": null, "padding": null, "added_tokens": added,
         "normalizer": normalizer(Vec::new()), "pre_tokenizer": pre_tokenizer(settings), "post_processor": null,
         "decoder": decoder(), "model": model,
     })
@@ -107,10 +118,8 @@ pub(super) fn document(model: Value, settings: &TokenizerSettings) -> Value {
 
 /// A tokeniser with only the special tokens, for its normaliser and its division into words.
 pub(super) fn empty(settings: &TokenizerSettings) -> Result<tokenizers::Tokenizer> {
-    parse(document(
-        bpe_json(&special::TOKENS.map(String::from), &[]),
-        settings,
-    ))
+    let tokens = special::TOKENS.map(String::from);
+    parse(document(&tokens, &[], &[], settings))
 }
 
 /// Parses a `tokenizer.json`.
@@ -119,7 +128,7 @@ pub(super) fn parse(document: Value) -> Result<tokenizers::Tokenizer> {
 }
 
 /// The model of a `tokenizer.json` by BPE.
-pub(super) fn bpe_json(tokens: &[String], merges: &[(String, String)]) -> Value {
+fn bpe_json(tokens: &[String], merges: &[(String, String)]) -> Value {
     let vocab: serde_json::Map<String, Value> = tokens
         .iter()
         .cloned()

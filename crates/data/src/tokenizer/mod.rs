@@ -12,6 +12,7 @@ mod bpe;
 mod caught;
 mod checks;
 mod error;
+mod languages;
 mod layout;
 mod load;
 mod pipeline;
@@ -157,6 +158,15 @@ impl Tokenizer {
         match &self.kind {
             Kind::HuggingFace(inner) => encode(inner, text).unwrap_or_else(|| vec![special::UNK]),
             Kind::SentencePiece(inner) => inner.encode(text),
+        }
+    }
+
+    /// Encodes `text` like [`encode`](Self::encode), but takes a language token at its start
+    /// (`>>fra<<`) for text, too.
+    pub fn encode_untagged(&self, text: &str) -> Vec<u32> {
+        match &self.kind {
+            Kind::HuggingFace(_) => self.encode(text),
+            Kind::SentencePiece(inner) => inner.encode_untagged(&self.visible(text)),
         }
     }
 
@@ -312,28 +322,56 @@ impl Tokenizer {
     /// The id of the token `>>code<<`, which names the target language `code` at the start of a
     /// source; `None` if the vocabulary has none.
     pub fn target_tag(&self, code: &str) -> Option<u32> {
-        self.sentencepiece()?.target_tag(code)
+        match &self.kind {
+            Kind::HuggingFace(_) => self.special_token(code, languages::code_of_tag),
+            Kind::SentencePiece(inner) => inner.target_tag(code),
+        }
     }
 
     /// The id of the token that names the language `code` as the first token of its side, as in
     /// M2M100 (`fr`) and NLLB (`fra_Latn`); `None` if the vocabulary has none.
     pub fn language_token(&self, code: &str) -> Option<u32> {
-        self.sentencepiece()?.language_token(code)
+        match &self.kind {
+            Kind::HuggingFace(_) => self.special_token(code, languages::code_of_language),
+            Kind::SentencePiece(inner) => inner.language_token(code),
+        }
+    }
+
+    /// The id of the special token in which `code_of` finds `code`.
+    fn special_token(&self, code: &str, code_of: fn(&str) -> Option<&str>) -> Option<u32> {
+        let Kind::HuggingFace(inner) = &self.kind else {
+            return None;
+        };
+        let mut tokens = languages::special_tokens(inner).into_iter();
+        let token = tokens.find(|token| code_of(token) == Some(code))?;
+        inner.token_to_id(token)
+    }
+
+    /// The codes that `code_of` finds in the special tokens, in the order of their ids.
+    fn special_codes(&self, code_of: fn(&str) -> Option<&str>) -> Vec<String> {
+        let Kind::HuggingFace(inner) = &self.kind else {
+            return Vec::new();
+        };
+        let tokens = languages::special_tokens(inner);
+        let codes = tokens.into_iter().filter_map(code_of);
+        codes.map(str::to_owned).collect()
     }
 
     /// The language codes that [`target_tag`](Self::target_tag) knows.
     pub fn target_tags(&self) -> Vec<String> {
-        self.sentencepiece()
-            .map(SentencePieceTokenizer::target_tags)
-            .unwrap_or_default()
+        match &self.kind {
+            Kind::HuggingFace(_) => self.special_codes(languages::code_of_tag),
+            Kind::SentencePiece(inner) => inner.target_tags(),
+        }
     }
 
     /// The language codes that [`language_token`](Self::language_token) knows. If there are any,
     /// the texts of each side begin with a token that names their language.
     pub fn language_codes(&self) -> Vec<String> {
-        self.sentencepiece()
-            .map(SentencePieceTokenizer::language_codes)
-            .unwrap_or_default()
+        match &self.kind {
+            Kind::HuggingFace(_) => self.special_codes(languages::code_of_language),
+            Kind::SentencePiece(inner) => inner.language_codes(),
+        }
     }
 
     /// Number of rows that an embedding matrix needs: the highest id plus one.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use burnformer_sentencepiece::SentencePiece;
 
+use super::languages::{code_of_language, code_of_tag};
 use super::special_ids::TokenizerFiles;
 use super::{TokenizerError, TokenizerSpecialIds};
 use crate::error::Result;
@@ -82,11 +83,14 @@ impl SentencePieceTokenizer {
     /// does not know may be a token of the vocabulary.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let (language, text) = self.language(text);
+        let pieces = self.encode_untagged(text);
+        language.into_iter().chain(pieces).collect()
+    }
+
+    /// Encodes the whole of `text` in pieces.
+    pub fn encode_untagged(&self, text: &str) -> Vec<u32> {
         let pieces = self.model.encode_pieces(text);
-        language
-            .into_iter()
-            .chain(pieces.iter().map(|piece| self.id_of(piece)))
-            .collect()
+        pieces.iter().map(|piece| self.id_of(piece)).collect()
     }
 
     /// The pieces of `text` without a token.
@@ -104,7 +108,7 @@ impl SentencePieceTokenizer {
     fn id_of(&self, piece: &str) -> u32 {
         let id = self
             .id(piece)
-            .filter(|&id| !self.is_special(id) && !is_language(piece));
+            .filter(|&id| !self.is_special(id) && code_of_tag(piece).is_none());
         id.filter(|id| !self.languages.contains(id))
             .unwrap_or(self.special.unk)
     }
@@ -138,7 +142,7 @@ impl SentencePieceTokenizer {
             .zip(&self.tokens)
             .filter(|(id, _)| self.languages.contains(id));
         named
-            .map(|(_, token)| between(token, "__", "__").unwrap_or(token).to_owned())
+            .filter_map(|(_, token)| code_of_language(token).map(str::to_owned))
             .collect()
     }
 
@@ -146,7 +150,7 @@ impl SentencePieceTokenizer {
     pub fn target_tags(&self) -> Vec<String> {
         self.tokens
             .iter()
-            .filter_map(|token| between(token, ">>", "<<").map(str::to_owned))
+            .filter_map(|token| code_of_tag(token).map(str::to_owned))
             .collect()
     }
 
@@ -174,11 +178,6 @@ impl SentencePieceTokenizer {
 
 fn invalid(path: &Path, message: String) -> TokenizerError {
     TokenizerError::VocabularyFile(path.into(), message)
-}
-
-/// The text of `token` between `start` and `end`.
-fn between<'a>(token: &'a str, start: &str, end: &str) -> Option<&'a str> {
-    token.strip_prefix(start)?.strip_suffix(end)
 }
 
 /// The pieces of `model` by their own ids, as JSON.
@@ -222,21 +221,8 @@ fn languages(ids: &HashMap<String, u32>, model: &SentencePiece) -> HashSet<u32> 
         .collect();
     let named = ids
         .iter()
-        .filter(|(token, _)| names_language(token) && !pieces.contains(&token[..]));
+        .filter(|(token, _)| code_of_language(token).is_some() && !pieces.contains(&token[..]));
     named.map(|(_, &id)| id).collect()
-}
-
-/// Returns whether a token has the form of a language in M2M100 (`__fr__`) or NLLB (`fra_Latn`).
-fn names_language(token: &str) -> bool {
-    let nllb = token.split_once('_').filter(|(language, script)| {
-        language.len() == 3 && script.len() == 4 && script.starts_with(|c: char| c.is_uppercase())
-    });
-    between(token, "__", "__").is_some_and(|code| !code.is_empty()) || nllb.is_some()
-}
-
-/// Returns whether a token names a target language, which counts at the start of a text only.
-fn is_language(token: &str) -> bool {
-    token.starts_with(">>") && token.ends_with("<<")
 }
 
 /// The special ids, found in `ids` by their usual names, or by the names of the model's pieces.

@@ -12,7 +12,7 @@ use chacha20::ChaCha8Rng;
 use rand::Rng;
 use rayon::prelude::*;
 
-use super::layout::{bpe_json, document, empty, fixed_tokens, parse};
+use super::layout::{document, empty, fixed_tokens, parse};
 use super::settings::{FIXED_TOKENS, MAX_PIECE_CHARS, TokenizerSettings};
 use super::{Tokenizer, TokenizerError, bpe, pipeline};
 use crate::error::Result;
@@ -22,6 +22,8 @@ use crate::hash::generator;
 /// [`TokenizerSettings::max_training_chars`].
 pub struct TokenizerTrainer {
     settings: TokenizerSettings,
+    /// The tokens that name languages.
+    languages: Vec<String>,
     sample: Sample,
 }
 
@@ -34,7 +36,26 @@ impl TokenizerTrainer {
         settings.validate()?;
         Ok(Self {
             sample: Sample::new(settings.max_training_chars),
+            languages: Vec::new(),
             settings,
+        })
+    }
+
+    /// Adds `tokens` that name languages, such as `>>de<<` or `__de__`, to the vocabulary, whose
+    /// size stays that of the settings. They are special tokens: no text is encoded as one, and
+    /// decoding leaves them out.
+    ///
+    /// # Errors
+    /// Returns [`TokenizerError::VocabularyTooSmall`] if the vocabulary has no room for them.
+    pub fn with_language_tokens(self, tokens: Vec<String>) -> Result<Self> {
+        let asked = self.settings.vocab_size;
+        let needed = FIXED_TOKENS + tokens.len() + 1;
+        if asked < needed {
+            return Err(TokenizerError::VocabularyTooSmall { asked, needed }.into());
+        }
+        Ok(Self {
+            languages: tokens,
+            ..self
         })
     }
 
@@ -59,29 +80,31 @@ impl TokenizerTrainer {
     pub fn train(self) -> Result<Tokenizer> {
         let settings = &self.settings;
         let pipeline = empty(settings)?;
-        let room = settings.vocab_size - FIXED_TOKENS;
+        let languages = &self.languages;
+        let pieces = settings.vocab_size - languages.len();
+        let room = pieces - FIXED_TOKENS;
         let words = count_words(
             &pipeline,
             &self.sample.into_lines(),
             settings.character_coverage,
             room,
         )?;
-        let asked = settings.vocab_size;
         let learnt = bpe::learn(
             &words.counts,
             fixed_tokens(),
             &words.alphabet,
-            asked,
+            pieces,
             MAX_PIECE_CHARS,
         );
-        let model = bpe_json(&learnt.tokens, &learnt.merges);
-        let possible = learnt.tokens.len();
+        let asked = settings.vocab_size;
+        let possible = learnt.tokens.len() + languages.len();
         if possible < asked && !settings.allow_smaller {
             return Err(TokenizerError::VocabularyTooLarge { asked, possible }.into());
         }
+        let json = document(&learnt.tokens, &learnt.merges, languages, settings);
         Ok(Tokenizer {
             tells_rule: true,
-            ..Tokenizer::wrap(parse(document(model, settings))?)
+            ..Tokenizer::wrap(parse(json)?)
         })
     }
 }

@@ -70,12 +70,15 @@ impl WordCache {
     }
 }
 
-/// The parts of a tokeniser that divide a text into words.
+/// The parts of a tokeniser that divide a text into words. Special tokens are none of them, as they
+/// are ordinary text in a text.
 fn parts(tokenizer: &tokenizers::Tokenizer) -> Value {
+    let added = tokenizer.get_added_vocabulary().get_added_tokens_decoder();
+    let divides = added.values().any(|token| !token.special);
     json!([
         tokenizer.get_normalizer(),
         tokenizer.get_pre_tokenizer(),
-        tokenizer.get_added_vocabulary()
+        divides
     ])
 }
 

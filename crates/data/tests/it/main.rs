@@ -4,6 +4,7 @@ mod batches;
 mod corpus;
 mod errors;
 mod hostile_tokenizers;
+mod languages;
 mod marian_tokenizer;
 mod prepare;
 mod sentencepiece;

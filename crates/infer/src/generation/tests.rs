@@ -35,6 +35,7 @@ fn saved_settings_load_as_they_were() {
             offset: -1.0,
             slope: 2.0,
         }),
+        directions: vec![["de", "en"].map(String::from)],
     };
     settings.save(&path).expect("saves");
     let text = std::fs::read_to_string(&path).expect("is there");

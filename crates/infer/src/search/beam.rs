@@ -8,7 +8,7 @@
 
 use burnformer_kernels::Top;
 
-use super::rule::{Lengths, Stop};
+use super::rule::{State, Stop};
 use super::task::Task;
 use crate::error::Result;
 use crate::hypothesis::{FinishReason, Hypothesis};
@@ -25,8 +25,12 @@ pub(super) struct BeamSearch<'a> {
     live: Vec<LiveHypothesis>,
     /// The parent and the token of each live hypothesis, for the model.
     continuations: Vec<(usize, u32)>,
-    /// The hypotheses that the model ended, best first.
+    /// The hypotheses that the model ended, best first, as many as the beam has.
     finished: Vec<Hypothesis>,
+    /// The number of hypotheses that the model ended.
+    closed: usize,
+    /// If true, the best extension of a step ended a hypothesis.
+    best_closed: bool,
     /// The hypotheses without an allowed next token, best first.
     dead_ends: Vec<Hypothesis>,
     scratch: Scratch,
@@ -90,6 +94,8 @@ impl<'a> BeamSearch<'a> {
             live,
             continuations: Vec::new(),
             finished: Vec::new(),
+            closed: 0,
+            best_closed: false,
             dead_ends: Vec::new(),
             scratch: Scratch::default(),
         }
@@ -124,17 +130,32 @@ impl<'a> BeamSearch<'a> {
         }
         self.step += 1;
         self.divide();
+        self.report_settled();
         let settled = self.live.is_empty() || self.step >= self.task.limit || self.is_settled();
         self.is_done = settled || self.task.request.cancel.is_cancelled();
         Ok(())
+    }
+
+    /// Reports the tokens that all hypotheses share, which no further step changes.
+    fn report_settled(&self) {
+        let Some(watch) = &self.task.request.watch else {
+            return;
+        };
+        let finished = self.finished.iter().map(|hypothesis| &hypothesis.tokens);
+        let mut all = self.live.iter().map(|live| &live.tokens).chain(finished);
+        let Some(first) = all.next() else {
+            return;
+        };
+        let shared = all.fold(&first[..], |shared, tokens| common(shared, tokens));
+        watch.report(shared);
     }
 
     /// The number of extensions of a step.
     fn candidates(&self) -> usize {
         let settings = &self.task.settings;
         let ends = 1 + settings.end_tokens.len();
-        let rule = self.task.rule();
-        rule.candidates(settings.width(), self.finished.len(), ends)
+        let rule = &self.task.rule;
+        rule.candidates(settings.width(), self.closed, ends)
     }
 
     /// Collects the best extensions of all live hypotheses, and the hypotheses without one.
@@ -148,8 +169,9 @@ impl<'a> BeamSearch<'a> {
             let shared = self.step == 0 && parent > 0;
             let row = if self.step == 0 { 0 } else { parent };
             let logits = &mut logits[row * width..(row + 1) * width];
+            // The shared row is constrained once.
             if !shared {
-                normaliser = self.task.normaliser(logits, self.step)?;
+                normaliser = self.task.prepare(logits, &self.live[parent].tokens)?;
             }
             let before = self.scratch.extensions.len();
             self.extend_one(parent, logits, normaliser);
@@ -174,7 +196,7 @@ impl<'a> BeamSearch<'a> {
         scratch.extensions.truncate(count);
     }
 
-    fn extend_one(&mut self, parent: usize, logits: &mut [f32], normaliser: f64) {
+    fn extend_one(&mut self, parent: usize, logits: &[f32], normaliser: f64) {
         let count = self.candidates();
         let Self {
             task,
@@ -187,10 +209,6 @@ impl<'a> BeamSearch<'a> {
         if let Some((token, log_prob)) = task.forced(logits, normaliser, *step) {
             let forced = Extension::new(parent, token, log_prob, live.total);
             return scratch.extensions.push(forced);
-        }
-        // All hypotheses share the row before the first token, which is constrained once.
-        if *step > 0 || parent == 0 {
-            task.constrain(logits, normaliser, &live.tokens);
         }
         // Extensions below the floor cannot displace those of earlier parents.
         let last = scratch.extensions.get(count - 1);
@@ -213,13 +231,20 @@ impl<'a> BeamSearch<'a> {
         self.continuations.clear();
         let mut lives = 0;
         let beam = self.task.settings.width();
+        let mut places = beam;
+        let prefix = self.task.request.prefix.len();
+        let is_guarded = prefix > 0 && self.step == prefix + 1 && self.task.rule.guards_prefix();
         for rank in 0..self.scratch.extensions.len() {
             let extension = self.scratch.extensions[rank];
             if let Some(reason) = self.end_of(extension, rank) {
-                if self.task.rule().closes(rank, beam) {
+                let closes = self.task.rule.closes(rank, beam);
+                if closes && is_guarded && rank > 0 {
+                    places -= 1;
+                } else if closes {
+                    self.best_closed |= rank == 0;
                     self.finish(extension, reason);
                 }
-            } else if lives < beam {
+            } else if lives < places {
                 self.keep(extension, lives);
                 lives += 1;
             }
@@ -252,13 +277,14 @@ impl<'a> BeamSearch<'a> {
             root: parent.root,
         };
         let finished = self.hypothesis(ended, reason);
+        self.closed += 1;
         insert(&mut self.finished, finished, self.task.settings.width());
     }
 
     /// Returns the reason why the extension at `rank` ends; `None` if it does not end.
     fn end_of(&self, extension: Extension, rank: usize) -> Option<FinishReason> {
         let is_eos = self.task.ends(extension.token);
-        let at_limit = self.task.rule().ranks_cut() && self.step >= self.task.limit;
+        let at_limit = self.task.rule.ranks_cut() && self.step >= self.task.limit;
         match (is_eos, at_limit && rank < self.task.settings.width()) {
             (true, _) => Some(FinishReason::EndOfSentence),
             (false, true) => Some(FinishReason::Limit),
@@ -282,17 +308,19 @@ impl<'a> BeamSearch<'a> {
     /// even if all its further tokens have probability 1, up to the length that the rule assumes.
     fn is_settled(&self) -> bool {
         let Task { settings, .. } = self.task;
-        let rule = self.task.rule();
+        let rule = &self.task.rule;
         let needed = rule.needed(settings.n_best, settings.width());
-        let Some(worst) = self.finished.get(needed - 1) else {
+        if self.closed < needed {
             return false;
-        };
-        let lengths = Lengths {
+        }
+        let worst = &self.finished[needed.min(self.finished.len()) - 1];
+        let state = State {
+            best_closed: self.best_closed,
             step: self.step,
             closed: worst.tokens.len(),
             limit: self.task.limit,
         };
-        match rule.stop(lengths) {
+        match rule.stop(state) {
             Stop::AtOnce => true,
             Stop::WhenNoneLives => false,
             Stop::WhenWorseAt(length) => {
@@ -314,6 +342,12 @@ impl<'a> BeamSearch<'a> {
         all.truncate(self.task.settings.n_best);
         all
     }
+}
+
+/// The common beginning of two sequences.
+fn common<'a>(a: &'a [u32], b: &[u32]) -> &'a [u32] {
+    let count = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    &a[..count]
 }
 
 /// Inserts `new` into `ranked`, after equal scores, and keeps the best `most`.

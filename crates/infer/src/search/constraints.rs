@@ -31,6 +31,13 @@ pub(super) fn constrain(
         ban(special.eos);
         settings.end_tokens.iter().copied().for_each(&mut ban);
     }
+    for sequence in &settings.suppress_sequences {
+        if let Some((&last, before)) = sequence.split_last()
+            && tokens.ends_with(before)
+        {
+            ban(last);
+        }
+    }
     repeats(tokens, tokens, settings.no_repeat_ngram).for_each(ban);
 }
 
@@ -56,6 +63,7 @@ pub(super) fn constrain_request(
         repeats(&source, tokens, settings.no_repeat_source_ngram).for_each(&mut ban);
     }
     if let Some(edges) = &request.prefix_edges
+        && settings.prefix_bias == 0.0
         && tokens.len() == request.prefix.len()
     {
         end_word(logits, edges, choices, eos);
@@ -64,7 +72,7 @@ pub(super) fn constrain_request(
 
 /// The number of forced tokens at the beginning of a translation.
 fn first_free(request: &Request, settings: &SearchSettings) -> usize {
-    match request.prefix.len() {
+    match forced_prefix(request, settings).len() {
         0 => usize::from(settings.forced_bos.is_some()),
         forced => forced,
     }
@@ -119,15 +127,26 @@ fn repeats<'a>(text: &'a [u32], tokens: &'a [u32], n: usize) -> impl Iterator<It
         .map(move |gram| gram[n - 1])
 }
 
+/// The part of the prefix of `request` that is forced: all of it, or with a bias the languages.
+pub(super) fn forced_prefix<'a>(request: &'a Request, settings: &SearchSettings) -> &'a [u32] {
+    if settings.prefix_bias > 0.0 {
+        &request.prefix[..request.languages]
+    } else {
+        &request.prefix
+    }
+}
+
 /// The forced token of the request at `step`, if any: a token of its prefix, or `</s>` after the
 /// prefix of an empty source.
-pub(super) fn forced(request: &Request, step: usize, eos: u32) -> Option<u32> {
-    let after_all = request.is_empty(eos) && step == request.prefix.len();
-    request
-        .prefix
-        .get(step)
-        .copied()
-        .or(after_all.then_some(eos))
+pub(super) fn forced(
+    request: &Request,
+    settings: &SearchSettings,
+    step: usize,
+    eos: u32,
+) -> Option<u32> {
+    let prefix = forced_prefix(request, settings);
+    let after_all = request.is_empty(eos) && step == prefix.len();
+    prefix.get(step).copied().or(after_all.then_some(eos))
 }
 
 /// The tokens that the search of a sentence chooses from, in the order of their logits in a row.

@@ -1,12 +1,14 @@
+use burnformer_data::corpus::Side;
+
 /// The reasons why one sentence cannot be translated or scored.
 #[derive(Debug, thiserror::Error)]
 pub enum SentenceError {
     /// A source, or a target to be scored, is too long for the options or the learned positions.
-    #[error("the {side} has {length} tokens with </s> but at most {limit} are taken; split the \
-        sentence{}", if *side == "source" { ", or let it be truncated" } else { "" })]
+    #[error("the {side} has {length} tokens with </s> but at most {limit} are accepted; split the \
+        sentence{}", if *side == Side::Source { ", or let it be truncated" } else { "" })]
     TooLong {
-        /// `source` or `target`.
-        side: &'static str,
+        /// The side of the text.
+        side: Side,
         /// The number of its tokens, `</s>` included.
         length: usize,
         /// The largest allowed number of tokens.
@@ -46,8 +48,8 @@ pub enum SentenceError {
         model's tokeniser"
     )]
     UnknownId {
-        /// `source` or `target`.
-        side: &'static str,
+        /// The side of the id.
+        side: Side,
         /// The id.
         id: u32,
         /// The number of tokens in the vocabulary.

@@ -3,6 +3,7 @@
 mod batch;
 mod beam;
 mod constraints;
+mod coverage;
 mod error;
 mod request;
 mod rule;
@@ -11,7 +12,7 @@ mod task;
 mod terms;
 
 pub use error::SentenceError;
-pub use request::{Cancel, Request};
+pub use request::{Cancel, Request, Watch};
 pub(crate) use request::{check, check_lengths, check_pairs, len_with_eos, with_eos};
 pub use terms::{Edge, Phrase, Terms, WordEdges};
 
@@ -71,6 +72,26 @@ pub(crate) fn search_counting(
     settings.validate()?;
     batching.validate()?;
     check(model, requests, settings)?;
+    if settings.coverage_penalty == 0.0 {
+        return search_checked(model, requests, settings, batching, done);
+    }
+    let all_closed = SearchSettings {
+        n_best: settings.width(),
+        ..settings.clone()
+    };
+    let mut results = search_checked(model, requests, &all_closed, batching, done)?;
+    coverage::rank(model, requests, settings, &mut results)?;
+    Ok(results)
+}
+
+/// Searches for checked requests without the coverage penalty.
+fn search_checked(
+    model: &dyn StepModel,
+    requests: &[Request],
+    settings: &SearchSettings,
+    batching: &Batching,
+    done: &(dyn Fn(usize) + Sync),
+) -> Result<Vec<Vec<Hypothesis>>> {
     let eos = model.special().eos;
     let mut results = vec![empty_translations(settings); requests.len()];
     let searcher = Searcher {

@@ -1,9 +1,11 @@
 //! Requests: the sentences to translate, as ids, and their checks before any computation.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_core::RandomKey;
+use burnformer_data::corpus::Side;
 use burnformer_terminology::MAX_TERMS;
 
 use super::error::SentenceError;
@@ -39,6 +41,31 @@ impl From<Arc<AtomicBool>> for Cancel {
     }
 }
 
+/// A function that is called during a search with the tokens that are settled: every translation
+/// that the search can still find begins with them. Clones share it.
+#[derive(Clone)]
+pub struct Watch(Arc<WatchFn>);
+
+type WatchFn = dyn Fn(&[u32]) + Send + Sync;
+
+impl Watch {
+    /// Calls `report` after each step. It is called from the thread that searches, and with the same
+    /// tokens again if no further token is settled.
+    pub fn new(report: impl Fn(&[u32]) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
+    }
+
+    pub(super) fn report(&self, settled: &[u32]) {
+        (self.0)(settled);
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("Watch")
+    }
+}
+
 /// One sentence to translate, as ids.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
@@ -47,8 +74,12 @@ pub struct Request {
     /// The ids that the translation must begin with. Their log-probabilities count, except with
     /// [`BeamRule::Transformers`](crate::BeamRule::Transformers), where forced tokens have
     /// probability 1. Constraints apply only after them. The translation of an empty source is its
-    /// prefix and `</s>`.
+    /// prefix and `</s>`. With a [`prefix_bias`](SearchSettings::prefix_bias), a translation may
+    /// differ from it after the first [`languages`](Self::languages) tokens.
     pub prefix: Vec<u32>,
+    /// The number of tokens at the beginning of the prefix that name the language; they are always
+    /// forced.
+    pub languages: usize,
     /// The word boundaries of tokens, if the prefix must end with a whole word: no word continuation
     /// follows it.
     pub prefix_edges: Option<Arc<WordEdges>>,
@@ -63,6 +94,8 @@ pub struct Request {
     pub shortlist: Option<Vec<u32>>,
     /// Ends the search early, with the empty translation.
     pub cancel: Cancel,
+    /// Follows the search. Terms may change tokens that were reported.
+    pub watch: Option<Watch>,
 }
 
 impl Request {
@@ -163,11 +196,11 @@ fn check_request(
     settings: &SearchSettings,
 ) -> Result<(), SentenceError> {
     let source = request.source_with_eos(model.special().eos);
-    check_text(model, "source", &source)?;
+    check_text(model, Side::Source, &source)?;
     check_prefix(model, request, settings)?;
     check_terms(model, request, settings)?;
     let shortlist = request.shortlist.as_deref().unwrap_or_default();
-    check_ids(model, "target", shortlist)
+    check_ids(model, Side::Target, shortlist)
 }
 
 fn check_prefix(
@@ -175,7 +208,7 @@ fn check_prefix(
     request: &Request,
     settings: &SearchSettings,
 ) -> Result<(), SentenceError> {
-    check_ids(model, "target", &request.prefix)?;
+    check_ids(model, Side::Target, &request.prefix)?;
     if let Some(&id) = request.prefix.iter().find(|&&id| is_reserved(model, id)) {
         return Err(SentenceError::PrefixToken(id));
     }
@@ -219,10 +252,10 @@ fn check_terms(
         return refuse("an empty source has no terms; leave them out");
     }
     if terms.phrases.len() > MAX_TERMS {
-        return refuse("at most 64 terms are possible; leave out the others or split the sentence");
+        return refuse("there are more than 64 terms; leave out the others or split the sentence");
     }
     for phrase in terms.phrases.iter().flatten() {
-        check_ids(model, "target", &phrase.tokens)?;
+        check_ids(model, Side::Target, &phrase.tokens)?;
         if phrase.tokens.is_empty()
             || phrase
                 .tokens
@@ -255,7 +288,7 @@ fn check_terms(
 /// # Errors
 /// Returns [`SentenceError::TooLong`] for the first longer text.
 pub(crate) fn check_lengths<T: AsRef<[u32]>>(
-    side: &'static str,
+    side: Side,
     texts: impl IntoIterator<Item = T>,
     eos: u32,
     limit: usize,
@@ -267,7 +300,7 @@ pub(crate) fn check_lengths<T: AsRef<[u32]>>(
     Ok(())
 }
 
-fn check_length(side: &'static str, length: usize, limit: usize) -> Result<(), SentenceError> {
+fn check_length(side: Side, length: usize, limit: usize) -> Result<(), SentenceError> {
     if length > limit {
         Err(SentenceError::TooLong {
             side,
@@ -300,8 +333,8 @@ pub(crate) fn check_pairs(
         });
     }
     for (sentence, (source, target)) in (1..).zip(sources.iter().zip(targets)) {
-        check_text(model, "source", source)
-            .and_then(|()| check_text(model, "target", target))
+        check_text(model, Side::Source, source)
+            .and_then(|()| check_text(model, Side::Target, target))
             .map_err(|error| error.of(sentence))?;
     }
     Ok(())
@@ -312,7 +345,7 @@ pub(crate) fn check_pairs(
 /// # Errors
 /// Returns [`SentenceError::UnknownId`] if an id is outside the vocabulary, and
 /// [`SentenceError::TooLong`] if the model has too few positions.
-fn check_text(model: &dyn StepModel, side: &'static str, ids: &[u32]) -> Result<(), SentenceError> {
+fn check_text(model: &dyn StepModel, side: Side, ids: &[u32]) -> Result<(), SentenceError> {
     check_ids(model, side, ids)?;
     check_length(side, ids.len(), model.max_positions().unwrap_or(usize::MAX))
 }
@@ -321,11 +354,10 @@ fn check_text(model: &dyn StepModel, side: &'static str, ids: &[u32]) -> Result<
 ///
 /// # Errors
 /// Returns [`SentenceError::UnknownId`] for the first id outside the vocabulary.
-fn check_ids(model: &dyn StepModel, side: &'static str, ids: &[u32]) -> Result<(), SentenceError> {
-    let vocab = if side == "source" {
-        model.source_vocab()
-    } else {
-        model.target_vocab()
+fn check_ids(model: &dyn StepModel, side: Side, ids: &[u32]) -> Result<(), SentenceError> {
+    let vocab = match side {
+        Side::Source => model.source_vocab(),
+        Side::Target => model.target_vocab(),
     };
     match ids.iter().find(|&&id| id as usize >= vocab) {
         Some(&id) => Err(SentenceError::UnknownId { side, id, vocab }),

@@ -12,7 +12,7 @@ use super::rule::{self, Rule};
 use super::sampling::draw;
 use crate::error::Result;
 use crate::model::{SpecialIds, StepModel};
-use crate::settings::{AtLimit, BeamRule, SearchSettings};
+use crate::settings::{AtLimit, SearchSettings};
 
 /// The constant input of the search for one sentence: the request, the settings and the limits.
 pub(super) struct Task<'a> {
@@ -27,6 +27,8 @@ pub(super) struct Task<'a> {
     pub choices: TokenChoices,
     /// The random key of samples.
     pub key: RandomKey,
+    /// The decisions about closing hypotheses and stopping.
+    pub rule: Box<dyn Rule>,
 }
 
 impl<'a> Task<'a> {
@@ -50,6 +52,7 @@ impl<'a> Task<'a> {
             limit: request.limit(settings, model),
             choices: TokenChoices::of(request, settings, special, model.target_vocab()),
             key: request.random_key(seed),
+            rule: rule::of(settings),
         }
     }
 
@@ -66,7 +69,7 @@ impl<'a> Task<'a> {
     ///
     /// # Errors
     /// Returns [`SentenceError::NotFinite`] if the result is NaN or infinite.
-    pub fn normaliser(&self, logits: &[f32], step: usize) -> Result<f64> {
+    fn normaliser(&self, logits: &[f32], step: usize) -> Result<f64> {
         let normaliser = log_sum_exp(logits);
         normaliser
             .is_finite()
@@ -77,7 +80,7 @@ impl<'a> Task<'a> {
     /// The forced token after the first `step` tokens, if any, with its log-probability.
     pub fn forced(&self, logits: &[f32], normaliser: f64, step: usize) -> Option<(u32, f64)> {
         let eos = self.special.eos;
-        if let Some(token) = forced(self.request, step, eos) {
+        if let Some(token) = forced(self.request, self.settings, step, eos) {
             return Some((token, self.log_prob_of_forced(token, logits, normaliser)));
         }
         if self.settings.at_limit == AtLimit::Close && step + 1 >= self.limit {
@@ -88,8 +91,7 @@ impl<'a> Task<'a> {
     }
 
     fn log_prob_of_forced(&self, token: u32, logits: &[f32], normaliser: f64) -> f64 {
-        // Forced tokens have probability 1 in transformers.
-        if self.beam_rule() == BeamRule::Transformers {
+        if self.rule.forced_are_free() {
             return 0.0;
         }
         let index = self
@@ -104,9 +106,49 @@ impl<'a> Task<'a> {
         token == self.special.eos || self.settings.end_tokens.contains(&token)
     }
 
+    /// Constrains the `logits` after `tokens` and biases them towards the prefix, unless the next
+    /// token is forced. Returns the normaliser of the logits; −∞ if all tokens are forbidden.
+    ///
+    /// # Errors
+    /// Returns [`SentenceError::NotFinite`] if a logit is NaN or +∞, or all are −∞ at first.
+    pub fn prepare(&self, logits: &mut [f32], tokens: &[u32]) -> Result<f64> {
+        let normaliser = self.normaliser(logits, tokens.len())?;
+        if self.forced(logits, normaliser, tokens.len()).is_some() {
+            return Ok(normaliser);
+        }
+        self.constrain(logits, normaliser, tokens);
+        let normaliser = if self.rule.normalises_allowed() {
+            log_sum_exp(logits)
+        } else {
+            normaliser
+        };
+        Ok(self.bias(logits, normaliser, tokens))
+    }
+
+    /// Mixes the distribution of `logits` after `tokens` with the prefix of the request, if the
+    /// settings bias towards it and `tokens` agree with it. Returns the new normaliser.
+    fn bias(&self, logits: &mut [f32], normaliser: f64, tokens: &[u32]) -> f64 {
+        let beta = self.settings.prefix_bias;
+        let Self {
+            request, choices, ..
+        } = self;
+        let next = request.prefix.get(tokens.len());
+        let next = next.filter(|_| beta > 0.0 && request.prefix.starts_with(tokens));
+        let Some(position) = next.and_then(|&id| choices.position(id)) else {
+            return normaliser;
+        };
+        let biased = (1.0 - beta) * (f64::from(logits[position]) - normaliser).exp() + beta;
+        let others = (1.0 - beta).ln() - normaliser;
+        for logit in logits.iter_mut() {
+            *logit = (f64::from(*logit) + others) as f32;
+        }
+        logits[position] = biased.ln() as f32;
+        0.0
+    }
+
     /// Sets the logits of tokens that may not follow `tokens` to −∞, and lowers the logits of
     /// repeated tokens.
-    pub fn constrain(&self, logits: &mut [f32], normaliser: f64, tokens: &[u32]) {
+    fn constrain(&self, logits: &mut [f32], normaliser: f64, tokens: &[u32]) {
         let Self {
             request,
             settings,
@@ -119,7 +161,12 @@ impl<'a> Task<'a> {
         if settings.repetition_penalty > 1.0 {
             let is_beam_search = settings.beam_size > 1 && settings.sampling.is_none();
             // transformers lowers log-probabilities in a beam search, and logits otherwise.
-            let zero = if is_beam_search { normaliser } else { 0.0 };
+            // CTranslate2 always lowers logits.
+            let zero = if is_beam_search && !self.rule.normalises_allowed() {
+                normaliser
+            } else {
+                0.0
+            };
             let seen = tokens.iter().copied().chain([special.bos]);
             penalise(logits, seen, settings.repetition_penalty, zero, choices);
         }
@@ -156,24 +203,5 @@ impl<'a> Task<'a> {
         } else {
             b.total_cmp(&a)
         }
-    }
-
-    /// The rule for closing hypotheses and stopping. Sampling uses the rule of GNMT.
-    fn beam_rule(&self) -> BeamRule {
-        let SearchSettings {
-            beam_rule,
-            sampling,
-            ..
-        } = self.settings;
-        if sampling.is_some() {
-            BeamRule::Gnmt
-        } else {
-            *beam_rule
-        }
-    }
-
-    /// The decisions of the search about closing hypotheses and stopping.
-    pub fn rule(&self) -> &'static dyn Rule {
-        rule::of(self.beam_rule(), self.settings.early_stopping)
     }
 }

@@ -3,16 +3,17 @@
 
 use std::ops::Range;
 
+use burnformer_data::corpus::Side;
 use burnformer_data::{Tokenizer, Tokenizers};
 pub use burnformer_text::Link as TextLink;
 
-use super::capitals::{is_in_capitals, small_in_place};
-use super::load::Translator;
+use super::Translator;
 use super::options::MAX_SENTENCE_TOKENS;
 use crate::attention::{Attention, MAX_LINKED_TOKENS, pieces, strongest};
 use crate::error::{InferError, Result};
 use crate::model::SpecialIds;
 use crate::search::{check_lengths, check_pairs, with_eos};
+use burnformer_text::{is_in_capitals, small_in_place};
 
 impl Translator {
     /// Returns the attention weights of every layer and head while the model predicts `target` as
@@ -33,8 +34,8 @@ impl Translator {
     /// Returns the weights of [`attention`](Self::attention) for ids, with or without `</s>`.
     pub(super) fn attention_of(&self, source: &[u32], target: &[u32]) -> Result<Attention> {
         let SpecialIds { bos, eos, .. } = self.model.special();
-        check_lengths("source", [source], eos, MAX_SENTENCE_TOKENS)?;
-        check_lengths("target", [target], eos, MAX_SENTENCE_TOKENS)?;
+        check_lengths(Side::Source, [source], eos, MAX_SENTENCE_TOKENS)?;
+        check_lengths(Side::Target, [target], eos, MAX_SENTENCE_TOKENS)?;
         let sources = [with_eos(source, eos)];
         let targets = [with_eos(target, eos)];
         check_pairs(&*self.model, &sources, &targets)?;

@@ -1,37 +1,22 @@
-//! A translator and its loading.
+//! Loads translators.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use crate::shortlist::{Shortlist, ShortlistError, Vocabularies};
+use crate::shortlist::Vocabularies;
 use burn::tensor::Device;
 use burnformer_core::ComputeType;
 use burnformer_core::model_dir::{self, Source};
 use burnformer_data::{Tokenizer, Tokenizers, special};
 use burnformer_kernels::is_fused_on;
 
+use super::Translator;
 use super::error::TranslatorError;
 use super::files::{load_settings, load_tokenizers};
-use super::options::{Languages, TranslateOptions, pair_of};
+use super::options::pair_of;
 use crate::error::Result;
 use crate::generation::GenerationSettings;
-use crate::hypothesis::Hypothesis;
 use crate::model::{Ensemble, EnsembleError, NeuralModel, SpecialIds, StepModel};
-use crate::quality_warning::quality_warnings;
-use crate::search::{WordEdges, len_with_eos};
-
-/// A model with its tokenisers. It translates text and scores translations.
-///
-/// It has no state between calls and can serve several threads at once.
-pub struct Translator {
-    pub(super) model: Box<dyn StepModel>,
-    pub(super) tokenizers: Tokenizers,
-    pub(super) settings: GenerationSettings,
-    /// The default languages, from the name of the model.
-    pub(super) pair: Option<[String; 2]>,
-    /// The word boundaries of target tokens, once terms are requested.
-    pub(super) edges: OnceLock<Arc<WordEdges>>,
-}
 
 impl Translator {
     /// Loads the model directory `dir` onto `device`, checking the hash of every file.
@@ -138,79 +123,6 @@ impl Translator {
             pair: None,
             edges: OnceLock::new(),
         })
-    }
-
-    /// Returns options with the default settings of the model.
-    pub fn options(&self) -> TranslateOptions {
-        let languages = Languages {
-            codes: self.pair.clone(),
-            ..Languages::default()
-        };
-        TranslateOptions {
-            search: self.settings.search.clone(),
-            protections: self.settings.protections,
-            languages,
-            ..TranslateOptions::default()
-        }
-    }
-
-    /// The model.
-    pub fn model(&self) -> &dyn StepModel {
-        &*self.model
-    }
-
-    /// The tokenisers.
-    pub fn tokenizers(&self) -> &Tokenizers {
-        &self.tokenizers
-    }
-
-    /// Returns the confidence in `text` as a translation of `source`, between 0 and 1, by the
-    /// model's [`Calibration`](crate::Calibration); 0 if the translation has a [quality
-    /// warning](crate::QualityWarning). Returns `None` if the model has no calibration, or if no
-    /// search found the translation.
-    pub fn confidence(&self, source: &str, text: &str, hypothesis: &Hypothesis) -> Option<f64> {
-        if hypothesis.tokens.is_empty() && hypothesis.text.is_some() {
-            return None;
-        }
-        let calibration = self.settings.calibration?;
-        Some(if quality_warnings(source, text).is_empty() {
-            calibration.confidence(hypothesis)
-        } else {
-            0.0
-        })
-    }
-
-    /// Checks that `shortlist` is for the vocabularies of the model.
-    ///
-    /// # Errors
-    /// Returns a [`ShortlistError`] if it is for other vocabularies.
-    pub fn check_shortlist(&self, shortlist: &Shortlist) -> Result<(), ShortlistError> {
-        shortlist
-            .vocabularies()
-            .check(&vocabularies(&self.tokenizers))
-    }
-
-    /// The longest source that `options` and the model allow, in tokens with `</s>`.
-    pub fn longest_source(&self, options: &TranslateOptions) -> usize {
-        options
-            .longest
-            .min(self.model.max_positions().unwrap_or(usize::MAX))
-            .max(1)
-    }
-
-    /// Returns whether `sentence` fits into the model without being truncated.
-    pub fn fits(&self, sentence: &str, options: &TranslateOptions) -> bool {
-        let limit = self.longest_source(options);
-        // A token has at least one byte, and `</s>` is one more.
-        sentence.len() < limit || self.tokenizers.source.encode(sentence).len() < limit
-    }
-
-    /// The longest translation of `source` (ids, with or without `</s>`) that `options` and the model
-    /// allow, in tokens with `</s>`. A forced prefix must not be longer.
-    pub fn longest_target(&self, source: &[u32], options: &TranslateOptions) -> usize {
-        let source_len = len_with_eos(source, self.model.special().eos);
-        let source_len = source_len.min(self.longest_source(options));
-        options.search.limit(source_len, self.model.max_positions())
     }
 }
 

@@ -50,6 +50,11 @@ impl Languages {
         self.codes.as_ref().map(|codes| &*codes[0])
     }
 
+    /// The tokens at the beginning of every source and of every target.
+    pub fn tokens(&self) -> [&[u32]; 2] {
+        [&self.source, &self.target]
+    }
+
     /// The number formats of both languages, if they are known and differ.
     pub fn writing(&self) -> Option<Writing> {
         let [from, into] = self.codes.as_ref()?;
@@ -63,6 +68,7 @@ impl Languages {
             request.terms = terms.moved_by(self.source.len());
             request.source.splice(0..0, self.source.iter().copied());
             request.prefix.splice(0..0, self.target.iter().copied());
+            request.languages = self.target.len();
         }
     }
 }

@@ -1,9 +1,35 @@
 //! Requests with their texts.
 
+use std::fmt;
+use std::sync::Arc;
+
 use burnformer_terminology::Term;
 
 use crate::hypothesis::FinishReason;
 use crate::search::Request;
+
+/// A function that takes the settled beginning of a translation each time that it has grown. Clones
+/// share it. It is called from the threads that search.
+#[derive(Clone)]
+pub struct Report(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl Report {
+    /// Reports to `take`.
+    pub fn new(take: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(take))
+    }
+
+    /// Passes on the settled beginning of the text.
+    pub fn call(&self, settled: &str) {
+        (self.0)(settled);
+    }
+}
+
+impl fmt::Debug for Report {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("Report")
+    }
+}
 
 /// A sentence to translate: a request to the search, and the text that it was made from.
 #[derive(Clone, Debug, Default)]
@@ -14,17 +40,36 @@ pub struct TextRequest {
     pub wanted: Vec<Term>,
     /// The request to the search.
     pub search: Request,
+    /// Follows the translation to text. What was reported is never taken back: the translation
+    /// begins with it, and the last report is the whole.
+    ///
+    /// A greedy search settles each token, and a beam search the tokens that all of its hypotheses
+    /// share. A sentence that a protection may search for again is reported as a whole: one with
+    /// terms, numbers, placeholders or paired signs, in capitals, or with unknown characters. If
+    /// a translation changes all the same, for example after a loop, it is searched for again with
+    /// the reported text as its prefix.
+    pub report: Option<Report>,
     /// The text of the translation and the reason, if no search is needed. The source is empty then.
     pub(super) answer: Option<(String, FinishReason)>,
 }
 
 impl TextRequest {
+    /// A request for `text` that needs no search, with the `translation` of a memory.
+    pub fn known(text: &str, translation: String) -> Self {
+        Self {
+            text: text.into(),
+            answer: Some((translation, FinishReason::Memory)),
+            ..Self::default()
+        }
+    }
+
     /// Returns the request for `text`, another form of the same sentence.
     pub(super) fn in_form(&self, text: String, search: Request) -> Self {
         Self {
             text,
             wanted: self.wanted.clone(),
             search,
+            report: None,
             answer: self.answer.clone(),
         }
     }

@@ -1,6 +1,6 @@
 //! The probability that a model assigns to given translations.
 
-use super::load::Translator;
+use super::Translator;
 use super::options::TranslateOptions;
 use super::translate::until_error;
 use crate::batching::Batching;
@@ -8,6 +8,7 @@ use crate::error::{InferError, Result};
 use crate::model::StepModel;
 use crate::search::{SentenceError, check_lengths, check_pairs, with_eos};
 use crate::settings::SearchSettings;
+use burnformer_data::corpus::Side;
 
 impl Translator {
     /// Scores `targets` as translations of `sources`, in order, with the penalties and batching of
@@ -40,8 +41,8 @@ impl Translator {
     ) -> Result<Vec<TargetScore>> {
         let limit = self.longest_source(options);
         let eos = self.model.special().eos;
-        check_lengths("source", sources, eos, limit)?;
-        check_lengths("target", targets, eos, limit)?;
+        check_lengths(Side::Source, sources, eos, limit)?;
+        check_lengths(Side::Target, targets, eos, limit)?;
         let settings = &options.search;
         force_score(&*self.model, sources, targets, settings, &options.batching)
     }

@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use burnformer_data::Tokenizer;
 use burnformer_terminology::{Glossary, Term, longest};
-use burnformer_text::is_in_word;
+use burnformer_text::{is_in_word, small_in_place};
 use rayon::prelude::*;
 
-use super::capitals::small_in_place;
+use super::Translator;
 use super::error::TermError;
-use super::load::Translator;
 use crate::search::{Edge, Phrase, Terms, WordEdges};
 
 /// Signs before a word without a space, as in `(word)` and `half-word`.

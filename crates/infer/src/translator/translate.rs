@@ -1,16 +1,24 @@
 //! Translation of sentences.
 
+use burnformer_data::corpus::Side;
 use burnformer_terminology::Term;
 use rayon::prelude::*;
 
+use super::Translator;
 use super::error::TermError;
-use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
+use super::protections::Results;
 use super::request::{TextRequest, searches};
-use super::results::Results;
 use crate::error::{InferError, Result};
 use crate::hypothesis::{Alternative, Hypothesis, Translation, one_line};
 use crate::search::{Request, check, check_lengths, search_counting};
+
+/// Requests that are ready for a search.
+struct Prepared {
+    requests: Vec<TextRequest>,
+    /// The forms in small letters of sources in capitals, with the index of their request.
+    small: Vec<(usize, TextRequest)>,
+}
 
 impl Translator {
     /// Translates `sources`, one sentence each, in order. An empty source has an empty translation.
@@ -38,7 +46,7 @@ impl Translator {
         sources: &[S],
         options: &TranslateOptions,
     ) -> Result<Vec<TextRequest>, TermError> {
-        let ids = self.tokenizers.source.encode_batch(sources);
+        let ids = self.encode_sources(sources, options);
         sources
             .par_iter()
             .zip(ids)
@@ -48,6 +56,33 @@ impl Translator {
                 self.request(source, ids, wanted)
             })
             .collect()
+    }
+
+    /// The ids of `text`, a source, without those of its language. If `options` name the language by
+    /// a token, a language token at the start of the text (`>>fra<<`) is text.
+    pub fn encode_source(&self, text: &str, options: &TranslateOptions) -> Vec<u32> {
+        let source = &self.tokenizers.source;
+        if options.languages.source.is_empty() {
+            source.encode(text)
+        } else {
+            source.encode_untagged(text)
+        }
+    }
+
+    /// The ids of `sources` as by [`encode_source`](Self::encode_source).
+    fn encode_sources<S: AsRef<str> + Sync>(
+        &self,
+        sources: &[S],
+        options: &TranslateOptions,
+    ) -> Vec<Vec<u32>> {
+        let mut ids = self.tokenizers.source.encode_batch(sources);
+        for (source, ids) in sources.iter().zip(&mut ids) {
+            let source = source.as_ref();
+            if source.contains(">>") {
+                *ids = self.encode_source(source, options);
+            }
+        }
+        ids
     }
 
     /// Returns the request for `source` with the ids `ids`, with the terms `wanted`.
@@ -68,6 +103,7 @@ impl Translator {
                 terms,
                 ..Request::new(ids)
             },
+            report: None,
             answer: None,
         })
     }
@@ -80,11 +116,10 @@ impl Translator {
     /// [`NotFinite`](crate::SentenceError::NotFinite).
     pub fn check_requests(
         &self,
-        mut requests: Vec<TextRequest>,
+        requests: Vec<TextRequest>,
         options: &TranslateOptions,
     ) -> Result<()> {
-        Self::answer(&mut requests, options);
-        self.prepare(&mut requests, options);
+        let Prepared { requests, .. } = self.prepared(requests, options);
         self.check_lengths(&requests, options)?;
         check(&*self.model, &searches(&requests), &options.search)
     }
@@ -94,6 +129,19 @@ impl Translator {
     /// # Errors
     /// Returns the errors of [`translate_ids`](Self::translate_ids).
     pub fn translate_requests(
+        &self,
+        requests: Vec<TextRequest>,
+        options: &TranslateOptions,
+    ) -> Result<Vec<Translation>> {
+        if requests.iter().any(|request| request.report.is_some()) {
+            self.translate_reporting(requests, options)
+        } else {
+            self.translate_searched(requests, options)
+        }
+    }
+
+    /// Translates sentences without a report.
+    pub(super) fn translate_searched(
         &self,
         requests: Vec<TextRequest>,
         options: &TranslateOptions,
@@ -112,13 +160,12 @@ impl Translator {
     /// [`longest_source`](Self::longest_source), unless it is truncated.
     pub fn translate_ids(
         &self,
-        mut requests: Vec<TextRequest>,
+        requests: Vec<TextRequest>,
         options: &TranslateOptions,
     ) -> Result<Vec<Vec<Hypothesis>>> {
-        Self::answer(&mut requests, options);
-        let small = self.in_small_letters(&requests, options);
-        self.prepare(&mut requests, options);
-        self.search(&requests, &small, options, &|_| ())
+        let prepared = self.prepared(requests, options);
+        let count = prepared.requests.len();
+        self.search(&prepared, count, options, &|_| ())
     }
 
     /// Translates sentences as ids up to the first error, and returns it too. For streams, where
@@ -126,15 +173,13 @@ impl Translator {
     /// batch.
     pub fn translate_ids_until_error(
         &self,
-        mut requests: Vec<TextRequest>,
+        requests: Vec<TextRequest>,
         options: &TranslateOptions,
         done: &(dyn Fn(usize) + Sync),
     ) -> (Vec<Vec<Hypothesis>>, Option<InferError>) {
-        Self::answer(&mut requests, options);
-        let small = self.in_small_letters(&requests, options);
-        self.prepare(&mut requests, options);
-        until_error(requests.len(), |count| {
-            self.search(&requests[..count], &small, options, done)
+        let prepared = self.prepared(requests, options);
+        until_error(prepared.requests.len(), |count| {
+            self.search(&prepared, count, options, done)
         })
     }
 
@@ -156,6 +201,14 @@ impl Translator {
                 hypothesis,
             })
             .collect()
+    }
+
+    /// Answers the requests that need no search, and prepares the others.
+    fn prepared(&self, mut requests: Vec<TextRequest>, options: &TranslateOptions) -> Prepared {
+        Self::answer(&mut requests, options);
+        let small = self.in_small_letters(&requests, options);
+        self.prepare(&mut requests, options);
+        Prepared { requests, small }
     }
 
     /// Adds languages and shortlists to the requests, and truncates long sources.
@@ -203,7 +256,7 @@ impl Translator {
             return;
         }
         let eos = self.model.special().eos;
-        let limit = self.longest_source(options);
+        let limit = self.source_limit(options);
         for TextRequest { search, .. } in requests {
             let source = &mut search.source;
             if source.last() == Some(&eos) {
@@ -213,13 +266,15 @@ impl Translator {
         }
     }
 
+    /// Translates the first `count` requests.
     fn search(
         &self,
-        requests: &[TextRequest],
-        small: &[(usize, TextRequest)],
+        Prepared { requests, small }: &Prepared,
+        count: usize,
         options: &TranslateOptions,
         done: &(dyn Fn(usize) + Sync),
     ) -> Result<Vec<Vec<Hypothesis>>> {
+        let requests = &requests[..count];
         self.check_lengths(requests, options)?;
         let all = search_counting(
             &*self.model,
@@ -228,25 +283,19 @@ impl Translator {
             &options.batching,
             done,
         )?;
-        let mut found = Results {
+        let mut results = Results {
             translator: self,
             requests: requests.to_vec(),
             options,
             all,
         };
-        // The order matters: parts are compared in texts with copies of unknown text, amounts are
-        // rewritten in texts with all parts, and a text is complete before it is put in capitals.
-        // Equal texts are removed last.
-        self.copy_unknown(requests, &mut found.all);
-        found.try_small_letters(small);
-        found.leave_loops();
-        found.keep_joins();
-        found.keep_parts();
-        found.keep_pairs();
-        found.write_amounts();
-        found.put_in_capitals(requests);
-        found.make_distinct();
-        for (TextRequest { answer, .. }, found) in requests.iter().zip(&mut found.all) {
+        // Further searches settle nothing.
+        for request in &mut results.requests {
+            request.search.watch = None;
+        }
+        results.protect(small);
+        let mut all = results.all;
+        for (TextRequest { answer, .. }, found) in requests.iter().zip(&mut all) {
             if let Some((text, finish)) = answer {
                 *found = vec![Hypothesis {
                     text: Some(text.clone()),
@@ -255,14 +304,14 @@ impl Translator {
                 }];
             }
         }
-        Ok(found.all)
+        Ok(all)
     }
 
     fn check_lengths(&self, requests: &[TextRequest], options: &TranslateOptions) -> Result<()> {
-        let limit = self.longest_source(options);
+        let limit = self.source_limit(options);
         let eos = self.model.special().eos;
         check_lengths(
-            "source",
+            Side::Source,
             requests.iter().map(|request| &request.search.source),
             eos,
             limit,

@@ -5,6 +5,7 @@ mod glossary;
 mod grouping;
 mod model;
 mod reference;
+mod reports;
 mod sentencepiece;
 mod shortlist;
 mod toy;

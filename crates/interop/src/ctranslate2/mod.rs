@@ -13,7 +13,7 @@ use burnformer_core::{
     Activation, Conventions, DecoderStart, EmbeddingScale, NormPosition, OutputBias, Positions,
     Sinusoids, SourceEnd, TransformerConfig,
 };
-use burnformer_infer::{LengthPenalty, SearchSettings};
+use burnformer_infer::{BeamRule, LengthPenalty, SearchSettings};
 use serde_json::Value;
 
 use crate::embeddings::{Embeddings, append_padding, padding_id, recognised};
@@ -120,6 +120,7 @@ fn warnings(settings: &Settings, config: &TransformerConfig) -> Vec<String> {
 /// CTranslate2's default settings of the search.
 fn search() -> SearchSettings {
     SearchSettings {
+        beam_rule: BeamRule::Ctranslate2,
         beam_size: 2,
         min_length: 1,
         length_penalty: LengthPenalty::Power(1.0),

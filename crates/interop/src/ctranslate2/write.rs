@@ -137,7 +137,8 @@ fn flags(config: &TransformerConfig, variables: &mut BTreeMap<String, Content>) 
     let zero = config.conventions.decoder_start == DecoderStart::Zero;
     add("decoder/start_from_zero_embedding", flag(zero));
     add("decoder/alignment_layer", Content::ShortScalar(-1));
-    add("decoder/alignment_heads", Content::ShortScalar(1));
+    // The mean of all heads, as here.
+    add("decoder/alignment_heads", Content::ShortScalar(0));
     for name in ["alibi", "alibi_use_positive_positions", "scale_alibi"] {
         add(&format!("decoder/{name}"), flag(false));
     }

@@ -257,7 +257,7 @@ impl Folder {
                  the vocabulary can be chosen",
             ),
             (None, true) => Some(
-                "the lexical shortlist is not read, for it is no binary one: every token of the vocabulary can be chosen",
+                "the lexical shortlist is not read, because it is not binary: every token of the vocabulary can be chosen",
             ),
             (None, false) => None,
         }

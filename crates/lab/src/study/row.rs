@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use burnformer_files::{FileKind, read_whole};
 use burnformer_infer::{TranslateOptions, Translator, perplexity};
 use burnformer_metrics::{Bleu, Bootstrap, Metric as _, References, as_strs};
-use burnformer_train::{Corpora, TrainConfig, TrainError};
+use burnformer_train::{Corpora, TrainConfig, TrainError, ValidationText};
 use serde::{Deserialize, Serialize};
 
 use super::error::{Result, StudyError};
@@ -100,7 +100,7 @@ impl Row {
 
     /// The non-empty parts of the validation text.
     pub(super) fn parts(&self, corpora: &Corpora) -> Vec<Part> {
-        let Some((source, target)) = &corpora.valid_text else {
+        let Some(ValidationText { source, target, .. }) = corpora.valid.first() else {
             return Vec::new();
         };
         let most = match self.config.validation.max_sentences {

@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, TypedDict, final, overload, type_check_only
 
@@ -46,12 +46,16 @@ class ScoreOptions(TypedDict, total=False):
     no_repeat_ngram: int
     no_repeat_source_ngram: int
     repetition_penalty: float
+    prefix_bias: float
     suppress: Sequence[int]
+    suppress_sequences: Sequence[Sequence[int]]
     begin_suppress: Sequence[int]
     forced_bos: int | None
     end_tokens: Sequence[int]
-    beam_rule: Literal["gnmt", "near", "transformers", "marian"]
+    beam_rule: Literal["gnmt", "near", "transformers", "marian", "ctranslate2"]
     early_stopping: Literal["current", "full", "never"]
+    patience: float
+    coverage_penalty: float
     at_limit: Literal["cut", "close"]
     batch_size: int
     batch_tokens: int
@@ -59,6 +63,7 @@ class ScoreOptions(TypedDict, total=False):
     truncate: bool
     source_language: str | None
     target_language: str | None
+    zero_shot: bool
 
 @type_check_only
 class DocumentOptions(ScoreOptions, total=False):
@@ -101,6 +106,7 @@ class Translator:
         *,
         prefix: str | None = None,
         alignment: bool = False,
+        callback: Callable[[int, str], object] | None = None,
         **options: Unpack[Options],
     ) -> Translation: ...
     @overload
@@ -110,6 +116,7 @@ class Translator:
         *,
         prefix: Iterable[str] | None = None,
         alignment: bool = False,
+        callback: Callable[[int, str], object] | None = None,
         **options: Unpack[Options],
     ) -> list[Translation]: ...
     def translate_iterable(

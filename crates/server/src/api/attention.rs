@@ -89,6 +89,10 @@ async fn look(client: &Client, request: AttentionRequest) -> Result<SentenceAtte
         let pipeline = client
             .pipeline(&pair, Choice::default(), Vec::new())
             .await?;
+        if let Some(middle) = pipeline.through() {
+            let message = format!("two models translate {pair}, through {middle}");
+            return Err(ApiError::bad("target", message, "look at each of them"));
+        }
         let engine = pipeline.queue().await?.engine().clone();
         let look = async |translation: String| {
             let engine = engine.clone();

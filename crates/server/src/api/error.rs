@@ -114,7 +114,10 @@ impl ApiError {
 
     /// 408: the body did not arrive in time.
     pub fn too_late(limit: Duration) -> Self {
-        let error = format!("the body did not come whole within {} s", limit.as_secs());
+        let error = format!(
+            "the body did not arrive completely within {} s",
+            limit.as_secs()
+        );
         Self::new(StatusCode::REQUEST_TIMEOUT, error).remedy("send it faster, or less at a time")
     }
 
@@ -145,6 +148,11 @@ impl ApiError {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error).remedy(remedy)
     }
 
+    /// The body of the response.
+    pub fn into_body(self) -> ErrorBody {
+        self.body
+    }
+
     /// The problem, in a sentence.
     pub fn sentence(self) -> String {
         self.body.error
@@ -165,13 +173,14 @@ impl ApiError {
 
     /// 503: every connection has an unanswered request.
     pub fn too_many() -> Self {
-        Self::busy("too many requests at the same time").remedy("try again when fewer ask")
+        Self::busy("too many requests at the same time")
+            .remedy("try again when the server is less busy")
     }
 
     /// 503: the translation takes too long.
     pub fn too_slow(limit: Duration) -> Self {
         let error = format!("the translation takes longer than {} s", limit.as_secs());
-        Self::busy(error).remedy("send less at a time, or try again when fewer ask")
+        Self::busy(error).remedy("send less at a time, or try again when the server is less busy")
     }
 
     /// 500: the model cannot be loaded. The log has the cause.

@@ -13,6 +13,7 @@ mod paper;
 pub(crate) mod routes;
 mod source;
 mod status;
+mod stream;
 mod v1;
 
 use std::collections::BTreeSet;

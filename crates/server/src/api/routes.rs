@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 
 use super::deepl::documents;
 use super::error::{ApiError, ErrorBody};
-use super::{Shared, attention, deepl, files, libretranslate, page, paper, status, v1};
+use super::{Shared, attention, deepl, files, libretranslate, page, paper, status, stream, v1};
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -52,6 +52,7 @@ fn described() -> OpenApiRouter<Shared> {
         )
         .routes(routes!(v1::translate))
         .routes(routes!(v1::sentences))
+        .routes(routes!(stream::stream))
         .routes(routes!(attention::attention))
         .routes(routes!(attention::view))
         .routes(routes!(status::health))

@@ -287,15 +287,15 @@ impl Client {
         Ok(scores.iter().map(|scores| best(scores)).collect())
     }
 
-    /// The first pair into a language.
+    /// The pair of the first model into a language.
     fn pair_into(&self, code: &str) -> Option<&LanguagePair> {
-        self.models.pairs().find(|pair| pair.target == code)
+        self.models.direct_pairs().find(|pair| pair.target == code)
     }
 
-    /// The first pair from a language, into `target` if given.
+    /// The pair of the first model from a language, into `target` if given.
     fn pair_from(&self, code: &str, target: Option<&str>) -> Option<&LanguagePair> {
         self.models
-            .pairs()
+            .direct_pairs()
             .find(|pair| pair.source == code && target.is_none_or(|it| pair.target == it))
     }
 

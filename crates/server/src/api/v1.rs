@@ -18,6 +18,7 @@ use super::{AUTO, Client, format, within};
 use crate::compute::{Price, compute};
 use crate::engine::{Candidate, Choice, Sentence};
 use crate::pipeline::with_terms;
+use crate::queue::Watcher;
 use crate::text::best;
 
 /// A request to `/v1/translate`.
@@ -53,6 +54,9 @@ pub(crate) struct DocumentsResponse {
     pub translations: Vec<String>,
     /// The code of the source language of the first text.
     pub source: String,
+    /// The code of the language between, if two models translate the first text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub through: Option<String>,
     /// The detected language, or a list with one for each text. Missing if `source` was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detected: Option<OneOrMany<Detection>>,
@@ -79,15 +83,15 @@ pub(crate) async fn translate(
         .await?;
     let glossary = vec![glossary_of(&client, request.glossary).await?];
     let all = client.translate(read, &pairs, choice, glossary).await?;
-    let source = pairs
-        .into_iter()
-        .next()
-        .map(|pair| pair.source)
-        .unwrap_or_default();
+    let pair = pairs.into_iter().next();
+    let through = pair.as_ref().and_then(|pair| client.models.through(pair));
+    let through = through.map(String::from);
+    let source = pair.map(|pair| pair.source).unwrap_or_default();
     let detected = detected.map(|found| OneOrMany::new(found, one));
     Ok(Json(DocumentsResponse {
         translations: best(all),
         source,
+        through,
         detected,
     }))
 }
@@ -159,6 +163,9 @@ impl SentenceRequest {
 pub(crate) struct SentencesResponse {
     /// The translations of each sentence, best first.
     pub sentences: Vec<Vec<ScoredTranslation>>,
+    /// The code of the language between, if two models translate the sentences.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub through: Option<String>,
 }
 
 /// A translation of a sentence.
@@ -203,10 +210,19 @@ pub(crate) struct LinkedPlaces {
 pub(crate) async fn sentences(
     Fields(client, request): Fields<SentencesRequest>,
 ) -> Result<Json<SentencesResponse>> {
+    Ok(Json(translated(&client, request, None).await?))
+}
+
+/// Translates single sentences. `watcher` follows their best translations.
+pub(super) async fn translated(
+    client: &Client,
+    request: SentencesRequest,
+    watcher: Option<Watcher>,
+) -> Result<SentencesResponse> {
     let most = client.limits.alternatives;
     let alternatives = within("alternatives", request.alternatives, 0..=most)?.unwrap_or(0);
     let choice = choice(
-        &client,
+        client,
         request.beam,
         request.length_penalty,
         alternatives + 1,
@@ -219,22 +235,12 @@ pub(crate) async fn sentences(
         glossary,
         ..
     } = request;
-    let parts = sentences.iter().flat_map(SentenceRequest::parts);
-    client.check_texts("sentences", sentences.len(), parts)?;
+    let texts = sentences.iter().flat_map(SentenceRequest::parts);
+    client.check_texts("sentences", sentences.len(), texts)?;
     let pair = client.pair(&source, &target)?;
-    let glossary = glossary_of(&client, glossary).await?;
+    let glossary = glossary_of(client, glossary).await?;
     if pair.source == pair.target {
-        let sentences = sentences
-            .into_iter()
-            .map(|sentence: SentenceRequest| {
-                let [text, _] = sentence.parts().map(String::from);
-                vec![ScoredTranslation {
-                    text,
-                    ..ScoredTranslation::default()
-                }]
-            })
-            .collect();
-        return Ok(Json(SentencesResponse { sentences }));
+        return Ok(unchanged(&sentences));
     }
     let size = sentences
         .iter()
@@ -264,15 +270,30 @@ pub(crate) async fn sentences(
             Ok::<_, ApiError>(work)
         })
         .await??;
-        let all = pipeline.sentences(work.clone()).await?;
+        let all = pipeline.watched_sentences(work.clone(), watcher).await?;
         Ok(compute(&client.sender, price * choice.n_best, move |_| {
             work.iter().zip(all).map(scored).collect()
         })
         .await?)
     };
-    Ok(Json(SentencesResponse {
-        sentences: client.in_time(scored).await?,
-    }))
+    let sentences = client.in_time(scored).await?;
+    let through = client.models.through(&pair).map(String::from);
+    Ok(SentencesResponse { sentences, through })
+}
+
+/// The answer for sentences that are in the target language already.
+fn unchanged(sentences: &[SentenceRequest]) -> SentencesResponse {
+    let unchanged = |sentence: &SentenceRequest| {
+        let [text, _] = sentence.parts().map(String::from);
+        vec![ScoredTranslation {
+            text,
+            ..ScoredTranslation::default()
+        }]
+    };
+    SentencesResponse {
+        sentences: sentences.iter().map(unchanged).collect(),
+        through: None,
+    }
 }
 
 /// The translations of a sentence, with positions in characters.
@@ -295,7 +316,7 @@ fn scored_translation(candidate: Candidate, sources: &[usize]) -> ScoredTranslat
         links: links.collect(),
         score: candidate.score,
         text: candidate.text,
-        doubts: candidate.doubts,
+        doubts: candidate.doubts.iter().map(ToString::to_string).collect(),
         confidence: candidate.confidence,
         second_search: candidate.is_second,
         memory: candidate.is_known,

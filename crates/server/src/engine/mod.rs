@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use burnformer_documents::{Link, Remembered};
+pub use burnformer_infer::Report;
 use burnformer_infer::view::SentenceAttention;
-use burnformer_text::Writing;
+use burnformer_infer::{QualityWarning, Term};
 pub use burnformer_translation::Sentence;
 
 /// The search settings of a request. Sentences with the same choice can share a batch.
@@ -33,6 +34,9 @@ pub struct Job {
     /// The request prepared by the engine, if it needs one, so that the sentence is not tokenised
     /// twice.
     pub request: Option<Box<dyn Any + Send + Sync>>,
+    /// Takes the settled beginning of the best translation each time that it has grown. An engine may
+    /// ignore it.
+    pub report: Option<Report>,
 }
 
 /// One translation of a sentence.
@@ -44,8 +48,8 @@ pub struct Candidate {
     pub score: f64,
     /// The links between parts of the translation and of the sentence, if they were requested.
     pub links: Vec<Link>,
-    /// Quality warnings: `loop`, `copy`, `length`, `parts`.
-    pub doubts: Vec<String>,
+    /// The signs that the translation is wrong.
+    pub doubts: Vec<QualityWarning>,
     /// The confidence in the translation, from 0 to 1, if the model is calibrated.
     pub confidence: Option<f64>,
     /// If true, a second search found the translation, because the first produced a loop or lost a
@@ -98,20 +102,21 @@ pub trait Engine: Send + Sync + 'static {
             work,
             cost,
             request: None,
+            report: None,
         })
     }
 
     /// Returns whether `sentence` fits into the model without being cut.
     fn fits(&self, sentence: &str) -> bool;
 
+    /// Returns whether the model can write each translation of `term`.
+    fn can_write(&self, _term: &Term) -> bool {
+        true
+    }
+
     /// Returns the translation of `segment`, a message in `context`, from the translation memory of
     /// the engine, if there is one.
     fn remembered(&self, _segment: &str, _context: &str) -> Option<Remembered> {
-        None
-    }
-
-    /// The number format for amounts that are put back into a document.
-    fn writing(&self) -> Option<Writing> {
         None
     }
 

@@ -1,19 +1,18 @@
 //! A [`Translator`] as an engine.
 
+use std::slice::from_ref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_documents::Remembered;
 use burnformer_infer::view::SentenceAttention;
 use burnformer_infer::{
-    AlignmentOptions, Alternative, FinishReason, Hypothesis, InferError, LengthPenalty,
-    LongSources, MAX_LINKED_TOKENS, SentenceError, Shortlist, TextRequest, TranslateOptions,
+    AlignmentOptions, Alternative, FinishReason, Hypothesis, InferError, Languages, LengthPenalty,
+    LongSources, MAX_LINKED_TOKENS, SentenceError, Shortlist, Term, TextRequest, TranslateOptions,
     Translation, TranslationMemory, Translator, quality_warnings,
 };
-use burnformer_text::Writing;
 
 use super::{Candidate, Choice, Engine, EngineError, Job, Sentence};
-use crate::language::LanguagePair;
 
 /// The maximum number of tokens of a sentence for attention weights. With six layers of eight
 /// heads, this is about ten megabytes of JSON.
@@ -21,29 +20,24 @@ const MAX_ATTENTION_TOKENS: usize = 100;
 
 /// A [`Translator`] for one pair of languages.
 pub struct TranslatorEngine {
-    translator: Translator,
+    translator: Arc<Translator>,
     /// The default options of the model, with the language tokens if it is multilingual.
     options: TranslateOptions,
 }
 
 impl TranslatorEngine {
-    /// Creates an engine that translates `pair` with `translator`. A multilingual model gets the
-    /// language tokens of the pair.
-    ///
-    /// # Errors
-    /// Returns [`InferError::Language`] if the model is multilingual and does not know the
-    /// languages of `pair`.
-    pub fn new(translator: Translator, pair: &LanguagePair) -> Result<Self, InferError> {
-        let languages = translator.languages_of_pair(&pair.source, &pair.target)?;
+    /// Creates an engine that translates between `languages` with `translator`, which other engines
+    /// may share.
+    pub fn new(translator: Arc<Translator>, languages: Languages) -> Self {
         let options = TranslateOptions {
             languages,
             long_sources: LongSources::Truncate,
             ..translator.options()
         };
-        Ok(Self {
+        Self {
             translator,
             options,
-        })
+        }
     }
 
     /// Restricts the target tokens of each sentence by `shortlist`, or uses all tokens if it is
@@ -79,7 +73,7 @@ impl TranslatorEngine {
 
     fn request(&self, work: &Sentence) -> Result<TextRequest, InferError> {
         let tokenizers = self.translator.tokenizers();
-        let source = tokenizers.source.encode(&work.text);
+        let source = self.translator.encode_source(&work.text, &self.options);
         let terms = work.terms.clone();
         let mut request = self.translator.request(&work.text, source, terms)?;
         request.search.prefix = tokenizers.target.encode(&work.prefix);
@@ -99,10 +93,7 @@ impl TranslatorEngine {
         } else {
             Vec::new()
         };
-        let doubts = quality_warnings(&work.text, &found.text)
-            .into_iter()
-            .map(|doubt| doubt.to_string())
-            .collect();
+        let doubts = quality_warnings(&work.text, &found.text);
         let confidence = self
             .translator
             .confidence(&work.text, &found.text, &found.hypothesis);
@@ -144,6 +135,7 @@ impl Engine for TranslatorEngine {
                     .and_then(|request| request.downcast_ref::<TextRequest>());
                 let mut request = request.expect("a job that this engine prepared").clone();
                 request.search.cancel = flag.clone().into();
+                request.report = job.report.clone();
                 request
             })
             .collect();
@@ -189,6 +181,7 @@ impl Engine for TranslatorEngine {
             work,
             cost: searched + linked,
             request: Some(Box::new(request)),
+            report: None,
         })
     }
 
@@ -196,12 +189,12 @@ impl Engine for TranslatorEngine {
         self.translator.fits(sentence, &self.options)
     }
 
-    fn remembered(&self, segment: &str, context: &str) -> Option<Remembered> {
-        burnformer_translation::remembered(&self.options, segment, context)
+    fn can_write(&self, term: &Term) -> bool {
+        self.translator.terms(from_ref(term), &[]).is_ok()
     }
 
-    fn writing(&self) -> Option<Writing> {
-        self.options.languages.writing()
+    fn remembered(&self, segment: &str, context: &str) -> Option<Remembered> {
+        burnformer_translation::remembered(&self.options, segment, context)
     }
 
     fn attention(

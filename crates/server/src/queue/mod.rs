@@ -14,8 +14,12 @@ use tokio::sync::oneshot;
 use self::waiting::{Answer, Batch, FEW, Item, State, TakenSentence, WaitingRequest, hand_out};
 pub use self::waiting::{QueueError, QueueSettings};
 use crate::compute::{Cancel, Price, WorkPanicked, compute};
-use crate::engine::{Candidate, Choice, Engine, EngineError, Job, Sentence};
+use crate::engine::{Candidate, Choice, Engine, EngineError, Job, Report, Sentence};
 use crate::sender::{Sender, may_take};
+
+/// A function that takes the index of a sentence and the settled beginning of its translation, each
+/// time that it has grown. If a sentence has to be translated again, it begins again.
+pub type Watcher = Arc<dyn Fn(usize, &str) + Send + Sync>;
 
 /// The sentences of all requests to one model, and the threads that translate them.
 ///
@@ -106,18 +110,25 @@ impl Queue {
 
     /// Translates `work` for `sender` and waits for the candidates of every sentence, in order. If
     /// the returned future is dropped, unfinished sentences are not translated. A sentence that
-    /// still waits when the model is unloaded gets no candidates.
+    /// still waits when the model is unloaded gets no candidates. `watcher` follows
+    /// the translations.
     ///
     /// # Errors
     /// Returns a [`QueueError`] for the whole request; no translation is returned then.
-    pub async fn translate(&self, sender: &Sender, work: Vec<Sentence>, choice: Choice) -> Answer {
+    pub async fn translate(
+        &self,
+        sender: &Sender,
+        work: Vec<Sentence>,
+        choice: Choice,
+        watcher: Option<Watcher>,
+    ) -> Answer {
         if work.is_empty() {
             return Ok(Vec::new());
         }
         let engine = self.engine().clone();
         let cost = Price::of_text(work.iter().map(Sentence::size).sum());
         let items = compute(sender, cost, move |cancel: &Cancel| {
-            priced(&*engine, work, choice, cancel)
+            priced(&*engine, work, choice, watcher, cancel)
         })
         .await??;
         let count = items.len();
@@ -166,6 +177,7 @@ fn priced(
     engine: &dyn Engine,
     work: Vec<Sentence>,
     choice: Choice,
+    watcher: Option<Watcher>,
     cancel: &Cancel,
 ) -> Result<VecDeque<Item>, EngineError> {
     let mut items: Vec<Item> = work
@@ -173,10 +185,11 @@ fn priced(
         .enumerate()
         .map(|(index, work): (usize, Sentence)| {
             cancel.unwind_if_cancelled();
-            Ok(Item {
-                index,
-                job: engine.prepare(work, choice)?,
-            })
+            let mut job = engine.prepare(work, choice)?;
+            job.report = watcher
+                .clone()
+                .map(|watcher| Report::new(move |settled| watcher(index, settled)));
+            Ok(Item { index, job })
         })
         .collect::<Result<_, _>>()?;
     items.sort_by_key(|item| std::cmp::Reverse(item.job.cost));

@@ -360,6 +360,7 @@ mod tests {
                     work: work.clone(),
                     cost,
                     request: None,
+                    report: None,
                 },
             })
             .collect();
@@ -462,6 +463,7 @@ mod tests {
                     work: Sentence::default(),
                     cost: 300,
                     request: None,
+                    report: None,
                 },
             })
             .collect();

@@ -10,6 +10,8 @@ mod libretranslate;
 mod limits;
 mod load;
 mod models;
+mod pivot;
 mod prefix;
 mod proxies;
 mod refusals;
+mod stream;

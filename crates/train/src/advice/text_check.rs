@@ -63,18 +63,51 @@ type Pair = (String, String);
 
 /// Warnings about `texts`, of which `trained` are samples of the training texts. They may be wrong.
 pub(crate) fn warnings(texts: &Texts, trained: &[PairSample], utf8: Utf8Policy) -> Vec<String> {
-    let train = read(&texts.train, utf8);
-    let languages = languages(&train);
-    let others = [("data.valid", &texts.valid), ("data.test", &texts.test)];
-    let mixed = texts.mix.iter().map(|paths| (MIX, paths));
-    let mut found: Vec<String> = misaligned("data.train", &train).into_iter().collect();
-    if found.is_empty() {
-        found.extend(unlike_numbers(&train));
+    let Texts {
+        train,
+        valid,
+        test,
+        mix,
+        pairs,
+        ..
+    } = texts;
+    let of_pairs = (1..).zip(pairs).flat_map(|(number, pair)| {
+        let key = |part: &str| format!("data.pairs ({part} of the pair number {number})");
+        let others = vec![(key("valid"), &pair.valid), (key("test"), &pair.test)];
+        warnings_of((key("train"), &pair.train), &others, trained, utf8)
+    });
+    if !pairs.is_empty() {
+        return of_pairs.collect();
     }
-    for (key, paths) in others.into_iter().chain(mixed) {
+    let mixed = mix.iter().map(|paths| (MIX.to_owned(), paths));
+    let named = [
+        ("data.valid".to_owned(), valid),
+        ("data.test".to_owned(), test),
+    ];
+    let others: Vec<Named> = named.into_iter().chain(mixed).collect();
+    warnings_of(("data.train".to_owned(), train), &others, trained, utf8)
+}
+
+/// The name of a text, and its files.
+type Named<'a> = (String, &'a Vec<PathBuf>);
+
+/// Warnings about the training text `train`, and about `others` that belong to it.
+fn warnings_of(
+    (train_key, train): Named,
+    others: &[Named],
+    trained: &[PairSample],
+    utf8: Utf8Policy,
+) -> Vec<String> {
+    let train = read(train, utf8);
+    let languages = languages(&train);
+    let mut found: Vec<String> = misaligned(&train_key, &train).into_iter().collect();
+    if found.is_empty() {
+        found.extend(unlike_numbers(&train_key, &train));
+    }
+    for (key, paths) in others {
         let text = read(paths, utf8);
         found.extend(misaligned(key, &text));
-        found.extend(swapped(key, &text, languages));
+        found.extend(swapped(key, &text, languages, &train_key));
         if key != MIX {
             found.extend(learned(key, &text, trained));
         }
@@ -83,7 +116,7 @@ pub(crate) fn warnings(texts: &Texts, trained: &[PairSample], utf8: Utf8Policy) 
 }
 
 /// A warning about a training text with many pairs whose numbers differ.
-fn unlike_numbers(train: &[Pair]) -> Option<String> {
+fn unlike_numbers(key: &str, train: &[Pair]) -> Option<String> {
     let with_numbers: Vec<&Pair> = train
         .iter()
         .filter(|(source, _)| source.contains(char::is_numeric))
@@ -97,7 +130,7 @@ fn unlike_numbers(train: &[Pair]) -> Option<String> {
     let is_enough = with_numbers.len() >= MIN_TOLD;
     (is_enough && share > MANY_UNLIKE).then(|| {
         format!(
-            "warning: {:.0} % of the pairs of data.train with numbers have other numbers in their target (such as \"{source}\" – \
+            "warning: {:.0} % of the pairs of {key} with numbers have other numbers in their target (such as \"{source}\" – \
              \"{target}\"): the model learns to change numbers. Leave these pairs out with data.drop_unlike_numbers = true",
             100.0 * share
         )
@@ -155,7 +188,10 @@ pub(crate) fn unknown(
         return Ok(None);
     }
     let [of_source, of_target] = [0, 1].map(|side| unknown[side] as f64 / all[side].max(1) as f64);
-    let text = read(&texts.train, utf8);
+    let text: Vec<Pair> = texts
+        .training()
+        .flat_map(|paths| read(paths, utf8))
+        .collect();
     let mut shown = unknown_characters(source, text.iter().map(|pair| pair.0.as_str()));
     shown.extend(unknown_characters(
         target,
@@ -285,14 +321,14 @@ fn language(text: &[Pair], side: fn(&Pair) -> &str) -> Option<Lang> {
 }
 
 /// A warning if the languages of `text` are the training languages in the other order.
-fn swapped(key: &str, text: &[Pair], train: [Option<Lang>; 2]) -> Option<String> {
+fn swapped(key: &str, text: &[Pair], train: [Option<Lang>; 2], train_key: &str) -> Option<String> {
     let ([Some(from), Some(into)], [Some(source), Some(target)]) = (train, languages(text)) else {
         return None;
     };
     let [from, into, source, target] = [from, into, source, target].map(Lang::eng_name);
     (from != into && [source, target] == [into, from]).then(|| {
         format!(
-            "warning: the sides of {key} look swapped: its source is {source} and its target {target}, but data.train is \
+            "warning: the sides of {key} look swapped: its source is {source} and its target {target}, but {train_key} is \
              from {from} into {into}. Name its two files in the other order"
         )
     })
@@ -658,15 +694,18 @@ mod tests {
         let text = text(300);
         let train = languages(&text);
         assert_eq!(train, [Some(Lang::Deu), Some(Lang::Eng)]);
-        assert_eq!(swapped("data.valid", &text, train), None);
+        assert_eq!(swapped("data.valid", &text, train, "data.train"), None);
         let other: Vec<Pair> = text.into_iter().map(|(a, b)| (b, a)).collect();
-        let said = swapped("data.valid", &other, train).unwrap();
+        let said = swapped("data.valid", &other, train, "data.train").unwrap();
         assert!(
             said.contains("its source is English and its target German"),
             "{said}"
         );
         // Numbers have no language.
         let none: Vec<Pair> = (0..300).map(|i| (format!("{i}"), format!("{i}"))).collect();
-        assert_eq!(swapped("data.valid", &other, languages(&none)), None);
+        assert_eq!(
+            swapped("data.valid", &other, languages(&none), "data.train"),
+            None
+        );
     }
 }

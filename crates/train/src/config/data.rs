@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::{ConfigFileError, Result};
+use super::pairs::{LanguagePair, LanguageTokens, TEST, TRAIN, VALID};
 
 /// The corpora, and the sentence pairs of them that are kept.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -58,6 +59,26 @@ pub struct DataSettings {
     /// one. A tokeniser that is trained learns from `data.train` alone. `--mix` sets it on the
     /// command line.
     pub mix: Vec<MixedText>,
+    /// The codes of the source and the target language of the texts, such as `["en", "fr"]`, for a
+    /// run that starts from a model of several languages (`training.from`). An empty list names
+    /// none. `--languages` sets it on the command line.
+    pub languages: Vec<String>,
+    /// The place of the tokens that name the languages of `data.pairs`. No effect if the tokenisers
+    /// come from `training.from` or `tokenizer.files`, which have their own.
+    pub language_token: LanguageTokens,
+    /// The temperature T over `data.pairs`: sentence pairs are drawn in proportion to `weight` ×
+    /// `size^(1/T)`, where the size is that of the training text of the pair; at least 1. With 1, an
+    /// epoch has every sentence pair once. A higher one repeats small texts and leaves out part of
+    /// the large ones; 5 is usual for texts of very different sizes (Arivazhagan et al. 2019).
+    pub temperature: f64,
+    /// Pairs of languages for one model, instead of `data.train`, `data.valid`, `data.test` and
+    /// `data.mix`: a list of tables, `[[data.pairs]]` in a file, each with the codes `source` and
+    /// `target`, the texts `train`, `valid` and `test`, a `weight` (1 if it is left out) and
+    /// `both_ways`, which adds the other direction from the same texts. An epoch is as many sentence
+    /// pairs as all training texts together have, in all directions. Every pair is validated by
+    /// itself, and the best model is that of the best mean over the pairs. A tokeniser that is trained
+    /// learns from the training texts of all pairs.
+    pub pairs: Vec<LanguagePair>,
 }
 
 /// A text to learn from besides `data.train`.
@@ -88,6 +109,10 @@ impl Default for DataSettings {
             drop_duplicates: false,
             utf8: Utf8Policy::Error,
             mix: vec![],
+            languages: vec![],
+            language_token: LanguageTokens::Source,
+            temperature: 1.0,
+            pairs: vec![],
         }
     }
 }
@@ -103,6 +128,13 @@ impl DataSettings {
         named
             .into_iter()
             .chain(self.mix.iter().map(|text| (MIX, &text.train)))
+            .chain(self.pairs.iter().flat_map(|pair| {
+                [
+                    (TRAIN, &pair.train),
+                    (VALID, &pair.valid),
+                    (TEST, &pair.test),
+                ]
+            }))
             .collect()
     }
 
@@ -113,6 +145,7 @@ impl DataSettings {
             valid,
             test,
             mix,
+            pairs,
             ..
         } = self;
         let named = [
@@ -123,7 +156,20 @@ impl DataSettings {
         named
             .into_iter()
             .chain(mix.iter_mut().map(|text| (MIX, &mut text.train)))
+            .chain(pairs.iter_mut().flat_map(|pair| {
+                [
+                    (TRAIN, &mut pair.train),
+                    (VALID, &mut pair.valid),
+                    (TEST, &mut pair.test),
+                ]
+            }))
             .collect()
+    }
+
+    /// Returns whether there is a validation text.
+    pub fn validates(&self) -> bool {
+        let of_pairs = self.pairs.iter().any(|pair| !pair.valid.is_empty());
+        of_pairs || !self.valid.is_empty()
     }
 
     /// The rules by which training text is cleaned under a token budget.

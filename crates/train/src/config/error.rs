@@ -125,6 +125,9 @@ pub enum ConfigFileError {
         /// The nearest name or prefix of a name, if one is similar.
         nearest: Option<String>,
     },
+    /// Pairs of languages that cannot be trained together: the problem and its remedy.
+    #[error("{0}")]
+    Pairs(String),
     /// A corpus or a tokeniser setting that names neither one nor two files.
     #[error("{key} names {found} files; {remedy}")]
     Paths {

@@ -5,6 +5,7 @@ mod document;
 mod error;
 mod layers;
 mod model;
+mod pairs;
 mod peers;
 mod presets;
 pub mod reference;
@@ -20,6 +21,8 @@ pub use error::ConfigFileError;
 pub(crate) use error::nearest;
 pub(crate) use layers::{START, start_model_in};
 pub use model::{Architecture, ModelSettings, RnnSizes};
+pub use pairs::{Direction, LanguagePair, LanguageTokens};
+pub(crate) use pairs::{TRAIN as PAIRS_TRAIN, VALID as PAIRS_VALID};
 pub use presets::{DEFAULT_PRESET, preset_description, preset_names};
 #[cfg(test)]
 pub(crate) use train_config::FIXED;

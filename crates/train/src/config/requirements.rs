@@ -85,7 +85,8 @@ impl TrainConfig {
     fn validate_data(&self) -> Check {
         let texts = self.data.texts().into_iter();
         let mut named = texts.filter(|(key, paths)| !paths.is_empty() || *key == MIX);
-        named.try_for_each(|(key, paths)| corpus_paths(key, paths).map(drop))
+        named.try_for_each(|(key, paths)| corpus_paths(key, paths).map(drop))?;
+        self.data.check_languages()
     }
 
     fn validate_tokenizer(&self) -> Check {
@@ -153,7 +154,7 @@ impl TrainConfig {
             .data
             .max_source_len
             .max(self.data.max_target_len)
-            .saturating_add(1);
+            .saturating_add(1 + usize::from(!self.data.pairs.is_empty()));
         let good = positions == Positions::Sinusoidal || longest <= max_positions;
         let remedy = format!(
             "at least {longest}, for the longest sentence that data.max_source_len and \
@@ -172,6 +173,7 @@ mod tests {
     fn every_range_matches_its_description() {
         let set = [
             "data.mix=[{train=[\"a.de\",\"a.en\"],weight=2.5}]",
+            "data.pairs=[{source=\"de\",target=\"en\",train=[\"a.tsv\"]}]",
             "validation.test_alphas=[0.6,1]",
         ];
         let config = TrainConfig::resolve(None, None, &set.map(String::from)).unwrap();

@@ -195,7 +195,8 @@ fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Result<Vec<
         utf8,
     )?);
     found.extend(text_check::divided_tag(&corpora.tokenizers, texts, utf8));
-    if setup.first.start.is_some() {
+    let is_named = !setup.config.data.trained_directions().is_empty();
+    if setup.first.start.is_some() && !is_named {
         let special = special_ids(setup.first.config.as_ref());
         let device = setup.replicas.first();
         let tokenizers = &corpora.tokenizers;
@@ -265,9 +266,13 @@ fn kept_for_the_average(settings: &CheckpointSettings) -> Option<String> {
     })
 }
 
-/// A note if some of the validation text is too long for the model.
+/// A note if some of the validation texts is too long for the model.
 fn left_out_of_validation(corpora: &Corpora) -> Option<String> {
-    let report = corpora.valid.as_ref()?.report();
+    let reports = corpora
+        .valid
+        .iter()
+        .map(|text| text.corpus.report().clone());
+    let report = reports.reduce(|a, b| a + b)?;
     let longest = corpora.longest_validated;
     (report.dropped() > 0).then(|| {
         format!(

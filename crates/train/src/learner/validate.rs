@@ -13,9 +13,9 @@ use super::divergence::has_finite_weights;
 use crate::advice::Measures;
 use crate::config::{EarlyStoppingMetric, TrainConfig};
 use crate::error::{Result, TrainError};
-use crate::report::ValidRecord;
+use crate::report::{PairRecord, ValidRecord};
 use crate::run::{RunDir, checkpoint};
-use crate::validation::{Subject, Validation, Validator};
+use crate::validation::{PairValidation, Subject, Validation, Validator};
 
 impl Learner {
     /// The metric that chooses the best model.
@@ -102,6 +102,7 @@ impl Learner {
             signature: validation.signature.clone(),
             best,
             averaged: subject == Subject::Average,
+            pairs: validation.pairs.iter().map(pair_record).collect(),
         })?;
         if subject == Subject::Model {
             let Validation {
@@ -127,14 +128,26 @@ impl Learner {
                 self.reporter.note(&warning)?;
             }
         }
-        if validation.hypotheses.is_empty() {
+        for PairValidation { pair, validation } in &validation.pairs {
+            self.write_hypotheses(&validation.hypotheses, Some(pair), subject)?;
+        }
+        self.write_hypotheses(&validation.hypotheses, None, subject)
+    }
+
+    /// Writes the decoded validation text, in a run with several pairs of languages that of `pair`.
+    fn write_hypotheses(
+        &self,
+        hypotheses: &[String],
+        pair: Option<&str>,
+        subject: Subject,
+    ) -> Result<()> {
+        if hypotheses.is_empty() {
             return Ok(());
         }
-        let path = self
-            .checkpoints
-            .run
-            .hypotheses(step, subject == Subject::Average);
-        let text = validation.hypotheses.join("\n") + "\n";
+        let averaged = subject == Subject::Average;
+        let run = &self.checkpoints.run;
+        let path = run.hypotheses(self.state.step, averaged, pair);
+        let text = hypotheses.join("\n") + "\n";
         fs::write(&path, text).map_err(TrainError::io(&path))
     }
 
@@ -174,6 +187,17 @@ impl Learner {
     }
 }
 
+fn pair_record(PairValidation { pair, validation }: &PairValidation) -> PairRecord {
+    PairRecord {
+        pair: pair.clone(),
+        nll: validation.nll,
+        ppl: validation.perplexity(),
+        bleu: validation.bleu,
+        chrf: validation.chrf,
+        signature: validation.signature.clone(),
+    }
+}
+
 /// The metric that chooses the best model of a run with `config`.
 pub(super) fn metric(validator: Option<&Validator>, config: &TrainConfig) -> EarlyStoppingMetric {
     validator.map_or(config.validation.metric, Validator::metric)
@@ -196,6 +220,6 @@ fn first_model(config: &TrainConfig, validates: bool) -> u64 {
 /// model already or writes none.
 pub(super) fn early_validation_after(config: &TrainConfig, run: &RunDir) -> Option<f64> {
     let has_model = ["best", "last"].iter().any(|name| run.model(name).exists());
-    let asks_for_one = first_model(config, !config.data.valid.is_empty()) > 0;
+    let asks_for_one = first_model(config, config.data.validates()) > 0;
     (asks_for_one && !has_model).then_some(EARLY_VALIDATION_AFTER)
 }

@@ -25,5 +25,5 @@ pub use console::{Pace, Verbosity};
 pub use error::MetricsFileError;
 pub(crate) use events::is_event_file;
 pub use metrics::{METRICS_FILE, ResumePoint, read_metrics};
-pub use record::{Answer, DivergenceRecord, Record, TrainRecord, ValidRecord};
+pub use record::{Answer, DivergenceRecord, PairRecord, Record, TrainRecord, ValidRecord};
 pub use reporter::Reporter;

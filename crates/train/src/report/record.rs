@@ -98,6 +98,29 @@ pub struct ValidRecord {
     /// If true, the validated model is the average of the last checkpoints.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub averaged: bool,
+    /// The results by direction in a run with several pairs of languages, of which the others are
+    /// the means.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<PairRecord>,
+}
+
+/// The result of a validation in one direction between two languages, as in [`ValidRecord`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PairRecord {
+    /// The direction, such as `de-en`.
+    pub pair: String,
+    /// The negative log-likelihood without smoothing, in nats per target token.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub nll: f64,
+    /// The perplexity, `exp(nll)`.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub ppl: f64,
+    /// The corpus BLEU of the decoded validation text, 0 to 100; `None` if nothing was decoded.
+    pub bleu: Option<f64>,
+    /// The corpus chrF of the decoded validation text, 0 to 100; `None` if nothing was decoded.
+    pub chrf: Option<f64>,
+    /// The sacreBLEU signature of `bleu`.
+    pub signature: Option<String>,
 }
 
 /// The recovery from a NaN or infinite loss, gradient or output.
@@ -175,8 +198,23 @@ pub(super) fn valid_line(point: &ValidRecord) -> String {
     } = point;
     let averaged = if point.averaged { ", averaged" } else { "" };
     let best = if point.best { " | best" } else { "" };
+    let pairs: String = point.pairs.iter().map(pair_line).collect();
     format!(
-        "valid | step {step}{averaged} | loss {loss:.3} | nll {nll:.3} | ppl {ppl}{scores}{best}"
+        "valid | step {step}{averaged} | loss {loss:.3} | nll {nll:.3} | ppl {ppl}{scores}{best}{pairs}"
+    )
+}
+
+/// Formats the result of a pair of languages on a line of its own.
+fn pair_line(pair: &PairRecord) -> String {
+    let scores = [("BLEU", pair.bleu), ("chrF", pair.chrf)];
+    let scores = scores
+        .into_iter()
+        .filter_map(|(name, score)| Some(format!(" | {name} {:.2}", score?)));
+    let scores: String = scores.collect();
+    let ppl = perplexity(pair.ppl);
+    format!(
+        "\n  {} | nll {:.3} | ppl {ppl}{scores}",
+        pair.pair, pair.nll
     )
 }
 

@@ -4,15 +4,34 @@ use std::sync::{Arc, OnceLock};
 use burnformer_core::{ModelConfig, Tokens};
 use burnformer_data::corpus::read_pairs;
 use burnformer_data::{
-    CleaningReport, CleaningSettings, DataError, PairSample, PrepareSettings, Progress, SpecialIds,
-    TokenizedCorpus, TokenizerSource, Tokenizers, prepare,
+    CleaningReport, CleaningSettings, CorpusPaths, DataError, PairSample, PrepareSettings,
+    Progress, SpecialIds, TokenizedCorpus, TokenizerSource, TokenizerTraining, Tokenizers, prepare,
+    train_tokenizers,
 };
 use burnformer_files::user_cache;
-use burnformer_infer::MAX_SENTENCE_TOKENS;
+use burnformer_infer::{Languages, MAX_SENTENCE_TOKENS};
 
-use crate::config::{MIX, TrainConfig, corpus_paths};
+use crate::config::{
+    DataSettings, Direction, MIX, PAIRS_TRAIN, PAIRS_VALID, TrainConfig, corpus_paths,
+};
 use crate::error::Result;
-use crate::run::{FirstModel, StartModel, Texts};
+use crate::run::{FirstModel, LanguagesError, StartModel, Texts};
+
+/// A validation text, without pairs of more than [`Corpora::longest_validated`] tokens on a side and
+/// without pairs that `data.utf8` skips.
+#[derive(Debug)]
+pub struct ValidationText {
+    /// Its direction in a run with several pairs of languages.
+    pub direction: Option<Direction>,
+    /// The languages of its translations.
+    pub languages: Languages,
+    /// The tokenised pairs.
+    pub corpus: Arc<TokenizedCorpus>,
+    /// The source lines of the same pairs.
+    pub source: Vec<String>,
+    /// Their target lines.
+    pub target: Vec<String>,
+}
 
 /// The tokenised corpora of a run, and the tokenisers.
 pub struct Corpora {
@@ -26,11 +45,9 @@ pub struct Corpora {
     pub report: CleaningReport,
     /// If true, tokenisers and tokens come from the cache.
     pub reused: bool,
-    /// The tokenised validation pairs, without pairs of more than `longest_validated` tokens on a
-    /// side and without pairs that `data.utf8` skips.
-    pub valid: Option<Arc<TokenizedCorpus>>,
-    /// The text of the same validation pairs: source and target lines.
-    pub valid_text: Option<(Vec<String>, Vec<String>)>,
+    /// The validation texts: one, or one for each direction between languages; none without
+    /// validation.
+    pub valid: Vec<ValidationText>,
     /// The largest number of tokens, without `</s>`, per side of a validation pair.
     pub longest_validated: usize,
     /// The texts of the run.
@@ -95,61 +112,83 @@ impl Corpora {
         texts: Texts,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self> {
-        let settings = PrepareSettings {
-            corpus: corpus_paths("data.train", &texts.train)?,
-            tokenizer: tokenizer_source(config, start.as_ref()),
-            cleaning: config.data.cleaning(config.training.budget),
-            cache_dir: cache_folder(config),
-        };
-        let train = prepare(&settings, progress)?;
-        let mut reused = train.tokenizer_reused && train.corpus_reused;
-        let mut parts = vec![(train.corpus, 1.0)];
-        let mut samples = vec![train.pairs];
-        for (mixed, paths) in config.data.mix.iter().zip(&texts.mix) {
-            let corpus = corpus_paths(MIX, paths)?;
-            let tokenizer = TokenizerSource::Given(train.tokenizers.clone());
-            let mixed_in = prepare(
-                &PrepareSettings {
-                    corpus,
-                    tokenizer,
-                    ..settings.clone()
-                },
-                progress,
-            )?;
-            reused &= mixed_in.corpus_reused;
-            parts.push((mixed_in.corpus, mixed.weight));
-            samples.push(mixed_in.pairs);
+        let training = training_texts(config, &texts)?;
+        if let Some(start) = &start {
+            start.check_languages(&config.data)?;
         }
-        let corpus = mixture(parts);
+        let (mut tokenizer, mut reused) = tokenizers(config, start.as_ref(), &texts, progress)?;
+        let mut parts = Vec::new();
+        let mut samples = Vec::new();
+        let mut of_first = None;
+        for text in training {
+            let settings = PrepareSettings {
+                corpus: text.corpus,
+                tokenizer,
+                cleaning: config.data.cleaning(config.training.budget),
+                cache_dir: cache_folder(config),
+            };
+            let prepared = prepare(&settings, progress)?;
+            let tokenizers = prepared.tokenizers;
+            reused &= prepared.tokenizer_reused && prepared.corpus_reused;
+            check_tokens(&tokenizers, &config.data)?;
+            let languages = languages_of(&tokenizers, text.languages.as_ref())?;
+            let corpus = prepared
+                .corpus
+                .with_starts(languages.tokens().map(<[u32]>::to_vec));
+            parts.push((corpus, text.weight));
+            samples.push(prepared.pairs);
+            tokenizer = TokenizerSource::Given(tokenizers.clone());
+            of_first.get_or_insert(tokenizers);
+        }
+        let tokenizers = of_first.expect("a run has a training text");
+        let corpus = mixture(parts, &config.data);
         let mut corpora = Self {
-            tokenizers: train.tokenizers,
+            tokenizers,
             report: corpus.report().clone(),
             train: Arc::new(corpus),
             samples,
             reused,
-            valid: None,
-            valid_text: None,
+            valid: Vec::new(),
             longest_validated: longest_validated(config),
             texts,
             start,
             model: None,
             warnings: OnceLock::new(),
         };
-        corpora.prepare_valid(config, progress)?;
+        corpora.valid = corpora.validation_texts(config, progress)?;
         Ok(corpora)
     }
 
-    /// Prepares the validation text without the cleaning of training text, because loss, perplexity
-    /// and BLEU are measured on the same whole text.
-    fn prepare_valid(
-        &mut self,
+    /// The validation texts, one for each direction of the pairs that have one.
+    fn validation_texts(
+        &self,
         config: &TrainConfig,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<()> {
-        if self.texts.valid.is_empty() {
-            return Ok(());
+    ) -> Result<Vec<ValidationText>> {
+        let mut texts = Vec::new();
+        if !self.texts.valid.is_empty() {
+            let paths = corpus_paths("data.valid", &self.texts.valid)?;
+            texts.push(self.validation_text(config, paths, None, progress)?);
         }
-        let paths = corpus_paths("data.valid", &self.texts.valid)?;
+        for direction in config.data.directions() {
+            let paths = &self.texts.pairs[direction.pair].valid;
+            if !paths.is_empty() {
+                let paths = directed(PAIRS_VALID, paths, &direction)?;
+                texts.push(self.validation_text(config, paths, Some(&direction), progress)?);
+            }
+        }
+        Ok(texts)
+    }
+
+    /// Prepares a validation text without the cleaning of training text, because loss, perplexity
+    /// and BLEU are measured on the same whole text.
+    fn validation_text(
+        &self,
+        config: &TrainConfig,
+        paths: CorpusPaths,
+        direction: Option<&Direction>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<ValidationText> {
         let settings = PrepareSettings {
             corpus: paths.clone(),
             tokenizer: TokenizerSource::Given(self.tokenizers.clone()),
@@ -157,6 +196,10 @@ impl Corpora {
             cache_dir: cache_folder(config),
         };
         let corpus = prepare(&settings, progress)?.corpus;
+        let named = config.data.named_languages();
+        let codes = direction.map(|it| &it.languages).or(named.as_ref());
+        let languages = languages_of(&self.tokenizers, codes)?;
+        let corpus = corpus.with_starts(languages.tokens().map(<[u32]>::to_vec));
         let pairs = read_pairs(&paths, config.data.utf8).map_err(DataError::from)?;
         let (mut source, mut target): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
         if source.len() > corpus.len() {
@@ -167,9 +210,13 @@ impl Corpora {
             corpus.len(),
             "text and tokens of the validation are not the same pairs"
         );
-        self.valid = Some(Arc::new(corpus));
-        self.valid_text = Some((source, target));
-        Ok(())
+        Ok(ValidationText {
+            direction: direction.cloned(),
+            languages,
+            corpus: Arc::new(corpus),
+            source,
+            target,
+        })
     }
 
     /// The pairs in which no side is longer than `longest_validated`.
@@ -187,6 +234,115 @@ impl Corpora {
     }
 }
 
+/// A training text.
+struct TrainingText {
+    corpus: CorpusPaths,
+    /// The factor on the number of pairs that are drawn from it.
+    weight: f64,
+    /// The codes of its languages, if they are named.
+    languages: Option<[String; 2]>,
+}
+
+/// The training texts: those of the pairs of languages, otherwise `data.train` and `data.mix`.
+fn training_texts(config: &TrainConfig, texts: &Texts) -> Result<Vec<TrainingText>> {
+    let data = &config.data;
+    if data.pairs.is_empty() {
+        let first = (corpus_paths("data.train", &texts.train)?, 1.0);
+        let mut all = vec![first];
+        for (mixed, paths) in data.mix.iter().zip(&texts.mix) {
+            all.push((corpus_paths(MIX, paths)?, mixed.weight));
+        }
+        let all = all.into_iter();
+        return Ok(all
+            .map(|(corpus, weight)| TrainingText {
+                corpus,
+                weight,
+                languages: data.named_languages(),
+            })
+            .collect());
+    }
+    let of_direction = |direction: Direction| -> Result<TrainingText> {
+        Ok(TrainingText {
+            corpus: directed(PAIRS_TRAIN, &texts.pairs[direction.pair].train, &direction)?,
+            weight: data.pairs[direction.pair].weight,
+            languages: Some(direction.languages),
+        })
+    };
+    data.directions().into_iter().map(of_direction).collect()
+}
+
+/// The corpus of the files `paths` of the setting `key` in its `direction`.
+fn directed(key: &'static str, paths: &[PathBuf], direction: &Direction) -> Result<CorpusPaths> {
+    let corpus = corpus_paths(key, paths)?;
+    Ok(if direction.is_reversed {
+        corpus.reversed()
+    } else {
+        corpus
+    })
+}
+
+/// Refuses tokenisers that cannot name the target language where there are several.
+fn check_tokens(tokenizers: &Tokenizers, data: &DataSettings) -> Result<(), LanguagesError> {
+    let Tokenizers { source, target } = tokenizers;
+    let mut targets: Vec<String> = Vec::new();
+    for [_, into] in data.trained_directions() {
+        if !targets.contains(&into) {
+            targets.push(into);
+        }
+    }
+    let is_told = !source.target_tags().is_empty() || !target.language_codes().is_empty();
+    if targets.len() > 1 && !is_told {
+        return Err(LanguagesError::NoTokens(targets));
+    }
+    Ok(())
+}
+
+/// The languages `codes` with their tokens in the vocabularies of `tokenizers`.
+fn languages_of(tokenizers: &Tokenizers, codes: Option<&[String; 2]>) -> Result<Languages> {
+    let Some([source, target]) = codes else {
+        return Ok(Languages::default());
+    };
+    let found = Languages::of_pair(tokenizers, source, target);
+    Ok(found.map_err(|cause| LanguagesError::Unknown {
+        pair: [source.clone(), target.clone()],
+        cause,
+    })?)
+}
+
+/// Returns where the tokenisers come from, and whether they exist already. Those of several pairs of
+/// languages are trained here, from all their texts.
+fn tokenizers(
+    config: &TrainConfig,
+    start: Option<&StartModel>,
+    texts: &Texts,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(TokenizerSource, bool)> {
+    let source = tokenizer_source(config, start);
+    let data = &config.data;
+    let TokenizerSource::Train(settings) = source else {
+        return Ok((source, true));
+    };
+    if data.pairs.is_empty() {
+        return Ok((TokenizerSource::Train(settings), true));
+    }
+    let directions = data.directions();
+    // A joint tokeniser learns from both sides of a text at once.
+    let read = directions
+        .iter()
+        .filter(|it| !(settings.joint && it.is_reversed));
+    let corpora = read.map(|it| directed(PAIRS_TRAIN, &texts.pairs[it.pair].train, it));
+    let codes: Vec<[String; 2]> = directions.iter().map(|it| it.languages.clone()).collect();
+    let training = TokenizerTraining {
+        corpora: corpora.collect::<Result<_>>()?,
+        settings,
+        languages: data.language_token.of(&codes),
+        utf8: data.utf8,
+        cache_dir: cache_folder(config),
+    };
+    let (trained, reused) = train_tokenizers(&training, progress)?;
+    Ok((TokenizerSource::Given(trained), reused))
+}
+
 /// The source of the tokenisers: the start model, files, or training.
 fn tokenizer_source(config: &TrainConfig, start: Option<&StartModel>) -> TokenizerSource {
     if let Some(start) = start {
@@ -202,11 +358,13 @@ fn tokenizer_source(config: &TrainConfig, start: Option<&StartModel>) -> Tokeniz
     }
 }
 
-/// The corpora mixed by their weights; a single corpus unchanged.
-fn mixture(mut parts: Vec<(TokenizedCorpus, f64)>) -> TokenizedCorpus {
+/// The corpora mixed by their weights, those of several pairs of languages also by their sizes; a
+/// single corpus unchanged.
+fn mixture(mut parts: Vec<(TokenizedCorpus, f64)>, data: &DataSettings) -> TokenizedCorpus {
     match parts.len() {
         1 => parts.remove(0).0,
-        _ => TokenizedCorpus::mixed(parts),
+        _ if data.pairs.is_empty() => TokenizedCorpus::mixed(parts),
+        _ => TokenizedCorpus::by_size(parts, data.temperature),
     }
 }
 
@@ -218,10 +376,11 @@ fn longest_validated(config: &TrainConfig) -> usize {
         .max_source_len
         .max(data.max_target_len)
         .max(MAX_SENTENCE_TOKENS - 1);
+    let starts = usize::from(!data.pairs.is_empty());
     config
         .model
         .positions_known()
-        .map_or(longest, |positions| longest.min(positions - 1))
+        .map_or(longest, |positions| longest.min(positions - 1 - starts))
 }
 
 /// Returns the folder `data.cache`, or by default a folder in the user's cache.

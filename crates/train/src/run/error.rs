@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use burnformer_infer::LanguageError;
+
 /// The reasons why a run cannot begin or resume in its folder.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -68,14 +70,30 @@ pub enum CheckpointError {
     Average(String),
 }
 
+/// The reasons why a tokeniser cannot name the languages of `data.pairs`.
+#[derive(Debug, thiserror::Error)]
+pub enum LanguagesError {
+    /// The vocabulary does not have the languages of a pair.
+    #[error("data.pairs, {} → {}: {cause}", pair[0], pair[1])]
+    Unknown {
+        /// The codes of the pair.
+        pair: [String; 2],
+        /// The cause.
+        cause: LanguageError,
+    },
+    /// The vocabulary has no tokens of languages.
+    #[error("data.pairs has the target languages {}, but the tokeniser has no tokens that name languages; \
+        train a new one (without tokenizer.files and training.from), or name one target language", .0.join(", "))]
+    NoTokens(Vec<String>),
+    /// The texts name no languages.
+    #[error("{}: the texts of this model begin with tokens that name their languages; name them \
+        with --languages SOURCE TARGET (data.languages), or in data.pairs", .0.display())]
+    Needed(PathBuf),
+}
+
 /// The reasons why a run cannot start from a model.
 #[derive(Debug, thiserror::Error)]
 pub enum StartModelError {
-    /// The model is multilingual. Training does not write the language tokens of its texts.
-    #[error("{}: the texts of this model begin with tokens that name their language (M2M100, \
-        NLLB), which training does not write; fine-tune a model of one pair of languages",
-        .0.display())]
-    LanguageTokens(PathBuf),
     /// The vocabularies of a model and its tokenisers differ.
     #[error("{}: the {side} tokeniser has {tokens} tokens, but the model has {rows}; choose the \
         model's own tokenisers", dir.display())]

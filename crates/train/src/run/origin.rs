@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use crate::config::{EarlyStoppingMetric, TrainConfig, entries, is_fixed, within};
-use crate::run::Corpora;
+use crate::run::{Corpora, ValidationText};
 
 /// SHA-256 hashes of a run's data, in hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,10 +23,16 @@ impl Origin {
         let tokenizers = &corpora.tokenizers;
         Self {
             train: corpora.train.hash(),
-            valid: corpora.valid.as_ref().map(|corpus| corpus.hash()),
+            valid: hash_of(&corpora.valid),
             tokenizers: [tokenizers.source.hash(), tokenizers.target.hash()],
         }
     }
+}
+
+/// The hashes of the validation texts.
+fn hash_of(texts: &[ValidationText]) -> Option<String> {
+    let hashes: Vec<String> = texts.iter().map(|text| text.corpus.hash()).collect();
+    (!hashes.is_empty()).then(|| hashes.join(" "))
 }
 
 /// The setting that must stay if the loss chooses the best model.

@@ -14,8 +14,10 @@ use burnformer_infer::{
     load_tokenizers,
 };
 
-use super::error::StartModelError;
-use crate::config::{ConfigFileError, ModelSettings, TrainConfig, nearest, start_model_in};
+use super::error::{LanguagesError, StartModelError};
+use crate::config::{
+    ConfigFileError, DataSettings, ModelSettings, TrainConfig, nearest, start_model_in,
+};
 use crate::error::Result;
 use crate::run::{copy_files, save_folder};
 
@@ -46,12 +48,6 @@ impl StartModel {
             ("source", source.vocab_size(), config.tokens().source_vocab),
             ("target", target.vocab_size(), config.tokens().target_vocab),
         ];
-        if [source, target]
-            .iter()
-            .any(|side| !side.language_codes().is_empty())
-        {
-            return Err(StartModelError::LanguageTokens(dir.into()).into());
-        }
         match sides.into_iter().find(|(_, tokens, rows)| tokens != rows) {
             Some((side, tokens, rows)) => Err(StartModelError::Vocabulary {
                 dir: dir.into(),
@@ -81,6 +77,42 @@ impl StartModel {
         }
         let kept = run.and_then(start_model_in);
         Self::open(kept.as_ref().unwrap_or(from)).map(Some)
+    }
+
+    /// Checks that texts without languages are not given to a model whose texts begin with tokens that
+    /// name them.
+    ///
+    /// # Errors
+    /// Returns [`LanguagesError::Needed`].
+    pub(crate) fn check_languages(&self, data: &DataSettings) -> Result<(), LanguagesError> {
+        let Tokenizers { source, target } = &self.tokenizers;
+        let names_both = [source, target]
+            .iter()
+            .any(|side| !side.language_codes().is_empty());
+        // The texts of an imported model may begin with tags; those of a model of ours may not.
+        let is_ours = !self.generation.directions.is_empty();
+        let needs = names_both || is_ours && !source.target_tags().is_empty();
+        if needs && data.trained_directions().is_empty() {
+            return Err(LanguagesError::Needed(self.dir.clone()));
+        }
+        Ok(())
+    }
+
+    /// The directions of a model that a run with `data` makes of this one: the old ones and the new
+    /// ones. A model that knows no directions translates between all its languages.
+    fn directions(&self, data: &DataSettings) -> Vec<[String; 2]> {
+        let mut directions = self.generation.directions.clone();
+        let Tokenizers { source, target } = &self.tokenizers;
+        let is_told = !source.target_tags().is_empty() || !target.language_codes().is_empty();
+        if directions.is_empty() && is_told {
+            return directions;
+        }
+        for new in data.trained_directions() {
+            if !directions.contains(&new) {
+                directions.push(new);
+            }
+        }
+        directions
     }
 
     /// The configuration of the model, with the dropout rates of `settings`.
@@ -157,12 +189,14 @@ impl FirstModel {
                 keep_parts: true,
             },
             calibration: None,
+            directions: config.data.trained_directions(),
         };
         let generation = start
             .as_ref()
             .map_or(generation, |start| GenerationSettings {
                 // Training invalidates the calibration; a validation fits it again.
                 calibration: None,
+                directions: start.directions(&config.data),
                 ..start.generation.clone()
             });
         Ok(Self {

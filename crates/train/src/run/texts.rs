@@ -1,6 +1,7 @@
 //! The texts of a run, and their copies in its folder.
 //!
-//! `data.train`, `data.valid`, `data.test` and `data.mix` name texts in one of three ways:
+//! `data.train`, `data.valid`, `data.test`, `data.mix` and `data.pairs` name texts in one of three
+//! ways:
 //!
 //! | name | text |
 //! |---|---|
@@ -80,8 +81,21 @@ pub struct Texts {
     pub test: Vec<PathBuf>,
     /// The further training texts of `data.mix`.
     pub mix: Vec<Vec<PathBuf>>,
+    /// The texts of the pairs of `data.pairs`.
+    pub pairs: Vec<PairTexts>,
     /// The texts that the run keeps: the file of each, and its path in the run's folder.
     kept: Vec<(PathBuf, PathBuf)>,
+}
+
+/// The files of a pair of languages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PairTexts {
+    /// The training text.
+    pub train: Vec<PathBuf>,
+    /// The validation text.
+    pub valid: Vec<PathBuf>,
+    /// The test text.
+    pub test: Vec<PathBuf>,
 }
 
 impl Texts {
@@ -110,11 +124,23 @@ impl Texts {
         })
     }
 
+    /// The training texts.
+    pub(crate) fn training(&self) -> impl Iterator<Item = &Vec<PathBuf>> {
+        let of_pairs = self.pairs.iter().map(|pair| &pair.train);
+        let all = [&self.train].into_iter().chain(&self.mix);
+        all.chain(of_pairs).filter(|paths| !paths.is_empty())
+    }
+
     /// The paths of all texts.
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         let further = self.mix.iter().flatten();
+        let of_pairs = self.pairs.iter();
+        let of_pairs = of_pairs.flat_map(|pair| [&pair.train, &pair.valid, &pair.test]);
         let all = [&self.train, &self.valid, &self.test];
-        all.into_iter().flatten().chain(further)
+        all.into_iter()
+            .flatten()
+            .chain(further)
+            .chain(of_pairs.flatten())
     }
 
     /// Returns the texts of `data`, which must all be files.
@@ -124,14 +150,21 @@ impl Texts {
             valid,
             test,
             mix,
+            pairs,
             ..
         } = data.clone();
         let mix = mix.into_iter().map(|text| text.train).collect();
+        let pairs = pairs.into_iter().map(|pair| PairTexts {
+            train: pair.train,
+            valid: pair.valid,
+            test: pair.test,
+        });
         Self {
             train,
             valid,
             test,
             mix,
+            pairs: pairs.collect(),
             kept: Vec::new(),
         }
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use burnformer_data::corpus::is_tsv;
-use burnformer_infer::Translator;
+use burnformer_infer::{Languages, Translator};
 
 use super::guard::{Reference, translations};
 use super::memory::{Memory, write};
@@ -37,10 +37,10 @@ impl General {
     pub(super) fn new(
         files: &[PathBuf],
         memory: &Memory,
-        base: &Translator,
-        languages: [Option<&str>; 2],
+        base: (&Translator, &Languages),
         work: &Path,
     ) -> Result<Self> {
+        let languages = codes(base.1);
         let has = languages.map(|it| matches!(it, Some("de" | "en")));
         let (mut held, reference) = match files {
             [] if has == [true; 2] && languages[0] != languages[1] => {
@@ -78,20 +78,26 @@ impl General {
     }
 }
 
+/// The codes of the languages that are known.
+pub(super) fn codes(languages: &Languages) -> [Option<&str>; 2] {
+    let codes = languages.codes();
+    codes.map_or([None; 2], |[from, to]| [Some(&**from), Some(&**to)])
+}
+
 /// The names of both sides of a part of the embedded corpus.
 fn corpus(part: &str, languages: [Option<&str>; 2]) -> [String; 2] {
     languages.map(|it| format!("embedded:tatoeba-de-en/{part}.{}", it.unwrap_or_default()))
 }
 
 /// The model's own translations of a text.
-fn self_translated(base: &Translator, text: &Path) -> Result<Vec<Pair>> {
+fn self_translated(base: (&Translator, &Languages), text: &Path) -> Result<Vec<Pair>> {
     translated(
         base,
         &read_document(text, "txt")?.text.lines().collect::<Vec<_>>(),
     )
 }
 
-fn translated(base: &Translator, sources: &[&str]) -> Result<Vec<Pair>> {
+fn translated((base, languages): (&Translator, &Languages), sources: &[&str]) -> Result<Vec<Pair>> {
     // Sentences from everywhere in the text.
     let step = sources.len().div_ceil(MAX_TRANSLATED).max(1);
     let sources: Vec<&str> = sources.iter().copied().step_by(step).collect();
@@ -99,7 +105,7 @@ fn translated(base: &Translator, sources: &[&str]) -> Result<Vec<Pair>> {
         "general text: translating {} sentences by the model itself",
         sources.len()
     ));
-    let found = translations(base, &sources)?;
+    let found = translations(base, languages, &sources)?;
     let pairs = sources
         .iter()
         .zip(found)

@@ -2,7 +2,7 @@
 //! memory and on a general text.
 
 use anyhow::{Result, ensure};
-use burnformer_infer::{LongSources, TranslateOptions, Translator};
+use burnformer_infer::{Languages, LongSources, TranslateOptions, Translator};
 use burnformer_metrics::{
     Bootstrap, Chrf, Metric, PairedResult, References, WritingSystem, as_strs, paired_bootstrap,
 };
@@ -28,11 +28,15 @@ pub(super) struct Comparison {
     results: Vec<(String, PairedResult)>,
 }
 
-/// The translations of `sources`. A source that is too long is truncated.
-pub(super) fn translations(translator: &Translator, sources: &[&str]) -> Result<Vec<String>> {
-    let long_sources = LongSources::Truncate;
+/// The translations of `sources` between `languages`. A source that is too long is truncated.
+pub(super) fn translations(
+    translator: &Translator,
+    languages: &Languages,
+    sources: &[&str],
+) -> Result<Vec<String>> {
     let options = TranslateOptions {
-        long_sources,
+        long_sources: LongSources::Truncate,
+        languages: languages.clone(),
         ..translator.options()
     };
     let found = translator.translate(sources, &options)?;
@@ -40,6 +44,11 @@ pub(super) fn translations(translator: &Translator, sources: &[&str]) -> Result<
         .into_iter()
         .map(|translation| translation.text)
         .collect())
+}
+
+/// Returns whether the texts of `languages` begin with tokens that name them.
+pub(super) fn is_told(languages: &Languages) -> bool {
+    languages.tokens().iter().any(|tokens| !tokens.is_empty())
 }
 
 /// The sources of `pairs`.
@@ -198,14 +207,23 @@ fn fall(metric: &str, result: &PairedResult) -> Option<String> {
 }
 
 /// Checks the direction of the memory by translating both sides of some pairs with the model.
-/// Language detection does not know every language. `found` are the translations of the sources.
+/// Language detection does not know every language. `found` are the translations of the sources. A
+/// model whose texts name their `languages` has no other direction.
 ///
 /// # Errors
 /// Returns an error if the other side is translated much better.
-pub(super) fn check_direction(model: &Translator, held: &[Pair], found: &[String]) -> Result<()> {
+pub(super) fn check_direction(
+    model: &Translator,
+    languages: &Languages,
+    held: &[Pair],
+    found: &[String],
+) -> Result<()> {
+    if is_told(languages) {
+        return Ok(());
+    }
     let held = &held[..held.len().min(MAX_TURNED)];
     let sides = [0, 1].map(|side| held.iter().map(|pair| &*pair[side]).collect::<Vec<_>>());
-    let turned = translations(model, &sides[1])?;
+    let turned = translations(model, languages, &sides[1])?;
     let as_it_is = chrf(&found[..held.len()], &References::new(&sides[1..]))?;
     let turned = chrf(&turned, &References::new(&sides[..1]))?;
     ensure!(

@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 
 use anyhow::Result;
+use burnformer_infer::Languages;
 use burnformer_train::TrainError;
 use clap::Parser;
 use serde_json::Value;
 
 use super::args::Args;
 use super::general::General;
+use super::guard::is_told;
 use super::memory::{Memory, write};
 use super::start::{Folders, Start};
 use crate::commands::train;
@@ -27,6 +29,7 @@ pub(super) fn learn(
     start: &Start,
     memory: &Memory,
     general: &General,
+    languages: &Languages,
 ) -> Result<()> {
     let text = folders.work.join("memory.tsv");
     let run = folders.work.join("run");
@@ -39,6 +42,10 @@ pub(super) fn learn(
         "--out".into(),
         run.clone().into(),
     ]);
+    if let Some(codes) = languages.codes().filter(|_| is_told(languages)) {
+        line.push("--languages".into());
+        line.extend(codes.iter().map(OsString::from));
+    }
     let updates = memory.updates(args.updates, start.least_updates());
     let mut settings = vec![
         format!("training.max_updates={updates}"),

@@ -8,12 +8,12 @@ mod learn;
 mod memory;
 mod start;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use burn::tensor::Device;
 use burnformer_infer::Translator;
 
 pub use self::args::Args;
-use self::general::General;
+use self::general::{General, codes};
 use self::guard::{Comparison, Reference, check, check_direction, sources, table, translations};
 use self::learn::learn;
 use self::memory::Memory;
@@ -36,31 +36,32 @@ fn adapt(args: &Args, folders: &Folders) -> Result<()> {
     }
     let start = Start::of(args, folders)?;
     let old = Translator::load(&start.model, &Device::flex())?;
-    let named = old.languages(None, None)?;
-    let given = <[String; 2]>::try_from(args.languages.clone()).ok();
-    let codes = given.as_ref().or(named.codes());
-    let languages = codes.map_or([None; 2], |[from, to]| [Some(&**from), Some(&**to)]);
-    let memory = Memory::read(&args.memory, languages, |file| {
+    let languages = match &args.languages[..] {
+        [from, into] => old.languages_of_pair(from, into),
+        _ => old.languages(None, None),
+    };
+    let languages = languages.context("--languages")?;
+    let memory = Memory::read(&args.memory, codes(&languages), |file| {
         start.role(&args.memory[file])
     })?;
     note(&memory);
-    let before = translations(&old, &sources(&memory.held))?;
-    check_direction(&old, &memory.held, &before)?;
+    let before = translations(&old, &languages, &sources(&memory.held))?;
+    check_direction(&old, &languages, &memory.held, &before)?;
     let card = start.begin(args, &memory)?;
     let base = match start.card {
         Some(_) => Translator::load(&start.base, &Device::flex())?,
         None => old,
     };
-    let general = General::new(&args.general, &memory, &base, languages, &folders.work)?;
-    let general_before = translations(&base, &sources(&general.held))?;
+    let general = General::new(&args.general, &memory, (&base, &languages), &folders.work)?;
+    let general_before = translations(&base, &languages, &sources(&general.held))?;
     drop(base);
-    learn(args, folders, &start, &memory, &general)?;
+    learn(args, folders, &start, &memory, &general, &languages)?;
     let new = Translator::load(folders.work.join("run/last"), &Device::flex())?;
-    let after = translations(&new, &sources(&memory.held))?;
+    let after = translations(&new, &languages, &sources(&memory.held))?;
     let of_memory = Comparison::new("memory", &memory.held, [before, after])?;
     let by_people = general.reference == Reference::People;
     let name = if by_people { "general" } else { "agreement" };
-    let after = translations(&new, &sources(&general.held))?;
+    let after = translations(&new, &languages, &sources(&general.held))?;
     let of_general = Comparison::new(name, &general.held, [general_before, after])?;
     let scores = [of_memory, of_general];
     let shown = table(&scores.iter().map(Comparison::to_json).collect());

@@ -141,15 +141,19 @@ pub fn run(args: Args) -> Result<()> {
 
 /// The search options. They cut no sentence.
 fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
-    args.searching
-        .options(translator, args.nbest.unwrap_or(1), |options| {
+    args.searching.options(
+        translator,
+        args.searching.source_language.as_deref(),
+        args.nbest.unwrap_or(1),
+        |options| {
             options.long_sources = LongSources::Refuse;
             options.batching = Batching {
                 max_sentences: args.batch,
                 ..Batching::default()
             };
             options.longest = args.longest;
-        })
+        },
+    )
 }
 
 /// The inputs besides the text that decide the translations.

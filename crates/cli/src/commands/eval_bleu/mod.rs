@@ -270,11 +270,16 @@ fn metric(name: MetricName, args: &Args) -> Box<dyn Metric> {
 fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<(Vec<String>, Vec<Hypothesis>)> {
     let translator = args.computing.load(&args.model)?;
     let shortlist = shortlist(&translator, args.shortlist.as_deref())?;
-    let options = args.searching.options(&translator, 1, |options| {
-        options.long_sources = LongSources::Truncate;
-        options.longest = args.longest;
-        options.shortlist = shortlist;
-    })?;
+    let options = args.searching.options(
+        &translator,
+        args.searching.source_language.as_deref(),
+        1,
+        |options| {
+            options.long_sources = LongSources::Truncate;
+            options.longest = args.longest;
+            options.shortlist = shortlist;
+        },
+    )?;
     // An output that cannot be written fails before the work.
     let output = args
         .output

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use burnformer_server::{IpNet, LOOPBACK, LanguagePair, Limits, QueueSettings};
@@ -16,10 +16,15 @@ use crate::values;
 #[command(after_help = include_str!("examples.txt"))]
 pub struct Args {
     /// A model directory and what it translates, such as `de-en=runs/mine/best` (`pt-BR:en=DIR`
-    /// where a code has a `-`); one for each pair of languages [default: the models inside the
-    /// program, German to English and English to German]
-    #[arg(long, short, value_name = "PAIR=DIR", value_parser = model)]
-    pub(super) model: Vec<(LanguagePair, PathBuf)>,
+    /// where a code has a `-`); one for each pair of languages. Without a pair, a model that was
+    /// trained on several pairs translates all of them [default: the models inside the program,
+    /// German to English and English to German]
+    #[arg(long, short, value_name = "[PAIR=]DIR", value_parser = model)]
+    pub(super) model: Vec<(Option<LanguagePair>, PathBuf)>,
+    /// Translate also between two languages of a model of which it has not learnt this pair, if a
+    /// --model names the pair
+    #[arg(long)]
+    pub(super) zero_shot: bool,
     /// A file of terms and their prescribed translations, such as `de-en=terms.tsv`, in the form of
     /// `translate --glossary`; one for each pair of languages. Requests may have others, which go
     /// first
@@ -140,10 +145,14 @@ fn network(text: &str) -> Result<IpNet, String> {
         })
 }
 
-/// Reads `de-en=DIR`.
-fn model(text: &str) -> Result<(LanguagePair, PathBuf), Box<dyn Error + Send + Sync>> {
+/// Reads `de-en=DIR`, or `DIR` of a model that knows what it translates.
+fn model(text: &str) -> Result<(Option<LanguagePair>, PathBuf), Box<dyn Error + Send + Sync>> {
+    let unnamed = Path::new(text);
+    if !text.contains('=') && unnamed.is_dir() {
+        return Ok((None, values::named_model(unnamed)?));
+    }
     let (pair, dir) = file_of_pair(text)?;
-    Ok((pair, values::named_model(&dir)?))
+    Ok((Some(pair), values::named_model(&dir)?))
 }
 
 /// Reads `de-en=FILE`.

@@ -1,13 +1,15 @@
 //! The models of the server, each with the files of its pair of languages.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use anyhow::{Context, Result};
 use burn::tensor::Device;
 use burnformer_core::ComputeType;
 use burnformer_core::model_dir;
-use burnformer_infer::{Glossary, InferError, Shortlist, TranslationMemory, Translator};
+use burnformer_infer::{
+    Glossary, InferError, Shortlist, TranslationMemory, Translator, load_settings,
+};
 use burnformer_server::{Engine, LanguagePair, MemorySource, ModelSource, TranslatorEngine};
 use burnformer_translation::memory_files;
 
@@ -29,16 +31,78 @@ pub(super) fn sources(args: &Args) -> Result<Vec<ModelSource>> {
     let models = if args.model.is_empty() {
         embedded_models()?
     } else {
-        args.model.clone()
+        named_models(&args.model)?
     };
     let pairs: Vec<&LanguagePair> = models.iter().map(|(pair, _)| pair).collect();
     check_files("--glossary", &args.glossary, &pairs)?;
     check_files("--shortlist", &args.shortlist, &pairs)?;
     check_files("--memory", &args.memory, &pairs)?;
-    models
-        .iter()
-        .map(|(pair, dir)| source(args, &device, pair, dir))
-        .collect()
+    let mut shared: Vec<Arc<Shared>> = Vec::new();
+    let mut sources = Vec::new();
+    for (pair, dir) in &models {
+        let known = shared.iter().find(|known| known.dir == *dir).cloned();
+        let translator = known.unwrap_or_else(|| {
+            let new = Arc::new(Shared::new(args, &device, dir));
+            shared.push(new.clone());
+            new
+        });
+        let pairs = models.iter().filter(|(_, other)| other == dir).count();
+        sources.push(source(args, pair, translator, pairs)?);
+    }
+    Ok(sources)
+}
+
+/// The models that `given` names. A model without a pair has those that it was trained on.
+fn named_models(given: &[(Option<LanguagePair>, PathBuf)]) -> Result<Vec<(LanguagePair, PathBuf)>> {
+    let mut models = Vec::new();
+    for (pair, dir) in given {
+        if let Some(pair) = pair {
+            models.push((pair.clone(), dir.clone()));
+            continue;
+        }
+        let directions = load_settings(dir.as_path())?.directions;
+        if directions.is_empty() {
+            let dir = dir.display();
+            return Err(wrong_usage(format!(
+                "--model {dir}: does not say what it translates: write de-en={dir}"
+            )));
+        }
+        for [source, target] in directions {
+            models.push((LanguagePair { source, target }, dir.clone()));
+        }
+    }
+    Ok(models)
+}
+
+/// A translator that several pairs of languages share, as long as one of them is loaded.
+struct Shared {
+    dir: PathBuf,
+    device: Device,
+    compute: Option<ComputeType>,
+    loaded: Mutex<Weak<Translator>>,
+}
+
+impl Shared {
+    fn new(args: &Args, device: &Device, dir: &Path) -> Self {
+        Self {
+            dir: dir.into(),
+            device: device.clone(),
+            compute: args.computing.compute,
+            loaded: Mutex::default(),
+        }
+    }
+
+    /// The translator, loaded if it is not.
+    fn load(&self) -> Result<Arc<Translator>, InferError> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(translator) = loaded.upgrade() {
+            return Ok(translator);
+        }
+        let translator = Translator::load_as(&[&self.dir], &self.device, self.compute)?;
+        let translator = Arc::new(translator);
+        *loaded = Arc::downgrade(&translator);
+        Ok(translator)
+    }
 }
 
 /// The models inside the program.
@@ -70,9 +134,16 @@ fn check_files(
     Ok(())
 }
 
-/// The model of `pair` in `dir`, with the other files of the pair.
-fn source(args: &Args, device: &Device, pair: &LanguagePair, dir: &Path) -> Result<ModelSource> {
-    check_models(device, &[dir])?;
+/// The model of `pair` and its other files. `pairs` pairs share the model, and each counts its part
+/// of the memory.
+fn source(
+    args: &Args,
+    pair: &LanguagePair,
+    model: Arc<Shared>,
+    pairs: usize,
+) -> Result<ModelSource> {
+    let dir = model.dir.clone();
+    check_models(&model.device, &[&dir])?;
     let glossary = files_of(pair, &args.glossary)
         .next()
         .map(|file| Glossary::load(file))
@@ -83,23 +154,22 @@ fn source(args: &Args, device: &Device, pair: &LanguagePair, dir: &Path) -> Resu
         .transpose()?;
     let memories: Vec<PathBuf> = files_of(pair, &args.memory).cloned().collect();
     let loader = Loader {
-        dir: dir.into(),
+        model,
         pair: pair.clone(),
-        device: device.clone(),
-        compute: args.computing.compute,
+        zero_shot: args.zero_shot,
         glossary: glossary.map(Arc::new),
         shortlist: shortlist.map(Arc::new),
         memory: load_memory(pair, &memories)?,
     };
-    model_dir::load_config(dir)?;
+    model_dir::load_config(dir.as_path())?;
     let weights = dir.join("model.safetensors");
     let bytes = std::fs::metadata(&weights)
         .with_context(|| weights.display().to_string())?
         .len();
     Ok(ModelSource {
         pair: pair.clone(),
-        name: dir.into(),
-        bytes,
+        name: dir,
+        bytes: bytes / pairs as u64,
         glossary: loader.glossary.clone(),
         memory: loader.memory.as_ref().map(|memory| MemorySource {
             name: names_of(&memories),
@@ -111,10 +181,9 @@ fn source(args: &Args, device: &Device, pair: &LanguagePair, dir: &Path) -> Resu
 
 /// What a model needs to be loaded.
 struct Loader {
-    dir: PathBuf,
+    model: Arc<Shared>,
     pair: LanguagePair,
-    device: Device,
-    compute: Option<ComputeType>,
+    zero_shot: bool,
     glossary: Option<Arc<Glossary>>,
     shortlist: Option<Arc<Shortlist>>,
     memory: Option<Arc<TranslationMemory>>,
@@ -122,11 +191,17 @@ struct Loader {
 
 impl Loader {
     fn load(&self) -> Result<Arc<dyn Engine>, InferError> {
-        let translator = Translator::load_as(&[&self.dir], &self.device, self.compute)?;
+        let translator = self.model.load()?;
         if let Some(glossary) = &self.glossary {
             translator.check_glossary(glossary)?;
         }
-        let engine = TranslatorEngine::new(translator, &self.pair)?
+        let LanguagePair { source, target } = &self.pair;
+        let languages = if self.zero_shot && !translator.directions().is_empty() {
+            translator.zero_shot_languages(Some(source), Some(target))?
+        } else {
+            translator.languages_of_pair(source, target)?
+        };
+        let engine = TranslatorEngine::new(translator, languages)
             .with_memory(self.memory.clone())
             .with_shortlist(self.shortlist.clone())?;
         Ok(Arc::new(engine))

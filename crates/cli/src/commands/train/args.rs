@@ -37,6 +37,9 @@ pub struct Args {
     /// for example mine.de mine.en 2.5 or mine.tsv 2.5; may be given several times
     #[arg(long, num_args = 2..=3, value_names = ["SOURCE", "TARGET", "WEIGHT"])]
     pub(super) mix: Vec<PathBuf>,
+    /// The languages of the texts, such as en fr, for a model of several languages that --from names
+    #[arg(long, num_args = 2, value_names = ["SOURCE", "TARGET"])]
+    pub(super) languages: Vec<String>,
     /// Validation text, in the same forms as the training text
     #[arg(long, num_args = 1.., value_names = ["SOURCE", "TARGET"])]
     pub(super) valid: Vec<PathBuf>,

@@ -92,7 +92,7 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
             .map(|()| None);
     }
     texts.check(&folder, mode)?;
-    let test = test::read(&config, &texts.test).map_err(|error| read.explain(error))?;
+    let test = test::read(&config, &texts).map_err(|error| read.explain(error))?;
     let workers = Workers {
         devices: &devices,
         ranks: ranks.clone(),

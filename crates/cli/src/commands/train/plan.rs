@@ -115,6 +115,10 @@ fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<Trai
         let texts = args.mix.split_inclusive(|value| weight_in(value).is_some());
         config.data.mix = texts.map(mixed_text).collect::<Result<_>>()?;
     }
+    if !args.languages.is_empty() {
+        config.data.languages.clone_from(&args.languages);
+    }
+    config.data.check_languages().map_err(wrong_usage)?;
     embedded::fill(&mut config.data);
     Ok(config)
 }

@@ -1,32 +1,60 @@
-//! The test text, which is scored after training.
+//! The test texts, which are scored after training.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use burn::tensor::Device;
-use burnformer_data::DataError;
 use burnformer_data::corpus::read_pairs;
+use burnformer_data::{CorpusPaths, DataError};
 use burnformer_infer::{LongSources, TranslateOptions, Translator};
-use burnformer_metrics::{References, WritingSystem, as_strs};
-use burnformer_train::config::corpus_paths;
-use burnformer_train::{TEST_SCORE_FILE, TrainConfig, TrainError};
+use burnformer_metrics::{References, Score, WritingSystem, as_strs};
+use burnformer_train::config::{Direction, corpus_paths};
+use burnformer_train::{TEST_SCORE_FILE, Texts, TrainConfig, TrainError};
 
 use crate::output;
 
 /// A sentence and its translation.
 type Pair = (String, String);
 
-/// Reads the pairs of the test text, without lines skipped by `data.utf8`. Reading it before
-/// training reports mistakes at the start.
+/// A test text.
+pub(super) struct TestText {
+    /// Its direction in a run with several pairs of languages.
+    direction: Option<Direction>,
+    pairs: Vec<Pair>,
+}
+
+/// Reads the test texts, without lines skipped by `data.utf8`. Reading them before training reports
+/// mistakes at the start.
 ///
 /// # Errors
 /// Returns the errors of reading.
-pub(super) fn read(config: &TrainConfig, text: &[PathBuf]) -> Result<Vec<Pair>, TrainError> {
-    if text.is_empty() {
-        return Ok(vec![]);
+pub(super) fn read(config: &TrainConfig, texts: &Texts) -> Result<Vec<TestText>, TrainError> {
+    let mut all = Vec::new();
+    if !texts.test.is_empty() {
+        let corpus = corpus_paths("data.test", &texts.test)?;
+        all.push(test_text(config, &corpus, None)?);
     }
-    let corpus = corpus_paths("data.test", text)?;
-    Ok(read_pairs(&corpus, config.data.utf8).map_err(DataError::from)?)
+    for direction in config.data.directions() {
+        let paths = &texts.pairs[direction.pair].test;
+        if paths.is_empty() {
+            continue;
+        }
+        let mut corpus = corpus_paths("data.pairs.test", paths)?;
+        if direction.is_reversed {
+            corpus = corpus.reversed();
+        }
+        all.push(test_text(config, &corpus, Some(direction))?);
+    }
+    Ok(all)
+}
+
+fn test_text(
+    config: &TrainConfig,
+    corpus: &CorpusPaths,
+    direction: Option<Direction>,
+) -> Result<TestText, TrainError> {
+    let pairs = read_pairs(corpus, config.data.utf8).map_err(DataError::from)?;
+    Ok(TestText { direction, pairs })
 }
 
 /// Returns whether the finished run in `folder` lacks only the score of the test text.
@@ -38,25 +66,44 @@ pub(super) fn is_missing(learned: &Result<()>, folder: &Path) -> bool {
     matches!(error, Some(TrainError::NothingToDo { .. })) && !folder.join(TEST_SCORE_FILE).exists()
 }
 
-/// Prints a dozen translations of `text` with their references, then its score, which it also
-/// writes into the run's folder.
+/// Prints a dozen translations of each of `texts` with their references, then the scores, which it
+/// also writes into the run's folder.
 ///
 /// # Errors
-/// Returns the errors of translating, and an error if the score cannot be written.
+/// Returns the errors of translating, and an error if the scores cannot be written.
 pub(super) fn score(
     config: &TrainConfig,
-    text: &[Pair],
+    texts: &[TestText],
     folder: &Path,
     device: &Device,
 ) -> Result<()> {
-    let (source, references): (Vec<_>, Vec<_>) = text.iter().cloned().unzip();
     let model = folder.join("best");
     let translator = Translator::load(&model, device)?;
+    let mut scores = String::new();
+    for text in texts {
+        let score = score_of(config, text, &translator)?;
+        let pair = text.direction.as_ref().map(Direction::name);
+        let pair = pair.map_or(String::new(), |pair| format!("{pair} "));
+        scores += &format!("{pair}{score}\n");
+    }
+    output::print(format_args!("{scores}model: {}", model.display()))?;
+    let path = folder.join(TEST_SCORE_FILE);
+    burnformer_files::write(&path, scores.as_bytes())
+        .with_context(|| format!("{}: cannot be written", path.display()))
+}
+
+/// Prints a dozen translations of `text` with their references, and returns its score.
+fn score_of(config: &TrainConfig, text: &TestText, translator: &Translator) -> Result<Score> {
+    let (source, references): (Vec<_>, Vec<_>) = text.pairs.iter().cloned().unzip();
     let long_sources = LongSources::Truncate;
-    let options = TranslateOptions {
+    let mut options = TranslateOptions {
         long_sources,
         ..translator.options()
     };
+    let of_pair = text.direction.as_ref().map(|it| it.languages.clone());
+    if let Some([from, into]) = of_pair.or(config.data.named_languages()) {
+        options.languages = translator.languages_of_pair(&from, &into)?;
+    }
     let translations = translator.translate(&source, &options)?;
     let hypotheses: Vec<String> = translations.into_iter().map(|t| t.text).collect();
     let streams = [as_strs(&references)];
@@ -72,8 +119,5 @@ pub(super) fn score(
             source[i], hypotheses[i], references[i]
         ))?;
     }
-    output::print(format_args!("{score}\nmodel: {}", model.display()))?;
-    let path = folder.join(TEST_SCORE_FILE);
-    burnformer_files::write(&path, format!("{score}\n").as_bytes())
-        .with_context(|| format!("{}: cannot be written", path.display()))
+    Ok(score)
 }

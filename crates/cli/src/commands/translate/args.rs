@@ -26,6 +26,14 @@ pub struct Args {
     /// embedded:en-de are inside the program [default: embedded:de-en, German to English]
     #[arg(long, short, value_parser = model(), value_name = "DIR")]
     pub(super) model: Vec<PathBuf>,
+    /// A model that translates what --model returns, for a pair of languages without a model of its
+    /// own: --model de-en --then en-fr. Search options belong to it; --glossary and --memory go
+    /// from the language of the input to that of the output
+    #[arg(long, value_parser = model(), value_name = "DIR", conflicts_with = "shortlist")]
+    pub(super) then: Vec<PathBuf>,
+    /// With --then: the language between, for models of several languages
+    #[arg(long, value_name = "CODE", requires = "then")]
+    pub(super) through: Option<String>,
     /// Text to translate, one sentence per line; plain, .gz or .zst; of .tsv the first column; `-`
     /// is standard input. Several files need a folder as --output
     #[arg(id = "input", long = "input", short, alias = "source", num_args = 1.., default_value = "-", value_name = "FILE")]
@@ -131,6 +139,7 @@ impl UsesFiles for Args {
             .reads(&self.memory)
             .reads(&self.shortlist)
             .reads_models(&self.model)
+            .reads_models(&self.then)
             .writes(outputs))
     }
 }
@@ -150,7 +159,7 @@ pub(super) fn files(args: &Args) -> Result<Vec<(PathBuf, Option<PathBuf>)>> {
         (_, Some(file)) => {
             let name = file.display();
             return Err(wrong_usage(format_args!(
-                "--output {name}: is no folder, and several inputs need one: `mkdir {name}`"
+                "--output {name}: is not a folder; several inputs need one: `mkdir {name}`"
             )));
         }
         (_, None) => {

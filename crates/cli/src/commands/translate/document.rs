@@ -4,7 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use burnformer_documents::{Catalogue, Message, MessageState};
-use burnformer_infer::{Cancel, TranslateOptions, Translator};
+use burnformer_infer::Cancel;
+use burnformer_translation::Route;
 
 use super::args::Args;
 use crate::memory::{Remedy, with_remedy};
@@ -15,8 +16,7 @@ use crate::texts::read_document;
 /// file `output`; `None` is standard output.
 pub(super) fn translate(
     args: &Args,
-    translator: &Translator,
-    options: &TranslateOptions,
+    route: &Route,
     input: &Path,
     output: Option<&Path>,
     kind: &str,
@@ -36,9 +36,7 @@ pub(super) fn translate(
         ));
     }
     if file.format.is_catalogue() {
-        let codes = options.languages.codes();
-        let languages = codes.map_or([None; 2], |[from, to]| [Some(&**from), Some(&**to)]);
-        let all = Catalogue::read_into(&file.text, file.format, languages)
+        let all = Catalogue::read_into(&file.text, file.format, route.languages())
             .with_context(|| name.clone())?
             .messages;
         let count = all.len();
@@ -55,7 +53,7 @@ pub(super) fn translate(
     let translated = with_remedy(Remedy::Batch, || {
         let cancel = Cancel::default();
         anyhow::Ok(burnformer_translation::translate(
-            translator, &file, language, more, options, &cancel,
+            route, &file, language, more, &cancel,
         )?)
     });
     let translated = translated.with_context(|| name.clone())?;

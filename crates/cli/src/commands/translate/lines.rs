@@ -1,13 +1,14 @@
 //! Translation line by line: lines become search requests (token ids within the length limits), and
 //! hypotheses become lines of the output.
 
+use std::iter::repeat;
 use std::path::Path;
 
 use anyhow::{Error, Result};
 use burnformer_infer::{
-    Alternative, Hypothesis, QualityWarning, Request, TextRequest, TranslateOptions, Translator,
-    quality_warnings,
+    Alternative, Cancel, Hypothesis, QualityWarning, Request, TextRequest, quality_warnings,
 };
+use burnformer_translation::{Asked, Leg, Route, Sentence};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -21,8 +22,7 @@ use crate::shards::{Part, digest_of_file};
 /// The lines of one input on their way to the output.
 struct Lines<'a> {
     args: &'a Args,
-    translator: &'a Translator,
-    options: &'a TranslateOptions,
+    route: Route<'a>,
     input: Input,
 }
 
@@ -30,8 +30,7 @@ struct Lines<'a> {
 /// the open output is in `output`.
 pub(super) fn translate(
     args: &Args,
-    translator: &Translator,
-    options: &TranslateOptions,
+    route: Route,
     input: &Path,
     path: Option<&Path>,
     output: &Mutex<Option<Output>>,
@@ -39,7 +38,7 @@ pub(super) fn translate(
     let prefix = args.prefix.as_deref();
     let texts = of_sides(input, prefix)?;
     let part = Part::open(&args.shard, path, &texts, args.chunk, || {
-        identity(args, options)
+        identity(args, route)
     })?;
     let Some(part) = part else {
         return Ok(());
@@ -48,12 +47,7 @@ pub(super) fn translate(
     let progress = (!input.is_dialogue).then(|| Progress::new(0, part.count()));
     *output.lock() = Some(part.create_output()?);
     let first = usize::try_from(part.lines.start)?;
-    let lines = Lines {
-        args,
-        translator,
-        options,
-        input,
-    };
+    let lines = Lines { args, route, input };
     let end = lines.write_all(progress, first, output);
     let mut output = output.lock();
     let output = output.as_mut().expect("it was opened above");
@@ -72,19 +66,23 @@ impl Lines<'_> {
     ) -> Result<usize> {
         loop {
             let chunk = self.input.next_chunk(self.args.chunk);
-            let requests = self.requests(&chunk)?;
-            let (all, broken) =
-                self.translator
-                    .translate_ids_until_error(requests, self.options, &|count| {
-                        if let Some(progress) = &progress {
-                            progress.add(count);
-                        }
-                    });
+            let (requests, middle) = self.requests(&chunk)?;
+            let Leg {
+                translator,
+                options,
+            } = self.route.last();
+            let (all, broken) = translator.translate_ids_until_error(requests, options, &|count| {
+                if let Some(progress) = &progress {
+                    progress.add(count);
+                }
+            });
             let count = all.len();
             let mut output = output.lock();
             let output = output.as_mut().expect("an open output");
-            for ((number, hypotheses), source) in (done..).zip(all).zip(&chunk.lines) {
-                let doubts = self.write(output, (number, source), hypotheses)?;
+            for ((index, hypotheses), source) in all.into_iter().enumerate().zip(&chunk.lines) {
+                let number = done + index;
+                let middle = middle[index].as_deref();
+                let doubts = self.write(output, (number, source, middle), hypotheses)?;
                 self.input
                     .warnings
                     .quality_warnings(number as u64 + 1, &doubts);
@@ -104,54 +102,67 @@ impl Lines<'_> {
         Ok(done)
     }
 
-    /// Returns the lines of `chunk` as requests.
+    /// Returns the lines of `chunk` as requests to the last translator, and the texts between two
+    /// translators.
     ///
     /// # Errors
-    /// Returns the errors of [`Translator::requests`]. A checked glossary causes none.
-    fn requests(&mut self, chunk: &Chunk) -> Result<Vec<TextRequest>> {
-        let mut requests = self.translator.requests(&chunk.lines, self.options)?;
-        let prefixes = self
-            .translator
-            .tokenizers()
-            .target
-            .encode_batch(&chunk.prefixes);
-        for (request, prefix) in requests.iter_mut().zip(prefixes) {
-            request.search.prefix = prefix;
-        }
+    /// Returns the errors of [`Route::requests`]. A checked glossary causes none.
+    fn requests(&mut self, chunk: &Chunk) -> Result<(Vec<TextRequest>, Vec<Option<String>>)> {
+        let prefixes = chunk.prefixes.iter().map(Some).chain(repeat(None));
+        let sentences = chunk
+            .lines
+            .iter()
+            .zip(prefixes)
+            .map(|(text, prefix)| Sentence {
+                text: text.clone(),
+                prefix: prefix.cloned().unwrap_or_default(),
+                ..Sentence::default()
+            });
+        let sentences: Vec<Sentence> = sentences.collect();
+        let asked = self.route.requests(&sentences, &Cancel::default());
+        let before = usize::try_from(chunk.first - 1)?;
+        let Asked {
+            mut requests,
+            middle,
+        } = asked.map_err(|error| error.offset(before))?;
         for (number, request) in (chunk.first..).zip(&mut requests) {
             self.fit(&mut request.search, number);
         }
-        Ok(requests)
+        let middle = middle.into_iter().map(|middle| Some(middle?.text));
+        Ok((requests, middle.collect()))
     }
 
     /// Cuts the prefix of line `number` to the length limit of its translation. Warns if the prefix
     /// or the source is too long, or the line has too many terms.
     fn fit(&mut self, request: &mut Request, number: u64) {
-        let longest = self.translator.longest_source(self.options);
+        let Leg {
+            translator,
+            options,
+        } = self.route.last();
+        let longest = translator.longest_source(options);
+        let limit = translator.longest_target(&request.source, options);
         self.input
             .warnings
             .source(number, request.source.len(), longest);
         self.input.warnings.terms(number, request.terms.left_out);
-        let limit = self
-            .translator
-            .longest_target(&request.source, self.options);
         if let Some((_, warnings)) = &mut self.input.prefixes {
             warnings.prefix(number, request.prefix.len(), limit);
         }
         request.prefix.truncate(limit);
     }
 
-    /// Writes the translations of `source`, the line with index `number` counted from 0; with
-    /// `--json`, also the scores, doubts and confidence. Returns the doubts about the best
-    /// translation.
+    /// Writes the translations of `source`, the line with index `number` counted from 0, and of its
+    /// translation `middle` by the first of two translators; with `--json`, also the scores, doubts
+    /// and confidence. Returns the doubts about the best translation.
     fn write(
         &self,
         output: &mut Output,
-        (number, source): (usize, &str),
+        (number, source, middle): (usize, &str, Option<&str>),
         hypotheses: Vec<Hypothesis>,
     ) -> Result<Vec<QualityWarning>> {
+        let Leg { translator, .. } = self.route.last();
         // If the search finds fewer than `--nbest`, the number of lines must still be the same.
-        let mut all = self.translator.alternatives(hypotheses);
+        let mut all = translator.alternatives(hypotheses);
         let last = all
             .last()
             .expect("a search returns at least one hypothesis")
@@ -164,11 +175,19 @@ impl Lines<'_> {
             value["line"] = (number + 1).into();
             value["source"] = source.into();
             value["doubts"] = doubts.iter().map(|doubt| doubt.to_string()).collect();
-            if let Some(confidence) = self.translator.confidence(source, text, hypothesis) {
+            // Calibrations are of one model.
+            let confidence = match self.route.second {
+                Some(_) => None,
+                None => translator.confidence(source, text, hypothesis),
+            };
+            if let Some(confidence) = confidence {
                 value["confidence"] = confidence.into();
             }
+            if let Some(middle) = middle {
+                value["through"] = middle.into();
+            }
             value["second_search"] = hypothesis.is_second.into();
-            let memory = self.options.memory.as_ref();
+            let memory = self.route.first.options.memory.as_ref();
             if let Some(near) = memory.and_then(|memory| memory.nearest(source)) {
                 value["memory"] = json!({
                     "source": near.source, "translation": near.translation, "score": near.score,
@@ -193,9 +212,16 @@ impl Lines<'_> {
 }
 
 /// The inputs besides the text and the prefixes that decide the output.
-fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
+fn identity(args: &Args, route: Route) -> Result<Value> {
     let languages = args.searching.languages();
+    let options = route.first.options;
     let mut identity = args.computing.identity(&args.model, options, languages)?;
+    if let Some(second) = route.second {
+        let languages = [&args.through, &None];
+        identity["then"] = args
+            .computing
+            .identity(&args.then, second.options, languages)?;
+    }
     for (name, path) in [("glossary", &args.glossary), ("shortlist", &args.shortlist)] {
         identity[name] = path.as_deref().map(digest_of_file).transpose()?.into();
     }

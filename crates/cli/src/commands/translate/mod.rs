@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use burnformer_infer::{Batching, Glossary, LongSources, Sampling, TranslateOptions, Translator};
-use burnformer_translation::memory_files;
+use burnformer_translation::{Leg, Route, memory_files};
 
 use self::args::files;
 use self::reading::Reading;
@@ -27,28 +27,38 @@ pub fn run(args: Args) -> Result<()> {
     check_text(&args)?;
     let readings = readings(&args)?;
     let translator = args.computing.load(&args.model)?;
-    let mut options = options(&args, &translator)?;
+    let second = match &args.then[..] {
+        [] => None,
+        models => Some(args.computing.load(models)?),
+    };
+    let last = second.as_ref().unwrap_or(&translator);
+    let last_options = last_options(&args, last)?;
+    let mut options = match &second {
+        Some(_) => first_options(&args, &translator)?,
+        None => last_options.clone(),
+    };
     if let Some(path) = &args.glossary {
-        let glossary = Glossary::load(path)?;
-        translator.check_glossary(&glossary)?;
-        if args.max_length.is_some() {
-            note(
-                "--max-length: a translation with terms of the glossary may be longer by their tokens",
-            );
-        }
-        options.glossary = Some(Arc::new(glossary));
+        options.glossary = Some(Arc::new(load_glossary(&args, path, last)?));
     }
     options.shortlist = shortlist(&translator, args.shortlist.as_deref())?;
     if !args.memory.is_empty() {
-        let codes = options.languages.codes();
-        let languages = codes.map_or([None; 2], |[from, to]| [Some(&**from), Some(&**to)]);
-        let memory = memory_files::load(&args.memory, languages, &mut |note| say(note))?;
+        let [from, _] = languages(&options);
+        let [_, into] = languages(&last_options);
+        let memory = memory_files::load(&args.memory, [from, into], &mut |note| say(note))?;
         note(format_args!(
             "translation memory: {} segments",
             memory.len()
         ));
         options.memory = Some(Arc::new(memory));
     }
+    let second = second.as_ref().map(|translator| Leg {
+        translator,
+        options: &last_options,
+    });
+    let route = Route {
+        second,
+        ..Route::direct(&translator, &options)
+    };
     note_terminal(args.inputs.iter().chain(&args.prefix).map(PathBuf::as_path));
     let shared = Arc::default();
     if readings.contains(&Reading::Lines) {
@@ -58,14 +68,32 @@ pub fn run(args: Args) -> Result<()> {
         let output = output.as_deref();
         match reading {
             Reading::Lines => with_remedy(Remedy::Batch, || {
-                lines::translate(&args, &translator, &options, input, output, &shared)
+                lines::translate(&args, route, input, output, &shared)
             })?,
             Reading::Document(kind) => {
-                document::translate(&args, &translator, &options, input, output, kind)?;
+                document::translate(&args, &route, input, output, kind)?;
             }
         }
     }
     Ok(())
+}
+
+/// Loads the glossary at `path` and checks that `last`, the last translator, can write its terms.
+fn load_glossary(args: &Args, path: &Path, last: &Translator) -> Result<Glossary> {
+    let glossary = Glossary::load(path)?;
+    last.check_glossary(&glossary)?;
+    if args.max_length.is_some() {
+        note(
+            "--max-length: a translation with terms of the glossary may be longer by their tokens",
+        );
+    }
+    Ok(glossary)
+}
+
+/// The source and the target language of `options`, where they are known.
+fn languages(options: &TranslateOptions) -> [Option<&str>; 2] {
+    let codes = options.languages.codes();
+    codes.map_or([None; 2], |[from, into]| [Some(&**from), Some(&**into)])
 }
 
 /// Refuses text on the command line.
@@ -106,9 +134,37 @@ fn readings(args: &Args) -> Result<Vec<Reading>> {
     }
 }
 
-fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
-    args.searching
-        .options(translator, args.nbest.unwrap_or(1), |options| {
+/// The options of the first of two translators, `translator`. Search options belong to the last.
+fn first_options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
+    let source = args.searching.source_language.as_deref();
+    let through = args.through.as_deref();
+    let languages = translator.languages(source, through);
+    let languages = languages.map_err(|error| {
+        let option = match error.side {
+            "source" => "--source-language",
+            _ => "--through",
+        };
+        wrong_usage(format_args!("{option}: {}", error.what))
+    })?;
+    Ok(TranslateOptions {
+        languages,
+        longest: args.longest,
+        long_sources: LongSources::Truncate,
+        ..translator.options()
+    })
+}
+
+/// The options of the last translator, `translator`.
+fn last_options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
+    let source = match &args.then[..] {
+        [] => &args.searching.source_language,
+        _ => &args.through,
+    };
+    args.searching.options(
+        translator,
+        source.as_deref(),
+        args.nbest.unwrap_or(1),
+        |options| {
             let search = &mut options.search;
             search.min_length = args.min_length.unwrap_or(search.min_length);
             search.max_length = args.max_length.or(search.max_length);
@@ -137,5 +193,6 @@ fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
             };
             options.longest = args.longest;
             options.long_sources = LongSources::Truncate;
-        })
+        },
+    )
 }

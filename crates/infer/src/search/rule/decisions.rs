@@ -14,6 +14,23 @@ pub(in crate::search) trait Rule: Sync {
         true
     }
 
+    /// Returns whether only the best extension may close a hypothesis at the first token after a
+    /// forced prefix. Others of the best k leave a place in the beam empty.
+    fn guards_prefix(&self) -> bool {
+        false
+    }
+
+    /// Returns whether forced tokens have probability 1.
+    fn forced_are_free(&self) -> bool {
+        false
+    }
+
+    /// Returns whether probabilities are normalised over the tokens that are not forbidden, instead
+    /// of all.
+    fn normalises_allowed(&self) -> bool {
+        false
+    }
+
     /// Returns whether hypotheses at the length limit are ranked together with closed ones, instead
     /// of after them.
     fn ranks_cut(&self) -> bool {
@@ -26,8 +43,8 @@ pub(in crate::search) trait Rule: Sync {
     }
 
     /// When the search stops, once the needed hypotheses are closed.
-    fn stop(&self, lengths: Lengths) -> Stop {
-        Stop::WhenWorseAt(lengths.limit)
+    fn stop(&self, state: State) -> Stop {
+        Stop::WhenWorseAt(state.limit)
     }
 }
 
@@ -41,8 +58,10 @@ pub(in crate::search) enum Stop {
     WhenNoneLives,
 }
 
-/// The lengths that decide whether a search stops, in tokens with `</s>`.
-pub(in crate::search) struct Lengths {
+/// What decides whether a search stops; lengths are in tokens with `</s>`.
+pub(in crate::search) struct State {
+    /// If true, the best extension of a step has closed a hypothesis.
+    pub best_closed: bool,
     /// The length of live hypotheses.
     pub step: usize,
     /// The length of the worst needed closed hypothesis.

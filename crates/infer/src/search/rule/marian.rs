@@ -1,6 +1,6 @@
 //! The search of Marian.
 
-use super::decisions::{Lengths, Rule, Stop};
+use super::decisions::{Rule, State, Stop};
 
 /// [`BeamRule::Marian`](crate::BeamRule::Marian).
 pub(super) struct Marian;
@@ -15,7 +15,7 @@ impl Rule for Marian {
         true
     }
 
-    fn stop(&self, _lengths: Lengths) -> Stop {
+    fn stop(&self, _state: State) -> Stop {
         Stop::WhenNoneLives
     }
 }

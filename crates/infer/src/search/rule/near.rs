@@ -1,13 +1,13 @@
 //! The paper's search, without waiting for far longer hypotheses.
 
-use super::decisions::{Lengths, Rule, Stop};
+use super::decisions::{Rule, State, Stop};
 
 /// [`BeamRule::Near`](crate::BeamRule::Near).
 pub(super) struct Near;
 
 impl Rule for Near {
-    fn stop(&self, lengths: Lengths) -> Stop {
-        let longest = 3 * lengths.closed / 2 + 2;
-        Stop::WhenWorseAt(longest.clamp(lengths.step, lengths.limit))
+    fn stop(&self, state: State) -> Stop {
+        let longest = 3 * state.closed / 2 + 2;
+        Stop::WhenWorseAt(longest.clamp(state.step, state.limit))
     }
 }

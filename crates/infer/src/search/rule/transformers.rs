@@ -1,23 +1,18 @@
 //! The search of Hugging Face's transformers.
 
-use super::decisions::{Lengths, Rule, Stop};
+use super::decisions::{Rule, State, Stop};
 use crate::settings::EarlyStopping;
 
 /// [`BeamRule::Transformers`](crate::BeamRule::Transformers).
-struct Transformers(EarlyStopping);
-
-/// The search with this `early_stopping`.
-pub(super) fn of(early_stopping: EarlyStopping) -> &'static dyn Rule {
-    match early_stopping {
-        EarlyStopping::Current => &Transformers(EarlyStopping::Current),
-        EarlyStopping::Full => &Transformers(EarlyStopping::Full),
-        EarlyStopping::Never => &Transformers(EarlyStopping::Never),
-    }
-}
+pub(super) struct Transformers(pub EarlyStopping);
 
 impl Rule for Transformers {
     fn closes(&self, rank: usize, beam: usize) -> bool {
         rank < beam
+    }
+
+    fn forced_are_free(&self) -> bool {
+        true
     }
 
     fn ranks_cut(&self) -> bool {
@@ -28,11 +23,11 @@ impl Rule for Transformers {
         beam
     }
 
-    fn stop(&self, lengths: Lengths) -> Stop {
+    fn stop(&self, state: State) -> Stop {
         match self.0 {
-            EarlyStopping::Current => Stop::WhenWorseAt(lengths.step),
+            EarlyStopping::Current => Stop::WhenWorseAt(state.step),
             EarlyStopping::Full => Stop::AtOnce,
-            EarlyStopping::Never => Stop::WhenWorseAt(lengths.limit),
+            EarlyStopping::Never => Stop::WhenWorseAt(state.limit),
         }
     }
 }

@@ -1,6 +1,8 @@
 mod beam;
 mod cancel;
 mod constraints;
+mod coverage;
+mod ctranslate2;
 mod edges;
 mod limit;
 mod marian;
@@ -8,6 +10,7 @@ mod sampling;
 mod shortlists;
 mod terms;
 mod transformers;
+mod watch;
 
 use super::*;
 use crate::model::Decoding;

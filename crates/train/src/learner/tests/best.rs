@@ -266,13 +266,7 @@ fn left_out_validation_pairs_are_counted() {
         "{log}"
     );
     assert!(log.contains("more than 32 tokens"), "{log}");
-    let (source, target) = toy.corpora.valid_text.as_ref().unwrap();
-    assert_eq!(
-        (
-            source.len(),
-            target.len(),
-            toy.corpora.valid.as_ref().unwrap().len()
-        ),
-        (2, 2, 2)
-    );
+    let valid = &toy.corpora.valid[0];
+    let counts = [valid.source.len(), valid.target.len(), valid.corpus.len()];
+    assert_eq!(counts, [2, 2, 2]);
 }

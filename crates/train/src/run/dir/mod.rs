@@ -31,7 +31,7 @@ pub const TEST_SCORE_FILE: &str = "test-score.txt";
 /// | `start/` | a copy of the start model (`training.from`) |
 /// | `metrics.jsonl`, `train.log` | the report |
 /// | `events.out.tfevents.…` | the numbers of `metrics.jsonl` for TensorBoard |
-/// | `valid/step-000100.hyp` | decoded validation text; `…-average.hyp` by the average |
+/// | `valid/step-000100.hyp` | decoded validation text; `…-average.hyp` by the average, `….de-en.hyp` of a pair of languages |
 /// | `finished.json` | the update and the reason of the run's end |
 /// | `test-score.txt` | the score of the test text after the end |
 /// | `run.lock` | the lock, with the id of the training process |
@@ -231,11 +231,13 @@ impl RunDir {
     }
 
     /// The path of the decoded validation text after update `step`, by the model or, if `averaged`,
-    /// by the average of the checkpoints up to it.
-    pub fn hypotheses(&self, step: u64, averaged: bool) -> PathBuf {
+    /// by the average of the checkpoints up to it; of several pairs of languages that of `pair`.
+    pub fn hypotheses(&self, step: u64, averaged: bool, pair: Option<&str>) -> PathBuf {
         let end = if averaged { "-average" } else { "" };
+        // A colon is in no file name of Windows.
+        let pair = pair.map_or(String::new(), |pair| format!(".{}", pair.replace(':', "_")));
         self.hypotheses_folder()
-            .join(format!("step-{step:06}{end}.hyp"))
+            .join(format!("step-{step:06}{end}{pair}.hyp"))
     }
 
     /// The updates of the existing checkpoints, oldest first.

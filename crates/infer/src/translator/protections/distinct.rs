@@ -1,14 +1,16 @@
-//! Further searches after a wrong translation.
+//! Lists of translations with distinct texts.
 
 use std::collections::HashSet;
 
-use super::load::Translator;
-use super::options::TranslateOptions;
-use super::request::{TextRequest, searches};
+use super::Results;
 use crate::hypothesis::{FinishReason, Hypothesis};
-use crate::quality_warning::repeats;
-use crate::search::{Request, search_counting};
 use crate::settings::{BeamRule, MAX_HYPOTHESES, SearchSettings};
+use crate::translator::Translator;
+use crate::translator::options::TranslateOptions;
+use crate::translator::request::TextRequest;
+
+/// The widths, as multiples of the first, of the searches that fill a list after repeated texts.
+const WIDER: [usize; 3] = [2, 4, 8];
 
 /// Sorts hypotheses: hypotheses cut by the limit last, then by score.
 pub(super) fn sort(all: &mut [Hypothesis]) {
@@ -19,45 +21,7 @@ pub(super) fn sort(all: &mut [Hypothesis]) {
     });
 }
 
-/// Returns whether `found` is a loop of the search: it repeats a sequence, and neither the source nor
-/// a forced prefix does.
-pub(super) fn is_loop(request: &TextRequest, found: &Hypothesis) -> bool {
-    let Request { source, prefix, .. } = &request.search;
-    repeats(&found.tokens) && !repeats(source) && !repeats(prefix)
-}
-
-/// The length of forbidden repeated n-grams in the second search after a loop.
-const WITHOUT_LOOPS: usize = 3;
-
-/// The widths, as multiples of the first, of the searches that fill a list after repeated texts.
-const WIDER: [usize; 3] = [2, 4, 8];
-
-/// The requests and the hypotheses of a search.
-pub(super) struct Results<'a> {
-    pub translator: &'a Translator,
-    /// The requests that gave the hypotheses: a source in capitals may be in small letters here.
-    pub requests: Vec<TextRequest>,
-    pub options: &'a TranslateOptions,
-    /// The hypotheses for each request, the best first.
-    pub all: Vec<Vec<Hypothesis>>,
-}
-
 impl Results<'_> {
-    /// The hypotheses of a further search for `requests`, with copies of unknown text; empty if it
-    /// fails.
-    pub(super) fn again(
-        &self,
-        requests: &[TextRequest],
-        settings: &SearchSettings,
-    ) -> Vec<Vec<Hypothesis>> {
-        let model = &*self.translator.model;
-        let batching = &self.options.batching;
-        let found = search_counting(model, &searches(requests), settings, batching, &|_| ());
-        let mut found = found.unwrap_or_default();
-        self.translator.copy_unknown(requests, &mut found);
-        found
-    }
-
     /// Removes repeated texts from each list. Searches with twice, four and eight times the beam fill
     /// such a list after its best hypothesis, until it has `n_best` texts or there are no further
     /// hypotheses.
@@ -111,37 +75,6 @@ impl Results<'_> {
         results.write_amounts();
         results.all
     }
-
-    /// Searches again for requests with a loop as the best hypothesis, and takes the new hypotheses
-    /// if they have no loop. If that fails, loops stay.
-    pub(super) fn leave_loops(&mut self) {
-        let requests = &self.requests;
-        let settings = &self.options.search;
-        let is_wanted = self.options.protections.second_search;
-        if !is_wanted || settings.no_repeat_ngram > 0 || settings.sampling.is_some() {
-            return;
-        }
-        let indices: Vec<usize> = (0..requests.len())
-            .filter(|&index| is_loop(&requests[index], &self.all[index][0]))
-            .collect();
-        let again: Vec<TextRequest> = indices
-            .iter()
-            .map(|&index| requests[index].clone())
-            .collect();
-        let settings = SearchSettings {
-            no_repeat_ngram: WITHOUT_LOOPS,
-            ..settings.clone()
-        };
-        let found = self.again(&again, &settings);
-        for (index, mut found) in indices.into_iter().zip(found) {
-            if !repeats(&found[0].tokens) {
-                found
-                    .iter_mut()
-                    .for_each(|hypothesis| hypothesis.is_second = true);
-                self.all[index] = found;
-            }
-        }
-    }
 }
 
 impl Translator {
@@ -163,7 +96,10 @@ impl Translator {
 
 /// Returns whether a search can find a text twice and must fill the list.
 fn may_repeat(search: &SearchSettings) -> bool {
-    // transformers and Marian return the list of their search.
-    let is_theirs = matches!(search.beam_rule, BeamRule::Transformers | BeamRule::Marian);
+    // transformers, Marian and CTranslate2 return the list of their search.
+    let is_theirs = matches!(
+        search.beam_rule,
+        BeamRule::Transformers | BeamRule::Marian | BeamRule::Ctranslate2
+    );
     search.n_best > 1 && search.sampling.is_none() && !is_theirs
 }

@@ -1,10 +1,10 @@
 //! Copies of source text for unknown tokens of translations.
 
-use super::load::Translator;
-use super::request::TextRequest;
 use crate::attention::strongest;
 use crate::hypothesis::Hypothesis;
 use crate::search::with_eos;
+use crate::translator::Translator;
+use crate::translator::request::TextRequest;
 
 impl Translator {
     /// The texts of the unknown tokens of the source of `request`.

@@ -4,11 +4,11 @@ use std::slice::from_ref;
 
 use burnformer_text::{joining_signs, loses_joins, with_joining_words};
 
-use super::load::Translator;
-use super::options::TranslateOptions;
-use super::request::TextRequest;
-use super::results::Results;
+use super::Results;
 use crate::search::{Request, check};
+use crate::translator::Translator;
+use crate::translator::options::TranslateOptions;
+use crate::translator::request::TextRequest;
 
 impl Translator {
     /// The number of further searches for the signs that join words of `source`.
@@ -24,7 +24,7 @@ impl Translator {
         options: &TranslateOptions,
     ) -> Option<TextRequest> {
         let text = with_joining_words(&request.text, options.languages.source()?)?;
-        let ids = self.tokenizers.source.encode(&text);
+        let ids = self.encode_source(&text, options);
         let skipped = &options.languages.source;
         let terms = self.terms(&request.wanted, &ids).ok()?;
         let source = [&skipped[..], &ids].concat();

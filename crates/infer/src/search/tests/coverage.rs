@@ -1,0 +1,103 @@
+//! The coverage penalty.
+
+use super::*;
+use crate::attention::HeadWeights;
+use crate::model::StepModel;
+use crate::search::coverage::rank;
+
+/// A model that attends as its table says: `[target tokens, source tokens]`.
+struct Attending(TableModel, Vec<f32>);
+
+impl StepModel for Attending {
+    fn source_vocab(&self) -> usize {
+        self.0.source_vocab()
+    }
+    fn target_vocab(&self) -> usize {
+        self.0.target_vocab()
+    }
+    fn special(&self) -> SpecialIds {
+        self.0.special()
+    }
+    fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
+        self.0.start(sources)
+    }
+    fn cross_attention(&self, source: &[u32], target: &[u32]) -> Option<HeadWeights> {
+        let values = self.1[..target.len() * source.len()].to_vec();
+        Some(HeadWeights {
+            queries: target.len(),
+            keys: source.len(),
+            values,
+        })
+    }
+}
+
+#[test]
+fn the_penalty_is_the_one_of_gnmt() {
+    // Two target tokens and `</s>` over the source 4 3 `</s>`. The sums are 1.2, 0.3 and 0.5 (Wu et
+    // al., 2016, equation 14).
+    let table = vec![0.9, 0.1, 0.0, 0.3, 0.1, 0.1, 0.0, 0.1, 0.4];
+    let model = Attending(TableModel::new(8, 1), table);
+    let requests = [Request::new(SOURCE.to_vec())];
+    let settings = SearchSettings {
+        coverage_penalty: 0.2,
+        ..SearchSettings::default()
+    };
+    let hypothesis = Hypothesis {
+        tokens: vec![5, 6, 2],
+        score: -1.0,
+        ..Hypothesis::default()
+    };
+    let mut all = vec![vec![hypothesis]];
+    rank(&model, &requests, &settings, &mut all).expect("attention");
+    let expected = -1.0 + 0.2 * (0.3f64.ln() + 0.5f64.ln());
+    let score = all[0][0].score;
+    assert!((score - expected).abs() < 1e-6, "{score} {expected}");
+}
+
+#[test]
+fn hypotheses_are_ranked_by_the_sum_of_both() {
+    let settings = SearchSettings {
+        beam_size: 4,
+        n_best: 4,
+        max_length: Some(6),
+        ..SearchSettings::default()
+    };
+    let mut changed = 0;
+    for seed in 0..40 {
+        let table = burnformer_core::RandomKey::new(seed).uniform(18);
+        let model = Attending(TableModel::new(8, seed), table);
+        let mut expected = run(&model, &settings);
+        let without = expected[0].tokens.clone();
+        rank(
+            &model,
+            &[Request::new(SOURCE.to_vec())],
+            &SearchSettings {
+                coverage_penalty: 2.0,
+                ..settings.clone()
+            },
+            std::slice::from_mut(&mut expected),
+        )
+        .expect("attention");
+        let one = SearchSettings {
+            coverage_penalty: 2.0,
+            n_best: 1,
+            ..settings.clone()
+        };
+        let found = run(&model, &one);
+        assert_eq!(found[0].tokens, expected[0].tokens, "{seed}");
+        changed += usize::from(found[0].tokens != without);
+    }
+    assert!(changed > 0, "no order changed");
+}
+
+#[test]
+fn a_model_without_attention_is_refused() {
+    let settings = SearchSettings {
+        coverage_penalty: 0.5,
+        ..SearchSettings::default()
+    };
+    let requests = [Request::new(SOURCE.to_vec())];
+    let model = TableModel::new(8, 1);
+    let error = search(&model, &requests, &settings, &Batching::default()).unwrap_err();
+    assert!(matches!(error, InferError::NoAttention), "{error}");
+}
