@@ -29,7 +29,7 @@ const MODELS = {
     ["config.json", bytes('{"model_type": "marian", "d_model": 512}')], ["pytorch_model.bin", bytes("PK")], ["vocab.json", bytes("{}")],
   ])],
   "a folder of texts": ["error-folder", () => new Map([["notes.txt", bytes("Haus")]])],
-  "another architecture": ["error-architecture", () => {
+  "another architecture": ["error-version", () => {
     const all = files();
     const config = JSON.parse(new TextDecoder().decode(all.get("config.json")));
     return seal(all.set("config.json", bytes(JSON.stringify({ ...config, arch: "no such" }))));

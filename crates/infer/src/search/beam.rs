@@ -25,8 +25,7 @@ pub(super) struct BeamSearch<'a> {
     live: Vec<LiveHypothesis>,
     /// The parent and the token of each live hypothesis, for the model.
     continuations: Vec<(usize, u32)>,
-    /// The hypotheses that the model ended, best first, as many as are
-    /// [kept](crate::SearchSettings::kept).
+    /// The hypotheses that the model ended, best first.
     finished: Vec<Hypothesis>,
     /// The number of hypotheses that the model ended.
     closed: usize,
@@ -342,7 +341,9 @@ impl<'a> BeamSearch<'a> {
         let mut all = self.finished;
         let missing = settings.n_best.saturating_sub(all.len());
         all.extend(cut.into_iter().chain(self.dead_ends).take(missing));
-        all.truncate(settings.kept().max(settings.n_best));
+        if settings.coverage_penalty == 0.0 {
+            all.truncate(settings.n_best);
+        }
         all
     }
 }
