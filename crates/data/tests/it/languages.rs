@@ -104,7 +104,7 @@ fn a_tokeniser_learns_from_all_texts_and_is_found_again() {
         utf8: Utf8Policy::Error,
         cache_dir: folder.path().join("cache"),
     };
-    let mut train = |training: &TokenizerTraining| train_tokenizers(training, &mut |_| ()).unwrap();
+    let train = |training: &TokenizerTraining| train_tokenizers(training, &mut |_| ()).unwrap();
     let (first, reused) = train(&training);
     assert!(!reused && first.is_joint());
     for word in ["▁house", "▁Garten", ">>de<<"] {
