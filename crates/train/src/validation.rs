@@ -416,9 +416,7 @@ impl Validator {
         let generation = self.generation(beam, alpha);
         let mut sum = 0.0;
         for text in &self.texts {
-            let options = self.options(text, translator, &generation);
-            let found = translator.translate(&text.source, &options)?;
-            let texts: Vec<String> = found.into_iter().map(|t| t.text).collect();
+            let texts = self.translations(text, translator, &generation)?;
             sum += text.value(&*self.score(text), &texts)?;
         }
         let name = self.score(&self.texts[0]).name();
@@ -464,6 +462,17 @@ impl Validator {
             options.languages = text.languages.clone();
         }
         options
+    }
+
+    fn translations(
+        &self,
+        text: &Text,
+        translator: &Translator,
+        settings: &GenerationSettings,
+    ) -> Result<Vec<String>> {
+        let options = self.options(text, translator, settings);
+        let translations = translator.translate(&text.source, &options)?;
+        Ok(translations.into_iter().map(|t| t.text).collect())
     }
 
     /// Translates `text`, but makes second searches only if few sentences need one. Early in
@@ -677,7 +686,7 @@ mod tests {
                 generation.clone(),
             );
             let expected = validator
-                .translations(&translator.unwrap(), &generation)
+                .translations(&validator.texts[0], &translator.unwrap(), &generation)
                 .unwrap();
             assert_eq!(measured.hypotheses, expected);
         }

@@ -89,9 +89,9 @@ impl Trained {
             let toml = configuration(folder.path(), "");
             let more = [
                 "--set",
-                "training.max_updates=1200",
+                "training.max_updates=3000",
                 "--set",
-                "validation.every=600",
+                "validation.every=1500",
             ];
             let output = run(&arguments(folder.path(), "run", &toml, &more));
             Self {
@@ -180,7 +180,7 @@ fn validations_and_tests_have_a_figure_for_each_pair() {
             "{}",
             trained.printed
         );
-        let name = format!("run/valid/step-000600.{pair}.hyp");
+        let name = format!("run/valid/step-001500.{pair}.hyp");
         let hypotheses = fs::read_to_string(trained.folder.path().join(name)).unwrap();
         assert_eq!(hypotheses.lines().count(), 30);
     }

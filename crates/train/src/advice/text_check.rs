@@ -542,10 +542,10 @@ mod tests {
 
     #[test]
     fn unlike_numbers_are_reported_with_their_share_and_an_example() {
-        assert_eq!(unlike_numbers(&with_unlike(0)), None);
-        assert_eq!(unlike_numbers(&with_unlike(5)), None);
-        assert_eq!(unlike_numbers(&with_unlike(100)[..20]), None);
-        let said = unlike_numbers(&with_unlike(10)).unwrap();
+        assert_eq!(unlike_numbers("data.train", &with_unlike(0)), None);
+        assert_eq!(unlike_numbers("data.train", &with_unlike(5)), None);
+        assert_eq!(unlike_numbers("data.train", &with_unlike(100)[..20]), None);
+        let said = unlike_numbers("data.train", &with_unlike(10)).unwrap();
         assert!(
             said.contains("10 % of the pairs") && said.contains("\"Haus 20\" – \"house 21\""),
             "{said}"
