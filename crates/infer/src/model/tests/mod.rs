@@ -1,5 +1,7 @@
 pub(crate) mod table;
 
+use burnformer_data::corpus::Side;
+
 use self::table::TableModel;
 use super::*;
 use crate::{
@@ -157,7 +159,7 @@ fn pairs_that_cannot_be_scored_are_refused() {
         InferError::Sentence {
             sentence: 1,
             error: SentenceError::TooLong {
-                side: "target",
+                side: Side::Target,
                 length: 5,
                 limit: 4
             }
@@ -169,7 +171,7 @@ fn pairs_that_cannot_be_scored_are_refused() {
         InferError::Sentence {
             sentence: 1,
             error: SentenceError::TooLong {
-                side: "source",
+                side: Side::Source,
                 length: 5,
                 limit: 4
             }
@@ -181,7 +183,7 @@ fn pairs_that_cannot_be_scored_are_refused() {
         InferError::Sentence {
             sentence: 1,
             error: SentenceError::UnknownId {
-                side: "target",
+                side: Side::Target,
                 id: 8,
                 vocab: 6
             }

@@ -1,5 +1,7 @@
 //! Empty sources, prefixes at the limit, and requests that are refused.
 
+use burnformer_data::corpus::Side;
+
 use super::*;
 
 /// 64 sentences with 1,000 hypotheses each would take 64,000 rows of logits.
@@ -146,7 +148,7 @@ fn bad_requests_are_refused_by_sentence() {
         InferError::Sentence {
             sentence: 2,
             error: SentenceError::UnknownId {
-                side: "source",
+                side: Side::Source,
                 id: 6,
                 vocab: 6
             }
@@ -157,7 +159,7 @@ fn bad_requests_are_refused_by_sentence() {
         InferError::Sentence {
             sentence: 2,
             error: SentenceError::UnknownId {
-                side: "target",
+                side: Side::Target,
                 id: 9,
                 vocab: 6
             }
@@ -168,7 +170,7 @@ fn bad_requests_are_refused_by_sentence() {
         InferError::Sentence {
             sentence: 2,
             error: SentenceError::TooLong {
-                side: "source",
+                side: Side::Source,
                 length: 9,
                 limit: 8
             }

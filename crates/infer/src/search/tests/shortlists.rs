@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use burnformer_data::corpus::Side;
+
 use super::*;
 
 const VOCAB: usize = 12;
@@ -130,7 +132,7 @@ fn a_listed_token_outside_the_vocabulary_is_refused() {
         InferError::Sentence {
             sentence: 2,
             error: SentenceError::UnknownId {
-                side: "target",
+                side: Side::Target,
                 id: 12,
                 ..
             }

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 
+use burnformer_data::corpus::Side;
+
 use super::*;
 use crate::attention::{AttentionWeights, HeadWeights};
 
@@ -327,7 +329,7 @@ fn impossible_terms_are_refused() {
         InferError::Sentence {
             sentence: 2,
             error: SentenceError::UnknownId {
-                side: "target",
+                side: Side::Target,
                 id: 12,
                 ..
             }
