@@ -173,10 +173,13 @@ mod tests {
     fn every_range_matches_its_description() {
         let set = [
             "data.mix=[{train=[\"a.de\",\"a.en\"],weight=2.5}]",
-            "data.pairs=[{source=\"de\",target=\"en\",train=[\"a.tsv\"]}]",
             "validation.test_alphas=[0.6,1]",
         ];
-        let config = TrainConfig::resolve(None, None, &set.map(String::from)).unwrap();
+        let mut config = TrainConfig::resolve(None, None, &set.map(String::from)).unwrap();
+        // No file may have both lists.
+        let pairs = "data.pairs=[{source=\"de\",target=\"en\",train=[\"a.tsv\"]}]".to_owned();
+        let with_pairs = TrainConfig::resolve(None, None, &[pairs]).unwrap();
+        config.data.pairs = with_pairs.data.pairs;
         let all = Value::try_from(&config).unwrap();
         for row in RANGES.lines() {
             let [key, interval, remedy] = row.split('\t').collect::<Vec<_>>()[..] else {
