@@ -8,6 +8,7 @@
 
 use burnformer_kernels::Top;
 
+use super::constraints::forced_prefix;
 use super::rule::{State, Stop};
 use super::task::Task;
 use crate::error::Result;
@@ -232,7 +233,7 @@ impl<'a> BeamSearch<'a> {
         let mut lives = 0;
         let beam = self.task.settings.width();
         let mut places = beam;
-        let prefix = self.task.request.prefix.len();
+        let prefix = forced_prefix(self.task.request, self.task.settings).len();
         let is_guarded = prefix > 0 && self.step == prefix + 1 && self.task.rule.guards_prefix();
         for rank in 0..self.scratch.extensions.len() {
             let extension = self.scratch.extensions[rank];

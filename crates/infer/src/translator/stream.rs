@@ -106,7 +106,9 @@ impl Translator {
         let tokenizer = self.tokenizers.target.clone();
         let reported = reported.clone();
         let skipped = options.languages.target.len();
+        let eos = self.model.special().eos;
         Some(Watch::new(move |tokens| {
+            let tokens = tokens.strip_suffix(&[eos]).unwrap_or(tokens);
             let tokens = tokens.get(skipped..).unwrap_or_default();
             let mut settled = reported.lock();
             if tokens.len() <= settled.tokens.len() {

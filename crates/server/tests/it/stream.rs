@@ -64,7 +64,7 @@ impl Engine for Letters {
 fn events(server: &Running, sentences: Value) -> Vec<(String, Value, Instant)> {
     let body = json!({"sentences": sentences, "source": "de", "target": "en"});
     let mut response = agent()
-        .post(format!("http://{}/v1/stream", server.address))
+        .post(format!("{}/v1/stream", server.address))
         .send_json(body)
         .expect("an answer");
     assert_eq!(response.status(), 200);
@@ -153,7 +153,7 @@ fn a_client_that_leaves_ends_the_search() {
     let server = Running::start(Arc::new(engine), |_| {});
     let body = json!({"sentences": ["x".repeat(500)], "source": "de", "target": "en"});
     let mut response = agent()
-        .post(format!("http://{}/v1/stream", server.address))
+        .post(format!("{}/v1/stream", server.address))
         .send_json(body)
         .expect("an answer");
     let mut line = String::new();
