@@ -262,7 +262,7 @@ fn wrong_pairs_are_refused_before_the_first_update() {
             pair("ja", "en", "nowhere.tsv"),
             &["nowhere.tsv", "no such file"],
         ),
-        (unequal, &["short.en", "2 lines", "long.xx", "3"]),
+        (unequal, &["short.en", "ends after line 2", "long.xx", "3"]),
     ];
     for (toml, needles) in cases {
         let output = run(&arguments(folder.path(), "wrong", &toml, &[]));

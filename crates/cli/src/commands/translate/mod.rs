@@ -7,8 +7,10 @@ mod reading;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Result;
-use burnformer_infer::{Batching, Glossary, LongSources, Sampling, TranslateOptions, Translator};
+use anyhow::{Error, Result};
+use burnformer_infer::{
+    Batching, Glossary, LanguageError, LongSources, Sampling, TranslateOptions, Translator,
+};
 use burnformer_translation::{Leg, Route, memory_files};
 
 use self::args::files;
@@ -139,13 +141,7 @@ fn first_options(args: &Args, translator: &Translator) -> Result<TranslateOption
     let source = args.searching.source_language.as_deref();
     let through = args.through.as_deref();
     let languages = translator.languages(source, through);
-    let languages = languages.map_err(|error| {
-        let option = match error.side {
-            "source" => "--source-language",
-            _ => "--through",
-        };
-        wrong_usage(format_args!("{option}: {}", error.what))
-    })?;
+    let languages = languages.map_err(|error| named(error, ["--source-language", "--through"]))?;
     Ok(TranslateOptions {
         languages,
         longest: args.longest,
@@ -154,12 +150,27 @@ fn first_options(args: &Args, translator: &Translator) -> Result<TranslateOption
     })
 }
 
+/// The error of a language, with the options that name the source and the target.
+fn named(error: LanguageError, [source, target]: [&str; 2]) -> Error {
+    let option = if error.side == "source" {
+        source
+    } else {
+        target
+    };
+    wrong_usage(format_args!("{option}: {}", error.what))
+}
+
 /// The options of the last translator, `translator`.
 fn last_options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
     let source = match &args.then[..] {
         [] => &args.searching.source_language,
         _ => &args.through,
     };
+    if args.through.is_some() && !args.searching.zero_shot {
+        let target = args.searching.target_language.as_deref();
+        let languages = translator.languages(source.as_deref(), target);
+        languages.map_err(|error| named(error, ["--through", "--target-language"]))?;
+    }
     args.searching.options(
         translator,
         source.as_deref(),
