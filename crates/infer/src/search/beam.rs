@@ -239,7 +239,8 @@ impl<'a> BeamSearch<'a> {
             let extension = self.scratch.extensions[rank];
             if let Some(reason) = self.end_of(extension, rank) {
                 let closes = self.task.rule.closes(rank, beam);
-                if closes && is_guarded && rank > 0 {
+                let is_eos = reason == FinishReason::EndOfSentence;
+                if closes && is_guarded && rank > 0 && is_eos {
                     places -= 1;
                 } else if closes {
                     self.best_closed |= rank == 0;
