@@ -4,7 +4,6 @@ mod extensions;
 mod kept;
 mod lines;
 mod options;
-mod parser;
 mod read;
 mod write;
 

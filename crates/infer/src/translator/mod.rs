@@ -12,6 +12,7 @@ mod score;
 mod stream;
 mod terms;
 mod translate;
+mod until_error;
 
 use std::sync::{Arc, OnceLock};
 

@@ -2,7 +2,7 @@
 
 use super::Translator;
 use super::options::TranslateOptions;
-use super::translate::until_error;
+use super::until_error::until_error;
 use crate::batching::Batching;
 use crate::error::{InferError, Result};
 use crate::model::StepModel;
