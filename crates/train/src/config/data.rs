@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::{ConfigFileError, Result};
-use super::pairs::{LanguagePair, LanguageTokens, TEST, TRAIN, VALID};
+use super::language_pair::{LanguagePair, LanguageTokens, TEST, TRAIN, VALID};
 
 /// The corpora, and the sentence pairs of them that are kept.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]

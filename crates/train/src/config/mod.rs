@@ -3,6 +3,7 @@
 mod data;
 mod document;
 mod error;
+mod language_pair;
 mod layers;
 mod model;
 mod pairs;
@@ -19,10 +20,10 @@ pub use data::{DataSettings, MixedText, corpus_paths};
 pub(crate) use document::entries;
 pub use error::ConfigFileError;
 pub(crate) use error::nearest;
+pub use language_pair::{Direction, LanguagePair, LanguageTokens};
+pub(crate) use language_pair::{TRAIN as PAIRS_TRAIN, VALID as PAIRS_VALID};
 pub(crate) use layers::{START, start_model_in};
 pub use model::{Architecture, ModelSettings, RnnSizes};
-pub use pairs::{Direction, LanguagePair, LanguageTokens};
-pub(crate) use pairs::{TRAIN as PAIRS_TRAIN, VALID as PAIRS_VALID};
 pub use presets::{DEFAULT_PRESET, preset_description, preset_names};
 #[cfg(test)]
 pub(crate) use train_config::FIXED;
