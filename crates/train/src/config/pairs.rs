@@ -166,6 +166,7 @@ fn is_code(code: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::LanguageTokens;
 
     fn pair(source: &str, target: &str, both_ways: bool) -> LanguagePair {
         LanguagePair {
