@@ -19,6 +19,7 @@
 
 mod build;
 mod header;
+mod token_file;
 mod tokenized;
 
 pub(crate) use build::build;
