@@ -60,8 +60,7 @@ impl TokenizedCorpus {
     /// Opens and verifies the cache file at `path`.
     ///
     /// # Errors
-    /// Returns [`TextError::NotFound`](crate::TextError::NotFound) if the file does not exist, and [`DataError::DamagedCache`](crate::DataError::DamagedCache)
-    /// if its content was not written for `key` or has changed since.
+    /// Returns the errors of [`TokenFile::open`].
     pub(crate) fn open(path: &Path, key: &Key) -> Result<Self> {
         let file = TokenFile::open(path, key)?;
         let header = file.header();

@@ -4,6 +4,7 @@ mod extensions;
 mod kept;
 mod lines;
 mod options;
+mod parser;
 mod read;
 mod write;
 

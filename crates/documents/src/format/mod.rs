@@ -188,7 +188,7 @@ impl Format {
     ) -> (String, Vec<Attribute>, Vec<Block>) {
         let texts = match self {
             _ if text.contains(ATTRIBUTE) => Vec::new(),
-            Self::Html => html::texts(text),
+            Self::Html => html::read::texts(text),
             Self::Markdown => markdown::texts(text),
             _ => Vec::new(),
         };
@@ -230,10 +230,10 @@ impl Format {
             Self::Text if splitting == Splitting::Lines => text::parse(text),
             Self::Text => text::paragraphs(text),
             Self::Html if has_lines && splitting == Splitting::Sentences => {
-                html::parse_paragraphs(text)
+                html::read::parse_paragraphs(text)
             }
-            Self::Html if has_lines => html::parse_lines(text),
-            Self::Html => html::parse(text),
+            Self::Html if has_lines => html::read::parse_lines(text),
+            Self::Html => html::read::parse(text),
             Self::Markdown => markdown::parse(text),
             Self::Srt => srt::parse(text),
             Self::Ass => ass::parse(text),

@@ -4,7 +4,8 @@ use burnformer_text::visible_but;
 use pulldown_cmark::{Event, Parser as Events, Tag};
 
 use super::options::options;
-use super::read::{read_again, without_marks};
+use super::parser::without_marks;
+use super::read::read_again;
 use crate::alignment::Alignment;
 use crate::block::{Block, Kind};
 use crate::escape::{Escape, Level, Markdown};

@@ -1,0 +1,69 @@
+//! Splits the texts of documents into sentences.
+
+use super::{Document, Fits};
+use crate::block::{Block, State};
+use crate::message;
+use crate::placeables::find_atoms;
+use crate::plurals::Categories;
+use crate::split::{Splitting, split};
+use crate::words::overlaps;
+
+impl Document {
+    /// Splits the texts of a document from [`read`](Self::read) into sentences. `languages` and
+    /// `fits` are as in [`try_parse`](Self::try_parse).
+    pub fn divide(&mut self, [language, target]: [Option<&str>; 2], fits: Fits<'_>) {
+        self.languages = language
+            .zip(target)
+            .map(|(from, into)| [from.into(), into.into()]);
+        let target = target.and_then(Categories::of);
+        let divider = Divider {
+            splitting: self.splitting,
+            language,
+            target: target.as_ref(),
+            fits,
+        };
+        divider.document(self);
+    }
+}
+
+/// Splits documents of one language into sentences for a model.
+struct Divider<'a> {
+    splitting: Splitting,
+    language: Option<&'a str>,
+    target: Option<&'a Categories>,
+    fits: Fits<'a>,
+}
+
+impl Divider<'_> {
+    fn document(&self, document: &mut Document) {
+        document
+            .messages
+            .iter_mut()
+            .for_each(|message| self.document(&mut message.text));
+        let grammar = document.grammar;
+        for block in document.text_blocks_mut() {
+            block.grammar = grammar;
+            self.prepare(block, 0);
+        }
+    }
+
+    /// Splits `block` and the arms of its messages into sentences. `depth` counts enclosing
+    /// messages.
+    fn prepare(&self, block: &mut Block, depth: usize) {
+        let borders = block.borders();
+        let messages = find_atoms(&block.text, &borders, &mut block.atoms, block.grammar);
+        if depth < message::MAX_DEPTH {
+            message::find_arms(block, self.target, depth);
+        }
+        block
+            .arms_mut()
+            .for_each(|arm| self.prepare(arm, depth + 1));
+        split(block, self.splitting, self.language, self.fits);
+        // In a message with tags, text and syntax cannot be told apart.
+        for segment in &mut block.segments {
+            if overlaps(&messages, &segment.range) {
+                segment.state = State::Kept;
+            }
+        }
+    }
+}
