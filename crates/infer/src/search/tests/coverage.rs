@@ -1,42 +1,14 @@
 //! The coverage penalty.
 
 use super::*;
-use crate::attention::HeadWeights;
-use crate::model::StepModel;
 use crate::search::coverage::rank;
-
-/// A model that attends as its table says: `[target tokens, source tokens]`.
-struct Attending(TableModel, Vec<f32>);
-
-impl StepModel for Attending {
-    fn source_vocab(&self) -> usize {
-        self.0.source_vocab()
-    }
-    fn target_vocab(&self) -> usize {
-        self.0.target_vocab()
-    }
-    fn special(&self) -> SpecialIds {
-        self.0.special()
-    }
-    fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
-        self.0.start(sources)
-    }
-    fn cross_attention(&self, source: &[u32], target: &[u32]) -> Option<HeadWeights> {
-        let values = self.1[..target.len() * source.len()].to_vec();
-        Some(HeadWeights {
-            queries: target.len(),
-            keys: source.len(),
-            values,
-        })
-    }
-}
 
 #[test]
 fn the_penalty_is_the_one_of_gnmt() {
     // Two target tokens and `</s>` over the source 4 3 `</s>`. The sums are 1.2, 0.3 and 0.5 (Wu et
     // al., 2016, equation 14).
-    let table = vec![0.9, 0.1, 0.0, 0.3, 0.1, 0.1, 0.0, 0.1, 0.4];
-    let model = Attending(TableModel::new(8, 1), table);
+    let table = [[0.9, 0.1, 0.0], [0.3, 0.1, 0.1], [0.0, 0.1, 0.4]];
+    let model = Attending::new(TableModel::new(8, 1), move |query, key| table[query][key]);
     let requests = [Request::new(SOURCE.to_vec())];
     let settings = SearchSettings {
         coverage_penalty: 0.2,
@@ -71,11 +43,13 @@ fn the_best_sum_of_both_wins() {
     let mut changed = 0;
     for seed in 0..40 {
         let table = burnformer_core::RandomKey::new(seed).uniform(18);
-        let model = Attending(TableModel::new(8, seed), table);
+        let model = Attending::new(TableModel::new(8, seed), move |query, key| {
+            table[query * SOURCE.len() + key]
+        });
         let without = run(&model, &settings);
         let found = run(&model, &penalised).remove(0);
         // The score is the one of the search, and the penalty.
-        let total: f64 = model.0.log_probs(&SOURCE, &found.tokens).iter().sum();
+        let total: f64 = model.inner.log_probs(&SOURCE, &found.tokens).iter().sum();
         let mut again = vec![vec![Hypothesis {
             score: settings.score(total, found.tokens.len()),
             ..found.clone()

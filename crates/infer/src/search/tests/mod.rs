@@ -13,6 +13,7 @@ mod transformers;
 mod watch;
 
 use super::*;
+use crate::attention::{AttentionWeights, HeadWeights};
 use crate::model::Decoding;
 use crate::model::tests::table::TableModel;
 use crate::{
@@ -21,6 +22,52 @@ use crate::{
 };
 
 const SOURCE: [u32; 3] = [4, 3, 2];
+
+/// A [`TableModel`] with one head of cross-attention, which has the weight `weight(query, key)`.
+struct Attending<W> {
+    inner: TableModel,
+    weight: W,
+}
+
+impl<W: Fn(usize, usize) -> f32 + Send + Sync> Attending<W> {
+    fn new(inner: TableModel, weight: W) -> Self {
+        Self { inner, weight }
+    }
+}
+
+impl<W: Fn(usize, usize) -> f32 + Send + Sync> StepModel for Attending<W> {
+    fn source_vocab(&self) -> usize {
+        self.inner.source_vocab()
+    }
+
+    fn target_vocab(&self) -> usize {
+        self.inner.target_vocab()
+    }
+
+    fn special(&self) -> SpecialIds {
+        self.inner.special()
+    }
+
+    fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
+        self.inner.start(sources)
+    }
+
+    fn attention(&self, source: &[u32], target: &[u32]) -> Option<AttentionWeights> {
+        let queries = target.len();
+        let keys = source.len();
+        let places = 0..queries * keys;
+        let values = places.map(|place| (self.weight)(place / keys, place % keys));
+        let head = HeadWeights {
+            queries,
+            keys,
+            values: values.collect(),
+        };
+        Some(AttentionWeights {
+            cross: vec![vec![head]],
+            ..AttentionWeights::default()
+        })
+    }
+}
 
 fn run(model: &dyn StepModel, settings: &SearchSettings) -> Vec<Hypothesis> {
     let requests = [Request::new(SOURCE.to_vec())];

@@ -8,7 +8,6 @@ use proptest::prelude::*;
 use burnformer_data::corpus::Side;
 
 use super::*;
-use crate::attention::{AttentionWeights, HeadWeights};
 
 const VOCAB: usize = 12;
 
@@ -351,43 +350,6 @@ fn impossible_terms_are_refused() {
     ));
 }
 
-/// A model whose every target position attends to the source position of the same number.
-struct Diagonal(TableModel);
-
-impl StepModel for Diagonal {
-    fn source_vocab(&self) -> usize {
-        self.0.source_vocab()
-    }
-
-    fn target_vocab(&self) -> usize {
-        self.0.target_vocab()
-    }
-
-    fn special(&self) -> SpecialIds {
-        self.0.special()
-    }
-
-    fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
-        self.0.start(sources)
-    }
-
-    fn attention(&self, source: &[u32], target: &[u32]) -> Option<AttentionWeights> {
-        let queries = target.len();
-        let keys = source.len();
-        let weight = |index: usize| f32::from(index / keys == index % keys);
-        let values = (0..queries * keys).map(weight).collect();
-        let cross = vec![vec![HeadWeights {
-            queries,
-            keys,
-            values,
-        }]];
-        Some(AttentionWeights {
-            cross,
-            ..AttentionWeights::default()
-        })
-    }
-}
-
 #[test]
 fn a_missing_term_takes_the_place_of_the_word_that_attends_to_it() {
     let source = vec![4, 3, 5, 6, 2];
@@ -400,7 +362,10 @@ fn a_missing_term_takes_the_place_of_the_word_that_attends_to_it() {
     };
     let mut placed = 0;
     for seed in 0..40 {
-        let model = Diagonal(TableModel::new(9, seed));
+        // Every target position attends to the source position of the same number.
+        let model = Attending::new(TableModel::new(9, seed), |query, key| {
+            f32::from(query == key)
+        });
         let settings = SearchSettings {
             min_length: 4,
             ..SearchSettings::beam(3, 1.0)
