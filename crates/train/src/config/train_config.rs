@@ -121,17 +121,29 @@ impl TrainConfig {
 
 /// Settings and sections that a resumed run must keep. Other values would invalidate the position in
 /// the corpus, the random state or the best validation in the state of the run.
-pub(crate) const FIXED: &str = "\
-    model. training.from training.freeze training.seed training.budget \
-    training.multiple training.accumulate optimizer.algorithm validation.metric validation.bleu \
-    validation.max_sentences validation.beam validation.alpha";
+pub(crate) const FIXED: [&str; 13] = [
+    "model.",
+    "training.from",
+    "training.freeze",
+    "training.seed",
+    "training.budget",
+    "training.multiple",
+    "training.accumulate",
+    "optimizer.algorithm",
+    "validation.metric",
+    "validation.bleu",
+    "validation.max_sentences",
+    "validation.beam",
+    "validation.alpha",
+];
 
 /// Returns whether a resumed run must keep the value of `key`.
 pub(crate) fn is_fixed(key: &str) -> bool {
-    FIXED.split(' ').any(|start| key.starts_with(start))
+    within(key, &FIXED)
 }
 
-/// Returns whether `key` begins with one of `keys`.
+/// Returns whether `key` is one of `keys`, or in one of the sections among them, which end with a dot.
 pub(crate) fn within(key: &str, keys: &[&str]) -> bool {
-    keys.iter().any(|start| key.starts_with(start))
+    keys.iter()
+        .any(|known| key == *known || known.ends_with('.') && key.starts_with(known))
 }

@@ -14,11 +14,12 @@ use crate::error::Result;
 use crate::optimizer::Optimizer;
 use crate::run::{Corpora, FirstModel, RunState, Start, freeze, special_ids};
 
-/// Why the model is present.
-pub(super) const MODEL_IS_THERE: &str = "the model is away only during a step of the optimiser";
 use crate::update::{
     MemoryLimit, Objective, Recipe, Replicas, Workers, WorkersError, worst_batch, worst_shape,
 };
+
+/// The message of a panic if the model is missing.
+pub(super) const MODEL_IS_THERE: &str = "the model is away only during a step of the optimiser";
 
 /// The constant parts of a run that every process has: everything besides its model, its optimiser
 /// and its files.
