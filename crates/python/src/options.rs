@@ -192,12 +192,11 @@ impl Options {
     }
 }
 
-/// Returns the one of the `known` keywords that `name` stands for in another library, or that is
-/// spelt most like it.
+/// Returns the one of the `known` keywords that `name` stands for in another library. A name that no
+/// library has is taken for a mistake, and the keyword that is spelt most like it is returned.
 fn nearest(py: Python<'_>, name: &str, known: &[String]) -> PyResult<Option<String>> {
-    let meant = ELSEWHERE.iter().find(|(other, _)| *other == name);
-    if let Some((_, meant)) = meant.filter(|(_, meant)| known.iter().any(|name| name == meant)) {
-        return Ok(Some((*meant).to_owned()));
+    if let Some((_, meant)) = ELSEWHERE.iter().find(|(other, _)| *other == name) {
+        return Ok(known.iter().find(|known| known == meant).cloned());
     }
     let similar: Vec<String> = py
         .import("difflib")?
