@@ -92,7 +92,8 @@ impl GenerationConfig {
             no_repeat_ngram: self.no_repeat_ngram_size.unwrap_or(0),
             no_repeat_source_ngram: self.encoder_no_repeat_ngram_size.unwrap_or(0),
             repetition_penalty: repetition.max(1.0),
-            suppress: self.suppress(config, &mut notes),
+            suppress: self.suppress(config),
+            suppress_sequences: self.suppress_sequences(),
             begin_suppress: generated(ids(&self.begin_suppress_tokens), config),
             forced_bos: self.forced_bos(&mut notes),
             end_tokens: self.end_tokens(config.eos, &mut notes),
@@ -137,21 +138,27 @@ impl GenerationConfig {
     }
 
     /// The tokens that are never generated.
-    fn suppress(&self, config: &TransformerConfig, notes: &mut Vec<String>) -> Vec<u32> {
-        let bad = self.bad_words_ids.iter().flatten();
-        let (single, several): (Vec<_>, Vec<_>) = bad.partition(|ids| ids.len() == 1);
-        if !several.is_empty() {
-            notes.push("bad_words_ids of several tokens were left out".into());
-        }
+    fn suppress(&self, config: &TransformerConfig) -> Vec<u32> {
         let ends = ids(&self.eos_token_id);
         // transformers does not forbid the end by bad_words_ids.
-        let single = single
-            .into_iter()
+        let bad = self.bad_words(|ids| ids.len() == 1);
+        let bad = bad
             .flatten()
             .copied()
             .filter(|id| *id != config.eos && !ends.contains(id));
-        let all = single.chain(ids(&self.suppress_tokens)).collect();
+        let all = bad.chain(ids(&self.suppress_tokens)).collect();
         generated(all, config)
+    }
+
+    /// The sequences of several tokens that are never generated.
+    fn suppress_sequences(&self) -> Vec<Vec<u32>> {
+        self.bad_words(|ids| ids.len() > 1).cloned().collect()
+    }
+
+    /// The entries of `bad_words_ids` with a length that `has_length` accepts.
+    fn bad_words(&self, has_length: fn(&[u32]) -> bool) -> impl Iterator<Item = &Vec<u32>> {
+        let bad = self.bad_words_ids.iter().flatten();
+        bad.filter(move |ids| has_length(ids))
     }
 
     fn forced_bos(&self, notes: &mut Vec<String>) -> Option<u32> {

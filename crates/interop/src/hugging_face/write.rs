@@ -186,7 +186,11 @@ fn generation(config: &TransformerConfig, search: &SearchSettings) -> Value {
     let mut never = vec![config.pad, config.bos];
     never.sort_unstable();
     never.dedup();
-    let never: Vec<[u32; 1]> = never.into_iter().map(|id| [id]).collect();
+    let never: Vec<Vec<u32>> = never
+        .into_iter()
+        .map(|id| vec![id])
+        .chain(search.suppress_sequences.iter().cloned())
+        .collect();
     let mut json = json!({
         "num_beams": search.beam_size, "length_penalty": length_penalty,
         "max_length": limit.min(POSITIONS), "bad_words_ids": never, "pad_token_id": config.pad,
