@@ -1,6 +1,7 @@
 //! Warnings with remedies, about the texts before a run and about the measures during it.
 
 pub(crate) mod fit;
+pub(crate) mod pair_sizes;
 pub(crate) mod text_check;
 
 use crate::validation::Relation;

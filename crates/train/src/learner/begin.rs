@@ -12,7 +12,7 @@ use super::pending::PendingUpdates;
 use super::processes::{Message, send};
 use super::setup::Setup;
 use super::validate::{early_validation_after, metric};
-use crate::advice::{Diagnostics, text_check};
+use crate::advice::{Diagnostics, pair_sizes, text_check};
 use crate::config::{CheckpointSettings, EarlyStoppingMetric, START, TrainConfig};
 use crate::error::Result;
 use crate::report::{Pace, Reporter, Verbosity};
@@ -195,6 +195,7 @@ fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Result<Vec<
         utf8,
     )?);
     found.extend(text_check::divided_tag(&corpora.tokenizers, texts, utf8));
+    found.extend(pair_sizes::warnings(&corpora.train, &setup.config.data));
     let is_named = !setup.config.data.trained_directions().is_empty();
     if setup.first.start.is_some() && !is_named {
         let special = special_ids(setup.first.config.as_ref());
