@@ -136,8 +136,8 @@ fn framed_scalars(record: &Record, begin: f64) -> Vec<u8> {
 }
 
 /// The scalars of training, by the names of `metrics.jsonl`.
-fn of_training(point: &TrainRecord) -> Vec<(&'static str, f64)> {
-    vec![
+fn of_training(point: &TrainRecord) -> Vec<(String, f64)> {
+    let scalars = [
         ("epoch", point.epoch as f64),
         ("loss", point.loss),
         ("nll", point.nll),
@@ -149,15 +149,35 @@ fn of_training(point: &TrainRecord) -> Vec<(&'static str, f64)> {
         ("data_wait", point.data_wait),
         ("tokens", point.tokens as f64),
         ("pairs", point.pairs as f64),
-    ]
+    ];
+    scalars.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// The scalars of a validation, by the names of `metrics.jsonl`.
-fn of_validation(point: &ValidRecord) -> Vec<(&'static str, f64)> {
-    let mut scalars = vec![("loss", point.loss), ("nll", point.nll), ("ppl", point.ppl)];
-    scalars.extend(point.bleu.map(|bleu| ("bleu", bleu)));
-    scalars.extend(point.chrf.map(|chrf| ("chrf", chrf)));
-    scalars
+/// The scalars of a validation, by the names of `metrics.jsonl`. Those of a pair of languages have
+/// the pair before the name, as in `de-en/bleu`.
+fn of_validation(point: &ValidRecord) -> Vec<(String, f64)> {
+    let means = [
+        ("loss", Some(point.loss)),
+        ("nll", Some(point.nll)),
+        ("ppl", Some(point.ppl)),
+        ("bleu", point.bleu),
+        ("chrf", point.chrf),
+    ];
+    let means = means.map(|(name, value)| (name.to_owned(), value));
+    let of_pairs = point.pairs.iter().flat_map(|of| {
+        let values = [
+            ("nll", Some(of.nll)),
+            ("ppl", Some(of.ppl)),
+            ("bleu", of.bleu),
+            ("chrf", of.chrf),
+        ];
+        values.map(|(name, value)| (format!("{}/{name}", of.pair), value))
+    });
+    means
+        .into_iter()
+        .chain(of_pairs)
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
 }
 
 /// The first event of a file.
@@ -179,7 +199,7 @@ fn session_start(wall_time: f64) -> Vec<u8> {
 }
 
 /// The event of several scalars at `step`, named `group/name`.
-fn scalars(wall_time: f64, step: u64, group: &str, scalars: &[(&str, f64)]) -> Vec<u8> {
+fn scalars(wall_time: f64, step: u64, group: &str, scalars: &[(String, f64)]) -> Vec<u8> {
     let mut summary = Vec::new();
     for (name, number) in scalars {
         let mut value = Vec::new();
@@ -245,6 +265,7 @@ fn put_f32(bytes: &mut Vec<u8>, field: u64, number: f32) {
 pub(super) mod tests {
     use std::path::PathBuf;
 
+    use super::super::record::PairRecord;
     use super::*;
 
     /// Hexadecimal digits of `bytes`.
@@ -264,12 +285,43 @@ pub(super) mod tests {
             hex(&framed(&session_start(time))),
             "0d000000000000003c37b83409000020e08d4ada413a020801bb7aff05"
         );
-        let event = scalars(time + 59.75, 300, "train", &[("loss", 4.5), ("lr", 0.0)]);
+        let numbers = [("loss".to_owned(), 4.5), ("lr".to_owned(), 0.0)];
+        let event = scalars(time + 59.75, 300, "train", &numbers);
         assert_eq!(
             hex(&framed(&event)),
             "3200000000000000241956ec09000010ef8d4ada4110ac022a240a110a0a747261696e2f6c6f7373150000\
              90400a0f0a08747261696e2f6c721500000000b07a54ca"
         );
+    }
+
+    #[test]
+    fn each_pair_of_languages_has_scalars_under_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = ValidRecord {
+            step: 7,
+            nll: 1.5,
+            bleu: Some(20.0),
+            pairs: vec![PairRecord {
+                pair: "de-en".into(),
+                nll: 2.5,
+                bleu: Some(30.0),
+                ..PairRecord::default()
+            }],
+            ..ValidRecord::default()
+        };
+        EventFile::create(folder.path(), &[Record::Valid(record)]).unwrap();
+        let found = scalars_in(folder.path());
+        for expected in [
+            ("valid/nll", 1.5),
+            ("valid/bleu", 20.0),
+            ("valid/de-en/nll", 2.5),
+            ("valid/de-en/bleu", 30.0),
+        ] {
+            let is_there = |(tag, step, value): &(String, u64, f32)| {
+                (tag.as_str(), *value) == expected && *step == 7
+            };
+            assert!(found.iter().any(is_there), "{expected:?} in {found:?}");
+        }
     }
 
     /// The event file in `dir` that is not empty.
