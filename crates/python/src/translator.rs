@@ -49,6 +49,11 @@ const SCORE: Function = Function {
     keywords: "",
     refused: "n_best sampling small_letters second_search keep_parts glossary memory shortlist",
 };
+const ATTENTION: Function = Function {
+    name: "attention",
+    keywords: "",
+    refused: SCORE.refused,
+};
 
 /// A model that translates. Several threads may use it at the same time, and so may a forked
 /// process.
@@ -261,27 +266,35 @@ impl Translator {
         )
     }
 
+    /// The pairs of source and target language on which the model was trained, by their codes; empty
+    /// if it does not know them.
+    #[getter]
+    fn directions(&self) -> Vec<(String, String)> {
+        let directions = self.inner.directions().iter().cloned();
+        directions
+            .map(|[source, target]| (source, target))
+            .collect()
+    }
+
     /// Returns the attention weights of the model for `source` and `target`, by default its own
     /// translation.
-    #[pyo3(signature = (source, target = None))]
+    #[pyo3(signature = (source, target = None, **options))]
     fn attention<'py>(
         &self,
         py: Python<'py>,
         source: String,
         target: Option<String>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let options = self.options(options, &ATTENTION)?;
         let inner = self.inner.clone();
         let sentence = compute(py, move |_| {
+            let options = options.resolve(&inner)?;
             let target = match target {
                 Some(target) => target,
-                None => {
-                    inner
-                        .translate(&[&source], &inner.options())?
-                        .remove(0)
-                        .text
-                }
+                None => inner.translate(&[&source], &options)?.remove(0).text,
             };
-            let attention = inner.attention(&source, &target)?;
+            let attention = inner.attention(&source, &target, &options.languages)?;
             Ok(SentenceAttention::new(
                 &source,
                 &target,

@@ -138,6 +138,13 @@ struct Searching {
     /// [default: the model's; false of imported ones]
     #[arg(long, value_name = "BOOL")]
     keep_parts: Option<bool>,
+    #[command(flatten)]
+    languages: LanguageArgs,
+}
+
+/// The languages of a model of several languages.
+#[derive(clap::Args)]
+struct LanguageArgs {
     /// The language to translate from, for a model of several languages: `en`, `eng`, `en-GB` or as
     /// its vocabulary writes it (eng_Latn)
     #[arg(long, value_name = "CODE")]
@@ -161,22 +168,7 @@ impl Searching {
         n_best: usize,
         change: impl FnOnce(&mut TranslateOptions),
     ) -> Result<TranslateOptions> {
-        let to = self.target_language.as_deref();
-        let optional =
-            |LanguageError { side, what }| wrong_usage(format_args!("--{side}-language: {what}"));
-        let languages = if self.zero_shot {
-            translator.zero_shot_languages(from, to)
-        } else {
-            translator.languages(from, to)
-        };
-        let languages = languages.map_err(optional)?;
-        let tags = translator.tokenizers().source.target_tags();
-        if let ([tag, _, ..], [[], []]) = (&tags[..], languages.tokens()) {
-            say(format_args!(
-                "warning: the model translates into several languages, and lines that do not begin with one, such as \
-                 >>{tag}<<, leave it to chance; name it with --target-language"
-            ));
-        }
+        let languages = self.languages.of_model(translator, from)?;
         let mut options = TranslateOptions {
             languages,
             ..translator.options()
@@ -194,9 +186,33 @@ impl Searching {
         options.search.validate().map_err(of_options)?;
         Ok(options)
     }
+}
+
+impl LanguageArgs {
+    /// The languages and tokens of `translator` for a text in the language `from`, and in the chosen
+    /// target language.
+    fn of_model(&self, translator: &Translator, from: Option<&str>) -> Result<Languages> {
+        let to = self.target_language.as_deref();
+        let optional =
+            |LanguageError { side, what }| wrong_usage(format_args!("--{side}-language: {what}"));
+        let languages = if self.zero_shot {
+            translator.zero_shot_languages(from, to)
+        } else {
+            translator.languages(from, to)
+        };
+        let languages = languages.map_err(optional)?;
+        let tags = translator.tokenizers().source.target_tags();
+        if let ([tag, _, ..], [[], []]) = (&tags[..], languages.tokens()) {
+            say(format_args!(
+                "warning: the model translates into several languages, and lines that do not begin with one, such as \
+                 >>{tag}<<, leave it to chance; name it with --target-language"
+            ));
+        }
+        Ok(languages)
+    }
 
     /// The codes of the source and target language.
-    fn languages(&self) -> [&Option<String>; 2] {
+    fn codes(&self) -> [&Option<String>; 2] {
         [&self.source_language, &self.target_language]
     }
 }

@@ -48,6 +48,8 @@ pub struct Args {
     #[arg(long, short)]
     output: Option<PathBuf>,
     #[command(flatten)]
+    languages: LanguageArgs,
+    #[command(flatten)]
     shard: ShardArgs,
     #[command(flatten)]
     computing: Computing,
@@ -103,7 +105,7 @@ pub fn run(args: Args) -> Result<()> {
             .iter()
             .map(|pair| (pair.source.as_str(), pair.target.as_str()))
             .unzip();
-        let sources = tokenizers.source.encode_batch(&sources);
+        let sources = translator.encode_sources(&sources, &options.languages);
         let targets = tokenizers.target.encode_batch(&targets);
         let (scores, bad) = translator.score_ids_until_error(&sources, &targets, &options);
         for (score, pair) in scores.iter().zip(&chunk) {
@@ -140,8 +142,12 @@ fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
 }
 
 fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
-    let mut options = translator.options();
-    options.longest = args.longest;
+    let from = args.languages.source_language.as_deref();
+    let mut options = TranslateOptions {
+        languages: args.languages.of_model(translator, from)?,
+        longest: args.longest,
+        ..translator.options()
+    };
     if let Some(alpha) = args.alpha {
         options.search.length_penalty = LengthPenalty::Gnmt(alpha);
         options.search.validate().map_err(of_options)?;

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use serde_json::Value;
+
 use crate::common::{self, assert_refused, run, run_with, stderr, stdout, tiny_settings};
 
 /// The French words of the toy language.
@@ -153,6 +155,37 @@ fn a_direction_that_was_not_trained_is_refused_with_the_list_or_tried() {
     );
     let silent = run_with(&["translate", "--model", &model], b"x\n");
     assert_refused(&silent, 2, &["several (en, de, fr), and none was given"]);
+}
+
+#[test]
+fn scores_and_attention_are_between_the_named_languages() {
+    let trained = Trained::get();
+    let model = trained.model();
+    let languages = ["--source-language", "en", "--target-language", "fr"];
+    let arguments = [&["translate", "--json", "--model", &model][..], &languages].concat();
+    let found = stdout(&run_with(&arguments, b"one two three four\n"));
+    let found: Value = serde_json::from_str(&found).unwrap();
+    let french = found["translation"].as_str().unwrap();
+
+    let text = trained.folder.path().join("scored.tsv");
+    fs::write(&text, format!("one two three four\t{french}\n")).unwrap();
+    let text = text.to_str().unwrap();
+    let score = ["score", "--json", "--model", &model, "--input", text];
+    let scored = stdout(&run(&[&score[..], &languages].concat()));
+    let scored: Value = serde_json::from_str(&scored).unwrap();
+    let difference = scored["score"].as_f64().unwrap() - found["score"].as_f64().unwrap();
+    assert!(difference.abs() < 1e-4, "{scored} {found}");
+    let german = ["--source-language", "en", "--target-language", "de"];
+    let german = stdout(&run(&[&score[..], &german].concat()));
+    let german: Value = serde_json::from_str(&german).unwrap();
+    let worse = scored["log_prob"].as_f64().unwrap() - german["log_prob"].as_f64().unwrap();
+    assert!(worse > 1.0, "{scored} {german}");
+    assert_refused(&run(&score), 2, &["none was given", "--target-language"]);
+
+    let attention = ["attention", "--json", "--model", &model, "one two"];
+    let shown = stdout(&run(&[&attention[..], &languages].concat()));
+    assert!(shown.contains(">>fr<<"), "{shown}");
+    assert_refused(&run(&attention), 2, &["none was given"]);
 }
 
 #[test]

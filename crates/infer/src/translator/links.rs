@@ -8,7 +8,7 @@ use burnformer_data::{Tokenizer, Tokenizers};
 pub use burnformer_text::Link as TextLink;
 
 use super::Translator;
-use super::options::MAX_SENTENCE_TOKENS;
+use super::options::{Languages, MAX_SENTENCE_TOKENS};
 use crate::attention::{Attention, MAX_LINKED_TOKENS, pieces, strongest};
 use crate::error::{InferError, Result};
 use crate::model::SpecialIds;
@@ -17,22 +17,27 @@ use burnformer_text::{is_in_capitals, small_in_place};
 
 impl Translator {
     /// Returns the attention weights of every layer and head while the model predicts `target` as
-    /// the translation of `source`.
+    /// the translation of `source` between `languages`. Their tokens are the first ones of a side.
     ///
     /// # Errors
     /// Returns [`SentenceError::TooLong`](crate::SentenceError::TooLong) if a side has more tokens
     /// than the model has positions, or more than [`MAX_SENTENCE_TOKENS`], since the weights grow with
     /// the product of the lengths, and [`InferError::NoAttention`] for an ensemble.
-    pub fn attention(&self, source: &str, target: &str) -> Result<Attention> {
-        let Tokenizers {
-            source: reader,
-            target: writer,
-        } = &self.tokenizers;
-        self.attention_of(&reader.encode(source), &writer.encode(target))
+    pub fn attention(
+        &self,
+        source: &str,
+        target: &str,
+        languages: &Languages,
+    ) -> Result<Attention> {
+        let source = self.encode_source(source, languages);
+        let target = self.tokenizers.target.encode(target);
+        let source = [&languages.source[..], &source].concat();
+        let target = [&languages.target[..], &target].concat();
+        self.attention_of(&source, &target)
     }
 
     /// Returns the weights of [`attention`](Self::attention) for ids, with or without `</s>`.
-    pub(super) fn attention_of(&self, source: &[u32], target: &[u32]) -> Result<Attention> {
+    fn attention_of(&self, source: &[u32], target: &[u32]) -> Result<Attention> {
         let SpecialIds { bos, eos, .. } = self.model.special();
         check_lengths(Side::Source, [source], eos, MAX_SENTENCE_TOKENS)?;
         check_lengths(Side::Target, [target], eos, MAX_SENTENCE_TOKENS)?;

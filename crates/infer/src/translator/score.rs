@@ -1,7 +1,9 @@
 //! The probability that a model assigns to given translations.
 
+use std::borrow::Cow;
+
 use super::Translator;
-use super::options::TranslateOptions;
+use super::options::{Languages, TranslateOptions};
 use super::until_error::until_error;
 use crate::batching::Batching;
 use crate::error::{InferError, Result};
@@ -11,8 +13,9 @@ use crate::settings::SearchSettings;
 use burnformer_data::corpus::Side;
 
 impl Translator {
-    /// Scores `targets` as translations of `sources`, in order, with the penalties and batching of
-    /// `options`. Sources are never truncated: the score would belong to another sentence.
+    /// Scores `targets` as translations of `sources`, in order, with the languages, penalties and
+    /// batching of `options`. Sources are never truncated: the score would belong to another
+    /// sentence.
     ///
     /// # Errors
     /// Returns the errors of [`score_ids`](Self::score_ids).
@@ -22,12 +25,14 @@ impl Translator {
         targets: &[T],
         options: &TranslateOptions,
     ) -> Result<Vec<TargetScore>> {
-        let sources = self.tokenizers.source.encode_batch(sources);
+        let sources = self.encode_sources(sources, &options.languages);
         let targets = self.tokenizers.target.encode_batch(targets);
         self.score_ids(&sources, &targets, options)
     }
 
-    /// Scores pairs of sentences, as ids, in order, with the penalties and batching of `options`.
+    /// Scores pairs of sentences, as ids without the tokens of their languages, in order, with the
+    /// languages, penalties and batching of `options`. The token of a target language is scored with
+    /// the others, as in the score of a search.
     ///
     /// # Errors
     /// Returns the errors of [`force_score`];
@@ -39,7 +44,20 @@ impl Translator {
         targets: &[Vec<u32>],
         options: &TranslateOptions,
     ) -> Result<Vec<TargetScore>> {
-        let limit = self.longest_source(options);
+        let Languages { source, target, .. } = &options.languages;
+        let sources = with_start(source, sources);
+        let targets = with_start(target, targets);
+        self.score_prepared(&sources, &targets, options)
+    }
+
+    /// Scores pairs of sentences that begin with the tokens of their languages.
+    pub(super) fn score_prepared(
+        &self,
+        sources: &[Vec<u32>],
+        targets: &[Vec<u32>],
+        options: &TranslateOptions,
+    ) -> Result<Vec<TargetScore>> {
+        let limit = self.source_limit(options);
         let eos = self.model.special().eos;
         check_lengths(Side::Source, sources, eos, limit)?;
         check_lengths(Side::Target, targets, eos, limit)?;
@@ -60,6 +78,15 @@ impl Translator {
             self.score_ids(&sources[..count], targets, options)
         })
     }
+}
+
+/// Each of `sentences` after the tokens `start`.
+pub(super) fn with_start<'a>(start: &[u32], sentences: &'a [Vec<u32>]) -> Cow<'a, [Vec<u32>]> {
+    if start.is_empty() {
+        return Cow::Borrowed(sentences);
+    }
+    let all = sentences.iter().map(|ids| [start, ids].concat());
+    Cow::Owned(all.collect())
 }
 
 /// The probability that the model assigns to a given translation.

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::Translator;
 use super::error::TermError;
-use super::options::{LongSources, TranslateOptions};
+use super::options::{Languages, LongSources, TranslateOptions};
 use super::protections::Results;
 use super::request::{TextRequest, searches};
 use super::until_error::until_error;
@@ -47,7 +47,7 @@ impl Translator {
         sources: &[S],
         options: &TranslateOptions,
     ) -> Result<Vec<TextRequest>, TermError> {
-        let ids = self.encode_sources(sources, options);
+        let ids = self.encode_sources(sources, &options.languages);
         sources
             .par_iter()
             .zip(ids)
@@ -59,11 +59,11 @@ impl Translator {
             .collect()
     }
 
-    /// The ids of `text`, a source, without those of its language. If `options` name the language by
+    /// The ids of `text`, a source, without those of its language. If `languages` name the language by
     /// a token, a language token at the start of the text (`>>fra<<`) is text.
-    pub fn encode_source(&self, text: &str, options: &TranslateOptions) -> Vec<u32> {
+    pub fn encode_source(&self, text: &str, languages: &Languages) -> Vec<u32> {
         let source = &self.tokenizers.source;
-        if options.languages.source.is_empty() {
+        if languages.source.is_empty() {
             source.encode(text)
         } else {
             source.encode_untagged(text)
@@ -71,16 +71,16 @@ impl Translator {
     }
 
     /// The ids of `sources` as by [`encode_source`](Self::encode_source).
-    fn encode_sources<S: AsRef<str> + Sync>(
+    pub fn encode_sources<S: AsRef<str> + Sync>(
         &self,
         sources: &[S],
-        options: &TranslateOptions,
+        languages: &Languages,
     ) -> Vec<Vec<u32>> {
         let mut ids = self.tokenizers.source.encode_batch(sources);
         for (source, ids) in sources.iter().zip(&mut ids) {
             let source = source.as_ref();
             if source.contains(">>") {
-                *ids = self.encode_source(source, options);
+                *ids = self.encode_source(source, languages);
             }
         }
         ids

@@ -73,7 +73,9 @@ impl TranslatorEngine {
 
     fn request(&self, work: &Sentence) -> Result<TextRequest, InferError> {
         let tokenizers = self.translator.tokenizers();
-        let source = self.translator.encode_source(&work.text, &self.options);
+        let source = self
+            .translator
+            .encode_source(&work.text, &self.options.languages);
         let terms = work.terms.clone();
         let mut request = self.translator.request(&work.text, source, terms)?;
         request.search.prefix = tokenizers.target.encode(&work.prefix);
@@ -219,7 +221,7 @@ impl Engine for TranslatorEngine {
         }
         let attention = self
             .translator
-            .attention(sentence, translation)
+            .attention(sentence, translation, &self.options.languages)
             .map_err(engine_error)?;
         Ok(SentenceAttention::new(
             sentence,

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use burnformer_infer::view::{Panel, PanelKind, SentenceAttention};
-use burnformer_infer::{AlignmentOptions, HeadWeights, Translator};
+use burnformer_infer::{AlignmentOptions, HeadWeights, TranslateOptions, Translator};
 
-use crate::commands::Computing;
+use crate::commands::{Computing, LanguageArgs};
 use crate::values::{model_with_name, one_of};
 
 /// Arguments of `attention`.
@@ -52,6 +52,8 @@ pub struct Args {
     #[arg(long, value_name = "N", requires = "layer")]
     pub(super) head: Option<usize>,
     #[command(flatten)]
+    pub(super) languages: LanguageArgs,
+    #[command(flatten)]
     pub(super) computing: Computing,
 }
 
@@ -61,10 +63,10 @@ impl Args {
     pub(super) fn sentence(
         &self,
         translator: &Translator,
-        source: &str,
-        target: &str,
+        options: &TranslateOptions,
+        [source, target]: [&str; 2],
     ) -> Result<SentenceAttention> {
-        let attention = translator.attention(source, target)?;
+        let attention = translator.attention(source, target, &options.languages)?;
         let layers = match self.part {
             PanelKind::Encoder => &attention.weights.encoder_self,
             PanelKind::Decoder => &attention.weights.decoder_self,

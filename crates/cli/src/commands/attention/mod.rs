@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_infer::view::{HeadHabits, HeadRole, SentenceAttention, blocks, heads_table, page};
-use burnformer_infer::{Translator, pharaoh};
+use burnformer_infer::{TranslateOptions, Translator, pharaoh};
 
 use crate::configuration::corpus;
 use crate::embedded::DEFAULT_MODEL;
@@ -65,21 +65,21 @@ fn each(
     translator: &Translator,
     mut take: impl FnMut(SentenceAttention) -> Result<()>,
 ) -> Result<()> {
+    let from = args.languages.source_language.as_deref();
+    let options = TranslateOptions {
+        languages: args.languages.of_model(translator, from)?,
+        ..translator.options()
+    };
     if let Some(source) = &args.sentence {
         let target = match &args.target {
             Some(target) => target.clone(),
-            None => {
-                translator
-                    .translate(&[source], &translator.options())?
-                    .remove(0)
-                    .text
-            }
+            None => translator.translate(&[source], &options)?.remove(0).text,
         };
-        return take(args.sentence(translator, source, &target)?);
+        return take(args.sentence(translator, &options, [source, &target])?);
     }
     for pair in ParallelReader::open(&corpus("--input", &args.input)?, Utf8Policy::Error)? {
         let pair = pair?;
-        let found = args.sentence(translator, &pair.source, &pair.target);
+        let found = args.sentence(translator, &options, [&pair.source, &pair.target]);
         take(found.with_context(|| format!("line {}", pair.line))?)?;
     }
     Ok(())

@@ -143,7 +143,7 @@ pub fn run(args: Args) -> Result<()> {
 fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
     args.searching.options(
         translator,
-        args.searching.source_language.as_deref(),
+        args.searching.languages.source_language.as_deref(),
         args.nbest.unwrap_or(1),
         |options| {
             options.long_sources = LongSources::Refuse;
@@ -158,7 +158,7 @@ fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
 
 /// The inputs besides the text that decide the translations.
 fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
-    let languages = args.searching.languages();
+    let languages = args.searching.languages.codes();
     let mut identity = args.computing.identity(&args.model, options, languages)?;
     identity["chosen_by_reference"] = args.reference.is_some().into();
     // Printing a number in the journal may change its last digit.

@@ -272,7 +272,7 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<(Vec<String>,
     let shortlist = shortlist(&translator, args.shortlist.as_deref())?;
     let options = args.searching.options(
         &translator,
-        args.searching.source_language.as_deref(),
+        args.searching.languages.source_language.as_deref(),
         1,
         |options| {
             options.long_sources = LongSources::Truncate;

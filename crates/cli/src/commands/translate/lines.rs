@@ -213,7 +213,7 @@ impl Lines<'_> {
 
 /// The inputs besides the text and the prefixes that decide the output.
 fn identity(args: &Args, route: Route) -> Result<Value> {
-    let languages = args.searching.languages();
+    let languages = args.searching.languages.codes();
     let options = route.first.options;
     let mut identity = args.computing.identity(&args.model, options, languages)?;
     if let Some(second) = route.second {

@@ -138,7 +138,7 @@ fn readings(args: &Args) -> Result<Vec<Reading>> {
 
 /// The options of the first of two translators, `translator`. Search options belong to the last.
 fn first_options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
-    let source = args.searching.source_language.as_deref();
+    let source = args.searching.languages.source_language.as_deref();
     let through = args.through.as_deref();
     let languages = translator.languages(source, through);
     let languages = languages.map_err(|error| named(error, ["--source-language", "--through"]))?;
@@ -163,11 +163,11 @@ fn named(error: LanguageError, [source, target]: [&str; 2]) -> Error {
 /// The options of the last translator, `translator`.
 fn last_options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
     let source = match &args.then[..] {
-        [] => &args.searching.source_language,
+        [] => &args.searching.languages.source_language,
         _ => &args.through,
     };
-    if args.through.is_some() && !args.searching.zero_shot {
-        let target = args.searching.target_language.as_deref();
+    if args.through.is_some() && !args.searching.languages.zero_shot {
+        let target = args.searching.languages.target_language.as_deref();
         let languages = translator.languages(source.as_deref(), target);
         languages.map_err(|error| named(error, ["--through", "--target-language"]))?;
     }

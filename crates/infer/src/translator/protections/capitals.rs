@@ -12,6 +12,8 @@ use crate::search::Request;
 use crate::translator::Translator;
 use crate::translator::options::{LongSources, TranslateOptions};
 use crate::translator::request::TextRequest;
+use crate::translator::score::with_start;
+use crate::translator::until_error::until_error;
 
 impl Translator {
     /// The number of further searches for a source in capitals: one for each form in small letters.
@@ -77,7 +79,7 @@ impl Translator {
         prefix: &str,
         options: &TranslateOptions,
     ) -> Option<TextRequest> {
-        let source = self.encode_source(&text, options);
+        let source = self.encode_source(&text, &options.languages);
         let prefix = if request.search.prefix.is_empty() {
             Vec::new()
         } else {
@@ -162,7 +164,10 @@ impl Results<'_> {
             self.requests[index] = requests[index].clone();
         }
         let targets = translator.tokenizers.target.encode_batch(&texts);
-        let (scores, _) = translator.score_ids_until_error(&sources, &targets, options);
+        let targets = with_start(&options.languages.target, &targets);
+        let (scores, _) = until_error(sources.len(), |count| {
+            translator.score_prepared(&sources[..count], &targets[..count], options)
+        });
         for ((index, rank), score) in places.into_iter().zip(scores) {
             self.all[index][rank].score = score.score;
         }

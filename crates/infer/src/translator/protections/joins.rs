@@ -24,7 +24,7 @@ impl Translator {
         options: &TranslateOptions,
     ) -> Option<TextRequest> {
         let text = with_joining_words(&request.text, options.languages.source()?)?;
-        let ids = self.encode_source(&text, options);
+        let ids = self.encode_source(&text, &options.languages);
         let skipped = &options.languages.source;
         let terms = self.terms(&request.wanted, &ids).ok()?;
         let source = [&skipped[..], &ids].concat();

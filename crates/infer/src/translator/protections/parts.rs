@@ -71,7 +71,7 @@ impl Results<'_> {
         let translator = self.translator;
         let request = &self.requests[sentence.index];
         let text = sentence.gapped().text;
-        let ids = translator.encode_source(&text, self.options);
+        let ids = translator.encode_source(&text, &self.options.languages);
         let terms = translator.terms(&request.wanted, &ids).ok()?;
         let skipped = self.options.languages.source.len();
         let source = [&self.options.languages.source[..], &ids].concat();
