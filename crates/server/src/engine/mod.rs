@@ -4,14 +4,13 @@ mod translator;
 
 pub use translator::TranslatorEngine;
 
-use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use burnformer_documents::{Link, Remembered};
 pub use burnformer_infer::Report;
 use burnformer_infer::view::SentenceAttention;
-use burnformer_infer::{QualityWarning, Term};
+use burnformer_infer::{QualityWarning, Term, TextRequest};
 pub use burnformer_translation::Sentence;
 
 /// The search settings of a request. Sentences with the same choice can share a batch.
@@ -33,7 +32,7 @@ pub struct Job {
     pub cost: usize,
     /// The request prepared by the engine, if it needs one, so that the sentence is not tokenised
     /// twice.
-    pub request: Option<Box<dyn Any + Send + Sync>>,
+    pub request: Option<TextRequest>,
     /// Takes the settled beginning of the best translation each time that it has grown. An engine may
     /// ignore it.
     pub report: Option<Report>,

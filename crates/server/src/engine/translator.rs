@@ -131,11 +131,8 @@ impl Engine for TranslatorEngine {
             .iter()
             .zip(cancelled)
             .map(|(job, flag): (&&Job, &Arc<AtomicBool>)| {
-                let request = job
-                    .request
-                    .as_ref()
-                    .and_then(|request| request.downcast_ref::<TextRequest>());
-                let mut request = request.expect("a job that this engine prepared").clone();
+                let request = job.request.clone();
+                let mut request = request.expect("a job that this engine prepared");
                 request.search.cancel = flag.clone().into();
                 request.report = job.report.clone();
                 request
@@ -182,7 +179,7 @@ impl Engine for TranslatorEngine {
         Ok(Job {
             work,
             cost: searched + linked,
-            request: Some(Box::new(request)),
+            request: Some(request),
             report: None,
         })
     }
