@@ -70,8 +70,8 @@ pub struct AttentionWeights {
 pub struct Piece {
     /// The spelling of the token in the vocabulary: `▁house`, `</s>`.
     pub text: String,
-    /// The index of its word, counted from 0; words are separated by white space. `None` for `<s>`
-    /// and `</s>`.
+    /// The index of its word, counted from 0; words are separated by white space. `None` for `<s>`,
+    /// `</s>` and the tokens of languages.
     pub word: Option<usize>,
 }
 

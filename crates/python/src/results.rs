@@ -3,7 +3,8 @@
 use burnformer_documents::Detection;
 use burnformer_infer::view::{Panel, SentenceAttention, page};
 use burnformer_infer::{
-    Alternative, Hypothesis, InferError, TargetScore, TextLink, Translator, quality_warnings,
+    Alternative, Hypothesis, InferError, Languages, TargetScore, TextLink, Translator,
+    quality_warnings,
 };
 use burnformer_text::character_offsets;
 use pyo3::exceptions::PyTypeError;
@@ -73,7 +74,8 @@ pub struct TranslationResult {
 type CharLink = ((usize, usize), (usize, usize));
 
 impl TranslationResult {
-    /// Creates the translation of `source` from `hypotheses`, with links if `aligned`.
+    /// Creates the translation of `source` from `hypotheses`, with links if `languages`, between which
+    /// it was translated, are given.
     ///
     /// # Errors
     /// The errors of [`Translator::links`].
@@ -81,7 +83,7 @@ impl TranslationResult {
         translator: &Translator,
         source: &str,
         hypotheses: Vec<Hypothesis>,
-        aligned: bool,
+        languages: Option<&Languages>,
     ) -> Result<Self, InferError> {
         let alternatives = translator.alternatives(hypotheses);
         let Alternative {
@@ -93,11 +95,10 @@ impl TranslationResult {
             .into_iter()
             .map(|doubt| doubt.to_string())
             .collect();
-        let alignment = if aligned {
-            Some(in_characters(source, best, translator.links(source, best)?))
-        } else {
-            None
-        };
+        let links = languages.map(|languages| translator.links(source, best, languages));
+        let alignment = links
+            .transpose()?
+            .map(|links| in_characters(source, best, links));
         Ok(Self {
             alternatives,
             doubts,

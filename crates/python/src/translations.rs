@@ -88,12 +88,12 @@ impl Translations {
             let (all, failure) = translator.translate_ids_until_error(requests, &options, &|_| ());
             let mut found = Vec::with_capacity(all.len());
             for (text, hypotheses) in texts.iter().zip(all) {
-                let aligned = alignment && !cancel.is_cancelled();
+                let is_aligned = alignment && !cancel.is_cancelled();
                 found.push(TranslationResult::new(
                     &translator,
                     text,
                     hypotheses,
-                    aligned,
+                    is_aligned.then_some(&options.languages),
                 )?);
             }
             Ok((found, failure.map(|failure| failure.offset(before))))

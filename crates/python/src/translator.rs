@@ -138,10 +138,13 @@ impl Translator {
             }
             let all = inner.translate_requests(requests, &options)?;
             let found = texts.all.iter().zip(all).map(|(source, translation)| {
-                let aligned = alignment && !cancel.is_cancelled();
+                let is_aligned = alignment && !cancel.is_cancelled();
+                let languages = is_aligned.then_some(&options.languages);
                 let all = translation.n_best.into_iter();
                 let hypotheses = all.map(|found| found.hypothesis).collect();
-                Ok(TranslationResult::new(&inner, source, hypotheses, aligned)?)
+                Ok(TranslationResult::new(
+                    &inner, source, hypotheses, languages,
+                )?)
             });
             found.collect::<Result<Vec<TranslationResult>>>()
         };

@@ -84,9 +84,12 @@ impl<'a> Route<'a> {
         {
             let links = match middle {
                 _ if !sentence.links || cancel.is_cancelled() => Vec::new(),
-                None => last.translator.links(&sentence.text, &text)?,
+                None => last
+                    .translator
+                    .links(&sentence.text, &text, &last.options.languages)?,
                 Some(middle) => {
-                    let links = last.translator.links(&middle.text, &text)?;
+                    let languages = &last.options.languages;
+                    let links = last.translator.links(&middle.text, &text, languages)?;
                     through_links(&middle.links, links)
                 }
             };

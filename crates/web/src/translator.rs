@@ -153,8 +153,11 @@ impl Model {
             json!({"text": it.text, "score": it.hypothesis.score, "tokens": it.hypothesis.tokens})
         }).collect();
         if has_alignment {
-            let links = self.translator.links(source, text)?.into_iter();
+            let links =
+                self.translator
+                    .links(source, text, &self.translator.options().languages)?;
             value["alignment"] = links
+                .into_iter()
                 .map(|link| {
                     let source = [link.source.start, link.source.end];
                     let target = [link.target.start, link.target.end];

@@ -29,20 +29,18 @@ impl Translator {
         target: &str,
         languages: &Languages,
     ) -> Result<Attention> {
-        let source = self.encode_source(source, languages);
-        let target = self.tokenizers.target.encode(target);
-        let source = [&languages.source[..], &source].concat();
-        let target = [&languages.target[..], &target].concat();
-        self.attention_of(&source, &target)
-    }
-
-    /// Returns the weights of [`attention`](Self::attention) for ids, with or without `</s>`.
-    fn attention_of(&self, source: &[u32], target: &[u32]) -> Result<Attention> {
+        let Tokenizers {
+            source: reader,
+            target: writer,
+        } = &self.tokenizers;
+        let [before_source, before_target] = languages.tokens();
+        let source = [before_source, &self.encode_source(source, languages)].concat();
+        let target = [before_target, &writer.encode(target)].concat();
         let SpecialIds { bos, eos, .. } = self.model.special();
-        check_lengths(Side::Source, [source], eos, MAX_SENTENCE_TOKENS)?;
-        check_lengths(Side::Target, [target], eos, MAX_SENTENCE_TOKENS)?;
-        let sources = [with_eos(source, eos)];
-        let targets = [with_eos(target, eos)];
+        check_lengths(Side::Source, [&source], eos, MAX_SENTENCE_TOKENS)?;
+        check_lengths(Side::Target, [&target], eos, MAX_SENTENCE_TOKENS)?;
+        let sources = [with_eos(&source, eos)];
+        let targets = [with_eos(&target, eos)];
         check_pairs(&*self.model, &sources, &targets)?;
         let [source] = sources;
         let [target] = targets;
@@ -55,11 +53,7 @@ impl Translator {
             .chain(&target[..target.len() - 1])
             .copied()
             .collect();
-        let special = [bos, eos];
-        let Tokenizers {
-            source: reader,
-            target: writer,
-        } = &self.tokenizers;
+        let special = [&[bos, eos], before_source, before_target].concat();
         Ok(Attention {
             source: pieces(reader, &source, &special),
             target_input: pieces(writer, &input, &special),
@@ -78,45 +72,53 @@ impl Translator {
     ///
     /// # Errors
     /// Returns the errors of [`attention`](Self::attention), except in these cases.
-    pub fn links(&self, source: &str, target: &str) -> Result<Vec<TextLink>> {
+    pub fn links(
+        &self,
+        source: &str,
+        target: &str,
+        languages: &Languages,
+    ) -> Result<Vec<TextLink>> {
         if self.settings.protections.small_letters
             && [source, target].into_iter().all(is_in_capitals)
         {
             // Models are better with small letters.
-            return self.links_of(&small_in_place(source), &small_in_place(target));
+            let [source, target] = [source, target].map(small_in_place);
+            return self.links_of(&source, &target, languages);
         }
-        self.links_of(source, target)
+        self.links_of(source, target, languages)
     }
 
-    fn links_of(&self, source: &str, target: &str) -> Result<Vec<TextLink>> {
+    fn links_of(&self, source: &str, target: &str, languages: &Languages) -> Result<Vec<TextLink>> {
+        let [before_source, before_target] = languages.tokens();
         let most = MAX_LINKED_TOKENS
             .min(self.model.max_positions().unwrap_or(usize::MAX))
-            .saturating_sub(1);
+            .saturating_sub(1 + before_source.len().max(before_target.len()));
         let reader = &self.tokenizers.source;
         let writer = &self.tokenizers.target;
-        let mut read = reader.encode(source);
+        let mut read = self.encode_source(source, languages);
         let mut written = writer.encode(target);
         [&mut read, &mut written]
             .into_iter()
             .for_each(|ids| ids.truncate(most));
         let eos = self.model.special().eos;
-        let pairs = [with_eos(&read, eos), with_eos(&written, eos)];
-        let [reading, writing] = &pairs;
+        let reading = with_eos(&[before_source, &read].concat(), eos);
+        let writing = with_eos(&[before_target, &written].concat(), eos);
         check_pairs(
             &*self.model,
-            std::slice::from_ref(reading),
-            std::slice::from_ref(writing),
+            std::slice::from_ref(&reading),
+            std::slice::from_ref(&writing),
         )?;
-        let Some(weights) = self.model.cross_attention(reading, writing) else {
+        let Some(weights) = self.model.cross_attention(&reading, &writing) else {
             return Ok(Vec::new());
         };
         let sources = spans(reader, source, most);
         let targets = spans(writer, target, most);
-        debug_assert_eq!(targets.len() + 1, weights.queries);
+        debug_assert_eq!(before_target.len() + targets.len() + 1, weights.queries);
+        let columns = before_source.len()..before_source.len() + read.len();
         let mut links = Vec::new();
-        for (query, target) in (0..weights.queries).zip(targets) {
-            // `</s>` of the source does not count.
-            let strongest = strongest(&weights.row(query)[..read.len()]);
+        for (query, target) in (before_target.len()..weights.queries).zip(targets) {
+            // The language and `</s>` of the source do not count.
+            let strongest = strongest(&weights.row(query)[columns.clone()]);
             if let Some(source) = strongest.and_then(|index| sources.get(index)) {
                 let source = source.clone();
                 links.push(TextLink { source, target });

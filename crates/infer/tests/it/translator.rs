@@ -9,9 +9,9 @@ use burnformer_core::{Positions, TransformerConfig, model_dir};
 use burnformer_data::corpus::Side;
 use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::{
-    AlignmentOptions, EnsembleError, FinishReason, InferError, LongSources, MAX_LINKED_TOKENS,
-    MAX_SENTENCE_TOKENS, Request, SearchSettings, SentenceError, SettingsError, TranslateOptions,
-    Translator, TranslatorError, perplexity, save_text_files, word_alignment,
+    AlignmentOptions, EnsembleError, FinishReason, InferError, Languages, LongSources,
+    MAX_LINKED_TOKENS, MAX_SENTENCE_TOKENS, Request, SearchSettings, SentenceError, SettingsError,
+    TranslateOptions, Translator, TranslatorError, perplexity, save_text_files, word_alignment,
 };
 
 use crate::common::translate_with_prefixes;
@@ -453,27 +453,65 @@ fn a_model_with_other_special_ids_is_refused() {
 fn attention_and_links_of_any_text_have_bounded_weights() {
     let translator = load(&joint(1));
     let short = "the house is small";
+    let none = Languages::default();
     for count in [100, 399, 400, 2000, 50_000] {
         let long = "dog ".repeat(count);
         for (source, target) in [(&*long, short), (short, &*long), (&*long, &*long)] {
-            let links = translator.links(source, target).unwrap();
+            let links = translator.links(source, target, &none).unwrap();
             assert!(links.len() < MAX_LINKED_TOKENS, "{count}");
             let all = links
                 .iter()
                 .flat_map(|it| [(&it.source, source), (&it.target, target)]);
             all.for_each(|(range, text)| assert!(text.get(range.clone()).is_some(), "{range:?}"));
-            let found = translator.attention(source, target);
+            let found = translator.attention(source, target, &none);
             assert!(found.is_ok() || count > MAX_SENTENCE_TOKENS / 4, "{count}");
             assert!(found.is_err() || count < 50_000, "{count}");
         }
     }
 }
 
+/// With the weights of [`Translator::attention`], whose first rows and columns are the languages.
+#[test]
+fn links_between_languages_are_the_largest_weights_of_the_same_input() {
+    let translator = load(&joint(1));
+    let languages = Languages {
+        source: vec![20, 21],
+        target: vec![22],
+        ..Languages::default()
+    };
+    let [source, target] = ["the house is small", "a small dog sees"];
+    let links = translator.links(source, target, &languages).unwrap();
+    let attention = translator.attention(source, target, &languages).unwrap();
+    assert!(
+        attention.source[..2]
+            .iter()
+            .all(|piece| piece.word.is_none())
+    );
+    assert_eq!(attention.target_output[0].word, None);
+    let heads = attention.weights.cross.last().unwrap();
+    let columns = 2..attention.source.len() - 1;
+    let strongest = |row: usize| {
+        let mean = |column: usize| heads.iter().map(|head| head.row(row)[column]).sum::<f32>();
+        let better = |a: &usize, b: &usize| mean(*a).total_cmp(&mean(*b));
+        columns.clone().max_by(better).unwrap()
+    };
+    let rows = 1..attention.target_output.len() - 1;
+    assert_eq!(links.len(), rows.len());
+    let pieces = translator.tokenizers().source.encode(source);
+    for (link, row) in links.iter().zip(rows) {
+        let piece = strongest(row) - 2;
+        let before = translator.tokenizers().source.decode(&pieces[..=piece]);
+        assert_eq!(link.source.end, before.len(), "{link:?}");
+    }
+    let plain = translator.links(source, target, &Languages::default());
+    assert_eq!(plain.unwrap().len(), links.len());
+}
+
 #[test]
 fn attention_has_a_row_that_sums_to_one_for_every_token() {
     let translator = load(&joint(1));
     let attention = translator
-        .attention("the house is small", "a small dog")
+        .attention("the house is small", "a small dog", &Languages::default())
         .unwrap();
     let source = attention.source.len();
     let target = attention.target_output.len();
@@ -508,7 +546,11 @@ fn attention_has_a_row_that_sums_to_one_for_every_token() {
 fn every_target_word_is_aligned_to_a_word_of_the_source() {
     let translator = load(&joint(1));
     let attention = translator
-        .attention("the house  is small", " a small dog ")
+        .attention(
+            "the house  is small",
+            " a small dog ",
+            &Languages::default(),
+        )
         .unwrap();
     let pairs = word_alignment(&attention, AlignmentOptions::default());
     assert_eq!(
@@ -516,7 +558,9 @@ fn every_target_word_is_aligned_to_a_word_of_the_source() {
         [0, 1, 2]
     );
     assert!(pairs.iter().all(|(source, _)| *source < 4), "{pairs:?}");
-    let empty = translator.attention("", "a dog").unwrap();
+    let empty = translator
+        .attention("", "a dog", &Languages::default())
+        .unwrap();
     assert_eq!(word_alignment(&empty, AlignmentOptions::default()), []);
 }
 
@@ -525,6 +569,8 @@ fn an_ensemble_has_no_attention_to_show() {
     let one = joint(1);
     let two = joint(2);
     let both = Translator::load_as(&[&one, &two], &Device::default(), None).unwrap();
-    let error = both.attention("the dog", "a dog").unwrap_err();
+    let error = both
+        .attention("the dog", "a dog", &Languages::default())
+        .unwrap_err();
     assert!(matches!(error, InferError::NoAttention), "{error}");
 }

@@ -90,7 +90,7 @@ impl TranslatorEngine {
     ) -> Result<Candidate, EngineError> {
         let links = if work.links && !cancelled.load(Ordering::Relaxed) {
             self.translator
-                .links(&work.text, &found.text)
+                .links(&work.text, &found.text, &self.options.languages)
                 .map_err(engine_error)?
         } else {
             Vec::new()

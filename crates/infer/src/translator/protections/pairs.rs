@@ -49,7 +49,10 @@ impl Translator {
         if missing_pairs(source, &text).is_empty() && missing_dash(source, &text).is_none() {
             return None;
         }
-        let align = |text: &str| self.links(source, text).unwrap_or_default();
+        let align = |text: &str| {
+            self.links(source, text, &options.languages)
+                .unwrap_or_default()
+        };
         let new = with_pairs(source, &text, align, end_of_prefix(prefix, &text))?;
         let scored = self.scored(request, &new, options)?;
         Some(Hypothesis {

@@ -42,10 +42,24 @@ impl Results<'_> {
             lost = rest;
         }
         let gapped = |sentence: &Losses| self.gapped(sentence);
-        let fill = |sentence: &Losses, text: String| self.translator.filled(sentence, &text);
+        let fill = |sentence: &Losses, text: String| self.filled(sentence, &text);
         let (kept, _) = self.keep_by(lost, gapped, fill);
         self.replace(kept);
         self.drop_lossy();
+    }
+
+    /// `translation` of the sentence without its parts, with the parts restored by attention and
+    /// without other placeholders. A forced prefix stays as it is.
+    fn filled(&self, lost: &Losses, translation: &str) -> String {
+        let gapped = lost.gapped();
+        let languages = &self.options.languages;
+        let from = end_of_prefix(&lost.prefix, translation);
+        let links = self.translator.links(&gapped.text, translation, languages);
+        let links = links.unwrap_or_default();
+        let text = gapped.fill_from(translation, &links, from).text;
+        let mut added = added_placeholders(&lost.source, &text, &[]);
+        added.retain(|(range, _)| range.start >= from);
+        apply_edits(&text, &added)
     }
 
     fn replace(&mut self, new: Vec<(usize, Vec<Hypothesis>)>) {
@@ -190,18 +204,6 @@ impl Translator {
         } else {
             0
         }
-    }
-
-    /// `translation` of the sentence without its parts, with the parts restored by attention and
-    /// without other placeholders. A forced prefix stays as it is.
-    fn filled(&self, lost: &Losses, translation: &str) -> String {
-        let gapped = lost.gapped();
-        let from = end_of_prefix(&lost.prefix, translation);
-        let links = self.links(&gapped.text, translation).unwrap_or_default();
-        let text = gapped.fill_from(translation, &links, from).text;
-        let mut added = added_placeholders(&lost.source, &text, &[]);
-        added.retain(|(range, _)| range.start >= from);
-        apply_edits(&text, &added)
     }
 
     /// `request` with `wanted` after its own terms; `None` if nothing is wanted or can be written.
