@@ -6,7 +6,9 @@ use std::sync::Arc;
 use burn::tensor::Device;
 use burnformer_core::ComputeType;
 use burnformer_core::model_dir::{self, ModelFiles};
-use burnformer_infer::{Shortlist, TranslateOptions, Translation, Translator, quality_warnings};
+use burnformer_infer::{
+    Languages, Shortlist, TranslateOptions, Translation, Translator, quality_warnings,
+};
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 
@@ -130,16 +132,17 @@ impl Model {
         let (options, has_alignment) = self.resolved(options)?;
         let translations = self.translator.translate(texts, &options)?;
         let all = texts.iter().zip(&translations);
-        let all = all.map(|(source, translation)| self.result(source, translation, has_alignment));
+        let aligned = has_alignment.then_some(&options.languages);
+        let all = all.map(|(source, translation)| self.result(source, translation, aligned));
         Ok(Value::from(all.collect::<Result<Vec<Value>>>()?).to_string())
     }
 
-    /// A translation as JSON. Its alignment counts bytes.
+    /// A translation as JSON, with its alignment in bytes if the languages are given.
     fn result(
         &self,
         source: &str,
         translation: &Translation,
-        has_alignment: bool,
+        aligned: Option<&Languages>,
     ) -> Result<Value> {
         let Translation { text, n_best, .. } = translation;
         let doubts = quality_warnings(source, text);
@@ -152,10 +155,8 @@ impl Model {
         value["alternatives"] = n_best.iter().map(|it| {
             json!({"text": it.text, "score": it.hypothesis.score, "tokens": it.hypothesis.tokens})
         }).collect();
-        if has_alignment {
-            let links =
-                self.translator
-                    .links(source, text, &self.translator.options().languages)?;
+        if let Some(languages) = aligned {
+            let links = self.translator.links(source, text, languages)?;
             value["alignment"] = links
                 .into_iter()
                 .map(|link| {
