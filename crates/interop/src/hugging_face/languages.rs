@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_file, read_optional};
@@ -73,10 +73,7 @@ fn m2m100(dir: &Path, mut tokens: Vec<String>, rows: usize) -> Result<Vec<String
         })
         .collect();
     if languages.is_empty() {
-        languages = M2M100
-            .split_whitespace()
-            .map(|code| format!("__{code}__"))
-            .collect();
+        languages = codes().map(|code| format!("__{code}__")).collect();
     }
     let count = languages.len();
     let slots = tokens.get_mut(pieces..pieces + count).ok_or_else(|| {
@@ -86,6 +83,51 @@ fn m2m100(dir: &Path, mut tokens: Vec<String>, rows: usize) -> Result<Vec<String
     })?;
     slots.clone_from_slice(&languages);
     Ok(tokens)
+}
+
+/// Returns the files of `M2M100Tokenizer` for `model`.
+///
+/// # Errors
+/// Returns [`InteropError::CannotExport`] if the languages are not M2M100's, as in NLLB.
+pub(super) fn write_texts(model: &Pretrained) -> Result<Files> {
+    let Some(pieces) = model.texts.get("source.spm") else {
+        return Ok(BTreeMap::new());
+    };
+    let [tokens, _] = vocabulary::tokens(model)?;
+    let languages: Vec<String> = codes().map(|code| format!("__{code}__")).collect();
+    let first = tokens.iter().position(|token| *token == languages[0]);
+    let of_m2m100 = first.and_then(|first| tokens.get(first..first + languages.len()));
+    if of_m2m100 != Some(&languages[..]) {
+        return Err(InteropError::CannotExport {
+            format: "M2M100Tokenizer",
+            what: "other languages than M2M100's".into(),
+            remedy: "export to ctranslate2",
+        });
+    }
+    let special = json!({
+        "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>",
+        "sep_token": "</s>", "additional_special_tokens": languages,
+    });
+    let mut settings = special.clone();
+    settings["tokenizer_class"] = "M2M100Tokenizer".into();
+    settings["language_codes"] = "m2m100".into();
+    settings["model_max_length"] = model.config.max_positions.into();
+    let pretty = |json: &Value| serde_json::to_vec_pretty(json).expect("a tokeniser is plain data");
+    Ok([
+        (MODEL.to_string(), pieces.clone()),
+        (
+            VOCABULARY.to_string(),
+            vocabulary::json(&tokens[..first.unwrap_or(0)]),
+        ),
+        (SPECIAL.to_string(), pretty(&special)),
+        ("tokenizer_config.json".to_string(), pretty(&settings)),
+    ]
+    .into())
+}
+
+/// The codes of M2M100's languages.
+fn codes() -> impl Iterator<Item = &'static str> {
+    M2M100.split_whitespace()
 }
 
 /// Exchanges rows of the embeddings, so that `</s>` and `<pad>` have the ids of the configuration on

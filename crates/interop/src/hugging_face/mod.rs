@@ -5,6 +5,7 @@ mod generation;
 mod languages;
 mod weights;
 mod write;
+mod write_texts;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,39 +1,77 @@
-//! Writes a folder of a `MarianMTModel` for transformers.
+//! Writes a folder of a `MarianMTModel` or an `M2M100ForConditionalGeneration` for transformers.
 
 use std::path::Path;
 
 use burnformer_core::{
-    DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition, OutputBias, Positions, SourceEnd,
-    TransformerConfig,
+    DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition, OutputBias, Positions, Sinusoids,
+    SourceEnd, TransformerConfig,
 };
 use burnformer_infer::{AtLimit, EarlyStopping, LengthPenalty, SearchSettings};
 use serde_json::{Map, Value, json};
 
-use super::config::{ACTIVATIONS, CONFIG, GENERATION, SAFETENSORS, TEXTS};
+use super::config::{ACTIVATIONS, CONFIG, Family, GENERATION, SAFETENSORS};
+use super::write_texts::texts;
 use crate::error::Result;
 use crate::files::{parse_json, write_file};
-use crate::pretrained::{Files, Pretrained, activation_in, check_layers, fresh_folder, refuse};
+use crate::pretrained::{Pretrained, activation_in, check_layers, fresh_folder, refuse};
 use crate::tensors::{Tensor, Tensors, write_safetensors};
-use crate::vocabulary::{self, TOKENIZER, write_carried};
+use crate::vocabulary::write_carried;
 use crate::{embeddings, layers};
 
-/// The number of written positions, the longest sentence in transformers.
+/// The number of written positions of a `MarianMTModel`, the longest sentence in transformers.
 const POSITIONS: usize = 1024;
 const EPSILON: f64 = 1e-5;
-/// The name of this format in error messages.
-const FORMAT: &str = "MarianMTModel";
+
+impl Family {
+    /// The class of a model of `config`. An M2M100 comes only from an imported one: its positions
+    /// differ from the paper's.
+    fn of(config: &TransformerConfig) -> Self {
+        let is_m2m100 = config.norm == NormPosition::Pre
+            && config.conventions.sinusoids == Sinusoids::HalvesToEnd;
+        if is_m2m100 {
+            Self::M2m100
+        } else {
+            Self::Marian
+        }
+    }
+
+    /// The name of the class in error messages.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Marian => "MarianMTModel",
+            Self::M2m100 => "M2M100ForConditionalGeneration",
+        }
+    }
+
+    /// The first position, in the rows of a table of positions.
+    fn position_offset(self, config: &TransformerConfig) -> usize {
+        match self {
+            Self::Marian => 0,
+            // Earlier rows are for padding.
+            Self::M2m100 => config.pad as usize + 1,
+        }
+    }
+}
+
+/// The longest sentence in transformers, in tokens.
+pub(super) fn positions(config: &TransformerConfig) -> usize {
+    match Family::of(config) {
+        Family::Marian => POSITIONS,
+        Family::M2m100 => config.max_positions,
+    }
+}
 
 /// Writes `model` into the new folder `dir`.
 ///
 /// # Errors
 /// Returns [`InteropError::CannotExport`](crate::InteropError::CannotExport) for features without a
-/// counterpart in MarianMTModel, or [`InteropError::Io`](crate::InteropError::Io).
+/// counterpart in the class, or [`InteropError::Io`](crate::InteropError::Io).
 pub(crate) fn write(model: &Pretrained, dir: &Path) -> Result<()> {
     check(&model.config)?;
     let tensors = weights(model)?;
     let pretty =
         |json: &Value| serde_json::to_vec_pretty(json).expect("a configuration is plain data");
-    let texts = texts(model)?;
+    let texts = texts(model, Family::of(&model.config))?;
     let config = config(&model.config)?;
     fresh_folder(dir)?;
     write_file(&dir.join(SAFETENSORS), &write_safetensors(&tensors))?;
@@ -58,9 +96,10 @@ pub(super) fn without_closing(path: &Path, bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(serde_json::to_vec_pretty(&tokenizer).expect("a tokeniser is plain data"))
 }
 
-/// Returns an error if MarianMTModel cannot express a model of `config`.
+/// Returns an error if no class can express a model of `config`.
 pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
-    check_layers(config, FORMAT)?;
+    let family = Family::of(config);
+    check_layers(config, family.name())?;
     let query_norm = "export to CTranslate2, or train with qk_norm = false";
     let hidden = config.conventions.source_end == SourceEnd::Hidden;
     let norm = "export to ctranslate2, or train with norm = \"post\"";
@@ -74,7 +113,7 @@ pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
             "export to CTranslate2",
         ),
         (
-            config.norm == NormPosition::Pre,
+            family == Family::Marian && config.norm == NormPosition::Pre,
             "norms before sub-layers",
             norm,
         ),
@@ -89,16 +128,21 @@ pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
             learned,
         ),
         (
-            config.conventions.position_offset != 0,
-            "positions that do not begin at 0",
+            config.conventions.position_offset != family.position_offset(config),
+            "positions with another beginning",
+            "export to CTranslate2",
+        ),
+        (
+            family == Family::M2m100 && config.conventions.output_bias != OutputBias::None,
+            "an output bias",
             "export to CTranslate2",
         ),
     ];
-    refuse(FORMAT, &features)
+    refuse(family.name(), &features)
 }
 
-/// The weights with their names in MarianMTModel. Positions are included, because the paper's layout
-/// differs from MarianMTModel's.
+/// The weights with their names in transformers. Positions of MarianMTModel are included, because the
+/// paper's layout differs from its own.
 fn weights(model: &Pretrained) -> Result<Tensors> {
     let config = &model.config;
     let mut tensors = Tensors::new();
@@ -127,6 +171,9 @@ fn weights(model: &Pretrained) -> Result<Tensors> {
         }
         tensors.insert(format!("{theirs}.weight"), tensor);
     }
+    if Family::of(config) == Family::M2m100 {
+        return Ok(tensors);
+    }
     let bias = match config.conventions.output_bias {
         OutputBias::None => vec![0.0; config.target_vocab],
         OutputBias::PerPiece => model.weight("output_bias")?.values.clone(),
@@ -150,9 +197,10 @@ fn weights(model: &Pretrained) -> Result<Tensors> {
 }
 
 fn config(config: &TransformerConfig) -> Result<Value> {
+    let family = Family::of(config);
     let mut json = json!({
-        "model_type": "marian", "architectures": ["MarianMTModel"],
-        "activation_function": activation_in(FORMAT, &ACTIVATIONS, config)?,
+        "model_type": "marian", "architectures": [family.name()],
+        "activation_function": activation_in(family.name(), &ACTIVATIONS, config)?,
         "vocab_size": config.source_vocab, "decoder_vocab_size": config.target_vocab,
         "d_model": config.d_model, "encoder_layers": config.encoder_layers,
         "decoder_layers": config.decoder_layers, "encoder_attention_heads": config.heads,
@@ -161,7 +209,7 @@ fn config(config: &TransformerConfig) -> Result<Value> {
         "attention_dropout": config.attention_dropout,
         "activation_dropout": config.activation_dropout,
         "scale_embedding": config.conventions.embedding_scale == EmbeddingScale::SqrtWidth,
-        "static_position_embeddings": true, "max_position_embeddings": POSITIONS,
+        "static_position_embeddings": true, "max_position_embeddings": positions(config),
         "pad_token_id": config.pad, "eos_token_id": config.eos,
         "decoder_start_token_id": config.bos,
         "share_encoder_decoder_embeddings": config.sharing == EmbeddingSharing::All,
@@ -170,6 +218,19 @@ fn config(config: &TransformerConfig) -> Result<Value> {
     });
     // Transformers forces this token at the length limit by default.
     json["forced_eos_token_id"] = Value::Null;
+    if family == Family::M2m100 {
+        let of_marian = [
+            "decoder_vocab_size",
+            "static_position_embeddings",
+            "share_encoder_decoder_embeddings",
+        ];
+        let json = json.as_object_mut().expect("an object");
+        json.retain(|key, _| !of_marian.contains(&key.as_str()));
+        json.insert("model_type".into(), "m2m_100".into());
+        // Layers left out in training.
+        json.insert("encoder_layerdrop".into(), 0.0.into());
+        json.insert("decoder_layerdrop".into(), 0.0.into());
+    }
     Ok(json)
 }
 
@@ -182,7 +243,7 @@ fn generation(config: &TransformerConfig, search: &SearchSettings) -> Value {
     };
     let limit = search
         .max_length
-        .map_or(POSITIONS, |limit| limit.saturating_add(1));
+        .map_or(positions(config), |limit| limit.saturating_add(1));
     let mut never = vec![config.pad, config.bos];
     never.sort_unstable();
     never.dedup();
@@ -193,7 +254,7 @@ fn generation(config: &TransformerConfig, search: &SearchSettings) -> Value {
         .collect();
     let mut json = json!({
         "num_beams": search.beam_size, "length_penalty": length_penalty,
-        "max_length": limit.min(POSITIONS), "bad_words_ids": never, "pad_token_id": config.pad,
+        "max_length": limit.min(positions(config)), "bad_words_ids": never, "pad_token_id": config.pad,
         "eos_token_id": config.eos, "decoder_start_token_id": config.bos,
     });
     if !search.end_tokens.is_empty() {
@@ -232,45 +293,4 @@ fn generation(config: &TransformerConfig, search: &SearchSettings) -> Value {
         json["forced_eos_token_id"] = config.eos.into();
     }
     json
-}
-
-/// The tokeniser files: Marian's files unchanged, or ours for `PreTrainedTokenizerFast`.
-fn texts(model: &Pretrained) -> Result<Files> {
-    let texts = model
-        .texts
-        .iter()
-        .filter(|(name, _)| TEXTS.contains(&&name[..]));
-    let mut texts: Files = texts
-        .map(|(name, bytes)| (name.clone(), bytes.clone()))
-        .collect();
-    let Some(bytes) = model.texts.get(TOKENIZER) else {
-        return Ok(texts);
-    };
-    let [tokens, _] = vocabulary::tokens(model)?;
-    let mut tokenizer: Map<String, Value> = parse_json(Path::new(TOKENIZER), bytes)?;
-    let eos = &tokens[model.config.eos as usize];
-    let pad = &tokens[model.config.pad as usize];
-    let first = json!({ "Sequence": { "id": "A", "type_id": 0 } });
-    let second = json!({ "Sequence": { "id": "B", "type_id": 0 } });
-    let end = json!({ "SpecialToken": { "id": eos, "type_id": 0 } });
-    let single = json!([first, end]);
-    let pair = json!([first, second, end]);
-    let special = json!({ eos: { "id": eos, "ids": [model.config.eos], "tokens": [eos] } });
-    let closing = json!({
-        "type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": special,
-    });
-    tokenizer.insert("post_processor".into(), closing);
-    let settings = json!({
-        "tokenizer_class": "PreTrainedTokenizerFast", "eos_token": eos,
-        "pad_token": pad, "model_max_length": POSITIONS,
-        "clean_up_tokenization_spaces": false,
-    });
-    for (name, json) in [
-        (TOKENIZER, Value::Object(tokenizer)),
-        ("tokenizer_config.json", settings),
-    ] {
-        let bytes = serde_json::to_vec_pretty(&json).expect("a tokeniser is plain data");
-        texts.insert(name.into(), bytes);
-    }
-    Ok(texts)
 }

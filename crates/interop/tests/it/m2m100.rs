@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::common::{fixture, ids};
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::{Mode, model_dir};
-use burnformer_infer::{LengthPenalty, Request, SearchSettings, Translator};
+use burnformer_infer::{Languages, LengthPenalty, Request, SearchSettings, Translator};
 use burnformer_interop::{Format, InteropError};
 use serde_json::Value;
 
@@ -176,6 +176,40 @@ fn languages_are_required_and_known_by_code() {
     assert!(!empty[1].text.contains("__"), "{}", empty[1].text);
 }
 
+/// With the weights of [`Translator::attention`], whose first rows and columns are the languages.
+#[test]
+fn links_between_languages_are_the_largest_weights_of_the_same_input() {
+    let folder = imported("relu");
+    let translator = translator(&folder);
+    let languages = translator.languages(Some("en"), Some("fr")).unwrap();
+    let [source, target] = ["the house is small", "the small house"];
+    let links = translator.links(source, target, &languages).unwrap();
+    let attention = translator.attention(source, target, &languages).unwrap();
+    assert!(
+        attention.source[..2]
+            .iter()
+            .all(|piece| piece.word.is_none())
+    );
+    assert_eq!(attention.target_output[0].word, None);
+    let heads = attention.weights.cross.last().unwrap();
+    let columns = 1..attention.source.len() - 1;
+    let strongest = |row: usize| {
+        let mean = |column: usize| heads.iter().map(|head| head.row(row)[column]).sum::<f32>();
+        let better = |a: &usize, b: &usize| mean(*a).total_cmp(&mean(*b));
+        columns.clone().max_by(better).unwrap()
+    };
+    let rows = 1..attention.target_output.len() - 1;
+    assert_eq!(links.len(), rows.len());
+    let pieces = translator.tokenizers().source.encode(source);
+    for (link, row) in links.iter().zip(rows) {
+        let piece = strongest(row) - 1;
+        let before = translator.tokenizers().source.decode(&pieces[..=piece]);
+        assert_eq!(link.source.end, before.len(), "{link:?}");
+    }
+    let plain = translator.links(source, target, &Languages::default());
+    assert_eq!(plain.unwrap().len(), links.len());
+}
+
 /// NLLB's ids are those of a `tokenizer.json`.
 #[test]
 fn the_vocabulary_of_a_tokenizer_json_is_read_with_its_languages() {
@@ -218,22 +252,46 @@ fn the_vocabulary_of_a_tokenizer_json_is_read_with_its_languages() {
 }
 
 #[test]
-fn formats_without_m2m100_refuse_it_and_ctranslate2_keeps_it() {
+fn an_export_reads_as_the_same_model() {
+    for name in ["relu", "silu_unscaled"] {
+        let path = fixture("m2m100").join(name);
+        let package = Format::HuggingFace.read(&path).unwrap();
+        let out = tempfile::tempdir().unwrap();
+        for format in [Format::HuggingFace, Format::CTranslate2] {
+            let to = out.path().join(format.name());
+            format.write(&package, &to).unwrap();
+            let again = format.read(&to).unwrap();
+            assert_eq!(again.weights, package.weights, "{name} {format:?}");
+            assert_eq!(again.config.conventions, package.config.conventions);
+        }
+        let to = out.path().join(Format::HuggingFace.name());
+        let again = Format::HuggingFace.read(&to).unwrap();
+        assert_eq!(again.config, package.config, "{name}");
+        assert_eq!(again.generation, package.generation, "{name}");
+        assert_eq!(again.texts, package.texts, "{name}");
+        // The pieces alone, to which transformers adds the languages.
+        let json = |dir: &Path| -> Value {
+            serde_json::from_slice(&std::fs::read(dir.join("vocab.json")).unwrap()).unwrap()
+        };
+        assert_eq!(json(&to), json(&path), "{name}");
+    }
+}
+
+#[test]
+fn what_m2m100_lacks_is_not_exported_as_one() {
     let package = Format::HuggingFace.read(&fixture("m2m100/relu")).unwrap();
     let out = tempfile::tempdir().unwrap();
     let to = out.path().join("out");
-    for format in [Format::HuggingFace, Format::Marian] {
-        let error = format.write(&package, &to).unwrap_err();
-        assert!(
-            matches!(error, InteropError::CannotExport { .. }),
-            "{error}"
-        );
-    }
-    assert!(!Path::new(&to).exists());
-    Format::CTranslate2.write(&package, &to).unwrap();
-    let again = Format::CTranslate2.read(&to).unwrap();
-    assert_eq!(
-        (&again.weights, &again.config.conventions),
-        (&package.weights, &package.config.conventions)
+    let error = Format::Marian.write(&package, &to).unwrap_err();
+    assert!(
+        matches!(error, InteropError::CannotExport { .. }),
+        "{error}"
     );
+    let mut other = Format::HuggingFace.read(&fixture("m2m100/relu")).unwrap();
+    let vocabulary = String::from_utf8(other.texts["vocab.json"].clone()).unwrap();
+    let nllb = vocabulary.replace("__fr__", "fra_Latn").into_bytes();
+    other.texts.insert("vocab.json".into(), nllb);
+    let error = Format::HuggingFace.write(&other, &to).unwrap_err();
+    assert!(error.to_string().contains("other languages"), "{error}");
+    assert!(!to.exists());
 }
