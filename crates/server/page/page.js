@@ -6,6 +6,7 @@ let languages = [];
 let limit = 0;
 let most = 200; // The most sentences of a request.
 let asked = 0; // The number of the last request: answers to earlier ones are left out.
+let running = new AbortController(); // Stops the last request.
 let shown = []; // The sentences that are shown: {source, text, before, all}; all: the translations known so far.
 
 const headers = () => {
@@ -19,6 +20,36 @@ async function ask(path, fields) {
   const answer = await response.json().catch(() => ({}));
   if (!response.ok) throw new Error(trouble(response, answer));
   return answer;
+}
+
+// Translates the sentences of `fields`. Calls `grow` with the index of a sentence and the text that its translation has more.
+async function translated(fields, grow, signal) {
+  const response = await fetch("v1/stream", { method: "POST", headers: headers(), body: JSON.stringify(fields), signal });
+  if (!response.ok) throw new Error(trouble(response, await response.json().catch(() => ({}))));
+  for await (const { name, data } of eventsOf(response.body)) {
+    if (name === "done") return data.sentences;
+    if (name === "error") throw new Error(trouble(response, data));
+    grow(data.sentence, data.text);
+  }
+  throw new Error("The connection ended before the translation. Translate again");
+}
+
+// The server-sent events of `body`, as they arrive.
+async function* eventsOf(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    rest += value;
+    const events = rest.split("\n\n");
+    rest = events.pop();
+    for (const event of events) {
+      const field = (name) => event.split("\n").find((line) => line.startsWith(`${name}:`))?.slice(name.length + 1).trimStart();
+      // A comment, which keeps the connection open, has no data.
+      if (field("data")) yield { name: field("event") ?? "", data: JSON.parse(field("data")) };
+    }
+  }
 }
 
 // Why there is no answer, in words for readers who never see requests.
@@ -67,6 +98,9 @@ async function translate(event) {
   event?.preventDefault();
   const text = $("source-text").value;
   const number = ++asked;
+  running.abort();
+  running = new AbortController();
+  const { signal } = running;
   if (!text.trim()) {
     shown = [];
     show("");
@@ -74,27 +108,45 @@ async function translate(event) {
     return;
   }
   say("Translating …");
+  $("result").setAttribute("aria-busy", "true");
   try {
     const source = await detected(text);
     const target = $("target").value;
     const { parts, after } = sentencesOf(text, source);
     for (let begin = 0; begin < parts.length; begin += most) {
       const some = parts.slice(begin, begin + most);
-      const { sentences } = await ask("v1/sentences", { sentences: some.map((part) => part.source), source, target });
+      some.forEach((part) => Object.assign(part, { text: "", doubts: [], all: [], language: source, target }));
+      let drawn = false;
+      const draw = () => {
+        drawn = true;
+        shown = parts.slice(0, begin + some.length);
+        show(begin + some.length === parts.length ? after : "");
+      };
+      const grow = (place, more) => {
+        if (number !== asked) return;
+        if (!drawn) draw();
+        some[place].text += more;
+        sentenceAt(begin + place).textContent = some[place].text;
+      };
+      const sentences = await translated({ sentences: some.map((part) => part.source), source, target }, grow, signal);
       if (number !== asked) return;
       sentences.forEach((all, place) => {
-        Object.assign(some[place], { all: [], language: source, target });
         learn(some[place], all.slice(0, 1));
         take(some[place], all[0]);
       });
-      shown = parts.slice(0, begin + some.length);
-      show(begin + some.length === parts.length ? after : "");
+      draw();
     }
     const name = languages.find((language) => language.code === source)?.name ?? source;
     say($("source").value === "auto" ? `Translated from ${name}` : "");
   } catch (error) {
     if (number === asked) say(error.message, true);
   }
+  if (number === asked) $("result").removeAttribute("aria-busy");
+}
+
+// The shown sentence with the index `place`.
+function sentenceAt(place) {
+  return document.querySelectorAll(".result .sentence")[place];
 }
 
 // What a translation does that is probably wrong.
@@ -174,6 +226,7 @@ async function others(part, prefix, more) {
 // Shows a sentence with its links, and other translations of it.
 async function open(place) {
   const part = shown[place];
+  if (!part.all.length) return; // Its translation is not complete.
   document.querySelectorAll(".result .sentence").forEach((button, other) => button.setAttribute("aria-pressed", String(other === place)));
   try {
     learn(part, await others(part, "", { alternatives: 3 }));
@@ -271,7 +324,7 @@ function offer(place, some = shown[place].all) {
 // Makes another translation that of a sentence.
 function choose(place, one) {
   take(shown[place], one);
-  dress(document.querySelectorAll(".result .sentence")[place], shown[place]);
+  dress(sentenceAt(place), shown[place]);
   inspect(place);
   say("Changed");
 }
