@@ -31,7 +31,7 @@ use burn::tensor::Device;
 use burnformer_core::ComputeType;
 use burnformer_data::corpus::Side;
 use burnformer_infer::{
-    LanguageError, LengthPenalty, SettingsError, Shortlist, TranslateOptions, Translator,
+    LanguageError, Languages, LengthPenalty, SettingsError, Shortlist, TranslateOptions, Translator,
 };
 use clap::builder::RangedU64ValueParser;
 use serde_json::{Value, json};

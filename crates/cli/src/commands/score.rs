@@ -9,7 +9,7 @@ use burnformer_infer::{
 use burnformer_text::counted;
 use serde_json::{Value, json};
 
-use super::{Computing, at_least, model, of_options};
+use super::{Computing, LanguageArgs, at_least, model, of_options};
 use crate::configuration::corpus;
 use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::output::{Output, note, note_terminal};
@@ -136,7 +136,7 @@ pub fn run(args: Args) -> Result<()> {
 fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
     let mut identity = args
         .computing
-        .identity(&args.model, options, [&None, &None])?;
+        .identity(&args.model, options, args.languages.codes())?;
     identity["form"] = args.json.into();
     Ok(identity)
 }

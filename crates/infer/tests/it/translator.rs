@@ -470,43 +470,6 @@ fn attention_and_links_of_any_text_have_bounded_weights() {
     }
 }
 
-/// With the weights of [`Translator::attention`], whose first rows and columns are the languages.
-#[test]
-fn links_between_languages_are_the_largest_weights_of_the_same_input() {
-    let translator = load(&joint(1));
-    let languages = Languages {
-        source: vec![20, 21],
-        target: vec![22],
-        ..Languages::default()
-    };
-    let [source, target] = ["the house is small", "a small dog sees"];
-    let links = translator.links(source, target, &languages).unwrap();
-    let attention = translator.attention(source, target, &languages).unwrap();
-    assert!(
-        attention.source[..2]
-            .iter()
-            .all(|piece| piece.word.is_none())
-    );
-    assert_eq!(attention.target_output[0].word, None);
-    let heads = attention.weights.cross.last().unwrap();
-    let columns = 2..attention.source.len() - 1;
-    let strongest = |row: usize| {
-        let mean = |column: usize| heads.iter().map(|head| head.row(row)[column]).sum::<f32>();
-        let better = |a: &usize, b: &usize| mean(*a).total_cmp(&mean(*b));
-        columns.clone().max_by(better).unwrap()
-    };
-    let rows = 1..attention.target_output.len() - 1;
-    assert_eq!(links.len(), rows.len());
-    let pieces = translator.tokenizers().source.encode(source);
-    for (link, row) in links.iter().zip(rows) {
-        let piece = strongest(row) - 2;
-        let before = translator.tokenizers().source.decode(&pieces[..=piece]);
-        assert_eq!(link.source.end, before.len(), "{link:?}");
-    }
-    let plain = translator.links(source, target, &Languages::default());
-    assert_eq!(plain.unwrap().len(), links.len());
-}
-
 #[test]
 fn attention_has_a_row_that_sums_to_one_for_every_token() {
     let translator = load(&joint(1));

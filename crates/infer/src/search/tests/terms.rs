@@ -397,7 +397,7 @@ fn a_missing_term_takes_the_place_of_the_word_that_attends_to_it() {
             let other = has_pair(&found.tokens, 8).expect("the first term");
             assert!(other >= 3, "{seed}: {:?}", found.tokens);
             placed += usize::from(other == 3);
-            let expected = model.0.log_probs(&source, &found.tokens);
+            let expected = model.inner.log_probs(&source, &found.tokens);
             let same =
                 |(log_prob, expected): (&f32, &f64)| (f64::from(*log_prob) - expected).abs() < 1e-5;
             assert!(found.log_probs.iter().zip(&expected).all(same), "{seed}");
