@@ -62,7 +62,7 @@ def main(binary, model, source, beam="1", language=None):
         for penalty, alpha in [("none", 0.0), ("average", 1.0)][: 1 if beam == 1 else 2]:
             copy = shutil.copytree(model, folder / penalty)
             run("settings", copy, "--set", f"length_penalty={penalty}", stdout=subprocess.DEVNULL)
-            limits = ["--beam", str(beam), "--max-length", str(LIMIT)]
+            limits = ["--beam", str(beam), "--max-length", str(LIMIT), "--second-search", "false", "--keep-parts", "false"]
             text = "\n".join(lines) + "\n"
             into = ["--target-language", language] if language else []
             own = run("translate", "--model", copy, *limits, *into, input=text, text=True, stdout=subprocess.PIPE)

@@ -2,8 +2,6 @@
 
 use std::fs;
 
-use serde_json::Value;
-
 use super::{fixture, opus};
 use crate::common::{assert_refused, run, run_with, stderr, stdout};
 
@@ -38,27 +36,6 @@ fn a_model_of_several_languages_is_told_which_ones_and_refuses_to_guess() {
         &text,
     ];
     assert!(stdout(&run(&[&bleu[..], &languages].concat())).contains("BLEU"));
-}
-
-/// The language is a token of the target, too, and each translation has the score of its search.
-#[test]
-fn a_score_between_languages_is_that_of_the_search() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let model = path("model");
-    stdout(&run(&["import", &fixture("m2m100/relu"), "--out", &model]));
-    let languages = ["--source-language", "en", "--target-language", "fr"];
-    let translate = ["translate", "--json", "--model", &model];
-    let found = run_with(&[&translate[..], &languages].concat(), b"a dog runs\n");
-    let found: Value = serde_json::from_str(&stdout(&found)).unwrap();
-    let target = found["translation"].as_str().unwrap();
-    let text = path("scored.tsv");
-    fs::write(&text, format!("a dog runs\t{target}\n")).unwrap();
-    let score = ["score", "--json", "--model", &model, "--input", &text];
-    let scored = stdout(&run(&[&score[..], &languages].concat()));
-    let scored: Value = serde_json::from_str(&scored).unwrap();
-    let difference = scored["score"].as_f64().unwrap() - found["score"].as_f64().unwrap();
-    assert!(difference.abs() < 1e-4, "{scored} {found}");
 }
 
 #[test]
