@@ -31,14 +31,15 @@ use burn::tensor::Device;
 use burnformer_core::ComputeType;
 use burnformer_data::corpus::Side;
 use burnformer_infer::{
-    LanguageError, Languages, LengthPenalty, SettingsError, Shortlist, TranslateOptions, Translator,
+    LanguageError, Languages, LengthPenalty, SettingsError, Shortlist, TranslateOptions,
+    Translator, load_settings,
 };
 use clap::builder::RangedU64ValueParser;
 use serde_json::{Value, json};
 
 use crate::device::{DeviceName, check_models};
 use crate::embedded;
-use crate::output::{say, wrong_usage};
+use crate::output::{note, say, wrong_usage};
 use crate::shards::digest_of_file;
 use crate::texts::check_pipes;
 use crate::values::{compute_type, model, text};
@@ -117,6 +118,22 @@ impl OneModel {
             .or(self.named.as_ref())
             .context("no model")
     }
+}
+
+/// Notes the command that translates a file with the new model in `dir`.
+fn note_translate(dir: &Path) {
+    let settings = load_settings(dir).ok();
+    let directions = settings.map_or_else(Vec::new, |settings| settings.directions);
+    let languages = match &directions[..] {
+        [[source, target], _, ..] => {
+            format!(" --source-language {source} --target-language {target}")
+        }
+        _ => String::new(),
+    };
+    note(format_args!(
+        "to go on: burnformer translate --model {}{languages} --input FILE",
+        dir.display()
+    ));
 }
 
 /// The options of commands that search for translations.

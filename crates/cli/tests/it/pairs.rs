@@ -127,6 +127,13 @@ fn one_model_translates_in_all_directions_that_it_was_trained_in() {
         let languages = ["--source-language", from, "--target-language", into];
         assert_eq!(trained.translated(&languages, input).trim(), expected);
     }
+    assert!(
+        trained
+            .said
+            .contains("--source-language de --target-language en --input FILE"),
+        "{}",
+        trained.said
+    );
     // The target alone distinguishes the direction into German.
     let german = trained.translated(&["--target-language", "de"], "five six");
     assert_eq!(german.trim(), "fünf sechs");

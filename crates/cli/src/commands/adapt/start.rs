@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::args::Args;
 use super::guard::Comparison;
 use super::memory::{Memory, Role, write};
+use crate::commands::note_translate;
 use crate::commands::settings::check_no_folders;
 use crate::new_model::{self, at_final_place, not_written};
 use crate::output::{check_new, note};
@@ -254,10 +255,7 @@ impl<'a> Start<'a> {
             ));
         }
         self.folders.remove_work()?;
-        note(format_args!(
-            "to go on: burnformer translate --model {} --input FILE",
-            out.display()
-        ));
+        note_translate(out);
         Ok(())
     }
 }

@@ -17,6 +17,7 @@ use burnformer_train::{
 use self::dry_run::{estimated, fitted};
 use self::plan::Plan;
 use self::progress::progress;
+use crate::commands::note_translate;
 use crate::device::{check_trained_model, guarded};
 use crate::files_in_use::FilesInUse;
 use crate::memory::{Remedy, with_remedy};
@@ -30,10 +31,7 @@ pub fn run(args: Args) -> Result<()> {
     let Some(model) = learn(args)? else {
         return Ok(());
     };
-    note(format_args!(
-        "to go on: burnformer translate --model {} --input FILE",
-        model.display()
-    ));
+    note_translate(&model);
     Ok(())
 }
 
