@@ -276,14 +276,20 @@ impl Reader {
         fs::write(work.join("page.html"), "<p>eins <b>zwei</b> drei.</p>\n").unwrap();
     }
 
-    /// Models from elsewhere: one in the form of OPUS-MT with a target language, and two in the
-    /// form of M2M100.
+    /// Models from elsewhere: one in the form of OPUS-MT with a target language, by several names, and
+    /// two in the form of M2M100.
     fn write_models(&self) {
         let fixtures = repository().join("crates/interop/tests/fixtures");
         let opus = self.path("work/opus-mt-en-fr");
         let m2m100 = fixtures.join("m2m100/relu");
         opus_mt(&opus, &["fra"]);
-        for (from, name) in [(&m2m100, "m2m100"), (&m2m100, "nllb"), (&opus, "en-roa")] {
+        for (from, name) in [
+            (&m2m100, "m2m100"),
+            (&m2m100, "nllb"),
+            (&opus, "en-roa"),
+            (&opus, "de-en"),
+            (&opus, "en-fr"),
+        ] {
             let out = self.path("work/models").join(name);
             let [from, out] = [from, &out].map(|path| path.to_str().unwrap());
             stdout(&run(&["import", from, "--out", out]));

@@ -51,8 +51,9 @@ fn its_parts_give_the_loss_and_the_gradients_of_the_whole() {
         for ((name, whole), (_, parts)) in whole.iter().zip(&parts) {
             let largest = whole.iter().fold(0.0f32, |largest, x| largest.max(x.abs()));
             for (a, b) in whole.iter().zip(parts) {
+                // A gradient of a state sums as many terms as there are tokens, in another order.
                 assert!(
-                    (a - b).abs() <= 1e-5 * largest,
+                    (a - b).abs() <= 1e-4 * largest,
                     "{name} of {sharing:?}: {a}, {b}"
                 );
             }
