@@ -409,6 +409,14 @@ impl SearchSettings {
             &patience,
             "a number above 0 and at most 1000 is needed",
         )?;
+        let closed = (self.beam_size as f64 * patience).round();
+        let is_closed = self.beam_rule == BeamRule::Ctranslate2 && self.sampling.is_none();
+        check(
+            !is_closed || self.n_best as f64 <= closed,
+            "n_best",
+            &self.n_best,
+            "at most beam_size × patience translations are possible by the rule of CTranslate2",
+        )?;
         let penalty = self.coverage_penalty;
         let good = penalty.is_finite();
         check(

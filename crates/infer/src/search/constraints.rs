@@ -23,7 +23,7 @@ pub(super) fn constrain(
         }
     };
     ban(special.pad);
-    if special.bos != special.eos {
+    if special.bos != special.eos && !settings.end_tokens.contains(&special.bos) {
         ban(special.bos);
     }
     settings.suppress.iter().copied().for_each(&mut ban);

@@ -224,11 +224,7 @@ fn links_between_languages_are_the_largest_weights_of_the_same_input() {
     let [source, target] = ["the house is small", "the small house"];
     let links = translator.links(source, target, &languages).unwrap();
     let attention = translator.attention(source, target, &languages).unwrap();
-    assert!(
-        attention.source[..2]
-            .iter()
-            .all(|piece| piece.word.is_none())
-    );
+    assert!(attention.source[0].word.is_none());
     assert_eq!(attention.target_output[0].word, None);
     let heads = attention.weights.cross.last().unwrap();
     let columns = 1..attention.source.len() - 1;
