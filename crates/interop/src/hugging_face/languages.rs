@@ -85,11 +85,11 @@ fn m2m100(dir: &Path, mut tokens: Vec<String>, rows: usize) -> Result<Vec<String
     Ok(tokens)
 }
 
-/// Returns the files of `M2M100Tokenizer` for `model`.
+/// Returns the files of `M2M100Tokenizer` for `model` and sentences of up to `longest` tokens.
 ///
 /// # Errors
 /// Returns [`InteropError::CannotExport`] if the languages are not M2M100's, as in NLLB.
-pub(super) fn write_texts(model: &Pretrained) -> Result<Files> {
+pub(super) fn write_texts(model: &Pretrained, longest: usize) -> Result<Files> {
     let Some(pieces) = model.texts.get("source.spm") else {
         return Ok(BTreeMap::new());
     };
@@ -111,7 +111,7 @@ pub(super) fn write_texts(model: &Pretrained) -> Result<Files> {
     let mut settings = special.clone();
     settings["tokenizer_class"] = "M2M100Tokenizer".into();
     settings["language_codes"] = "m2m100".into();
-    settings["model_max_length"] = model.config.max_positions.into();
+    settings["model_max_length"] = longest.into();
     let pretty = |json: &Value| serde_json::to_vec_pretty(json).expect("a tokeniser is plain data");
     Ok([
         (MODEL.to_string(), pieces.clone()),

@@ -54,7 +54,7 @@ impl Family {
 }
 
 /// The longest sentence in transformers, in tokens.
-pub(super) fn positions(config: &TransformerConfig) -> usize {
+fn positions(config: &TransformerConfig) -> usize {
     match Family::of(config) {
         Family::Marian => POSITIONS,
         Family::M2m100 => config.max_positions,
@@ -71,7 +71,7 @@ pub(crate) fn write(model: &Pretrained, dir: &Path) -> Result<()> {
     let tensors = weights(model)?;
     let pretty =
         |json: &Value| serde_json::to_vec_pretty(json).expect("a configuration is plain data");
-    let texts = texts(model, Family::of(&model.config))?;
+    let texts = texts(model, Family::of(&model.config), positions(&model.config))?;
     let config = config(&model.config)?;
     fresh_folder(dir)?;
     write_file(&dir.join(SAFETENSORS), &write_safetensors(&tensors))?;

@@ -6,26 +6,26 @@ use serde_json::{Map, Value, json};
 
 use super::config::{Family, TEXTS};
 use super::languages;
-use super::write::positions;
 use crate::error::Result;
 use crate::files::parse_json;
 use crate::pretrained::{Files, Pretrained};
 use crate::vocabulary::{self, TOKENIZER};
 
-/// Returns the tokeniser files of `model` for a class of `family`.
+/// Returns the tokeniser files of `model` for a class of `family` with sentences of up to `longest`
+/// tokens.
 ///
 /// # Errors
 /// Returns [`InteropError::CannotExport`](crate::InteropError::CannotExport) for a tokeniser that the
 /// class does not have.
-pub(super) fn texts(model: &Pretrained, family: Family) -> Result<Files> {
+pub(super) fn texts(model: &Pretrained, family: Family, longest: usize) -> Result<Files> {
     match family {
-        Family::Marian => of_marian(model),
-        Family::M2m100 => languages::write_texts(model),
+        Family::Marian => of_marian(model, longest),
+        Family::M2m100 => languages::write_texts(model, longest),
     }
 }
 
 /// The tokeniser files: Marian's files unchanged, or ours for `PreTrainedTokenizerFast`.
-fn of_marian(model: &Pretrained) -> Result<Files> {
+fn of_marian(model: &Pretrained, longest: usize) -> Result<Files> {
     let texts = model
         .texts
         .iter()
@@ -52,7 +52,7 @@ fn of_marian(model: &Pretrained) -> Result<Files> {
     tokenizer.insert("post_processor".into(), closing);
     let settings = json!({
         "tokenizer_class": "PreTrainedTokenizerFast", "eos_token": eos,
-        "pad_token": pad, "model_max_length": positions(&model.config),
+        "pad_token": pad, "model_max_length": longest,
         "clean_up_tokenization_spaces": false,
     });
     for (name, json) in [
