@@ -308,6 +308,27 @@ fn what_cannot_be_is_refused_with_a_remedy() {
         2,
         &["--shard: this model reads the lines before", "--no-context"],
     );
+    let [text, valid] =
+        ["train.en", "train.de"].map(|name| run_of.path(name).display().to_string());
+    let out = run_of.path("from").display().to_string();
+    let from = [
+        "train",
+        "--out",
+        &out,
+        "--from",
+        "embedded:en-de",
+        "--train",
+        &text,
+        &valid,
+    ];
+    refused(
+        &[&from[..], &["--set", "data.context.source=1"]].concat(),
+        1,
+        &[
+            "data.context needs a token <sep> in the source vocabulary",
+            "train a new one",
+        ],
+    );
     let wrong = run_of.train("wrong", "1", &["data.context.target=1"]);
     let message = stderr(&wrong);
     assert!(
