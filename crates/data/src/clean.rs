@@ -190,6 +190,7 @@ mod tests {
             source: source.into(),
             target: target.into(),
             valid: true,
+            begins: false,
         }
     }
 

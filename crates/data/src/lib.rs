@@ -23,6 +23,7 @@
 //! | [`clean`] | which pairs are kept, and how many are dropped for which reason |
 //! | [`tokenizer`] | BPE in Hugging Face's `tokenizer.json`; SentencePiece models |
 //! | [`cache`] | the tokenised corpus in a file, keyed by content |
+//! | [`context`] | the previous sentences of a document in front of a sentence |
 //! | [`batch`], [`sampler`] | padded batches within a token budget, and their order |
 //! | [`mod@prepare`] | all of this, from paths to a [`TokenizedCorpus`], reusing the cache |
 
@@ -34,6 +35,7 @@ pub mod batch;
 pub mod cache;
 pub mod clean;
 mod cleaning_report;
+pub mod context;
 pub mod corpus;
 mod error;
 mod hash;
@@ -48,6 +50,7 @@ pub use batch::Batch;
 pub use cache::{MixedPart, TokenizedCorpus};
 pub use clean::{CleaningSettings, has_unlike_numbers};
 pub use cleaning_report::CleaningReport;
+pub use context::ContextSettings;
 pub use corpus::{CorpusPaths, LineReader, ParallelReader, TextError, Utf8Policy};
 pub use error::{DataError, Result};
 pub use pair_sample::PairSample;

@@ -48,9 +48,9 @@ pub struct TokenizerTraining {
     pub corpora: Vec<CorpusPaths>,
     /// The settings.
     pub settings: TokenizerSettings,
-    /// The [tokens that name languages](TokenizerTrainer::with_language_tokens) in the source and in
-    /// the target. A joint tokeniser has both.
-    pub languages: [Vec<String>; 2],
+    /// The [special tokens](TokenizerTrainer::with_special_tokens) in the source and in the target,
+    /// such as those that name languages. A joint tokeniser has both.
+    pub special: [Vec<String>; 2],
     /// The policy for lines that are not UTF-8.
     pub utf8: Utf8Policy,
     /// The folder for trained tokenisers; it is created if it does not exist.
@@ -143,6 +143,9 @@ fn text_key(corpus: &CorpusPaths) -> Result<Key> {
         CorpusPaths::Reversed { reversed } => {
             return Ok(key_of(&[b"reversed", &text_key(reversed)?]));
         }
+        CorpusPaths::Documents { documents } => {
+            return Ok(key_of(&[b"documents", &text_key(documents)?]));
+        }
     };
     let files = corpus.files();
     if let Some(path) = files.iter().find(|path| is_pipe(path)) {
@@ -181,7 +184,7 @@ fn tokenizers(
             let training = TokenizerTraining {
                 corpora: vec![settings.corpus.clone()],
                 settings: training.clone(),
-                languages: Default::default(),
+                special: Default::default(),
                 utf8: settings.cleaning.utf8,
                 cache_dir: settings.cache_dir.clone(),
             };
@@ -217,10 +220,10 @@ fn training_key(training: &TokenizerTraining) -> Result<Key> {
     let texts = texts.collect::<Result<Vec<_>>>()?;
     let settings = json(&training.settings);
     let utf8 = json(&training.utf8);
-    let languages = json(&training.languages);
+    let special = json(&training.special);
     let mut parts: Vec<&[u8]> = vec![b"tokenizer", texts.as_flattened(), &settings, &utf8];
-    if training.languages.iter().any(|tokens| !tokens.is_empty()) {
-        parts.push(&languages);
+    if training.special.iter().any(|tokens| !tokens.is_empty()) {
+        parts.push(&special);
     }
     Ok(key_of(&parts))
 }
@@ -264,10 +267,9 @@ fn save_tokenizers(base: &Path, tokenizers: &Tokenizers) -> Result<()> {
 }
 
 fn train(training: &TokenizerTraining, progress: &mut dyn FnMut(Progress)) -> Result<Tokenizers> {
-    let [of_source, of_target] = training.languages.clone();
-    let trainer = |languages| {
-        TokenizerTrainer::new(training.settings.clone())?.with_language_tokens(languages)
-    };
+    let [of_source, of_target] = training.special.clone();
+    let trainer =
+        |special| TokenizerTrainer::new(training.settings.clone())?.with_special_tokens(special);
     if training.settings.joint {
         let mut joint = trainer(union(of_source, of_target))?;
         read_texts(training, progress, |pair| {

@@ -1,4 +1,5 @@
-//! The four special tokens, which have fixed ids at the start of every vocabulary.
+//! The four special tokens, which have fixed ids at the start of every vocabulary, and the separator of
+//! sentences, which some vocabularies have.
 
 /// Id of [`PAD_TOKEN`], which fills the shorter rows of a batch and is never read or predicted.
 pub const PAD: u32 = 0;
@@ -17,6 +18,10 @@ pub const BOS_TOKEN: &str = "<s>";
 pub const EOS_TOKEN: &str = "</s>";
 /// The text of the unknown token.
 pub const UNK_TOKEN: &str = "<unk>";
+
+/// The text of the token behind each sentence of a [context](crate::context). Only vocabularies that are
+/// trained for context have it, behind their pieces.
+pub const SEPARATOR_TOKEN: &str = "<sep>";
 
 /// The special tokens in the order of their ids.
 pub const TOKENS: [&str; 4] = [PAD_TOKEN, BOS_TOKEN, EOS_TOKEN, UNK_TOKEN];

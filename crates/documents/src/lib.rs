@@ -88,13 +88,30 @@ pub use whole_file::WholeFile;
 
 /// Plain text for the model: a sentence, or a clause of a sentence that is too long. It has no
 /// markup, and no white space at its ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PendingSentence {
     /// The text to translate.
     pub text: String,
     /// If true, [`Translated::links`] are needed to put markup back. Without them, positions are
     /// estimated from word order.
     pub links: bool,
+    /// The place of the sentence among the others.
+    pub place: Place,
+    /// What the file says about the text that begins with this sentence, in words: PO's `msgctxt`, if it
+    /// has several words. Empty for none.
+    pub note: String,
+}
+
+/// The place of a sentence among the other pending sentences.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// It stands alone: the text of an attribute, or a form of a plural.
+    #[default]
+    Alone,
+    /// It begins a text: the document, or a message of a catalogue.
+    First,
+    /// It follows the last sentence that begins or follows.
+    Next,
 }
 
 /// The translation of a [`PendingSentence`].

@@ -13,7 +13,7 @@ use crate::placeables::{
 use crate::projection::project;
 use crate::render::Layout;
 use crate::words::{Mark, Span, has_letters, is_unspaced, mark, moved, overlaps, trim};
-use crate::{PendingSentence, Translated};
+use crate::{PendingSentence, Place, Translated};
 
 /// Returns the translations of pending sentences, one by one.
 pub(crate) type Next<'a> = &'a mut dyn FnMut() -> Option<Translated>;
@@ -26,19 +26,30 @@ pub(crate) fn sentences(block: &Block) -> Vec<PendingSentence> {
         State::Reduced => Some(PendingSentence {
             text: reduced(block, range).text,
             links: true,
+            ..PendingSentence::default()
         }),
         State::Whole => {
             let text = block.text[range.clone()].to_string();
             Some(PendingSentence {
                 text,
                 links: divides_words(block, range, &borders) || has_equal_arguments(block, range),
+                place: Place::Next,
+                ..PendingSentence::default()
             })
         }
     };
     let arms = block.atoms.iter().flat_map(|atom| &atom.arms);
-    let arms = arms.flat_map(|(_, arm)| sentences(arm));
+    let arms = arms.flat_map(|(_, arm)| alone(sentences(arm)));
     arms.chain(block.segments.iter().filter_map(sentence))
         .collect()
+}
+
+/// Returns `sentences` as sentences that stand alone.
+pub(crate) fn alone(mut sentences: Vec<PendingSentence>) -> Vec<PendingSentence> {
+    for sentence in &mut sentences {
+        sentence.place = Place::Alone;
+    }
+    sentences
 }
 
 /// Returns whether markup begins or ends between the first and last word of `range`.

@@ -81,6 +81,14 @@ impl InferError {
         }
     }
 
+    /// The error of another sentence, the one with this number from 1, if it is the error of a sentence.
+    pub(crate) fn renumbered(self, number: usize) -> Self {
+        match self {
+            Self::Sentence { error, .. } => error.of(number),
+            other => other,
+        }
+    }
+
     /// Adds `offset`, the number of sentences before a chunk, to the number of the sentence that
     /// caused the error.
     pub fn offset(mut self, offset: usize) -> Self {

@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use burnformer_data::ContextSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -28,6 +29,10 @@ pub struct GenerationSettings {
     /// "en"], ["en", "de"]]`. Another pair is refused, or translated only when asked for
     /// (`--zero-shot`). An empty list allows all languages of the vocabulary.
     pub directions: Vec<[String; 2]>,
+    /// The previous sentences of a document with which the model was trained. Without it, sentences are
+    /// translated alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextSettings>,
 }
 
 /// What a [`Translator`](crate::Translator) does besides the search, so that a translation keeps
@@ -108,6 +113,10 @@ impl GenerationSettings {
     /// Returns the cause if there is no such setting, or `value` has another type.
     fn replace(&mut self, key: &str, value: Value) -> Result<(), String> {
         let mut all = json!(self);
+        if self.context.is_none() {
+            // A file without context does not name it.
+            all["context"] = Value::Null;
+        }
         let Some(old) = all.get_mut(key) else {
             let names = all.as_object().into_iter().flat_map(Map::keys);
             let names: Vec<&str> = names.map(String::as_str).collect();

@@ -102,7 +102,9 @@ pub use generation::{GENERATION_FILE, GenerationSettings, Protections};
 pub use hypothesis::{Alternative, FinishReason, Hypothesis, Translation};
 pub use model::{Decoding, Ensemble, EnsembleError, NeuralModel, SpecialIds, StepModel};
 pub use quality_warning::{QualityWarning, quality_warnings};
-pub use search::{Cancel, Edge, Phrase, Request, SentenceError, Terms, Watch, WordEdges, search};
+pub use search::{
+    Cancel, Edge, Phrase, Request, SearchContext, SentenceError, Terms, Watch, WordEdges, search,
+};
 pub use settings::{
     AtLimit, BeamRule, EarlyStopping, LengthPenalty, Sampling, SearchSettings, SettingsError,
     length_penalty,
@@ -110,7 +112,7 @@ pub use settings::{
 pub use shortlist::{Shortlist, ShortlistError};
 pub use translator::{
     LanguageError, Languages, LongSources, MAX_SENTENCE_TOKENS, Report, TOKENIZER_FILES,
-    TargetScore, TermError, TextLink, TextRequest, TranslateOptions, Translator, TranslatorError,
-    force_score, load_settings, load_tokenizers, perplexity, perplexity_of, save_text_files,
-    vocabularies,
+    TargetScore, TermError, TextContext, TextLink, TextRequest, TranslateOptions, Translator,
+    TranslatorError, begin_documents, force_score, load_settings, load_tokenizers, perplexity,
+    perplexity_of, save_text_files, vocabularies,
 };

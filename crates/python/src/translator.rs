@@ -11,7 +11,8 @@ use burnformer_core::ComputeType;
 use burnformer_documents::WholeFile;
 use burnformer_infer::view::SentenceAttention;
 use burnformer_infer::{
-    AlignmentOptions, Cancel, Report, TargetScore, TextRequest, TranslateOptions,
+    AlignmentOptions, Cancel, Report, TargetScore, TextContext, TextRequest, TranslateOptions,
+    Translation, begin_documents,
 };
 use burnformer_interop::hub::ModelName;
 use burnformer_translation::Route;
@@ -26,12 +27,34 @@ use crate::requests::requests;
 use crate::results::{self, Texts, TranslationResult};
 use crate::translations::Translations;
 
+/// Translates `requests` as consecutive sentences behind the sentences `before`.
+///
+/// # Errors
+/// Returns an error if the model was trained on sentences alone.
+fn in_context(
+    translator: &burnformer_infer::Translator,
+    mut requests: Vec<TextRequest>,
+    before: Vec<String>,
+    options: &TranslateOptions,
+) -> Result<Vec<Translation>> {
+    if translator.context().is_none() {
+        return Err(anyhow!(
+            "context: the model was trained on sentences alone; leave context out, or use a model that was \
+             trained with data.context"
+        ));
+    }
+    let texts: Vec<&str> = requests.iter().map(|request| &*request.text).collect();
+    let begins = begin_documents(&texts);
+    let history = TextContext::of_sources(before);
+    Ok(translator.translate_documents(&mut requests, &begins, &history, options)?)
+}
+
 /// The number of pairs that are scored between two checks of `cancel`.
 const SCORED_AT_ONCE: usize = 256;
 
 const TRANSLATE: Function = Function {
     name: "translate",
-    keywords: "prefix alignment callback",
+    keywords: "prefix context alignment callback",
     refused: "",
 };
 const TRANSLATE_ITERABLE: Function = Function {
@@ -107,16 +130,19 @@ impl Translator {
     }
 
     /// Translates one text, or the texts of an iterable, one sentence each. `prefix` forces the
-    /// beginning of a translation. With `alignment`, each translation contains links to the
+    /// beginning of a translation. With `context`, a list of the sentences before the first text, the texts
+    /// are consecutive sentences of a document, for a model that was trained with context. With `alignment`, each translation contains links to the
     /// characters of its source. `callback` is called with the index of a text and the settled
     /// beginning of its translation, each time that it has grown; the last time with the whole.
     /// What was settled is never taken back. A greedy search (`beam_size=1`) settles each token.
-    #[pyo3(signature = (text, *, prefix = None, alignment = false, callback = None, **options))]
+    #[pyo3(signature = (text, *, prefix = None, context = None, alignment = false, callback = None, **options))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn translate<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
         prefix: Option<&Bound<'py, PyAny>>,
+        context: Option<&Bound<'py, PyAny>>,
         alignment: bool,
         callback: Option<&Bound<'py, PyAny>>,
         options: Option<&Bound<'py, PyDict>>,
@@ -127,6 +153,7 @@ impl Translator {
             .map(Texts::read)
             .transpose()?
             .map(|prefixes| prefixes.all);
+        let context = context.map(Texts::read).transpose()?;
         let options = self.options(options, &TRANSLATE)?;
         let inner = self.inner.clone();
         let is_watched = callback.is_some();
@@ -136,7 +163,10 @@ impl Translator {
             if is_watched {
                 watch(&mut requests, sender);
             }
-            let all = inner.translate_requests(requests, &options)?;
+            let all = match context {
+                None => inner.translate_requests(requests, &options)?,
+                Some(context) => in_context(&inner, requests, context.all, &options)?,
+            };
             let found = texts.all.iter().zip(all).map(|(source, translation)| {
                 let is_aligned = alignment && !cancel.is_cancelled();
                 let languages = is_aligned.then_some(&options.languages);

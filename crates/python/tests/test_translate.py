@@ -268,7 +268,7 @@ def test_translations_and_translators_are_pickled(translator):
 @pytest.mark.parametrize(
     "call, kind, words",
     [
-        (lambda t: t.translate("x", beam=3), TypeError, "no keyword \"beam\"; did you mean \"beam_size\"? there are prefix, alignment, callback, beam_size"),
+        (lambda t: t.translate("x", beam=3), TypeError, "no keyword \"beam\"; did you mean \"beam_size\"? there are prefix, context, alignment, callback, beam_size"),
         (lambda t: t.translate("x", num_beams=3), TypeError, "did you mean \"beam_size\"?"),
         (lambda t: t.translate("x", lenght_penalty=1), TypeError, "did you mean \"length_penalty\"?"),
         (lambda t: t.score("x", "y", num_return_sequences=2), TypeError, "no keyword \"num_return_sequences\"; there are "),

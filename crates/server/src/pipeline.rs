@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use burnformer_documents::{Document, Translated};
+use burnformer_documents::{Document, Format, Translated};
 use burnformer_infer::quality_warnings;
 use burnformer_terminology::Glossary;
 use burnformer_text::Writing;
@@ -30,6 +30,8 @@ pub(crate) struct Pipeline<'a> {
     pub glossaries: Vec<Arc<Glossary>>,
     /// If true, translations begin and end like their sentences.
     pub keeps_formatting: bool,
+    /// A text before each text, for models that were trained with context.
+    pub before: String,
 }
 
 /// A model of a request.
@@ -89,6 +91,7 @@ impl Client {
             choice,
             glossaries,
             keeps_formatting: false,
+            before: String::new(),
         };
         for leg in &pipeline.legs {
             pipeline.queue_of(leg).await?;
@@ -149,7 +152,8 @@ impl Pipeline<'_> {
         let pair = self.pair.clone();
         let ranks = self.choice.n_best.max(1);
         let most = self.client.limits.characters;
-        let price = Price::of_text(size);
+        let price = Price::of_text(size + self.before.len());
+        let before = self.before.clone();
         let mut engines = Vec::with_capacity(self.legs.len());
         for leg in &self.legs {
             engines.push(self.queue_of(leg).await?.engine().clone());
@@ -157,7 +161,8 @@ impl Pipeline<'_> {
         let glossaries = self.glossaries.clone();
         let mut round = compute(&self.client.sender, price, move |cancel| {
             let documents = divided(documents, &pair, &engines, cancel);
-            next_round(Rounds::new(documents, ranks, glossaries), most, cancel)
+            let rounds = Rounds::new(documents, ranks, glossaries);
+            next_round(in_context(rounds, &engines, &before, &pair), most, cancel)
         })
         .await??;
         // After the first round there is a document for each rank.
@@ -374,6 +379,32 @@ fn divided(
         divided.push(document.with_writing(writing).with_memory(&remembered));
     }
     divided
+}
+
+/// The longest sentence of a context, in bytes. A longer one would not fit in front of a sentence.
+const MAX_CONTEXT_BYTES: usize = 4096;
+
+/// Returns `rounds` with the context that the model of a single one of `engines` reads. The text `before`
+/// stands before each document. Two models translate sentences alone.
+fn in_context(
+    rounds: Rounds,
+    engines: &[Arc<dyn Engine>],
+    before: &str,
+    pair: &LanguagePair,
+) -> Rounds {
+    let count = match engines {
+        [engine] => engine.context(),
+        _ => 0,
+    };
+    if count == 0 {
+        return rounds;
+    }
+    let text = Document::parse(before, Format::Text, Some(&pair.source), &|_| true);
+    let sentences = text.pending().into_iter().rev().take(count);
+    let fitting = sentences.take_while(|sentence| sentence.text.len() <= MAX_CONTEXT_BYTES);
+    let mut before: Vec<Arc<str>> = fitting.map(|sentence| sentence.text.into()).collect();
+    before.reverse();
+    rounds.with_context(count, before)
 }
 
 /// Returns `rounds` with their pending sentences, or finishes them if there are none. All terms

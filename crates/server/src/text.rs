@@ -28,6 +28,8 @@ pub(crate) struct ReadTexts {
     pub format: Format,
     /// If true, the translation of a sentence begins and ends like the sentence.
     pub keeps_formatting: bool,
+    /// A text before each of the texts, for models that were trained with context.
+    pub before: String,
     _permit: Permit,
 }
 
@@ -124,6 +126,7 @@ impl Client {
             texts: Arc::new(texts),
             format,
             keeps_formatting: false,
+            before: String::new(),
             _permit: permit,
         })
     }
@@ -141,6 +144,7 @@ impl Client {
         let ReadTexts {
             texts,
             keeps_formatting,
+            before,
             _permit,
             ..
         } = read;
@@ -166,6 +170,7 @@ impl Client {
                 let size = indices.iter().map(|&index| all[index][0].len()).sum();
                 let mut pipeline = self.pipeline(pair, choice, glossaries.clone()).await?;
                 pipeline.keeps_formatting = keeps_formatting;
+                pipeline.before.clone_from(&before);
                 let found = pipeline.translate(of_pair, size).await?;
                 for (index, found) in indices.into_iter().zip(found) {
                     all[index] = found;

@@ -11,7 +11,7 @@ use burnformer_infer::InferError;
 use crate::config::ConfigFileError;
 use crate::learner::DivergenceError;
 use crate::report::MetricsFileError;
-use crate::run::{CheckpointError, LanguagesError, RunError, StartModelError};
+use crate::run::{CheckpointError, LanguagesError, NoSeparator, RunError, StartModelError};
 use crate::update::{MemoryError, WorkersError};
 
 /// A result with the error [`TrainError`] by default.
@@ -53,6 +53,9 @@ pub enum TrainError {
     /// A tokeniser cannot name the languages of the texts.
     #[error(transparent)]
     Languages(#[from] LanguagesError),
+    /// A tokeniser cannot separate the sentences of a context.
+    #[error(transparent)]
+    Separator(#[from] NoSeparator),
     /// Devices or processes cannot train together.
     #[error(transparent)]
     Workers(#[from] WorkersError),

@@ -6,7 +6,7 @@ use burnformer_core::{Mode, Model, ModelConfig, Precision};
 use burnformer_data::{BatchSampler, SamplerSettings, SpecialIds, TokenizedCorpus, Tokenizers};
 use burnformer_infer::{
     Calibration, GenerationSettings, InferError, Languages, LengthPenalty, NeuralModel,
-    TranslateOptions, Translation, Translator,
+    TextContext, TranslateOptions, Translation, Translator,
 };
 use burnformer_metrics::{Chrf, Metric, References, WritingSystem, as_strs};
 
@@ -153,6 +153,8 @@ struct Text {
     writing: WritingSystem,
     sampler: BatchSampler,
     source: Vec<String>,
+    /// For each sentence, whether it begins a document.
+    begins: Vec<bool>,
     references: Vec<String>,
 }
 
@@ -175,8 +177,21 @@ impl Text {
             writing: WritingSystem::of(target),
             sampler: sampler(corpus, config.training.budget, special)?,
             source: source[..decoded].to_vec(),
+            begins: (0..decoded).map(|i| !corpus.continues(i)).collect(),
             references: target[..decoded].to_vec(),
         })
+    }
+
+    /// Translates the sources, each in its context.
+    fn translated(
+        &self,
+        translator: &Translator,
+        options: &TranslateOptions,
+    ) -> Result<Vec<Translation>> {
+        let requests = translator.requests(&self.source, options);
+        let mut requests = requests.map_err(InferError::from)?;
+        let history = TextContext::default();
+        Ok(translator.translate_documents(&mut requests, &self.begins, &history, options)?)
     }
 
     /// How much the translations `texts` depend on their sources.
@@ -437,7 +452,7 @@ impl Validator {
         let mut quality = Vec::new();
         for text in &self.texts {
             let options = self.options(text, translator, settings);
-            let translations = translator.translate(&text.source, &options)?;
+            let translations = text.translated(translator, &options)?;
             quality.extend(text.chrf_by_segment(&translations)?);
             found.extend(translations);
         }
@@ -471,7 +486,7 @@ impl Validator {
         settings: &GenerationSettings,
     ) -> Result<Vec<String>> {
         let options = self.options(text, translator, settings);
-        let translations = translator.translate(&text.source, &options)?;
+        let translations = text.translated(translator, &options)?;
         Ok(translations.into_iter().map(|t| t.text).collect())
     }
 
@@ -487,11 +502,13 @@ impl Validator {
         let mut once = twice.clone();
         once.protections.second_search = false;
         once.protections.keep_parts = false;
-        let requests = translator
+        let mut requests = translator
             .requests(&text.source, &twice)
             .map_err(InferError::from)?;
 
-        let mut found = translator.translate_requests(requests.clone(), &once)?;
+        let history = TextContext::default();
+        let mut found =
+            translator.translate_documents(&mut requests, &text.begins, &history, &once)?;
         let again: Vec<usize> = (0..found.len())
             .filter(|&i| {
                 let best = &found[i].n_best[0].hypothesis;

@@ -46,7 +46,10 @@ pub fn translate(
     })?
     .with_writing(route.writing())
     .with_memory(&|text, context| remembered(options, text, context));
-    let mut rounds = Rounds::new(vec![document], 1, Vec::new());
+    let rounds = Rounds::new(vec![document], 1, Vec::new());
+    let before = route.before.unwrap_or_default().iter();
+    let before = before.map(|sentence| sentence.as_str().into()).collect();
+    let mut rounds = rounds.with_context(route.context(), before);
     loop {
         // The terms come from the options.
         let pending = rounds.pending(usize::MAX, &|| ()).unwrap_or_default();

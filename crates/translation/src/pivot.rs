@@ -29,6 +29,7 @@ pub fn into_middle(sentence: &Sentence, can_write: impl Fn(&Term) -> bool) -> Se
         prefix: String::new(),
         terms,
         links: sentence.links,
+        context: Vec::new(),
     }
 }
 
@@ -41,6 +42,7 @@ pub fn out_of_middle(sentence: &Sentence, middle: &str) -> Sentence {
         prefix: sentence.prefix.clone(),
         terms: sentence.terms.iter().filter(is_there).cloned().collect(),
         links: sentence.links,
+        context: Vec::new(),
     }
 }
 
@@ -98,10 +100,15 @@ mod tests {
             prefix: "La".into(),
             terms: vec![term.clone()],
             links: true,
+            context: vec!["Vorher.".into()],
         };
         let first = into_middle(&sentence, |_| true);
         assert_eq!(first.terms[0].targets, ["Haus"]);
         assert_eq!(first.prefix, "");
+        assert!(
+            first.context.is_empty(),
+            "two models translate sentences alone"
+        );
         assert_eq!(into_middle(&sentence, |_| false).terms, []);
         let second = out_of_middle(&sentence, "the Haus");
         assert_eq!((&*second.prefix, &second.terms[..]), ("La", &[term][..]));

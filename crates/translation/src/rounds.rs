@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use burnformer_documents::{Document, PendingSentence, Translated};
+use burnformer_documents::{Document, PendingSentence, Place, Translated};
 use burnformer_terminology::{Glossary, Term, longest, wanted};
 
 /// A sentence to translate.
@@ -17,12 +17,17 @@ pub struct Sentence {
     pub terms: Vec<Term>,
     /// If true, the document needs links between the translation and the sentence.
     pub links: bool,
+    /// The sentences before it in its document, the oldest first. A model that was not trained with
+    /// context ignores them.
+    pub context: Vec<Arc<str>>,
 }
 
 impl Sentence {
     /// Returns the size of all texts in bytes.
     pub fn size(&self) -> usize {
-        self.text.len() + self.prefix.len() + self.terms.iter().map(Term::size).sum::<usize>()
+        let context: usize = self.context.iter().map(|before| before.len()).sum();
+        let terms: usize = self.terms.iter().map(Term::size).sum();
+        self.text.len() + self.prefix.len() + context + terms
     }
 
     /// Returns the sentence with the terms of `glossaries`; earlier glossaries take precedence.
@@ -55,6 +60,10 @@ pub struct Rounds {
     /// If true, `documents` has a document for each rank.
     is_ranked: bool,
     glossaries: Vec<Arc<Glossary>>,
+    /// The number of previous sentences in the context of a sentence.
+    context: usize,
+    /// The sentences before each document.
+    before: Vec<Arc<str>>,
 }
 
 impl Rounds {
@@ -66,6 +75,19 @@ impl Rounds {
             ranks: ranks.max(1),
             is_ranked: false,
             glossaries,
+            context: 0,
+            before: Vec::new(),
+        }
+    }
+
+    /// Gives each sentence the `count` sentences before it as its context. Those of a document's first
+    /// sentence are the last of `before`. A sentence that is translated again without its placeholders has no
+    /// context.
+    pub fn with_context(self, count: usize, before: Vec<Arc<str>>) -> Self {
+        Self {
+            context: count,
+            before,
+            ..self
         }
     }
 
@@ -84,11 +106,15 @@ impl Rounds {
         let mut all = Vec::with_capacity(self.documents.len());
         for document in &self.documents {
             let mut sentences = Vec::new();
-            for PendingSentence { text, links } in document.pending() {
+            let mut before = Vec::new();
+            for pending in document.pending() {
                 check();
+                let context = self.context_of(&pending, &mut before);
+                let PendingSentence { text, links, .. } = pending;
                 let sentence = Sentence {
                     text,
                     links,
+                    context,
                     ..Sentence::default()
                 };
                 let sentence = sentence.with_terms(&self.glossaries);
@@ -100,6 +126,33 @@ impl Rounds {
             all.push(sentences);
         }
         Ok(all)
+    }
+
+    /// The context of `sentence`, behind the sentences `before` it in its document. The sentence is added
+    /// to them.
+    fn context_of(&self, sentence: &PendingSentence, before: &mut Vec<Arc<str>>) -> Vec<Arc<str>> {
+        // Translations of the first round have changed what is pending.
+        if self.context == 0 || self.is_ranked {
+            return Vec::new();
+        }
+        let PendingSentence {
+            text, place, note, ..
+        } = sentence;
+        match place {
+            Place::Alone => return Vec::new(),
+            Place::First => {
+                before.clone_from(&self.before);
+                if !note.is_empty() {
+                    before.push(note.as_str().into());
+                }
+            }
+            Place::Next => {}
+        }
+        let surplus = before.len().saturating_sub(self.context);
+        before.drain(..surplus);
+        let context = before.clone();
+        before.push(text.as_str().into());
+        context
     }
 
     /// Accepts the translations of the [`pending`](Self::pending) sentences, for each document and

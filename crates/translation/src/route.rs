@@ -4,7 +4,7 @@ use std::slice::from_ref;
 
 use burnformer_documents::Translated;
 use burnformer_infer::{
-    Cancel, InferError, Term, TextRequest, TranslateOptions, Translation, Translator,
+    Cancel, InferError, Term, TextContext, TextRequest, TranslateOptions, Translation, Translator,
 };
 use burnformer_text::Writing;
 
@@ -32,6 +32,9 @@ pub struct Route<'a> {
     pub first: Leg<'a>,
     /// The translator of the first one's translations, if there is a language between.
     pub second: Option<Leg<'a>>,
+    /// The sentences before each document; `None` translates each sentence alone. Only a single translator
+    /// that was trained with context reads them and the sentences before a sentence.
+    pub before: Option<&'a [String]>,
 }
 
 impl<'a> Route<'a> {
@@ -44,6 +47,7 @@ impl<'a> Route<'a> {
         Self {
             first,
             second: None,
+            before: Some(&[]),
         }
     }
 
@@ -76,9 +80,10 @@ impl<'a> Route<'a> {
     /// Returns the errors of [`Translator::translate`] and [`Translator::links`].
     pub fn translate(&self, sentences: &[Sentence], cancel: &Cancel) -> Result<Vec<Translated>> {
         let Asked { requests, middle } = self.requests(sentences, cancel)?;
+        let requests = self.in_context(requests, sentences);
         let last = self.last();
         let mut all = Vec::with_capacity(sentences.len());
-        let found = last.translator.translate_requests(requests, last.options)?;
+        let found = last.translate(requests)?;
         for ((sentence, middle), Translation { text, .. }) in
             sentences.iter().zip(&middle).zip(found)
         {
@@ -96,6 +101,29 @@ impl<'a> Route<'a> {
             all.push(Translated { text, links });
         }
         Ok(all)
+    }
+
+    /// `requests` in the contexts of `sentences`. Two models in a row translate sentences alone.
+    fn in_context(
+        &self,
+        mut requests: Vec<TextRequest>,
+        sentences: &[Sentence],
+    ) -> Vec<TextRequest> {
+        if self.second.is_none() {
+            for (request, sentence) in requests.iter_mut().zip(sentences) {
+                let context = sentence.context.iter().map(|before| &**before);
+                request.context = TextContext::of_sources(context);
+            }
+        }
+        requests
+    }
+
+    /// The number of previous sentences in the context of a sentence.
+    pub fn context(&self) -> usize {
+        if self.second.is_some() || self.before.is_none() {
+            return 0;
+        }
+        self.first.translator.context().map_or(0, |it| it.source)
     }
 
     /// The last translator.
@@ -186,6 +214,23 @@ pub struct Asked {
 }
 
 impl Leg<'_> {
+    /// Translates `requests`. A model that reads previous translations reads those of the requests before
+    /// a request, if these are its context.
+    fn translate(&self, mut requests: Vec<TextRequest>) -> Result<Vec<Translation>> {
+        let reads_targets = self.translator.context().is_some_and(|it| it.target > 0);
+        if !reads_targets {
+            return self.translator.translate_requests(requests, self.options);
+        }
+        let follows = |pair: &[TextRequest]| pair[1].context.sources.last() == Some(&pair[0].text);
+        let mut begins = vec![true; requests.len()];
+        for (begins, pair) in begins.iter_mut().skip(1).zip(requests.windows(2)) {
+            *begins = !follows(pair);
+        }
+        let history = TextContext::default();
+        self.translator
+            .translate_documents(&mut requests, &begins, &history, self.options)
+    }
+
     /// Returns `sentences` as requests with their prefixes and terms, or the terms of the options.
     fn requests(&self, sentences: &[Sentence], cancel: &Cancel) -> Result<Vec<TextRequest>> {
         let texts: Vec<&str> = sentences

@@ -9,6 +9,7 @@ mod bad_input_scores;
 mod bad_input_translate;
 mod catalogues;
 mod common;
+mod context;
 mod crossing;
 mod devices;
 mod distill;

@@ -12,13 +12,13 @@ use crate::crossing::{CELLS, PREFIX};
 use serde_json::{Value, json};
 
 /// A running server.
-struct Server {
+pub struct Server {
     child: Child,
     address: String,
 }
 
 impl Server {
-    fn start(options: &[&str]) -> Self {
+    pub fn start(options: &[&str]) -> Self {
         Self::logging(options, Stdio::null())
     }
 
@@ -37,7 +37,7 @@ impl Server {
         Self { child, address }
     }
 
-    fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+    pub fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         let (status, answer) = self.send("POST", path, "application/json", &body.to_string());
         (status, serde_json::from_str(&answer).unwrap())
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use burnformer_files::Temporary;
 use sha2::{Digest, Sha256};
 
+use super::bits::Bits;
 use super::header::{HEADER_BYTES, Header, Width};
 use crate::clean::{Cleaner, CleaningSettings};
 use crate::cleaning_report::CleaningReport;
@@ -42,6 +43,7 @@ pub(crate) fn build(
         .max(tokenizers.target.vocab_size());
     let mut writer = Writer::create([temporary(path)?, temporary(path)?], Width::of(largest))
         .map_err(unwritable(path))?;
+    writer.documents = corpus.has_documents().then(Bits::default);
     let mut cleaner = Cleaner::new(cleaning);
     loop {
         let chunk = next_chunk(&mut corpus)?;
@@ -86,10 +88,12 @@ fn append(
     let sources = tokenizers.source.encode_batch(&sources);
     let targets = tokenizers.target.encode_batch(&targets);
     for ((pair, source), target) in chunk.iter().zip(&sources).zip(&targets) {
-        if cleaner.keeps(pair, source.len(), target.len()) {
+        let is_kept = cleaner.keeps(pair, source.len(), target.len());
+        if is_kept {
             writer.push(source)?;
             writer.push(target)?;
         }
+        writer.mark(pair, is_kept);
     }
     Ok(())
 }
@@ -104,6 +108,11 @@ struct Writer {
     sentences: u64,
     tokens: u64,
     scratch: Vec<u8>,
+    /// For each pair, whether it continues the document of the pair before it; `None` in a text that is
+    /// not divided into documents.
+    documents: Option<Bits>,
+    /// If true, the last pair that was read is in the file.
+    was_kept: bool,
 }
 
 impl Writer {
@@ -118,6 +127,8 @@ impl Writer {
             sentences: 0,
             tokens: 0,
             scratch: Vec::new(),
+            documents: None,
+            was_kept: false,
         })
     }
 
@@ -130,6 +141,15 @@ impl Writer {
         self.tokens += ids.len() as u64;
         self.lengths.write_all(&(ids.len() as u32).to_le_bytes())?;
         self.file.write_all(&self.scratch)
+    }
+
+    /// Notes whether `pair` continues a document. A pair that is dropped divides its document: nothing
+    /// before it is context of what follows.
+    fn mark(&mut self, pair: &LinePair, is_kept: bool) {
+        if is_kept && let Some(documents) = &mut self.documents {
+            documents.push(self.was_kept && !pair.begins);
+        }
+        self.was_kept = is_kept;
     }
 
     /// Appends the offsets of all sentences and of the end.
@@ -157,6 +177,11 @@ impl Writer {
         let mut header = Header::new(self.width, counts, report.clone(), key);
         self.body.update(&[0; 8][..header.zeros()]);
         self.write_offsets()?;
+        if let Some(documents) = &self.documents {
+            header.has_documents = true;
+            self.body.update(documents.as_bytes());
+            self.file.write_all(documents.as_bytes())?;
+        }
         self.body.update(serde_json::to_vec(report)?);
         header.body_hash = hex(&self.body.finalize());
         let mut file = self.file.into_inner().map_err(|error| error.into_error())?;

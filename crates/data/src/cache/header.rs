@@ -23,6 +23,10 @@ pub(super) struct Header {
     pub pairs: u32,
     pub tokens: u64,
     pub report: CleaningReport,
+    /// If true, a bit per pair follows the offsets: whether the pair continues the document of the pair
+    /// before it. The field is written only if it is set.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_documents: bool,
     key: String,
     /// The checksum of the rest of the file and of the report.
     pub body_hash: String,
@@ -90,6 +94,7 @@ impl Header {
             pairs: u32::try_from(pairs).expect("a corpus has fewer than 2^32 pairs"),
             tokens,
             report,
+            has_documents: false,
             key: hex(key),
             body_hash: String::new(),
         }
@@ -144,7 +149,17 @@ impl Header {
 
     /// The number of bytes of the whole file.
     pub fn file_bytes(&self) -> u64 {
-        self.before_offsets().saturating_add(self.offset_bytes())
+        let before = self.before_offsets().saturating_add(self.offset_bytes());
+        before.saturating_add(self.document_bytes())
+    }
+
+    /// The number of bytes of the bits of documents.
+    pub fn document_bytes(&self) -> u64 {
+        if self.has_documents {
+            u64::from(self.pairs).div_ceil(8)
+        } else {
+            0
+        }
     }
 }
 

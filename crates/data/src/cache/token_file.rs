@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 
+use super::bits::Bits;
 use super::header::{HEADER_BYTES, Header};
 use crate::corpus::{TextError, open_error};
 use crate::error::{DataError, Result};
@@ -81,6 +82,13 @@ impl TokenFile {
         Ok(offsets)
     }
 
+    /// Reads for each pair whether it continues the document of the pair before it.
+    pub fn documents(&self) -> Result<Bits> {
+        let from = self.header.before_offsets() + self.header.offset_bytes();
+        let bytes = self.bytes(from, self.header.document_bytes() as usize)?;
+        Ok(Bits::from_bytes(bytes, self.header.pairs as usize))
+    }
+
     fn bytes(&self, from: u64, count: usize) -> Result<Vec<u8>> {
         let mut bytes = vec![0; count];
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,7 +136,8 @@ fn verify(mut file: &File, key: &Key) -> io::Result<(Header, u32)> {
         highest = header.width.read(ids).into_iter().fold(highest, u32::max);
     })?;
     hash.update(&[0; 8][..header.zeros()]);
-    read_hashed(file, header.offset_bytes(), &mut hash, |_| ())?;
+    let rest = header.offset_bytes() + header.document_bytes();
+    read_hashed(file, rest, &mut hash, |_| ())?;
     hash.update(serde_json::to_vec(&header.report)?);
     if hex(&hash.finalize()) != header.body_hash {
         return Err(invalid("the checksum does not match"));

@@ -3,8 +3,10 @@
 use std::ops::Range;
 use std::path::Path;
 
+use super::bits::Bits;
 use super::token_file::TokenFile;
 use crate::cleaning_report::CleaningReport;
+use crate::context::{ContextSettings, joined};
 use crate::error::Result;
 use crate::hash::{Key, hex, key_of};
 
@@ -26,6 +28,17 @@ pub struct TokenizedCorpus {
     parts: Vec<MixedPart>,
     /// The tokens at the beginning of every source and of every target.
     starts: [Vec<u32>; 2],
+    /// For each pair, whether it continues the document of the pair before it.
+    documents: Bits,
+    context: Option<Context>,
+}
+
+/// The context of the pairs of a corpus.
+#[derive(Debug)]
+struct Context {
+    settings: ContextSettings,
+    /// The token behind each previous source and each previous target.
+    separators: [u32; 2],
 }
 
 #[derive(Debug)]
@@ -63,6 +76,7 @@ impl TokenizedCorpus {
     /// Returns the errors of [`TokenFile::open`].
     pub(crate) fn open(path: &Path, key: &Key) -> Result<Self> {
         let file = TokenFile::open(path, key)?;
+        let documents = file.documents()?;
         let header = file.header();
         Ok(Self {
             pairs: header.pairs as usize,
@@ -71,6 +85,8 @@ impl TokenizedCorpus {
             tokens: Tokens::File(file),
             parts: vec![],
             starts: Default::default(),
+            documents,
+            context: None,
         })
     }
 
@@ -101,6 +117,24 @@ impl TokenizedCorpus {
             report,
             parts: vec![],
             starts: Default::default(),
+            documents: Bits::default(),
+            context: None,
+        }
+    }
+
+    /// Makes a corpus in memory of documents: their pairs, in order, as in
+    /// [`from_pairs`](Self::from_pairs).
+    pub fn from_documents<S: AsRef<[u32]> + Clone, T: AsRef<[u32]> + Clone>(
+        documents: &[Vec<(S, T)>],
+    ) -> Self {
+        let continues = |document: &Vec<(S, T)>| (0..document.len()).map(|index| index > 0);
+        let corpus = Self::from_pairs(&documents.concat());
+        let documents: Bits = documents.iter().flat_map(continues).collect();
+        let hash = key_of(&[b"documents", corpus.hash.as_bytes(), documents.as_bytes()]);
+        Self {
+            documents,
+            hash: hex(&hash),
+            ..corpus
         }
     }
 
@@ -157,6 +191,8 @@ impl TokenizedCorpus {
             report,
             parts,
             starts: Default::default(),
+            documents: Bits::default(),
+            context: None,
         }
     }
 
@@ -178,6 +214,56 @@ impl TokenizedCorpus {
             hash,
             ..self
         }
+    }
+
+    /// The same corpus with the context of each pair in front of it: the previous pairs of its document,
+    /// as far as they [fit](ContextSettings::fitting), each with the separator of its side behind it. The
+    /// context stands before the tokens that name languages. Nothing is stored: it is composed when a pair
+    /// is read.
+    ///
+    /// # Panics
+    /// Panics if this is a mixture, which takes the context of its corpora.
+    pub fn with_context(self, settings: ContextSettings, separators: [u32; 2]) -> Self {
+        assert!(self.parts.is_empty(), "a mixture has no documents");
+        let described = serde_json::to_vec(&settings).expect("settings are plain data");
+        let of_separators = little_endian(&separators);
+        let parts: [&[u8]; 4] = [b"context", self.hash.as_bytes(), &described, &of_separators];
+        Self {
+            hash: hex(&key_of(&parts)),
+            context: Some(Context {
+                settings,
+                separators,
+            }),
+            ..self
+        }
+    }
+
+    /// Returns whether pair `i` continues the document of the pair before it. Always false in a corpus
+    /// that is not divided into documents, and behind a pair that cleaning dropped.
+    ///
+    /// # Panics
+    /// Panics if this is a mixture.
+    pub fn continues(&self, i: usize) -> bool {
+        assert!(self.parts.is_empty(), "a mixture has no documents");
+        self.documents.get(i)
+    }
+
+    /// The first pair that can be in the context of pair `i`.
+    fn first_of_context(&self, i: usize) -> usize {
+        let most = self.context.as_ref().map_or(0, |it| it.settings.source);
+        let previous = (0..i).rev().zip((0..=i).rev().take(most));
+        let in_document = previous.take_while(|&(_, after)| self.documents.get(after));
+        in_document.map(|(before, _)| before).last().unwrap_or(i)
+    }
+
+    /// The numbers of previous sources and targets in front of pair `i`. `plain` gives the lengths of
+    /// pairs without context and languages.
+    fn context_of(&self, i: usize, plain: impl Fn(usize) -> [usize; 2]) -> [usize; 2] {
+        let Some(Context { settings, .. }) = &self.context else {
+            return [0; 2];
+        };
+        let previous = (self.first_of_context(i)..i).rev().map(&plain);
+        settings.fitting(previous, plain(i))
     }
 
     /// The corpora of a mixture; empty for a single corpus.
@@ -210,19 +296,28 @@ impl TokenizedCorpus {
                 .partition_point(|part| part.pairs.end as usize <= i);
             return corpora[part].pair(i - self.parts[part].pairs.start as usize);
         }
-        let offsets = self.offsets(i..i + 1)?;
+        let first = self.first_of_context(i);
+        let offsets = self.offsets(first..i + 1)?;
         let start = offsets[0];
-        let end = offsets[2];
-        let mut ids = match &self.tokens {
+        let end = offsets[2 * (i - first) + 2];
+        let ids = match &self.tokens {
             Tokens::File(file) => file.read(start, (end - start) as usize)?,
             Tokens::Memory(ids, _) => ids[start as usize..end as usize].to_vec(),
             Tokens::Mixed(_) => unreachable!("a mixture reads its pairs from its corpora"),
         };
-        let mut target = ids.split_off((offsets[1] - start) as usize);
-        let [of_source, of_target] = &self.starts;
-        ids.splice(0..0, of_source.iter().copied());
-        target.splice(0..0, of_target.iter().copied());
-        Ok((ids, target))
+        let sentence = |pair: usize, side: usize| {
+            let at = 2 * (pair - first) + side;
+            &ids[(offsets[at] - start) as usize..(offsets[at + 1] - start) as usize]
+        };
+        let counts = self.context_of(i, |pair| [0, 1].map(|side| sentence(pair, side).len()));
+        let [source, target] = [0, 1].map(|side| {
+            let context = self.context.as_ref().map_or(Vec::new(), |context| {
+                let previous = (i - counts[side]..i).map(|pair| sentence(pair, side));
+                joined(previous, context.separators[side])
+            });
+            [&context[..], &self.starts[side], sentence(i, side)].concat()
+        });
+        Ok((source, target))
     }
 
     /// The numbers of source and target tokens of `pairs`, without `</s>`.
@@ -234,14 +329,7 @@ impl TokenizedCorpus {
     /// Panics if `pairs` reach beyond [`TokenizedCorpus::len`].
     pub fn lengths(&self, pairs: Range<usize>) -> Result<Vec<[u32; 2]>> {
         let Tokens::Mixed(corpora) = &self.tokens else {
-            let offsets = self.offsets(pairs)?;
-            let starts = self.starts.each_ref().map(|start| start.len() as u32);
-            let lengths: Vec<u32> = offsets
-                .windows(2)
-                .zip(starts.into_iter().cycle())
-                .map(|(ends, start)| start + (ends[1] - ends[0]) as u32)
-                .collect();
-            return Ok(lengths.as_chunks().0.to_vec());
+            return self.lengths_with_context(pairs);
         };
         let mut all = Vec::with_capacity(pairs.len());
         for (corpus, part) in corpora.iter().zip(&self.parts) {
@@ -252,6 +340,26 @@ impl TokenizedCorpus {
             all.extend(corpus.lengths(from..to)?);
         }
         Ok(all)
+    }
+
+    /// The numbers of tokens of `pairs` of a single corpus, with their contexts and languages.
+    fn lengths_with_context(&self, pairs: Range<usize>) -> Result<Vec<[u32; 2]>> {
+        let first = self.first_of_context(pairs.start);
+        let offsets = self.offsets(first..pairs.end)?;
+        let lengths: Vec<usize> = offsets
+            .windows(2)
+            .map(|ends| (ends[1] - ends[0]) as usize)
+            .collect();
+        let plain: &[[usize; 2]] = lengths.as_chunks().0;
+        let whole = |pair: usize| {
+            let counts = self.context_of(pair, |pair| plain[pair - first]);
+            [0, 1].map(|side| {
+                let context = (pair - counts[side]..pair).map(|pair| plain[pair - first][side] + 1);
+                let own = self.starts[side].len() + plain[pair - first][side];
+                (context.sum::<usize>() + own) as u32
+            })
+        };
+        Ok(pairs.map(whole).collect())
     }
 
     /// The pairs of the corpus in blocks of [`BLOCK`].
@@ -301,6 +409,103 @@ mod tests {
         assert_eq!(corpus.pair(1).unwrap(), (vec![], vec![7, 8]));
         assert_eq!(corpus.lengths(0..2).unwrap(), [[2, 1], [0, 2]]);
         assert_eq!(corpus.len(), 2);
+    }
+
+    /// The context of each pair, by a loop over the pairs that is independent of the corpus.
+    fn expected(
+        documents: &[Vec<(Vec<u32>, Vec<u32>)>],
+        settings: ContextSettings,
+    ) -> Vec<(Vec<u32>, Vec<u32>)> {
+        let mut all = Vec::new();
+        for document in documents {
+            for at in 0..document.len() {
+                let (source, target) = document[at].clone();
+                let mut pair = (source, target);
+                for back in 1..=settings.source.min(at) {
+                    let (before_source, before_target) = &document[at - back];
+                    let mut longer = pair.clone();
+                    longer.0 = [before_source.clone(), vec![900], longer.0].concat();
+                    if back <= settings.target {
+                        longer.1 = [before_target.clone(), vec![901], longer.1].concat();
+                    }
+                    let fits = longer.0.len() <= settings.longest_source
+                        && (back > settings.target || longer.1.len() <= settings.longest_target);
+                    if !fits {
+                        break;
+                    }
+                    pair = longer;
+                }
+                pair.0 = with_language(&pair.0, document[at].0.len(), &[800, 801]);
+                pair.1 = with_language(&pair.1, document[at].1.len(), &[802]);
+                all.push(pair);
+            }
+        }
+        all
+    }
+
+    /// `ids` with the tokens of a language before the last `sentence` tokens.
+    fn with_language(ids: &[u32], sentence: usize, language: &[u32]) -> Vec<u32> {
+        let (context, sentence) = ids.split_at(ids.len() - sentence);
+        [context, language, sentence].concat()
+    }
+
+    #[test]
+    fn the_context_is_that_of_an_independent_loop() {
+        for source in 0..4 {
+            for target in 0..=source {
+                for longest in [1, 5, 9, 14, 100] {
+                    let documents: Vec<Vec<(Vec<u32>, Vec<u32>)>> = (0..300)
+                        .map(|document| {
+                            let pairs = 0..document * 7 % 5;
+                            pairs
+                                .map(|pair| {
+                                    let id = document * 10 + pair;
+                                    let tokens = |count: u32| vec![id; count as usize];
+                                    (tokens(id * 5 % 7), tokens(id * 3 % 5))
+                                })
+                                .collect()
+                        })
+                        .collect();
+                    let settings = ContextSettings {
+                        source,
+                        target,
+                        longest_source: longest,
+                        longest_target: longest + 1,
+                    };
+                    let corpus = TokenizedCorpus::from_documents(&documents)
+                        .with_starts([vec![800, 801], vec![802]])
+                        .with_context(settings, [900, 901]);
+                    let expected = expected(&documents, settings);
+                    let pairs: Vec<_> = (0..corpus.len())
+                        .map(|pair| corpus.pair(pair).unwrap())
+                        .collect();
+                    assert_eq!(pairs, expected, "{settings:?}");
+                    let lengths: Vec<_> = corpus
+                        .blocks()
+                        .flat_map(|block| corpus.lengths(block).unwrap())
+                        .collect();
+                    let of_pairs: Vec<_> = pairs
+                        .iter()
+                        .map(|(source, target)| [source.len() as u32, target.len() as u32])
+                        .collect();
+                    assert_eq!(lengths, of_pairs, "{settings:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_context_of_nothing_changes_no_pair() {
+        let documents = [vec![(vec![4, 5], vec![6]), (vec![7], vec![8])]];
+        let plain = TokenizedCorpus::from_documents(&documents);
+        let settings = ContextSettings {
+            source: 0,
+            target: 0,
+            longest_source: 9,
+            longest_target: 9,
+        };
+        let with = TokenizedCorpus::from_documents(&documents).with_context(settings, [9, 9]);
+        assert_eq!(plain.pair(1).unwrap(), with.pair(1).unwrap());
     }
 
     #[test]

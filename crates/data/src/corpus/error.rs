@@ -3,6 +3,8 @@ use std::path::PathBuf;
 
 use burnformer_text::counted;
 
+use super::Side;
+
 /// A result with [`TextError`] as its default error.
 pub(super) type Result<T, E = TextError> = std::result::Result<T, E>;
 
@@ -69,6 +71,19 @@ pub enum TextError {
         columns: usize,
         /// The start of the line.
         excerpt: String,
+    },
+    /// A line is empty on one side only, in a text that is divided into documents by empty lines.
+    #[error(
+        "{path}:{line}: the {side} is empty and the other side is not; a pair that is empty on both sides \
+         divides documents, so remove this pair, or empty both of its sides"
+    )]
+    EmptyOnOneSide {
+        /// The file of the empty line.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// The empty side.
+        side: Side,
     },
     /// Two TSV files, each with both sides, were given as the two sides of a corpus.
     #[error(
@@ -142,6 +157,7 @@ impl TextError {
             | Self::InvalidUtf8 { path, .. }
             | Self::NotTwoColumns { path, .. }
             | Self::LineTooLong { path, .. }
+            | Self::EmptyOnOneSide { path, .. }
             | Self::DamagedCompression { path, .. } => vec![path],
             Self::LineCountMismatch {
                 shorter, longer, ..

@@ -42,6 +42,8 @@ pub struct LineReader {
     cut_long_lines: bool,
     /// The column that is read of TSV.
     column: Option<Side>,
+    /// The last column that TSV may have.
+    last_column: LastColumn,
     /// The last byte of a line: `\n`, or `\r` in a text that has no `\n`.
     line_end: u8,
     number: u64,
@@ -98,6 +100,7 @@ impl LineReader {
             policy,
             cut_long_lines: false,
             column: None,
+            last_column: LastColumn::Target,
             line_end: b'\n',
             number: 0,
             bytes: Vec::new(),
@@ -109,6 +112,14 @@ impl LineReader {
     pub fn cutting_long_lines(self) -> Self {
         Self {
             cut_long_lines: true,
+            ..self
+        }
+    }
+
+    /// Makes the reader accept TSV with a third column, the name of the document.
+    pub fn with_documents(self) -> Self {
+        Self {
+            last_column: LastColumn::Document,
             ..self
         }
     }
@@ -149,7 +160,7 @@ impl LineReader {
 
     /// The column of `side` in a line of TSV.
     fn cell(&self, line: &str, side: Side) -> Result<String> {
-        let (source, target) = columns(&self.path, self.number, line)?;
+        let (source, target, _) = columns(&self.path, self.number, line, self.last_column)?;
         Ok(match side {
             Side::Source => source,
             Side::Target => target,
@@ -312,18 +323,35 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0b1100_0000 == 0b1000_0000
 }
 
-/// The two columns of line `number` of the TSV file `path`, both empty in an empty line.
-pub(super) fn columns<'a>(path: &Path, number: u64, line: &'a str) -> Result<(&'a str, &'a str)> {
+/// The last column of a TSV.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LastColumn {
+    /// The TSV has sources and targets.
+    Target,
+    /// A third column may name the document of a line.
+    Document,
+}
+
+/// The columns of line `number` of the TSV file `path`: source, target and the name of the document,
+/// if there is one. Both texts are empty in an empty line.
+pub(super) fn columns<'a>(
+    path: &Path,
+    number: u64,
+    line: &'a str,
+    last: LastColumn,
+) -> Result<(&'a str, &'a str, Option<&'a str>)> {
     if burnformer_text::visible(line).trim().is_empty() && !line.contains('\t') {
-        return Ok(("", ""));
+        return Ok(("", "", None));
     }
-    let columns = line.split('\t').count();
-    line.split_once('\t')
-        .filter(|_| columns == 2)
-        .ok_or_else(|| TextError::NotTwoColumns {
+    let columns: Vec<&str> = line.splitn(4, '\t').collect();
+    match (&columns[..], last) {
+        (&[source, target], _) => Ok((source, target, None)),
+        (&[source, target, document], LastColumn::Document) => Ok((source, target, Some(document))),
+        _ => Err(TextError::NotTwoColumns {
             path: path.into(),
             line: number,
-            columns,
+            columns: line.split('\t').count(),
             excerpt: line.chars().take(60).collect(),
-        })
+        }),
+    }
 }

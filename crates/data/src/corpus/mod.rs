@@ -21,7 +21,7 @@ pub use error::TextError;
 pub use lines::{Line, LineReader, MAX_LINE_BYTES, Repair};
 pub(crate) use open::open_error;
 pub use open::{COMPRESSED, is_pipe, open_bytes, repeated_pipe};
-pub use parallel::{LinePair, ParallelReader, check_line_counts, read_pairs};
+pub use parallel::{LinePair, ParallelReader, check_line_counts, read_documents, read_pairs};
 
 /// The policy for a line that is not valid UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
@@ -58,6 +58,12 @@ pub enum CorpusPaths {
         /// The corpus in the other direction.
         reversed: Box<CorpusPaths>,
     },
+    /// A corpus that is divided into documents: by lines that are empty on both sides, or by the third
+    /// column of a TSV. Without them, it is one document.
+    Documents {
+        /// The corpus.
+        documents: Box<CorpusPaths>,
+    },
 }
 
 impl CorpusPaths {
@@ -81,11 +87,19 @@ impl CorpusPaths {
         }
     }
 
+    /// The corpus divided into documents.
+    pub fn in_documents(self) -> Self {
+        Self::Documents {
+            documents: Box::new(self),
+        }
+    }
+
     /// The files, source first; of a reversed corpus in the order of the corpus in the other
     /// direction.
     pub fn files(&self) -> Vec<&Path> {
         match self {
             Self::Reversed { reversed } => reversed.files(),
+            Self::Documents { documents } => documents.files(),
             Self::Pair { source, target } => vec![source, target],
             Self::Tsv { tsv } => vec![tsv],
         }

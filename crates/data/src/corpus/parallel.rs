@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::error::{Result, TextError};
-use super::lines::columns;
+use super::lines::{LastColumn, columns};
 use super::{CorpusPaths, Line, LineReader, Side, Utf8Policy, is_tsv, repeated_pipe};
 
 /// A sentence and its translation.
@@ -17,6 +17,9 @@ pub struct LinePair {
     pub target: String,
     /// `false` if a side was not UTF-8 and such lines are skipped.
     pub valid: bool,
+    /// If true, the pair is the first of a document, or an empty pair between two. Always false in a text
+    /// that is not [divided into documents](CorpusPaths::Documents).
+    pub begins: bool,
 }
 
 enum Input {
@@ -30,6 +33,16 @@ pub struct ParallelReader {
     started: bool,
     /// If true, the sides of each pair are exchanged.
     is_reversed: bool,
+    /// The last document of a text that is divided into documents.
+    document: Option<Document>,
+}
+
+/// The document of the last pair.
+#[derive(Default)]
+struct Document {
+    name: Option<String>,
+    /// If true, the next pair is the first of a document.
+    is_over: bool,
 }
 
 impl ParallelReader {
@@ -48,28 +61,66 @@ impl ParallelReader {
                 ..reader
             });
         }
+        if let CorpusPaths::Documents { documents } = paths {
+            return Ok(Self::open(documents, policy)?.in_documents());
+        }
         let input = match paths {
             CorpusPaths::Pair { source, target } => open_pair(source, target, policy)?,
             CorpusPaths::Tsv { tsv } => Input::Tsv(LineReader::open(tsv, policy)?),
-            CorpusPaths::Reversed { .. } => unreachable!("it was opened above"),
+            CorpusPaths::Reversed { .. } | CorpusPaths::Documents { .. } => {
+                unreachable!("it was opened above")
+            }
         };
         Ok(Self {
             input,
             started: false,
             is_reversed: false,
+            document: None,
         })
+    }
+
+    /// Makes the reader divide the text into documents.
+    fn in_documents(self) -> Self {
+        let input = match self.input {
+            Input::Pair(source, target) => {
+                Input::Pair(source.with_documents(), target.with_documents())
+            }
+            Input::Tsv(tsv) => Input::Tsv(tsv),
+        };
+        let document = Document {
+            name: None,
+            is_over: true,
+        };
+        Self {
+            input,
+            document: Some(document),
+            ..self
+        }
+    }
+
+    /// Returns whether the text is divided into documents.
+    pub fn has_documents(&self) -> bool {
+        self.document.is_some()
     }
 
     /// Reads the next pair. Returns `None` at the end of the corpus.
     ///
     /// # Errors
     /// Returns the errors of [`LineReader::next_line`], and an error for an empty corpus, unequal
-    /// line counts, or a TSV line without exactly two columns.
+    /// line counts, a TSV line without exactly two columns, or in a text that is divided into documents
+    /// a pair that is empty on one side only.
     pub fn next_pair(&mut self) -> Result<Option<LinePair>> {
-        let pair = match &mut self.input {
-            Input::Pair(source, target) => next_of_two(source, target)?,
-            Input::Tsv(tsv) => next_of_tsv(tsv)?,
+        let last = match self.document {
+            Some(_) => LastColumn::Document,
+            None => LastColumn::Target,
         };
+        let read = match &mut self.input {
+            Input::Pair(source, target) => next_of_two(source, target)?.map(|pair| (pair, None)),
+            Input::Tsv(tsv) => next_of_tsv(tsv, last)?,
+        };
+        let pair = read
+            .map(|(pair, name)| self.in_its_document(pair, name))
+            .transpose()?;
         if pair.is_none() && !self.started {
             return Err(TextError::Empty(self.first_path().into()));
         }
@@ -81,6 +132,36 @@ impl ParallelReader {
                 pair
             }
         }))
+    }
+
+    /// Finds whether `pair` begins a document. `name` is the name of its document, if it has one.
+    fn in_its_document(&mut self, pair: LinePair, name: Option<String>) -> Result<LinePair> {
+        let Some(document) = &mut self.document else {
+            return Ok(pair);
+        };
+        if !pair.valid {
+            return Ok(pair);
+        }
+        let [no_source, no_target] = [&pair.source, &pair.target].map(|text| is_blank(text));
+        if no_source != no_target {
+            let side = if no_source {
+                Side::Source
+            } else {
+                Side::Target
+            };
+            return Err(TextError::EmptyOnOneSide {
+                path: self.input.path(side).into(),
+                line: pair.line,
+                side,
+            });
+        }
+        let is_other = !no_source && document.name != name;
+        let begins = document.is_over || no_source || is_other;
+        document.is_over = no_source;
+        if !no_source {
+            document.name = name;
+        }
+        Ok(LinePair { begins, ..pair })
     }
 
     /// Skips the next `count` pairs, as [`LineReader::skip_lines`] skips lines.
@@ -98,11 +179,24 @@ impl ParallelReader {
     }
 
     fn first_path(&self) -> &Path {
-        match &self.input {
-            Input::Pair(source, _) => source.path(),
-            Input::Tsv(tsv) => tsv.path(),
+        self.input.path(Side::Source)
+    }
+}
+
+impl Input {
+    /// The file of a side.
+    fn path(&self, side: Side) -> &Path {
+        match (self, side) {
+            (Self::Pair(source, _), Side::Source) => source.path(),
+            (Self::Pair(_, target), Side::Target) => target.path(),
+            (Self::Tsv(tsv), _) => tsv.path(),
         }
     }
+}
+
+/// Returns whether `text` has no visible character.
+fn is_blank(text: &str) -> bool {
+    burnformer_text::visible(text).trim().is_empty()
 }
 
 impl Iterator for ParallelReader {
@@ -123,6 +217,27 @@ pub fn read_pairs(paths: &CorpusPaths, policy: Utf8Policy) -> Result<Vec<(String
     valid
         .map(|pair| pair.map(|pair| (pair.source, pair.target)))
         .collect()
+}
+
+/// Reads the whole corpus like [`read_pairs`]: the two sides of each pair, and whether it begins a
+/// document. A pair behind one that the policy skips begins a document, too.
+///
+/// # Errors
+/// Returns the errors of [`ParallelReader::open`] and [`ParallelReader::next_pair`].
+pub fn read_documents(
+    paths: &CorpusPaths,
+    policy: Utf8Policy,
+) -> Result<Vec<((String, String), bool)>> {
+    let mut all = Vec::new();
+    let mut was_skipped = false;
+    for pair in ParallelReader::open(paths, policy)? {
+        let pair = pair?;
+        if pair.valid {
+            all.push(((pair.source, pair.target), pair.begins || was_skipped));
+        }
+        was_skipped = !pair.valid;
+    }
+    Ok(all)
 }
 
 fn exchanged(pair: LinePair) -> LinePair {
@@ -156,6 +271,7 @@ fn next_of_two(source: &mut LineReader, target: &mut LineReader) -> Result<Optio
             source: s.text,
             target: t.text,
             valid: s.valid && t.valid,
+            begins: false,
         })),
         (None, None) => Ok(None),
         (Some(_), None) => Err(mismatch(target, source)?),
@@ -197,7 +313,11 @@ fn mismatch(shorter: &LineReader, longer: &mut LineReader) -> Result<TextError> 
     })
 }
 
-fn next_of_tsv(tsv: &mut LineReader) -> Result<Option<LinePair>> {
+/// The next pair, and the name of its document.
+fn next_of_tsv(
+    tsv: &mut LineReader,
+    last: LastColumn,
+) -> Result<Option<(LinePair, Option<String>)>> {
     let Some(line) = tsv.next_line()? else {
         return Ok(None);
     };
@@ -207,15 +327,17 @@ fn next_of_tsv(tsv: &mut LineReader) -> Result<Option<LinePair>> {
         valid,
         ..
     } = line;
-    let (source, target) = if valid {
-        columns(tsv.path(), number, &text)?
+    let (source, target, document) = if valid {
+        columns(tsv.path(), number, &text, last)?
     } else {
-        ("", "")
+        ("", "", None)
     };
-    Ok(Some(LinePair {
+    let pair = LinePair {
         line: number,
         source: source.into(),
         target: target.into(),
         valid,
-    }))
+        begins: false,
+    };
+    Ok(Some((pair, document.map(str::to_owned))))
 }

@@ -85,13 +85,13 @@ fn decoder() -> Value {
     ]})
 }
 
-/// The special tokens with their ids: those of every vocabulary, and those of `languages`, which
+/// The special tokens with their ids: those of every vocabulary, and the `further` ones, which
 /// begin at `first`.
-fn added_tokens(languages: &[String], first: usize) -> Vec<Value> {
+fn added_tokens(further: &[String], first: usize) -> Vec<Value> {
     let usual = special::TOKENS.into_iter().enumerate();
-    let languages = languages.iter().map(String::as_str);
+    let further = further.iter().map(String::as_str);
     usual
-        .chain((first..).zip(languages))
+        .chain((first..).zip(further))
         .map(|(id, content)| {
             json!({"id": id, "content": content, "single_word": false, "lstrip": false, "rstrip": false,
                    "normalized": false, "special": true})
@@ -99,15 +99,15 @@ fn added_tokens(languages: &[String], first: usize) -> Vec<Value> {
         .collect()
 }
 
-/// The complete `tokenizer.json` of the pieces `tokens` and their `merges`. The tokens of
-/// `languages` follow the pieces.
+/// The complete `tokenizer.json` of the pieces `tokens` and their `merges`. The special
+/// tokens `further` follow the pieces.
 pub(super) fn document(
     tokens: &[String],
     merges: &[(String, String)],
-    languages: &[String],
+    further: &[String],
     settings: &TokenizerSettings,
 ) -> Value {
-    let added = added_tokens(languages, tokens.len());
+    let added = added_tokens(further, tokens.len());
     let model = bpe_json(tokens, merges);
     json!({
         "version": "1.0", "truncation": null, "padding": null, "added_tokens": added,

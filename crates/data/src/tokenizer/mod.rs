@@ -339,6 +339,18 @@ impl Tokenizer {
         }
     }
 
+    /// The id of the special token [`SEPARATOR_TOKEN`](special::SEPARATOR_TOKEN), which no text is
+    /// encoded as; `None` if the vocabulary has none.
+    pub fn separator(&self) -> Option<u32> {
+        let is_separator = |token: &str| token == special::SEPARATOR_TOKEN;
+        let Kind::HuggingFace(inner) = &self.kind else {
+            return None;
+        };
+        let mut tokens = languages::special_tokens(inner).into_iter();
+        let token = tokens.find(|token| is_separator(token))?;
+        inner.token_to_id(token)
+    }
+
     /// The id of the special token in which `code_of` finds `code`.
     fn special_token(&self, code: &str, code_of: fn(&str) -> Option<&str>) -> Option<u32> {
         let Kind::HuggingFace(inner) = &self.kind else {

@@ -22,8 +22,8 @@ use crate::hash::generator;
 /// [`TokenizerSettings::max_training_chars`].
 pub struct TokenizerTrainer {
     settings: TokenizerSettings,
-    /// The tokens that name languages.
-    languages: Vec<String>,
+    /// The special tokens behind the pieces.
+    special: Vec<String>,
     sample: Sample,
 }
 
@@ -36,25 +36,25 @@ impl TokenizerTrainer {
         settings.validate()?;
         Ok(Self {
             sample: Sample::new(settings.max_training_chars),
-            languages: Vec::new(),
+            special: Vec::new(),
             settings,
         })
     }
 
-    /// Adds `tokens` that name languages, such as `>>de<<` or `__de__`, to the vocabulary, whose
-    /// size stays that of the settings. They are special tokens: no text is encoded as one, and
-    /// decoding leaves them out.
+    /// Adds special `tokens` to the vocabulary, whose size stays that of the settings: those that name
+    /// languages, such as `>>de<<` or `__de__`, or the [separator](crate::special::SEPARATOR_TOKEN) of
+    /// sentences. No text is encoded as one, and decoding leaves them out.
     ///
     /// # Errors
     /// Returns [`TokenizerError::VocabularyTooSmall`] if the vocabulary has no room for them.
-    pub fn with_language_tokens(self, tokens: Vec<String>) -> Result<Self> {
+    pub fn with_special_tokens(self, tokens: Vec<String>) -> Result<Self> {
         let asked = self.settings.vocab_size;
         let needed = FIXED_TOKENS + tokens.len() + 1;
         if asked < needed {
             return Err(TokenizerError::VocabularyTooSmall { asked, needed }.into());
         }
         Ok(Self {
-            languages: tokens,
+            special: tokens,
             ..self
         })
     }
@@ -80,8 +80,8 @@ impl TokenizerTrainer {
     pub fn train(self) -> Result<Tokenizer> {
         let settings = &self.settings;
         let pipeline = empty(settings)?;
-        let languages = &self.languages;
-        let pieces = settings.vocab_size - languages.len();
+        let special = &self.special;
+        let pieces = settings.vocab_size - special.len();
         let room = pieces - FIXED_TOKENS;
         let words = count_words(
             &pipeline,
@@ -97,11 +97,11 @@ impl TokenizerTrainer {
             MAX_PIECE_CHARS,
         );
         let asked = settings.vocab_size;
-        let possible = learnt.tokens.len() + languages.len();
+        let possible = learnt.tokens.len() + special.len();
         if possible < asked && !settings.allow_smaller {
             return Err(TokenizerError::VocabularyTooLarge { asked, possible }.into());
         }
-        let json = document(&learnt.tokens, &learnt.merges, languages, settings);
+        let json = document(&learnt.tokens, &learnt.merges, special, settings);
         Ok(Tokenizer {
             tells_rule: true,
             ..Tokenizer::wrap(parse(json)?)

@@ -18,7 +18,7 @@ fn settings(vocab_size: usize) -> TokenizerSettings {
 fn trained(tokens: &[&str]) -> Tokenizer {
     let tokens = tokens.iter().map(ToString::to_string).collect();
     let trainer = TokenizerTrainer::new(settings(320)).unwrap();
-    let mut trainer = trainer.with_language_tokens(tokens).unwrap();
+    let mut trainer = trainer.with_special_tokens(tokens).unwrap();
     for number in 0..200 {
         // A text full of tags teaches no tag.
         trainer.feed(&format!(">>fr<< the house number {number} __fr__"));
@@ -76,7 +76,7 @@ fn a_text_that_looks_like_a_language_token_stays_text() {
 fn a_vocabulary_without_room_for_its_languages_is_refused() {
     let tokens = (0..70).map(|number| format!(">>q{number}<<")).collect();
     let trainer = TokenizerTrainer::new(settings(300)).unwrap();
-    let Err(DataError::Tokenizer(error)) = trainer.with_language_tokens(tokens) else {
+    let Err(DataError::Tokenizer(error)) = trainer.with_special_tokens(tokens) else {
         panic!("no error");
     };
     let needed = 4 + 256 + 70 + 1;
@@ -100,7 +100,7 @@ fn a_tokeniser_learns_from_all_texts_and_is_found_again() {
     let mut training = TokenizerTraining {
         corpora: vec![corpus("a.tsv", "house"), corpus("b.tsv", "Garten")],
         settings: settings(300),
-        languages: [vec![">>de<<".into()], vec![]],
+        special: [vec![">>de<<".into()], vec![]],
         utf8: Utf8Policy::Error,
         cache_dir: folder.path().join("cache"),
     };
@@ -112,7 +112,7 @@ fn a_tokeniser_learns_from_all_texts_and_is_found_again() {
     }
     let (again, reused) = train(&training);
     assert!(reused && again.source.hash() == first.source.hash());
-    training.languages[0].push(">>fr<<".into());
+    training.special[0].push(">>fr<<".into());
     assert!(!train(&training).1);
     training.settings.joint = false;
     let (sides, _) = train(&training);

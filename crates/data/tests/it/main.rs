@@ -1,6 +1,7 @@
 //! Corpora, tokenisers and batches as other crates use them.
 
 mod batches;
+mod context;
 mod corpus;
 mod errors;
 mod hostile_tokenizers;

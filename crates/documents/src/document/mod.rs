@@ -10,9 +10,9 @@ use crate::accelerator::Accelerator;
 use crate::block::Block;
 use crate::catalogue::{self, Context, Slot};
 use crate::format::{Attribute, Format};
-use crate::sentences::{Next, accept, clean, sentences};
+use crate::sentences::{Next, accept, alone, clean, sentences};
 use crate::split::Splitting;
-use crate::{PendingSentence, Translated};
+use crate::{PendingSentence, Place, Translated};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -111,14 +111,15 @@ impl Document {
     /// Returns the sentences to translate now. It is empty when the document is done, after at most
     /// two rounds.
     pub fn pending(&self) -> Vec<PendingSentence> {
-        let messages = self
-            .messages
-            .iter()
-            .flat_map(|message| message.text.pending());
-        self.text_blocks()
-            .flat_map(sentences)
-            .chain(messages)
-            .collect()
+        let attributes = self.attributes.iter();
+        let attributes = attributes.flat_map(|(_, block)| alone(sentences(block)));
+        let mut texts: Vec<PendingSentence> = self.blocks.iter().flat_map(sentences).collect();
+        let first = texts.iter_mut().find(|it| it.place == Place::Next);
+        if let Some(first) = first {
+            first.place = Place::First;
+        }
+        let messages = self.messages.iter().flat_map(Entry::pending);
+        attributes.chain(texts).chain(messages).collect()
     }
 
     /// Accepts the translations of [`Document::pending`], in the same order.
@@ -151,6 +152,19 @@ impl Document {
 }
 
 impl Entry {
+    /// Returns the sentences of the message to translate now.
+    fn pending(&self) -> Vec<PendingSentence> {
+        let mut sentences = self.text.pending();
+        let first = sentences.iter_mut().find(|it| it.place == Place::First);
+        let note = self.context.to_string();
+        // A name, such as `menu.file` or `button`, is no sentence before the message.
+        let is_text = note.trim().contains(char::is_whitespace);
+        if let Some(first) = first.filter(|_| is_text) {
+            first.note = note;
+        }
+        sentences
+    }
+
     /// Fills the message with the text of a memory, if it has one.
     fn remember(&mut self, translation: &dyn Fn(&str, &str) -> Option<Remembered>) {
         if !self.text.attributes.is_empty() {

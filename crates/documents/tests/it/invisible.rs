@@ -125,7 +125,10 @@ fn sentences(text: &str, format: Format, language: &str) -> Vec<String> {
 /// An engine that neither reads nor writes invisible characters.
 fn blind(sentence: &PendingSentence) -> Translated {
     let text = visible(&sentence.text).trim().to_string();
-    let Translated { text, .. } = upper(&PendingSentence { text, links: false });
+    let Translated { text, .. } = upper(&PendingSentence {
+        text,
+        ..PendingSentence::default()
+    });
     Translated {
         text,
         links: Vec::new(),

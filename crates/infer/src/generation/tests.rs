@@ -36,6 +36,12 @@ fn saved_settings_load_as_they_were() {
             slope: 2.0,
         }),
         directions: vec![["de", "en"].map(String::from)],
+        context: Some(ContextSettings {
+            source: 2,
+            target: 1,
+            longest_source: 256,
+            longest_target: 128,
+        }),
     };
     settings.save(&path).expect("saves");
     let text = std::fs::read_to_string(&path).expect("is there");

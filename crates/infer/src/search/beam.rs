@@ -20,6 +20,8 @@ const ROUNDING: f64 = 1e-9;
 /// The search for one sentence's translation.
 pub(super) struct BeamSearch<'a> {
     pub(super) task: Task<'a>,
+    /// The number of tokens of the context that the model has read.
+    read: usize,
     /// The number of tokens so far.
     step: usize,
     pub(super) is_done: bool,
@@ -90,6 +92,7 @@ impl<'a> BeamSearch<'a> {
             .collect();
         Self {
             task,
+            read: 0,
             step: 0,
             is_done: false,
             live,
@@ -119,6 +122,9 @@ impl<'a> BeamSearch<'a> {
     /// Returns [`NotFinite`](crate::SentenceError::NotFinite) if a logit is NaN or +∞, or all
     /// logits of a row are −∞.
     pub(super) fn advance(&mut self, logits: &mut [f32]) -> Result<()> {
+        if self.reads_context() {
+            return Ok(());
+        }
         self.extend(logits)?;
         if self.scratch.extensions.is_empty() {
             // Every token is forbidden: stop here.
@@ -135,6 +141,19 @@ impl<'a> BeamSearch<'a> {
         let settled = self.live.is_empty() || self.step >= self.task.limit || self.is_settled();
         self.is_done = settled || self.task.request.cancel.is_cancelled();
         Ok(())
+    }
+
+    /// Gives the model the next token of the context before the translation. Returns whether there was
+    /// one.
+    fn reads_context(&mut self) -> bool {
+        let request = self.task.request;
+        let Some(&token) = request.context.target.get(self.read) else {
+            return false;
+        };
+        self.read += 1;
+        self.continuations = vec![(0, token)];
+        self.is_done = request.cancel.is_cancelled();
+        true
     }
 
     /// Reports the tokens that all hypotheses share, which no further step changes.

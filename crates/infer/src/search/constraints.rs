@@ -62,6 +62,7 @@ pub(super) fn constrain_request(
         let source = request.source_with_eos(eos);
         repeats(&source, tokens, settings.no_repeat_source_ngram).for_each(&mut ban);
     }
+    request.context.separator.into_iter().for_each(&mut ban);
     if let Some(edges) = &request.prefix_edges
         && settings.prefix_bias == 0.0
         && tokens.len() == request.prefix.len()

@@ -23,8 +23,9 @@ pub(super) fn rank(
         let is_ranked = !request.is_empty(eos) && !request.cancel.is_cancelled();
         for hypothesis in found.iter_mut().filter(|_| is_ranked) {
             let target = with_eos(&hypothesis.tokens, eos);
-            let attention = model
-                .cross_attention(&source, &target)
+            let attention = request
+                .context
+                .cross_attention(model, &source, &target)
                 .ok_or(InferError::NoAttention)?;
             let count = hypothesis.tokens.len();
             hypothesis.score += settings.coverage_penalty * coverage(&attention, count);

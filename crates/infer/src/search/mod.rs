@@ -3,6 +3,7 @@
 mod batch;
 mod beam;
 mod constraints;
+mod context;
 mod coverage;
 mod error;
 mod request;
@@ -11,6 +12,7 @@ mod sampling;
 mod task;
 mod terms;
 
+pub use context::SearchContext;
 pub use error::SentenceError;
 pub use request::{Cancel, Request, Watch};
 pub(crate) use request::{check, check_lengths, check_pairs, len_with_eos, with_eos};
@@ -189,7 +191,7 @@ impl Searcher<'_> {
             model, settings, ..
         } = *self;
         let eos = model.special().eos;
-        let sources: Vec<Vec<u32>> = requests.iter().map(|it| it.source_with_eos(eos)).collect();
+        let sources: Vec<Vec<u32>> = requests.iter().map(|it| it.read_source(eos)).collect();
         let threads = model.parallelism();
         let mut parts = self.batches(indices, &sources);
         if let Some(threads) = threads {

@@ -8,6 +8,7 @@ use burnformer_core::RandomKey;
 use burnformer_data::corpus::Side;
 use burnformer_terminology::MAX_TERMS;
 
+use super::context::SearchContext;
 use super::error::SentenceError;
 use super::terms::{Terms, WordEdges};
 use crate::error::{InferError, Result};
@@ -83,6 +84,8 @@ pub struct Request {
     /// The word boundaries of tokens, if the prefix must end with a whole word: no word continuation
     /// follows it.
     pub prefix_edges: Option<Arc<WordEdges>>,
+    /// What the model reads before the source and the translation.
+    pub context: SearchContext,
     /// The key of this sentence's samples. `None` uses the ids of the source, so that equal sources
     /// have equal samples at any place in the list.
     pub key: Option<u64>,
@@ -125,6 +128,19 @@ impl Request {
         with_eos(&self.source, eos)
     }
 
+    /// The ids that the model reads: the context, and the source ending with `</s>`.
+    pub(crate) fn read_source(&self, eos: u32) -> Vec<u32> {
+        self.context.before_source(&self.source_with_eos(eos))
+    }
+
+    /// The number of positions that the model has for the translation.
+    fn positions(&self, model: &dyn StepModel) -> Option<usize> {
+        let before = self.context.target.len();
+        model
+            .max_positions()
+            .map(|positions| positions.saturating_sub(before))
+    }
+
     /// Returns whether the source has no token but `</s>`.
     pub(crate) fn is_empty(&self, eos: u32) -> bool {
         self.source.is_empty() || self.source == [eos]
@@ -133,7 +149,7 @@ impl Request {
     /// The largest number of tokens of the translation, with `</s>`: the limit of the settings plus
     /// the tokens of the terms.
     pub(super) fn limit(&self, settings: &SearchSettings, model: &dyn StepModel) -> usize {
-        let positions = model.max_positions();
+        let positions = self.positions(model);
         let limit = settings.limit(len_with_eos(&self.source, model.special().eos), positions);
         match self.terms.tokens() {
             0 => limit,
@@ -195,8 +211,9 @@ fn check_request(
     request: &Request,
     settings: &SearchSettings,
 ) -> Result<(), SentenceError> {
-    let source = request.source_with_eos(model.special().eos);
+    let source = request.read_source(model.special().eos);
     check_text(model, Side::Source, &source)?;
+    check_ids(model, Side::Target, &request.context.target)?;
     check_prefix(model, request, settings)?;
     check_terms(model, request, settings)?;
     let shortlist = request.shortlist.as_deref().unwrap_or_default();
@@ -213,7 +230,7 @@ fn check_prefix(
         return Err(SentenceError::PrefixToken(id));
     }
     let source_len = len_with_eos(&request.source, model.special().eos);
-    let limit = settings.limit(source_len, model.max_positions());
+    let limit = settings.limit(source_len, request.positions(model));
     match request.prefix.len() {
         length if length > limit => Err(SentenceError::PrefixTooLong { length, limit }),
         _ => Ok(()),

@@ -34,6 +34,12 @@ pub enum TranslatorError {
         /// The id of the token in the tokeniser.
         tokenizer: u32,
     },
+    /// The settings of the model ask for context, and a tokeniser has no separator.
+    #[error(
+        "the {0} tokeniser has no token <sep>, which the context in generation.json needs; \
+         use the tokeniser that the model was trained with, or remove \"context\" from generation.json"
+    )]
+    NoSeparator(&'static str),
     /// The device has no matrix products of this type.
     #[error("the device has no products in {0}; use the CPU (--device cpu), or float32")]
     ComputeType(&'static str),

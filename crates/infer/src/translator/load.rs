@@ -7,7 +7,7 @@ use crate::shortlist::Vocabularies;
 use burn::tensor::Device;
 use burnformer_core::ComputeType;
 use burnformer_core::model_dir::{self, Source};
-use burnformer_data::{Tokenizer, Tokenizers, special};
+use burnformer_data::{ContextSettings, Tokenizer, Tokenizers, special};
 use burnformer_kernels::is_fused_on;
 
 use super::Translator;
@@ -116,11 +116,13 @@ impl Translator {
         for side in [&tokenizers.source, &tokenizers.target] {
             check_special(model.special(), side)?;
         }
+        let separators = separators(&tokenizers, settings.context)?;
         Ok(Self {
             model,
             tokenizers,
             settings,
             pair: None,
+            separators,
             edges: OnceLock::new(),
         })
     }
@@ -176,6 +178,29 @@ fn check_sizes(model: &dyn StepModel, tokenizers: &Tokenizers) -> Result<(), Tra
         }
     }
     Ok(())
+}
+
+/// The tokens between the sentences of a `context`, in the source and in the target.
+///
+/// # Errors
+/// Returns [`TranslatorError::NoSeparator`] if a side with context has no such token.
+fn separators(
+    tokenizers: &Tokenizers,
+    context: Option<ContextSettings>,
+) -> Result<[Option<u32>; 2], TranslatorError> {
+    let Some(context) = context else {
+        return Ok([None; 2]);
+    };
+    let found = [
+        ("source", context.source, tokenizers.source.separator()),
+        ("target", context.target, tokenizers.target.separator()),
+    ];
+    for (side, sentences, separator) in found {
+        if sentences > 0 && separator.is_none() {
+            return Err(TranslatorError::NoSeparator(side));
+        }
+    }
+    Ok(found.map(|(_, sentences, separator)| separator.filter(|_| sentences > 0)))
 }
 
 fn check_special(ids: SpecialIds, tokenizer: &Tokenizer) -> Result<(), TranslatorError> {

@@ -1,5 +1,6 @@
 //! The translator: from text to text.
 
+mod context;
 mod error;
 mod files;
 mod languages;
@@ -25,6 +26,7 @@ use crate::quality_warning::quality_warnings;
 use crate::search::{WordEdges, len_with_eos};
 use crate::shortlist::{Shortlist, ShortlistError};
 
+pub use context::{TextContext, begin_documents};
 pub use error::{LanguageError, TermError, TranslatorError};
 pub use files::{TOKENIZER_FILES, load_settings, load_tokenizers, save_text_files};
 pub use links::TextLink;
@@ -42,6 +44,8 @@ pub struct Translator {
     settings: GenerationSettings,
     /// The default languages, from the name of the model.
     pair: Option<[String; 2]>,
+    /// The tokens between the sentences of a context, in the source and in the target.
+    separators: [Option<u32>; 2],
     /// The word boundaries of target tokens, once terms are requested.
     edges: OnceLock<Arc<WordEdges>>,
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use burnformer_terminology::Term;
 
+use super::context::TextContext;
 use crate::hypothesis::FinishReason;
 use crate::search::Request;
 
@@ -38,6 +39,8 @@ pub struct TextRequest {
     pub text: String,
     /// The terms as text. Searches with another form of the source look for them again.
     pub wanted: Vec<Term>,
+    /// The sentences before it in its document. A model that was not trained with context ignores them.
+    pub context: TextContext,
     /// The request to the search.
     pub search: Request,
     /// Follows the translation to text. What was reported is never taken back: the translation
@@ -68,6 +71,7 @@ impl TextRequest {
         Self {
             text,
             wanted: self.wanted.clone(),
+            context: self.context.clone(),
             search,
             report: None,
             answer: self.answer.clone(),

@@ -8,7 +8,7 @@ use super::until_error::until_error;
 use crate::batching::Batching;
 use crate::error::{InferError, Result};
 use crate::model::StepModel;
-use crate::search::{SentenceError, check_lengths, check_pairs, with_eos};
+use crate::search::{Request, SearchContext, SentenceError, check_lengths, check_pairs, with_eos};
 use crate::settings::SearchSettings;
 use burnformer_data::corpus::Side;
 
@@ -47,22 +47,47 @@ impl Translator {
         let Languages { source, target, .. } = &options.languages;
         let sources = with_start(source, sources);
         let targets = with_start(target, targets);
-        self.score_prepared(&sources, &targets, options)
+        let limit = self.source_limit(options);
+        let eos = self.model.special().eos;
+        check_lengths(Side::Source, &sources, eos, limit)?;
+        check_lengths(Side::Target, &targets, eos, limit)?;
+        let settings = &options.search;
+        force_score(
+            &*self.model,
+            &sources,
+            &targets,
+            settings,
+            &options.batching,
+        )
     }
 
-    /// Scores pairs of sentences that begin with the tokens of their languages.
-    pub(super) fn score_prepared(
+    /// Scores `targets` (ids) as translations of the searches `requests`, each in its context, with
+    /// the penalties and batching of `options`. Both begin with the tokens of their languages.
+    ///
+    /// # Errors
+    /// Returns the errors of [`score_ids`](Self::score_ids).
+    pub(super) fn score_requests(
         &self,
-        sources: &[Vec<u32>],
+        requests: &[&Request],
         targets: &[Vec<u32>],
         options: &TranslateOptions,
     ) -> Result<Vec<TargetScore>> {
+        let sources: Vec<Vec<u32>> = requests.iter().map(|it| it.source.clone()).collect();
         let limit = self.source_limit(options);
         let eos = self.model.special().eos;
-        check_lengths(Side::Source, sources, eos, limit)?;
+        check_lengths(Side::Source, &sources, eos, limit)?;
         check_lengths(Side::Target, targets, eos, limit)?;
+        let contexts: Vec<&SearchContext> = requests.iter().map(|it| &it.context).collect();
         let settings = &options.search;
-        force_score(&*self.model, sources, targets, settings, &options.batching)
+        let batching = &options.batching;
+        score_in_contexts(
+            &*self.model,
+            &sources,
+            targets,
+            &contexts,
+            settings,
+            batching,
+        )
     }
 
     /// Scores pairs of ids up to the first error, and returns it too. For streams, where finished
@@ -147,10 +172,30 @@ pub fn force_score(
     settings: &SearchSettings,
     batching: &Batching,
 ) -> Result<Vec<TargetScore>> {
+    score_in_contexts(model, sources, targets, &[], settings, batching)
+}
+
+/// Scores `targets` like [`force_score`], each in its context, if `contexts` are given.
+fn score_in_contexts(
+    model: &dyn StepModel,
+    sources: &[Vec<u32>],
+    targets: &[Vec<u32>],
+    contexts: &[&SearchContext],
+    settings: &SearchSettings,
+    batching: &Batching,
+) -> Result<Vec<TargetScore>> {
     batching.validate()?;
     let eos = model.special().eos;
-    let sources: Vec<_> = sources.iter().map(|ids| with_eos(ids, eos)).collect();
-    let targets: Vec<_> = targets.iter().map(|ids| with_eos(ids, eos)).collect();
+    let none = SearchContext::default();
+    let context = |index: usize| contexts.get(index).copied().unwrap_or(&none);
+    let sources: Vec<_> = (0..)
+        .zip(sources)
+        .map(|(index, ids)| context(index).before_source(&with_eos(ids, eos)))
+        .collect();
+    let targets: Vec<_> = (0..)
+        .zip(targets)
+        .map(|(index, ids)| [&context(index).target[..], &with_eos(ids, eos)].concat())
+        .collect();
     check_pairs(model, &sources, &targets)?;
     let lengths = sources
         .iter()
@@ -160,7 +205,8 @@ pub fn force_score(
     let mut scores = vec![None; sources.len()];
     for batch in batching.group((0..sources.len()).collect(), &lengths) {
         let log_probs = model.target_log_probs(&pick(&sources, &batch), &pick(&targets, &batch));
-        for (&index, log_probs) in batch.iter().zip(log_probs) {
+        for (&index, mut log_probs) in batch.iter().zip(log_probs) {
+            log_probs.drain(..context(index).target.len());
             if let Some(step) = log_probs.iter().position(|log_prob| !log_prob.is_finite()) {
                 return Err(SentenceError::NotFinite(step).of(index + 1));
             }

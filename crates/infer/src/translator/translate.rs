@@ -5,6 +5,7 @@ use burnformer_terminology::Term;
 use rayon::prelude::*;
 
 use super::Translator;
+use super::context::TextContext;
 use super::error::TermError;
 use super::options::{Languages, LongSources, TranslateOptions};
 use super::protections::Results;
@@ -100,6 +101,7 @@ impl Translator {
         Ok(TextRequest {
             text: source.into(),
             wanted,
+            context: TextContext::default(),
             search: Request {
                 terms,
                 ..Request::new(ids)
@@ -164,9 +166,20 @@ impl Translator {
         requests: Vec<TextRequest>,
         options: &TranslateOptions,
     ) -> Result<Vec<Vec<Hypothesis>>> {
+        self.translate_counting(requests, options, &|_| ())
+    }
+
+    /// Translates like [`translate_ids`](Self::translate_ids). `done` is called with the number of
+    /// sentences of each finished batch.
+    pub(super) fn translate_counting(
+        &self,
+        requests: Vec<TextRequest>,
+        options: &TranslateOptions,
+        done: &(dyn Fn(usize) + Sync),
+    ) -> Result<Vec<Vec<Hypothesis>>> {
         let prepared = self.prepared(requests, options);
         let count = prepared.requests.len();
-        self.search(&prepared, count, options, &|_| ())
+        self.search(&prepared, count, options, done)
     }
 
     /// Translates sentences as ids up to the first error, and returns it too. For streams, where
@@ -212,13 +225,14 @@ impl Translator {
         Prepared { requests, small }
     }
 
-    /// Adds languages and shortlists to the requests, and truncates long sources.
+    /// Adds languages, contexts and shortlists to the requests, and truncates long sources.
     pub(super) fn prepare(&self, requests: &mut [TextRequest], options: &TranslateOptions) {
         let eos = self.model.special().eos;
         requests
             .iter_mut()
             .for_each(|request| options.languages.add_to(&mut request.search, eos));
         self.truncate_sources(requests, options);
+        self.add_contexts(requests, options);
         if let Some(shortlist) = &options.shortlist {
             requests.par_iter_mut().for_each(|request| {
                 let Request {

@@ -1,6 +1,7 @@
 //! Translating as other crates do it.
 
 mod common;
+mod context;
 mod glossary;
 mod grouping;
 mod model;

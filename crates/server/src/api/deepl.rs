@@ -92,7 +92,7 @@ fn capitals(code: &str) -> String {
     code.replace('_', "-").to_ascii_uppercase()
 }
 
-/// A request to `/v2/translate`. Other fields of DeepL (`context`, `splitting_tags`) are ignored.
+/// A request to `/v2/translate`. Other fields of DeepL (`splitting_tags`) are ignored.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct DeeplTextsRequest {
     /// The texts.
@@ -114,6 +114,9 @@ pub(crate) struct DeeplTextsRequest {
     #[serde(default, deserialize_with = "switch")]
     #[schema(value_type = Option<bool>)]
     preserve_formatting: bool,
+    /// Text before each of the texts, which is not translated. A model that was trained with context
+    /// reads its last sentences; others ignore it.
+    context: Option<String>,
     /// `default`, `prefer_less` or `prefer_more`. They change nothing.
     formality: Option<String>,
     /// The name of a model of DeepL. It is only echoed: there is one model for each language pair.
@@ -158,6 +161,8 @@ pub(crate) async fn deepl_translate(
         return Err(ApiError::missing("text"));
     }
     client.check_texts("text", texts.len(), texts.iter().map(String::as_str))?;
+    let context = request.context.unwrap_or_default();
+    client.check_texts("context", 1, [&*context])?;
     if tags.len() > MAX_FIELDS {
         let error = format!("more than {MAX_FIELDS} ignore_tags");
         return Err(ApiError::bad("ignore_tags", error, "name fewer"));
@@ -182,7 +187,8 @@ pub(crate) async fn deepl_translate(
         .source_lang
         .filter(|it| !it.is_empty())
         .unwrap_or(AUTO.into());
-    let permit = client.permit(texts.iter().map(String::as_str), 1).await?;
+    let held = texts.iter().chain([&context]).map(String::as_str);
+    let permit = client.permit(held, 1).await?;
     let reading = Reading {
         format,
         splitting: Some(splitting),
@@ -193,6 +199,7 @@ pub(crate) async fn deepl_translate(
         .sourced(&source, &request.target_lang, texts, reading, permit)
         .await?;
     read.keeps_formatting = request.preserve_formatting;
+    read.before = context;
     let glossaries = prescribed(&client, request.glossary_id, &source, &pairs[0])?;
     let memory = request.translation_memory_id.as_deref();
     let threshold = request.translation_memory_threshold;

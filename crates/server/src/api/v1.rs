@@ -33,6 +33,9 @@ pub(crate) struct DocumentsRequest {
     pub target: String,
     /// The name of a format, such as `html` or `po`. The default is `text`.
     pub format: Option<String>,
+    /// Text before each of the texts, which is not translated. A model that was trained with context
+    /// reads its last sentences; others ignore it.
+    pub context: Option<String>,
     /// The beam size, at least 1. The default is the model's.
     #[serde(default, deserialize_with = "number")]
     pub beam: Option<usize>,
@@ -71,16 +74,20 @@ pub(crate) async fn translate(
     let format = format(request.format.as_deref())?;
     let (texts, one) = request.texts.into_list();
     client.check_texts("texts", texts.len(), texts.iter().map(String::as_str))?;
+    let context = request.context.unwrap_or_default();
+    client.check_texts("context", 1, [&*context])?;
     let choice = choice(&client, request.beam, request.length_penalty, 1)?;
     let asked = request.source.as_deref().unwrap_or(AUTO);
-    let permit = client.permit(texts.iter().map(String::as_str), 1).await?;
+    let held = texts.iter().chain([&context]).map(String::as_str);
+    let permit = client.permit(held, 1).await?;
     let Sourced {
-        read,
+        mut read,
         pairs,
         detected,
     } = client
         .sourced(asked, &request.target, texts, format, permit)
         .await?;
+    read.before = context;
     let glossary = vec![glossary_of(&client, request.glossary).await?];
     let all = client.translate(read, &pairs, choice, glossary).await?;
     let pair = pairs.into_iter().next();

@@ -105,6 +105,12 @@ pub trait Engine: Send + Sync + 'static {
         })
     }
 
+    /// The number of previous sentences in the context of a sentence; 0 for a model that translates
+    /// sentences alone, as in the default implementation.
+    fn context(&self) -> usize {
+        0
+    }
+
     /// Returns whether `sentence` fits into the model without being cut.
     fn fits(&self, sentence: &str) -> bool;
 

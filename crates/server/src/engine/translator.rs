@@ -8,8 +8,8 @@ use burnformer_documents::Remembered;
 use burnformer_infer::view::SentenceAttention;
 use burnformer_infer::{
     AlignmentOptions, Alternative, FinishReason, Hypothesis, InferError, Languages, LengthPenalty,
-    LongSources, MAX_LINKED_TOKENS, SentenceError, Shortlist, Term, TextRequest, TranslateOptions,
-    Translation, TranslationMemory, Translator, quality_warnings,
+    LongSources, MAX_LINKED_TOKENS, SentenceError, Shortlist, Term, TextContext, TextRequest,
+    TranslateOptions, Translation, TranslationMemory, Translator, quality_warnings,
 };
 
 use super::{Candidate, Choice, Engine, EngineError, Job, Sentence};
@@ -79,7 +79,17 @@ impl TranslatorEngine {
         let terms = work.terms.clone();
         let mut request = self.translator.request(&work.text, source, terms)?;
         request.search.prefix = tokenizers.target.encode(&work.prefix);
+        let context = work.context.iter().map(|before| &**before);
+        request.context = TextContext::of_sources(context);
         Ok(request)
+    }
+
+    /// The largest number of tokens of the context of `work`.
+    fn tokens_of_context(&self, work: &Sentence) -> usize {
+        // A token has at least one byte, and a separator stands behind each sentence.
+        let most = work.context.iter().map(|before| before.len() + 1).sum();
+        let settings = self.translator.context();
+        settings.map_or(0, |settings| settings.longest_source.min(most))
     }
 
     fn candidate(
@@ -163,7 +173,7 @@ impl Engine for TranslatorEngine {
             .len()
             .min(self.translator.longest_source(&options));
         let searches = self.translator.searches(&work.text, &options);
-        let searched = (tokens + request.search.prefix.len() + 1)
+        let searched = (tokens + self.tokens_of_context(&work) + request.search.prefix.len() + 1)
             * request.search.rows(&options.search)
             * searches;
         // Links need a forward pass over both texts for each translation.
@@ -182,6 +192,14 @@ impl Engine for TranslatorEngine {
             request: Some(request),
             report: None,
         })
+    }
+
+    /// A model that reads previous translations translates sentences alone here: in a queue, nothing is
+    /// known of the sentence before.
+    fn context(&self) -> usize {
+        let settings = self.translator.context();
+        let sources = settings.filter(|settings| settings.target == 0);
+        sources.map_or(0, |settings| settings.source)
     }
 
     fn fits(&self, sentence: &str) -> bool {

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use burn::tensor::Device;
 use burnformer_core::{Mode, Model};
+use burnformer_data::corpus::LinePair;
 use burnformer_data::{
-    Batch, DataError, PairSample, ParallelReader, SpecialIds, TokenizedCorpus, Tokenizer,
-    Tokenizers, Utf8Policy, has_unlike_numbers,
+    Batch, CorpusPaths, DataError, PairSample, ParallelReader, SpecialIds, TokenizedCorpus,
+    Tokenizer, Tokenizers, Utf8Policy, has_unlike_numbers,
 };
 use whatlang::{Lang, detect};
 
@@ -287,13 +288,31 @@ fn read(paths: &[PathBuf], utf8: Utf8Policy) -> Vec<Pair> {
 /// corpus reports it.
 fn pairs(paths: &[PathBuf], utf8: Utf8Policy) -> impl Iterator<Item = Pair> {
     let corpus = corpus_paths("data", paths).ok();
-    let pairs = corpus.and_then(|corpus| ParallelReader::open(&corpus, utf8).ok());
+    let pairs = corpus.and_then(|corpus| opened(corpus, utf8));
     let pairs = pairs.into_iter().flatten().map_while(Result::ok);
-    pairs.filter(|pair| pair.valid).map(|pair| {
+    // Empty pairs may divide documents.
+    let is_blank = |text: &str| text.trim().is_empty();
+    let is_text =
+        move |pair: &LinePair| pair.valid && !(is_blank(&pair.source) && is_blank(&pair.target));
+    pairs.filter(is_text).map(|pair| {
         let source = burnformer_text::visible(&pair.source).into_owned();
         let target = burnformer_text::visible(&pair.target).into_owned();
         (source, target)
     })
+}
+
+/// A reader of `corpus`, whose lines may name their documents in a third column.
+fn opened(corpus: CorpusPaths, utf8: Utf8Policy) -> Option<ParallelReader> {
+    let is_plain = ParallelReader::open(&corpus, utf8)
+        .ok()?
+        .next_pair()
+        .is_ok();
+    let corpus = if is_plain {
+        corpus
+    } else {
+        corpus.in_documents()
+    };
+    ParallelReader::open(&corpus, utf8).ok()
 }
 
 /// About `count` elements of `all`, at equal distances.

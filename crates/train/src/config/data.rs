@@ -71,6 +71,11 @@ pub struct DataSettings {
     /// epoch has every sentence pair once. A higher one repeats small texts and leaves out part of
     /// the large ones; 5 is usual for texts of very different sizes (Arivazhagan et al. 2019).
     pub temperature: f64,
+    /// The previous sentences of the document with which each sentence is learned, `[data.context]` in a
+    /// file. Empty lines on both sides divide the texts into documents, or the third column of a TSV text;
+    /// without them, a text is one document. A tokeniser that is trained has a token `<sep>` that stands
+    /// behind each previous sentence.
+    pub context: ContextSizes,
     /// Pairs of languages for one model, instead of `data.train`, `data.valid`, `data.test` and
     /// `data.mix`: a list of tables, `[[data.pairs]]` in a file, each with the codes `source` and
     /// `target`, the texts `train`, `valid` and `test`, a `weight` (1 if it is left out) and
@@ -79,6 +84,19 @@ pub struct DataSettings {
     /// itself, and the best model is that of the best mean over the pairs. A tokeniser that is trained
     /// learns from the training texts of all pairs.
     pub pairs: Vec<LanguagePair>,
+}
+
+/// The numbers of previous sentences that a model reads with each sentence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct ContextSizes {
+    /// The number of previous sources in front of each source; from 0 to 100. 0 learns sentences alone.
+    /// A source with its context has at most `data.max_source_len` tokens: the oldest context is left out
+    /// first.
+    pub source: usize,
+    /// The number of previous targets in front of each target; at most `data.context.source`. A model with
+    /// previous targets translates the sentences of a document one after the other.
+    pub target: usize,
 }
 
 /// A text to learn from besides `data.train`.
@@ -112,6 +130,7 @@ impl Default for DataSettings {
             languages: vec![],
             language_token: LanguageTokens::Source,
             temperature: 1.0,
+            context: ContextSizes::default(),
             pairs: vec![],
         }
     }
@@ -170,6 +189,20 @@ impl DataSettings {
     pub fn validates(&self) -> bool {
         let of_pairs = self.pairs.iter().any(|pair| !pair.valid.is_empty());
         of_pairs || !self.valid.is_empty()
+    }
+
+    /// Returns whether sentences are learned with the previous sentences of their documents.
+    pub fn has_context(&self) -> bool {
+        self.context.source > 0
+    }
+
+    /// The corpus of `paths`, divided into documents if there is context.
+    pub fn in_documents(&self, paths: CorpusPaths) -> CorpusPaths {
+        if self.has_context() {
+            paths.in_documents()
+        } else {
+            paths
+        }
     }
 
     /// The rules by which training text is cleaned under a token budget.

@@ -16,7 +16,7 @@ mod training;
 mod validation;
 
 pub(crate) use data::MIX;
-pub use data::{DataSettings, MixedText, corpus_paths};
+pub use data::{ContextSizes, DataSettings, MixedText, corpus_paths};
 pub(crate) use document::entries;
 pub use error::ConfigFileError;
 pub(crate) use error::nearest;

@@ -4,7 +4,7 @@ use burnformer_core::{EmbeddingSharing, Positions};
 use burnformer_data::SpecialIds;
 use toml::Value;
 
-use super::data::{MIX, corpus_paths};
+use super::data::{ContextSizes, MIX, corpus_paths};
 use super::error::{ConfigFileError, Result};
 use super::model::ModelSettings;
 use super::train_config::TrainConfig;
@@ -86,6 +86,9 @@ impl TrainConfig {
         let texts = self.data.texts().into_iter();
         let mut named = texts.filter(|(key, paths)| !paths.is_empty() || *key == MIX);
         named.try_for_each(|(key, paths)| corpus_paths(key, paths).map(drop))?;
+        let ContextSizes { source, target } = self.data.context;
+        let remedy = format!("at most data.context.source = {source}, or raise that");
+        check(target <= source, "data.context.target", target, remedy)?;
         self.data.check_languages()
     }
 

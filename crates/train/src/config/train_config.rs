@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use burnformer_data::TokenizerSettings;
+use burnformer_data::{ContextSettings, TokenizerSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::data::DataSettings;
+use super::data::{ContextSizes, DataSettings};
 use super::model::ModelSettings;
 use super::training::TrainingSettings;
 use super::validation::ValidationSettings;
@@ -113,6 +113,30 @@ impl CheckpointSettings {
 }
 
 impl TrainConfig {
+    /// The context of each sentence, with the lengths that fit into a batch and into the positions of the
+    /// model together with the tokens of languages; `None` if sentences are learned alone.
+    pub fn context(&self) -> Option<ContextSettings> {
+        let ContextSizes { source, target } = self.data.context;
+        if source == 0 {
+            return None;
+        }
+        let TrainingSettings {
+            budget, multiple, ..
+        } = self.training;
+        let columns = budget / multiple * multiple;
+        let positions = self.model.positions_known().unwrap_or(usize::MAX);
+        let is_told = !self.data.trained_directions().is_empty();
+        // `</s>`, and a token for each language.
+        let special = if is_told { 3 } else { 1 };
+        let room = columns.min(positions).saturating_sub(special);
+        Some(ContextSettings {
+            source,
+            target,
+            longest_source: self.data.max_source_len.min(room),
+            longest_target: self.data.max_target_len.min(room),
+        })
+    }
+
     /// The whole configuration as TOML that [`resolve`](Self::resolve) reads back.
     pub fn to_toml(&self) -> String {
         toml::to_string_pretty(self).expect("a configuration is plain data")

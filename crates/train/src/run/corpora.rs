@@ -3,10 +3,11 @@ use std::sync::{Arc, OnceLock};
 
 use burnformer_core::{ModelConfig, Tokens};
 use burnformer_data::corpus::read_pairs;
+use burnformer_data::special::SEPARATOR_TOKEN;
 use burnformer_data::{
-    CleaningReport, CleaningSettings, CorpusPaths, DataError, PairSample, PrepareSettings,
-    Progress, SpecialIds, TokenizedCorpus, TokenizerSource, TokenizerTraining, Tokenizers, prepare,
-    train_tokenizers,
+    CleaningReport, CleaningSettings, ContextSettings, CorpusPaths, DataError, PairSample,
+    PrepareSettings, Progress, SpecialIds, TokenizedCorpus, TokenizerSource, TokenizerTraining,
+    Tokenizers, prepare, train_tokenizers,
 };
 use burnformer_files::user_cache;
 use burnformer_infer::{Languages, MAX_SENTENCE_TOKENS};
@@ -15,7 +16,7 @@ use crate::config::{
     DataSettings, Direction, MIX, PAIRS_TRAIN, PAIRS_VALID, TrainConfig, corpus_paths,
 };
 use crate::error::Result;
-use crate::run::{FirstModel, LanguagesError, StartModel, Texts};
+use crate::run::{FirstModel, LanguagesError, NoSeparator, StartModel, Texts};
 
 /// A validation text, without pairs of more than [`Corpora::longest_validated`] tokens on a side and
 /// without pairs that `data.utf8` skips.
@@ -131,10 +132,9 @@ impl Corpora {
             let tokenizers = prepared.tokenizers;
             reused &= prepared.tokenizer_reused && prepared.corpus_reused;
             check_tokens(&tokenizers, &config.data)?;
+            let context = context(config, &tokenizers)?;
             let languages = languages_of(&tokenizers, text.languages.as_ref())?;
-            let corpus = prepared
-                .corpus
-                .with_starts(languages.tokens().map(<[u32]>::to_vec));
+            let corpus = composed(prepared.corpus, &languages, context);
             parts.push((corpus, text.weight));
             samples.push(prepared.pairs);
             tokenizer = TokenizerSource::Given(tokenizers.clone());
@@ -168,12 +168,14 @@ impl Corpora {
         let mut texts = Vec::new();
         if !self.texts.valid.is_empty() {
             let paths = corpus_paths("data.valid", &self.texts.valid)?;
+            let paths = config.data.in_documents(paths);
             texts.push(self.validation_text(config, paths, None, progress)?);
         }
         for direction in config.data.directions() {
             let paths = &self.texts.pairs[direction.pair].valid;
             if !paths.is_empty() {
                 let paths = directed(PAIRS_VALID, paths, &direction)?;
+                let paths = config.data.in_documents(paths);
                 texts.push(self.validation_text(config, paths, Some(&direction), progress)?);
             }
         }
@@ -199,7 +201,7 @@ impl Corpora {
         let named = config.data.named_languages();
         let codes = direction.map(|it| &it.languages).or(named.as_ref());
         let languages = languages_of(&self.tokenizers, codes)?;
-        let corpus = corpus.with_starts(languages.tokens().map(<[u32]>::to_vec));
+        let corpus = composed(corpus, &languages, context(config, &self.tokenizers)?);
         let pairs = read_pairs(&paths, config.data.utf8).map_err(DataError::from)?;
         let (mut source, mut target): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
         if source.len() > corpus.len() {
@@ -247,10 +249,12 @@ struct TrainingText {
 fn training_texts(config: &TrainConfig, texts: &Texts) -> Result<Vec<TrainingText>> {
     let data = &config.data;
     if data.pairs.is_empty() {
-        let first = (corpus_paths("data.train", &texts.train)?, 1.0);
+        let first = corpus_paths("data.train", &texts.train)?;
+        let first = (data.in_documents(first), 1.0);
         let mut all = vec![first];
         for (mixed, paths) in data.mix.iter().zip(&texts.mix) {
-            all.push((corpus_paths(MIX, paths)?, mixed.weight));
+            let paths = data.in_documents(corpus_paths(MIX, paths)?);
+            all.push((paths, mixed.weight));
         }
         let all = all.into_iter();
         return Ok(all
@@ -262,8 +266,9 @@ fn training_texts(config: &TrainConfig, texts: &Texts) -> Result<Vec<TrainingTex
             .collect());
     }
     let of_direction = |direction: Direction| -> Result<TrainingText> {
+        let paths = &texts.pairs[direction.pair].train;
         Ok(TrainingText {
-            corpus: directed(PAIRS_TRAIN, &texts.pairs[direction.pair].train, &direction)?,
+            corpus: data.in_documents(directed(PAIRS_TRAIN, paths, &direction)?),
             weight: data.pairs[direction.pair].weight,
             languages: Some(direction.languages),
         })
@@ -279,6 +284,40 @@ fn directed(key: &'static str, paths: &[PathBuf], direction: &Direction) -> Resu
     } else {
         corpus
     })
+}
+
+/// `corpus` with the tokens of `languages`, and with its `context`: the settings and the separators.
+fn composed(
+    corpus: TokenizedCorpus,
+    languages: &Languages,
+    context: Option<(ContextSettings, [u32; 2])>,
+) -> TokenizedCorpus {
+    let corpus = corpus.with_starts(languages.tokens().map(<[u32]>::to_vec));
+    match context {
+        Some((settings, separators)) => corpus.with_context(settings, separators),
+        None => corpus,
+    }
+}
+
+/// The context of a run, and the separators of both sides. A side without context has no separator of its
+/// own.
+///
+/// # Errors
+/// Returns [`NoSeparator`] if a tokeniser has no token that separates sentences.
+fn context(
+    config: &TrainConfig,
+    tokenizers: &Tokenizers,
+) -> Result<Option<(ContextSettings, [u32; 2])>, NoSeparator> {
+    let Some(settings) = config.context() else {
+        return Ok(None);
+    };
+    let Tokenizers { source, target } = tokenizers;
+    let of_source = source.separator().ok_or(NoSeparator("source"))?;
+    let of_target = match settings.target {
+        0 => of_source,
+        _ => target.separator().ok_or(NoSeparator("target"))?,
+    };
+    Ok(Some((settings, [of_source, of_target])))
 }
 
 /// Refuses tokenisers that cannot name the target language where there are several.
@@ -310,7 +349,7 @@ fn languages_of(tokenizers: &Tokenizers, codes: Option<&[String; 2]>) -> Result<
 }
 
 /// Returns where the tokenisers come from, and whether they exist already. Those of several pairs of
-/// languages are trained here, from all their texts.
+/// languages are trained here, from all their texts, and those with a separator.
 fn tokenizers(
     config: &TrainConfig,
     start: Option<&StartModel>,
@@ -322,7 +361,7 @@ fn tokenizers(
     let TokenizerSource::Train(settings) = source else {
         return Ok((source, true));
     };
-    if data.pairs.is_empty() {
+    if data.pairs.is_empty() && !data.has_context() {
         return Ok((TokenizerSource::Train(settings), true));
     }
     let directions = data.directions();
@@ -331,11 +370,23 @@ fn tokenizers(
         .iter()
         .filter(|it| !(settings.joint && it.is_reversed));
     let corpora = read.map(|it| directed(PAIRS_TRAIN, &texts.pairs[it.pair].train, it));
+    let mut corpora = corpora.collect::<Result<Vec<_>>>()?;
+    if data.pairs.is_empty() {
+        corpora.push(corpus_paths("data.train", &texts.train)?);
+    }
+    let corpora = corpora.into_iter().map(|paths| data.in_documents(paths));
     let codes: Vec<[String; 2]> = directions.iter().map(|it| it.languages.clone()).collect();
+    let mut special = data.language_token.of(&codes);
+    let sizes = [data.context.source, data.context.target];
+    for (tokens, sentences) in special.iter_mut().zip(sizes) {
+        if sentences > 0 {
+            tokens.push(SEPARATOR_TOKEN.into());
+        }
+    }
     let training = TokenizerTraining {
-        corpora: corpora.collect::<Result<_>>()?,
+        corpora: corpora.collect(),
         settings,
-        languages: data.language_token.of(&codes),
+        special,
         utf8: data.utf8,
         cache_dir: cache_folder(config),
     };

@@ -91,6 +91,17 @@ pub enum LanguagesError {
     Needed(PathBuf),
 }
 
+/// The reason why a tokeniser cannot separate the sentences of a context.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "data.context needs a token <sep> in the {0} vocabulary, and the tokeniser has none; train a new \
+    one (without tokenizer.files and training.from), or leave data.context out"
+)]
+pub struct NoSeparator(
+    /// The side.
+    pub &'static str,
+);
+
 /// The reasons why a run cannot start from a model.
 #[derive(Debug, thiserror::Error)]
 pub enum StartModelError {

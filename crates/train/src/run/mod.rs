@@ -25,7 +25,7 @@ pub(crate) use checkpoint::average_as;
 pub use checkpoint::{Saved, Start, TrainerState, average_models};
 pub use corpora::{Corpora, ValidationText, cache_folder};
 pub use dir::{RunDir, RunEnd, RunMode, TEST_SCORE_FILE};
-pub use error::{CheckpointError, LanguagesError, RunError, StartModelError};
+pub use error::{CheckpointError, LanguagesError, NoSeparator, RunError, StartModelError};
 pub use folder::{copy_file, copy_files};
 pub(crate) use folder::{replace_file, save_folder, try_sizes, write_file};
 pub use log_interval::LogInterval;

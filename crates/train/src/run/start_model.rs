@@ -190,6 +190,7 @@ impl FirstModel {
             },
             calibration: None,
             directions: config.data.trained_directions(),
+            context: config.context(),
         };
         let generation = start
             .as_ref()
@@ -197,6 +198,8 @@ impl FirstModel {
                 // Training invalidates the calibration; a validation fits it again.
                 calibration: None,
                 directions: start.directions(&config.data),
+                // Texts without documents teach nothing about context, and take nothing away.
+                context: config.context().or(start.generation.context),
                 ..start.generation.clone()
             });
         Ok(Self {

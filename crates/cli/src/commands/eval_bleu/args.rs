@@ -75,6 +75,10 @@ pub struct Args {
     /// Print JSON in sacreBLEU's format
     #[arg(long)]
     pub(super) json: bool,
+    /// Translate each line alone, also with a model that was trained with context (data.context).
+    /// Otherwise the lines before a line are its context, up to an empty line
+    #[arg(long)]
+    pub(super) no_context: bool,
     #[command(flatten)]
     pub(super) searching: Searching,
     /// File of likely translations of each token, as in `translate`

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use burnformer_data::corpus::{Side, check_line_counts};
-use burnformer_infer::{Hypothesis, LongSources};
+use burnformer_infer::{Hypothesis, LongSources, TextContext, begin_documents};
 use burnformer_metrics::{
     Bleu, BleuTokenizer, Bootstrap, Chrf, Metric, References, Score, Ter, WritingSystem, as_strs,
 };
@@ -286,7 +286,7 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<(Vec<String>,
         .as_deref()
         .map(|path| Output::create(Some(path), OnFailure::Discard))
         .transpose()?;
-    let requests = translator.requests(lines, &options)?;
+    let mut requests = translator.requests(lines, &options)?;
     let mut warnings = LineWarnings::new(path);
     let limit = translator.longest_source(&options);
     for (number, request) in (1..).zip(&requests) {
@@ -294,8 +294,20 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<(Vec<String>,
     }
     warnings.finish();
     let progress = Progress::new(0, Some(lines.len()));
-    let (found, failure) =
-        translator.translate_ids_until_error(requests, &options, &|count| progress.add(count));
+    let done = |count| progress.add(count);
+    let (found, failure) = if args.no_context {
+        translator.translate_ids_until_error(requests, &options, &done)
+    } else {
+        let begins = begin_documents(lines);
+        let mut history = TextContext::default();
+        translator.translate_documents_until_error(
+            &mut requests,
+            &begins,
+            &mut history,
+            &options,
+            &done,
+        )
+    };
     failure
         .map_or(Ok(()), Err)
         .with_context(|| path.display().to_string())?;

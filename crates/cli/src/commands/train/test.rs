@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use burn::tensor::Device;
-use burnformer_data::corpus::read_pairs;
+use burnformer_data::corpus::read_documents;
 use burnformer_data::{CorpusPaths, DataError};
-use burnformer_infer::{LongSources, TranslateOptions, Translator};
+use burnformer_infer::{LongSources, TextContext, TranslateOptions, Translator};
 use burnformer_metrics::{References, Score, WritingSystem, as_strs};
 use burnformer_train::config::{Direction, corpus_paths};
 use burnformer_train::{TEST_SCORE_FILE, Texts, TrainConfig, TrainError};
@@ -21,6 +21,8 @@ pub(super) struct TestText {
     /// Its direction in a run with several pairs of languages.
     direction: Option<Direction>,
     pairs: Vec<Pair>,
+    /// For each pair, whether it begins a document.
+    begins: Vec<bool>,
 }
 
 /// Reads the test texts, without lines skipped by `data.utf8`. Reading them before training reports
@@ -32,7 +34,7 @@ pub(super) fn read(config: &TrainConfig, texts: &Texts) -> Result<Vec<TestText>,
     let mut all = Vec::new();
     if !texts.test.is_empty() {
         let corpus = corpus_paths("data.test", &texts.test)?;
-        all.push(test_text(config, &corpus, None)?);
+        all.push(test_text(config, corpus, None)?);
     }
     for direction in config.data.directions() {
         let paths = &texts.pairs[direction.pair].test;
@@ -43,18 +45,24 @@ pub(super) fn read(config: &TrainConfig, texts: &Texts) -> Result<Vec<TestText>,
         if direction.is_reversed {
             corpus = corpus.reversed();
         }
-        all.push(test_text(config, &corpus, Some(direction))?);
+        all.push(test_text(config, corpus, Some(direction))?);
     }
     Ok(all)
 }
 
 fn test_text(
     config: &TrainConfig,
-    corpus: &CorpusPaths,
+    corpus: CorpusPaths,
     direction: Option<Direction>,
 ) -> Result<TestText, TrainError> {
-    let pairs = read_pairs(corpus, config.data.utf8).map_err(DataError::from)?;
-    Ok(TestText { direction, pairs })
+    let corpus = config.data.in_documents(corpus);
+    let read = read_documents(&corpus, config.data.utf8).map_err(DataError::from)?;
+    let (pairs, begins) = read.into_iter().unzip();
+    Ok(TestText {
+        direction,
+        pairs,
+        begins,
+    })
 }
 
 /// Returns whether the finished run in `folder` lacks only the score of the test text.
@@ -104,7 +112,10 @@ fn score_of(config: &TrainConfig, text: &TestText, translator: &Translator) -> R
     if let Some([from, into]) = of_pair.or(config.data.named_languages()) {
         options.languages = translator.languages_of_pair(&from, &into)?;
     }
-    let translations = translator.translate(&source, &options)?;
+    let mut requests = translator.requests(&source, &options)?;
+    let history = TextContext::default();
+    let translations =
+        translator.translate_documents(&mut requests, &text.begins, &history, &options)?;
     let hypotheses: Vec<String> = translations.into_iter().map(|t| t.text).collect();
     let streams = [as_strs(&references)];
     let metric = config

@@ -91,6 +91,14 @@ pub struct Args {
     /// translation of an empty line is its prefix
     #[arg(long, value_name = "FILE")]
     pub(super) prefix: Option<PathBuf>,
+    /// Sentence before the first line, for a model that was trained with context (data.context); repeat the
+    /// option for several, the nearest last. Otherwise the lines before a line are its context, up to an
+    /// empty line
+    #[arg(long, value_name = "SENTENCE", conflicts_with = "no_context")]
+    pub(super) context: Vec<String>,
+    /// Translate each sentence alone, also with a model that was trained with context
+    #[arg(long)]
+    pub(super) no_context: bool,
     /// File of terms and their prescribed translations, which the translation of each line with
     /// such a term contains: on each line a term, a tab and its translation, or several separated
     /// by `|`, of which the model chooses one

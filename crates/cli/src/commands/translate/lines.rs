@@ -6,7 +6,8 @@ use std::path::Path;
 
 use anyhow::{Error, Result};
 use burnformer_infer::{
-    Alternative, Cancel, Hypothesis, QualityWarning, Request, TextRequest, quality_warnings,
+    Alternative, Cancel, Hypothesis, QualityWarning, Request, TextContext, TextRequest,
+    begin_documents, quality_warnings,
 };
 use burnformer_translation::{Asked, Leg, Route, Sentence};
 use parking_lot::Mutex;
@@ -24,6 +25,8 @@ struct Lines<'a> {
     args: &'a Args,
     route: Route<'a>,
     input: Input,
+    /// The sentences before the next line; `None` if lines are translated alone.
+    history: Option<TextContext>,
 }
 
 /// Translates `input` line by line into the file `path`; `None` is standard output. From then on,
@@ -47,7 +50,12 @@ pub(super) fn translate(
     let progress = (!input.is_dialogue).then(|| Progress::new(0, part.count()));
     *output.lock() = Some(part.create_output()?);
     let first = usize::try_from(part.lines.start)?;
-    let lines = Lines { args, route, input };
+    let lines = Lines {
+        args,
+        route,
+        input,
+        history: (route.context() > 0).then(|| TextContext::of_sources(args.context.clone())),
+    };
     let end = lines.write_all(progress, first, output);
     let mut output = output.lock();
     let output = output.as_mut().expect("it was opened above");
@@ -66,16 +74,26 @@ impl Lines<'_> {
     ) -> Result<usize> {
         loop {
             let chunk = self.input.next_chunk(self.args.chunk);
-            let (requests, middle) = self.requests(&chunk)?;
+            let (mut requests, middle) = self.requests(&chunk)?;
             let Leg {
                 translator,
                 options,
             } = self.route.last();
-            let (all, broken) = translator.translate_ids_until_error(requests, options, &|count| {
+            let count = |count| {
                 if let Some(progress) = &progress {
                     progress.add(count);
                 }
-            });
+            };
+            let (all, broken) = match &mut self.history {
+                None => translator.translate_ids_until_error(requests, options, &count),
+                Some(history) => translator.translate_documents_until_error(
+                    &mut requests,
+                    &begin_documents(&chunk.lines),
+                    history,
+                    options,
+                    &count,
+                ),
+            };
             let count = all.len();
             let mut output = output.lock();
             let output = output.as_mut().expect("an open output");

@@ -59,8 +59,10 @@ pub fn run(args: Args) -> Result<()> {
     });
     let route = Route {
         second,
+        before: (!args.no_context).then_some(&args.context[..]),
         ..Route::direct(&translator, &options)
     };
+    check_context(&args, &route)?;
     note_terminal(args.inputs.iter().chain(&args.prefix).map(PathBuf::as_path));
     let shared = Arc::default();
     if readings.contains(&Reading::Lines) {
@@ -96,6 +98,27 @@ fn load_glossary(args: &Args, path: &Path, last: &Translator) -> Result<Glossary
 fn languages(options: &TranslateOptions) -> [Option<&str>; 2] {
     let codes = options.languages.codes();
     codes.map_or([None; 2], |[from, into]| [Some(&**from), Some(&**into)])
+}
+
+/// Refuses a context for a model that has none, and shards that would need the lines of other shards.
+fn check_context(args: &Args, route: &Route) -> Result<()> {
+    let has_context = route.context() > 0;
+    if !args.context.is_empty() && !has_context {
+        let why = if args.then.is_empty() {
+            "the model was trained on sentences alone; use one that was trained with data.context, or leave \
+             the option out"
+        } else {
+            "two models in a row translate sentences alone; leave the option out"
+        };
+        return Err(wrong_usage(format_args!("--context: {why}")));
+    }
+    if has_context && !args.shard.is_whole() {
+        return Err(wrong_usage(
+            "--shard: this model reads the lines before a line, which another shard may have; translate \
+             without shards, or each line alone with --no-context",
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses text on the command line.

@@ -34,14 +34,16 @@ impl AfterTerm {
         let prefix = self.request.prefix.len();
         let tokens = [&self.request.prefix[..], &self.rest].concat();
         let source = self.request.source_with_eos(model.special().eos);
-        let scored = model.target_log_probs(&[&source], &[&tokens]).remove(0);
+        let context = &self.request.context;
+        let scored = context.target_log_probs(model, &source, &[&tokens]);
+        let scored = &scored[0];
         let is_better = found.first().is_none_or(|best| {
             let better = total(&scored[prefix..]) > total(&best.log_probs[prefix..]);
             better && settings.no_repeat_ngram == 0
         });
         if is_better {
             // The forced tokens of the prefix have probability 1 in transformers.
-            let before = found.first().map_or(&scored[..], |best| &best.log_probs);
+            let before = found.first().map_or(scored, |best| &best.log_probs);
             let log_probs = [&before[..prefix], &scored[prefix..]].concat();
             let score = settings.score(total(&log_probs), tokens.len());
             let finish = FinishReason::EndOfSentence;
@@ -92,7 +94,7 @@ pub(crate) fn after_term(
     }
     let fixed = fixed.max(request.prefix.len());
     let source = request.source_with_eos(eos);
-    let words = Words::new(model, terms, &source, tokens, fixed);
+    let words = Words::new(model, request, &source, tokens, fixed);
     let (word, term) = missing
         .iter()
         .map(|&term| (words.replaced(terms.spans.get(term)), term))
@@ -148,18 +150,19 @@ struct Words {
 }
 
 impl Words {
-    /// The words of `tokens`, a translation of `source`, from the token `first` on.
+    /// The words of `tokens`, a translation of `source` for `request`, from the token `first` on.
     fn new(
         model: &dyn StepModel,
-        terms: &Terms,
+        request: &Request,
         source: &[u32],
         tokens: &[u32],
         first: usize,
     ) -> Self {
+        let terms = &request.terms;
         let target = [tokens, &[model.special().eos]].concat();
         let is_short = source.len().max(target.len()) <= MAX_LINKED_TOKENS;
         let weights = is_short
-            .then(|| model.cross_attention(source, &target))
+            .then(|| request.context.cross_attention(model, source, &target))
             .flatten();
         let closing = terms
             .edges
@@ -256,7 +259,7 @@ fn likeliest<'a>(
         .map(|phrase| [prefix, &phrase.tokens, &[eos]].concat())
         .collect();
     let targets: Vec<&[u32]> = targets.iter().map(|target| &target[..]).collect();
-    let log_probs = model.target_log_probs(&vec![&source[..]; targets.len()], &targets);
+    let log_probs = request.context.target_log_probs(model, &source, &targets);
     let scored = phrases.into_iter().zip(log_probs).map(|(phrase, scored)| {
         let of_phrase = &scored[prefix.len()..prefix.len() + phrase.tokens.len()];
         let total = f64::from(of_phrase.iter().sum::<f32>());

@@ -1,6 +1,7 @@
 mod beam;
 mod cancel;
 mod constraints;
+mod context;
 mod coverage;
 mod ctranslate2;
 mod edges;

@@ -143,7 +143,7 @@ impl Results<'_> {
         let changed: Vec<usize> = (0..requests.len().min(self.all.len()))
             .filter(|&index| self.requests[index].text != requests[index].text)
             .collect();
-        let mut sources = Vec::new();
+        let mut scored = Vec::new();
         let mut texts = Vec::new();
         let mut places = Vec::new();
         for index in changed {
@@ -155,7 +155,7 @@ impl Results<'_> {
                     Some(rest) => given.clone() + &in_capitals(rest),
                     None => in_capitals(&text),
                 };
-                sources.push(requests[index].search.source.clone());
+                scored.push(&requests[index].search);
                 texts.push(text.clone());
                 hypothesis.text = Some(text);
                 hypothesis.is_uppercased = true;
@@ -165,8 +165,8 @@ impl Results<'_> {
         }
         let targets = translator.tokenizers.target.encode_batch(&texts);
         let targets = with_start(&options.languages.target, &targets);
-        let (scores, _) = until_error(sources.len(), |count| {
-            translator.score_prepared(&sources[..count], &targets[..count], options)
+        let (scores, _) = until_error(scored.len(), |count| {
+            translator.score_requests(&scored[..count], &targets[..count], options)
         });
         for ((index, rank), score) in places.into_iter().zip(scores) {
             self.all[index][rank].score = score.score;

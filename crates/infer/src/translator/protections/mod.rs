@@ -90,7 +90,7 @@ impl Translator {
         let tokens = self.tokenizers.target.encode(text);
         let tokens = [&options.languages.target[..], &tokens].concat();
         let all = self
-            .score_prepared(from_ref(&request.search.source), from_ref(&tokens), options)
+            .score_requests(&[&request.search], from_ref(&tokens), options)
             .ok()?;
         let score = all.into_iter().next()?;
         let tokens = [tokens, vec![self.model.special().eos]].concat();

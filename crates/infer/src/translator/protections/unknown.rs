@@ -48,7 +48,8 @@ impl Translator {
         let eos = self.model.special().eos;
         let source = with_eos(&request.search.source, eos);
         let target = with_eos(tokens, eos);
-        let weights = self.model.cross_attention(&source, &target);
+        let context = &request.search.context;
+        let weights = context.cross_attention(&*self.model, &source, &target);
         let texts = self.copied_texts(request, &source);
         let mut copies = Vec::new();
         for query in (0..tokens.len()).filter(|&query| tokens[query] == unk) {
