@@ -89,7 +89,7 @@ fn settings(seed: usize) -> SearchSettings {
         n_best: 1 + seed / 4 % beam_size,
         length_penalty: LengthPenalty::Gnmt(0.3 * (seed % 5) as f64),
         no_repeat_ngram: seed % 3,
-        max_length: (seed % 2 == 0).then_some(9),
+        max_length: seed.is_multiple_of(2).then_some(9),
         sampling: (seed % 7 == 6).then(Sampling::default),
         ..SearchSettings::default()
     }
