@@ -59,7 +59,7 @@ pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
     if folder.join(ORIGIN).exists() {
         return Ok(folder.join("model"));
     }
-    fs::create_dir_all(burnformer_files::folder_of(&folder))
+    burnformer_files::create_folder(burnformer_files::folder_of(&folder))
         .map_err(|cause| not_written(&folder, &cause))?;
     // Another process may be converting the same model.
     let lock = FolderLock::wait(&folder).map_err(|cause| not_written(&folder, &cause))?;

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use anyhow::{Error, Result, anyhow};
-use burnformer_files::{FolderLock, NewFolder, folder_of, leftovers};
+use burnformer_files::{FolderLock, NewFolder, create_folder, folder_of, leftovers};
 
 /// The text between a path and the cause.
 const NOT_WRITTEN: &str = ": cannot be written";
@@ -15,7 +15,7 @@ const NOT_WRITTEN: &str = ": cannot be written";
 /// # Errors
 /// Returns an error if another process has the lock, or the folder cannot be written.
 pub fn lock(out: &Path) -> Result<FolderLock> {
-    let locked = fs::create_dir_all(folder_of(out)).and_then(|()| FolderLock::try_new(out));
+    let locked = create_folder(folder_of(out)).and_then(|()| FolderLock::try_new(out));
     locked.map_err(|cause| not_written(out, &cause))
 }
 

@@ -15,6 +15,7 @@
 //! - [`FolderLock`] does the same for a folder with all its files. A [`NewFolder`] replaces it in
 //!   one step.
 //!
+//! [`create_folder`] creates folders that survive a power cut.
 //! [`try_reserve`] reserves the memory for a large file, and [`user_cache`] names the folder for
 //! files that can be made again.
 //!
@@ -39,7 +40,7 @@ mod read;
 mod temporary;
 mod user_cache;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::thread;
@@ -83,6 +84,17 @@ pub fn with_retries(mut attempt: impl FnMut() -> io::Result<()>) -> io::Result<(
 /// Returns whether Windows denied access or reports a sharing violation.
 fn is_open_elsewhere(error: &io::Error) -> bool {
     cfg!(windows) && matches!(error.raw_os_error(), Some(5 | 32))
+}
+
+/// Creates the folder `path` and its missing parents. Their names survive a power cut.
+///
+/// # Errors
+/// Errors of the operating system, except on a file system that cannot flush folders.
+pub fn create_folder(path: &Path) -> io::Result<()> {
+    let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+    let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
+    fs::create_dir_all(path)?;
+    missing.into_iter().rev().try_for_each(sync_folder_of)
 }
 
 /// Flushes the folder of `path`. Only then does a rename survive a power cut.
@@ -173,6 +185,19 @@ mod tests {
         write(&path, b"new").unwrap();
         scanner.join().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    }
+
+    #[test]
+    fn a_folder_is_created_with_its_parents_and_may_exist() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("a/b/c");
+        for _ in 0..2 {
+            create_folder(&path).unwrap();
+            assert!(path.is_dir());
+        }
+        create_folder(Path::new("")).unwrap_err();
+        fs::write(path.join("file"), "text").unwrap();
+        create_folder(&path.join("file/d")).unwrap_err();
     }
 
     #[test]

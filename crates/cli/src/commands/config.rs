@@ -1,8 +1,6 @@
-use std::fs::File;
-use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, bail};
 use burnformer_train::config::reference::{Key, Section, SettingsFile, commented, wrapped};
 use burnformer_train::config::{DEFAULT_PRESET, preset_description, preset_names};
 
@@ -79,12 +77,10 @@ fn presets() -> String {
 fn write(Init { file, preset }: &Init) -> Result<()> {
     let text = commented(preset).map_err(output::wrong_usage)?;
     let name = file.display();
-    let mut new = File::create_new(file).map_err(|cause| match cause.kind() {
-        ErrorKind::AlreadyExists => anyhow!("{name}: exists already; name another file"),
-        _ => anyhow!("{name}: cannot be written: {cause}; check the folder and its permissions"),
-    })?;
-    new.write_all(text.as_bytes())
-        .with_context(|| format!("{name}: cannot be written"))?;
+    if file.symlink_metadata().is_ok() {
+        bail!("{name}: exists already; name another file");
+    }
+    output::write_whole(file, text)?;
     note(format_args!(
         "wrote {name}; train with it by `burnformer train --config {name}`"
     ));

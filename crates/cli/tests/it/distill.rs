@@ -200,9 +200,10 @@ fn interrupted_work_resumes_where_it_stopped_with_the_same_options_only() {
     assert!(!again.exists());
     let work = file("again.tsv.work");
     assert_eq!(lines(&work).len(), 11);
-    // The file ends as if its process was killed while writing.
+    // The file ends as if the power failed while its last lines were written.
     let mut half = fs::read(&work).unwrap();
     half.truncate(half.len() - 20);
+    half.extend(b"\0\0\0\n");
     fs::write(&work, half).unwrap();
     fs::write(&source, good).unwrap();
     let all: Vec<String> = arguments(&again, &["--beam", "1"]);

@@ -33,15 +33,17 @@ pub fn dot_avx2(xs: &[f32], ys: &[f32]) -> f32 {
 fn add_products(lanes: &mut [__m256; 2], xs: &[f32; LANES], ys: &[f32; LANES]) {
     for (half, lanes) in lanes.iter_mut().enumerate() {
         let at = half * LANES / 2;
-        // SAFETY: each half of a chunk is a whole vector.
-        let (x, y) = unsafe {
-            (
-                _mm256_loadu_ps(xs[at..].as_ptr()),
-                _mm256_loadu_ps(ys[at..].as_ptr()),
-            )
-        };
+        let (x, y) = (vector(xs, at), vector(ys, at));
         *lanes = _mm256_add_ps(*lanes, _mm256_mul_ps(x, y));
     }
+}
+
+/// The numbers of half a chunk, from `at` on.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn vector(chunk: &[f32; LANES], at: usize) -> __m256 {
+    let numbers: [f32; LANES / 2] = std::array::from_fn(|lane| chunk[at + lane]);
+    bytemuck::cast(numbers)
 }
 
 /// A chunk that begins with `rest` and is filled up with zeros.
@@ -76,7 +78,7 @@ mod tests {
             let ys = RandomKey::new(2).normal(len);
             let portable = fold_pairs(&xs, &ys, |sum, x, y| sum + x * y);
             if has_avx2() {
-                // SAFETY: the processor has the instructions.
+                // SAFETY: `has_avx2` found the instructions.
                 let ours = unsafe { super::dot_avx2(&xs, &ys) };
                 assert_eq!(ours.to_bits(), portable.to_bits(), "{len}");
             }

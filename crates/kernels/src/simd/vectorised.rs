@@ -20,11 +20,11 @@ macro_rules! vectorised {
                 fn avx2($($arg: $ty),*) $(-> $ret)? { portable($($arg),*) }
 
                 if $crate::simd::has_avx512() {
-                    // SAFETY: the processor has every feature the function was compiled for.
+                    // SAFETY: `has_avx512` found every feature that the function is compiled for.
                     return unsafe { avx512($($arg),*) };
                 }
                 if $crate::simd::has_avx2() {
-                    // SAFETY: as above.
+                    // SAFETY: `has_avx2` found every feature that the function is compiled for.
                     return unsafe { avx2($($arg),*) };
                 }
             }

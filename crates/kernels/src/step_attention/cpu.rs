@@ -85,7 +85,7 @@ fn one(heads: Heads, query: &[f32], pairs: &KeyValues, scores: &mut [f32], conte
 fn compare(d_k: usize, query: &[f32], pairs: &KeyValues, scores: &mut [f32]) {
     #[cfg(target_arch = "x86_64")]
     if has_avx2() {
-        // SAFETY: the processor has the instructions.
+        // SAFETY: `has_avx2` found the instructions.
         return unsafe { compare_avx2(d_k, query, pairs, scores) };
     }
     compare_by(d_k, query, pairs, scores, |query, key| {

@@ -4,17 +4,15 @@
 //! The time of the early validation depends on the clock. It therefore changes neither the state of
 //! the run nor `metrics.jsonl`, and the first regular validation always replaces its model.
 
-use std::fs;
-
 use burnformer_infer::{InferError, SentenceError};
 
 use super::Learner;
 use super::divergence::has_finite_weights;
 use crate::advice::Measures;
 use crate::config::{EarlyStoppingMetric, TrainConfig};
-use crate::error::{Result, TrainError};
+use crate::error::Result;
 use crate::report::{PairRecord, ValidRecord};
-use crate::run::{RunDir, checkpoint};
+use crate::run::{RunDir, checkpoint, write_file};
 use crate::validation::{PairValidation, Subject, Validation, Validator};
 
 impl Learner {
@@ -148,7 +146,7 @@ impl Learner {
         let run = &self.checkpoints.run;
         let path = run.hypotheses(self.state.step, averaged, pair);
         let text = hypotheses.join("\n") + "\n";
-        fs::write(&path, text).map_err(TrainError::io(&path))
+        write_file(&path, text.as_bytes())
     }
 
     /// Returns whether early validation is due.

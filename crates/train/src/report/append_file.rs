@@ -37,9 +37,12 @@ impl AppendFile {
             .map_err(TrainError::io(&self.path))
     }
 
-    /// Waits until the file is on the disk.
+    /// Waits until the file and its name are on the disk.
     pub(super) fn sync(&self) -> Result<()> {
-        self.file.sync_all().map_err(TrainError::io(&self.path))
+        self.file
+            .sync_all()
+            .and_then(|()| burnformer_files::sync_folder_of(&self.path))
+            .map_err(TrainError::io(&self.path))
     }
 }
 

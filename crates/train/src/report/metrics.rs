@@ -85,8 +85,9 @@ fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(Record, &'a [u8])>, Me
         let line = whole.trim_ascii();
         match serde_json::from_slice(line) {
             Ok(record) => records.push((record, line)),
-            // A blank line, or an incomplete last line of a killed process.
-            Err(_) if line.is_empty() || !whole.ends_with(b"\n") => {}
+            // A blank line, an incomplete last line of a killed process, or what a power failure made
+            // of lines after the last checkpoint.
+            Err(_) if line.is_empty() || !whole.ends_with(b"\n") || line.contains(&0) => {}
             Err(error) => {
                 let line = index + 1;
                 let message = error.to_string();
@@ -260,6 +261,15 @@ mod tests {
             [train(100), valid(100), train(200)]
         );
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn resuming_drops_later_lines_that_a_power_failure_replaced_by_zeros() {
+        let (dir, path) = killed_run(&[train(100)], b"\0\0\0\0\n{\"ki\0\0\0\n");
+        let mut file = open(dir.path(), at(100)).unwrap();
+        file.write(&line_of(&train(200))).unwrap();
+        assert_eq!(read_metrics(&path).unwrap(), [train(100), train(200)]);
+        assert!(!fs::read(&path).unwrap().contains(&0));
     }
 
     fn skip(number: u64, step: u64) -> Record {

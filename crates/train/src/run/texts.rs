@@ -213,7 +213,8 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if is_same(from, to) {
         return Ok(());
     }
-    to.parent().map_or(Ok(()), fs::create_dir_all)?;
+    to.parent()
+        .map_or(Ok(()), burnformer_files::create_folder)?;
     burnformer_files::write_with(to, |file| io::copy(&mut File::open(from)?, file).map(drop))
 }
 

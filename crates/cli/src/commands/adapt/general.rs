@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use burnformer_data::corpus::is_tsv;
 use burnformer_infer::{Languages, Translator};
+use burnformer_text::counted;
 
 use super::guard::{Reference, translations};
 use super::memory::{Memory, write};
@@ -18,6 +19,8 @@ use burnformer_translation::memory_files::{self, Pair};
 /// the model writes the translations.
 const MAX_GENERAL: usize = 500;
 const MAX_TRANSLATED: usize = 2000;
+/// The smallest number of general pairs: one of them is to measure with.
+const LEAST: usize = 5;
 
 /// A general text.
 pub(super) struct General {
@@ -67,7 +70,13 @@ impl General {
                 (translated(base, &sources)?, Reference::Memory)
             }
         };
-        let rest = held.split_off((held.len() / 5).min(MAX_GENERAL));
+        if held.len() < LEAST {
+            let found = counted(held.len() as u64, "pair");
+            bail!(
+                "the general text has {found}, and {LEAST} are the fewest; name more text with --general"
+            );
+        }
+        let rest = held.split_off((held.len() / LEAST).min(MAX_GENERAL));
         let path = work.join("general.tsv");
         write(&path, &rest)?;
         Ok(Self {

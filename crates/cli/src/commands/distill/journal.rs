@@ -84,8 +84,10 @@ impl Journal {
             reader
                 .read_until(b'\n', &mut line)
                 .with_context(|| self.to_string())?;
-            // A killed process may leave half a line, which is written again.
-            let Some((b'\n', text)) = line.split_last() else {
+            // A killed process may leave half a line, and a power failure zeros in the place of
+            // lines. They are written again.
+            let Some((b'\n', text)) = line.split_last().filter(|(_, text)| !text.contains(&0))
+            else {
                 return Ok(whole);
             };
             match whole {

@@ -30,12 +30,13 @@ const TERMS: usize = 8;
 /// Fused multiplication and addition.
 struct Fused<R>(PhantomData<R>);
 
-// SAFETY: the trait demands the same as the registers.
+// SAFETY: the methods use nothing but the instructions and the words that the trait asks for.
 unsafe impl<R: Floats> Arithmetic for Fused<R> {
     type Sums = R;
     type Floats = R;
     #[inline(always)]
     unsafe fn add_products(sums: R, left: u32, right: *const u32) -> R {
+        // SAFETY: the caller has the register's instructions, and a register of words at `right`.
         unsafe { R::splat(f32::from_bits(left)).multiply_add(R::load(right), sums) }
     }
     #[inline(always)]

@@ -42,9 +42,11 @@ impl fmt::Debug for Instructions {
 /// time, with the given target features.
 macro_rules! instructions {
     ($($features:literal,)? $arithmetic:ty, $rows:literal by $vectors:literal, tile: $tile:literal, offset: $offset:literal) => {{
-        // SAFETY: the caller's promise.
+        /// # Safety
+        /// The conditions of [`Instructions::run`].
         $(#[target_feature(enable = $features)])?
         unsafe fn run(tile: &crate::linear::cpu::tile::Tile) {
+            // SAFETY: the caller has the instructions and keeps the conditions of the fields.
             unsafe { tile.run::<$arithmetic, $rows, $vectors, $tile>() };
         }
         crate::linear::cpu::instructions::Instructions {

@@ -38,12 +38,15 @@ macro_rules! arithmetic {
         $(#[$doc])*
         struct $name;
 
-        // SAFETY: the trait demands the same as the registers and the instructions.
+        // SAFETY: the methods use nothing but the instructions, words and scales that the trait asks
+        // for.
         unsafe impl Arithmetic for $name {
             type Sums = $register;
             type Floats = <$register as Integers>::Floats;
             #[inline(always)]
             unsafe fn add_products($sums: $register, $left: u32, right: *const u32) -> $register {
+                // SAFETY: the caller has the instructions of `available`, and a register of words at
+                // `right`.
                 unsafe {
                     let $weights = <$register>::load(right);
                     $products
@@ -51,6 +54,7 @@ macro_rules! arithmetic {
             }
             #[inline(always)]
             unsafe fn floats(sums: $register, scales: &Scales, row: usize, column: usize) -> Self::Floats {
+                // SAFETY: the caller has the instructions, and scales of this row and these columns.
                 unsafe { scaled(sums, scales, row, column) }
             }
         }
@@ -63,8 +67,8 @@ macro_rules! arithmetic {
 /// The conditions of [`Arithmetic::floats`].
 #[inline(always)]
 unsafe fn scaled<R: Integers>(sums: R, scales: &Scales, row: usize, column: usize) -> R::Floats {
-    // SAFETY: there is a scale for the row, and a scale and a start for each column of the
-    // register.
+    // SAFETY: the caller has the instructions, a scale of the row, and a scale and a start of each
+    // column of the register: `OutputStage::part` cuts them for the tile, up to whole vectors.
     unsafe {
         let starts = R::load(scales.starts.as_ptr().add(column).cast());
         let columns = R::Floats::load(scales.columns.as_ptr().add(column).cast());

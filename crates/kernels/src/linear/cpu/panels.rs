@@ -17,14 +17,9 @@ const STEPS: usize = 16;
 pub(super) const LINE: usize = 16;
 
 /// A cache line. Vectors at its beginning are read fastest.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub(super) struct Line([u32; LINE]);
-
-// SAFETY: a line is its words, without gaps, and zeros are words.
-unsafe impl Zeroable for Line {}
-// SAFETY: a line is its words, without gaps, and any bits are a word.
-unsafe impl Pod for Line {}
 
 /// A word that may not be written yet.
 pub(super) type Slot = MaybeUninit<u32>;
@@ -103,7 +98,8 @@ impl Panels {
         let count = columns.next_multiple_of(instructions.lanes) * steps;
         let mut lines: Vec<Line> = Vec::with_capacity(count.div_ceil(LINE));
         let memory = lines.spare_capacity_mut();
-        // SAFETY: a line is LINE words.
+        // SAFETY: a line is LINE words without gaps, so the spare memory of the lines is that many
+        // slots. It is borrowed from `lines` alone, and a slot may be unwritten.
         let words = unsafe {
             std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), memory.len() * LINE)
         };
@@ -118,7 +114,8 @@ impl Panels {
                 }
                 write(columns, panels);
             });
-        // SAFETY: `write` wrote every word that was not filled.
+        // SAFETY: the capacity is that of this many lines. `fill` wrote the words from `count` on and
+        // those of panels with spare columns; every caller's `write` writes all words of its columns.
         unsafe { lines.set_len(count.div_ceil(LINE)) };
         Self {
             instructions,
@@ -259,6 +256,7 @@ pub(super) fn transpose(panel: &mut [Slot], rows: &[u32], steps: usize) {
 
 /// Words as slots that can be written.
 pub(super) fn slots(words: &mut [u32]) -> &mut [Slot] {
-    // SAFETY: both are words; this module never writes an uninitialised one.
+    // SAFETY: a slot has the size and alignment of a word, and the words are borrowed exclusively.
+    // They stay written, because callers only write words into slots.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), words.len()) }
 }

@@ -57,7 +57,8 @@ pub(super) struct Product<'a, L> {
 #[derive(Clone, Copy)]
 struct Output(*mut u32);
 
-// SAFETY: threads only write through the pointer, each to rows or columns of its own.
+// SAFETY: `write_by_rows` gives each thread rows of its own, and `by_panels` columns of its own, so
+// no two threads read or write the same number through the pointer.
 unsafe impl Sync for Output {}
 
 impl<'a, L: LeftFactor> Product<'a, L> {
@@ -152,7 +153,8 @@ impl<'a, L: LeftFactor> Product<'a, L> {
         assert!(bias == 0 || bias == columns, "bias of {columns} columns");
         let mut out: Vec<f32> = Vec::with_capacity(rows * columns);
         write(&Output(out.as_mut_ptr().cast()));
-        // SAFETY: every row and column was written, because there is always a block of steps.
+        // SAFETY: the capacity is that many numbers. The callers' blocks are all rows and panels, and
+        // `block` writes each of its numbers, also for factors without steps.
         unsafe { out.set_len(rows * columns) };
         out
     }
@@ -185,12 +187,14 @@ impl<'a, L: LeftFactor> Product<'a, L> {
                     vectors: of_panel.len().div_ceil(instructions.lanes),
                     is_first: index == 0 && !self.is_added,
                     last: (steps.end == self.right.steps).then(|| self.last.part(&rows, &of_panel)),
-                    // SAFETY: the row and the column exist.
+                    // SAFETY: the row and the column exist in `out`, which has room for
+                    // `[rows, columns]`.
                     out: unsafe { out.0.add(rows.start * columns + of_panel.start) },
                     stride: columns,
                 };
-                // SAFETY: the processor has the instructions; `left` is the block of these rows and
-                // steps, and no other thread writes these rows and columns of `out`.
+                // SAFETY: `available` found the instructions of the panels; `left` is the block of
+                // these rows and steps, which `memory` or the factor keeps, `written` checked the
+                // length of the bias, and no other thread has these rows and columns of `out`.
                 unsafe { run(instructions, &tile, of_panel.len()) };
             }
         }
@@ -207,8 +211,8 @@ impl<'a, L: LeftFactor> Product<'a, L> {
         let first = self.right.columns_of(panels.start).start;
         let end = self.right.columns_of(panels.end - 1).end;
         for row in rows {
-            // SAFETY: `block` wrote these numbers, and no other thread writes these rows and
-            // columns of `out`.
+            // SAFETY: the columns of the panels are inside the row, `block` wrote their numbers, and
+            // no other thread has these rows and columns of `out`.
             let row = unsafe {
                 let start = out.0.add(row * self.right.columns + first);
                 std::slice::from_raw_parts_mut(start.cast(), end - first)
@@ -265,7 +269,7 @@ impl<'a> OutputStage<'a> {
 unsafe fn run(instructions: Instructions, tile: &Tile, columns: usize) {
     let width = tile.vectors * instructions.lanes;
     if columns == width {
-        // SAFETY: the caller guarantees it.
+        // SAFETY: the caller keeps the conditions, and the row has room for whole vectors.
         return unsafe { (instructions.run)(tile) };
     }
     let mut beside = vec![0; tile.rows * width];
@@ -279,8 +283,8 @@ unsafe fn run(instructions: Instructions, tile: &Tile, columns: usize) {
         }
     });
     let address: *mut u32 = beside.as_mut_ptr();
-    // SAFETY: `out` has rows of `columns` numbers, and `beside` of `width`, and no other thread has
-    // an address in `beside`.
+    // SAFETY: `out` has rows of `columns` numbers, and `beside` of `width`, which are more. The two
+    // do not overlap, because `beside` was allocated here, where no other thread has its address.
     unsafe {
         if !tile.is_first {
             for row in 0..tile.rows {

@@ -107,7 +107,7 @@ impl Tile<'_> {
     >(
         &self,
     ) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the conditions, and the layout decides the rows of a tile.
         unsafe {
             match self.layout {
                 Layout::Rows(_) => self.vectors::<A, ROWS, VECTORS, IN_ROWS>(),
@@ -123,7 +123,8 @@ impl Tile<'_> {
     unsafe fn vectors<A: Arithmetic, const ROWS: usize, const VECTORS: usize, const TILE: usize>(
         &self,
     ) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the conditions. The panel has 1 to `VECTORS` vectors, and no
+        // instruction set has more than 3, so the last arm stands for `VECTORS`.
         unsafe {
             match self.vectors {
                 1 => self.blocks::<A, ROWS, TILE, 1>(),
@@ -142,7 +143,9 @@ impl Tile<'_> {
         &self,
     ) {
         let mut row = 0;
-        // SAFETY: passed on to the caller; `row` and the rows of its block exist.
+        // SAFETY: the caller keeps the conditions, and each loop checks that the rows of its block
+        // exist. Where the left factor is in tiles, `ROWS` divides the rows of a tile, so that no block
+        // crosses the end of one.
         unsafe {
             while ROWS > 1 && row + ROWS <= self.rows {
                 self.block::<A, ROWS, TILE, WIDTH>(row);
@@ -169,7 +172,8 @@ impl Tile<'_> {
     /// The conditions of [`vectors`](Self::vectors); the row exists.
     #[inline(always)]
     unsafe fn left<A: Arithmetic, const TILE: usize>(&self, first: usize) -> (*const u32, usize) {
-        // SAFETY: `left` holds this row.
+        // SAFETY: the caller has this row in `left`: in rows of the stride, or in a tile of `TILE` rows
+        // for each step.
         unsafe {
             match self.layout {
                 Layout::Rows(stride) => {
@@ -195,8 +199,8 @@ impl Tile<'_> {
         first: usize,
     ) {
         let panel = self.panel[..self.steps * WIDTH * A::Sums::LANES].as_ptr();
-        // SAFETY: `left` holds these rows and `panel` `steps` times WIDTH vectors, `out` has room
-        // for the rows; the processor has the instructions.
+        // SAFETY: the caller has the instructions, these rows in `left`, and room for them in `out`.
+        // The slice above checked that the panel has `steps` times WIDTH vectors.
         unsafe {
             let (left, stride) = self.left::<A, TILE>(first);
             let mut sums = [[A::Sums::zero(); WIDTH]; ROWS];
@@ -230,7 +234,8 @@ impl Tile<'_> {
     /// The conditions of [`blocks`](Self::blocks); the row exists.
     #[inline(always)]
     unsafe fn finish<A: Arithmetic, const WIDTH: usize>(&self, row: usize, sums: [A::Sums; WIDTH]) {
-        // SAFETY: the row has WIDTH vectors, and so have the scales and the bias, if any.
+        // SAFETY: the caller has the instructions and this row of WIDTH vectors in `out`. `part` and
+        // `run` of the product gave the scales and the bias, if any, whole vectors.
         unsafe {
             let out = self.out.add(row * self.stride);
             unrolled!(v < WIDTH: {

@@ -10,7 +10,7 @@ use std::arch::x86_64::*;
 /// # Safety
 /// The type consists of [`LANES`](Self::LANES) numbers of 32 bits and nothing else. Each method is
 /// only to be called on processors with the type's instructions; pointers are to
-/// [`LANES`](Self::LANES) numbers.
+/// [`LANES`](Self::LANES) numbers, and are aligned to 4 bytes.
 pub(super) unsafe trait Register: Copy {
     /// The numbers in the register.
     const LANES: usize;
@@ -51,18 +51,24 @@ macro_rules! register {
             const LANES: usize = $lanes;
             #[inline(always)]
             unsafe fn zero() -> Self {
+                // SAFETY: the caller has the instructions of this register.
                 unsafe { $zero }
             }
             #[inline(always)]
             unsafe fn load(from: *const u32) -> Self {
+                // SAFETY: the caller has the instructions, and `$lanes` words at `from`, which need
+                // no alignment.
                 unsafe { $load(from.cast()) }
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut u32) {
+                // SAFETY: the caller has the instructions, and room for `$lanes` words at `to`,
+                // which need no alignment.
                 unsafe { $store(to.cast(), self) }
             }
             #[inline(always)]
             unsafe fn add(self, other: Self) -> Self {
+                // SAFETY: the caller has the instructions of this register.
                 unsafe { $add(self, other) }
             }
         }
@@ -80,32 +86,38 @@ macro_rules! vectors {
         register!($floats, $lanes, $splat(0.0), $load, $store, $add);
         register!($integers, $lanes, $splat_i(0), $load_i, $store_i, $add_i);
 
-        // SAFETY: as above.
+        // SAFETY: the type is a register of float32, and the methods need its instructions alone.
         unsafe impl Floats for $floats {
             #[inline(always)]
             unsafe fn splat(x: f32) -> Self {
+                // SAFETY: the caller has the instructions of this register.
                 unsafe { $splat(x) }
             }
             #[inline(always)]
             unsafe fn multiply(self, factor: Self) -> Self {
+                // SAFETY: the caller has the instructions of this register.
                 unsafe { $multiply(self, factor) }
             }
             #[inline(always)]
             unsafe fn multiply_add(self, $factor: Self, $sum: Self) -> Self {
                 let $x = self;
+                // SAFETY: the caller has the instructions of this register.
                 unsafe { $multiply_add }
             }
             #[inline(always)]
             unsafe fn or_zero(self) -> Self {
+                // SAFETY: the caller has the instructions of this register.
                 unsafe { $larger($splat(0.0), self) }
             }
         }
 
-        // SAFETY: as above.
+        // SAFETY: the type is a register of 32-bit integers, and the method needs its instructions
+        // alone.
         unsafe impl Integers for $integers {
             type Floats = $floats;
             #[inline(always)]
             unsafe fn to_floats(self) -> $floats {
+                // SAFETY: the caller has the instructions of this register.
                 unsafe { $convert(self) }
             }
         }
@@ -138,13 +150,15 @@ vectors!(
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 unsafe fn larger(a: float32x4_t, b: float32x4_t) -> float32x4_t {
+    // SAFETY: every processor of this architecture has the instructions.
     unsafe { vbslq_f32(vcgtq_f32(a, b), a, b) }
 }
 
 /// Registers that the compiler chooses.
 macro_rules! array {
     ($number:ty) => {
-        // SAFETY: an array is its numbers.
+        // SAFETY: an array is its numbers, without gaps, and the methods need no instructions of a
+        // special processor.
         unsafe impl<const LANES: usize> Register for [$number; LANES] {
             const LANES: usize = LANES;
             #[inline(always)]
@@ -153,10 +167,13 @@ macro_rules! array {
             }
             #[inline(always)]
             unsafe fn load(from: *const u32) -> Self {
+                // SAFETY: the caller has `LANES` words at `from`, aligned like these numbers, and any
+                // bits are a number.
                 unsafe { from.cast::<Self>().read() }
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut u32) {
+                // SAFETY: the caller has room for `LANES` words at `to`, aligned like these numbers.
                 unsafe { to.cast::<Self>().write(self) }
             }
             #[inline(always)]
@@ -170,7 +187,7 @@ macro_rules! array {
 array!(f32);
 array!(i32);
 
-// SAFETY: an array is its numbers.
+// SAFETY: the array is a register of float32, and the methods read no memory but the arrays.
 unsafe impl<const LANES: usize> Floats for [f32; LANES] {
     #[inline(always)]
     unsafe fn splat(x: f32) -> Self {
@@ -190,7 +207,7 @@ unsafe impl<const LANES: usize> Floats for [f32; LANES] {
     }
 }
 
-// SAFETY: an array is its numbers.
+// SAFETY: the array is a register of 32-bit integers, and the method reads no memory but the array.
 unsafe impl<const LANES: usize> Integers for [i32; LANES] {
     type Floats = [f32; LANES];
     #[inline(always)]

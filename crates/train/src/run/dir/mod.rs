@@ -4,7 +4,9 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use burnformer_files::{FileKind, FolderLock, leftovers, owner_of, read_whole, remove_folder};
+use burnformer_files::{
+    FileKind, FolderLock, create_folder, leftovers, owner_of, read_whole, remove_folder,
+};
 use serde::{Deserialize, Serialize};
 
 use super::folder::write_file;
@@ -83,10 +85,10 @@ impl RunDir {
         if mode == RunMode::Resume && !path.exists() {
             return Err(RunError::NothingToResume(path.into()).into());
         }
-        fs::create_dir_all(path).map_err(TrainError::io(path))?;
+        create_folder(path).map_err(TrainError::io(path))?;
         let run = Self::claim(path, mode)?;
         for folder in [run.checkpoints(), run.hypotheses_folder()] {
-            fs::create_dir_all(&folder).map_err(TrainError::io(&folder))?;
+            create_folder(&folder).map_err(TrainError::io(&folder))?;
         }
         run.recover()?;
         Ok(run)

@@ -111,14 +111,15 @@ fn number(row: &[f32], column: usize) -> f32 {
 /// Products of pairs in float32.
 pub(super) struct Pairs;
 
-// SAFETY: 16 numbers of 32 bits.
+// SAFETY: the methods read as many words as the trait asks for, by no special instructions.
 unsafe impl Arithmetic for Pairs {
     type Sums = [f32; LINE];
     type Floats = [f32; LINE];
     /// The product of the second numbers is added first.
     #[inline(always)]
     unsafe fn add_products(sums: [f32; LINE], left: u32, right: *const u32) -> [f32; LINE] {
-        // SAFETY: as many words follow as the sums have lanes.
+        // SAFETY: the caller has as many words at `right` as the sums have lanes, and they are aligned
+        // like words.
         let right = unsafe { right.cast::<[u32; LINE]>().read() };
         std::array::from_fn(|lane| {
             let sum = normal(second(left).mul_add(second(right[lane]), sums[lane]));

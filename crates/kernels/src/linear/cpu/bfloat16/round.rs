@@ -11,7 +11,7 @@ use crate::linear::cpu::panels::Slot;
 pub(super) fn neighbours(row: &[f32], out: &mut [u32]) {
     #[cfg(target_arch = "x86_64")]
     if x86::is_available() {
-        // SAFETY: the processor has the instructions.
+        // SAFETY: `is_available` found the instructions.
         return unsafe { x86::neighbours(row, out) };
     }
     portable::neighbours(row, out);
@@ -21,7 +21,7 @@ pub(super) fn neighbours(row: &[f32], out: &mut [u32]) {
 pub(super) fn interleaved(rows: PairedLhs, out: &mut [Slot]) {
     #[cfg(target_arch = "x86_64")]
     if x86::is_available() {
-        // SAFETY: the processor has the instructions.
+        // SAFETY: `is_available` found the instructions.
         return unsafe { x86::interleaved(rows, out) };
     }
     portable::interleaved(rows, out);

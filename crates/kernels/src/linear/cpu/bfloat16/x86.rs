@@ -21,7 +21,8 @@ pub(super) unsafe fn neighbours(row: &[f32], out: &mut [u32]) {
     let (lines, rest) = row.as_chunks::<{ 2 * LINE }>();
     let full = lines.len() * LINE;
     for (line, out) in lines.iter().zip(out.chunks_exact_mut(LINE)) {
-        // SAFETY: `line` is two vectors, `out` one.
+        // SAFETY: `line` is an array of two vectors, `out` a chunk of one, and neither needs an
+        // alignment. Both types of a transmutation are 512 bits without a meaning.
         unsafe {
             let low = _mm512_loadu_ps(line.as_ptr());
             let high = _mm512_loadu_ps(line.as_ptr().add(LINE));
@@ -41,14 +42,15 @@ pub(super) unsafe fn interleaved(rows: PairedLhs, out: &mut [Slot]) {
     let next_line = rows.apart[1];
     // All of the low numbers are stored before the high ones.
     let order: [u16; 2 * LINE] = std::array::from_fn(|i| (i / 2 + i % 2 * LINE) as u16);
-    // SAFETY: `order` is a vector.
+    // SAFETY: `order` is an array of 512 bits, and needs no alignment.
     let order = unsafe { _mm512_loadu_si512(order.as_ptr().cast()) };
     for ([low, high], start) in rows.pairs() {
         let out = &mut out[start..];
         let whole = low.len().min(high.len()) / LINE;
         for line in 0..whole {
             let out = &mut out[line * next_line..][..LINE];
-            // SAFETY: each of `low` and `high` has this vector, and `out` is one.
+            // SAFETY: `low` and `high` have at least `whole` vectors, `out` is a slice of one, and
+            // none needs an alignment. Both types of a transmutation are 512 bits without a meaning.
             unsafe {
                 let low = _mm512_loadu_ps(low.as_ptr().add(line * LINE));
                 let high = _mm512_loadu_ps(high.as_ptr().add(line * LINE));
@@ -72,13 +74,15 @@ pub(super) unsafe fn interleaved(rows: PairedLhs, out: &mut [Slot]) {
 /// Sums of products of pairs by `vdpbf16ps`.
 pub(super) struct DotProducts;
 
-// SAFETY: the trait demands the same as the instructions.
+// SAFETY: the methods use nothing but the instructions and the words that the trait asks for.
 unsafe impl Arithmetic for DotProducts {
     type Sums = __m512;
     type Floats = __m512;
     const STRIDE: Option<usize> = Some(DEPTH);
     #[inline(always)]
     unsafe fn add_products(sums: __m512, left: u32, right: *const u32) -> __m512 {
+        // SAFETY: the caller has the instructions, and 16 words at `right`. Both types of a
+        // transmutation are 512 bits without a meaning.
         unsafe {
             let left: __m512bh = std::mem::transmute(_mm512_set1_epi32(left as i32));
             let right: __m512bh = std::mem::transmute(_mm512_loadu_si512(right.cast()));
