@@ -49,8 +49,8 @@ impl Translator {
         let targets = with_start(target, targets);
         let limit = self.source_limit(options);
         let eos = self.model.special().eos;
-        check_lengths(Side::Source, &sources, eos, limit)?;
-        check_lengths(Side::Target, &targets, eos, limit)?;
+        check_lengths(Side::Source, &*sources, eos, limit)?;
+        check_lengths(Side::Target, &*targets, eos, limit)?;
         let settings = &options.search;
         force_score(
             &*self.model,
