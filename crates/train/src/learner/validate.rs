@@ -10,7 +10,7 @@ use super::Learner;
 use super::divergence::has_finite_weights;
 use crate::advice::Measures;
 use crate::config::{EarlyStoppingMetric, TrainConfig};
-use crate::error::Result;
+use crate::error::{Result, TrainError};
 use crate::report::{PairRecord, ValidRecord};
 use crate::run::{RunDir, checkpoint, write_file};
 use crate::validation::{PairValidation, Subject, Validation, Validator};
