@@ -197,8 +197,10 @@ impl NewFolder<'_> {
     /// Errors of the operating system. An existing folder or file stays unchanged.
     pub fn replace(self) -> io::Result<()> {
         let path = &self.lock.path;
-        if !path.is_dir() {
-            return self.publish_new();
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => {}
+            Err(cause) if cause.kind() != ErrorKind::NotFound => return Err(cause),
+            _ => return self.publish_new(),
         }
         sync_all_in(&self.made)?;
         exchange(&self.made, path)?;

@@ -86,15 +86,32 @@ fn is_open_elsewhere(error: &io::Error) -> bool {
     cfg!(windows) && matches!(error.raw_os_error(), Some(5 | 32))
 }
 
-/// Creates the folder `path` and its missing parents. Their names survive a power cut.
+/// Returns whether `path` is a file, or a link to one. Unlike [`Path::is_file`], it does not take a
+/// file whose kind cannot be read for a missing one.
 ///
 /// # Errors
-/// Errors of the operating system, except on a file system that cannot flush folders.
+/// Errors of the operating system, except that there is nothing at `path`.
+pub fn is_file(path: &Path) -> io::Result<bool> {
+    match fs::metadata(path) {
+        Ok(found) => Ok(found.is_file()),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(cause) => Err(cause),
+    }
+}
+
+/// Creates the folder `path` and its missing parents. Their names survive a power cut where the
+/// parent of the first one can be flushed.
+///
+/// # Errors
+/// Errors of the operating system.
 pub fn create_folder(path: &Path) -> io::Result<()> {
     let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
     let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
     fs::create_dir_all(path)?;
-    missing.into_iter().rev().try_for_each(sync_folder_of)
+    for folder in missing {
+        let _ = sync_folder_of(folder);
+    }
+    Ok(())
 }
 
 /// Flushes the folder of `path`. Only then does a rename survive a power cut.
@@ -185,6 +202,17 @@ mod tests {
         write(&path, b"new").unwrap();
         scanner.join().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    }
+
+    #[test]
+    fn a_missing_file_is_none_and_one_that_cannot_be_seen_an_error() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("file");
+        assert!(!is_file(&path).unwrap() && !is_file(home.path()).unwrap());
+        fs::write(&path, "text").unwrap();
+        assert!(is_file(&path).unwrap());
+        // Nothing lies below a file.
+        assert!(is_file(&path.join("below")).is_err() || cfg!(windows));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use burn::tensor::Device;
 use burnformer_core::model_dir;
+use burnformer_files::is_file;
 use burnformer_infer::{GENERATION_FILE, TOKENIZER_FILES, load_tokenizers};
 use burnformer_text::counted;
 use burnformer_train::{average_models, copy_file};
@@ -40,7 +41,8 @@ pub fn run(args: Args) -> Result<()> {
         model_dir::save(folder, config.as_ref(), &model)?;
         for name in TOKENIZER_FILES.into_iter().chain([GENERATION_FILE]) {
             let from = args.models[0].join(name);
-            if from.exists() {
+            let is_there = is_file(&from).with_context(|| from.display().to_string())?;
+            if is_there {
                 copy_file(&from, &folder.join(name))?;
             }
         }

@@ -55,7 +55,9 @@ fn seal_files(dir: &Path, is_listed: impl Fn(&str) -> bool) -> Result<()> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        if path.is_file() && name != MANIFEST && is_listed(&name) {
+        // A file that is left out here would be missing from the sealed folder without a word.
+        let is_file = burnformer_files::is_file(&path).map_err(|e| ModelDirError::io(&path, e))?;
+        if is_file && name != MANIFEST && is_listed(&name) {
             let hashed = File::open(&path).and_then(hashed);
             let (bytes, sha256) = hashed.map_err(|e| ModelDirError::io(&path, e))?;
             files.insert(name, Entry { bytes, sha256 });

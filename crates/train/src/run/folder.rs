@@ -109,7 +109,8 @@ pub fn copy_files(from: &Path, to: &Path, but: &[&str]) -> Result<()> {
     for entry in fs::read_dir(from).map_err(TrainError::io(from))? {
         let path = entry.map_err(TrainError::io(from))?.path();
         let name = path.file_name().unwrap_or_default();
-        if path.is_file() && !but.iter().any(|kept| name == *kept) {
+        let is_file = burnformer_files::is_file(&path).map_err(TrainError::io(&path))?;
+        if is_file && !but.iter().any(|kept| name == *kept) {
             copy_file(&path, &to.join(name))?;
         }
     }
@@ -125,12 +126,14 @@ pub fn copy_file(from: &Path, to: &Path) -> Result<()> {
     let mut copy = File::create(to).map_err(TrainError::io(to))?;
     let mut piece = vec![0; PIECE];
     loop {
-        let count = source.read(&mut piece).map_err(TrainError::io(from))?;
-        if count == 0 {
-            return Ok(());
+        match source.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(count) => copy
+                .write_all(&piece[..count])
+                .map_err(TrainError::io(to))?,
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(TrainError::io(from)(cause)),
         }
-        copy.write_all(&piece[..count])
-            .map_err(TrainError::io(to))?;
     }
 }
 
