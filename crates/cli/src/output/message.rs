@@ -49,6 +49,9 @@ impl Message {
         if let Some(remedy) = remedy_of_system(&whole.cause) {
             whole.remedy = Some(remedy.into());
         }
+        if whole.remedy.is_none() {
+            whole.remedy = remedy_of_disk(&whole.cause).map(String::from);
+        }
         whole
     }
 }
@@ -95,6 +98,29 @@ fn remedy_of_system(cause: &str) -> Option<&'static str> {
         .find_map(|(code, remedy)| cause.contains(code).then_some(remedy))
 }
 
+/// The remedy for an error of the system in `cause` that has no other remedy.
+fn remedy_of_disk(cause: &str) -> Option<&'static str> {
+    let space = "free some space on its disk (`df -h` and `df -i` show it), then run the same \
+        command again";
+    let remedies = [
+        ("(os error 4)", "run the same command again"),
+        (
+            "(os error 5)",
+            "check the disk, then run the same command again",
+        ),
+        (
+            "(os error 13)",
+            "check the permissions of the path and its folder",
+        ),
+        ("(os error 28)", space),
+        ("(os error 122)", space),
+    ];
+    remedies
+        .into_iter()
+        .filter(|_| cfg!(unix))
+        .find_map(|(code, remedy)| cause.contains(code).then_some(remedy))
+}
+
 /// Returns the message of `error` and of its causes in one line: `cause; remedy`.
 pub fn in_one_line(error: &anyhow::Error) -> String {
     let Message { cause, remedy } = Message::of(error);
@@ -119,6 +145,19 @@ mod tests {
             let message = Message::of(&anyhow::anyhow!("a/b: {cause}; check the disk"));
             assert!(message.cause.starts_with("a/b: "), "{message}");
             assert!(message.remedy.unwrap().contains(remedy));
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn an_error_of_the_disk_has_a_remedy_if_it_has_no_other() {
+        for (code, remedy) in [(5, "check the disk"), (13, "permissions"), (28, "df -h")] {
+            let cause = || io::Error::from_raw_os_error(code);
+            let message = Message::of(&anyhow::Error::from(cause()).context("a/b"));
+            assert!(message.cause.starts_with("a/b: "), "{message}");
+            assert!(message.remedy.unwrap().contains(remedy));
+            let message = Message::of(&anyhow::Error::from(cause()).context("a/b; wait"));
+            assert_eq!(message.remedy.as_deref(), Some("wait"));
         }
     }
 
