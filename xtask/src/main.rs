@@ -20,7 +20,7 @@ mod web;
 mod wheel;
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 use std::process::{Command, ExitCode, ExitStatus};
 
@@ -34,7 +34,7 @@ type Entry = (String, &'static str);
 const PROGRAM: &str = include_str!("../../crates/cli/src/program.rs");
 
 /// Commands for developers.
-const DEVELOPER_COMMANDS: [(&str, &str); 8] = [
+const DEVELOPER_COMMANDS: [(&str, &str); 9] = [
     (
         "bench",
         "measure speed, alone or beside another framework (--help explains)",
@@ -46,6 +46,10 @@ const DEVELOPER_COMMANDS: [(&str, &str); 8] = [
     (
         "test",
         "run every test; --device names devices to test beside the CPU, --mpi adds MPI",
+    ),
+    (
+        "crashes",
+        "crash commands at every file-system call, lose what was not flushed, and compare the end; `crashes train` takes only commands with this beginning",
     ),
     (
         "check",
@@ -116,6 +120,7 @@ fn main() -> ExitCode {
     match first.to_string_lossy().as_ref() {
         "help" | "--help" | "-h" => help(),
         "test" => test(&rest),
+        "crashes" => interrupted("crash::", &rest),
         "check" => check(&rest),
         "bench" | "study" => run("burnformer-lab", [vec![first], rest].concat()),
         "lines" => {
@@ -229,6 +234,25 @@ fn test(args: &[OsString]) -> ExitCode {
     };
     say(format_args!("xtask: {verdict}"));
     success(passed)
+}
+
+/// Runs the tests of `module` that interrupt commands everywhere, not only in a sample of places.
+/// The arguments besides devices are the beginning of the names of commands.
+fn interrupted(module: &str, args: &[OsString]) -> ExitCode {
+    let plan = Plan::of(args);
+    let names = plan.rest.join(OsStr::new(" "));
+    let tests = [
+        "--test",
+        "crashes",
+        "--",
+        "--ignored",
+        "--nocapture",
+        module,
+    ];
+    plan.cargo_test(
+        &tests.map(OsString::from),
+        &[("BURNFORMER_CASES", &names.to_string_lossy())],
+    )
 }
 
 /// Runs [`ON_EVERY_DEVICE`] on `device`. Returns whether the tests pass.
