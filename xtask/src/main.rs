@@ -34,7 +34,7 @@ type Entry = (String, &'static str);
 const PROGRAM: &str = include_str!("../../crates/cli/src/program.rs");
 
 /// Commands for developers.
-const DEVELOPER_COMMANDS: [(&str, &str); 9] = [
+const DEVELOPER_COMMANDS: [(&str, &str); 10] = [
     (
         "bench",
         "measure speed, alone or beside another framework (--help explains)",
@@ -50,6 +50,10 @@ const DEVELOPER_COMMANDS: [(&str, &str); 9] = [
     (
         "crashes",
         "crash commands at every file-system call, lose what was not flushed, and compare the end; `crashes train` takes only commands with this beginning",
+    ),
+    (
+        "faults",
+        "make every file-system call of commands fail; `faults train` as above",
     ),
     (
         "check",
@@ -121,6 +125,7 @@ fn main() -> ExitCode {
         "help" | "--help" | "-h" => help(),
         "test" => test(&rest),
         "crashes" => interrupted("crash::", &rest),
+        "faults" => interrupted("fault::", &rest),
         "check" => check(&rest),
         "bench" | "study" => run("burnformer-lab", [vec![first], rest].concat()),
         "lines" => {

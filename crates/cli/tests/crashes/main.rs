@@ -2,9 +2,9 @@
 //!
 //! strace records the calls of every command that writes files. `crash` builds each state in which
 //! a kill or a power failure may leave the folder, repeats the command there, and compares the end
-//! with the end of a command that was not interrupted.
+//! with the end of a command that was not interrupted. `fault` makes each call fail once.
 //!
-//! The suite tries a sample. `cargo xtask crashes` tries everything. All
+//! The suite tries a sample. `cargo xtask crashes` and `cargo xtask faults` try everything. All
 //! tests pass where strace is missing.
 #![cfg(target_os = "linux")]
 
@@ -17,6 +17,7 @@ mod common;
 mod compare;
 mod crash;
 mod disk;
+mod fault;
 mod record;
 mod report;
 mod states;

@@ -46,7 +46,6 @@ mod settings;
 mod shards;
 mod shortlist;
 #[cfg(target_os = "linux")]
-mod steps;
 mod streams;
 mod texts;
 mod train_inputs;
