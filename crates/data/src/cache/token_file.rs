@@ -84,8 +84,13 @@ impl TokenFile {
 
     /// Reads for each pair whether it continues the document of the pair before it.
     pub fn documents(&self) -> Result<Bits> {
+        let count = self.header.document_bytes() as usize;
+        if count == 0 {
+            // A text that is not divided into documents has no bits.
+            return Ok(Bits::default());
+        }
         let from = self.header.before_offsets() + self.header.offset_bytes();
-        let bytes = self.bytes(from, self.header.document_bytes() as usize)?;
+        let bytes = self.bytes(from, count)?;
         Ok(Bits::from_bytes(bytes, self.header.pairs as usize))
     }
 
