@@ -200,7 +200,7 @@ fn a_resumed_run_with_context_equals_the_whole() {
         fs::read(run_of.path(&path)).unwrap()
     };
     assert!(weights("whole") == weights("parts"));
-    let other = run_of.train("parts", "90", &["--resume", "data.context.source=1"]);
+    let other = run_of.train("parts", "90", &["--resume", "data.context.target=0"]);
     let message = stderr(&other);
     assert!(
         message.contains("data.context.target was 1 and is 0"),
