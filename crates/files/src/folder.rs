@@ -135,6 +135,8 @@ impl FolderLock {
     pub fn remove(&self) -> io::Result<()> {
         let partial = beside(&self.path, PARTIAL);
         with_retries(|| fs::rename(&self.path, &partial))?;
+        // Otherwise a power cut could bring it back after what made it superfluous.
+        let _ = sync_folder_of(&self.path);
         remove_folder(&partial)
     }
 
