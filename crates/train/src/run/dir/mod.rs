@@ -308,11 +308,12 @@ impl RunDir {
         Ok(aside)
     }
 
-    /// Records that the run has ended.
+    /// Records that the run has ended, and removes the score of an earlier end.
     ///
     /// # Errors
-    /// Returns [`TrainError::Io`] if the file cannot be written.
+    /// Returns [`TrainError::Io`] if a file cannot be written or removed.
     pub fn set_finished(&self, finished: &RunEnd) -> Result<()> {
+        self.remove(TEST_SCORE_FILE)?;
         let json = serde_json::to_vec(finished).expect("an end is plain data");
         write_file(&self.path.join(FINISHED), &json)
     }
@@ -334,15 +335,20 @@ impl RunDir {
         if self.finished(step).is_some() {
             return Ok(());
         }
-        [FINISHED, TEST_SCORE_FILE].iter().try_for_each(|name| {
-            let path = self.path.join(name);
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    Err(TrainError::io(&path)(error))
-                }
-                _ => Ok(()),
+        [FINISHED, TEST_SCORE_FILE]
+            .into_iter()
+            .try_for_each(|name| self.remove(name))
+    }
+
+    /// Removes the file `name`, if there is one.
+    fn remove(&self, name: &str) -> Result<()> {
+        let path = self.path.join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(TrainError::io(&path)(error))
             }
-        })
+            _ => Ok(()),
+        }
     }
 }
 

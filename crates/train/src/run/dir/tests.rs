@@ -125,7 +125,10 @@ fn the_end_is_kept_until_the_run_resumes_elsewhere() {
         reason: "max_updates reached".into(),
         validation,
     };
+    let score = folder.path().join(TEST_SCORE_FILE);
+    fs::write(&score, "of an earlier end").expect("writes");
     run.set_finished(&end).expect("writes");
+    assert!(!score.exists());
     run.forget_other_end(800).expect("stays");
     assert_eq!((run.finished(800), run.finished(700)), (Some(end), None));
     run.forget_other_end(700).expect("removes");
