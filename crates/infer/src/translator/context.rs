@@ -6,48 +6,10 @@ use burnformer_data::context::joined;
 use super::Translator;
 use super::options::TranslateOptions;
 use super::request::TextRequest;
+use super::text_context::{TextContext, is_blank};
 use crate::error::{InferError, Result};
 use crate::hypothesis::{Hypothesis, Translation};
 use crate::search::{SearchContext, len_with_eos};
-
-/// The sentences before a sentence in its document, the oldest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TextContext {
-    /// The previous sources.
-    pub sources: Vec<String>,
-    /// Their translations. If there are fewer than sources, those of the oldest are missing.
-    pub targets: Vec<String>,
-}
-
-impl TextContext {
-    /// The context of sources alone.
-    pub fn of_sources<S: Into<String>>(sources: impl IntoIterator<Item = S>) -> Self {
-        Self {
-            sources: sources.into_iter().map(Into::into).collect(),
-            targets: Vec::new(),
-        }
-    }
-
-    /// Appends a sentence and its translation, and forgets all but the last `most`. An empty sentence
-    /// ends the document.
-    fn push(&mut self, source: &str, target: Option<String>, most: usize) {
-        if is_blank(source) {
-            *self = Self::default();
-            return;
-        }
-        self.sources.push(source.into());
-        self.targets.extend(target);
-        for side in [&mut self.sources, &mut self.targets] {
-            let surplus = side.len().saturating_sub(most);
-            side.drain(..surplus);
-        }
-    }
-}
-
-/// Returns whether `text` has no visible character.
-fn is_blank(text: &str) -> bool {
-    burnformer_text::visible(text).trim().is_empty()
-}
 
 /// Returns for each of `lines` whether it begins a document: the first line behind an empty one, and
 /// the empty lines themselves. The first of all lines continues what is before it.
@@ -304,18 +266,6 @@ mod tests {
         let expected = [false, false, true, true, true, false, true, true];
         assert_eq!(begins, expected);
         assert_eq!(places(&begins), [0, 1, 0, 0, 0, 1, 0, 0]);
-    }
-
-    #[test]
-    fn the_history_is_bounded() {
-        let mut context = TextContext::default();
-        for number in 0..5 {
-            context.push(&number.to_string(), Some(format!("t{number}")), 2);
-        }
-        assert_eq!(context.sources, ["3", "4"]);
-        assert_eq!(context.targets, ["t3", "t4"]);
-        context.push(" ", Some(String::new()), 2);
-        assert_eq!(context, TextContext::default());
     }
 
     #[test]

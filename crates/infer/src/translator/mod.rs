@@ -12,6 +12,7 @@ mod request;
 mod score;
 mod stream;
 mod terms;
+mod text_context;
 mod translate;
 mod until_error;
 
@@ -26,7 +27,7 @@ use crate::quality_warning::quality_warnings;
 use crate::search::{WordEdges, len_with_eos};
 use crate::shortlist::{Shortlist, ShortlistError};
 
-pub use context::{TextContext, begin_documents};
+pub use context::begin_documents;
 pub use error::{LanguageError, TermError, TranslatorError};
 pub use files::{TOKENIZER_FILES, load_settings, load_tokenizers, save_text_files};
 pub use links::TextLink;
@@ -34,6 +35,7 @@ pub use load::vocabularies;
 pub use options::{Languages, LongSources, MAX_SENTENCE_TOKENS, TranslateOptions};
 pub use request::{Report, TextRequest};
 pub use score::{TargetScore, force_score, perplexity, perplexity_of};
+pub use text_context::TextContext;
 
 /// A model with its tokenisers. It translates text and scores translations.
 ///

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use burnformer_terminology::Term;
 
-use super::context::TextContext;
+use super::text_context::TextContext;
 use crate::hypothesis::FinishReason;
 use crate::search::Request;
 

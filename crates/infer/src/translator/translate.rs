@@ -5,11 +5,11 @@ use burnformer_terminology::Term;
 use rayon::prelude::*;
 
 use super::Translator;
-use super::context::TextContext;
 use super::error::TermError;
 use super::options::{Languages, LongSources, TranslateOptions};
 use super::protections::Results;
 use super::request::{TextRequest, searches};
+use super::text_context::TextContext;
 use super::until_error::until_error;
 use crate::error::{InferError, Result};
 use crate::hypothesis::{Alternative, Hypothesis, Translation, one_line};
