@@ -31,8 +31,8 @@ impl Translator {
     }
 
     /// Scores pairs of sentences, as ids without the tokens of their languages, in order, with the
-    /// languages, penalties and batching of `options`. The token of a target language is scored with
-    /// the others, as in the score of a search.
+    /// languages, penalties and batching of `options`. The token of a target language is given: it is
+    /// not among the scored ones.
     ///
     /// # Errors
     /// Returns the errors of [`force_score`];
@@ -52,13 +52,17 @@ impl Translator {
         check_lengths(Side::Source, &*sources, eos, limit)?;
         check_lengths(Side::Target, &*targets, eos, limit)?;
         let settings = &options.search;
-        force_score(
+        let scores = force_score(
             &*self.model,
             &sources,
             &targets,
             settings,
             &options.batching,
-        )
+        )?;
+        Ok(scores
+            .into_iter()
+            .map(|score| TargetScore::new(score.log_probs[target.len()..].to_vec(), settings))
+            .collect())
     }
 
     /// Scores `targets` (ids) as translations of the searches `requests`, each in its context, with

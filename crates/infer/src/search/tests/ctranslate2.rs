@@ -144,6 +144,7 @@ fn cases() -> Vec<(Vec<u32>, SearchSettings)> {
         let patience = of(&[1.0, 2.0, 1.0, 0.7], 2);
         // CTranslate2 refuses more hypotheses.
         let most = (beam_size as f64 * patience).round() as usize;
+        let min_length = 1 + seed / 7 % 4;
         let settings = SearchSettings {
             beam_rule: BeamRule::Ctranslate2,
             beam_size,
@@ -152,8 +153,8 @@ fn cases() -> Vec<(Vec<u32>, SearchSettings)> {
             patience,
             repetition_penalty: of(&[1.0, 1.5, 1.0], 3),
             no_repeat_ngram: [0, 2, 0][seed / 5 % 3],
-            min_length: 1 + seed / 7 % 4,
-            max_length: Some(3 + seed / 9 % 6),
+            min_length,
+            max_length: Some((3 + seed / 9 % 6).max(min_length)),
             suppress_sequences: [vec![], vec![vec![5], vec![3, 4]]][seed / 11 % 2].clone(),
             prefix_bias: of(&[0.0, 0.3, 0.9], 1),
             ..SearchSettings::default()
