@@ -32,6 +32,7 @@ pub struct GenerationSettings {
     /// The previous sentences of a document with which the model was trained. Without it, sentences are
     /// translated alone.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = Value::Null))]
     pub context: Option<ContextSettings>,
 }
 

@@ -48,7 +48,7 @@ fn bounds(name: &str, limits: &Limits) -> Option<Bounds> {
     let terms = 4 * limits.terms + 4;
     let (characters, values) = match name {
         "q" | "text" | "texts" | "sentences" => (limits.characters, texts),
-        "sentence" | "prefix" | "translation" => (limits.characters, MAX_VALUES),
+        "sentence" | "prefix" | "translation" | "context" => (limits.characters, MAX_VALUES),
         "entries" => (MAX_ENTRIES * limits.characters, MAX_VALUES),
         "glossary" => (MAX_TERM, terms),
         "dictionaries" => (MAX_WORD, 6 * MAX_DICTIONARIES),

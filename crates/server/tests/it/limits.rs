@@ -213,6 +213,6 @@ fn nested_fields_have_limits_too() {
         check(&server.post(path, body), name, path);
     }
     // Unknown fields are not read, whatever their length.
-    let ignored = json!({"text": "a", "target_lang": "EN", "source_lang": "DE", "context": long});
+    let ignored = json!({"text": "a", "target_lang": "EN", "source_lang": "DE", "note": long});
     assert_eq!(server.post("/v2/translate", ignored).0, 200);
 }
