@@ -29,6 +29,7 @@ def test_one_text_gives_one_translation_and_several_a_list(translator):
     both = translator.translate(text for text in ["Wo ist der Bahnhof?", ""])
     assert [found.text for found in both] == [one.text, ""]
     assert translator.translate([]) == []
+    assert translator.directions == []  # The model does not know them.
 
 
 def test_a_callback_follows_translations_and_takes_nothing_back(translator):

@@ -98,6 +98,8 @@ class Translator:
         device: str = "auto",
         compute: Literal["float32", "bfloat16", "int8"] | None = None,
     ) -> Translator: ...
+    @property
+    def directions(self) -> list[tuple[str, str]]: ...
     # A text is an iterable of texts, too; the first overload that fits holds.
     @overload
     def translate(  # type: ignore[overload-overlap]
