@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 /// The numbers of previous sentences in an example, and the lengths to which they are added. Lengths
 /// are in tokens, without `</s>` and the tokens that name languages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct ContextSettings {
     /// The number of previous sources in front of a source.
     pub source: usize,
