@@ -41,6 +41,9 @@ fn run(config: &TransformerConfig, is_whole: bool) -> Vec<(String, Vec<f32>)> {
 
 #[test]
 fn its_parts_give_the_loss_and_the_gradients_of_the_whole() {
+    // A gradient of a state sums a term for each token, in another order. Its rounding errors grow as a
+    // random walk.
+    let rounding = (VOCAB as f32).sqrt() * f32::EPSILON;
     for sharing in [EmbeddingSharing::All, EmbeddingSharing::None] {
         let mut config = TransformerConfig::tiny(VOCAB).with_width(16, 1);
         config.sharing = sharing;
@@ -51,9 +54,8 @@ fn its_parts_give_the_loss_and_the_gradients_of_the_whole() {
         for ((name, whole), (_, parts)) in whole.iter().zip(&parts) {
             let largest = whole.iter().fold(0.0f32, |largest, x| largest.max(x.abs()));
             for (a, b) in whole.iter().zip(parts) {
-                // A gradient of a state sums as many terms as there are tokens, in another order.
                 assert!(
-                    (a - b).abs() <= 1e-4 * largest,
+                    (a - b).abs() <= rounding * largest,
                     "{name} of {sharing:?}: {a}, {b}"
                 );
             }
