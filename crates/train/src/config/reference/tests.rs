@@ -36,9 +36,7 @@ fn every_key_and_every_value_is_described() {
             key.path,
             key.description
         );
-        // The context of a model is whole or missing.
-        let has_default = key.default.is_some() || key.path.starts_with("context.");
-        assert!(has_default, "{} has no default", key.path);
+        assert!(key.default.is_some(), "{} has no default", key.path);
         for choice in key.choices {
             assert!(
                 choice.description.len() > 10,
