@@ -1,12 +1,4 @@
-//! Every command of the README and of the guide, run in order by a shell in a fresh folder. The
-//! README is one sequence, and all pages of the guide are another.
-//!
-//! Two things differ from a reader's session. Trainings are short and models are small, by settings
-//! at the end of each `train`. A server listens at a free port, not at 5000.
-#![cfg(unix)]
-
-#[path = "it/common/mod.rs"]
-mod common;
+//! A reader who runs commands in a folder of their own.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -14,154 +6,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use common::{opus_mt, pairs, run, stderr, stdout, write_pairs};
-
-/// Parts of commands that cannot be run here, each with the reason.
-const NOT_RUN: [(&str, &str); 24] = [
-    (
-        "pip install",
-        "needs the wheel, which `cargo xtask wheel --test` builds and installs",
-    ),
-    (
-        "hf:Helsinki-NLP",
-        "needs the hub; tests/it/named.rs has a local one",
-    ),
-    ("hf:facebook", "needs the hub"),
-    (
-        "runs/m2m100",
-        "fine-tunes for a while; tests/it/interop/fine_tuning.rs does it shortly",
-    ),
-    (
-        "runs/languages",
-        "needs the texts of three pairs; tests/it/pairs.rs has some",
-    ),
-    ("-d source=de -d target=fr", "asks the server of that model"),
-    (
-        "runs/talks",
-        "needs documents; tests/it/context.rs has some",
-    ),
-    (
-        "context='The lamp",
-        "asks a server of that model; tests/it/context.rs asks one",
-    ),
-    (
-        "--then",
-        "needs two models that meet; tests/it/pivot.rs has them",
-    ),
-    (
-        "firefox:de-en",
-        "needs Mozilla's server; crates/interop tests a local one",
-    ),
-    (
-        "apt-get download",
-        "needs Debian's packages; the reader has their messages",
-    ),
-    ("dpkg-deb", "unpacks them"),
-    ("msgunfmt", "needs gettext"),
-    ("msgfmt", "needs gettext"),
-    ("rustup target", "needs the network"),
-    (
-        "cargo xtask web",
-        "needs the target wasm32-unknown-unknown and minutes",
-    ),
-    (
-        "docs/images/draw.py",
-        "draws into the repository; a test of xtask runs it",
-    ),
-    ("cargo install", "compiles the program, which the test has"),
-    ("cargo rustc", "compiles the program, which the test has"),
-    (
-        "cargo xtask test",
-        "is the suite of which this test is a part",
-    ),
-    (
-        "--device wgpu",
-        "needs a build for graphics cards, and one to compute on",
-    ),
-    (
-        "--device cuda",
-        "needs a build for graphics cards, and one to compute on",
-    ),
-    (
-        "study table3",
-        "trains some fifteen models; the tests of crates/lab run it with one",
-    ),
-    (
-        "cargo xtask bench",
-        "measures for minutes; the tests of crates/lab run it with small sizes",
-    ),
-];
+use crate::common::{opus_mt, pairs, run, stderr, stdout, write_pairs};
+use crate::page::{PageCommand, repository};
 
 /// The address in the pages that a server listens at.
-const ADDRESS: &str = "127.0.0.1:5000";
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .unwrap()
-}
-
-/// The pages of the guide in the order of its table of contents.
-fn guide() -> Vec<String> {
-    let summary = fs::read_to_string(repository().join("docs/SUMMARY.md")).unwrap();
-    let linked = summary
-        .lines()
-        .filter_map(|line| line.split_once("](")?.1.strip_suffix(')'));
-    linked
-        .filter(|page| page.starts_with("guide/"))
-        .map(|page| format!("docs/{page}"))
-        .collect()
-}
-
-/// A command of a page.
-#[derive(Debug, PartialEq)]
-struct PageCommand {
-    /// The page and the line, from 1.
-    location: String,
-    text: String,
-    /// The number of the block on the page. A server ends with its block.
-    block: usize,
-}
-
-/// The commands in the fenced `sh` blocks of `page`.
-fn commands(page: &str, text: &str) -> Vec<PageCommand> {
-    let mut found: Vec<PageCommand> = Vec::new();
-    let mut block = 0;
-    let mut inside = false;
-    let mut goes_on = false;
-    for (number, line) in (1..).zip(text.lines()) {
-        if line.trim_start().starts_with("```") {
-            inside = !inside && line.trim() == "```sh";
-            block += usize::from(inside);
-            continue;
-        }
-        if !inside || (!goes_on && (line.trim().is_empty() || line.trim_start().starts_with('#'))) {
-            continue;
-        }
-        match found.last_mut().filter(|_| goes_on) {
-            Some(begun) => begun.text += &format!("\n{line}"),
-            None => {
-                let location = format!("{page}:{number}");
-                let text = line.to_owned();
-                found.push(PageCommand {
-                    location,
-                    text,
-                    block,
-                });
-            }
-        }
-        goes_on = line.ends_with('\\');
-    }
-    found
-}
-
-fn commands_of(page: &str) -> Vec<PageCommand> {
-    commands(page, &fs::read_to_string(repository().join(page)).unwrap())
-}
+pub const ADDRESS: &str = "127.0.0.1:5000";
 
 /// A reader: a folder with the reader's own files and the programs that the pages call.
-struct Reader {
+pub struct Reader {
     home: tempfile::TempDir,
     cache: PathBuf,
     /// The server that runs until the end of a block, and its address.
@@ -169,7 +21,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(cache: &Path) -> Self {
+    pub fn new(cache: &Path) -> Self {
         let home = tempfile::tempdir().unwrap();
         let reader = Self {
             home,
@@ -296,16 +148,62 @@ impl Reader {
         )
         .unwrap();
         fs::write(work.join("page.html"), "<p>eins <b>zwei</b> drei.</p>\n").unwrap();
+        self.write_languages();
+        self.write_talks();
     }
 
-    /// Models from elsewhere: one in the form of OPUS-MT with a target language, and two in the
-    /// form of M2M100.
+    /// `languages.toml` of the guide, and its texts.
+    fn write_languages(&self) {
+        self.write_configuration("languages");
+        for (seed, pair) in [(12, "de-en"), (13, "fr-en"), (14, "de-fr")] {
+            for (part, count) in [("train", 300), ("valid", 10), ("test", 10)] {
+                let lines = pairs(seed, count);
+                let lines = lines.iter().map(|(from, into)| format!("{from}\t{into}\n"));
+                let path = self.path("work").join(format!("{part}.{pair}.tsv"));
+                fs::write(path, lines.collect::<String>()).unwrap();
+            }
+        }
+    }
+
+    /// `talks.toml` of the guide, its texts, and a talk to translate. An empty line ends a talk.
+    fn write_talks(&self) {
+        self.write_configuration("context");
+        let work = self.path("work");
+        fs::rename(work.join("context.toml"), work.join("talks.toml")).unwrap();
+        for (seed, part, count) in [(15, "train", 300), (16, "valid", 12), (17, "test", 12)] {
+            let lines = pairs(seed, count);
+            let talks: Vec<(String, String)> = lines
+                .chunks(5)
+                .flat_map(|talk| [talk, &[(String::new(), String::new())]].concat())
+                .collect();
+            write_pairs(&work, &format!("talks.{part}"), &talks);
+        }
+        fs::copy(work.join("talks.test.en"), work.join("talk.en")).unwrap();
+    }
+
+    /// The configuration in the first TOML block of the page `name` of the guide, as `name.toml`.
+    fn write_configuration(&self, name: &str) {
+        let page = repository().join(format!("docs/guide/{name}.md"));
+        let page = fs::read_to_string(page).unwrap();
+        let (_, block) = page.split_once("```toml\n").unwrap();
+        let (block, _) = block.split_once("```").unwrap();
+        fs::write(self.path("work").join(format!("{name}.toml")), block).unwrap();
+    }
+
+    /// Models from elsewhere: one in the form of OPUS-MT with a target language, by three names, and
+    /// two in the form of M2M100.
     fn write_models(&self) {
         let fixtures = repository().join("crates/interop/tests/fixtures");
         let opus = self.path("work/opus-mt-en-fr");
         let m2m100 = fixtures.join("m2m100/relu");
         opus_mt(&opus, &["fra"]);
-        for (from, name) in [(&m2m100, "m2m100"), (&m2m100, "nllb"), (&opus, "en-roa")] {
+        for (from, name) in [
+            (&m2m100, "m2m100"),
+            (&m2m100, "nllb"),
+            (&opus, "en-roa"),
+            (&opus, "de-en"),
+            (&opus, "en-sv"),
+        ] {
             let out = self.path("work/models").join(name);
             let [from, out] = [from, &out].map(|path| path.to_str().unwrap());
             stdout(&run(&["import", from, "--out", out]));
@@ -331,7 +229,8 @@ impl Reader {
     }
 
     /// Runs `command`; a server runs on.
-    fn follow(&mut self, command: &PageCommand) {
+    /// Runs `command`, which must succeed.
+    pub fn follow(&mut self, command: &PageCommand) {
         let PageCommand { location, text, .. } = command;
         let without_comment = text.split(" # ").next().unwrap_or_default();
         assert!(
@@ -384,7 +283,8 @@ impl Reader {
         self.server = Some((child, address));
     }
 
-    fn stop(&mut self) {
+    /// Ends the server.
+    pub fn stop(&mut self) {
         if let Some((mut child, _)) = self.server.take() {
             child.kill().unwrap();
             child.wait().unwrap();
@@ -396,64 +296,4 @@ impl Drop for Reader {
     fn drop(&mut self) {
         self.stop();
     }
-}
-
-/// Runs the commands of `pages` that can be run, one after another. Readers with the same `cache`
-/// tokenise the embedded text once.
-fn follow(pages: &[String], cache: &Path) {
-    let mut reader = Reader::new(cache);
-    for page in pages {
-        let mut block = 0;
-        let runs = |text: &str| NOT_RUN.iter().all(|(part, _)| !text.contains(part));
-        for command in commands_of(page)
-            .iter()
-            .filter(|command| runs(&command.text))
-        {
-            // A page of the guide shows calls of one server in several blocks.
-            if command.block != block && !command.text.contains(ADDRESS) {
-                reader.stop();
-            }
-            block = command.block;
-            reader.follow(command);
-        }
-        reader.stop();
-    }
-}
-
-#[test]
-fn every_command_of_the_readme_and_of_the_guide_runs() {
-    let guide = guide();
-    let cache = tempfile::tempdir().unwrap();
-    assert!(guide.len() > 8, "{guide:?}");
-    follow(&["README.md".into()], cache.path());
-    follow(&guide, cache.path());
-}
-
-#[test]
-fn every_exception_from_running_is_on_a_page() {
-    let pages = [vec!["README.md".into()], guide()].concat();
-    let all: Vec<PageCommand> = pages.iter().flat_map(|page| commands_of(page)).collect();
-    for (part, reason) in NOT_RUN {
-        let is_there = all.iter().any(|command| command.text.contains(part));
-        assert!(
-            is_there,
-            "no page has a command with {part:?} any more ({reason}); remove the entry"
-        );
-    }
-}
-
-#[test]
-fn commands_are_the_lines_of_sh_blocks() {
-    let page = "a\n```sh\n# why\none \\\n  more # comment\n\ntwo\n```\n```text\nno\n```\n```sh\nthree\n```\n";
-    let command = |line: u32, text: &str, block| PageCommand {
-        location: format!("p.md:{line}"),
-        text: text.into(),
-        block,
-    };
-    let expected = [
-        command(4, "one \\\n  more # comment", 1),
-        command(7, "two", 1),
-        command(13, "three", 2),
-    ];
-    assert_eq!(commands("p.md", page), expected);
 }
