@@ -115,7 +115,7 @@ impl Reader {
         let mut gz = flate2::write::GzEncoder::new(gz, flate2::Compression::fast());
         gz.write_all(tsv.as_bytes()).unwrap();
         gz.finish().unwrap();
-        let messages = include_str!("it/messages.tsv").lines().skip(1).map(|line| {
+        let messages = include_str!("../it/messages.tsv").lines().skip(1).map(|line| {
             let columns: Vec<&str> = line.split('\t').collect();
             [columns[0], columns[3]]
         });
