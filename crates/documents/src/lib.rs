@@ -75,6 +75,8 @@ mod words;
 mod xml;
 mod xml_text;
 
+use std::sync::Arc;
+
 pub use burnformer_text::Link;
 pub use catalogue::{BrokenCatalogue, Catalogue, Context, Message, MessageState, stream_tmx};
 pub use cost::Cost;
@@ -97,9 +99,9 @@ pub struct PendingSentence {
     pub links: bool,
     /// The place of the sentence among the others.
     pub place: Place,
-    /// What the file says about the text that begins with this sentence, in words: PO's `msgctxt`, if it
-    /// has several words. Empty for none.
-    pub note: String,
+    /// What the file says about the text that begins with this sentence: PO's `msgctxt` or the
+    /// comment of Qt, if it has several words.
+    pub note: Option<Arc<str>>,
 }
 
 /// The place of a sentence among the other pending sentences.

@@ -142,9 +142,7 @@ impl Rounds {
             Place::Alone => return Vec::new(),
             Place::First => {
                 before.clone_from(&self.before);
-                if !note.is_empty() {
-                    before.push(note.as_str().into());
-                }
+                before.extend(note.clone());
             }
             Place::Next => {}
         }

@@ -115,10 +115,13 @@ impl Reader {
         let mut gz = flate2::write::GzEncoder::new(gz, flate2::Compression::fast());
         gz.write_all(tsv.as_bytes()).unwrap();
         gz.finish().unwrap();
-        let messages = include_str!("../it/messages.tsv").lines().skip(1).map(|line| {
-            let columns: Vec<&str> = line.split('\t').collect();
-            [columns[0], columns[3]]
-        });
+        let messages = include_str!("../it/messages.tsv")
+            .lines()
+            .skip(1)
+            .map(|line| {
+                let columns: Vec<&str> = line.split('\t').collect();
+                [columns[0], columns[3]]
+            });
         let message = |number: usize, [en, ko]: [&str; 2]| {
             format!("msgid \"{en} {number}\"\nmsgstr \"{ko} {number}\"\n\n")
         };

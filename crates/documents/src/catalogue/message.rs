@@ -85,6 +85,17 @@ impl Context {
             name: name.into(),
         }
     }
+
+    /// Returns whether the message has a name in its group.
+    pub(crate) fn has_group(&self) -> bool {
+        self.group.is_some()
+    }
+
+    /// The last part, if it has several words. Without white space it is a name, such as `button`.
+    pub(crate) fn note(&self) -> Option<Arc<str>> {
+        let is_text = self.name.trim().contains(char::is_whitespace);
+        is_text.then(|| Arc::clone(&self.name))
+    }
 }
 
 impl From<Arc<str>> for Context {

@@ -4,6 +4,8 @@ mod divide;
 mod read;
 mod write;
 
+use std::sync::Arc;
+
 use burnformer_text::{Grammar, Writing};
 
 use crate::accelerator::Accelerator;
@@ -47,6 +49,8 @@ pub struct Document {
 struct Entry {
     slot: Slot,
     context: Context,
+    /// The context, if it is a text and no name.
+    note: Option<Arc<str>>,
     text: Document,
     /// The source as the file has it, if its translation is compared with it.
     original: Option<Box<str>>,
@@ -156,11 +160,8 @@ impl Entry {
     fn pending(&self) -> Vec<PendingSentence> {
         let mut sentences = self.text.pending();
         let first = sentences.iter_mut().find(|it| it.place == Place::First);
-        let note = self.context.to_string();
-        // A name, such as `menu.file` or `button`, is no sentence before the message.
-        let is_text = note.trim().contains(char::is_whitespace);
-        if let Some(first) = first.filter(|_| is_text) {
-            first.note = note;
+        if let Some(first) = first {
+            first.note = self.note.clone();
         }
         sentences
     }

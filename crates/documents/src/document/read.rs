@@ -174,11 +174,18 @@ fn entry(message: Message, format: Format) -> Entry {
         accelerator.is_some() || grammar != Grammar::default() || !has_choices_of(&source, "");
     let shown = label.unwrap_or_else(|| shown.into_owned());
     let text = Document::of_parts(shown, own, (slot.splitting(), true), Vec::new());
+    // The other formats have names there: paths of keys, identifiers, the source itself.
+    let note = match format {
+        Format::Po => context.note(),
+        Format::Qt if context.has_group() => context.note(),
+        _ => None,
+    };
     Entry {
         text: Document {
             grammar: grammar.for_message(&source),
             ..text
         },
+        note,
         slot,
         context,
         original: is_compared.then(|| source.into()),

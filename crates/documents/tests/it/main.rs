@@ -13,6 +13,7 @@ mod invisible;
 mod languages;
 mod markdown;
 mod messages;
+mod notes;
 mod office;
 mod office_parts;
 mod others;
