@@ -64,9 +64,9 @@ def write(path, pairs):
     path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
 
 
-def table(source, target, both_ways):
+def table(out, source, target, both_ways):
     name = f"{source}-{target}"
-    texts = "".join(f'{part} = ["{part}.{name}.tsv"]\n' for part in ("train", "valid", "test"))
+    texts = "".join(f'{part} = ["{out}/{part}.{name}.tsv"]\n' for part in ("train", "valid", "test"))
     return f'[[data.pairs]]\nsource = "{source}"\ntarget = "{target}"\n{texts}both_ways = {str(both_ways).lower()}\n'
 
 
@@ -84,18 +84,18 @@ def main(data, out):
             reverse = {part: [pair[::-1] for pair in pairs] for part, pairs in divided.items()}
             for part, pairs in large[name].items():
                 write(out / f"{part}.{name}.tsv", pairs + (reverse["train"] if part == "train" else []))
-            tables.append(table(code, "en", True))
+            tables.append(table(out, code, "en", True))
         else:
             for part, pairs in divided.items():
                 write(out / f"{part}.en-{code}.tsv", pairs)
-            tables.append(table("en", code, False))
+            tables.append(table(out, "en", code, False))
     # German to French is in no training text.
     common = [(german, django["fr"][english]) for english, german in parts(django["de"])["test"] if english in django["fr"]]
     write(out / "test.de-fr.messages.tsv", common)
     settings = 'preset = "speedrun"\n\n[training]\nmax_minutes = 0\nfit = false\n\n[tokenizer.train]\nvocab_size = '
     (out / "many.toml").write_text(settings + "12000\n\n" + "\n".join(tables))
     for alone in (("de", "en", False), ("fr", "en", False), ("en", "tr", False)):
-        (out / f"{alone[0]}-{alone[1]}.toml").write_text(settings + "4000\n\n" + table(*alone))
+        (out / f"{alone[0]}-{alone[1]}.toml").write_text(settings + "4000\n\n" + table(out, *alone))
     for path in sorted(out.glob("train.*.tsv")):
         print(path.name, sum(1 for _ in path.open(encoding="utf-8")), sep="\t")
 

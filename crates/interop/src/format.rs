@@ -18,7 +18,7 @@ use crate::{hugging_face, marian};
 pub enum Format {
     /// A folder of Hugging Face's `MarianMTModel`: `config.json`, `model.safetensors` or
     /// `pytorch_model.bin`, `generation_config.json`, `source.spm`, `target.spm`, `vocab.json`. Or
-    /// a folder of M2M100 or NLLB. NLLB can be read, but not written.
+    /// a folder of M2M100 or NLLB.
     HuggingFace,
     /// A folder of CTranslate2: `model.bin`, `config.json`, and `shared_vocabulary.json` or one
     /// vocabulary for each side.

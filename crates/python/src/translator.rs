@@ -130,9 +130,9 @@ impl Translator {
     }
 
     /// Translates one text, or the texts of an iterable, one sentence each. `prefix` forces the
-    /// beginning of a translation. With `context`, a list of the sentences before the first text, the texts
-    /// are consecutive sentences of a document, for a model that was trained with context. With `alignment`, each translation contains links to the
-    /// characters of its source. `callback` is called with the index of a text and the settled
+    /// beginning of a translation. With `context`, a list of the sentences before the first text, the
+    /// texts are consecutive sentences of a document. The model must have been trained with context.
+    /// With `alignment`, each translation contains links to the characters of its source. `callback` is called with the index of a text and the settled
     /// beginning of its translation, each time that it has grown; the last time with the whole.
     /// What was settled is never taken back. A greedy search (`beam_size=1`) settles each token.
     #[pyo3(signature = (text, *, prefix = None, context = None, alignment = false, callback = None, **options))]

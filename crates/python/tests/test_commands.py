@@ -112,6 +112,23 @@ except KeyboardInterrupt:
 """
 
 
+def test_a_model_with_context_reads_the_sentences_before(tmp_path):
+    settings = arguments(tmp_path, max_updates=4)
+    settings["data"]["context"] = {"source": 1}
+    translator = Translator(burnformer.train(**settings).model)
+    [_, second] = translator.translate(["zwei drei", "eins"], context=[])
+    behind = translator.translate("eins", context=["zwei drei"])
+    assert (behind.text, behind.score) == (second.text, second.score)
+    assert behind.score != translator.translate("eins").score
+    with pytest.raises(TypeError):
+        translator.translate("eins", context=[1])
+
+
+def test_a_model_of_sentences_takes_no_context(translator):
+    with pytest.raises(BurnformerError, match="trained on sentences alone; leave context out"):
+        translator.translate("Guten Morgen!", context=["Hallo!"])
+
+
 @contextmanager
 def training(folder, **settings):
     """A Python process that trains, of which the first row of metrics was read."""

@@ -97,6 +97,18 @@ impl SentencePiece {
         })
     }
 
+    /// Returns the table of replacements in the content `bytes` of a `.spm` or `.model` file, as the
+    /// file holds it, or nothing if it has none.
+    ///
+    /// # Errors
+    /// Returns a [`SentencePieceError`] that names the file and the problem.
+    pub fn charsmap(name: impl AsRef<Path>, bytes: &[u8]) -> Result<Vec<u8>, SentencePieceError> {
+        let model = ModelProto::decode(bytes).map_err(ModelProblem::Protobuf);
+        let model = named(name.as_ref(), model)?;
+        let spec = model.normalizer_spec.unwrap_or_default();
+        Ok(spec.precompiled_charsmap)
+    }
+
     /// Returns the type of the model.
     pub fn model_type(&self) -> ModelType {
         self.model_type

@@ -6,7 +6,8 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::common::{Corpus, Toy, losses, stderr, stdout, train_arguments};
+use crate::common::{Corpus, Toy, losses, run, stderr, stdout, train_arguments};
+use crate::pairs;
 
 fn toy() -> Toy {
     Toy {
@@ -15,23 +16,27 @@ fn toy() -> Toy {
     }
 }
 
+/// The command that runs the program with `arguments` in `count` processes of one thread each.
+fn mpirun(count: usize, arguments: &[String]) -> Command {
+    let mut command = Command::new("mpirun");
+    command.args([
+        "--allow-run-as-root",
+        "--oversubscribe",
+        "--mca",
+        "mpi_yield_when_idle",
+        "1",
+    ]);
+    command.args(["-n", &count.to_string(), env!("CARGO_BIN_EXE_burnformer")]);
+    command
+        .args(arguments)
+        .env("RAYON_NUM_THREADS", "1")
+        .stdin(Stdio::null());
+    command
+}
+
 impl Toy {
-    /// The command that trains with `count` processes of one thread each.
     fn mpirun(&self, count: usize, out: &str, more: &[&str]) -> Command {
-        let mut command = Command::new("mpirun");
-        command.args([
-            "--allow-run-as-root",
-            "--oversubscribe",
-            "--mca",
-            "mpi_yield_when_idle",
-            "1",
-        ]);
-        command.args(["-n", &count.to_string(), env!("CARGO_BIN_EXE_burnformer")]);
-        command
-            .args(self.arguments(out, more))
-            .env("RAYON_NUM_THREADS", "1")
-            .stdin(Stdio::null());
-        command
+        mpirun(count, &self.arguments(out, more))
     }
 
     fn together(&self, count: usize, out: &str, more: &[&str]) -> Output {
@@ -63,6 +68,26 @@ fn two_processes_of_a_batch_each_make_the_updates_of_one_process_bit_for_bit() {
         stderr(&together)
     );
     assert!(toy.weights("alone", 40) == toy.weights("together", 40));
+}
+
+#[test]
+fn pairs_of_languages_are_divided_like_one_text() {
+    let folder = pairs::texts();
+    let toml = pairs::configuration(folder.path(), "temperature = 5.0");
+    let updates = [
+        "--set",
+        "training.accumulate=2",
+        "--set",
+        "training.max_updates=40",
+    ];
+    let arguments = |out| pairs::arguments(folder.path(), out, &toml, &updates);
+    stdout(&run(&arguments("alone")));
+    stdout(&mpirun(2, &arguments("together")).output().unwrap());
+    let [alone, together] = ["alone", "together"].map(|out| {
+        let weights = "checkpoints/step-000040/model.safetensors";
+        fs::read(folder.path().join(out).join(weights)).unwrap()
+    });
+    assert!(alone == together);
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn write(folder: &Path, name: &str, seed: u64, count: usize) {
 }
 
 /// The configuration of both pairs, with `more` in the section `[data]`.
-fn configuration(folder: &Path, more: &str) -> String {
+pub fn configuration(folder: &Path, more: &str) -> String {
     let pair = |source: &str, target: &str| {
         let text = |part: &str| folder.join(format!("{part}.{source}-{target}.tsv"));
         let [train, valid, test] = ["train", "valid", "test"].map(text);
@@ -56,7 +56,7 @@ fn configuration(folder: &Path, more: &str) -> String {
 }
 
 /// A folder with the texts.
-fn texts() -> tempfile::TempDir {
+pub fn texts() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "train", 1, 1500);
     write(folder.path(), "valid", 3, 30);
@@ -65,7 +65,7 @@ fn texts() -> tempfile::TempDir {
 }
 
 /// The arguments of a run in `folder/out` with the configuration `toml`.
-fn arguments(folder: &Path, out: &str, toml: &str, more: &[&str]) -> Vec<String> {
+pub fn arguments(folder: &Path, out: &str, toml: &str, more: &[&str]) -> Vec<String> {
     let path = folder.join(format!("{out}.toml"));
     fs::write(&path, toml).unwrap();
     let text = |path: &Path| path.display().to_string();

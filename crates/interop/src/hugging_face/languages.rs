@@ -8,6 +8,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::nllb;
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_file, read_optional};
 use crate::pretrained::{Files, Pretrained};
@@ -85,10 +86,11 @@ fn m2m100(dir: &Path, mut tokens: Vec<String>, rows: usize) -> Result<Vec<String
     Ok(tokens)
 }
 
-/// Returns the files of `M2M100Tokenizer` for `model` and sentences of up to `longest` tokens.
+/// Returns the files of `M2M100Tokenizer` for `model` and sentences of up to `longest` tokens. If its
+/// languages are not M2M100's, they are those of `NllbTokenizer`, which has languages of its own.
 ///
 /// # Errors
-/// Returns [`InteropError::CannotExport`] if the languages are not M2M100's, as in NLLB.
+/// Returns [`InteropError::CannotExport`] for a tokeniser that neither class has.
 pub(super) fn write_texts(model: &Pretrained, longest: usize) -> Result<Files> {
     let Some(pieces) = model.texts.get("source.spm") else {
         return Ok(BTreeMap::new());
@@ -98,11 +100,7 @@ pub(super) fn write_texts(model: &Pretrained, longest: usize) -> Result<Files> {
     let first = tokens.iter().position(|token| *token == languages[0]);
     let of_m2m100 = first.and_then(|first| tokens.get(first..first + languages.len()));
     if of_m2m100 != Some(&languages[..]) {
-        return Err(InteropError::CannotExport {
-            format: "M2M100Tokenizer",
-            what: "other languages than M2M100's".into(),
-            remedy: "export to ctranslate2",
-        });
+        return nllb::write_texts(pieces, &tokens, longest);
     }
     let special = json!({
         "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>",

@@ -3,6 +3,7 @@
 mod config;
 mod generation;
 mod languages;
+mod nllb;
 mod weights;
 mod write;
 mod write_texts;

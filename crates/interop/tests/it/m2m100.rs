@@ -6,7 +6,7 @@ use crate::common::{fixture, ids};
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::{Mode, model_dir};
 use burnformer_infer::{Languages, LengthPenalty, Request, SearchSettings, Translator};
-use burnformer_interop::{Format, InteropError};
+use burnformer_interop::{Format, InteropError, Pretrained};
 use serde_json::Value;
 
 fn expected() -> Value {
@@ -308,11 +308,53 @@ fn what_m2m100_lacks_is_not_exported_as_one() {
         matches!(error, InteropError::CannotExport { .. }),
         "{error}"
     );
-    let mut other = Format::HuggingFace.read(&fixture("m2m100/relu")).unwrap();
-    let vocabulary = String::from_utf8(other.texts["vocab.json"].clone()).unwrap();
-    let nllb = vocabulary.replace("__fr__", "fra_Latn").into_bytes();
-    other.texts.insert("vocab.json".into(), nllb);
+    let mut other = with_languages_of_nllb();
+    let unigram = include_bytes!("../../../data/tests/fixtures/ten.spm");
+    other.texts.insert("source.spm".into(), unigram.to_vec());
     let error = Format::HuggingFace.write(&other, &to).unwrap_err();
-    assert!(error.to_string().contains("other languages"), "{error}");
+    assert!(error.to_string().contains("byte-pair"), "{error}");
     assert!(!to.exists());
+}
+
+/// A small M2M100 with a language of NLLB.
+fn with_languages_of_nllb() -> Pretrained {
+    let mut model = Format::HuggingFace.read(&fixture("m2m100/relu")).unwrap();
+    let vocabulary = String::from_utf8(model.texts["vocab.json"].clone()).unwrap();
+    let nllb = vocabulary.replace("__fr__", "fra_Latn").into_bytes();
+    model.texts.insert("vocab.json".into(), nllb);
+    model
+}
+
+/// transformers reads vocabulary, merges and special tokens of this file.
+#[test]
+fn nllb_is_exported_with_its_languages() {
+    let model = with_languages_of_nllb();
+    let out = tempfile::tempdir().unwrap();
+    let to = out.path().join("out");
+    Format::HuggingFace.write(&model, &to).unwrap();
+    let again = Format::HuggingFace.read(&to).unwrap();
+    assert_eq!(again.texts, model.texts);
+    let json = |name: &str| -> Value {
+        serde_json::from_slice(&std::fs::read(to.join(name)).unwrap()).unwrap()
+    };
+    assert_eq!(
+        json("tokenizer_config.json")["tokenizer_class"],
+        "NllbTokenizer"
+    );
+    let tokenizer = json("tokenizer.json");
+    let vocabulary = tokenizer["model"]["vocab"].as_object().unwrap();
+    let added = tokenizer["added_tokens"].as_array().unwrap();
+    let french = added.iter().find(|it| it["content"] == "fra_Latn").unwrap();
+    assert_eq!(french["id"], vocabulary["fra_Latn"]);
+    // Each piece of several characters can be made by its merges.
+    let merges = tokenizer["model"]["merges"].as_array().unwrap();
+    let made: Vec<String> = merges
+        .iter()
+        .map(|pair| format!("{}{}", pair[0].as_str().unwrap(), pair[1].as_str().unwrap()))
+        .collect();
+    let is_added = |piece: &str| added.iter().any(|it| it["content"] == piece);
+    for piece in vocabulary.keys().filter(|it| !is_added(it)) {
+        let is_made = made.contains(piece);
+        assert_eq!(is_made, piece.chars().count() > 1, "{piece}");
+    }
 }
