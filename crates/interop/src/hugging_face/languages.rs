@@ -32,12 +32,13 @@ pub(super) fn read_texts(dir: &Path, rows: usize) -> Result<Files> {
         // A model without a tokeniser can still translate ids.
         return Ok(BTreeMap::new());
     };
-    let path = dir.join(VOCABULARY);
+    let path = dir.join(TOKENIZER);
     let tokens = match read_optional(&path)? {
-        Some(bytes) => m2m100(dir, vocabulary::of_file(&path, &bytes, rows)?, rows)?,
+        Some(bytes) => vocabulary::of_file(&path, &bytes, rows)?,
         None => {
-            let path = dir.join(TOKENIZER);
-            vocabulary::of_file(&path, &read_file(&path)?, rows)?
+            let path = dir.join(VOCABULARY);
+            let pieces = vocabulary::of_file(&path, &read_file(&path)?, rows)?;
+            m2m100(dir, pieces, rows)?
         }
     };
     let vocabulary = vocabulary::json(&tokens);
