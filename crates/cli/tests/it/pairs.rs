@@ -246,6 +246,18 @@ fn validations_and_tests_have_a_figure_for_each_pair() {
 }
 
 #[test]
+fn a_dry_run_knows_the_validation_texts_of_pairs() {
+    let folder = texts();
+    let toml = configuration(folder.path(), "");
+    let more = ["--dry-run", "--set", "validation.every=7"];
+    let printed = stdout(&run(&arguments(folder.path(), "dry", &toml, &more)));
+    assert!(
+        printed.contains("# first score: after update 7, about"),
+        "{printed}"
+    );
+}
+
+#[test]
 fn a_resumed_run_of_several_pairs_ends_with_the_same_bits() {
     let folder = texts();
     let toml = configuration(folder.path(), "temperature = 5");

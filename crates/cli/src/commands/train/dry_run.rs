@@ -98,7 +98,7 @@ fn print_measured(config: &TrainConfig, estimate: &RunEstimate) -> Result<()> {
     } else {
         updates
     };
-    if !config.data.valid.is_empty() && first.is_finite() {
+    if config.data.validates() && first.is_finite() {
         output::print(format_args!(
             "# first score: after update {first}, about {}",
             duration(first * seconds)
