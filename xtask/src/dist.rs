@@ -59,6 +59,10 @@ fn make(workspace: &Path, what: &Build, has_pages: bool) -> Result<(), String> {
         &folder.join("THIRD-PARTY.txt"),
         what.licences("burnformer")?.as_bytes(),
     )?;
+    write(
+        &folder.join("burnformer.cdx.json"),
+        what.bill(&folder.join("burnformer"))?.as_bytes(),
+    )?;
     archive(&dist, &name, &[], &name)?;
     fs::remove_dir_all(&folder).map_err(|cause| format!("{}: {cause}", folder.display()))?;
     let wheel = wheel::build(workspace, what)?;
@@ -76,12 +80,13 @@ fn make(workspace: &Path, what: &Build, has_pages: bool) -> Result<(), String> {
 }
 
 /// Writes `name`.tar.gz in the folder `dist`, with the folder `content` in it. `more` are further
-/// arguments of tar.
+/// arguments of tar. Owners, times and modes are the same on every machine.
 fn archive(dist: &Path, name: &str, more: &[&str], content: &str) -> Result<(), String> {
     let file = format!("{name}.tar.gz");
     succeeds(
         Command::new("tar")
             .args(["--owner=0", "--group=0", "--sort=name"])
+            .args(["--mtime=@0", "--mode=u+rw,go=rX"])
             .args(["-czf", &file])
             .args(more)
             .arg(content)

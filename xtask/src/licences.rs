@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
-use crate::shell::cargo;
+use crate::shell::{cargo, cargo_home, output};
 
 /// The licences of all external crates in the program of `package`, built with these cargo
 /// arguments: a list by name, and each text once with the crates that have it.
@@ -21,13 +21,7 @@ pub fn texts(package: &str, arguments: &[String]) -> Result<String, String> {
         "none",
     ]);
     command.args(arguments).args(["--format", "{p}\t{l}\t{r}"]);
-    let output = command
-        .output()
-        .map_err(|cause| format!("cargo does not start: {cause}"))?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-    }
-    let tree = String::from_utf8_lossy(&output.stdout);
+    let tree = output(&mut command)?;
     let lines: BTreeSet<&str> = tree
         .lines()
         .map(|line| line.trim_end_matches(" (*)"))
@@ -66,10 +60,7 @@ fn dependency(line: &str) -> Option<String> {
 
 /// The licence texts in cargo's copy of the source of `package`, given as name and version.
 fn files_of(package: &str) -> Vec<String> {
-    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home
-        .or_else(|| Some(env::home_dir()?.join(".cargo")))
-        .unwrap_or_default();
+    let home = cargo_home();
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
     let registries = entries(&home.join("registry/src"));
     let folders = registries.map(|entry| entry.path().join(package.replace(' ', "-")));

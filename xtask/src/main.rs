@@ -15,17 +15,21 @@ mod devices;
 mod dist;
 mod licences;
 mod lines;
+mod sbom;
+mod scan;
 mod shell;
+mod supply;
+mod tree;
 mod web;
 mod wheel;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write as _};
+use std::io;
 use std::process::{Command, ExitCode, ExitStatus};
 
 use devices::{Plan, devices_of};
-use shell::{USAGE, cargo, exit_code, say, success, workspace};
+use shell::{USAGE, cargo, exit_code, finished, print, say, success, workspace};
 
 /// The name of a command and its line in the help.
 type Entry = (String, &'static str);
@@ -34,7 +38,7 @@ type Entry = (String, &'static str);
 const PROGRAM: &str = include_str!("../../crates/cli/src/program.rs");
 
 /// Commands for developers.
-const DEVELOPER_COMMANDS: [(&str, &str); 10] = [
+const DEVELOPER_COMMANDS: [(&str, &str); 11] = [
     (
         "bench",
         "measure speed, alone or beside another framework (--help explains)",
@@ -57,7 +61,11 @@ const DEVELOPER_COMMANDS: [(&str, &str); 10] = [
     ),
     (
         "check",
-        "check formatting, licences, lints and documentation; warnings are errors",
+        "check formatting, licences, packages, build scripts, lints and documentation; warnings are errors",
+    ),
+    (
+        "supply",
+        "list build scripts, native libraries and packages with sockets; --check fails at those that nobody has read, --sbom prints the program's parts as CycloneDX",
     ),
     (
         "lines",
@@ -134,6 +142,7 @@ fn main() -> ExitCode {
         }
         "wheel" => wheel::run(&workspace(), &rest),
         "web" => web::run(&workspace(), &rest),
+        "supply" => supply::run(&workspace(), &rest),
         "dist" => dist::run(&workspace(), &rest),
         name if forwarded().iter().any(|(known, _)| *known == name) => {
             run("burnformer", [vec![name.into()], rest].concat())
@@ -193,20 +202,7 @@ fn help() -> ExitCode {
         ),
         devices::FEATURES.join("|")
     );
-    let mut output = io::stdout();
-    match output
-        .write_all(text.as_bytes())
-        .and_then(|()| output.flush())
-    {
-        // The reader may stop early, as `head` does.
-        Err(cause) if cause.kind() != io::ErrorKind::BrokenPipe => {
-            say(format_args!(
-                "xtask: standard output: cannot be written: {cause}"
-            ));
-            ExitCode::FAILURE
-        }
-        _ => ExitCode::SUCCESS,
-    }
+    finished(print(&text))
 }
 
 /// Builds the program of `package` and replaces this process by it.
@@ -321,7 +317,12 @@ fn check(args: &[OsString]) -> ExitCode {
     let failed = CHECKS
         .iter()
         .filter(|(_, before, after)| !succeeds(before, after));
-    let failed: Vec<&str> = failed.map(|(name, ..)| *name).collect();
+    let mut failed: Vec<&str> = failed.map(|(name, ..)| *name).collect();
+    say("xtask: cargo xtask supply --check");
+    if let Err(fault) = supply::check(&workspace()) {
+        say(format_args!("xtask: {fault}"));
+        failed.push("build scripts");
+    }
     say(match (&failed[..], &skipped[..]) {
         ([], []) => "xtask: every check passed".into(),
         ([], skipped) => format!("xtask: passed; not checked: {}", skipped.join(", ")),

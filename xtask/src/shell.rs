@@ -78,6 +78,14 @@ pub fn target_dir() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from)
 }
 
+/// The folder of cargo's copies of other people's packages.
+pub fn cargo_home() -> PathBuf {
+    let named = env::var_os("CARGO_HOME").map(PathBuf::from);
+    named
+        .or_else(|| Some(env::home_dir()?.join(".cargo")))
+        .unwrap_or_default()
+}
+
 /// The exit code of the child; 1 if it did not start or a signal ended it.
 pub fn exit_code(status: io::Result<ExitStatus>) -> ExitCode {
     if let Err(cause) = &status {
@@ -98,6 +106,31 @@ pub fn succeeds(command: &mut Command) -> Result<(), String> {
         Err(cause) => Err(format!("{name} does not start ({cause}); is it installed?")),
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{name} failed: {status}")),
+    }
+}
+
+/// Runs `command` and returns what it prints, or its messages as an error.
+pub fn output(command: &mut Command) -> Result<String, String> {
+    let output = command
+        .output()
+        .map_err(|cause| format!("cargo does not start: {cause}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Prints `text` on standard output. The reader may stop early, as `head` does.
+pub fn print(text: &str) -> Result<(), String> {
+    let mut output = io::stdout();
+    match output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush())
+    {
+        Err(cause) if cause.kind() != io::ErrorKind::BrokenPipe => {
+            Err(format!("standard output: cannot be written: {cause}"))
+        }
+        _ => Ok(()),
     }
 }
 

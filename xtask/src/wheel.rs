@@ -7,7 +7,10 @@ use std::process::{Command, ExitCode};
 
 use crate::devices::{Plan, features_of};
 use crate::licences;
-use crate::shell::{USAGE, as_from_a_shell, cargo, copy, finished, say, succeeds, write};
+use crate::sbom;
+use crate::shell::{
+    USAGE, as_from_a_shell, cargo, cargo_home, copy, finished, say, succeeds, write,
+};
 
 /// The packages that build a wheel: maturin, and a compiler for other systems and older C
 /// libraries.
@@ -63,12 +66,21 @@ impl Build {
 
     /// The licences of everything that is compiled into `package`.
     pub fn licences(&self, package: &str) -> Result<String, String> {
+        licences::texts(package, &self.tree_arguments())
+    }
+
+    /// The bill of materials of `program`, a file that this build made.
+    pub fn bill(&self, program: &Path) -> Result<String, String> {
+        sbom::of_program(&self.tree_arguments(), Some(program))
+    }
+
+    /// The arguments of `cargo tree` for this build.
+    fn tree_arguments(&self) -> Vec<String> {
         let target = self
             .target
             .iter()
             .flat_map(|target| ["--target".into(), target.clone()]);
-        let arguments: Vec<String> = self.features.iter().cloned().chain(target).collect();
-        licences::texts(package, &arguments)
+        self.features.iter().cloned().chain(target).collect()
     }
 }
 
@@ -141,11 +153,25 @@ fn tool(workspace: &Path, name: &str, what: &Build) -> Result<Command, String> {
         let target = target.to_uppercase().replace('-', "_");
         command.env(
             format!("CARGO_TARGET_{target}_RUSTFLAGS"),
-            "-C strip=symbols",
+            flags(workspace, &cargo_home()),
         );
     }
     as_from_a_shell(&mut command);
     Ok(command)
+}
+
+/// The flags of rustc for a release: no symbols, and neutral names for the folders of sources, so
+/// that the same sources give the same bytes in every folder.
+fn flags(workspace: &Path, cargo_home: &Path) -> String {
+    let mut flags = String::from("-C strip=symbols");
+    for (folder, name) in [(workspace, "/burnformer"), (cargo_home, "/cargo")] {
+        let folder = folder.display().to_string();
+        // Cargo divides flags at spaces.
+        if !folder.contains(char::is_whitespace) {
+            flags += &format!(" --remap-path-prefix={folder}={name}");
+        }
+    }
+    flags
 }
 
 /// Builds the program `burnformer` and returns its path.
@@ -212,4 +238,16 @@ fn environment(folder: &Path, packages: &[OsString], fresh: bool) -> Result<Path
     ];
     succeeds(Command::new(&python).args(install).args(packages))?;
     Ok(python)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_a_release_have_neutral_names() {
+        let flags = flags(Path::new("/home/a b/clone"), Path::new("/home/c/.cargo"));
+        let expected = "-C strip=symbols --remap-path-prefix=/home/c/.cargo=/cargo";
+        assert_eq!(flags, expected);
+    }
 }
