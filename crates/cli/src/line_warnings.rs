@@ -80,7 +80,7 @@ impl LineWarnings {
                 MAX_TERMS + left_out
             );
             self.count(
-                "have more terms of the glossary than can be asked for",
+                "have too many glossary terms",
                 number,
                 &remedy,
             );
@@ -114,11 +114,11 @@ impl LineWarnings {
                 QualityWarning::Parts => "changes a number or loses a placeholder or a sign",
             };
             let remedy = if *doubt == QualityWarning::Parts {
-                format!("the translation {sign}; look at it, --json lists the doubts of each line")
+                format!("the translation {sign}; check it, --json lists all warnings as `doubts`")
             } else {
                 format!(
                     "the translation {sign}, so it is probably wrong; is the text in the language that the model translates? \
-                     --json lists the doubts of each line"
+                     --json lists all warnings as `doubts`"
                 )
             };
             self.count("have translations that look wrong", number, &remedy);

@@ -125,7 +125,7 @@ pub fn compute_reporting<T: Send + 'static, M: Send + 'static>(
     mut take: impl FnMut(Python<'_>, M) -> PyResult<()>,
 ) -> PyResult<T> {
     if TAKES_REPORT.get() {
-        let message = "a callback cannot compute; collect what it gets, and go on afterwards";
+        let message = "a callback cannot compute; collect its arguments and compute after the call";
         return Err(PyRuntimeError::new_err(message));
     }
     let pool = pool(py)?;
@@ -168,5 +168,5 @@ pub fn compute_reporting<T: Send + 'static, M: Send + 'static>(
 
 fn panicked(panic: &(dyn Any + Send)) -> PyErr {
     let text = burnformer::device::panic_text(panic);
-    PyRuntimeError::new_err(format!("this is a bug of burnformer: {text}"))
+    PyRuntimeError::new_err(format!("internal error: {text}; please report it"))
 }

@@ -131,7 +131,7 @@ fn note_translate(dir: &Path) {
         _ => String::new(),
     };
     note(format_args!(
-        "to go on: burnformer translate --model {}{languages} --input FILE",
+        "next: burnformer translate --model {}{languages} --input FILE",
         dir.display()
     ));
 }
@@ -169,8 +169,7 @@ struct LanguageArgs {
     /// The language to translate into, likewise
     #[arg(long, value_name = "CODE")]
     target_language: Option<String>,
-    /// Translate also between two of the model's languages of which it has not learnt this pair
-    /// (zero-shot)
+    /// Also translate pairs of languages that the model was not trained on (zero-shot)
     #[arg(long)]
     zero_shot: bool,
 }

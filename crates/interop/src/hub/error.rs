@@ -46,8 +46,8 @@ pub enum HubError {
     },
     /// There is no response, or it broke off repeatedly.
     #[error(
-        "{url}: cannot be reached: {cause}; check the network (HTTPS_PROXY names a proxy, HF_ENDPOINT another server); \
-         the same command goes on where this one stopped"
+        "{url}: cannot be reached: {cause}; check the network (HTTPS_PROXY names a proxy, HF_ENDPOINT another server), \
+         and run the same command again to resume the download"
     )]
     Unreachable {
         /// The address of the request.
@@ -89,7 +89,7 @@ pub enum HubError {
     )]
     NoWeights(String),
     /// The caller stopped the download.
-    #[error("interrupted; the same command goes on where this one stopped")]
+    #[error("interrupted; run the same command again to resume the download")]
     Interrupted,
     /// A file of the cache.
     #[error("{}: {cause}", path.display())]

@@ -43,7 +43,7 @@ pub struct Args {
     reference: Option<PathBuf>,
     /// File for the pairs, one per line in the form `source TAB translation`, as
     /// `train --train FILE` takes it; it must not exist. It appears when all is done; until then
-    /// FILE.work holds what is done, from which the same command goes on
+    /// FILE.work holds what is done so far; run the same command again to resume
     #[arg(id = "output", long = "out", short, value_name = "FILE")]
     out: PathBuf,
     /// Take the one of the N best translations of each sentence that has the highest sentence BLEU

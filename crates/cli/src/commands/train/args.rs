@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use burnformer_train::RunMode;
+use burnformer_train::config::preset_names;
+use clap::builder::PossibleValuesParser;
 
 use crate::commands::model;
 use crate::device::DeviceNames;
@@ -13,10 +15,9 @@ use crate::files_in_use::{FilesInUse, UsesFiles};
 #[derive(clap::Args)]
 #[command(after_help = include_str!("examples.txt"))]
 pub struct Args {
-    /// The preset to start from: speedrun, tiny, small, base, big, multi30k or rnn
-    /// (`burnformer config presets` says what each is for) [default: the one that --config names,
-    /// otherwise speedrun]
-    #[arg(long, short)]
+    /// The preset to start from (`burnformer config presets` says what each is for) [default: the
+    /// one that --config names, otherwise speedrun]
+    #[arg(long, short, value_parser = PossibleValuesParser::new(preset_names()))]
     pub(super) preset: Option<String>,
     /// TOML file of settings that replace those of the preset (`burnformer config` explains every
     /// key). The config.toml of a run contains all settings and repeats that run
@@ -94,7 +95,7 @@ impl Args {
     }
 
     /// The folder of the run that is resumed.
-    pub(super) fn run_to_go_on<'a>(&self, folder: &'a Path) -> Option<&'a Path> {
+    pub(super) fn run_to_resume<'a>(&self, folder: &'a Path) -> Option<&'a Path> {
         self.resume.then_some(folder)
     }
 }

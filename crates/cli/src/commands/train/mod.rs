@@ -168,7 +168,7 @@ fn train(
     match outcome?.reason {
         StopReason::Interrupted => {
             note(format_args!(
-                "to go on: burnformer train {}",
+                "next: burnformer train {}",
                 resume(folder)
             ));
             Err(signals.stopped().into())

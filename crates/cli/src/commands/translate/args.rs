@@ -48,11 +48,11 @@ pub struct Args {
     #[arg(long, value_name = "FORMAT", value_parser = one_of(Format::all(), Format::name),
         conflicts_with_all = ["nbest", "prefix", "json", "shard"])]
     pub(super) format: Option<Format>,
-    /// Language of the document, such as `de`: its abbreviations end no sentence [default:
-    /// --source-language, else the first in the name of the model (de-en), else en]
+    /// Language for sentence splitting, such as `de` [default: --source-language, else the first in
+    /// the name of the model (de-en), else en]
     #[arg(long, value_name = "LANGUAGE")]
     pub(super) language: Option<String>,
-    /// Translate also the messages of a catalogue that have a translation
+    /// Also translate the messages of a catalogue that have a translation
     #[arg(long)]
     pub(super) retranslate: bool,
     #[command(flatten)]
@@ -104,15 +104,14 @@ pub struct Args {
     /// by `|`, of which the model chooses one
     #[arg(long, value_name = "FILE", conflicts_with = "sample")]
     pub(super) glossary: Option<PathBuf>,
-    /// Translation memory: .po, .xlf, .tmx, .tsv or .csv files, or texts, of which two in a row are
-    /// the sources and their translations. Exact matches are reused, and a message of a catalogue
-    /// needs no review then; with --json, `memory` is the pair that is most like the line, with a
-    /// score of 1 if it is the line
+    /// Translation memory: .po, .xlf, .tmx, .tsv or .csv files, or pairs of text files (source,
+    /// then translation). Exact matches are reused, and a message of a catalogue needs no review
+    /// then; with --json, `memory` is the pair that is most like the line, with a score of 1 if it
+    /// is the line
     #[arg(long, num_args = 1.., value_name = "FILE")]
     pub(super) memory: Vec<PathBuf>,
-    /// File of likely translations of each token, which `shortlist` makes for the model. A
-    /// translation then consists of tokens that are likely for its line, which is faster where the
-    /// vocabulary is large and changes few translations
+    /// Lexical shortlist made by `shortlist` for this model: restricts the output vocabulary per
+    /// line; faster with large vocabularies, and changes few translations
     #[arg(long, value_name = "FILE")]
     pub(super) shortlist: Option<PathBuf>,
     /// Longest source sentence in tokens; a longer one is cut to this length and translated, with a
