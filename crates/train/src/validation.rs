@@ -17,11 +17,11 @@ use crate::error::Result;
 use crate::run::{Corpora, ValidationText};
 use crate::update::Recipe;
 
-/// At most one sentence in this many is searched twice in a validation; the second search takes up
-/// to five times as long as the first.
-const SHARE: usize = 48;
-/// This many second searches, about a second of work, are always allowed.
-const FEW: usize = 16;
+/// A validation searches again for at most one of this number of sentences; the second search takes
+/// up to five times as long as the first.
+const SENTENCES_PER_SECOND_SEARCH: usize = 48;
+/// The number of second searches, about a second of work, that are always allowed.
+const MIN_SECOND_SEARCHES: usize = 16;
 
 /// The quality of a model on text that it was not trained on.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -302,8 +302,9 @@ impl Validator {
         };
         bleu.then(|| {
             format!(
-                "translations are scored by {name}|{signature}{why}{several}; validations search with a beam of {beam} and α {alpha}, \
-                 and as with --second-search false --keep-parts false where more than {FEW} sentences and one in {SHARE} would be searched for again"
+                "translations are scored by {name} ({signature}){why}{several}. Validation searches with beam {beam} and α {alpha}. \
+                 If more than {MIN_SECOND_SEARCHES} sentences, and more than one in {SENTENCES_PER_SECOND_SEARCH}, need a second \
+                 search, it skips second searches"
             )
         })
     }
@@ -515,7 +516,7 @@ impl Validator {
                 translator.asks_again(&requests[i], best, twice.protections)
             })
             .collect();
-        if again.len() <= FEW.max(found.len() / SHARE) {
+        if again.len() <= MIN_SECOND_SEARCHES.max(found.len() / SENTENCES_PER_SECOND_SEARCH) {
             let requests = again.iter().map(|&i| requests[i].clone()).collect();
             for (i, better) in again
                 .into_iter()
@@ -676,7 +677,7 @@ mod tests {
     #[test]
     fn a_validation_makes_second_searches_for_few_sentences() {
         let sources: Vec<String> = (10..90).map(|number| format!("{number} a b")).collect();
-        for (count, asks) in [(FEW, false), (80, true)] {
+        for (count, asks) in [(MIN_SECOND_SEARCHES, false), (80, true)] {
             let folder = tempfile::tempdir().unwrap();
             let text: Vec<_> = sources[..count]
                 .iter()

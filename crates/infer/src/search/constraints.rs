@@ -41,7 +41,7 @@ pub(super) fn constrain(
     repeats(tokens, tokens, settings.no_repeat_ngram).for_each(ban);
 }
 
-/// Sets the logits of tokens to −∞ that may not follow `tokens` in a translation of `request`.
+/// Sets the logits of tokens that may not follow `tokens` in a translation of `request` to −∞.
 pub(super) fn constrain_request(
     logits: &mut [f32],
     tokens: &[u32],

@@ -237,7 +237,8 @@ fn check_prefix(
     }
 }
 
-/// Returns whether `id` is padding or `</s>`, which cannot be inside of a translation.
+/// Returns whether `id` is a special token (padding, `<s>` or `</s>`), which cannot be inside a
+/// translation.
 fn is_reserved(model: &dyn StepModel, id: u32) -> bool {
     let SpecialIds { pad, bos, eos } = model.special();
     [pad, bos, eos].contains(&id)

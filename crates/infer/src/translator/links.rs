@@ -81,7 +81,7 @@ impl Translator {
         if self.settings.protections.small_letters
             && [source, target].into_iter().all(is_in_capitals)
         {
-            // Models are better with small letters.
+            // Cross-attention aligns lower-case text better.
             let [source, target] = [source, target].map(small_in_place);
             return self.links_of(&source, &target, languages);
         }

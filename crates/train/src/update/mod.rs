@@ -158,8 +158,8 @@ impl Updater {
         pending: &[PendingStatistics],
     ) -> Result<Vec<UpdateStatistics>, ExecutionError> {
         let statistics = PendingStatistics::read(pending).await?;
-        let made = pending.iter().zip(&statistics);
-        let steps = made.filter(|(pending, read)| pending.is_on_device() && read.is_finite());
+        let updates = pending.iter().zip(&statistics);
+        let steps = updates.filter(|(pending, read)| pending.is_on_device() && read.is_finite());
         self.optimizer.settle(steps.count() as u64);
         Ok(statistics)
     }
@@ -304,15 +304,15 @@ impl PendingStatistics {
 
     /// The statistics of `pending`, read from the device in one transfer.
     async fn read(pending: &[Self]) -> Result<Vec<UpdateStatistics>, ExecutionError> {
-        let there = pending.iter().filter_map(|pending| match pending {
+        let on_device = pending.iter().filter_map(|pending| match pending {
             Self::Known(_) => None,
             Self::OnDevice { numbers, .. } => Some(numbers.clone()),
         });
-        let there: Vec<_> = there.collect();
-        let numbers = if there.is_empty() {
+        let on_device: Vec<_> = on_device.collect();
+        let numbers = if on_device.is_empty() {
             Vec::new()
         } else {
-            Tensor::cat(there, 0)
+            Tensor::cat(on_device, 0)
                 .into_data_async()
                 .await?
                 .iter::<f64>()

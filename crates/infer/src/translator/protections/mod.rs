@@ -64,8 +64,8 @@ impl Results<'_> {
 }
 
 impl Translator {
-    /// Returns the largest number of searches for a translation of `source`, with those of its
-    /// protections.
+    /// Returns the largest number of searches for a translation of `source`, including the searches
+    /// of its protections.
     pub fn searches(&self, source: &str, options: &TranslateOptions) -> usize {
         1 + Self::searches_for_capitals(source, options)
             + self.searches_for_parts(source, options)
