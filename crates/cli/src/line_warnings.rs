@@ -79,11 +79,7 @@ impl LineWarnings {
                 "only the {MAX_TERMS} longest of {} terms are asked for; split the sentence",
                 MAX_TERMS + left_out
             );
-            self.count(
-                "have too many glossary terms",
-                number,
-                &remedy,
-            );
+            self.count("have too many glossary terms", number, &remedy);
         }
     }
 

@@ -11,7 +11,7 @@ use burnformer_text::counted;
 use crate::output::{is_quiet, note};
 
 /// The time between two messages.
-const PAUSE: Duration = Duration::from_secs(10);
+const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Prints every ten seconds how many sentences are done, until it is dropped.
 pub struct Progress {
@@ -35,7 +35,7 @@ impl Progress {
             .name("progress".into())
             .spawn(move || {
                 let mut said = 0;
-                while ended.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
+                while ended.recv_timeout(REPORT_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                     let count = counted.load(Ordering::Relaxed);
                     if count > said {
                         said = count;

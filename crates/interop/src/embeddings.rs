@@ -98,7 +98,7 @@ pub(crate) fn recognised(
 
 /// The bias of a token that must never be predicted. Its probability is zero in float32, and the loss
 /// with label smoothing stays finite.
-pub(crate) const NEVER: f32 = -1e4;
+pub(crate) const IMPOSSIBLE_BIAS: f32 = -1e4;
 
 /// The id of added padding for vocabularies of these sizes: the first id beyond both.
 pub(crate) fn padding_id([source_vocab, target_vocab]: [usize; 2]) -> u32 {
@@ -106,7 +106,7 @@ pub(crate) fn padding_id([source_vocab, target_vocab]: [usize; 2]) -> u32 {
 }
 
 /// Adds the configuration's `pad`, a [`padding_id`], to both vocabularies: rows of zeros with a bias of
-/// [`NEVER`]. The shorter vocabulary is filled up to that id.
+/// [`IMPOSSIBLE_BIAS`]. The shorter vocabulary is filled up to that id.
 pub(crate) fn append_padding(model: &mut Pretrained) {
     let config = &mut model.config;
     let rows = config.pad as usize + 1;
@@ -127,7 +127,7 @@ pub(crate) fn append_padding(model: &mut Pretrained) {
     config.conventions.output_bias = OutputBias::PerPiece;
     let bias = model.weights.entry("output_bias".into());
     let bias = bias.or_insert_with(|| Tensor::new([before], vec![0.0; before]));
-    bias.values.resize(rows, NEVER);
+    bias.values.resize(rows, IMPOSSIBLE_BIAS);
     bias.shape[0] = rows;
 }
 

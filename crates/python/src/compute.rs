@@ -17,7 +17,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::error::exception;
 
 /// The maximum delay between Ctrl-C and its effect.
-const PATIENCE: Duration = Duration::from_millis(50);
+const SIGNAL_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The threads of a process, and the turns of the calls that have work for them.
 struct Pool {
@@ -60,12 +60,12 @@ fn pool(_: Python<'_>) -> PyResult<Arc<Pool>> {
 }
 
 impl Pool {
-    /// Takes a turn if one is free within [`PATIENCE`].
+    /// Takes a turn if one is free within [`SIGNAL_POLL_INTERVAL`].
     fn take_turn(&self) -> bool {
         let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
             .ended
-            .wait_timeout_while(turns, PATIENCE, |turns| *turns == 0);
+            .wait_timeout_while(turns, SIGNAL_POLL_INTERVAL, |turns| *turns == 0);
         let (mut turns, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let is_free = *turns > 0;
         *turns -= usize::from(is_free);
@@ -147,7 +147,8 @@ pub fn compute_reporting<T: Send + 'static, M: Send + 'static>(
         let _ = sender.send(Message::End(result));
     });
     loop {
-        let (message, again) = py.detach(move || (receiver.recv_timeout(PATIENCE), receiver));
+        let (message, again) =
+            py.detach(move || (receiver.recv_timeout(SIGNAL_POLL_INTERVAL), receiver));
         receiver = again;
         match message {
             Ok(Message::Report(report)) => {

@@ -18,7 +18,7 @@ use crate::texts::next_chunk;
 
 /// The number of pairs that are scored and written together. Batches are pairs of similar length
 /// from one such chunk, and memory stays bounded.
-const CHUNK: usize = 2048;
+const CHUNK_LINES: usize = 2048;
 
 /// Arguments of `score`.
 #[derive(clap::Args)]
@@ -82,7 +82,7 @@ pub fn run(args: Args) -> Result<()> {
     let target = args.target.as_ref().unwrap_or(&args.input);
     let texts = [(args.input.as_path(), Side::Source), (target, Side::Target)];
     let output = args.output.as_deref();
-    let Some(part) = Part::open(&args.shard, output, &texts, CHUNK, || {
+    let Some(part) = Part::open(&args.shard, output, &texts, CHUNK_LINES, || {
         identity(&args, &options)
     })?
     else {
@@ -100,7 +100,7 @@ pub fn run(args: Args) -> Result<()> {
     let mut tokens = 0;
     let mut total = 0.0;
     loop {
-        let (chunk, failure) = next_chunk(&mut pairs, CHUNK);
+        let (chunk, failure) = next_chunk(&mut pairs, CHUNK_LINES);
         let (sources, targets): (Vec<&str>, Vec<&str>) = chunk
             .iter()
             .map(|pair| (pair.source.as_str(), pair.target.as_str()))

@@ -14,11 +14,11 @@ use super::error::TermError;
 use crate::search::{Edge, Phrase, Terms, WordEdges};
 
 /// Signs before a word without a space, as in `(word)` and `half-word`.
-const SIGNS: [&str; 6] = ["(", "\"", "-", "/", "“", "„"];
+const OPENING_SIGNS: [&str; 6] = ["(", "\"", "-", "/", "“", "„"];
 /// Signs that end a sentence.
-const ENDS: [char; 10] = ['.', '!', '?', '…', '。', '！', '？', '।', '؟', '።'];
+const SENTENCE_ENDS: [char; 10] = ['.', '!', '?', '…', '。', '！', '？', '।', '؟', '።'];
 /// A word in front of other words.
-const WORD: &str = "a";
+const SAMPLE_WORD: &str = "a";
 
 impl Translator {
     /// Returns the terms for a translation with one of the targets of each wanted term, as whole
@@ -122,12 +122,12 @@ fn is_within_word(before: &str, after: &str) -> bool {
 /// The phrases of `text`: after a space or at the beginning, and directly after a sign.
 fn phrases(tokenizer: &Tokenizer, text: &str) -> Result<Vec<Phrase>, TermError> {
     let alone = tokenizer.encode(text);
-    let after_word = tokenizer.encode(&format!("{WORD} {text}"));
-    let after_sign = SIGNS
+    let after_word = tokenizer.encode(&format!("{SAMPLE_WORD} {text}"));
+    let after_sign = OPENING_SIGNS
         .iter()
         .map(|sign| (sign, tokenizer.encode(&format!("{sign}{text}"))));
     let mut sequences = vec![alone.clone()];
-    sequences.extend(without_first(tokenizer, WORD, &after_word));
+    sequences.extend(without_first(tokenizer, SAMPLE_WORD, &after_word));
     sequences.extend(after_sign.filter_map(|(sign, ids)| without_first(tokenizer, sign, &ids)));
     let mut phrases: Vec<Phrase> = Vec::new();
     for phrase in sequences
@@ -160,8 +160,8 @@ fn without_first(tokenizer: &Tokenizer, first: &str, ids: &[u32]) -> Option<Vec<
 fn phrase(tokenizer: &Tokenizer, text: &str, tokens: Vec<u32>) -> Option<Phrase> {
     let &first = tokens.first()?;
     let &last = tokens.last()?;
-    let joined = tokenizer.decode(&[tokenizer.encode(WORD), tokens.clone()].concat());
-    let begin = match joined.strip_prefix(WORD)? {
+    let joined = tokenizer.decode(&[tokenizer.encode(SAMPLE_WORD), tokens.clone()].concat());
+    let begin = match joined.strip_prefix(SAMPLE_WORD)? {
         rest if rest.strip_prefix(' ') == Some(text) => Edge::Anywhere,
         rest if rest == text => edge(tokenizer, first, text.chars().next()),
         _ => return None,
@@ -202,7 +202,7 @@ fn edges(tokenizer: &Tokenizer) -> WordEdges {
             .collect(),
         closing: (0..)
             .zip(&texts)
-            .filter(|(_, text)| text.ends_with(ENDS))
+            .filter(|(_, text)| text.ends_with(SENTENCE_ENDS))
             .map(|(id, _)| id)
             .collect(),
     }

@@ -10,7 +10,7 @@ use burnformer_core::{
 use super::binary::{self, Content};
 use super::layers;
 use super::settings::{ACTIVATIONS, CONFIG, WEIGHTS};
-use crate::embeddings::{self, NEVER};
+use crate::embeddings::{self, IMPOSSIBLE_BIAS};
 use crate::error::Result;
 use crate::files::write_file;
 use crate::pretrained::{Pretrained, activation_in, check_layers, fresh_folder};
@@ -84,7 +84,7 @@ fn write_embeddings(
         let mut bias = model.weight("output_bias")?.clone();
         if model.config.conventions.decoder_start == DecoderStart::Zero {
             // Unlike CTranslate2, search here never generates padding.
-            bias.values[model.config.pad as usize] = NEVER;
+            bias.values[model.config.pad as usize] = IMPOSSIBLE_BIAS;
         }
         variables.insert("decoder/projection/bias".into(), Content::Float(bias));
     }

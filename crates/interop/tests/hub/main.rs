@@ -283,7 +283,9 @@ fn a_connection_that_keeps_breaking_is_an_error_with_a_remedy() {
     let error = hub.fetch("hf:a/b").unwrap_err();
     assert!(matches!(error, HubError::Unreachable { .. }), "{error}");
     assert!(
-        error.to_string().contains("run the same command again to resume the download"),
+        error
+            .to_string()
+            .contains("run the same command again to resume the download"),
         "{error}"
     );
 }

@@ -9,10 +9,10 @@ use crate::config::TrainConfig;
 const SIZES: &str = include_str!("../../presets/speedrun-sizes.tsv");
 
 /// The share of the time for updates; validations and checkpoints take the rest.
-const UPDATING: f64 = 0.97;
+const UPDATE_TIME_SHARE: f64 = 0.97;
 
 /// The largest share of warm-up updates: 300 of 5,027 in the record run.
-const WARMUP: f64 = 0.06;
+const MAX_WARMUP_SHARE: f64 = 0.06;
 
 /// The rows of [`SIZES`]: `d_model`, `heads`, `d_ff`, and the number of updates.
 fn sizes() -> impl Iterator<Item = [usize; 4]> {
@@ -71,7 +71,7 @@ pub fn fit<E>(
         }
         config.training.fit = false;
         let warmup = &mut config.schedule.warmup;
-        *warmup = (*warmup).min((WARMUP * updates as f64).ceil() as u64);
+        *warmup = (*warmup).min((MAX_WARMUP_SHARE * updates as f64).ceil() as u64);
         let note = format!(
             "size: {minutes} minutes hold about {} updates on this machine, so the model has d_model {d_model} (training.fit)",
             tried.join(", "),
@@ -83,7 +83,7 @@ pub fn fit<E>(
 
 /// The number of updates of `seconds` each in a run of `minutes`.
 fn updates_in(minutes: f64, seconds: f64) -> usize {
-    (UPDATING * 60.0 * minutes / seconds).max(1.0) as usize
+    (UPDATE_TIME_SHARE * 60.0 * minutes / seconds).max(1.0) as usize
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use burnformer_text::counted;
 use crate::config::DataSettings;
 
 /// The smallest number of sentence pairs that is not warned about.
-const FEW: usize = 100;
+const MIN_PAIRS: usize = 100;
 /// The text of a pair is small if another pair has this many times as many sentence pairs.
-const UNEQUAL: usize = 100;
+const MAX_SIZE_RATIO: usize = 100;
 /// The number of times that an epoch may draw a sentence pair.
 const MAX_REPEATS: f64 = 100.0;
 
@@ -36,7 +36,7 @@ pub(crate) fn warnings(train: &TokenizedCorpus, data: &DataSettings) -> Vec<Stri
                 "warning: {source} → {target} ({files}) has {pairs}, and an epoch draws each of them {repeats:.0} times: \
                  the model memorises them. Add text, or set a lower data.temperature or a lower weight of the pair"
             ));
-        } else if size < FEW && size * UNEQUAL < largest {
+        } else if size < MIN_PAIRS && size * MAX_SIZE_RATIO < largest {
             found.push(format!(
                 "warning: {source} → {target} ({files}) has {pairs}, and the largest pair has {largest}: the model learns \
                  nothing from so few. Add text, or leave the pair out"

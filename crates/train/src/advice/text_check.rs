@@ -23,41 +23,41 @@ const MAX_PAIRS: usize = 100_000;
 /// The number of lines for language detection.
 const LANGUAGE_LINES: usize = 200;
 /// The number of pairs in a block. Alignment is tested per block, as a shift may begin at any line.
-const BLOCK: usize = 500;
+const BLOCK_PAIRS: usize = 500;
 /// The smallest block.
-const MIN_PAIRS: usize = 100;
+const MIN_BLOCK_PAIRS: usize = 100;
 /// The largest shift that is tested, in lines.
-const FARTHEST: isize = 2;
+const MAX_SHIFT: isize = 2;
 /// The correlation above which lines belong together. (Measured per block of four texts: 0.69 to
 /// 0.97.)
-const TOGETHER: f64 = 0.35;
+const MIN_ALIGNED_CORRELATION: f64 = 0.35;
 /// Lines are shifted if their correlation is below this share of the best one.
-const APART: f64 = 0.5;
+const MAX_SHIFTED_SHARE: f64 = 0.5;
 /// The smallest number of lines with a mark, and without it, for a valid correlation.
 const MIN_MARKS: usize = 10;
 /// The number of pairs that test the direction of a model.
-const TRIED: usize = 64;
+const DIRECTION_PAIRS: usize = 64;
 /// The largest number of tokens per side of such a pair.
-const MAX_TRIED_TOKENS: usize = 100;
+const MAX_DIRECTION_TOKENS: usize = 100;
 /// The other direction must be better by this factor for a warning.
-const BETTER: f64 = 1.2;
+const MIN_DIRECTION_RATIO: f64 = 1.2;
 
 /// The share of a text's pairs that may also be in the training text, as short sentences often are.
-const SHARED: f64 = 0.2;
+const MAX_SHARED_PAIRS: f64 = 0.2;
 /// The share of the pairs with numbers whose numbers may differ: translators spell numbers out, and
 /// the comparison misses some.
-const MANY_UNLIKE: f64 = 0.05;
+const MAX_UNLIKE_SHARE: f64 = 0.05;
 /// The smallest number of pairs from which the share is estimated.
-const MIN_TOLD: usize = 30;
+const MIN_NUMBERED_PAIRS: usize = 30;
 /// The smallest share of unknown tokens for a warning.
-const MANY_UNKNOWN: f64 = 0.01;
+const MIN_UNKNOWN_SHARE: f64 = 0.01;
 /// The share of the lines that begin with a language tag, and the most tokens that a tag may have.
-const MANY_TAGGED: f64 = 0.2;
+const MIN_TAGGED_SHARE: f64 = 0.2;
 const MAX_TAG_TOKENS: usize = 2;
 /// The longest language tag, in bytes.
-const MAX_TAG: usize = 16;
+const MAX_TAG_BYTES: usize = 16;
 /// The largest number of unknown characters in the message.
-const SHOWN: usize = 12;
+const MAX_SHOWN_CHARS: usize = 12;
 
 /// Source and target.
 type Pair = (String, String);
@@ -128,8 +128,8 @@ fn unlike_numbers(key: &str, train: &[Pair]) -> Option<String> {
         .collect();
     let share = unlike.len() as f64 / with_numbers.len().max(1) as f64;
     let (source, target) = unlike.first()?;
-    let is_enough = with_numbers.len() >= MIN_TOLD;
-    (is_enough && share > MANY_UNLIKE).then(|| {
+    let is_enough = with_numbers.len() >= MIN_NUMBERED_PAIRS;
+    (is_enough && share > MAX_UNLIKE_SHARE).then(|| {
         format!(
             "warning: {:.0} % of the pairs of {key} with numbers have other numbers in their target (such as \"{source}\" – \
              \"{target}\"): the model learns to change numbers. Leave these pairs out with data.drop_unlike_numbers = true",
@@ -144,8 +144,8 @@ fn learned(key: &str, text: &[Pair], trained: &[PairSample]) -> Option<String> {
     let seen = told.iter().filter(|pair| is_in(pair, trained)).count();
     let share = seen as f64 / told.len().max(1) as f64;
     // A few pairs of a large text tell nothing about the others.
-    let is_enough = told.len() == text.len() || told.len() >= MIN_TOLD;
-    (is_enough && share > SHARED).then(|| {
+    let is_enough = told.len() == text.len() || told.len() >= MIN_NUMBERED_PAIRS;
+    (is_enough && share > MAX_SHARED_PAIRS).then(|| {
         format!(
             "warning: {:.0} % of the pairs of {key} are in the training text, too. Its scores then tell how well the model has \
              memorised them, not how well it translates. Name a text that is not trained on, or take these pairs out of \
@@ -200,10 +200,10 @@ pub(crate) fn unknown(
     ));
     let shown: String = shown
         .into_iter()
-        .take(SHOWN)
+        .take(MAX_SHOWN_CHARS)
         .flat_map(|c| [' ', c])
         .collect();
-    let warning = if of_source.max(of_target) < MANY_UNKNOWN {
+    let warning = if of_source.max(of_target) < MIN_UNKNOWN_SHARE {
         ""
     } else {
         "warning: "
@@ -238,7 +238,7 @@ pub(crate) fn divided_tag(
 fn divided_tag_of(name: &str, lines: &[&str], tokenizer: &Tokenizer) -> Option<String> {
     let tagged: Vec<&str> = lines.iter().filter_map(|line| tag(line)).collect();
     let share = tagged.len() as f64 / lines.len().max(1) as f64;
-    let tag = tagged.first().filter(|_| share > MANY_TAGGED)?;
+    let tag = tagged.first().filter(|_| share > MIN_TAGGED_SHARE)?;
     let tokens = tokenizer.encode(tag).len();
     (tokens > MAX_TAG_TOKENS).then(|| {
         format!(
@@ -257,7 +257,7 @@ fn tag(line: &str) -> Option<&str> {
     let is_name = inner
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
-    let is_tag = word.len() <= MAX_TAG
+    let is_tag = word.len() <= MAX_TAG_BYTES
         && inner.len() >= 2
         && is_name
         && inner.contains(|c: char| c.is_ascii_lowercase())
@@ -355,11 +355,13 @@ fn swapped(key: &str, text: &[Pair], train: [Option<Lang>; 2], train_key: &str) 
 
 /// A warning about the first block of `text` that looks shifted.
 fn misaligned(key: &str, text: &[Pair]) -> Option<String> {
-    let blocks = text.chunks(BLOCK).filter(|block| block.len() >= MIN_PAIRS);
+    let blocks = text
+        .chunks(BLOCK_PAIRS)
+        .filter(|block| block.len() >= MIN_BLOCK_PAIRS);
     let (block_index, lag) = blocks
         .enumerate()
         .find_map(|(block_index, block)| Some((block_index, shift(block)?)))?;
-    let line = block_index * BLOCK + 1;
+    let line = block_index * BLOCK_PAIRS + 1;
     let lines = lag.abs();
     let way = if lag > 0 { "down" } else { "up" };
     Some(format!(
@@ -371,11 +373,12 @@ fn misaligned(key: &str, text: &[Pair]) -> Option<String> {
 /// The number of lines by which targets are shifted down; `None` if they are not.
 fn shift(block: &[Pair]) -> Option<isize> {
     signals(block).into_iter().find_map(|[source, target]| {
-        let (best, lag) = (-FARTHEST..=FARTHEST)
+        let (best, lag) = (-MAX_SHIFT..=MAX_SHIFT)
             .map(|lag| (correlation(&source, &target, lag), lag))
             .max_by(|a, b| a.0.total_cmp(&b.0))?;
         let unshifted = correlation(&source, &target, 0);
-        (lag != 0 && best > TOGETHER && unshifted < APART * best).then_some(lag)
+        (lag != 0 && best > MIN_ALIGNED_CORRELATION && unshifted < MAX_SHIFTED_SHARE * best)
+            .then_some(lag)
     })
 }
 
@@ -455,7 +458,7 @@ pub(crate) fn other_direction(
     let device = device.clone().inner();
     let mut forward = Vec::new();
     let mut backward = Vec::new();
-    for (a, b) in spread(&text, TRIED) {
+    for (a, b) in spread(&text, DIRECTION_PAIRS) {
         let given = encoded(tokenizers, a, b);
         let swapped = encoded(tokenizers, b, a);
         if is_short(&given) && is_short(&swapped) {
@@ -468,7 +471,7 @@ pub(crate) fn other_direction(
     }
     let given = mean_nll(&model, &forward, special, &device);
     let other = mean_nll(&model, &backward, special, &device);
-    (given > BETTER * other).then(|| {
+    (given > MIN_DIRECTION_RATIO * other).then(|| {
         format!(
             "warning: the model that the run starts from (training.from) seems to translate in the other direction: it \
              predicts a target of data.train from its source with {given:.0} nats, and a source from its target with \
@@ -486,7 +489,7 @@ fn encoded(tokenizers: &Tokenizers, source: &str, target: &str) -> (Vec<u32>, Ve
 }
 
 fn is_short((source, target): &(Vec<u32>, Vec<u32>)) -> bool {
-    source.len().max(target.len()) <= MAX_TRIED_TOKENS
+    source.len().max(target.len()) <= MAX_DIRECTION_TOKENS
 }
 
 /// The mean negative log-likelihood of a target, in nats.

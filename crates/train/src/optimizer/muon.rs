@@ -17,7 +17,7 @@ pub(super) const MOMENTUM: f64 = 0.95;
 const ITERATIONS: usize = 5;
 
 /// The largest entry of a matrix for which squares and their sums stay within float32.
-const USUAL: Range<f32> = 1e-12..1e12;
+const SAFE_ENTRIES: Range<f32> = 1e-12..1e12;
 
 /// The root mean square of Adam's steps. Muon's steps are scaled to it (Liu et al., 2025), so that
 /// both use the same learning rates.
@@ -73,8 +73,8 @@ fn orthogonal(x: Tensor<2>, precision: Precision) -> Tensor<2> {
 /// keep their bits.
 fn scaled(x: Tensor<2>) -> Tensor<2> {
     let largest = x.clone().abs().max();
-    let usual = largest.clone().greater_equal_elem(USUAL.start);
-    let usual = usual.bool_and(largest.clone().lower_elem(USUAL.end));
+    let usual = largest.clone().greater_equal_elem(SAFE_ENTRIES.start);
+    let usual = usual.bool_and(largest.clone().lower_elem(SAFE_ENTRIES.end));
     let usual = usual.bool_or(largest.clone().equal_elem(0.0));
     x / largest.mask_fill(usual, 1.0).unsqueeze()
 }

@@ -25,7 +25,7 @@ use crate::shards::{Part, ShardArgs, digest_of_file, written};
 use crate::texts::next_chunk;
 
 /// The default number of lines that are translated and written together.
-const CHUNK: usize = 2048;
+const CHUNK_LINES: usize = 2048;
 
 /// Arguments of `distill`.
 #[derive(clap::Args)]
@@ -60,7 +60,7 @@ pub struct Args {
     #[arg(long, default_value_t = 64, value_parser = at_least(1))]
     batch: usize,
     /// Number of lines that are translated and written together
-    #[arg(long, default_value_t = CHUNK, value_parser = at_least(1))]
+    #[arg(long, default_value_t = CHUNK_LINES, value_parser = at_least(1))]
     chunk: usize,
     #[command(flatten)]
     shard: ShardArgs,

@@ -167,10 +167,7 @@ fn train(
     });
     match outcome?.reason {
         StopReason::Interrupted => {
-            note(format_args!(
-                "next: burnformer train {}",
-                resume(folder)
-            ));
+            note(format_args!("next: burnformer train {}", resume(folder)));
             Err(signals.stopped().into())
         }
         _ => Ok(()),

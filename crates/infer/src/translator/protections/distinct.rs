@@ -10,7 +10,7 @@ use crate::translator::options::TranslateOptions;
 use crate::translator::request::TextRequest;
 
 /// The widths, as multiples of the first, of the searches that fill a list after repeated texts.
-const WIDER: [usize; 3] = [2, 4, 8];
+const WIDER_BEAM_FACTORS: [usize; 3] = [2, 4, 8];
 
 /// Sorts hypotheses: hypotheses cut by the limit last, then by score.
 pub(super) fn sort(all: &mut [Hypothesis]) {
@@ -39,7 +39,7 @@ impl Results<'_> {
             translator.remove_repeated(found);
             found.len() < count && !found[0].is_second && !found[0].is_uppercased
         });
-        for factor in WIDER {
+        for factor in WIDER_BEAM_FACTORS {
             let mut wider = search.clone();
             wider.n_best = (factor * n_best).min(MAX_HYPOTHESES);
             wider.beam_size = (factor * wider.beam_size).min(MAX_HYPOTHESES);
@@ -81,7 +81,7 @@ impl Translator {
     /// The cost, as a multiple of the first search, of filling a list after repeated texts.
     pub(super) fn searches_for_texts(options: &TranslateOptions) -> usize {
         if may_repeat(&options.search) {
-            WIDER.iter().sum()
+            WIDER_BEAM_FACTORS.iter().sum()
         } else {
             0
         }
