@@ -49,7 +49,7 @@ pub(super) fn search_batch(
             let index = sentence.task.index;
             let mut found = sentence.into_hypotheses();
             if settings.sampling.is_some() {
-                // Stable: of equal scores, hypotheses closed by the model come first.
+                // Stable: of equal scores, finished hypotheses come first.
                 found.sort_by(|a, b| b.score.total_cmp(&a.score));
             }
             results.push((index, found));

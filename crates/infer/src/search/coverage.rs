@@ -30,7 +30,7 @@ pub(super) fn rank(
             let count = hypothesis.tokens.len();
             hypothesis.score += settings.coverage_penalty * coverage(&attention, count);
         }
-        // Stable: of equal scores, hypotheses closed by the model come first.
+        // Stable: of equal scores, finished hypotheses come first.
         found.sort_by(|a, b| b.score.total_cmp(&a.score));
         found.truncate(settings.n_best);
     }
