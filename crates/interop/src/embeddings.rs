@@ -25,8 +25,8 @@ impl Embeddings {
     /// Returns the sharing of embeddings, by comparison of the matrices.
     pub fn sharing(&self) -> EmbeddingSharing {
         let is_tied = |a: &Rc<Tensor>, b| Rc::ptr_eq(a, b) || a == b;
-        let of_output = is_tied(&self.target, &self.output);
-        match (of_output, is_tied(&self.source, &self.target)) {
+        let is_output_tied = is_tied(&self.target, &self.output);
+        match (is_output_tied, is_tied(&self.source, &self.target)) {
             (true, true) => EmbeddingSharing::All,
             (true, false) => EmbeddingSharing::Target,
             (false, _) => EmbeddingSharing::None,

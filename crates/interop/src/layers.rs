@@ -43,21 +43,21 @@ norm layer_norm layer_norm top_ln_scale top_ln_bias";
 
 /// All maps and norms of the layers of a model of `config`, in order.
 pub(crate) fn parts(config: &TransformerConfig) -> Vec<Part> {
-    let mut of_layer: Vec<[&str; 5]> = NAMES
+    let mut layer_names: Vec<[&str; 5]> = NAMES
         .lines()
         .map(|line| {
             let mut names = line.split(' ');
             [(); 5].map(|()| names.next().expect("five names on each line"))
         })
         .collect();
-    let closing = of_layer.pop().expect("the name of the closing norm");
+    let closing = layer_names.pop().expect("the name of the closing norm");
     let d = config.d_model;
     let mut parts = Vec::new();
     for (stack, layers, of) in [
         ("encoder", config.encoder_layers, config),
         ("decoder", config.decoder_layers, &config.of_decoder()),
     ] {
-        let names = of_layer
+        let names = layer_names
             .iter()
             .filter(|names| is_in(config, stack, names[0]));
         for layer in (0..layers).map(Some) {

@@ -127,10 +127,10 @@ fn table(verdict: &Verdict) -> String {
 
 /// The missing devices and their remedies.
 fn missing(wanted: &[Backend]) -> Vec<String> {
-    let of_system = wanted
+    let system_backends = wanted
         .iter()
         .filter(|backend| backend.facts().is_of_this_system);
-    let missing = of_system.filter_map(|backend| match backend.facts().is_built_in {
+    let missing = system_backends.filter_map(|backend| match backend.facts().is_built_in {
         true if backend.found().is_empty() => {
             Some(format!("{backend:<10} none: {}", backend.facts().remedy))
         }

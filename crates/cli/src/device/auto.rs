@@ -45,16 +45,16 @@ pub fn choose() -> Result<Device> {
     let Some((rate, gpu)) = rated.max_by(|a, b| a.0.total_cmp(&b.0)) else {
         return Ok(cpu);
     };
-    let of_cpu = in_process(&cpu).map_or(0.0, |verdict| verdict.gflops);
-    if of_cpu >= rate {
+    let cpu_rate = in_process(&cpu).map_or(0.0, |verdict| verdict.gflops);
+    if cpu_rate >= rate {
         note(format_args!(
-            "device: cpu ({of_cpu:.0} GFLOP/s; {} {} has {rate:.0})",
+            "device: cpu ({cpu_rate:.0} GFLOP/s; {} {} has {rate:.0})",
             gpu.name, gpu.part
         ));
         return Ok(cpu);
     }
     note(format_args!(
-        "device: {} ({}, {rate:.0} GFLOP/s; the CPU has {of_cpu:.0})",
+        "device: {} ({}, {rate:.0} GFLOP/s; the CPU has {cpu_rate:.0})",
         gpu.name, gpu.part
     ));
     gpu.open()

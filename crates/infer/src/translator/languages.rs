@@ -96,24 +96,30 @@ impl Languages {
         source: Option<&str>,
         target: Option<&str>,
     ) -> Result<Self> {
-        let of_source = &tokenizers.source;
-        let of_target = &tokenizers.target;
+        let source_tokenizer = &tokenizers.source;
+        let target_tokenizer = &tokenizers.target;
         let codes = source.zip(target);
         let mut languages = Self {
             codes: codes.map(|(source, target)| [source.into(), target.into()]),
             ..Self::default()
         };
-        if let Some(code) = chosen("source", source, &of_source.language_codes(), true)? {
-            languages.source.extend(of_source.language_token(&code));
+        if let Some(code) = chosen("source", source, &source_tokenizer.language_codes(), true)? {
+            languages
+                .source
+                .extend(source_tokenizer.language_token(&code));
         }
-        let tags = of_source.target_tags();
+        let tags = source_tokenizer.target_tags();
         if !tags.is_empty() {
             let tag = chosen("target", target, &tags, false)?;
             languages
                 .source
-                .extend(tag.and_then(|code| of_source.target_tag(&code)));
-        } else if let Some(code) = chosen("target", target, &of_target.language_codes(), true)? {
-            languages.target.extend(of_target.language_token(&code));
+                .extend(tag.and_then(|code| source_tokenizer.target_tag(&code)));
+        } else if let Some(code) =
+            chosen("target", target, &target_tokenizer.language_codes(), true)?
+        {
+            languages
+                .target
+                .extend(target_tokenizer.language_token(&code));
         }
         Ok(languages)
     }
@@ -128,7 +134,7 @@ impl Languages {
         source: &str,
         target: &str,
     ) -> std::result::Result<Self, LanguageError> {
-        let [from, into] = is_told(tokenizers);
+        let [from, into] = names_language(tokenizers);
         let languages = Self::between(tokenizers, from.then_some(source), into.then_some(target))?;
         Ok(Self {
             codes: Some([source.into(), target.into()]),
@@ -138,13 +144,13 @@ impl Languages {
 
     /// The language `target`, with its tokens, from any language.
     fn into_language(tokenizers: &Tokenizers, target: &str) -> Result<Self> {
-        let [_, into] = is_told(tokenizers);
+        let [_, into] = names_language(tokenizers);
         Self::between(tokenizers, None, into.then_some(target))
     }
 }
 
 /// Whether the vocabularies have tokens for the source language and for the target language.
-fn is_told(Tokenizers { source, target }: &Tokenizers) -> [bool; 2] {
+fn names_language(Tokenizers { source, target }: &Tokenizers) -> [bool; 2] {
     let from = !source.language_codes().is_empty();
     let into = !target.language_codes().is_empty() || !source.target_tags().is_empty();
     [from, into]

@@ -37,11 +37,11 @@ impl Translator {
         let edges = self.edges.get_or_init(|| Arc::new(edges(target)));
         let mut all_phrases = Vec::new();
         for term in &wanted {
-            let mut of_term = Vec::new();
+            let mut term_phrases = Vec::new();
             for text in &term.targets {
-                of_term.extend(phrases(target, text)?);
+                term_phrases.extend(phrases(target, text)?);
             }
-            all_phrases.push(of_term);
+            all_phrases.push(term_phrases);
         }
         let spans = spans(&self.tokenizers.source, source, &wanted);
         Ok(Terms {

@@ -112,9 +112,13 @@ fn rows(file: &Binary) -> Result<[usize; 2]> {
 }
 
 fn warnings(settings: &Settings, config: &TransformerConfig) -> Vec<String> {
-    let of_caller = !settings.add_source_eos && config.conventions.source_end == SourceEnd::Seen;
+    let caller_adds_eos =
+        !settings.add_source_eos && config.conventions.source_end == SourceEnd::Seen;
     let text = "In CTranslate2 the caller adds </s> to the source of this model; here it is added.";
-    of_caller.then(|| text.to_string()).into_iter().collect()
+    caller_adds_eos
+        .then(|| text.to_string())
+        .into_iter()
+        .collect()
 }
 
 /// CTranslate2's default settings of the search.

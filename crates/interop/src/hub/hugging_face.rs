@@ -64,8 +64,8 @@ pub fn fetch(
     let client = Client::new(settings)?;
     let token = settings.token.as_deref();
     let endpoint = &settings.endpoint;
-    let of_url = revision.replace('/', "%2F");
-    let url = format!("{endpoint}/api/models/{name}/revision/{of_url}?blobs=true");
+    let escaped_revision = revision.replace('/', "%2F");
+    let url = format!("{endpoint}/api/models/{name}/revision/{escaped_revision}?blobs=true");
     let info: Info = match client.json(&url, token) {
         Err(error @ HubError::Unreachable { .. }) => return cached(&folder, revision).ok_or(error),
         info => info?,

@@ -99,8 +99,8 @@ pub(super) fn write_texts(model: &Pretrained, longest: usize) -> Result<Files> {
     let [tokens, _] = vocabulary::tokens(model)?;
     let languages: Vec<String> = codes().map(|code| format!("__{code}__")).collect();
     let first = tokens.iter().position(|token| *token == languages[0]);
-    let of_m2m100 = first.and_then(|first| tokens.get(first..first + languages.len()));
-    if of_m2m100 != Some(&languages[..]) {
+    let m2m100_languages = first.and_then(|first| tokens.get(first..first + languages.len()));
+    if m2m100_languages != Some(&languages[..]) {
         return nllb::write_texts(pieces, &tokens, longest);
     }
     let special = json!({

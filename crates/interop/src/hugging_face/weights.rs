@@ -110,19 +110,19 @@ pub(super) fn embeddings(
     // The embeddings of both sides are tied to `shared` even without `ties` in transformers 4,
     // which leaves their copies out of the file.
     let shared = shared.filter(|_| shares);
-    let of_source = [
+    let source_choices = [
         source,
         shared,
         output.filter(|_| shares && ties),
         target.filter(|_| shares && ties),
     ];
-    let of_target = [
+    let target_choices = [
         target,
         shared,
         output.filter(|_| ties),
         source.filter(|_| shares && ties),
     ];
-    let of_output = [
+    let output_choices = [
         output,
         shared.filter(|_| ties),
         target.filter(|_| ties),
@@ -131,9 +131,9 @@ pub(super) fn embeddings(
     let source_shape = [config.vocab_size, config.d_model];
     let target_shape = [config.target_vocab(), config.d_model];
     Ok(Embeddings {
-        source: first(weights, names[1], of_source, &source_shape)?,
-        target: first(weights, names[2], of_target, &target_shape)?,
-        output: first(weights, names[3], of_output, &target_shape)?,
+        source: first(weights, names[1], source_choices, &source_shape)?,
+        target: first(weights, names[2], target_choices, &target_shape)?,
+        output: first(weights, names[3], output_choices, &target_shape)?,
     })
 }
 

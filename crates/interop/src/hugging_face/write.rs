@@ -219,13 +219,13 @@ fn config(config: &TransformerConfig) -> Result<Value> {
     // Transformers forces this token at the length limit by default.
     json["forced_eos_token_id"] = Value::Null;
     if family == Family::M2m100 {
-        let of_marian = [
+        let marian_keys = [
             "decoder_vocab_size",
             "static_position_embeddings",
             "share_encoder_decoder_embeddings",
         ];
         let json = json.as_object_mut().expect("an object");
-        json.retain(|key, _| !of_marian.contains(&key.as_str()));
+        json.retain(|key, _| !marian_keys.contains(&key.as_str()));
         json.insert("model_type".into(), "m2m_100".into());
         // Layers left out in training.
         json.insert("encoder_layerdrop".into(), 0.0.into());

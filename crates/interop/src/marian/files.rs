@@ -291,7 +291,7 @@ fn vocabularies(
         let models = names.iter().filter(|name| name.ends_with(".spm"));
         found = models.map(|name| dir.join(name)).collect();
     }
-    let of_both = match (&files.vocabularies[..], &listed_files[..]) {
+    let pair = match (&files.vocabularies[..], &listed_files[..]) {
         ([], []) => of_sides(&found),
         ([], listed) => named(listed),
         (given, _) => named(given),
@@ -307,7 +307,7 @@ fn vocabularies(
             listed(&several)
         )
     };
-    let both = of_both.ok_or_else(|| InteropError::missing(dir, wanted(), NAME_VOCABULARIES))?;
+    let both = pair.ok_or_else(|| InteropError::missing(dir, wanted(), NAME_VOCABULARIES))?;
     let is_named_by_user = !files.vocabularies.is_empty();
     match both.iter().find(|path| !path.is_file()) {
         Some(absent) if !is_named_by_user => {

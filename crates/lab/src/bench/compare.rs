@@ -168,10 +168,10 @@ impl Side {
     fn add(&mut self, runs: Vec<Run>) {
         let mut stay = Vec::new();
         for run in &runs {
-            let of_type = runs
+            let same_type = runs
                 .iter()
                 .filter(|other| other.compute_type() == run.compute_type());
-            let fastest = of_type.map(|other| other.figure).fold(0.0, f64::max);
+            let fastest = same_type.map(|other| other.figure).fold(0.0, f64::max);
             if run.figure >= 0.75 * fastest {
                 stay.push(run.setting.clone());
             }

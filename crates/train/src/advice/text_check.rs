@@ -72,13 +72,13 @@ pub(crate) fn warnings(texts: &Texts, trained: &[PairSample], utf8: Utf8Policy) 
         pairs,
         ..
     } = texts;
-    let of_pairs = (1..).zip(pairs).flat_map(|(number, pair)| {
+    let pair_warnings = (1..).zip(pairs).flat_map(|(number, pair)| {
         let key = |part: &str| format!("data.pairs ({part} of the pair number {number})");
         let others = vec![(key("valid"), &pair.valid), (key("test"), &pair.test)];
         warnings_of((key("train"), &pair.train), &others, trained, utf8)
     });
     if !pairs.is_empty() {
-        return of_pairs.collect();
+        return pair_warnings.collect();
     }
     let mixed = mix.iter().map(|paths| (MIX.to_owned(), paths));
     let named = [

@@ -45,11 +45,11 @@ impl TrainConfig {
         settings: &[String],
         run: Option<&Path>,
     ) -> Result<Self> {
-        let of_file = file.map(document::read).transpose()?.unwrap_or_default();
+        let file_document = file.map(document::read).transpose()?.unwrap_or_default();
         let Document {
             preset: named,
             table: mut given,
-        } = of_file;
+        } = file_document;
         // A whole configuration, such as a run's config.toml, replaces every key of the preset
         // under it.
         let named = preset.or(named.as_deref());

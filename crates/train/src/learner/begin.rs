@@ -211,8 +211,8 @@ fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Result<Vec<
 /// The record of the model in `best/`; `None` for a run at its beginning, which always replaces
 /// it.
 fn best_on_disk(metric: EarlyStoppingMetric, run: &RunDir, state: &RunState) -> Option<BestModel> {
-    let goes_on = state.step > 0;
-    goes_on
+    let is_resumed = state.step > 0;
+    is_resumed
         .then(|| BestModel::read(&run.model("best"), metric))
         .flatten()
 }

@@ -164,7 +164,7 @@ fn of_validation(point: &ValidRecord) -> Vec<(String, f64)> {
         ("chrf", point.chrf),
     ];
     let means = means.map(|(name, value)| (name.to_owned(), value));
-    let of_pairs = point.pairs.iter().flat_map(|of| {
+    let pair_values = point.pairs.iter().flat_map(|of| {
         let values = [
             ("nll", Some(of.nll)),
             ("ppl", Some(of.ppl)),
@@ -175,7 +175,7 @@ fn of_validation(point: &ValidRecord) -> Vec<(String, f64)> {
     });
     means
         .into_iter()
-        .chain(of_pairs)
+        .chain(pair_values)
         .filter_map(|(name, value)| Some((name, value?)))
         .collect()
 }

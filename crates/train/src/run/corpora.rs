@@ -312,12 +312,12 @@ fn context(
         return Ok(None);
     };
     let Tokenizers { source, target } = tokenizers;
-    let of_source = source.separator().ok_or(NoSeparator("source"))?;
-    let of_target = match settings.target {
-        0 => of_source,
+    let source_separator = source.separator().ok_or(NoSeparator("source"))?;
+    let target_separator = match settings.target {
+        0 => source_separator,
         _ => target.separator().ok_or(NoSeparator("target"))?,
     };
-    Ok(Some((settings, [of_source, of_target])))
+    Ok(Some((settings, [source_separator, target_separator])))
 }
 
 /// Refuses tokenisers that cannot name the target language where there are several.
@@ -329,8 +329,8 @@ fn check_tokens(tokenizers: &Tokenizers, data: &DataSettings) -> Result<(), Lang
             targets.push(into);
         }
     }
-    let is_told = !source.target_tags().is_empty() || !target.language_codes().is_empty();
-    if targets.len() > 1 && !is_told {
+    let names_languages = !source.target_tags().is_empty() || !target.language_codes().is_empty();
+    if targets.len() > 1 && !names_languages {
         return Err(LanguagesError::NoTokens(targets));
     }
     Ok(())

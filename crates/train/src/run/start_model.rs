@@ -103,8 +103,9 @@ impl StartModel {
     fn directions(&self, data: &DataSettings) -> Vec<[String; 2]> {
         let mut directions = self.generation.directions.clone();
         let Tokenizers { source, target } = &self.tokenizers;
-        let is_told = !source.target_tags().is_empty() || !target.language_codes().is_empty();
-        if directions.is_empty() && is_told {
+        let names_languages =
+            !source.target_tags().is_empty() || !target.language_codes().is_empty();
+        if directions.is_empty() && names_languages {
             return directions;
         }
         for new in data.trained_directions() {

@@ -47,7 +47,7 @@ pub(super) fn translations(
 }
 
 /// Returns whether the texts of `languages` begin with tokens that name them.
-pub(super) fn is_told(languages: &Languages) -> bool {
+pub(super) fn names_languages(languages: &Languages) -> bool {
     languages.tokens().iter().any(|tokens| !tokens.is_empty())
 }
 
@@ -218,7 +218,7 @@ pub(super) fn check_direction(
     held: &[Pair],
     found: &[String],
 ) -> Result<()> {
-    if is_told(languages) {
+    if names_languages(languages) {
         return Ok(());
     }
     let held = &held[..held.len().min(MAX_TURNED)];

@@ -58,12 +58,12 @@ fn adapt(args: &Args, folders: &Folders) -> Result<()> {
     learn(args, folders, &start, &memory, &general, &languages)?;
     let new = Translator::load(folders.work.join("run/last"), &Device::flex())?;
     let after = translations(&new, &languages, &sources(&memory.held))?;
-    let of_memory = Comparison::new("memory", &memory.held, [before, after])?;
+    let memory_comparison = Comparison::new("memory", &memory.held, [before, after])?;
     let by_people = general.reference == Reference::People;
     let name = if by_people { "general" } else { "agreement" };
     let after = translations(&new, &languages, &sources(&general.held))?;
-    let of_general = Comparison::new(name, &general.held, [general_before, after])?;
-    let scores = [of_memory, of_general];
+    let general_comparison = Comparison::new(name, &general.held, [general_before, after])?;
+    let scores = [memory_comparison, general_comparison];
     let shown = table(&scores.iter().map(Comparison::to_json).collect());
     let falls = match check(&scores, general.reference) {
         Ok(falls) => falls,

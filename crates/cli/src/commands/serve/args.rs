@@ -102,8 +102,8 @@ pub struct Args {
 
 impl UsesFiles for Args {
     fn files_in_use(&self) -> Result<FilesInUse> {
-        let of_pairs = [&self.glossary, &self.shortlist, &self.memory];
-        let files = of_pairs.into_iter().flatten().map(|(_, file)| file);
+        let pair_files = [&self.glossary, &self.shortlist, &self.memory];
+        let files = pair_files.into_iter().flatten().map(|(_, file)| file);
         let models = self.model.iter().map(|(_, folder)| folder);
         Ok(FilesInUse::default()
             .reads(files)

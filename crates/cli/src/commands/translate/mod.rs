@@ -144,11 +144,11 @@ fn check_text(args: &Args) -> Result<()> {
 fn readings(args: &Args) -> Result<Vec<Reading>> {
     let all = args.inputs.iter().map(|input| Reading::of(args, input));
     let all = all.collect::<Result<Vec<_>>>()?;
-    let of_documents = [
+    let document_options = [
         ("--language", args.language.is_some()),
         ("--retranslate", args.retranslate),
     ];
-    let option = of_documents.iter().find(|(_, is_given)| *is_given);
+    let option = document_options.iter().find(|(_, is_given)| *is_given);
     match option {
         Some((option, _)) if all.iter().all(|it| *it == Reading::Lines) => {
             Err(wrong_usage(format_args!(

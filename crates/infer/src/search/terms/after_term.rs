@@ -261,9 +261,9 @@ fn likeliest<'a>(
     let targets: Vec<&[u32]> = targets.iter().map(|target| &target[..]).collect();
     let log_probs = request.context.target_log_probs(model, &source, &targets);
     let scored = phrases.into_iter().zip(log_probs).map(|(phrase, scored)| {
-        let of_phrase = &scored[prefix.len()..prefix.len() + phrase.tokens.len()];
-        let total = f64::from(of_phrase.iter().sum::<f32>());
-        (settings.score(total, of_phrase.len()), phrase)
+        let phrase_log_probs = &scored[prefix.len()..prefix.len() + phrase.tokens.len()];
+        let total = f64::from(phrase_log_probs.iter().sum::<f32>());
+        (settings.score(total, phrase_log_probs.len()), phrase)
     });
     scored
         .max_by(|a, b| a.0.total_cmp(&b.0))

@@ -156,8 +156,8 @@ impl Terms {
     fn is_at(&self, start: usize, phrase: &Phrase, tokens: &[u32]) -> bool {
         let (before, rest) = tokens.split_at(start);
         rest.strip_prefix(&phrase.tokens[..]).is_some_and(|after| {
-            let goes_on = after.first().is_some_and(|&id| self.continues(id));
-            self.can_begin(phrase.begin, before) && (phrase.end == Edge::Anywhere || !goes_on)
+            let does_continue = after.first().is_some_and(|&id| self.continues(id));
+            self.can_begin(phrase.begin, before) && (phrase.end == Edge::Anywhere || !does_continue)
         })
     }
 }

@@ -34,7 +34,7 @@ impl Results<'_> {
         }
         let mut indices: Vec<usize> = (0..self.requests.len()).collect();
         indices.retain(|&index| {
-            let found = &mut self.all[index];
+            let found = &mut self.hypotheses[index];
             let count = found.len();
             translator.remove_repeated(found);
             found.len() < count && !found[0].is_second && !found[0].is_uppercased
@@ -45,7 +45,7 @@ impl Results<'_> {
             wider.beam_size = (factor * wider.beam_size).min(MAX_HYPOTHESES);
             let mut found = self.wider(&indices, &wider).into_iter();
             indices.retain(|&index| {
-                let list = &mut self.all[index];
+                let list = &mut self.hypotheses[index];
                 let found = found.next().unwrap_or_default();
                 let is_full = found.len() == wider.n_best;
                 let best = list[0].score;
@@ -67,13 +67,13 @@ impl Results<'_> {
             .collect();
         let mut results = Results {
             translator: self.translator,
-            all: self.again(&requests, wider),
+            hypotheses: self.search_again(&requests, wider),
             requests,
             options: self.options,
         };
         results.drop_lossy();
         results.write_amounts();
-        results.all
+        results.hypotheses
     }
 }
 

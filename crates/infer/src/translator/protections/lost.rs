@@ -63,7 +63,7 @@ impl Results<'_> {
     /// What the hypotheses for the request `index` lose: the best, or any of several samples.
     pub(super) fn lost_by(&self, index: usize) -> Option<Losses> {
         let request = &self.requests[index];
-        let found = self.all.get(index)?;
+        let found = self.hypotheses.get(index)?;
         if request.search.cancel.is_cancelled() {
             return None;
         }
@@ -85,7 +85,7 @@ impl Results<'_> {
         if !options.protections.keep_parts || self.is_sampled() {
             return;
         }
-        let pairs = self.all.par_iter_mut().zip(&self.requests);
+        let pairs = self.hypotheses.par_iter_mut().zip(&self.requests);
         pairs.for_each(|(found, request)| {
             let mut is_best = true;
             found.retain(|hypothesis| {

@@ -28,7 +28,7 @@ pub(super) struct Results<'a> {
     pub requests: Vec<TextRequest>,
     pub options: &'a TranslateOptions,
     /// The hypotheses for each request, the best first.
-    pub all: Vec<Vec<Hypothesis>>,
+    pub hypotheses: Vec<Vec<Hypothesis>>,
 }
 
 impl Results<'_> {
@@ -40,7 +40,7 @@ impl Results<'_> {
     /// Repeated texts are removed last.
     pub fn protect(&mut self, small: &[(usize, TextRequest)]) {
         let given = self.requests.clone();
-        self.translator.copy_unknown(&given, &mut self.all);
+        self.translator.copy_unknown(&given, &mut self.hypotheses);
         self.try_small_letters(small);
         self.leave_loops();
         self.keep_joins();
@@ -53,7 +53,11 @@ impl Results<'_> {
 
     /// The hypotheses of a further search for `requests`, with copies of unknown text; empty if it
     /// fails.
-    fn again(&self, requests: &[TextRequest], settings: &SearchSettings) -> Vec<Vec<Hypothesis>> {
+    fn search_again(
+        &self,
+        requests: &[TextRequest],
+        settings: &SearchSettings,
+    ) -> Vec<Vec<Hypothesis>> {
         let model = &*self.translator.model;
         let batching = &self.options.batching;
         let found = search_counting(model, &searches(requests), settings, batching, &|_| ());

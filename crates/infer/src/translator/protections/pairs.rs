@@ -21,7 +21,7 @@ impl Results<'_> {
         if !options.protections.keep_parts {
             return;
         }
-        let pairs = self.all.par_iter_mut().zip(&self.requests);
+        let pairs = self.hypotheses.par_iter_mut().zip(&self.requests);
         pairs.for_each(|(found, request)| {
             if request.search.cancel.is_cancelled() || request.text.is_empty() {
                 return;

@@ -64,7 +64,7 @@ impl Results<'_> {
 
     fn replace(&mut self, new: Vec<(usize, Vec<Hypothesis>)>) {
         for (index, hypotheses) in new {
-            self.all[index] = hypotheses;
+            self.hypotheses[index] = hypotheses;
         }
     }
 
@@ -133,7 +133,7 @@ impl Results<'_> {
             .iter()
             .filter_map(|(_, request)| request.clone())
             .collect();
-        let mut found = self.again(&requests, settings).into_iter();
+        let mut found = self.search_again(&requests, settings).into_iter();
         let mut kept = Vec::new();
         let mut rest = Vec::new();
         for (sentence, request) in asked {
@@ -180,7 +180,7 @@ impl Results<'_> {
                     .lost_parts(request, self.options, hypothesis);
                 lost.is_none()
             };
-            let old = &self.all[sentence.index];
+            let old = &self.hypotheses[sentence.index];
             let mut all: Vec<Hypothesis> = old.iter().filter(is_whole).cloned().collect();
             all.extend(new.flatten());
             all.truncate(old.len());

@@ -10,9 +10,9 @@ impl Translator {
     /// The texts of the unknown tokens of the source of `request`.
     pub(super) fn unknown_texts(&self, request: &TextRequest) -> Vec<String> {
         let reader = &self.tokenizers.source;
-        let is_told =
+        let has_unknown =
             request.search.source.contains(&reader.special_ids().unk) && !request.text.is_empty();
-        if is_told {
+        if has_unknown {
             reader.unknown_texts(&request.text)
         } else {
             Vec::new()
