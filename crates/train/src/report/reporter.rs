@@ -87,7 +87,7 @@ impl Reporter {
     ///
     /// # Errors
     /// Returns the errors of [`Reporter::create`].
-    pub fn go_back(&mut self, point: ResumePoint) -> Result<()> {
+    pub fn rewind_reports(&mut self, point: ResumePoint) -> Result<()> {
         self.metrics = metrics::open(&self.dir, Some(point))?;
         self.events = events_at(&self.dir, Some(point))?;
         Ok(())
@@ -273,7 +273,7 @@ mod tests {
             };
             reporter = Reporter::create(dir.path(), Verbosity::Quiet, Pace::default(), Some(point))
                 .unwrap();
-            reporter.go_back(point).unwrap();
+            reporter.rewind_reports(point).unwrap();
         }
         reporter.train(&train(350)).unwrap();
         let kept = [50, 100, 150, 200, 250, 300];

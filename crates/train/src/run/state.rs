@@ -170,7 +170,7 @@ impl Recovery {
     }
 
     /// The state after a rollback, with a lower rate; `None` if no rollback is left.
-    pub(crate) fn go_back(&self, settings: &RecoverySettings) -> Option<Self> {
+    pub(crate) fn after_rollback(&self, settings: &RecoverySettings) -> Option<Self> {
         (self.rollbacks < settings.rollbacks).then_some(Self {
             skipped: 0,
             rollbacks: self.rollbacks + 1,
@@ -245,12 +245,12 @@ mod tests {
             rollbacks: 2,
             ..RecoverySettings::default()
         };
-        let once = Recovery::default().go_back(&settings).unwrap();
-        let twice = once.go_back(&settings).unwrap();
+        let once = Recovery::default().after_rollback(&settings).unwrap();
+        let twice = once.after_rollback(&settings).unwrap();
         assert_eq!(
             (once.rate_scale, twice.rate_scale, twice.rollbacks),
             (0.5, 0.25, 2)
         );
-        assert_eq!(twice.go_back(&settings), None);
+        assert_eq!(twice.after_rollback(&settings), None);
     }
 }

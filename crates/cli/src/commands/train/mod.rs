@@ -156,7 +156,7 @@ fn train(
             let config = config.clone();
             let learner = Learner::new(config, corpora, folder, mode, verbosity(), workers)?;
             started();
-            Ok(learner.train_killable(interrupted, |killable| {
+            Ok(learner.train_with(interrupted, |killable| {
                 if killable {
                     signals.stop_at_once("stopped; --resume makes the rest of the run's end")
                 } else {

@@ -142,7 +142,7 @@ fn a_rollback_keeps_a_better_best_model_and_its_record() {
     let known = learner.state.validation.best_model.unwrap();
     assert_eq!(known.step, 12, "{:?}", toy.validations("run"));
     learner
-        .go_back(Divergence::Model { last_norm: None })
+        .roll_back(Divergence::Model { last_norm: None })
         .unwrap();
     assert_eq!(
         (learner.state.step, learner.state.validation.validated),
@@ -218,7 +218,7 @@ fn a_run_with_another_interval_rolls_back_to_the_previous_checkpoint() {
     let mut learner = toy.resumed("run", &wider).unwrap();
     learner.make_updates(&AtomicBool::new(false)).unwrap();
     learner
-        .go_back(Divergence::Model { last_norm: None })
+        .roll_back(Divergence::Model { last_norm: None })
         .unwrap();
     assert_eq!(learner.state.step, 20);
 }
