@@ -117,10 +117,11 @@ impl Corpora {
         if let Some(start) = &start {
             start.check_languages(&config.data)?;
         }
-        let (mut tokenizer, mut reused) = tokenizers(config, start.as_ref(), &texts, progress)?;
+        let (mut tokenizer, may_be_reused) = tokenizers(config, start.as_ref(), &texts, progress)?;
+        let mut reused = may_be_reused;
         let mut parts = Vec::new();
         let mut samples = Vec::new();
-        let mut of_first = None;
+        let mut first_tokenizers = None;
         for text in training {
             let settings = PrepareSettings {
                 corpus: text.corpus,
@@ -138,9 +139,9 @@ impl Corpora {
             parts.push((corpus, text.weight));
             samples.push(prepared.pairs);
             tokenizer = TokenizerSource::Given(tokenizers.clone());
-            of_first.get_or_insert(tokenizers);
+            first_tokenizers.get_or_insert(tokenizers);
         }
-        let tokenizers = of_first.expect("a run has a training text");
+        let tokenizers = first_tokenizers.expect("a run has a training text");
         let corpus = mixture(parts, &config.data);
         let mut corpora = Self {
             tokenizers,
@@ -348,8 +349,9 @@ fn languages_of(tokenizers: &Tokenizers, codes: Option<&[String; 2]>) -> Result<
     })?)
 }
 
-/// Returns where the tokenisers come from, and whether they exist already. Those of several pairs of
-/// languages are trained here, from all their texts, and those with a separator.
+/// Returns where the tokenisers come from, and whether everything may still come from the cache:
+/// false if tokenisers were trained here. The tokenisers of several pairs of languages are trained
+/// here, from all their texts, and so are tokenisers with a separator.
 fn tokenizers(
     config: &TrainConfig,
     start: Option<&StartModel>,
