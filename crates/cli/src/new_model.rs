@@ -153,7 +153,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn errors_of_all_crates_name_the_file_at_its_final_place_and_the_remedy_of_the_command() {
+    fn errors_of_all_crates_name_the_final_file_and_a_remedy() {
         let file = Path::new("a/.new.partial/model.safetensors");
         let of_train = || TrainError::Io {
             path: file.into(),

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_around_the_base_model_are_the_papers() {
+    fn varied_rows_match_table_3() {
         let rows = table3(&base("base"), 1);
         let changes: Vec<&str> = rows.iter().map(|row| row.change.as_str()).collect();
         assert_eq!(

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn tensorboard_has_each_step_once_however_often_the_run_is_killed_and_goes_back() {
+    fn tensorboard_has_each_step_once_after_kills_and_rollbacks() {
         let dir = tempfile::tempdir().unwrap();
         let mut reporter = quiet(dir.path(), None).unwrap();
         let mut begin = 0;

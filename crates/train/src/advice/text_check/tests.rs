@@ -160,7 +160,7 @@ fn numbered(i: usize) -> Pair {
 }
 
 #[test]
-fn a_validation_text_of_which_more_than_a_fifth_is_trained_on_is_told_with_the_share() {
+fn a_leaked_validation_text_is_reported_with_its_share() {
     let train: Vec<Pair> = (0..300).map(numbered).collect();
     let trained = [sample(&train[..150]), sample(&train[150..])];
     for (shared, share) in [
