@@ -121,6 +121,10 @@ const COLUMNS: &str =
     "name,change,parameters,updates,seconds,longest,sentences,perplexity,bleu,interval";
 
 /// Trains the rows that are not finished yet, then prints the table.
+///
+/// # Errors
+/// Returns an error if the configuration is wrong, a row cannot be trained, or the output cannot be
+/// written.
 pub fn run(args: Args) -> Result<()> {
     args.files_in_use()?.check()?;
     burnformer_core::allocator::share_freed_memory();

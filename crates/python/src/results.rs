@@ -128,6 +128,9 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
 }
 
 /// Converts `found` to an instance of the Python class `Translation`.
+///
+/// # Errors
+/// Returns the exception of Python's import of the class.
 pub fn translation<'py>(py: Python<'py>, found: TranslationResult) -> PyResult<Bound<'py, PyAny>> {
     let class_of_others = class(py, "Alternative")?;
     let alternatives = found
@@ -154,12 +157,18 @@ pub fn translation<'py>(py: Python<'py>, found: TranslationResult) -> PyResult<B
 }
 
 /// Converts `score` to an instance of the Python class `Score`.
+///
+/// # Errors
+/// Returns the exception of Python's import of the class.
 pub fn score<'py>(py: Python<'py>, score: TargetScore) -> PyResult<Bound<'py, PyAny>> {
     let perplexity = score.perplexity();
     class(py, "Score")?.call1((score.total, score.score, perplexity, score.log_probs))
 }
 
 /// Converts `found` to an instance of the Python class `Detection`.
+///
+/// # Errors
+/// Returns the exception of Python's import of the class.
 pub fn detection<'py>(py: Python<'py>, found: &Detection) -> PyResult<Bound<'py, PyAny>> {
     // As everywhere else in Python; the program and the server count to 100, as LibreTranslate does.
     class(py, "Detection")?.call1((&found.language, found.confidence / 100.0))
@@ -167,6 +176,9 @@ pub fn detection<'py>(py: Python<'py>, found: &Detection) -> PyResult<Bound<'py,
 
 /// Converts the attention of `sentence` by the model `name` to an instance of the Python class
 /// `Attention`.
+///
+/// # Errors
+/// Returns the exception of Python's import of the class.
 pub fn attention<'py>(
     py: Python<'py>,
     name: &str,

@@ -35,6 +35,10 @@ struct Line {
 }
 
 /// Lists the devices of this build and this machine, and tells how to enable other backends.
+///
+/// # Errors
+/// Returns an error if a chosen device is missing or computes wrong numbers, or the output cannot
+/// be written.
 pub fn run(args: Args) -> Result<()> {
     let wanted: Vec<Backend> = Backend::all().filter(|it| args.device.names(*it)).collect();
     let mut lines = Vec::new();

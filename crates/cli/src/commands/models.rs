@@ -21,6 +21,9 @@ pub struct Args {
 }
 
 /// Lists the models that were fetched, or removes one.
+///
+/// # Errors
+/// Returns an error if there is no such model to remove, or the output cannot be written.
 pub fn run(args: Args) -> Result<()> {
     if let Some(name) = &args.remove {
         return remove(name);

@@ -34,6 +34,9 @@ const WRITTEN_FILES: [&str; 3] = ["config.json", "model.safetensors", "manifest.
 
 /// Writes the model with 8-bit integer matrices to `--out`. It has a quarter of the size, and
 /// decoding with it multiplies in 8 bits.
+///
+/// # Errors
+/// Returns an error if the model cannot be read, or the model directory cannot be written.
 pub fn run(args: Args) -> Result<()> {
     recover(&args.out)?;
     check_new(&args.out)?;

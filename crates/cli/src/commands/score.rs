@@ -69,6 +69,10 @@ impl UsesFiles for Args {
 /// Prints a line `log-probability TAB score TAB perplexity` for each pair, and the perplexity of
 /// the whole text to standard error. If reading fails, the pairs before the failure are scored and
 /// written first.
+///
+/// # Errors
+/// Returns an error if the model or a text cannot be read, the texts differ in length, or the
+/// output cannot be written.
 pub fn run(args: Args) -> Result<()> {
     let translator = args.computing.load(&args.model)?;
     let tokenizers = translator.tokenizers();

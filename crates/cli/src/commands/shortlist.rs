@@ -56,6 +56,10 @@ impl UsesFiles for Args {
 }
 
 /// Learns which target tokens translate which source tokens, and writes the likely ones to `--out`.
+///
+/// # Errors
+/// Returns an error if a setting is out of its range, a text or the tokenisers cannot be read, or
+/// the output cannot be written.
 pub fn run(args: Args) -> Result<()> {
     let settings = Settings {
         first: args.first,

@@ -28,6 +28,9 @@ const REMEDY: &str = "use --device cpu, or build the program without its feature
 /// Returns the device with the fastest matrix products: the CPU or one of the GPUs that pass a
 /// self-test. Graphics drivers that compute on the CPU are not considered. Without a GPU, nothing
 /// is tested.
+///
+/// # Errors
+/// Returns an error if the chosen GPU cannot be opened.
 pub fn choose() -> Result<Device> {
     let cpu = Device::flex();
     if !cfg!(feature = "gpu") || !has_gpu() {

@@ -52,6 +52,9 @@ impl Default for Settings {
 
 impl Settings {
     /// The settings of the model `file` with the `config.json` at `path`.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot be read, or a setting is not supported.
     pub fn read(path: &Path, file: &Binary) -> Result<Self> {
         let settings = match read_optional(path)? {
             Some(bytes) => parse_json(path, &bytes)?,

@@ -21,6 +21,10 @@ pub(super) struct Vocabularies {
 }
 
 impl Vocabularies {
+    /// Reads the vocabularies in the folder `dir`.
+    ///
+    /// # Errors
+    /// Returns an error if a file is missing, cannot be read, or is damaged.
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.to_path_buf();
         if let Some(source) = tokens(dir, "shared")? {
@@ -69,6 +73,9 @@ impl Vocabularies {
     }
 
     /// The id of `token`, which must be equal on both sides.
+    ///
+    /// # Errors
+    /// Returns an error if a side lacks the token, or the ids differ.
     pub fn id(&self, token: &str) -> Result<u32> {
         let source = self.source.iter().position(|known| known == token);
         let target = self.target().iter().position(|known| known == token);
@@ -97,6 +104,9 @@ impl Vocabularies {
     /// first of `dirs` if they have these tokens, otherwise the vocabularies with the SentencePiece
     /// models in any of `dirs`. If the vocabularies have no padding token, `<pad>` with the id `pad`
     /// is added at their end.
+    ///
+    /// # Errors
+    /// Returns an error if a file of a tokeniser cannot be read or does not fit the vocabularies.
     pub fn files(&self, dirs: &[&Path], pad: u32, files: &TextFiles) -> Result<Files> {
         let tokens = [&self.source[..], self.target()];
         let carried = carried_tokenizers(dirs[0], tokens)?;

@@ -49,6 +49,10 @@ pub fn folder(name: &str, settings: &Settings) -> PathBuf {
 
 /// Fetches the files of the model `name` at `revision`, or returns cached files if the server is
 /// unreachable.
+///
+/// # Errors
+/// Returns an error if there is no such model, access is denied, or a file can neither be fetched
+/// nor found in the cache.
 pub fn fetch(
     name: &str,
     revision: &str,

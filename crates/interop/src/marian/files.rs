@@ -157,6 +157,9 @@ fn decoder_of(
 
 impl Folder {
     /// Finds the files of the model at `path`, the file of the weights or its folder.
+    ///
+    /// # Errors
+    /// Returns an error if a file is missing, or it is not clear which one is meant.
     pub fn find(path: &Path, files: &TextFiles) -> Result<Self> {
         let dir = if path.is_dir() {
             path
@@ -188,6 +191,9 @@ impl Folder {
     }
 
     /// The vocabularies for a model with the sizes in `config`.
+    ///
+    /// # Errors
+    /// Returns an error if a vocabulary is missing, cannot be read, or has another size.
     pub fn vocabularies(
         &self,
         config: &TransformerConfig,
@@ -226,6 +232,9 @@ impl Folder {
 
     /// The lexical shortlist, for vocabularies of `sizes`, which have `padded` tokens in the model
     /// directory.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read or does not fit the vocabularies.
     pub fn shortlist(&self, sizes: [usize; 2], padded: usize) -> Result<Option<Shortlist>> {
         let [source, target] = &self.vocabularies;
         let sides = if source == target {
@@ -240,6 +249,9 @@ impl Folder {
     }
 
     /// The search settings in the decoder options, and notes for the user.
+    ///
+    /// # Errors
+    /// Returns an error if an option is not supported.
     pub fn search(&self, suppressed: &Suppressed) -> Result<(SearchSettings, Vec<String>)> {
         let (path, options) = &self.decoder;
         let search = decoder::settings(path, options, suppressed)?;

@@ -43,6 +43,9 @@ impl PeerArgs {
     /// Prints one JSON line for each compute type of the peer: the fastest setting of each side, and
     /// the ratio of their medians with its spread. A setting much slower than the fastest is left out
     /// of further rounds.
+    ///
+    /// # Errors
+    /// Returns an error if the peer is missing or fails, or the output cannot be written.
     pub fn run(&self, work: Comparison) -> Result<()> {
         let python = self
             .against
@@ -77,6 +80,9 @@ impl PeerArgs {
 
 /// Runs this program with the same options, but for the model, in another process: the memory of
 /// this one counts the writing of `model`.
+///
+/// # Errors
+/// Returns an error if the process fails.
 pub fn measured_alone(model: &Path) -> Result<()> {
     let options: Vec<String> = std::env::args().skip(1).collect();
     let mut command = Command::new(std::env::current_exe()?);

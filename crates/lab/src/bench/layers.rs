@@ -39,6 +39,9 @@ pub struct Args {
 }
 
 /// Measures every layer at every size; `memory` counts allocations.
+///
+/// # Errors
+/// Returns an error if the output cannot be written.
 pub fn run(args: Args, memory: &PeakAlloc) -> Result<()> {
     check(&args)?;
     let all = measure_all(&args, memory)?;

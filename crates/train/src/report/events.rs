@@ -60,6 +60,9 @@ pub(super) struct EventFile {
 
 impl EventFile {
     /// Replaces the event file in `dir` by one with `records`.
+    ///
+    /// # Errors
+    /// Returns the error of the file system.
     pub fn create(dir: &Path, records: &[Record]) -> Result<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.unwrap_or_default();
@@ -80,6 +83,9 @@ impl EventFile {
     }
 
     /// Appends the scalars of `record` in one write.
+    ///
+    /// # Errors
+    /// Returns the error of the file system.
     pub fn write(&mut self, record: &Record) -> Result<()> {
         self.file.write(&framed_scalars(record, self.begin))
     }

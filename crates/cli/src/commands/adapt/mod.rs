@@ -23,6 +23,10 @@ use crate::output::{note, print, say};
 
 /// Reads the memory, scores the model, trains it, scores it again, and writes the new model if it
 /// passes the checks.
+///
+/// # Errors
+/// Returns an error if a text or the model cannot be read, training fails, or the new model does
+/// not pass the checks.
 pub fn run(args: Args) -> Result<()> {
     // Another process may be at work on this adaptation.
     let folders = Folders::lock(&args.out)?;

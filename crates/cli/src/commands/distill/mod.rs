@@ -86,6 +86,10 @@ impl UsesFiles for Args {
 
 /// Writes a pair for each sentence that has a whole translation. A killed process loses at most one
 /// chunk: the next one resumes after the sentences in `FILE.work`.
+///
+/// # Errors
+/// Returns an error if the model or a text cannot be read, a translation fails, or the output
+/// cannot be written.
 pub fn run(args: Args) -> Result<()> {
     let texts = of_sides(&args.input, args.reference.as_deref())?;
     // A process killed at the very end leaves both files. The next one removes the journal.

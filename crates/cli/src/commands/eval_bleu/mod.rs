@@ -28,6 +28,10 @@ use crate::progress::Progress;
 use crate::texts::{check_pipes, shown};
 
 /// Translates if there is a model, then scores.
+///
+/// # Errors
+/// Returns an error if the model or a text cannot be read, the texts differ in length, or the
+/// output cannot be written.
 pub fn run(args: Args) -> Result<()> {
     let to_calibrate = args
         .calibrate

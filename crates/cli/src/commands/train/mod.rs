@@ -29,6 +29,9 @@ use crate::signals::Signals;
 pub use args::Args;
 
 /// Trains, scores the test text with the best model, and prints the next commands.
+///
+/// # Errors
+/// Returns the errors of [`learn`].
 pub fn run(args: Args) -> Result<()> {
     let Some(model) = learn(args)? else {
         return Ok(());

@@ -24,6 +24,10 @@ pub use args::Args;
 /// Writes one line (or `--nbest` lines) for each line of the input, including empty lines. If
 /// reading fails, for example in a damaged archive, the lines before the failure are translated and
 /// written first.
+///
+/// # Errors
+/// Returns an error if the options contradict each other, a model or a text cannot be read, a
+/// translation fails, or the output cannot be written.
 pub fn run(args: Args) -> Result<()> {
     let files = files(&args)?;
     check_text(&args)?;
