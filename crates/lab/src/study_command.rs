@@ -38,7 +38,7 @@ struct Common {
     /// The preset whose variations are trained: speedrun, tiny, small, base, big or multi30k
     #[arg(long, short, default_value = "tiny")]
     preset: String,
-    /// TOML file of settings that replace those of the preset
+    /// TOML file of settings that replace settings of the preset
     #[arg(long, short)]
     config: Option<PathBuf>,
     /// Training text: two files or one TSV file [default: the embedded corpus]

@@ -62,7 +62,7 @@ pub struct PairValidation {
 pub struct Relation {
     /// The chrF of the translations.
     pub own: f64,
-    /// The chrF of the translations if each is exchanged with that of another source.
+    /// The chrF of the translations if each is exchanged with the translation of another source.
     pub exchanged: f64,
     /// The share of the most frequent translation.
     pub same: f64,

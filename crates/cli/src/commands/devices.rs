@@ -14,7 +14,7 @@ pub struct Args {
     /// List only these backends, each of which must have a device: cuda, or cpu,wgpu
     #[arg(long, default_value = "auto", value_name = "DEVICES")]
     device: DeviceNames,
-    /// Compare products, an update and decoding with those of the CPU, and time matrix products; the
+    /// Compare products, an update and decoding with the CPU, and time matrix products; the
     /// exit code is 1 if a device fails or computes something else
     #[arg(long)]
     test: bool,

@@ -49,7 +49,7 @@ use crate::values::{compute_type, model, text};
 struct Computing {
     /// Type of the numbers in matrix products: float32, or on a CPU int8, which is faster and
     /// changes results a little, and bfloat16, which is between them on processors that have it
-    /// [default: that of the model; see `quantize`]
+    /// [default: the model's; see `quantize`]
     #[arg(long, value_name = "TYPE", value_parser = compute_type())]
     compute: Option<ComputeType>,
     /// Device on which to compute

@@ -46,7 +46,7 @@ impl SearchContext {
         scored
     }
 
-    /// The attention of the tokens of `target` to those of `source` as by
+    /// The attention of the tokens of `target` to the tokens of `source` as by
     /// [`StepModel::cross_attention`], in this context. The attention to the context is left out.
     ///
     /// # Shapes

@@ -203,7 +203,7 @@ impl Translator {
             let target = targets.get(back).map_or(usize::MAX / 2, Vec::len);
             [source.len(), target]
         });
-        // The length of the translation is not known; it is that of the source here.
+        // The length of the translation is not known; the source's length stands for it.
         let settings = self.within_positions(settings, languages);
         let [before_source, before_target] = settings.fitting(lengths, [sentence; 2]);
         SearchContext {

@@ -5,7 +5,7 @@
 pub struct TextContext {
     /// The previous sources.
     pub sources: Vec<String>,
-    /// Their translations. If there are fewer than sources, those of the oldest are missing.
+    /// Their translations. If there are fewer than sources, the translations of the oldest are missing.
     pub targets: Vec<String>,
 }
 

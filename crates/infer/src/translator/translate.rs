@@ -60,7 +60,7 @@ impl Translator {
             .collect()
     }
 
-    /// The ids of `text`, a source, without those of its language. If `languages` name the language by
+    /// The ids of `text`, a source, without the ids of its language. If `languages` name the language by
     /// a token, a language token at the start of the text (`>>fra<<`) is text.
     pub fn encode_source(&self, text: &str, languages: &Languages) -> Vec<u32> {
         let source = &self.tokenizers.source;

@@ -88,7 +88,7 @@ fn m2m100(dir: &Path, mut tokens: Vec<String>, rows: usize) -> Result<Vec<String
 }
 
 /// Returns the files of `M2M100Tokenizer` for `model` and sentences of up to `longest` tokens. If its
-/// languages are not M2M100's, they are those of `NllbTokenizer`, which has languages of its own.
+/// languages are not M2M100's, they are the files of `NllbTokenizer`, which has languages of its own.
 ///
 /// # Errors
 /// Returns [`InteropError::CannotExport`] for a tokeniser that neither class has.

@@ -18,8 +18,8 @@ const MIN_LOSS_CHANGE: f64 = 0.01;
 /// Below this score, no part of the translations is right.
 const MIN_SCORE: f64 = 0.1;
 
-/// Below this ratio of a score to that of exchanged translations, translations do not depend on their
-/// sources.
+/// Below this ratio of a score to the score of exchanged translations, translations do not depend on
+/// their sources.
 const MIN_RELATION_RATIO: f64 = 1.1;
 
 /// The number of consecutive updates with a loss above guessing before the warning.

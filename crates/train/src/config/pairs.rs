@@ -48,7 +48,7 @@ impl DataSettings {
     /// Checks the languages of the texts.
     ///
     /// # Errors
-    /// Returns a [`ConfigFileError`] if there are other texts besides those of pairs, a code names no
+    /// Returns a [`ConfigFileError`] if there are other texts besides texts of pairs, a code names no
     /// language, a language has two codes, or a direction is given twice.
     pub fn check_languages(&self) -> Result<()> {
         match &self.languages[..] {

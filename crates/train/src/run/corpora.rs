@@ -246,7 +246,7 @@ struct TrainingText {
     languages: Option<[String; 2]>,
 }
 
-/// The training texts: those of the pairs of languages, otherwise `data.train` and `data.mix`.
+/// The training texts: the texts of the pairs of languages, otherwise `data.train` and `data.mix`.
 fn training_texts(config: &TrainConfig, texts: &Texts) -> Result<Vec<TrainingText>> {
     let data = &config.data;
     if data.pairs.is_empty() {
@@ -411,7 +411,7 @@ fn tokenizer_source(config: &TrainConfig, start: Option<&StartModel>) -> Tokeniz
     }
 }
 
-/// The corpora mixed by their weights, those of several pairs of languages also by their sizes; a
+/// The corpora mixed by their weights, corpora of several pairs of languages also by their sizes; a
 /// single corpus unchanged.
 fn mixture(mut parts: Vec<(TokenizedCorpus, f64)>, data: &DataSettings) -> TokenizedCorpus {
     match parts.len() {

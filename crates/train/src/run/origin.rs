@@ -98,7 +98,7 @@ fn join(changes: &[&Change]) -> String {
         .join(", ")
 }
 
-/// The parts of the data that differ. The hashes of the texts are those of their tokens, so that
+/// The parts of the data that differ. The hashes of the texts are hashes of their tokens, so that
 /// another tokeniser changes them all and says nothing of the texts. If `tokenizer_is_set` is false,
 /// the same settings trained another tokeniser, and only another text does that.
 fn different(was: &Origin, now: &Origin, tokenizer_is_set: bool) -> Vec<&'static str> {

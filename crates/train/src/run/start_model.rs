@@ -89,7 +89,7 @@ impl StartModel {
         let names_both = [source, target]
             .iter()
             .any(|side| !side.language_codes().is_empty());
-        // The texts of an imported model may begin with tags; those of a model of ours may not.
+        // The texts of an imported model may begin with tags; texts of a model of ours may not.
         let is_ours = !self.generation.directions.is_empty();
         let needs = names_both || is_ours && !source.target_tags().is_empty();
         if needs && data.trained_directions().is_empty() {

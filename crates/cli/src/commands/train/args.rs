@@ -19,7 +19,7 @@ pub struct Args {
     /// one that --config names, otherwise speedrun]
     #[arg(long, short, value_parser = PossibleValuesParser::new(preset_names()))]
     pub(super) preset: Option<String>,
-    /// TOML file of settings that replace those of the preset (`burnformer config` explains every
+    /// TOML file of settings that replace settings of the preset (`burnformer config` explains every
     /// key). The config.toml of a run contains all settings and repeats that run
     #[arg(long, short)]
     pub(super) config: Option<PathBuf>,

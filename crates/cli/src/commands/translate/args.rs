@@ -28,7 +28,7 @@ pub struct Args {
     pub(super) model: Vec<PathBuf>,
     /// A model that translates what --model returns, for a pair of languages without a model of its
     /// own: --model de-en --then en-fr. Search options belong to it; --glossary and --memory go
-    /// from the language of the input to that of the output
+    /// from the language of the input to the language of the output
     #[arg(long, value_parser = model(), value_name = "DIR", conflicts_with = "shortlist")]
     pub(super) then: Vec<PathBuf>,
     /// With --then: the language between, for models of several languages

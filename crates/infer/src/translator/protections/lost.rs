@@ -119,7 +119,7 @@ impl Translator {
         } else {
             Vec::new()
         };
-        // Words can replace other symbols, such as those of currencies.
+        // Words can replace other symbols, such as currency signs.
         let is_symbol = |part: &Part| {
             let is_picture = source[part.range.clone()].contains(is_emoji);
             part.kind == PartKind::Symbol && (!is_known || is_picture)

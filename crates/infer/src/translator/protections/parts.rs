@@ -147,7 +147,7 @@ impl Results<'_> {
     }
 
     /// The hypotheses `new` of a further search with their texts changed by `write`, if the best
-    /// loses nothing. Of samples, those of the first search that lose nothing come first.
+    /// loses nothing. Of samples, the samples of the first search that lose nothing come first.
     fn merged(
         &self,
         sentence: &Losses,

@@ -233,7 +233,7 @@ impl RunDir {
     }
 
     /// The path of the decoded validation text after update `step`, by the model or, if `averaged`,
-    /// by the average of the checkpoints up to it; of several pairs of languages that of `pair`.
+    /// by the average of the checkpoints up to it; of several pairs of languages the file of `pair`.
     pub fn hypotheses(&self, step: u64, averaged: bool, pair: Option<&str>) -> PathBuf {
         let end = if averaged { "-average" } else { "" };
         // A colon is in no file name of Windows.
