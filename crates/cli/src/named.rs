@@ -36,8 +36,8 @@ pub fn folder() -> PathBuf {
 }
 
 /// Returns the model directory of the model `name`, after fetching and converting the model if
-/// necessary. `keep_going` is called before each part of a file. If it returns false, the download is
-/// cancelled.
+/// necessary. `keep_going` is called before each part of a file. If it returns false, the download
+/// is cancelled.
 ///
 /// # Errors
 /// Returns an error if the model cannot be fetched, or if no importer can read it.

@@ -1,6 +1,6 @@
 //! Division of sentences into batches, and of batches among processor cores. One thread decodes a
-//! part of a batch from beginning to end, without waiting for others. If there is only one part, its
-//! matrix products use all threads.
+//! part of a batch from beginning to end, without waiting for others. If there is only one part,
+//! its matrix products use all threads.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::error::Result;
 use crate::settings::{SettingsError, check};
 
-/// The limits of a batch. They change speed and memory, but not results; on a CPU even the bits stay
-/// equal, unless a batch has a source of more than 64 tokens.
+/// The limits of a batch. They change speed and memory, but not results; on a CPU even the bits
+/// stay equal, unless a batch has a source of more than 64 tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batching {
     /// The largest number of sentences in a batch.

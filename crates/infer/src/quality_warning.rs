@@ -92,8 +92,8 @@ fn letters_repeat(word: &str) -> bool {
     repeats(&letters)
 }
 
-/// Returns whether a sequence of at most [`MAX_UNIT`] parts occurs [`MIN_LOOP_REPEATS`] times in a row;
-/// one of a single part twice as often.
+/// Returns whether a sequence of at most [`MAX_UNIT`] parts occurs [`MIN_LOOP_REPEATS`] times in a
+/// row; one of a single part twice as often.
 pub(crate) fn repeats<T: PartialEq>(parts: &[T]) -> bool {
     (1..=MAX_UNIT).any(|unit| {
         let needed = unit * (MIN_LOOP_REPEATS - 1) + if unit == 1 { MIN_LOOP_REPEATS } else { 0 };

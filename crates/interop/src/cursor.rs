@@ -59,8 +59,8 @@ impl<'a> Cursor<'a> {
         Ok(number(self.bytes(width)?))
     }
 
-    /// A number of `width` bytes as a size. A number that does not fit becomes the largest size, beyond
-    /// the end of any file.
+    /// A number of `width` bytes as a size. A number that does not fit becomes the largest size,
+    /// beyond the end of any file.
     ///
     /// # Errors
     /// Returns an error if there are fewer bytes.

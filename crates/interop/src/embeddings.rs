@@ -13,8 +13,8 @@ use burnformer_core::{EmbeddingSharing, OutputBias, Sinusoids};
 use crate::pretrained::Pretrained;
 use crate::tensors::{Tensor, Tensors};
 
-/// The matrices of source, target and output in a file, `[vocab, d_model]`. Tied matrices are equal,
-/// or one in memory.
+/// The matrices of source, target and output in a file, `[vocab, d_model]`. Tied matrices are
+/// equal, or one in memory.
 pub(crate) struct Embeddings {
     pub source: Rc<Tensor>,
     pub target: Rc<Tensor>,
@@ -61,9 +61,9 @@ pub(crate) fn names(sharing: EmbeddingSharing) -> [&'static str; 3] {
     }
 }
 
-/// The layout of sines and cosines in `table`, `[positions, d_model]`, and its first position, one of
-/// `starts`; `None` for other values. Values may differ by `tolerance`, since some files round them to
-/// float16.
+/// The layout of sines and cosines in `table`, `[positions, d_model]`, and its first position, one
+/// of `starts`; `None` for other values. Values may differ by `tolerance`, since some files round
+/// them to float16.
 pub(crate) fn recognised(
     table: &Tensor,
     starts: Range<usize>,
@@ -96,8 +96,8 @@ pub(crate) fn recognised(
     })
 }
 
-/// The bias of a token that must never be predicted. Its probability is zero in float32, and the loss
-/// with label smoothing stays finite.
+/// The bias of a token that must never be predicted. Its probability is zero in float32, and the
+/// loss with label smoothing stays finite.
 pub(crate) const IMPOSSIBLE_BIAS: f32 = -1e4;
 
 /// The id of added padding for vocabularies of these sizes: the first id beyond both.
@@ -105,7 +105,8 @@ pub(crate) fn padding_id([source_vocab, target_vocab]: [usize; 2]) -> u32 {
     source_vocab.max(target_vocab) as u32
 }
 
-/// Adds the configuration's `pad`, a [`padding_id`], to both vocabularies: rows of zeros with a bias of
+/// Adds the configuration's `pad`, a [`padding_id`], to both vocabularies: rows of zeros with a
+/// bias of
 /// [`IMPOSSIBLE_BIAS`]. The shorter vocabulary is filled up to that id.
 pub(crate) fn append_padding(model: &mut Pretrained) {
     let config = &mut model.config;

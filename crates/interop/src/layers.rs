@@ -17,8 +17,8 @@ pub(crate) struct Part {
 const CANDIDATE: &str = "ssru.candidate";
 
 /// The names of each part within its layer, in order: in a model directory, in `MarianMTModel`, in
-/// CTranslate2, and of weight and bias in Marian. Parts with the same name in CTranslate2 are stacked
-/// in rows. The last line is the closing norm of a stack.
+/// CTranslate2, and of weight and bias in Marian. Parts with the same name in CTranslate2 are
+/// stacked in rows. The last line is the closing norm of a stack.
 const NAMES: &str = "\
 self_attention.query self_attn.q_proj self_attention/linear_0 self_Wq self_bq
 self_attention.key self_attn.k_proj self_attention/linear_0 self_Wk self_bk

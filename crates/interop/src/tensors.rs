@@ -266,8 +266,8 @@ impl Weights {
     }
 }
 
-/// Adds the float tensors in `bytes`, the content of `path`, to `weights`. Tensors of other types are
-/// left out.
+/// Adds the float tensors in `bytes`, the content of `path`, to `weights`. Tensors of other types
+/// are left out.
 ///
 /// # Errors
 /// Returns [`InteropError::Damaged`] if `bytes` are not a valid safetensors file.

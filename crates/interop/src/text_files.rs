@@ -10,8 +10,8 @@ use crate::files::{names, read_file, start};
 use crate::pretrained::Files;
 use crate::vocabulary;
 
-/// Tokeniser files named by the user, if the model's folder does not show their sides. Empty lists are
-/// filled from the folder.
+/// Tokeniser files named by the user, if the model's folder does not show their sides. Empty lists
+/// are filled from the folder.
 #[derive(Clone, Debug, Default)]
 pub struct TextFiles {
     /// Marian's vocabularies: one for the source and one for the target, or one for both.
@@ -40,8 +40,8 @@ fn side(path: &Path) -> Option<usize> {
     }
 }
 
-/// The files of source and target among `paths`. A single file without a side in its name is for both.
-/// `None` if the names do not show the sides.
+/// The files of source and target among `paths`. A single file without a side in its name is for
+/// both. `None` if the names do not show the sides.
 pub(crate) fn of_sides(paths: &[PathBuf]) -> Option<[PathBuf; 2]> {
     match (
         paths,
@@ -80,9 +80,9 @@ pub(crate) fn listed(paths: &[PathBuf]) -> String {
         .join(", ")
 }
 
-/// The SentencePiece models of source and target for the vocabularies `tokens`: named by the user, or
-/// in the first of `dirs` with any; `None` if there are none. `source.spm` alone is for both sides of
-/// one vocabulary.
+/// The SentencePiece models of source and target for the vocabularies `tokens`: named by the user,
+/// or in the first of `dirs` with any; `None` if there are none. `source.spm` alone is for both
+/// sides of one vocabulary.
 ///
 /// # Errors
 /// Returns [`InteropError::Missing`] if the file names do not show the sides, or
@@ -147,8 +147,8 @@ pub(crate) fn note_on_subword_nmt(path: &Path) -> Option<String> {
     ))
 }
 
-/// Refuses a SentencePiece model with less than a quarter of its pieces among `tokens`: it belongs to
-/// the other side or to another model.
+/// Refuses a SentencePiece model with less than a quarter of its pieces among `tokens`: it belongs
+/// to the other side or to another model.
 fn check(path: &Path, bytes: &[u8], tokens: &[String]) -> Result<()> {
     let pieces =
         pieces(bytes).ok_or_else(|| InteropError::damaged(path, "it is no SentencePiece model"))?;

@@ -48,8 +48,8 @@ fn of_first(model: &Pretrained, names: &[&str], rows: usize) -> Result<Vec<Strin
     Err(InteropError::missing(dir, wanted, remedy))
 }
 
-/// The tokens of a `vocab.json` or `tokenizer.json`, one for each of `rows` ids. Ids without a token
-/// are `<unusedN>`.
+/// The tokens of a `vocab.json` or `tokenizer.json`, one for each of `rows` ids. Ids without a
+/// token are `<unusedN>`.
 ///
 /// # Errors
 /// Returns [`InteropError::Damaged`] if the file is not JSON, has no vocabulary, or has an id of at

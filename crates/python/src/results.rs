@@ -74,8 +74,8 @@ pub struct TranslationResult {
 type CharLink = ((usize, usize), (usize, usize));
 
 impl TranslationResult {
-    /// Creates the translation of `source` from `hypotheses`, with links if `languages`, between which
-    /// it was translated, are given.
+    /// Creates the translation of `source` from `hypotheses`, with links if `languages`, between
+    /// which it was translated, are given.
     ///
     /// # Errors
     /// The errors of [`Translator::links`].
@@ -170,7 +170,8 @@ pub fn score<'py>(py: Python<'py>, score: TargetScore) -> PyResult<Bound<'py, Py
 /// # Errors
 /// Returns the exception of Python's import of the class.
 pub fn detection<'py>(py: Python<'py>, found: &Detection) -> PyResult<Bound<'py, PyAny>> {
-    // As everywhere else in Python; the program and the server count to 100, as LibreTranslate does.
+    // As everywhere else in Python; the program and the server count to 100, as LibreTranslate
+    // does.
     class(py, "Detection")?.call1((&found.language, found.confidence / 100.0))
 }
 

@@ -41,7 +41,8 @@ pub struct Validation {
     /// The ratio of characters in the decoded text to characters in its references, if it was
     /// decoded.
     pub length_ratio: Option<f64>,
-    /// How much the decoded text depends on its sources, if it was decoded and has enough sentences.
+    /// How much the decoded text depends on its sources, if it was decoded and has enough
+    /// sentences.
     pub relation: Option<Relation>,
     /// The quality by direction in a run with several pairs of languages. The other fields are then
     /// means over the directions, and there is no decoded text.
@@ -419,7 +420,8 @@ impl Validator {
     }
 
     /// Translates the validation text by `translator`, with the beam size `beam` and the length
-    /// penalty `alpha`, and returns the name and the value of the score; the mean over several texts.
+    /// penalty `alpha`, and returns the name and the value of the score; the mean over several
+    /// texts.
     ///
     /// # Errors
     /// Returns [`TrainError::Infer`](crate::TrainError::Infer) if decoding fails.

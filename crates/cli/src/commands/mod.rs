@@ -175,8 +175,8 @@ struct LanguageArgs {
 }
 
 impl Searching {
-    /// The search options of `translator` for `n_best` translations of each sentence of the language
-    /// `from`, modified by `change`.
+    /// The search options of `translator` for `n_best` translations of each sentence of the
+    /// language `from`, modified by `change`.
     fn options(
         &self,
         translator: &Translator,
@@ -205,8 +205,8 @@ impl Searching {
 }
 
 impl LanguageArgs {
-    /// The languages and tokens of `translator` for a text in the language `from`, and in the chosen
-    /// target language.
+    /// The languages and tokens of `translator` for a text in the language `from`, and in the
+    /// chosen target language.
     fn of_model(&self, translator: &Translator, from: Option<&str>) -> Result<Languages> {
         let to = self.target_language.as_deref();
         let optional =

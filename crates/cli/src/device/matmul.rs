@@ -56,7 +56,8 @@ impl Products {
     fn new(device: &Device, precision: Precision, size: usize) -> Self {
         let rounds_itself = precision == Precision::BFloat16 && is_fused_on(device);
         let a = matrix(1, 1.0, size, device);
-        // The second factor is divided by the size, so that a product of products does not overflow.
+        // The second factor is divided by the size, so that a product of products does not
+        // overflow.
         let b = matrix(2, 1.0 / size as f32, size, device);
         let [a, b] = [a, b].map(|factor| {
             if rounds_itself {

@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 use super::guard::quietly;
 
 /// The largest difference from the CPU that passes, relative to the root mean square of the tensor
-/// or, if it is larger, to [`ZERO_SHARE`] of the root mean square of all tensors. Rounding to TF32 on
-/// tensor cores stays below a third of it in these models; a wrong number in a tensor is far above.
+/// or, if it is larger, to [`ZERO_SHARE`] of the root mean square of all tensors. Rounding to TF32
+/// on tensor cores stays below a third of it in these models; a wrong number in a tensor is far
+/// above.
 const TOLERANCE: f64 = 1e-2;
 /// The share of the root mean square of all tensors below which a tensor counts as zero. The
 /// gradient of the bias of keys is zero but for rounding.
@@ -33,8 +34,8 @@ const STEPS: usize = 5;
 pub struct Check {
     /// What was computed.
     pub name: String,
-    /// The largest difference, relative to the root mean square of the tensor; `None` if there is an
-    /// error.
+    /// The largest difference, relative to the root mean square of the tensor; `None` if there is
+    /// an error.
     pub difference: Option<f64>,
     /// What else is wrong: the device fails, or returns NaN.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display};
 use std::io;
 
-/// The parts of an error message. The libraries write `cause; remedy` in one line, for logs and JSON;
-/// on the terminal the remedy has a line of its own.
+/// The parts of an error message. The libraries write `cause; remedy` in one line, for logs and
+/// JSON; on the terminal the remedy has a line of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Message {
     cause: String,
@@ -70,7 +70,8 @@ impl Display for Message {
 }
 
 /// Returns the number of the system's error in `error`: of the first such error among its causes,
-/// otherwise the number in the text `cause`, as several errors of libraries quote the system's text.
+/// otherwise the number in the text `cause`, as several errors of libraries quote the system's
+/// text.
 fn system_error(error: &anyhow::Error, cause: &str) -> Option<i32> {
     if !cfg!(unix) {
         return None;

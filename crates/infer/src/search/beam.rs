@@ -1,10 +1,10 @@
 //! GNMT's beam search (Wu et al., 2016), as the paper uses it (§6.1).
 //!
-//! Every step takes the best extensions of the live hypotheses, twice the beam size. Extensions with
-//! `</s>` go to the finished list, and the best of the others live on. The search stops when no live
-//! hypothesis can displace a finished one. A [`Rule`](super::rule::Rule) of another program changes
-//! these decisions. The [`Task`] decides everything else: forced and forbidden tokens, and in sampling
-//! the single extension of each live hypothesis.
+//! Every step takes the best extensions of the live hypotheses, twice the beam size. Extensions
+//! with `</s>` go to the finished list, and the best of the others live on. The search stops when
+//! no live hypothesis can displace a finished one. A [`Rule`](super::rule::Rule) of another program
+//! changes these decisions. The [`Task`] decides everything else: forced and forbidden tokens, and
+//! in sampling the single extension of each live hypothesis.
 
 use burnformer_kernels::Top;
 
@@ -144,8 +144,8 @@ impl<'a> BeamSearch<'a> {
         Ok(())
     }
 
-    /// Gives the model the next token of the context before the translation. Returns whether there was
-    /// one.
+    /// Gives the model the next token of the context before the translation. Returns whether there
+    /// was one.
     fn reads_context(&mut self) -> bool {
         let request = self.task.request;
         let Some(&token) = request.context.target.get(self.read) else {
@@ -304,7 +304,8 @@ impl<'a> BeamSearch<'a> {
         insert(&mut self.finished, finished, most);
     }
 
-    /// Returns the reason why the extension at `rank` finishes its hypothesis; `None` if it lives on.
+    /// Returns the reason why the extension at `rank` finishes its hypothesis; `None` if it lives
+    /// on.
     fn finish_reason(&self, extension: Extension, rank: usize) -> Option<FinishReason> {
         if self.task.ends(extension.token) {
             return Some(FinishReason::EndOfSentence);
@@ -326,8 +327,9 @@ impl<'a> BeamSearch<'a> {
         }
     }
 
-    /// Returns whether the search can stop: no live hypothesis can displace a requested finished one,
-    /// even if all its further tokens have probability 1, up to the length that the rule assumes.
+    /// Returns whether the search can stop: no live hypothesis can displace a requested finished
+    /// one, even if all its further tokens have probability 1, up to the length that the rule
+    /// assumes.
     fn is_settled(&self) -> bool {
         let Task { settings, .. } = self.task;
         let rule = &self.task.rule;

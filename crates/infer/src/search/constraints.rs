@@ -79,8 +79,8 @@ fn first_free(request: &Request, settings: &SearchSettings) -> usize {
     }
 }
 
-/// Lowers the `logits` of `seen` tokens by the factor `penalty` of their values above `zero`. Values
-/// above it are divided.
+/// Lowers the `logits` of `seen` tokens by the factor `penalty` of their values above `zero`.
+/// Values above it are divided.
 pub(super) fn penalise(
     logits: &mut [f32],
     seen: impl Iterator<Item = u32>,

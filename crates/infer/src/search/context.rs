@@ -3,8 +3,8 @@
 use crate::attention::HeadWeights;
 use crate::model::StepModel;
 
-/// The tokens of the previous sentences of a document, which a model reads in front of a source and of
-/// its translation. They are no part of either: they count in no length, score, constraint or
+/// The tokens of the previous sentences of a document, which a model reads in front of a source and
+/// of its translation. They are no part of either: they count in no length, score, constraint or
 /// alignment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchContext {

@@ -31,8 +31,9 @@ pub const TOKENIZER_FILES: [&str; 7] = {
     ]
 };
 
-/// Loads the tokenisers of the model directory `source`: tokenizer.json, or one file per side, which
-/// may be a SentencePiece model with its vocabulary. Files outside of the manifest are ignored.
+/// Loads the tokenisers of the model directory `source`: tokenizer.json, or one file per side,
+/// which may be a SentencePiece model with its vocabulary. Files outside of the manifest are
+/// ignored.
 ///
 /// # Errors
 /// Returns [`TranslatorError::NoTokenizer`] if there is no tokeniser,

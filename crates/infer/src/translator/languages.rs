@@ -26,15 +26,16 @@ impl Translator {
         &self.settings.directions
     }
 
-    /// The tokens for a translation from the language `source` into the language `target`. Codes may
-    /// be written as in the model's vocabulary (`fr` for M2M100, `fra_Latn` for NLLB, `fra` for an
-    /// OPUS-MT model with several target languages, `>>fra<<`) or in any other form that
+    /// The tokens for a translation from the language `source` into the language `target`. Codes
+    /// may be written as in the model's vocabulary (`fr` for M2M100, `fra_Latn` for NLLB, `fra` for
+    /// an OPUS-MT model with several target languages, `>>fra<<`) or in any other form that
     /// [`find_language`](burnformer_text::find_language) accepts. A model that knows its
     /// [`directions`](Self::directions) needs only what distinguishes them.
     ///
     /// # Errors
     /// Returns an error if the vocabulary has no such token or several, if a needed language is
-    /// missing, if the model has no languages to choose from, or if it was not trained on this pair.
+    /// missing, if the model has no languages to choose from, or if it was not trained on this
+    /// pair.
     pub fn languages(&self, source: Option<&str>, target: Option<&str>) -> Result<Languages> {
         self.languages_between(source, target, Untrained::Refused)
     }
@@ -124,11 +125,12 @@ impl Languages {
         Ok(languages)
     }
 
-    /// The languages `source` and `target`, with their tokens in the vocabularies of `tokenizers`. A
-    /// side with a single language has no tokens.
+    /// The languages `source` and `target`, with their tokens in the vocabularies of `tokenizers`.
+    /// A side with a single language has no tokens.
     ///
     /// # Errors
-    /// Returns an error if a vocabulary names several languages, and this one not or in several ways.
+    /// Returns an error if a vocabulary names several languages, and this one not or in several
+    /// ways.
     pub fn of_pair(
         tokenizers: &Tokenizers,
         source: &str,
@@ -216,8 +218,8 @@ fn distinct<'a>(all: impl Iterator<Item = &'a String>) -> Vec<String> {
     distinct
 }
 
-/// The code among `known` for the language `asked`. A `needed` language must be given if several are
-/// known.
+/// The code among `known` for the language `asked`. A `needed` language must be given if several
+/// are known.
 fn chosen(
     side: &'static str,
     asked: Option<&str>,

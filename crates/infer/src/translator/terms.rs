@@ -22,8 +22,9 @@ const SAMPLE_WORD: &str = "a";
 
 impl Translator {
     /// Returns the terms for a translation with one of the targets of each wanted term, as whole
-    /// words. `source` is the ids of the source, without [languages](crate::TranslateOptions::languages).
-    /// Of more than [`MAX_TERMS`](crate::MAX_TERMS) terms, only the longest are kept.
+    /// words. `source` is the ids of the source, without
+    /// [languages](crate::TranslateOptions::languages). Of more than
+    /// [`MAX_TERMS`](crate::MAX_TERMS) terms, only the longest are kept.
     ///
     /// # Errors
     /// Returns a [`TermError`] if the model's vocabulary cannot write a term.
@@ -183,8 +184,8 @@ fn edge(tokenizer: &Tokenizer, id: u32, c: Option<char>) -> Edge {
     }
 }
 
-/// The word boundaries of tokens. Bytes and tokens without text may begin and end within words. Bytes
-/// are decoded together with their neighbours, and a wrong one spoils the others.
+/// The word boundaries of tokens. Bytes and tokens without text may begin and end within words.
+/// Bytes are decoded together with their neighbours, and a wrong one spoils the others.
 fn edges(tokenizer: &Tokenizer) -> WordEdges {
     let texts: Vec<String> = (0..tokenizer.vocab_size() as u32)
         .map(|id| text_of(tokenizer, id))

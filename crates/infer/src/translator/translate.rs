@@ -60,8 +60,8 @@ impl Translator {
             .collect()
     }
 
-    /// The ids of `text`, a source, without the ids of its language. If `languages` name the language by
-    /// a token, a language token at the start of the text (`>>fra<<`) is text.
+    /// The ids of `text`, a source, without the ids of its language. If `languages` name the
+    /// language by a token, a language token at the start of the text (`>>fra<<`) is text.
     pub fn encode_source(&self, text: &str, languages: &Languages) -> Vec<u32> {
         let source = &self.tokenizers.source;
         if languages.source.is_empty() {
@@ -183,8 +183,8 @@ impl Translator {
     }
 
     /// Translates sentences as ids up to the first error, and returns it too. For streams, where
-    /// finished work must not be lost. `done` is called with the number of sentences of each finished
-    /// batch.
+    /// finished work must not be lost. `done` is called with the number of sentences of each
+    /// finished batch.
     pub fn translate_ids_until_error(
         &self,
         requests: Vec<TextRequest>,

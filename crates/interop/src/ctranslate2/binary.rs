@@ -27,8 +27,8 @@ const TYPES: [NumberType; 6] = [
     NumberType::Float16,
     NumberType::BFloat16,
 ];
-/// The largest size of all read variables, as a multiple of the size of the file. A variable may have
-/// several names.
+/// The largest size of all read variables, as a multiple of the size of the file. A variable may
+/// have several names.
 const MAX_SHARING: usize = 16;
 
 struct Variable {

@@ -1,4 +1,5 @@
-//! The layers of both stacks. CTranslate2 stores the query, key and value projections as one matrix.
+//! The layers of both stacks. CTranslate2 stores the query, key and value projections as one
+//! matrix.
 
 use std::collections::BTreeMap;
 

@@ -56,8 +56,8 @@ fn is_argos(dir: &Path) -> bool {
     dir.join(ARGOS).is_file()
 }
 
-/// Reads the model in the folder `dir` or in the unpacked Argos Translate package `dir`. `files` are
-/// the tokeniser files named by the user.
+/// Reads the model in the folder `dir` or in the unpacked Argos Translate package `dir`. `files`
+/// are the tokeniser files named by the user.
 ///
 /// # Errors
 /// Returns an [`InteropError`] with the file, the variable or key, and a remedy.
@@ -249,8 +249,8 @@ fn heads(file: &Binary, d_model: usize) -> Result<[usize; 2]> {
     Ok(heads)
 }
 
-/// The number `name`, which must be equal in encoder and decoder. A missing number is `default`, as in
-/// CTranslate2.
+/// The number `name`, which must be equal in encoder and decoder. A missing number is `default`, as
+/// in CTranslate2.
 fn both_sides(file: &Binary, name: &str, default: f32) -> Result<f32> {
     let [encoder, decoder] = ["encoder", "decoder"]
         .map(|side| file.scalar(&format!("{side}/{name}")).unwrap_or(default));

@@ -118,13 +118,13 @@ impl Settings {
         })
     }
 
-    /// Returns whether the encoder sees `</s>`. Without `add_source_eos` it does in models converted
-    /// from transformers, where tokenisers append it, and does not in models of OpenNMT, where the
-    /// decoder starts from `<s>`.
+    /// Returns whether the encoder sees `</s>`. Without `add_source_eos` it does in models
+    /// converted from transformers, where tokenisers append it, and does not in models of OpenNMT,
+    /// where the decoder starts from `<s>`.
     ///
     /// # Errors
-    /// Returns [`InteropError::Unsupported`] if sources begin with `<s>`, or if the files leave this
-    /// open.
+    /// Returns [`InteropError::Unsupported`] if sources begin with `<s>`, or if the files leave
+    /// this open.
     pub fn source_end(&self, zero_start: bool) -> Result<SourceEnd> {
         let start = self.decoder_start_token.as_ref();
         if self.add_source_bos {

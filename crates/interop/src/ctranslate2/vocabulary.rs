@@ -102,8 +102,8 @@ impl Vocabularies {
 
     /// Returns the tokeniser files of a model directory: files in the format of `tokenizers` in the
     /// first of `dirs` if they have these tokens, otherwise the vocabularies with the SentencePiece
-    /// models in any of `dirs`. If the vocabularies have no padding token, `<pad>` with the id `pad`
-    /// is added at their end.
+    /// models in any of `dirs`. If the vocabularies have no padding token, `<pad>` with the id
+    /// `pad` is added at their end.
     ///
     /// # Errors
     /// Returns an error if a file of a tokeniser cannot be read or does not fit the vocabularies.

@@ -251,8 +251,8 @@ impl Client {
     }
 }
 
-/// Locks `file`, the downloaded part. While another process holds the lock, `watch` gets the progress
-/// of that process.
+/// Locks `file`, the downloaded part. While another process holds the lock, `watch` gets the
+/// progress of that process.
 fn lock(remote: &Remote, file: &File, watch: &mut Watch) -> Result<()> {
     loop {
         match file.try_lock() {

@@ -87,8 +87,9 @@ fn m2m100(dir: &Path, mut tokens: Vec<String>, rows: usize) -> Result<Vec<String
     Ok(tokens)
 }
 
-/// Returns the files of `M2M100Tokenizer` for `model` and sentences of up to `longest` tokens. If its
-/// languages are not M2M100's, they are the files of `NllbTokenizer`, which has languages of its own.
+/// Returns the files of `M2M100Tokenizer` for `model` and sentences of up to `longest` tokens. If
+/// its languages are not M2M100's, they are the files of `NllbTokenizer`, which has languages of
+/// its own.
 ///
 /// # Errors
 /// Returns [`InteropError::CannotExport`] for a tokeniser that neither class has.
@@ -129,9 +130,9 @@ fn codes() -> impl Iterator<Item = &'static str> {
     M2M100.split_whitespace()
 }
 
-/// Exchanges rows of the embeddings, so that `</s>` and `<pad>` have the ids of the configuration on
-/// both sides. `MarianTokenizer` may have different ids in each vocabulary; a model directory has one
-/// id for both.
+/// Exchanges rows of the embeddings, so that `</s>` and `<pad>` have the ids of the configuration
+/// on both sides. `MarianTokenizer` may have different ids in each vocabulary; a model directory
+/// has one id for both.
 pub(super) fn align(model: &mut Pretrained) -> Result<()> {
     if !model.texts.contains_key("target_vocab.json") {
         return Ok(());

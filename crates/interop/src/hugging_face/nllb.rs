@@ -1,5 +1,5 @@
-//! The `tokenizer.json` of `NllbTokenizer`, from a SentencePiece model and a vocabulary with language
-//! tokens.
+//! The `tokenizer.json` of `NllbTokenizer`, from a SentencePiece model and a vocabulary with
+//! language tokens.
 //!
 //! The class builds its tokeniser from the file's vocabulary, merges and table of replacements.
 //! Without this file, transformers reads the SentencePiece model, and finds no language tokens.
@@ -20,8 +20,8 @@ const MASK: &str = "<mask>";
 /// The first tokens of the vocabulary.
 const FIRST_TOKENS: [&str; 4] = ["<s>", "<pad>", "</s>", "<unk>"];
 
-/// Returns the files of `NllbTokenizer` for the SentencePiece model `pieces`, the vocabulary `tokens`
-/// and sentences of up to `longest` tokens.
+/// Returns the files of `NllbTokenizer` for the SentencePiece model `pieces`, the vocabulary
+/// `tokens` and sentences of up to `longest` tokens.
 ///
 /// # Errors
 /// Returns [`InteropError::CannotExport`] unless the model is of byte-pair encoding and the
@@ -145,8 +145,8 @@ fn settings(languages: &[&str], longest: usize) -> Value {
     })
 }
 
-/// The pairs of pieces that make a piece, the best piece first. Of pairs for the same score, the one
-/// with the longer left side comes first, as in the conversion of transformers.
+/// The pairs of pieces that make a piece, the best piece first. Of pairs for the same score, the
+/// one with the longer left side comes first, as in the conversion of transformers.
 fn merges<'a>(model: &'a SentencePiece, ids: &HashMap<&str, usize>) -> Vec<[&'a str; 2]> {
     let mut found = Vec::new();
     for id in 0..model.len() as u32 {

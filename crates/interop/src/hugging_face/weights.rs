@@ -1,5 +1,5 @@
-//! The weights of a folder: one file or shards, with the matrices over the vocabularies that the file
-//! ties or repeats.
+//! The weights of a folder: one file or shards, with the matrices over the vocabularies that the
+//! file ties or repeats.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

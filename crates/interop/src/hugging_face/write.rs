@@ -86,7 +86,8 @@ pub(crate) fn write(model: &Pretrained, dir: &Path) -> Result<()> {
     write_carried(model, dir)
 }
 
-/// The `tokenizer.json` of `path` without the step that adds `</s>`, as this program adds it to ids.
+/// The `tokenizer.json` of `path` without the step that adds `</s>`, as this program adds it to
+/// ids.
 pub(super) fn without_closing(path: &Path, bytes: &[u8]) -> Result<Vec<u8>> {
     let mut tokenizer: Map<String, Value> = parse_json(path, bytes)?;
     if tokenizer.get("post_processor").is_none_or(Value::is_null) {
@@ -141,8 +142,8 @@ pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
     refuse(family.name(), &features)
 }
 
-/// The weights with their names in transformers. Positions of MarianMTModel are included, because the
-/// paper's layout differs from its own.
+/// The weights with their names in transformers. Positions of MarianMTModel are included, because
+/// the paper's layout differs from its own.
 fn weights(model: &Pretrained) -> Result<Tensors> {
     let config = &model.config;
     let mut tensors = Tensors::new();

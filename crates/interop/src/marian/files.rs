@@ -276,8 +276,8 @@ impl Folder {
     }
 }
 
-/// The vocabularies of source and target: named by the user, in the decoder options, in the training
-/// options, or recognised by their names.
+/// The vocabularies of source and target: named by the user, in the decoder options, in the
+/// training options, or recognised by their names.
 fn vocabularies(
     dir: &Path,
     model: &str,
@@ -330,8 +330,8 @@ fn vocabularies(
     }
 }
 
-/// The rank of a file of decoder options for `model`, the lowest first; `usize::MAX` if it belongs to
-/// another model among `names`.
+/// The rank of a file of decoder options for `model`, the lowest first; `usize::MAX` if it belongs
+/// to another model among `names`.
 fn rank((name, options): &(String, Options), model: &str, names: &[String]) -> usize {
     let mut models = options.list("models").iter().map(|name| base(name));
     let unusual = usize::from(!name.starts_with("decoder."));

@@ -23,8 +23,8 @@ const OFF: &str = "\
 
 /// The options that change how weights are read.
 pub(super) struct WeightOptions {
-    /// For each layer of the decoder, the number of the layer in the file, from 1; empty if each has
-    /// its own.
+    /// For each layer of the decoder, the number of the layer in the file, from 1; empty if each
+    /// has its own.
     pub tied_layers: Vec<usize>,
     /// If true, attention has no output map.
     pub no_projection: bool,
@@ -115,8 +115,8 @@ fn number(path: &Path, options: &Options, key: &str) -> Result<usize> {
         .unwrap_or(0))
 }
 
-/// Refuses more layers than tensors allow: a layer has at least 14. Missing tensors are reported later
-/// by name.
+/// Refuses more layers than tensors allow: a layer has at least 14. Missing tensors are reported
+/// later by name.
 fn check_depth(path: &Path, layers: usize, tensors: &Weights) -> Result<()> {
     let count = tensors.len();
     if layers <= count / 8 {

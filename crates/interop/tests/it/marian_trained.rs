@@ -55,7 +55,8 @@ fn of_marian(found: &Value) -> Vec<Vec<(Vec<u32>, f64)>> {
         .collect()
 }
 
-/// The numbers of sentences with the same best translation, and with the same list in the same order.
+/// The numbers of sentences with the same best translation, and with the same list in the same
+/// order.
 fn equal(ours: &[Vec<(Vec<u32>, f64)>], theirs: &[Vec<(Vec<u32>, f64)>]) -> [usize; 2] {
     let tokens = |list: &[(Vec<u32>, f64)]| -> Vec<Vec<u32>> {
         list.iter().map(|(tokens, _)| tokens.clone()).collect()

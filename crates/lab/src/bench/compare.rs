@@ -40,9 +40,9 @@ pub struct Comparison {
 }
 
 impl PeerArgs {
-    /// Prints one JSON line for each compute type of the peer: the fastest setting of each side, and
-    /// the ratio of their medians with its spread. A setting much slower than the fastest is left out
-    /// of further rounds.
+    /// Prints one JSON line for each compute type of the peer: the fastest setting of each side,
+    /// and the ratio of their medians with its spread. A setting much slower than the fastest is
+    /// left out of further rounds.
     ///
     /// # Errors
     /// Returns an error if the peer is missing or fails, or the output cannot be written.

@@ -38,11 +38,12 @@ pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
             .is_some_and(|row| row[..3] == [model.d_model, model.heads, model.d_ff])
 }
 
-/// Chooses the largest model size that makes enough updates in the minutes of `config`. Returns the configuration with the chosen size and warm-up, and a sentence about the
-/// measurements and the choice. The configuration has no `training.fit`, so that it gives the same
-/// size on any machine. `seconds` measures the mean seconds per update of a configuration. A size
-/// that seems too slow is measured twice, since other programs may have used the machine, and no
-/// size counts as slower than a larger one.
+/// Chooses the largest model size that makes enough updates in the minutes of `config`. Returns the
+/// configuration with the chosen size and warm-up, and a sentence about the measurements and the
+/// choice. The configuration has no `training.fit`, so that it gives the same size on any machine.
+/// `seconds` measures the mean seconds per update of a configuration. A size that seems too slow is
+/// measured twice, since other programs may have used the machine, and no size counts as slower
+/// than a larger one.
 ///
 /// The run remains limited by its minutes, and its schedule follows the share of them that has
 /// passed. It therefore uses all minutes, at any speed.

@@ -18,8 +18,8 @@ const MIN_LOSS_CHANGE: f64 = 0.01;
 /// Below this score, no part of the translations is right.
 const MIN_SCORE: f64 = 0.1;
 
-/// Below this ratio of a score to the score of exchanged translations, translations do not depend on
-/// their sources.
+/// Below this ratio of a score to the score of exchanged translations, translations do not depend
+/// on their sources.
 const MIN_RELATION_RATIO: f64 = 1.1;
 
 /// The number of consecutive updates with a loss above guessing before the warning.
@@ -91,8 +91,8 @@ impl Diagnostics {
         }
     }
 
-    /// Returns a warning, once a run, if [`MAX_GUESSING_UPDATES`] consecutive losses are above guessing. `nll`
-    /// is the negative log-likelihood per token in update `step`.
+    /// Returns a warning, once a run, if [`MAX_GUESSING_UPDATES`] consecutive losses are above
+    /// guessing. `nll` is the negative log-likelihood per token in update `step`.
     pub fn after_update(&mut self, step: u64, nll: f64) -> Option<String> {
         let first = *self.first.get_or_insert(nll);
         let (count, sum) = self.above;

@@ -27,9 +27,9 @@ impl Learner {
     /// Starts a run in `folder`, or resumes the run there from its newest undamaged checkpoint. The
     /// batches of an update are shared by the devices of this process and of the processes that
     /// [`follow`](crate::follow) it. The first device holds the weights and validates. A new run
-    /// rounds `training.accumulate` up to a multiple of the devices; a resumed run keeps it, because
-    /// its result depends on it. The batch with the largest memory use is tried before anything is
-    /// written. The model may be of any architecture ([`Corpora::model`]).
+    /// rounds `training.accumulate` up to a multiple of the devices; a resumed run keeps it,
+    /// because its result depends on it. The batch with the largest memory use is tried before
+    /// anything is written. The model may be of any architecture ([`Corpora::model`]).
     ///
     /// # Errors
     /// Returns an error if a device does not compute in `training.precision`, the folder is in use,

@@ -115,8 +115,8 @@ impl Learner {
         self.reporter.divergence(&point)
     }
 
-    /// Returns whether the model is sound: its weights and moments are finite, and so is its loss on
-    /// the worst batch. (The loss of an update says nothing about its new weights.)
+    /// Returns whether the model is sound: its weights and moments are finite, and so is its loss
+    /// on the worst batch. (The loss of an update says nothing about its new weights.)
     pub(super) fn is_sound(&self) -> bool {
         has_finite_weights(self.model()) && self.updater.optimizer.moments.are_finite() && {
             let model = as_saved(self.model());

@@ -1,9 +1,9 @@
 //! The training loop, [`Learner`]: batch, forward, backward, clip, step, log, validate, save.
 //!
-//! What waits for a device stands below the loop. On the CPU, statistics are read after each update.
-//! An asynchronous device is read only before a log line, a validation, a checkpoint, and at the end,
-//! for all updates since the last read. The state of the run does not change until then, so that
-//! unchecked updates are neither saved nor reported.
+//! What waits for a device stands below the loop. On the CPU, statistics are read after each
+//! update. An asynchronous device is read only before a log line, a validation, a checkpoint, and
+//! at the end, for all updates since the last read. The state of the run does not change until
+//! then, so that unchecked updates are neither saved nor reported.
 
 mod begin;
 mod checkpoints;
@@ -66,7 +66,8 @@ pub struct Learner {
     diagnostics: Diagnostics,
     /// The model in `best/`. It may be newer than the checkpoint from which this process resumed.
     best_on_disk: Option<BestModel>,
-    /// The seconds of training before early validation; `None` once it is done, or if there is none.
+    /// The seconds of training before early validation; `None` once it is done, or if there is
+    /// none.
     early_validation_after: Option<f64>,
 }
 
@@ -115,10 +116,10 @@ impl Learner {
         self.train_with(interrupted, |_| ())
     }
 
-    /// Trains like [`train`](Self::train), and calls `on_killable` with true after the checkpoint of
-    /// the last update. From then on the process may be killed at any time: a resumed run completes
-    /// the final steps with the same outcome. `on_killable` is called with false if more updates
-    /// follow.
+    /// Trains like [`train`](Self::train), and calls `on_killable` with true after the checkpoint
+    /// of the last update. From then on the process may be killed at any time: a resumed run
+    /// completes the final steps with the same outcome. `on_killable` is called with false if more
+    /// updates follow.
     ///
     /// # Errors
     /// Returns the errors of [`train`](Self::train).
@@ -330,8 +331,8 @@ impl Learner {
         is_due || self.updater.synchronous || self.pending.is_full()
     }
 
-    /// Reads the statistics of the pending updates and advances the state. Returns the gradient norm
-    /// of the last update, or the exit if an update forces a rollback.
+    /// Reads the statistics of the pending updates and advances the state. Returns the gradient
+    /// norm of the last update, or the exit if an update forces a rollback.
     fn read_statistics(&mut self) -> Result<ControlFlow<Exit, f64>> {
         let updates = std::mem::take(&mut self.pending.updates);
         let pending: Vec<_> = updates

@@ -6,8 +6,8 @@ use burn::tensor::Tensor;
 use burnformer_core::Precision;
 use burnformer_kernels::{Epilogue, is_bfloat16_fast_on, linear, linear_with, sum};
 
-/// The coefficients of one Newton–Schulz iteration X ← aX + b(XXᵀ)X + c(XXᵀ)²X by Jordan et al. Five
-/// iterations bring singular values from 0 to 1 between 0.7 and 1.2.
+/// The coefficients of one Newton–Schulz iteration X ← aX + b(XXᵀ)X + c(XXᵀ)²X by Jordan et al.
+/// Five iterations bring singular values from 0 to 1 between 0.7 and 1.2.
 const COEFFICIENTS: [f64; 3] = [3.4445, -4.7750, 2.0315];
 
 /// The decay rate of the running sum of the gradients (Jordan et al.).
@@ -36,8 +36,8 @@ pub(super) struct Matrix {
 
 impl Matrix {
     /// The matrix after a step along `gradient`: M ← μM + G, W ← W − rate · 0.2·√max(rows, columns)
-    /// · orthogonal(G + μM), with μ = `momentum` (Nesterov's form, as in Jordan et al.). The products
-    /// are computed in `precision`.
+    /// · orthogonal(G + μM), with μ = `momentum` (Nesterov's form, as in Jordan et al.). The
+    /// products are computed in `precision`.
     pub fn step(self, gradient: Tensor<1>, momentum: f64, rate: f64, precision: Precision) -> Self {
         let Self {
             parameter,

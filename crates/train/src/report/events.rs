@@ -1,8 +1,8 @@
 //! TensorBoard's event file: the numbers of `metrics.jsonl` as scalars.
 //!
-//! The file holds TensorFlow records, each of which is a protocol buffer `Event`. It is derived from
-//! `metrics.jsonl`: a run that resumes, or that goes back, writes a new file with the records that
-//! are kept, and empties its old file. A step therefore has one value, and no record after an
+//! The file holds TensorFlow records, each of which is a protocol buffer `Event`. It is derived
+//! from `metrics.jsonl`: a run that resumes, or that goes back, writes a new file with the records
+//! that are kept, and empties its old file. A step therefore has one value, and no record after an
 //! interrupted write is lost. The new file begins with the start of a session, at which a
 //! TensorBoard that is watching the run forgets the old file.
 //!
@@ -279,7 +279,8 @@ pub(super) mod tests {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The expected bytes come from `RecordWriter` and `Event` of the Python package tensorboard 2.21.
+    /// The expected bytes come from `RecordWriter` and `Event` of the Python package tensorboard
+    /// 2.21.
     #[test]
     fn records_are_those_of_tensorboards_own_writer() {
         let time = 1_764_374_400.5;

@@ -46,8 +46,8 @@ impl ResumePoint {
     }
 
     /// Returns whether `record` is the validation of the model in `best/`. Call it for the records
-    /// in the order of the file: only the first match counts, as the resumed run will repeat a later
-    /// one.
+    /// in the order of the file: only the first match counts, as the resumed run will repeat a
+    /// later one.
     fn takes_best(&mut self, record: &Record) -> bool {
         match record {
             Record::Valid(point)
@@ -85,8 +85,8 @@ fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(Record, &'a [u8])>, Me
         let line = whole.trim_ascii();
         match serde_json::from_slice(line) {
             Ok(record) => records.push((record, line)),
-            // A blank line, an incomplete last line of a killed process, or what a power failure made
-            // of lines after the last checkpoint.
+            // A blank line, an incomplete last line of a killed process, or what a power failure
+            // made of lines after the last checkpoint.
             Err(_) if line.is_empty() || !whole.ends_with(b"\n") || line.contains(&0) => {}
             Err(error) => {
                 let line = index + 1;

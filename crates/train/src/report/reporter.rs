@@ -12,7 +12,8 @@ use crate::error::{Result, TrainError};
 
 /// The reports of a run: the files in its directory and the terminal.
 ///
-/// Every method writes its numbers before it returns, so that a killed run has reported all results.
+/// Every method writes its numbers before it returns, so that a killed run has reported all
+/// results.
 #[derive(Debug)]
 pub struct Reporter {
     dir: PathBuf,
@@ -29,8 +30,8 @@ impl Reporter {
     ///
     /// # Errors
     /// Returns a [`MetricsFileError`](super::MetricsFileError) if a new run finds the metrics of
-    /// another run, or if the metrics to resume are damaged, and [`TrainError::Io`] if a file cannot
-    /// be read or written.
+    /// another run, or if the metrics to resume are damaged, and [`TrainError::Io`] if a file
+    /// cannot be read or written.
     pub fn create(
         dir: &Path,
         verbosity: Verbosity,

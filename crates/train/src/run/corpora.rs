@@ -18,8 +18,8 @@ use crate::config::{
 use crate::error::Result;
 use crate::run::{FirstModel, LanguagesError, NoSeparator, StartModel, Texts};
 
-/// A validation text, without pairs of more than [`Corpora::longest_validated`] tokens on a side and
-/// without pairs that `data.utf8` skips.
+/// A validation text, without pairs of more than [`Corpora::longest_validated`] tokens on a side
+/// and without pairs that `data.utf8` skips.
 #[derive(Debug)]
 pub struct ValidationText {
     /// Its direction in a run with several pairs of languages.
@@ -83,7 +83,8 @@ impl Corpora {
     /// The configuration of the model that a run with `config` trains.
     ///
     /// # Errors
-    /// Returns an error if the configuration is invalid or the special ids of the tokenisers differ.
+    /// Returns an error if the configuration is invalid or the special ids of the tokenisers
+    /// differ.
     pub fn model_config(&self, config: &TrainConfig) -> Result<ModelConfig> {
         let start = self.start.clone();
         let model = FirstModel::new(config, start, || self.tokens(), self.model.clone())?;
@@ -287,7 +288,8 @@ fn directed(key: &'static str, paths: &[PathBuf], direction: &Direction) -> Resu
     })
 }
 
-/// `corpus` with the tokens of `languages`, and with its `context`: the settings and the separators.
+/// `corpus` with the tokens of `languages`, and with its `context`: the settings and the
+/// separators.
 fn composed(
     corpus: TokenizedCorpus,
     languages: &Languages,
@@ -300,8 +302,8 @@ fn composed(
     }
 }
 
-/// The context of a run, and the separators of both sides. A side without context has no separator of its
-/// own.
+/// The context of a run, and the separators of both sides. A side without context has no separator
+/// of its own.
 ///
 /// # Errors
 /// Returns [`NoSeparator`] if a tokeniser has no token that separates sentences.

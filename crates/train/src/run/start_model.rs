@@ -79,8 +79,8 @@ impl StartModel {
         Self::open(kept.as_ref().unwrap_or(from)).map(Some)
     }
 
-    /// Checks that texts without languages are not given to a model whose texts begin with tokens that
-    /// name them.
+    /// Checks that texts without languages are not given to a model whose texts begin with tokens
+    /// that name them.
     ///
     /// # Errors
     /// Returns [`LanguagesError::Needed`].
@@ -147,8 +147,8 @@ pub(crate) struct FirstModel {
 }
 
 impl FirstModel {
-    /// The first model of a run with `config`. Its configuration is `given`, otherwise from `start`,
-    /// otherwise from `config` with the vocabularies of `tokens`.
+    /// The first model of a run with `config`. Its configuration is `given`, otherwise from
+    /// `start`, otherwise from `config` with the vocabularies of `tokens`.
     ///
     /// # Errors
     /// Returns [`TrainError::Model`](crate::TrainError::Model) if the configuration is invalid, and
@@ -235,8 +235,8 @@ pub(crate) fn special_ids(shape: &dyn Seq2SeqConfig) -> SpecialIds {
 /// Freezes the parameters of `module` that match `patterns` (`training.freeze`): they have no
 /// gradient, and the optimiser skips them.
 ///
-/// A pattern is the name of a parameter or its first parts, such as `decoder.layers.0`. The part `*`
-/// matches any part.
+/// A pattern is the name of a parameter or its first parts, such as `decoder.layers.0`. The part
+/// `*` matches any part.
 ///
 /// # Errors
 /// Returns [`ConfigFileError::Freeze`] for a pattern without a match, and

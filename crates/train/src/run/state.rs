@@ -44,8 +44,8 @@ pub struct RunState {
 pub enum CheckpointKind {
     /// A checkpoint of `checkpoints.every`, kept until there are enough newer ones.
     Scheduled,
-    /// The checkpoint at the end of the run, between two scheduled ones. If the run continues, it is
-    /// kept only if all checkpoints are kept.
+    /// The checkpoint at the end of the run, between two scheduled ones. If the run continues, it
+    /// is kept only if all checkpoints are kept.
     Final,
     /// The checkpoint of an interruption, removed as soon as there is a newer one.
     Interrupted,
@@ -65,8 +65,8 @@ pub struct ValidationState {
 }
 
 impl ValidationState {
-    /// Records the score of the model at `step` or, if `averaged`, of the average of the checkpoints
-    /// up to it. Returns true if it is the best of all.
+    /// Records the score of the model at `step` or, if `averaged`, of the average of the
+    /// checkpoints up to it. Returns true if it is the best of all.
     pub(crate) fn record(
         &mut self,
         metric: EarlyStoppingMetric,

@@ -208,7 +208,8 @@ fn is_same(a: &Path, b: &Path) -> bool {
     matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Copies the file `from` to `to` with the permissions of a new file, unless they are the same file.
+/// Copies the file `from` to `to` with the permissions of a new file, unless they are the same
+/// file.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if is_same(from, to) {
         return Ok(());

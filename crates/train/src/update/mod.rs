@@ -58,11 +58,11 @@ impl Updater {
         }
     }
 
-    /// Makes update number `step` (from 1) over `batches`. The loss is averaged over the real target
-    /// tokens of all batches, as if they were one batch. If loss or gradient is not finite, model
-    /// and optimiser stay unchanged. Also returns the amount of text in the update. If [several
-    /// processes](crate::Ranks) train together, `batches` are the batches of this process, and each
-    /// process makes the same update over the batches of all processes.
+    /// Makes update number `step` (from 1) over `batches`. The loss is averaged over the real
+    /// target tokens of all batches, as if they were one batch. If loss or gradient is not finite,
+    /// model and optimiser stay unchanged. Also returns the amount of text in the update. If
+    /// [several processes](crate::Ranks) train together, `batches` are the batches of this process,
+    /// and each process makes the same update over the batches of all processes.
     ///
     /// # Panics
     /// Panics if there is no batch, or if there is a loss scale and `synchronous` is false.
@@ -148,8 +148,8 @@ impl Updater {
         pollster::block_on(self.read_async(pending)).expect("a device that answers")
     }
 
-    /// Reads the statistics like [`read`](Self::read), for a thread that must not block, such as on a
-    /// web page.
+    /// Reads the statistics like [`read`](Self::read), for a thread that must not block, such as on
+    /// a web page.
     ///
     /// # Errors
     /// Returns an error if the device is lost.

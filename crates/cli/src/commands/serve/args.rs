@@ -63,8 +63,8 @@ pub struct Args {
     /// may be given several times
     #[arg(long, default_values = LOOPBACK, value_name = "ADDRESS", value_parser = network)]
     pub(super) trusted_proxy: Vec<IpNet>,
-    /// The folder of pages that `/paper` shows, the paper live: `cargo xtask web --only paper` writes
-    /// it to target/npm [default: none]
+    /// The folder of pages that `/paper` shows, the paper live: `cargo xtask web --only paper`
+    /// writes it to target/npm [default: none]
     #[arg(long, value_name = "DIR")]
     pub(super) paper: Option<PathBuf>,
     /// The largest number of characters of a request

@@ -19,8 +19,8 @@ pub struct Args {
     /// one that --config names, otherwise speedrun]
     #[arg(long, short, value_parser = PossibleValuesParser::new(preset_names()))]
     pub(super) preset: Option<String>,
-    /// TOML file of settings that replace settings of the preset (`burnformer config` explains every
-    /// key). The config.toml of a run contains all settings and repeats that run
+    /// TOML file of settings that replace settings of the preset (`burnformer config` explains
+    /// every key). The config.toml of a run contains all settings and repeats that run
     #[arg(long, short)]
     pub(super) config: Option<PathBuf>,
     /// Model directory (imported or trained here) to fine-tune: the run starts from its weights and
@@ -38,7 +38,8 @@ pub struct Args {
     /// for example mine.de mine.en 2.5 or mine.tsv 2.5; may be given several times
     #[arg(long, num_args = 2..=3, value_names = ["SOURCE", "TARGET", "WEIGHT"])]
     pub(super) mix: Vec<PathBuf>,
-    /// The languages of the texts, such as en fr, for a model of several languages that --from names
+    /// The languages of the texts, such as en fr, for a model of several languages that --from
+    /// names
     #[arg(long, num_args = 2, value_names = ["SOURCE", "TARGET"])]
     pub(super) languages: Vec<String>,
     /// Validation text, in the same forms as the training text

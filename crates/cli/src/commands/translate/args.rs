@@ -91,9 +91,9 @@ pub struct Args {
     /// translation of an empty line is its prefix
     #[arg(long, value_name = "FILE")]
     pub(super) prefix: Option<PathBuf>,
-    /// Sentence before the first line, for a model that was trained with context (data.context); repeat the
-    /// option for several, the nearest last. Otherwise the lines before a line are its context, up to an
-    /// empty line
+    /// Sentence before the first line, for a model that was trained with context (data.context);
+    /// repeat the option for several, the nearest last. Otherwise the lines before a line are its
+    /// context, up to an empty line
     #[arg(long, value_name = "SENTENCE", conflicts_with = "no_context")]
     pub(super) context: Vec<String>,
     /// Translate each sentence alone, also with a model that was trained with context
@@ -125,8 +125,9 @@ pub struct Args {
     #[arg(long, default_value_t = 2048, value_parser = at_least(1))]
     pub(super) chunk: usize,
     /// Print one JSON object per line: line, source, translation, score, tokens, the reason why it
-    /// ends, `doubts` (signs that it is wrong: loop, copy, length, parts) and whether it took a second
-    /// search because the first found a loop; with --nbest also `n_best`, a list of N such objects
+    /// ends, `doubts` (signs that it is wrong: loop, copy, length, parts) and whether it took a
+    /// second search because the first found a loop; with --nbest also `n_best`, a list of N such
+    /// objects
     #[arg(long)]
     pub(super) json: bool,
     #[command(flatten)]

@@ -12,8 +12,8 @@ use crate::memory::{Remedy, with_remedy};
 use crate::output::{OnFailure, Output, check_writable, note, say};
 use crate::texts::read_document;
 
-/// Translates `input` as one document of this `kind`, the name of a format or an extension, into the
-/// file `output`; `None` is standard output.
+/// Translates `input` as one document of this `kind`, the name of a format or an extension, into
+/// the file `output`; `None` is standard output.
 pub(super) fn translate(
     args: &Args,
     route: &Route,

@@ -107,8 +107,8 @@ impl Input {
         chunk
     }
 
-    /// The next line. It is `None` at the end, and in a dialogue also if `may_be_late` is true and no
-    /// line has arrived within [`BATCH_WAIT`].
+    /// The next line. It is `None` at the end, and in a dialogue also if `may_be_late` is true and
+    /// no line has arrived within [`BATCH_WAIT`].
     fn next_line(&mut self, may_be_late: bool) -> Result<Option<Line>> {
         let line = if self.is_dialogue && may_be_late {
             self.lines.recv_timeout(BATCH_WAIT).ok()

@@ -104,7 +104,8 @@ fn languages(options: &TranslateOptions) -> [Option<&str>; 2] {
     codes.map_or([None; 2], |[from, into]| [Some(&**from), Some(&**into)])
 }
 
-/// Refuses a context for a model that has none, and shards that would need the lines of other shards.
+/// Refuses a context for a model that has none, and shards that would need the lines of other
+/// shards.
 fn check_context(args: &Args, route: &Route) -> Result<()> {
     let has_context = route.context() > 0;
     if !args.context.is_empty() && !has_context {
@@ -143,8 +144,8 @@ fn check_text(args: &Args) -> Result<()> {
 /// Returns how each input is read.
 ///
 /// # Errors
-/// Returns an error of usage if an input cannot be read, or an option belongs to documents and there
-/// is none.
+/// Returns an error of usage if an input cannot be read, or an option belongs to documents and
+/// there is none.
 fn readings(args: &Args) -> Result<Vec<Reading>> {
     let all = args.inputs.iter().map(|input| Reading::of(args, input));
     let all = all.collect::<Result<Vec<_>>>()?;

@@ -35,8 +35,8 @@ pub(in crate::search) trait Rule: Sync {
         false
     }
 
-    /// Returns whether hypotheses at the length limit are ranked together with finished ones, instead
-    /// of after them.
+    /// Returns whether hypotheses at the length limit are ranked together with finished ones,
+    /// instead of after them.
     fn ranks_cut(&self) -> bool {
         false
     }

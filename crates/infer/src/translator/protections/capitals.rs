@@ -135,8 +135,8 @@ impl Results<'_> {
         has_prefix || !request.terms.is_empty()
     }
 
-    /// Puts the translations of sources that were in capitals in `requests` in capitals again, after
-    /// the given prefixes, and scores their texts.
+    /// Puts the translations of sources that were in capitals in `requests` in capitals again,
+    /// after the given prefixes, and scores their texts.
     pub(super) fn put_in_capitals(&mut self, requests: &[TextRequest]) {
         let translator = self.translator;
         let options = self.options;

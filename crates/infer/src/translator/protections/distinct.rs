@@ -22,9 +22,9 @@ pub(super) fn sort(all: &mut [Hypothesis]) {
 }
 
 impl Results<'_> {
-    /// Removes repeated texts from each list. Searches with twice, four and eight times the beam fill
-    /// such a list after its best hypothesis, until it has `n_best` texts or there are no further
-    /// hypotheses.
+    /// Removes repeated texts from each list. Searches with twice, four and eight times the beam
+    /// fill such a list after its best hypothesis, until it has `n_best` texts or there are no
+    /// further hypotheses.
     pub(super) fn make_distinct(&mut self) {
         let translator = self.translator;
         let search = &self.options.search;

@@ -40,8 +40,8 @@ impl Translator {
 }
 
 impl Results<'_> {
-    /// Searches again, with the word for "and" in the source, for requests with a best hypothesis that
-    /// lacks a joining sign and has no word for it. Samples stay.
+    /// Searches again, with the word for "and" in the source, for requests with a best hypothesis
+    /// that lacks a joining sign and has no word for it. Samples stay.
     pub(super) fn keep_joins(&mut self) {
         let options = self.options;
         if !options.protections.keep_parts || options.search.sampling.is_some() {

@@ -10,8 +10,8 @@ use crate::translator::request::TextRequest;
 /// The length of forbidden repeated n-grams in the second search after a loop.
 const WITHOUT_LOOPS: usize = 3;
 
-/// Returns whether `found` is a loop of the search: it repeats a sequence, and neither the source nor
-/// a forced prefix does.
+/// Returns whether `found` is a loop of the search: it repeats a sequence, and neither the source
+/// nor a forced prefix does.
 pub(super) fn is_loop(request: &TextRequest, found: &Hypothesis) -> bool {
     let Request { source, prefix, .. } = &request.search;
     repeats(&found.tokens) && !repeats(source) && !repeats(prefix)

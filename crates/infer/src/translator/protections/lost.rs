@@ -25,8 +25,8 @@ pub(super) struct Losses {
     pub(super) source: String,
     /// The forced beginning of the translation.
     pub(super) prefix: String,
-    /// The symbols in `source` that words cannot replace: emoji, and all of them if some are unknown
-    /// to the tokeniser.
+    /// The symbols in `source` that words cannot replace: emoji, and all of them if some are
+    /// unknown to the tokeniser.
     pub(super) symbols: Vec<Range<usize>>,
     /// The first signs of invented placeholders.
     pub(super) signs: String,

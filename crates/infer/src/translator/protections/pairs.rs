@@ -10,8 +10,8 @@ use crate::translator::options::TranslateOptions;
 use crate::translator::request::TextRequest;
 
 impl Results<'_> {
-    /// Adds the quotation marks, brackets and dashes of a speech that a hypothesis lacks, around the
-    /// words that are aligned with those between them in the source.
+    /// Adds the quotation marks, brackets and dashes of a speech that a hypothesis lacks, around
+    /// the words that are aligned with those between them in the source.
     pub(super) fn keep_pairs(&mut self) {
         let Self {
             translator,

@@ -1,4 +1,5 @@
-//! Further searches for a sentence with a translation that loses numbers, placeholders or addresses.
+//! Further searches for a sentence with a translation that loses numbers, placeholders or
+//! addresses.
 
 use std::slice::from_ref;
 
@@ -17,8 +18,8 @@ use crate::translator::request::TextRequest;
 
 /// The largest number of constraints in the second search, which bounds its cost.
 const MAX_PARTS: usize = 24;
-/// The largest number of further searches for a sentence: one per part, and one for parts at unknown
-/// positions.
+/// The largest number of further searches for a sentence: one per part, and one for parts at
+/// unknown positions.
 const MAX_SEARCHES: usize = 9;
 
 impl Results<'_> {

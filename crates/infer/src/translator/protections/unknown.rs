@@ -30,8 +30,8 @@ impl Translator {
     /// Copies source text for the unknown tokens of `all`, the translations of `requests`.
     ///
     /// Each copies its most attended unknown source token, by the mean of the heads of the last
-    /// layer, or its most attended word if the source has no unknown token. Without attention, copies
-    /// follow the order of the source.
+    /// layer, or its most attended word if the source has no unknown token. Without attention,
+    /// copies follow the order of the source.
     pub(super) fn copy_unknown(&self, requests: &[TextRequest], all: &mut [Vec<Hypothesis>]) {
         let unk = self.tokenizers.target.special_ids().unk;
         for (request, found) in requests.iter().zip(all) {

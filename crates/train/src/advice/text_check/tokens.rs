@@ -69,8 +69,8 @@ pub(crate) fn unknown(
     )))
 }
 
-/// A message about a language tag, such as `>>deu<<` or `<2de>`, that begins many lines and that the
-/// tokeniser divides.
+/// A message about a language tag, such as `>>deu<<` or `<2de>`, that begins many lines and that
+/// the tokeniser divides.
 pub(crate) fn divided_tag(
     tokenizers: &Tokenizers,
     texts: &Texts,

@@ -150,8 +150,8 @@ fn a_rollback_keeps_a_better_best_model_and_its_record() {
     );
     assert_eq!(learner.state.validation.best_model, Some(known));
     assert_eq!(learner.state.validation.early_stopping.waited, 0);
-    // The model that it went back to is better than the model of update 6, and worse than the one of
-    // update 12.
+    // The model that it went back to is better than the model of update 6, and worse than the one
+    // of update 12.
     assert!(learner.validate(Subject::Model).unwrap());
     assert!(toy.best("run") == best, "a better model was overwritten");
     let steps: Vec<_> = toy
@@ -168,8 +168,8 @@ fn a_best_model_of_an_abandoned_continuation_is_replaced_only_by_a_better_one() 
     train(toy.learner("run", RunMode::New, 1, 15).unwrap());
     let best = toy.best("run");
     let all = toy.validations("run");
-    // The folder looks like the folder of a run that was killed between this validation and the next
-    // checkpoint.
+    // The folder looks like the folder of a run that was killed between this validation and the
+    // next checkpoint.
     let run = toy.folder.path().join("run");
     let killed = || {
         fs::remove_dir_all(run.join("checkpoints/step-000015")).unwrap();
