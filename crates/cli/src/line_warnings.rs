@@ -64,9 +64,9 @@ impl LineWarnings {
     /// `limit`.
     pub fn source(&mut self, number: u64, tokens: usize, limit: usize) {
         if tokens >= limit {
-            let kept = limit - 1;
+            let kept_tokens = limit - 1;
             let remedy = format!(
-                "only the first {kept} of {tokens} tokens are translated; split the sentence, or raise --longest"
+                "only the first {kept_tokens} of {tokens} tokens are translated; split the sentence, or raise --longest"
             );
             self.count("were too long to be translated whole", number, &remedy);
         }

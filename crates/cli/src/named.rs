@@ -88,13 +88,13 @@ fn write(folder: &Path, name: &ModelName, fetched: Download) -> Result<()> {
 /// # Errors
 /// Returns the errors of [`burnformer_interop::hub::fetch`].
 pub fn fetch(name: &ModelName, keep_going: &dyn Fn() -> bool) -> Result<Download> {
-    let mut said = Instant::now();
+    let mut last_note = Instant::now();
     let fetched = burnformer_interop::hub::fetch(
         name,
         &Settings::from_env(),
         &mut |Progress { file, done, size }: Progress| {
-            if said.elapsed() > Duration::from_secs(5) {
-                said = Instant::now();
+            if last_note.elapsed() > Duration::from_secs(5) {
+                last_note = Instant::now();
                 let [done, size] = [done, size].map(|bytes| bytes as f64 / 1e6);
                 note(format_args!("{name}: {file}: {done:.0} of {size:.0} MB"));
             }

@@ -89,8 +89,8 @@ pub fn in_work(error: Error, work: &Path) -> Error {
 /// about files have the form `FILE: CAUSE (os error CODE)` in all crates.
 fn named(error: Error, made: &Path, out: &Path) -> Error {
     let text = format!("{error:#}");
-    let made = made.display().to_string();
-    let Some((file, cause)) = failed_file(&text, &made) else {
+    let made_path = made.display().to_string();
+    let Some((file, cause)) = failed_file(&text, &made_path) else {
         return error;
     };
     // Joining an empty name would add a slash.

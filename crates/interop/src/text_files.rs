@@ -92,20 +92,23 @@ pub(crate) fn sentencepiece(
     files: &TextFiles,
     tokens: [&[String]; 2],
 ) -> Result<Option<[Vec<u8>; 2]>> {
-    let mut found = files.sentencepiece.clone();
+    let mut models = files.sentencepiece.clone();
     for dir in dirs.iter().filter(|_| files.sentencepiece.is_empty()) {
-        if found.is_empty() {
-            found = in_folder(dir)?;
+        if models.is_empty() {
+            models = in_folder(dir)?;
         }
     }
-    let paths = match (&found[..], files.sentencepiece.is_empty()) {
+    let paths = match (&models[..], files.sentencepiece.is_empty()) {
         ([], _) => return Ok(None),
-        (_, false) => named(&found),
-        ([one], _) if side(one) == Some(0) && tokens[0] == tokens[1] => named(&found),
-        _ => of_sides(&found),
+        (_, false) => named(&models),
+        ([one], _) if side(one) == Some(0) && tokens[0] == tokens[1] => named(&models),
+        _ => of_sides(&models),
     };
     let Some([source, target]) = paths else {
-        let wanted = format!("SentencePiece model for each side among {}", listed(&found));
+        let wanted = format!(
+            "SentencePiece model for each side among {}",
+            listed(&models)
+        );
         return Err(InteropError::missing(dirs[0], wanted, NAME_SENTENCEPIECE));
     };
     Ok(Some([
@@ -152,8 +155,11 @@ pub(crate) fn note_on_subword_nmt(path: &Path) -> Option<String> {
 fn check(path: &Path, bytes: &[u8], tokens: &[String]) -> Result<()> {
     let pieces =
         pieces(bytes).ok_or_else(|| InteropError::damaged(path, "it is no SentencePiece model"))?;
-    let known: std::collections::HashSet<&String> = tokens.iter().collect();
-    let count = pieces.iter().filter(|piece| known.contains(piece)).count();
+    let known_tokens: std::collections::HashSet<&String> = tokens.iter().collect();
+    let count = pieces
+        .iter()
+        .filter(|piece| known_tokens.contains(piece))
+        .count();
     if 4 * count >= pieces.len() {
         return Ok(());
     }

@@ -153,9 +153,9 @@ pub fn compute_reporting<T: Send + 'static, M: Send + 'static>(
         match message {
             Ok(Message::Report(report)) => {
                 TAKES_REPORT.set(true);
-                let taken = take(py, report);
+                let outcome = take(py, report);
                 TAKES_REPORT.set(false);
-                taken.inspect_err(|_| cancel.cancel())?;
+                outcome.inspect_err(|_| cancel.cancel())?;
             }
             Ok(Message::End(Ok(result))) => return result.map_err(|error| exception(&error)),
             Ok(Message::End(Err(panic))) => return Err(panicked(&*panic)),

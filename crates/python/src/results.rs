@@ -51,14 +51,14 @@ impl Texts {
 /// The error for a value that is not a text.
 fn not_a_text(expected: &str, given: &Bound<'_, PyAny>) -> PyErr {
     let kind = given.get_type();
-    let found = kind.name().map(|name| name.to_string());
-    let found = found.unwrap_or_else(|_| "something else".to_owned());
-    let remedy = match found.as_str() {
+    let type_name = kind.name().map(|name| name.to_string());
+    let type_name = type_name.unwrap_or_else(|_| "something else".to_owned());
+    let remedy = match type_name.as_str() {
         "bytes" | "bytearray" => "; decode it first, such as data.decode(\"utf-8\")",
         _ if expected == "a text" => "; give a str, or an iterable of them",
         _ => "; give a str",
     };
-    PyTypeError::new_err(format!("{expected} was expected, not {found}{remedy}"))
+    PyTypeError::new_err(format!("{expected} was expected, not {type_name}{remedy}"))
 }
 
 /// A translated sentence before conversion to a Python object: all hypotheses with their texts, and

@@ -451,11 +451,11 @@ fn folder(given: &Path, cancel: &Cancel) -> Result<PathBuf> {
 }
 
 fn compute_type(name: &str) -> Result<ComputeType> {
-    let found = ComputeType::ALL
+    let compute_type = ComputeType::ALL
         .into_iter()
         .find(|compute| compute.name() == name);
     let names = || ComputeType::ALL.map(ComputeType::name).join(", ");
-    found.ok_or_else(|| anyhow!("there is no compute type `{name}`; there are {}", names()))
+    compute_type.ok_or_else(|| anyhow!("there is no compute type `{name}`; there are {}", names()))
 }
 
 /// Sends the settled beginnings of the translations of `requests` to `sender`, with their indices.

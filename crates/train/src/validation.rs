@@ -510,24 +510,25 @@ impl Validator {
             .map_err(InferError::from)?;
 
         let history = TextContext::default();
-        let mut found =
+        let mut translations =
             translator.translate_documents(&mut requests, &text.begins, &history, &once)?;
-        let again: Vec<usize> = (0..found.len())
+        let again: Vec<usize> = (0..translations.len())
             .filter(|&i| {
-                let best = &found[i].n_best[0].hypothesis;
+                let best = &translations[i].n_best[0].hypothesis;
                 translator.asks_again(&requests[i], best, twice.protections)
             })
             .collect();
-        if again.len() <= MIN_SECOND_SEARCHES.max(found.len() / SENTENCES_PER_SECOND_SEARCH) {
+        if again.len() <= MIN_SECOND_SEARCHES.max(translations.len() / SENTENCES_PER_SECOND_SEARCH)
+        {
             let requests = again.iter().map(|&i| requests[i].clone()).collect();
             for (i, better) in again
                 .into_iter()
                 .zip(translator.translate_requests(requests, &twice)?)
             {
-                found[i] = better;
+                translations[i] = better;
             }
         }
-        Ok(found
+        Ok(translations
             .into_iter()
             .map(|translation| translation.text)
             .collect())

@@ -40,9 +40,9 @@ struct Line {
 /// Returns an error if a chosen device is missing or computes wrong numbers, or the output cannot
 /// be written.
 pub fn run(args: Args) -> Result<()> {
-    let wanted: Vec<Backend> = Backend::all().filter(|it| args.device.names(*it)).collect();
+    let backends: Vec<Backend> = Backend::all().filter(|it| args.device.names(*it)).collect();
     let mut lines = Vec::new();
-    for backend in &wanted {
+    for backend in &backends {
         let found = if args.device.are_explicit() {
             backend.devices()?
         } else {
@@ -54,7 +54,7 @@ pub fn run(args: Args) -> Result<()> {
         print(serde_json::to_string_pretty(&json!(lines))?)?
     } else {
         lines.iter().try_for_each(|line| print(describe(line)))?;
-        missing(&wanted).iter().try_for_each(print)?;
+        missing(&backends).iter().try_for_each(print)?;
     }
     let failed = lines
         .iter()

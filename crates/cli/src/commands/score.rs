@@ -57,12 +57,12 @@ pub struct Args {
 
 impl UsesFiles for Args {
     fn files_in_use(&self) -> Result<FilesInUse> {
-        let written = self.output.iter().flat_map(|out| written(&self.shard, out));
+        let outputs = self.output.iter().flat_map(|out| written(&self.shard, out));
         Ok(FilesInUse::default()
             .reads([&self.input])
             .reads(&self.target)
             .reads_models(&self.model)
-            .writes(written))
+            .writes(outputs))
     }
 }
 

@@ -246,14 +246,14 @@ impl DeviceNames {
 
 /// The device with number `index` of `backend`.
 fn find(backend: Backend, index: usize) -> Result<Found> {
-    let mut found = backend.devices()?;
-    let count = found.len();
+    let mut devices = backend.devices()?;
+    let count = devices.len();
     ensure!(
         index < count,
         "there is no device {backend}:{index}: {backend} has {} here, counted from 0; `burnformer devices` lists them",
         counted(count, "device")
     );
-    Ok(found.swap_remove(index))
+    Ok(devices.swap_remove(index))
 }
 
 #[cfg(test)]

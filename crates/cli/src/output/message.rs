@@ -33,13 +33,13 @@ impl Message {
             cause: String::new(),
             remedy: None,
         };
-        let mut said = String::new();
+        let mut text_so_far = String::new();
         for link in error.chain() {
             let text = link.to_string();
-            if said.contains(&text) {
+            if text_so_far.contains(&text) {
                 continue;
             }
-            said.push_str(&text);
+            text_so_far.push_str(&text);
             let part = Self::of_text(&text);
             if !whole.cause.is_empty() {
                 whole.cause.push_str(": ");

@@ -164,10 +164,10 @@ impl Decoding for ListDecoding<'_> {
     fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>) {
         self.inner.reorder(rows, sentences);
         if let Some(sentences) = sentences {
-            let kept = sentences
+            let kept_columns = sentences
                 .iter()
                 .map(|&sentence| std::mem::take(&mut self.columns[sentence]));
-            self.columns = kept.collect();
+            self.columns = kept_columns.collect();
         }
     }
 }

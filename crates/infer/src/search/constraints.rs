@@ -177,9 +177,14 @@ impl TokenChoices {
             .iter()
             .flatten()
             .flat_map(|phrase| &phrase.tokens);
-        let asked = request.prefix.iter().chain(terms).chain([&special.eos]);
+        let request_tokens = request.prefix.iter().chain(terms).chain([&special.eos]);
         let set = settings.forced_bos.iter().chain(&settings.end_tokens);
-        let mut ids: Vec<u32> = shortlist.iter().chain(asked).chain(set).copied().collect();
+        let mut ids: Vec<u32> = shortlist
+            .iter()
+            .chain(request_tokens)
+            .chain(set)
+            .copied()
+            .collect();
         ids.sort_unstable();
         ids.dedup();
         Self::Listed(ids)

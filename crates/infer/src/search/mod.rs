@@ -150,10 +150,10 @@ impl Searcher<'_> {
         for round in 0..MAX_TERMS {
             let next = |&index: &usize| {
                 let request = &requests[index];
-                let found = &results[index][0];
+                let best = &results[index][0];
                 Some((
                     index,
-                    after_term(model, request, found, fixed[index], settings)?,
+                    after_term(model, request, best, fixed[index], settings)?,
                 ))
             };
             let next: Vec<(usize, AfterTerm)> = with_terms.iter().filter_map(next).collect();
@@ -202,8 +202,8 @@ impl Searcher<'_> {
             &parts,
             threads,
             |part: &[usize]| {
-                let found = search_batch(model, requests, &sources, part, settings);
-                found.inspect(|_| done(part.len()))
+                let part_results = search_batch(model, requests, &sources, part, settings);
+                part_results.inspect(|_| done(part.len()))
             },
             |found| {
                 for (index, hypotheses) in found {

@@ -291,12 +291,12 @@ impl Bags {
 
     /// Keeps every second sentence, beginning with the first.
     pub fn halve(&mut self) {
-        let mut kept = Self::new();
+        let mut kept_table = Self::new();
         for sentence in (0..self.len()).step_by(2) {
-            kept.tokens.extend_from_slice(self.sentence(sentence));
-            kept.starts.push(kept.tokens.len());
+            kept_table.tokens.extend_from_slice(self.sentence(sentence));
+            kept_table.starts.push(kept_table.tokens.len());
         }
-        *self = kept;
+        *self = kept_table;
     }
 
     /// The tokens of a sentence, in ascending order.

@@ -137,8 +137,8 @@ impl Translator {
                 requests[index].context = contexts[index].clone();
             }
             while !wave.is_empty() {
-                let asked = wave.iter().map(|&index| requests[index].clone());
-                match self.translate_counting(asked.collect(), options, done) {
+                let wave_requests = wave.iter().map(|&index| requests[index].clone());
+                match self.translate_counting(wave_requests.collect(), options, done) {
                     Ok(all) => {
                         for (index, hypotheses) in wave.drain(..).zip(all) {
                             found[index] = hypotheses;

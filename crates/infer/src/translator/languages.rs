@@ -195,11 +195,11 @@ fn not_trained(
 ) -> LanguageError {
     let from = source.map_or(String::new(), |code| format!(" from {code:?}"));
     let into = target.map_or(String::new(), |code| format!(" into {code:?}"));
-    let known: Vec<String> = known.iter().map(|pair| pair.join(" → ")).collect();
+    let known_pairs: Vec<String> = known.iter().map(|pair| pair.join(" → ")).collect();
     let what = format!(
         "the model was not trained to translate{from}{into}, but {}; name one of these, or ask for a pair that was not \
          trained (zero-shot)",
-        listed(&known)
+        listed(&known_pairs)
     );
     LanguageError {
         side: "target",

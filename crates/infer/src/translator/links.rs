@@ -97,13 +97,13 @@ impl Translator {
         let reader = &self.tokenizers.source;
         let writer = &self.tokenizers.target;
         let mut read = self.encode_source(source, languages);
-        let mut written = writer.encode(target);
-        [&mut read, &mut written]
+        let mut target_tokens = writer.encode(target);
+        [&mut read, &mut target_tokens]
             .into_iter()
             .for_each(|ids| ids.truncate(most));
         let eos = self.model.special().eos;
         let reading = with_eos(&[before_source, &read].concat(), eos);
-        let writing = with_eos(&[before_target, &written].concat(), eos);
+        let writing = with_eos(&[before_target, &target_tokens].concat(), eos);
         check_pairs(
             &*self.model,
             std::slice::from_ref(&reading),

@@ -66,8 +66,8 @@ impl Translator {
                 again.push(request);
             }
         }
-        let found = self.translate_unreported(again, options)?;
-        for (index, translation) in changed.into_iter().zip(found) {
+        let translations_again = self.translate_unreported(again, options)?;
+        for (index, translation) in changed.into_iter().zip(translations_again) {
             translations[index] = translation;
         }
         for ((request, reported), translation) in requests.iter().zip(&reported).zip(&translations)

@@ -153,7 +153,7 @@ fn tokens(dir: &Path, side: &str) -> Result<Option<Vec<String>>> {
 
 /// The vocabulary of the side `name` in `dir`, which must exist.
 fn required_tokens(dir: &Path, name: &str) -> Result<Vec<String>> {
-    let wanted = format!("shared_vocabulary.json or {name}_vocabulary.json");
+    let names = format!("shared_vocabulary.json or {name}_vocabulary.json");
     let remedy = "a model of CTranslate2 has its vocabularies beside model.bin";
-    tokens(dir, name)?.ok_or_else(|| InteropError::missing(dir, wanted, remedy))
+    tokens(dir, name)?.ok_or_else(|| InteropError::missing(dir, names, remedy))
 }

@@ -73,12 +73,12 @@ fn write_embeddings(
     let names = embeddings::names(model.config.sharing);
     variables.insert(target.clone(), quantise(model.weight(names[1])?.clone()));
     for (name, ours) in [(source, names[0]), (output, names[2])] {
-        let written = if ours == names[1] {
+        let content = if ours == names[1] {
             Content::Alias(target.clone())
         } else {
             quantise(model.weight(ours)?.clone())
         };
-        variables.insert(name, written);
+        variables.insert(name, content);
     }
     if model.config.conventions.output_bias == OutputBias::PerPiece {
         let mut bias = model.weight("output_bias")?.clone();

@@ -198,16 +198,16 @@ fn is_hash(text: &str, digits: usize) -> bool {
 
 /// Links `link` to the file `blob` of the same model. Another process may do so at the same time.
 fn link_to(blob: &Path, link: &Path) -> io::Result<()> {
-    let mut made = make_link(blob, link);
-    if is_taken(&made) && !link.exists() {
+    let mut result = make_link(blob, link);
+    if is_taken(&result) && !link.exists() {
         // A dangling link.
         let _ = fs::remove_file(link);
-        made = make_link(blob, link);
+        result = make_link(blob, link);
     }
-    if is_taken(&made) && link.exists() {
+    if is_taken(&result) && link.exists() {
         Ok(())
     } else {
-        made
+        result
     }
 }
 

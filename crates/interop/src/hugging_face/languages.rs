@@ -60,11 +60,11 @@ struct SpecialTokens {
 fn m2m100(dir: &Path, mut tokens: Vec<String>, rows: usize) -> Result<Vec<String>> {
     let pieces = vocabulary::real(&tokens);
     let path = dir.join(SPECIAL);
-    let named: SpecialTokens = match read_optional(&path)? {
+    let special_tokens: SpecialTokens = match read_optional(&path)? {
         Some(bytes) => parse_json(&path, &bytes)?,
         None => SpecialTokens::default(),
     };
-    let mut languages: Vec<String> = named
+    let mut languages: Vec<String> = special_tokens
         .additional_special_tokens
         .iter()
         .filter_map(|token| {

@@ -148,7 +148,7 @@ fn settings(languages: &[&str], longest: usize) -> Value {
 /// The pairs of pieces that make a piece, the best piece first. Of pairs for the same score, the
 /// one with the longer left side comes first, as in the conversion of transformers.
 fn merges<'a>(model: &'a SentencePiece, ids: &HashMap<&str, usize>) -> Vec<[&'a str; 2]> {
-    let mut found = Vec::new();
+    let mut merges = Vec::new();
     for id in 0..model.len() as u32 {
         let (Some(piece), Some(score)) = (model.piece(id), model.score(id)) else {
             continue;
@@ -160,10 +160,10 @@ fn merges<'a>(model: &'a SentencePiece, ids: &HashMap<&str, usize>) -> Vec<[&'a 
             let (left, right) = piece.split_at(at);
             if ids.contains_key(left) && ids.contains_key(right) {
                 let lengths = [left, right].map(|side| Reverse(side.chars().count()));
-                found.push((score, lengths, [left, right]));
+                merges.push((score, lengths, [left, right]));
             }
         }
     }
-    found.sort_by(|(a, lengths, _), (b, others, _)| b.total_cmp(a).then(lengths.cmp(others)));
-    found.into_iter().map(|(_, _, pair)| pair).collect()
+    merges.sort_by(|(a, lengths, _), (b, others, _)| b.total_cmp(a).then(lengths.cmp(others)));
+    merges.into_iter().map(|(_, _, pair)| pair).collect()
 }

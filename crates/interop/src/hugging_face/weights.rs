@@ -103,8 +103,8 @@ pub(super) fn embeddings(
         "model.decoder.embed_tokens.weight",
         "lm_head.weight",
     ];
-    let found = names.map(|name| weights.take_any(name).map(Rc::new));
-    let [shared, source, target, output] = found.each_ref().map(Option::as_ref);
+    let matrices = names.map(|name| weights.take_any(name).map(Rc::new));
+    let [shared, source, target, output] = matrices.each_ref().map(Option::as_ref);
     let shares = family == Family::M2m100 || config.share_encoder_decoder_embeddings;
     let ties = config.tie_word_embeddings;
     // The embeddings of both sides are tied to `shared` even without `ties` in transformers 4,

@@ -294,22 +294,22 @@ fn vocabularies(
             listed_files.clear();
         }
     }
-    let mut found: Vec<PathBuf> = names
+    let mut candidates: Vec<PathBuf> = names
         .iter()
         .filter(|name| is_yaml(name) && name.contains("vocab") || name.ends_with(".vocab"))
         .map(|name| dir.join(name))
         .collect();
-    if found.is_empty() {
+    if candidates.is_empty() {
         let models = names.iter().filter(|name| name.ends_with(".spm"));
-        found = models.map(|name| dir.join(name)).collect();
+        candidates = models.map(|name| dir.join(name)).collect();
     }
     let pair = match (&files.vocabularies[..], &listed_files[..]) {
-        ([], []) => of_sides(&found),
+        ([], []) => of_sides(&candidates),
         ([], listed) => named(listed),
         (given, _) => named(given),
     };
     let several = if listed_files.is_empty() {
-        found
+        candidates
     } else {
         listed_files
     };

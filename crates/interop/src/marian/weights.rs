@@ -93,10 +93,10 @@ fn take(tensors: &mut Weights, name: &str, shape: &[usize]) -> Result<Tensor> {
     match *shape {
         [rows, columns] => Ok(tensors.take(name, &[columns, rows])?.transposed()),
         _ => {
-            let found = tensors
+            let tensor = tensors
                 .take_any(name)
                 .ok_or_else(|| tensors.missing(name))?;
-            vector(tensors, name, found, shape[0])
+            vector(tensors, name, tensor, shape[0])
         }
     }
 }

@@ -123,8 +123,8 @@ impl Diagnostics {
         let loss = unrelated
             .or_else(|| self.stalled())
             .or_else(|| self.turned());
-        let found = [loss, self.nothing_right(), self.short(), self.long()];
-        let new: Vec<_> = found
+        let problems = [loss, self.nothing_right(), self.short(), self.long()];
+        let new: Vec<_> = problems
             .into_iter()
             .flatten()
             .filter(|(kind, _)| !self.given.contains(kind))

@@ -167,12 +167,12 @@ impl DataSettings {
             pairs,
             ..
         } = self;
-        let named = [
+        let texts = [
             ("data.train", train),
             ("data.valid", valid),
             ("data.test", test),
         ];
-        named
+        texts
             .into_iter()
             .chain(mix.iter_mut().map(|text| (MIX, &mut text.train)))
             .chain(pairs.iter_mut().flat_map(|pair| {

@@ -344,8 +344,8 @@ fn languages_of(tokenizers: &Tokenizers, codes: Option<&[String; 2]>) -> Result<
     let Some([source, target]) = codes else {
         return Ok(Languages::default());
     };
-    let found = Languages::of_pair(tokenizers, source, target);
-    Ok(found.map_err(|cause| LanguagesError::Unknown {
+    let languages = Languages::of_pair(tokenizers, source, target);
+    Ok(languages.map_err(|cause| LanguagesError::Unknown {
         pair: [source.clone(), target.clone()],
         cause,
     })?)

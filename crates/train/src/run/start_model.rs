@@ -75,8 +75,8 @@ impl StartModel {
         if from.as_os_str().is_empty() {
             return Ok(None);
         }
-        let kept = run.and_then(start_model_in);
-        Self::open(kept.as_ref().unwrap_or(from)).map(Some)
+        let start_copy = run.and_then(start_model_in);
+        Self::open(start_copy.as_ref().unwrap_or(from)).map(Some)
     }
 
     /// Checks that texts without languages are not given to a model whose texts begin with tokens

@@ -71,9 +71,9 @@ impl General {
             }
         };
         if held.len() < MIN_GENERAL {
-            let found = counted(held.len() as u64, "pair");
+            let size = counted(held.len() as u64, "pair");
             bail!(
-                "the general text has {found}, and {MIN_GENERAL} are the fewest; name more text with --general"
+                "the general text has {size}, and {MIN_GENERAL} are the fewest; name more text with --general"
             );
         }
         let rest = held.split_off((held.len() / MIN_GENERAL).min(MAX_GENERAL));
@@ -114,10 +114,10 @@ fn translated((base, languages): (&Translator, &Languages), sources: &[&str]) ->
         "general text: translating {} sentences by the model itself",
         sources.len()
     ));
-    let found = translations(base, languages, &sources)?;
+    let translations = translations(base, languages, &sources)?;
     let pairs = sources
         .iter()
-        .zip(found)
+        .zip(translations)
         .map(|(source, target)| [source.to_string(), target]);
     Ok(pairs
         .filter(|[_, target]| !target.trim().is_empty())

@@ -39,8 +39,8 @@ pub(super) fn translations(
         languages: languages.clone(),
         ..translator.options()
     };
-    let found = translator.translate(sources, &options)?;
-    Ok(found
+    let translations = translator.translate(sources, &options)?;
+    Ok(translations
         .into_iter()
         .map(|translation| translation.text)
         .collect())

@@ -68,11 +68,11 @@ fn adapt(args: &Args, folders: &Folders) -> Result<()> {
     let after = translations(&new, &languages, &sources(&general.held))?;
     let general_comparison = Comparison::new(name, &general.held, [general_before, after])?;
     let scores = [memory_comparison, general_comparison];
-    let shown = table(&scores.iter().map(Comparison::to_json).collect());
+    let score_table = table(&scores.iter().map(Comparison::to_json).collect());
     let falls = match check(&scores, general.reference) {
         Ok(falls) => falls,
         Err(reason) => {
-            say(shown);
+            say(score_table);
             folders.remove_work()?;
             let state = if start.card.is_some() {
                 "stays as it was"
@@ -82,7 +82,7 @@ fn adapt(args: &Args, folders: &Folders) -> Result<()> {
             return Err(reason.context(format!("{}: {state}", args.out.display())));
         }
     };
-    print(shown)?;
+    print(score_table)?;
     falls.into_iter().for_each(say);
     start.finish(args, &memory, card, &scores)
 }

@@ -70,8 +70,8 @@ pub struct Args {
 
 impl UsesFiles for Args {
     fn files_in_use(&self) -> Result<FilesInUse> {
-        let written = written(&self.shard, &self.out);
-        let journals = written
+        let outputs = written(&self.shard, &self.out);
+        let journals = outputs
             .iter()
             .map(|out| journal::path_for(out))
             .collect::<Result<Vec<_>>>()?;
@@ -79,7 +79,7 @@ impl UsesFiles for Args {
             .reads([&self.input])
             .reads(&self.reference)
             .reads_models(&self.model)
-            .writes(written)
+            .writes(outputs)
             .writes(journals))
     }
 }
@@ -127,17 +127,17 @@ pub fn run(args: Args) -> Result<()> {
     })?;
     drop(teacher);
     let lines = journal.lines;
-    let mut kept = 0;
+    let mut kept_count = 0;
     part.complete(part.lines.start + lines, |out| {
-        kept = journal.finish(out, !is_whole)?;
+        kept_count = journal.finish(out, !is_whole)?;
         (!is_whole).then(|| digest_of_file(out)).transpose()
     })?;
     note(format_args!(
-        "{}: {kept} of {}; {} left out, whose source is empty or longer than {} tokens, or whose \
+        "{}: {kept_count} of {}; {} left out, whose source is empty or longer than {} tokens, or whose \
          translation is empty or was cut",
         out.display(),
         counted(lines, "pair"),
-        lines - kept,
+        lines - kept_count,
         options.longest
     ));
     Ok(())

@@ -29,10 +29,10 @@ pub(super) fn translate(
         &[]
     };
     let file = read_document(input, kind)?;
-    let left = file.left();
-    if !left.is_empty() {
+    let leftovers = file.left();
+    if !leftovers.is_empty() {
         say(format_args!(
-            "warning: {name}: stays in the source language: {left}"
+            "warning: {name}: stays in the source language: {leftovers}"
         ));
     }
     if file.format.is_catalogue() {

@@ -112,15 +112,15 @@ impl Results<'_> {
         };
         self.translator.prepare(&mut forms, &truncated);
         let found = self.search_again(&forms, &options.search);
-        let mut taken = HashSet::new();
+        let mut improved = HashSet::new();
         for ((index, form), found) in indices.into_iter().zip(forms).zip(found) {
             let small = &found[0];
-            let given = &self.hypotheses[index][0];
+            let current = &self.hypotheses[index][0];
             let is_loop = repeats(&small.tokens) && !repeats(&form.search.source);
-            let is_first = !taken.contains(&index);
-            let is_better = probability(small) > probability(given);
+            let is_first = !improved.contains(&index);
+            let is_better = probability(small) > probability(current);
             if (is_better || is_first && self.is_forced(index)) && !is_loop {
-                taken.insert(index);
+                improved.insert(index);
                 self.hypotheses[index] = found;
                 self.requests[index] = form;
             }
@@ -147,12 +147,12 @@ impl Results<'_> {
         let mut texts = Vec::new();
         let mut places = Vec::new();
         for index in changed {
-            let given = translator.prefix_text(&requests[index], options);
+            let given_prefix = translator.prefix_text(&requests[index], options);
             let small = translator.prefix_text(&self.requests[index], options);
             for (rank, hypothesis) in self.hypotheses[index].iter_mut().enumerate() {
                 let text = translator.text_of(hypothesis);
                 let text = match text.strip_prefix(&small) {
-                    Some(rest) => given.clone() + &in_capitals(rest),
+                    Some(rest) => given_prefix.clone() + &in_capitals(rest),
                     None => in_capitals(&text),
                 };
                 scored.push(&requests[index].search);

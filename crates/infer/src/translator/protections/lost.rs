@@ -37,10 +37,10 @@ pub(super) struct Losses {
 impl Losses {
     /// The sentence without its parts, except those that are in the prefix.
     pub(super) fn gapped(&self) -> Cloze<'_> {
-        let known = parts(&self.source)
+        let known_parts = parts(&self.source)
             .into_iter()
             .filter(|part| part.kind != PartKind::Symbol);
-        let mut all: Vec<_> = known
+        let mut all: Vec<_> = known_parts
             .map(|part| part.range)
             .chain(self.symbols.clone())
             .collect();

@@ -39,15 +39,16 @@ impl Results<'_> {
     /// rewritten in texts with all parts, and a text is complete before it is put in capitals.
     /// Repeated texts are removed last.
     pub fn protect(&mut self, small: &[(usize, TextRequest)]) {
-        let given = self.requests.clone();
-        self.translator.copy_unknown(&given, &mut self.hypotheses);
+        let given_requests = self.requests.clone();
+        self.translator
+            .copy_unknown(&given_requests, &mut self.hypotheses);
         self.try_small_letters(small);
         self.leave_loops();
         self.keep_joins();
         self.keep_parts();
         self.keep_pairs();
         self.write_amounts();
-        self.put_in_capitals(&given);
+        self.put_in_capitals(&given_requests);
         self.make_distinct();
     }
 

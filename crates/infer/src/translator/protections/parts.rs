@@ -122,7 +122,7 @@ impl Results<'_> {
     ) -> (Vec<(usize, Vec<Hypothesis>)>, Vec<Losses>) {
         let model = &*self.translator.model;
         let settings = &self.options.search;
-        let asked: Vec<(Losses, Option<TextRequest>)> = lost
+        let losses: Vec<(Losses, Option<TextRequest>)> = lost
             .into_par_iter()
             .map(|sentence| {
                 let request = ask(&sentence)
@@ -130,21 +130,21 @@ impl Results<'_> {
                 (sentence, request)
             })
             .collect();
-        let requests: Vec<TextRequest> = asked
+        let requests: Vec<TextRequest> = losses
             .iter()
             .filter_map(|(_, request)| request.clone())
             .collect();
         let mut found = self.search_again(&requests, settings).into_iter();
-        let mut kept = Vec::new();
+        let mut improvements = Vec::new();
         let mut rest = Vec::new();
-        for (sentence, request) in asked {
+        for (sentence, request) in losses {
             let new = request.and_then(|_| found.next());
             match new.and_then(|new| self.merged(&sentence, new, &write)) {
-                Some(all) => kept.push((sentence.index, all)),
+                Some(all) => improvements.push((sentence.index, all)),
                 None => rest.push(sentence),
             }
         }
-        (kept, rest)
+        (improvements, rest)
     }
 
     /// The hypotheses `new` of a further search with their texts changed by `write`, if the best

@@ -78,11 +78,11 @@ impl Translator {
         if !texts.is_empty() {
             return texts;
         }
-        let known = &source[..source.len() - 1];
-        let text = reader.decode(known);
+        let source_tokens = &source[..source.len() - 1];
+        let text = reader.decode(source_tokens);
         let words: Vec<&str> = text.split_whitespace().collect();
         reader
-            .words_of(known)
+            .words_of(source_tokens)
             .into_iter()
             .enumerate()
             .filter_map(|(key, word)| Some((key, (*words.get(word)?).to_owned())))

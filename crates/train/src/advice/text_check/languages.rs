@@ -73,22 +73,22 @@ pub(crate) fn other_direction(
     let mut forward = Vec::new();
     let mut backward = Vec::new();
     for (a, b) in spread(&text, DIRECTION_PAIRS) {
-        let given = encoded(tokenizers, a, b);
+        let given_ids = encoded(tokenizers, a, b);
         let swapped = encoded(tokenizers, b, a);
-        if is_short(&given) && is_short(&swapped) {
-            forward.push(given);
+        if is_short(&given_ids) && is_short(&swapped) {
+            forward.push(given_ids);
             backward.push(swapped);
         }
     }
     if forward.is_empty() {
         return None;
     }
-    let given = mean_nll(&model, &forward, special, &device);
+    let given_nll = mean_nll(&model, &forward, special, &device);
     let other = mean_nll(&model, &backward, special, &device);
-    (given > MIN_DIRECTION_RATIO * other).then(|| {
+    (given_nll > MIN_DIRECTION_RATIO * other).then(|| {
         format!(
             "warning: the model that the run starts from (training.from) seems to translate in the other direction: it \
-             predicts a target of data.train from its source with {given:.0} nats, and a source from its target with \
+             predicts a target of data.train from its source with {given_nll:.0} nats, and a source from its target with \
              {other:.0}. Start from a model of the other direction, or name the files of each text in the other order"
         )
     })

@@ -39,11 +39,11 @@ pub(crate) fn warnings(texts: &Texts, trained: &[PairSample], utf8: Utf8Policy) 
         return pair_warnings.collect();
     }
     let mixed = mix.iter().map(|paths| (MIX.to_owned(), paths));
-    let named = [
+    let named_texts = [
         ("data.valid".to_owned(), valid),
         ("data.test".to_owned(), test),
     ];
-    let others: Vec<Named> = named.into_iter().chain(mixed).collect();
+    let others: Vec<Named> = named_texts.into_iter().chain(mixed).collect();
     warnings_of(("data.train".to_owned(), train), &others, trained, utf8)
 }
 
@@ -59,19 +59,19 @@ fn warnings_of(
 ) -> Vec<String> {
     let train = read(train, utf8);
     let languages = languages(&train);
-    let mut found: Vec<String> = misaligned(&train_key, &train).into_iter().collect();
-    if found.is_empty() {
-        found.extend(unlike_numbers(&train_key, &train));
+    let mut warnings: Vec<String> = misaligned(&train_key, &train).into_iter().collect();
+    if warnings.is_empty() {
+        warnings.extend(unlike_numbers(&train_key, &train));
     }
     for (key, paths) in others {
         let text = read(paths, utf8);
-        found.extend(misaligned(key, &text));
-        found.extend(swapped(key, &text, languages, &train_key));
+        warnings.extend(misaligned(key, &text));
+        warnings.extend(swapped(key, &text, languages, &train_key));
         if key != MIX {
-            found.extend(leaked(key, &text, trained));
+            warnings.extend(leaked(key, &text, trained));
         }
     }
-    found
+    warnings
 }
 
 #[cfg(test)]
