@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::hypothesis::{FinishReason, Hypothesis};
 
 /// Tolerance above the rounding error of summed log-probabilities.
-const ROUNDING_ERROR: f64 = 1e-9;
+const ROUNDING_TOLERANCE: f64 = 1e-9;
 
 /// The search for one sentence's translation.
 pub(super) struct BeamSearch<'a> {
@@ -236,7 +236,7 @@ impl<'a> BeamSearch<'a> {
         let floor = last.map_or(f64::NEG_INFINITY, |last| {
             last.total - live.total + normaliser
         });
-        let floor = ((floor - ROUNDING_ERROR) as f32).next_down();
+        let floor = ((floor - ROUNDING_TOLERANCE) as f32).next_down();
         task.select(logits, floor, count, [live.root, *step], &mut scratch.best);
         for (logit, token) in scratch.best.drain(..) {
             let log_prob = f64::from(logit) - normaliser;
