@@ -47,12 +47,13 @@ pub fn cargo(subcommand: &str) -> Command {
 /// Removes the variables that cargo sets for this program from `command`. Build scripts would see
 /// them and run again.
 pub fn as_from_a_shell(command: &mut Command) {
-    let of_package = |name: &str| {
+    let describes_package = |name: &str| {
         ["CARGO_PKG_", "CARGO_MANIFEST_"]
             .iter()
             .any(|kind| name.starts_with(kind))
     };
-    for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_package)) {
+    for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(describes_package))
+    {
         command.env_remove(name);
     }
 }

@@ -300,7 +300,7 @@ fn the_layers_and_their_fused_operations_compile_with_the_next_burn() {
 
 #[test]
 #[ignore = "it compiles Burn anew"]
-fn the_example_of_another_architecture_compiles_as_a_package_with_its_dependencies() {
+fn the_example_of_another_architecture_compiles_as_a_package() {
     let name = format!("burnformer-convolution-{}", std::process::id());
     let from = root().join("examples/convolution");
     let folder = std::env::temp_dir().join(name);
@@ -377,7 +377,7 @@ fn layers(crates: &str) -> String {
 
 #[test]
 #[ignore = "it compiles Burn anew"]
-fn every_program_runs_outside_of_the_workspace_with_the_dependencies_of_its_page() {
+fn every_program_runs_outside_of_the_workspace() {
     let [one_crate, crates, examples] = of_the_page();
     let optim: String = examples
         .lines()

@@ -34,6 +34,9 @@ pub fn resolve(
 }
 
 /// Replaces the texts of `data`, in its order, with the texts on the command line.
+///
+/// # Errors
+/// Returns an error if an option names too many files.
 pub fn set_texts<'a>(
     data: &mut DataSettings,
     given: impl IntoIterator<Item = (&'static str, &'a Vec<PathBuf>)>,

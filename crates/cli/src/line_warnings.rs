@@ -64,9 +64,9 @@ impl LineWarnings {
     /// `limit`.
     pub fn source(&mut self, number: u64, tokens: usize, limit: usize) {
         if tokens >= limit {
-            let kept = limit - 1;
+            let kept_tokens = limit - 1;
             let remedy = format!(
-                "only the first {kept} of {tokens} tokens are translated; split the sentence, or raise --longest"
+                "only the first {kept_tokens} of {tokens} tokens are translated; split the sentence, or raise --longest"
             );
             self.count("were too long to be translated whole", number, &remedy);
         }
@@ -79,11 +79,7 @@ impl LineWarnings {
                 "only the {MAX_TERMS} longest of {} terms are asked for; split the sentence",
                 MAX_TERMS + left_out
             );
-            self.count(
-                "have more terms of the glossary than can be asked for",
-                number,
-                &remedy,
-            );
+            self.count("have too many glossary terms", number, &remedy);
         }
     }
 
@@ -114,11 +110,11 @@ impl LineWarnings {
                 QualityWarning::Parts => "changes a number or loses a placeholder or a sign",
             };
             let remedy = if *doubt == QualityWarning::Parts {
-                format!("the translation {sign}; look at it, --json lists the doubts of each line")
+                format!("the translation {sign}; check it, --json lists all warnings as `doubts`")
             } else {
                 format!(
                     "the translation {sign}, so it is probably wrong; is the text in the language that the model translates? \
-                     --json lists the doubts of each line"
+                     --json lists all warnings as `doubts`"
                 )
             };
             self.count("have translations that look wrong", number, &remedy);

@@ -36,13 +36,13 @@ pub fn folder() -> PathBuf {
 }
 
 /// Returns the model directory of the model `name`, after fetching and converting the model if
-/// necessary. `goes_on` is called before each part of a file. If it returns false, the download is
-/// cancelled.
+/// necessary. `keep_going` is called before each part of a file. If it returns false, the download
+/// is cancelled.
 ///
 /// # Errors
 /// Returns an error if the model cannot be fetched, or if no importer can read it.
-pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
-    let fetched = fetch(name, goes_on)?;
+pub fn model(name: &ModelName, keep_going: &dyn Fn() -> bool) -> Result<PathBuf> {
+    let fetched = fetch(name, keep_going)?;
     let stem: String = name
         .to_string()
         .chars()
@@ -83,22 +83,22 @@ fn write(folder: &Path, name: &ModelName, fetched: Download) -> Result<()> {
 }
 
 /// Fetches the files of the model `name`, and prints the progress every few seconds. The download
-/// stops when `goes_on` returns false.
+/// stops when `keep_going` returns false.
 ///
 /// # Errors
 /// Returns the errors of [`burnformer_interop::hub::fetch`].
-pub fn fetch(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<Download> {
-    let mut said = Instant::now();
+pub fn fetch(name: &ModelName, keep_going: &dyn Fn() -> bool) -> Result<Download> {
+    let mut last_note = Instant::now();
     let fetched = burnformer_interop::hub::fetch(
         name,
         &Settings::from_env(),
         &mut |Progress { file, done, size }: Progress| {
-            if said.elapsed() > Duration::from_secs(5) {
-                said = Instant::now();
+            if last_note.elapsed() > Duration::from_secs(5) {
+                last_note = Instant::now();
                 let [done, size] = [done, size].map(|bytes| bytes as f64 / 1e6);
                 note(format_args!("{name}: {file}: {done:.0} of {size:.0} MB"));
             }
-            goes_on()
+            keep_going()
         },
     )?;
     if fetched.is_stale {

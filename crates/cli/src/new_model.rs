@@ -89,8 +89,8 @@ pub fn in_work(error: Error, work: &Path) -> Error {
 /// about files have the form `FILE: CAUSE (os error CODE)` in all crates.
 fn named(error: Error, made: &Path, out: &Path) -> Error {
     let text = format!("{error:#}");
-    let made = made.display().to_string();
-    let Some((file, cause)) = failed_file(&text, &made) else {
+    let made_path = made.display().to_string();
+    let Some((file, cause)) = failed_file(&text, &made_path) else {
         return error;
     };
     // Joining an empty name would add a slash.
@@ -153,7 +153,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn errors_of_all_crates_name_the_file_at_its_final_place_and_the_remedy_of_the_command() {
+    fn errors_of_all_crates_name_the_final_file_and_a_remedy() {
         let file = Path::new("a/.new.partial/model.safetensors");
         let of_train = || TrainError::Io {
             path: file.into(),

@@ -11,7 +11,7 @@ use burnformer_text::counted;
 use crate::output::{is_quiet, note};
 
 /// The time between two messages.
-const PAUSE: Duration = Duration::from_secs(10);
+const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Prints every ten seconds how many sentences are done, until it is dropped.
 pub struct Progress {
@@ -34,11 +34,11 @@ impl Progress {
         let _ = thread::Builder::new()
             .name("progress".into())
             .spawn(move || {
-                let mut said = 0;
-                while ended.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
+                let mut reported = 0;
+                while ended.recv_timeout(REPORT_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                     let count = counted.load(Ordering::Relaxed);
-                    if count > said {
-                        said = count;
+                    if count > reported {
+                        reported = count;
                         let rate = count as f64 / started.elapsed().as_secs_f64();
                         note(line(before + count as u64, all, rate));
                     }

@@ -167,9 +167,9 @@ impl ReadTexts {
             }
             TextName::Embedded(text) => embedded::find(text, cache)?.ok_or_else(|| {
                 let entry = name.to_entry();
-                let known = embedded::entries().join(", ");
+                let entries = embedded::entries().join(", ");
                 anyhow!(
-                    "{key} is {}; the texts in this program are {known}",
+                    "{key} is {}; the texts in this program are {entries}",
                     entry.display()
                 )
             }),

@@ -20,8 +20,8 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(
     let all: Vec<T> = all.into_iter().collect();
     let names = PossibleValuesParser::new(all.iter().map(|one| name(*one)));
     names.map(move |given: String| {
-        let found = all.iter().copied().find(|one| name(*one) == given);
-        found.expect("one of the names above")
+        let value = all.iter().copied().find(|one| name(*one) == given);
+        value.expect("one of the names above")
     })
 }
 

@@ -1,6 +1,6 @@
 //! Division of sentences into batches, and of batches among processor cores. One thread decodes a
-//! part of a batch from beginning to end, without waiting for others. If there is only one part, its
-//! matrix products use all threads.
+//! part of a batch from beginning to end, without waiting for others. If there is only one part,
+//! its matrix products use all threads.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::error::Result;
 use crate::settings::{SettingsError, check};
 
-/// The limits of a batch. They change speed and memory, but not results; on a CPU even the bits stay
-/// equal, unless a batch has a source of more than 64 tokens.
+/// The limits of a batch. They change speed and memory, but not results; on a CPU even the bits
+/// stay equal, unless a batch has a source of more than 64 tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batching {
     /// The largest number of sentences in a batch.
@@ -63,20 +63,22 @@ impl Batching {
 const BATCHES_AT_ONCE: usize = 4;
 /// The largest number of sentences in a part. The logits of more sentences exceed the second-level
 /// cache: translation then takes 5 % more time in 8-bit integers, and 1 % less in float32.
-const PART: usize = 32;
+const MAX_PART_SENTENCES: usize = 32;
 
 /// Divides batches into parts for `threads` threads, in order. The last `2 * threads` batches are
 /// divided into up to `threads` parts of nearly equal size, so that no thread is idle for long. An
 /// earlier batch stays whole for up to [`BATCHES_AT_ONCE`] threads, because a product of many rows
 /// is fastest; for more threads it is divided so that about [`BATCHES_AT_ONCE`] batches are decoded
-/// at the same time. A part has at most [`PART`] sentences.
+/// at the same time. A part has at most [`MAX_PART_SENTENCES`] sentences.
 pub(crate) fn divide(batches: Vec<Vec<usize>>, threads: usize) -> Vec<Vec<usize>> {
     let threads = threads.max(1);
     let many = batches.len().saturating_sub(2 * threads);
     let mut parts = Vec::new();
     for (index, batch) in batches.into_iter().enumerate() {
         let at_once = if index < many { BATCHES_AT_ONCE } else { 1 };
-        let size = (batch.len() * at_once).div_ceil(threads).clamp(1, PART);
+        let size = (batch.len() * at_once)
+            .div_ceil(threads)
+            .clamp(1, MAX_PART_SENTENCES);
         parts.extend(batch.chunks(size).map(<[usize]>::to_vec));
     }
     parts

@@ -6,7 +6,7 @@ use crate::hypothesis::Hypothesis;
 /// The largest number of steps of Newton's method; it converges in about six.
 const MAX_STEPS: usize = 100;
 /// The largest change of a converged parameter.
-const CONVERGED: f64 = 1e-9;
+const MAX_CONVERGED_CHANGE: f64 = 1e-9;
 
 /// The function from the probability of a translation to the confidence in it:
 /// 1 / (1 + e^−(`offset` + `slope` · p)), with p the geometric mean of the token probabilities.
@@ -43,7 +43,7 @@ impl Calibration {
             let [offset, slope] = fitted.newton_step(&points)?;
             fitted.offset += offset;
             fitted.slope += slope;
-            if offset.abs().max(slope.abs()) < CONVERGED {
+            if offset.abs().max(slope.abs()) < MAX_CONVERGED_CHANGE {
                 return (fitted.slope > 0.0).then_some(fitted);
             }
         }

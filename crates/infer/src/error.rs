@@ -81,7 +81,8 @@ impl InferError {
         }
     }
 
-    /// The error of another sentence, the one with this number from 1, if it is the error of a sentence.
+    /// The error of another sentence, the one with this number from 1, if it is the error of a
+    /// sentence.
     pub(crate) fn renumbered(self, number: usize) -> Self {
         match self {
             Self::Sentence { error, .. } => error.of(number),

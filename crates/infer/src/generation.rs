@@ -183,8 +183,8 @@ impl GenerationSettings {
     /// The first key of a settings file whose value cannot be read, with the cause. A key that is
     /// given twice is none of them.
     fn wrong_key(bytes: &[u8]) -> Option<String> {
-        let given: Map<String, Value> = serde_json::from_slice(bytes).ok()?;
-        given.into_iter().find_map(|(key, value)| {
+        let settings: Map<String, Value> = serde_json::from_slice(bytes).ok()?;
+        settings.into_iter().find_map(|(key, value)| {
             let cause = Self::default().replace(&key, value).err()?;
             Some(format!("{key}: {cause}"))
         })

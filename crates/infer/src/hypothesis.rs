@@ -26,14 +26,14 @@ pub struct Hypothesis {
     /// The model's natural log-probability of each of `tokens`, before any constraint or
     /// temperature.
     pub log_probs: Vec<f32>,
-    /// The [score](crate::SearchSettings::score) of the sum of `log_probs`. Hypotheses are ranked by
-    /// it. If the hypothesis [is uppercased](Self::is_uppercased), it is the score of
-    /// the text in capitals, as [`Translator::score`](crate::Translator::score) gives it.
+    /// The [score](crate::SearchSettings::score) of the sum of `log_probs`. Hypotheses are ranked
+    /// by it. If the hypothesis [is uppercased](Self::is_uppercased), it is the score of the text
+    /// in capitals, as [`Translator::score`](crate::Translator::score) gives it.
     pub score: f64,
     /// The reason why the hypothesis ends.
     pub finish: FinishReason,
-    /// If true, this hypothesis comes from a second search, because the first found a loop or lost a
-    /// number or a placeholder; see
+    /// If true, this hypothesis comes from a second search, because the first found a loop or lost
+    /// a number or a placeholder; see
     /// [`Protections::second_search`](crate::Protections::second_search) and
     /// [`Protections::keep_parts`](crate::Protections::keep_parts).
     pub is_second: bool,
@@ -43,8 +43,8 @@ pub struct Hypothesis {
     pub is_uppercased: bool,
     /// The source text for each unknown token.
     pub copies: Vec<String>,
-    /// The text, if the tokens do not give it: a translation in capitals, or without tokens the text
-    /// of a translation memory or of a source with nothing to translate.
+    /// The text, if the tokens do not give it: a translation in capitals, or without tokens the
+    /// text of a translation memory or of a source with nothing to translate.
     pub text: Option<String>,
 }
 

@@ -11,10 +11,10 @@
 //! results of `tests/reference` token for token. Results depend only on the sentence and the
 //! settings, not on batch size, order or the other sentences, except for rounding: a library
 //! computes the matrix products of the encoder's attention, and the order of its sums may depend on
-//! the padded length of the batch. (A fixed order, as everywhere else on the CPU, took 5 % more time
-//! for single sentences and 30 % more for lines of 600 tokens.) This holds for sampling too: each
-//! draw is a function of the seed, the sentence, the number of the sample and the position of the
-//! token.
+//! the padded length of the batch. (A fixed order, as everywhere else on the CPU, took 5 % more
+//! time for single sentences and 30 % more for lines of 600 tokens.) This holds for sampling too:
+//! each draw is a function of the seed, the sentence, the number of the sample and the position of
+//! the token.
 //!
 //! | idea | item |
 //! |---|---|

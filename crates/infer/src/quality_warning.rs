@@ -6,14 +6,14 @@ use derive_more::Display;
 /// The largest number of parts in a repeated sequence.
 const MAX_UNIT: usize = 12;
 /// The number of times in a row that a sequence must occur.
-const TIMES: usize = 4;
+const MIN_LOOP_REPEATS: usize = 4;
 /// A translation that equals its source counts as a copy from this number of words on: names and
 /// numbers are shorter.
-const WORDS: usize = 4;
-/// The largest ratio of the lengths of both sides, besides [`SLACK`] characters.
-const LONGER: usize = 3;
+const MIN_COPY_WORDS: usize = 4;
+/// The largest ratio of the lengths of both sides, besides [`LENGTH_SLACK_CHARS`] characters.
+const MAX_LENGTH_RATIO: usize = 3;
 /// The difference in characters that is allowed for sentences of any length.
-const SLACK: usize = 40;
+const LENGTH_SLACK_CHARS: usize = 40;
 
 /// A sign that a translation is wrong.
 #[derive(Clone, Copy, Debug, Display, PartialEq, Eq, Hash)]
@@ -38,7 +38,7 @@ pub fn quality_warnings(source: &str, text: &str) -> Vec<QualityWarning> {
     let source = &*source;
     let text = &*text;
     let is_loop = text_repeats(text) && !text_repeats(source);
-    let is_copy = source.split_whitespace().count() >= WORDS
+    let is_copy = source.split_whitespace().count() >= MIN_COPY_WORDS
         && folded(source) == folded(text)
         && is_translatable(source);
     let loses_parts = loses_parts(source, text);
@@ -64,7 +64,7 @@ fn loses_parts(source: &str, text: &str) -> bool {
 
 /// Returns whether a length of `a` characters is suspicious beside one of `b`.
 fn is_far_longer(a: usize, b: usize) -> bool {
-    a > LONGER * b + SLACK
+    a > MAX_LENGTH_RATIO * b + LENGTH_SLACK_CHARS
 }
 
 /// The text in lower case, without spaces.
@@ -92,11 +92,11 @@ fn letters_repeat(word: &str) -> bool {
     repeats(&letters)
 }
 
-/// Returns whether a sequence of at most [`MAX_UNIT`] parts occurs [`TIMES`] times in a row;
-/// one of a single part twice as often.
+/// Returns whether a sequence of at most [`MAX_UNIT`] parts occurs [`MIN_LOOP_REPEATS`] times in a
+/// row; one of a single part twice as often.
 pub(crate) fn repeats<T: PartialEq>(parts: &[T]) -> bool {
     (1..=MAX_UNIT).any(|unit| {
-        let needed = unit * (TIMES - 1) + if unit == 1 { TIMES } else { 0 };
+        let needed = unit * (MIN_LOOP_REPEATS - 1) + if unit == 1 { MIN_LOOP_REPEATS } else { 0 };
         let mut equal = 0;
         parts.iter().zip(parts.iter().skip(unit)).any(|(a, b)| {
             equal = if a == b { equal + 1 } else { 0 };

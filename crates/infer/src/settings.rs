@@ -1,3 +1,5 @@
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -179,7 +181,7 @@ pub enum SettingsError {
         /// The given value.
         value: String,
         /// The allowed values.
-        remedy: &'static str,
+        remedy: String,
     },
     /// A setting exceeds another setting that limits it.
     #[error("{name} = {value}: it cannot exceed {most}; lower it, or raise {most}")]
@@ -347,120 +349,59 @@ impl SearchSettings {
     /// # Errors
     /// Returns a [`SettingsError`] that names the first setting out of its range.
     pub fn validate(&self) -> Result<()> {
-        for (name, value) in [("beam_size", self.beam_size), ("n_best", self.n_best)] {
-            let good = (1..=MAX_HYPOTHESES).contains(&value);
-            check(good, name, &value, "between 1 and 1000 are possible")?;
-        }
+        in_range("beam_size", self.beam_size, 1..=MAX_HYPOTHESES)?;
+        in_range("n_best", self.n_best, 1..=MAX_HYPOTHESES)?;
         within("n_best", self.n_best, "beam_size", self.width())?;
-        let exponent = match self.length_penalty {
-            LengthPenalty::Gnmt(alpha) => Some(("length_penalty.gnmt", alpha)),
-            LengthPenalty::Power(alpha) => Some(("length_penalty.power", alpha)),
-            LengthPenalty::None | LengthPenalty::Average => None,
-        };
-        if let Some((name, alpha)) = exponent {
-            let good = alpha.is_finite() && alpha >= 0.0;
-            check(good, name, &alpha, "a number of at least 0 is needed")?;
-        }
-        let penalty = self.word_penalty;
-        let good = penalty.is_finite();
-        check(good, "word_penalty", &penalty, "a finite number is needed")?;
-        let factor = self.max_length_factor;
-        let good = factor.is_finite() && factor >= 0.0;
-        check(
-            good,
+        self.length_penalty.validate()?;
+        finite("word_penalty", self.word_penalty)?;
+        in_range(
             "max_length_factor",
-            &factor,
-            "a number of at least 0 is needed",
+            self.max_length_factor,
+            0.0..=MAX_FACTOR,
         )?;
-        let extra = self.max_length_extra;
-        check(
-            extra <= MAX_TOKENS,
-            "max_length_extra",
-            &extra,
-            "at most 1000000 is possible",
-        )?;
-        let good = factor <= MAX_FACTOR;
-        check(
-            good,
-            "max_length_factor",
-            &factor,
-            "at most 1000 is possible",
-        )?;
-        let penalty = self.repetition_penalty;
-        let good = (1.0..=MAX_PENALTY).contains(&penalty);
-        check(
-            good,
+        in_range("max_length_extra", self.max_length_extra, 0..=MAX_TOKENS)?;
+        in_range(
             "repetition_penalty",
-            &penalty,
-            "between 1 and 1000 are possible",
+            self.repetition_penalty,
+            1.0..=MAX_PENALTY,
         )?;
-        let good = (0.0..=1.0).contains(&self.prefix_bias);
+        in_range("prefix_bias", self.prefix_bias, 0.0..=1.0)?;
+        above_zero("patience", self.patience, MAX_HYPOTHESES as f64)?;
+        self.validate_rule()?;
+        finite("coverage_penalty", self.coverage_penalty)?;
+        let has_empty = self.suppress_sequences.iter().any(Vec::is_empty);
+        let remedy = "each sequence needs a token";
+        check(!has_empty, "suppress_sequences", &"[[]]", remedy)?;
+        let max_length = self.max_length.unwrap_or(usize::MAX);
+        let remedy = "at least 1 is needed, for </s>";
+        check(max_length > 0, "max_length", &max_length, remedy)?;
+        within("min_length", self.min_length, "max_length", max_length)?;
+        self.sampling.as_ref().map_or(Ok(()), Sampling::validate)
+    }
+
+    /// Checks that the search can return `n_best` translations by its rule.
+    fn validate_rule(&self) -> Result<()> {
+        let finished = (self.beam_size as f64 * self.patience).round();
+        let is_limited = self.beam_rule == BeamRule::Ctranslate2 && self.sampling.is_none();
         check(
-            good,
-            "prefix_bias",
-            &self.prefix_bias,
-            "between 0 and 1 are possible",
-        )?;
-        let patience = self.patience;
-        let good = patience > 0.0 && patience <= MAX_HYPOTHESES as f64;
-        check(
-            good,
-            "patience",
-            &patience,
-            "a number above 0 and at most 1000 is needed",
-        )?;
-        let closed = (self.beam_size as f64 * patience).round();
-        let is_closed = self.beam_rule == BeamRule::Ctranslate2 && self.sampling.is_none();
-        check(
-            !is_closed || self.n_best as f64 <= closed,
+            !is_limited || self.n_best as f64 <= finished,
             "n_best",
             &self.n_best,
             "at most beam_size × patience translations are possible by the rule of CTranslate2",
-        )?;
-        let penalty = self.coverage_penalty;
-        let good = penalty.is_finite();
-        check(
-            good,
-            "coverage_penalty",
-            &penalty,
-            "a finite number is needed",
-        )?;
-        let empty = self.suppress_sequences.iter().any(Vec::is_empty);
-        check(
-            !empty,
-            "suppress_sequences",
-            &"[[]]",
-            "each sequence needs a token",
-        )?;
-        let max = self.max_length.unwrap_or(1);
-        check(
-            max > 0,
-            "max_length",
-            &max,
-            "at least 1 is needed, for </s>",
-        )?;
-        let max = self.max_length.unwrap_or(usize::MAX);
-        within("min_length", self.min_length, "max_length", max)?;
-        self.sampling.as_ref().map_or(Ok(()), Sampling::validate)
+        )
     }
 }
 
 impl Sampling {
     fn validate(&self) -> Result<()> {
-        let Self {
-            temperature, top_p, ..
-        } = *self;
-        let good = temperature.is_finite() && temperature > 0.0;
-        let remedy =
-            "a positive number is needed; for the most probable token search with a beam of 1";
-        check(good, "sampling.temperature", &temperature, remedy)?;
-        let good = top_p > 0.0 && top_p <= 1.0;
+        let temperature = self.temperature;
         check(
-            good,
-            "sampling.top_p",
-            &top_p,
-            "it must be above 0 and at most 1",
-        )
+            temperature.is_finite() && temperature > 0.0,
+            "sampling.temperature",
+            &temperature,
+            "a positive number is needed; for the most probable token search with a beam of 1",
+        )?;
+        above_zero("sampling.top_p", self.top_p, 1.0)
     }
 }
 
@@ -472,12 +413,33 @@ fn within(name: &'static str, value: usize, most: &'static str, limit: usize) ->
     }
 }
 
+/// An error for the setting `name`, unless its `value` is in `range`.
+fn in_range<T: PartialOrd + Display>(
+    name: &'static str,
+    value: T,
+    range: RangeInclusive<T>,
+) -> Result<()> {
+    let remedy = format!("between {} and {} are possible", range.start(), range.end());
+    check(range.contains(&value), name, &value, &remedy)
+}
+
+/// An error for the setting `name`, unless its `value` is above 0 and at most `most`.
+fn above_zero(name: &'static str, value: f64, most: f64) -> Result<()> {
+    let remedy = format!("a number above 0 and at most {most} is needed");
+    check(value > 0.0 && value <= most, name, &value, &remedy)
+}
+
+/// An error for the setting `name`, unless its `value` is a finite number.
+fn finite(name: &'static str, value: f64) -> Result<()> {
+    check(value.is_finite(), name, &value, "a finite number is needed")
+}
+
 /// An error for the setting `name`, unless its `value` is `good`.
 pub(crate) fn check(
     good: bool,
     name: &'static str,
     value: &dyn ToString,
-    remedy: &'static str,
+    remedy: &str,
 ) -> Result<()> {
     if good {
         Ok(())
@@ -485,7 +447,7 @@ pub(crate) fn check(
         Err(SettingsError::Value {
             name,
             value: value.to_string(),
-            remedy,
+            remedy: remedy.into(),
         })
     }
 }
@@ -507,6 +469,16 @@ pub enum LengthPenalty {
 }
 
 impl LengthPenalty {
+    fn validate(self) -> Result<()> {
+        let (name, alpha) = match self {
+            Self::Gnmt(alpha) => ("length_penalty.gnmt", alpha),
+            Self::Power(alpha) => ("length_penalty.power", alpha),
+            Self::None | Self::Average => return Ok(()),
+        };
+        let good = alpha.is_finite() && alpha >= 0.0;
+        check(good, name, &alpha, "a number of at least 0 is needed")
+    }
+
     /// The divisor of the log-probability of a hypothesis of `n` tokens, `</s>` included.
     pub fn divisor(self, n: usize) -> f64 {
         match self {

@@ -44,22 +44,34 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next `len` bytes.
+    ///
+    /// # Errors
+    /// Returns an error if there are fewer bytes.
     pub fn bytes(&mut self, len: usize) -> Result<&'a [u8]> {
         Ok(&self.bytes[self.range(len)?])
     }
 
     /// A little-endian number of `width` bytes, at most 8.
+    ///
+    /// # Errors
+    /// Returns an error if there are fewer bytes.
     pub fn number(&mut self, width: usize) -> Result<u64> {
         Ok(number(self.bytes(width)?))
     }
 
-    /// A number of `width` bytes as a size. A number that does not fit becomes the largest size, beyond
-    /// the end of any file.
+    /// A number of `width` bytes as a size. A number that does not fit becomes the largest size,
+    /// beyond the end of any file.
+    ///
+    /// # Errors
+    /// Returns an error if there are fewer bytes.
     pub fn size(&mut self, width: usize) -> Result<usize> {
         Ok(usize::try_from(self.number(width)?).unwrap_or(usize::MAX))
     }
 
     /// The next `len` bytes as text, without trailing zeros.
+    ///
+    /// # Errors
+    /// Returns an error if there are fewer bytes.
     pub fn text(&mut self, len: usize) -> Result<String> {
         Ok(text(self.bytes(len)?))
     }

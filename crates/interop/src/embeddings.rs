@@ -13,8 +13,8 @@ use burnformer_core::{EmbeddingSharing, OutputBias, Sinusoids};
 use crate::pretrained::Pretrained;
 use crate::tensors::{Tensor, Tensors};
 
-/// The matrices of source, target and output in a file, `[vocab, d_model]`. Tied matrices are equal,
-/// or one in memory.
+/// The matrices of source, target and output in a file, `[vocab, d_model]`. Tied matrices are
+/// equal, or one in memory.
 pub(crate) struct Embeddings {
     pub source: Rc<Tensor>,
     pub target: Rc<Tensor>,
@@ -25,8 +25,8 @@ impl Embeddings {
     /// Returns the sharing of embeddings, by comparison of the matrices.
     pub fn sharing(&self) -> EmbeddingSharing {
         let is_tied = |a: &Rc<Tensor>, b| Rc::ptr_eq(a, b) || a == b;
-        let of_output = is_tied(&self.target, &self.output);
-        match (of_output, is_tied(&self.source, &self.target)) {
+        let is_output_tied = is_tied(&self.target, &self.output);
+        match (is_output_tied, is_tied(&self.source, &self.target)) {
             (true, true) => EmbeddingSharing::All,
             (true, false) => EmbeddingSharing::Target,
             (false, _) => EmbeddingSharing::None,
@@ -61,9 +61,9 @@ pub(crate) fn names(sharing: EmbeddingSharing) -> [&'static str; 3] {
     }
 }
 
-/// The layout of sines and cosines in `table`, `[positions, d_model]`, and its first position, one of
-/// `starts`; `None` for other values. Values may differ by `tolerance`, since some files round them to
-/// float16.
+/// The layout of sines and cosines in `table`, `[positions, d_model]`, and its first position, one
+/// of `starts`; `None` for other values. Values may differ by `tolerance`, since some files round
+/// them to float16.
 pub(crate) fn recognised(
     table: &Tensor,
     starts: Range<usize>,
@@ -96,17 +96,18 @@ pub(crate) fn recognised(
     })
 }
 
-/// The bias of a token that must never be predicted. Its probability is zero in float32, and the loss
-/// with label smoothing stays finite.
-pub(crate) const NEVER: f32 = -1e4;
+/// The bias of a token that must never be predicted. Its probability is zero in float32, and the
+/// loss with label smoothing stays finite.
+pub(crate) const IMPOSSIBLE_BIAS: f32 = -1e4;
 
 /// The id of added padding for vocabularies of these sizes: the first id beyond both.
 pub(crate) fn padding_id([source_vocab, target_vocab]: [usize; 2]) -> u32 {
     source_vocab.max(target_vocab) as u32
 }
 
-/// Adds the configuration's `pad`, a [`padding_id`], to both vocabularies: rows of zeros with a bias of
-/// [`NEVER`]. The shorter vocabulary is filled up to that id.
+/// Adds the configuration's `pad`, a [`padding_id`], to both vocabularies: rows of zeros with a
+/// bias of
+/// [`IMPOSSIBLE_BIAS`]. The shorter vocabulary is filled up to that id.
 pub(crate) fn append_padding(model: &mut Pretrained) {
     let config = &mut model.config;
     let rows = config.pad as usize + 1;
@@ -127,7 +128,7 @@ pub(crate) fn append_padding(model: &mut Pretrained) {
     config.conventions.output_bias = OutputBias::PerPiece;
     let bias = model.weights.entry("output_bias".into());
     let bias = bias.or_insert_with(|| Tensor::new([before], vec![0.0; before]));
-    bias.values.resize(rows, NEVER);
+    bias.values.resize(rows, IMPOSSIBLE_BIAS);
     bias.shape[0] = rows;
 }
 

@@ -118,17 +118,17 @@ impl Format {
     /// `path` is a folder that is not empty, and [`InteropError::Io`] if a file cannot be written.
     pub fn write(self, model: &Pretrained, path: &Path) -> Result<()> {
         let is_new = !path.exists();
-        let written = match self {
+        let result = match self {
             Self::HuggingFace => hugging_face::write(model, path),
             Self::CTranslate2 => ctranslate2::write(model, path, Content::Float),
             Self::CTranslate2Int8 => ctranslate2::write(model, path, Content::Int8),
             Self::Marian => Err(not_written()),
         };
-        if written.is_err() && is_new {
+        if result.is_err() && is_new {
             // With a partial folder, the next export would fail.
             let _ = std::fs::remove_dir_all(path);
         }
-        written
+        result
     }
 }
 

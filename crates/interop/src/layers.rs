@@ -17,8 +17,8 @@ pub(crate) struct Part {
 const CANDIDATE: &str = "ssru.candidate";
 
 /// The names of each part within its layer, in order: in a model directory, in `MarianMTModel`, in
-/// CTranslate2, and of weight and bias in Marian. Parts with the same name in CTranslate2 are stacked
-/// in rows. The last line is the closing norm of a stack.
+/// CTranslate2, and of weight and bias in Marian. Parts with the same name in CTranslate2 are
+/// stacked in rows. The last line is the closing norm of a stack.
 const NAMES: &str = "\
 self_attention.query self_attn.q_proj self_attention/linear_0 self_Wq self_bq
 self_attention.key self_attn.k_proj self_attention/linear_0 self_Wk self_bk
@@ -43,21 +43,21 @@ norm layer_norm layer_norm top_ln_scale top_ln_bias";
 
 /// All maps and norms of the layers of a model of `config`, in order.
 pub(crate) fn parts(config: &TransformerConfig) -> Vec<Part> {
-    let mut of_layer: Vec<[&str; 5]> = NAMES
+    let mut layer_names: Vec<[&str; 5]> = NAMES
         .lines()
         .map(|line| {
             let mut names = line.split(' ');
             [(); 5].map(|()| names.next().expect("five names on each line"))
         })
         .collect();
-    let closing = of_layer.pop().expect("the name of the closing norm");
+    let closing = layer_names.pop().expect("the name of the closing norm");
     let d = config.d_model;
     let mut parts = Vec::new();
     for (stack, layers, of) in [
         ("encoder", config.encoder_layers, config),
         ("decoder", config.decoder_layers, &config.of_decoder()),
     ] {
-        let names = of_layer
+        let names = layer_names
             .iter()
             .filter(|names| is_in(config, stack, names[0]));
         for layer in (0..layers).map(Some) {

@@ -2,10 +2,11 @@
 //!
 //! An imported model is an ordinary model directory. The trade-off: *a model is converted once, to
 //! float32, and a setting in its file without a counterpart here is an error*; it is never ignored
-//! silently. The differences between systems (the layout of positions, the start of the decoder, the
-//! rules of beam search) are settings of [`TransformerConfig`](burnformer_core::TransformerConfig)
-//! and [`SearchSettings`](burnformer_infer::SearchSettings), so that each model computes the same as
-//! in the original system.
+//! silently. The differences between systems (the layout of positions, the start of the decoder,
+//! the rules of beam search) are settings of
+//! [`TransformerConfig`](burnformer_core::TransformerConfig) and
+//! [`SearchSettings`](burnformer_infer::SearchSettings), so that each model computes the same as in
+//! the original system.
 //!
 //! No file is executed, and memory is bounded by the size of the file: a small reader with five
 //! allowed names reads the weights in PyTorch's pickles. This crate contains no search, no training

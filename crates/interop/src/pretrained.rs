@@ -67,11 +67,12 @@ impl Pretrained {
         Ok(model_dir::seal(dir)?)
     }
 
-    /// Reads the model directory `dir` and checks its hashes. A shortlist is not read, since no other
-    /// format can express it.
+    /// Reads the model directory `dir` and checks its hashes. A shortlist is not read, since no
+    /// other format can express it.
     ///
     /// # Errors
-    /// Returns [`InteropError::ModelDir`] or [`InteropError::Infer`], depending on the damaged file.
+    /// Returns [`InteropError::ModelDir`] or [`InteropError::Infer`], depending on the damaged
+    /// file.
     pub fn load(dir: &Path) -> Result<Self> {
         model_dir::verify(dir)?;
         let (config, weights) = model_dir::load_parameters(dir)?;

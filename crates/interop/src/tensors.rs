@@ -191,6 +191,9 @@ impl Weights {
     }
 
     /// Takes the tensor `name`, which must have `shape`.
+    ///
+    /// # Errors
+    /// Returns an error if the tensor is missing or has another shape.
     pub fn take(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
         let tensor = self
             .tensors
@@ -205,6 +208,9 @@ impl Weights {
     }
 
     /// The shape of the tensor `name`.
+    ///
+    /// # Errors
+    /// Returns an error if the tensor is missing.
     pub fn shape(&self, name: &str) -> Result<&[usize]> {
         Ok(&self
             .tensors
@@ -214,12 +220,18 @@ impl Weights {
     }
 
     /// Returns `tensor` if it has `shape`.
+    ///
+    /// # Errors
+    /// Returns [`InteropError::Shape`] if it has another shape.
     pub fn shaped(&self, name: &str, tensor: Tensor, shape: &[usize]) -> Result<Tensor> {
         self.check_shape(name, &tensor, shape)?;
         Ok(tensor)
     }
 
     /// Checks that `tensor` has `shape`.
+    ///
+    /// # Errors
+    /// Returns [`InteropError::Shape`] if it has another shape.
     pub fn check_shape(&self, name: &str, tensor: &Tensor, shape: &[usize]) -> Result<()> {
         if tensor.shape == shape {
             Ok(())
@@ -254,8 +266,8 @@ impl Weights {
     }
 }
 
-/// Adds the float tensors in `bytes`, the content of `path`, to `weights`. Tensors of other types are
-/// left out.
+/// Adds the float tensors in `bytes`, the content of `path`, to `weights`. Tensors of other types
+/// are left out.
 ///
 /// # Errors
 /// Returns [`InteropError::Damaged`] if `bytes` are not a valid safetensors file.

@@ -10,8 +10,8 @@ use crate::files::{names, read_file, start};
 use crate::pretrained::Files;
 use crate::vocabulary;
 
-/// Tokeniser files named by the user, if the model's folder does not show their sides. Empty lists are
-/// filled from the folder.
+/// Tokeniser files named by the user, if the model's folder does not show their sides. Empty lists
+/// are filled from the folder.
 #[derive(Clone, Debug, Default)]
 pub struct TextFiles {
     /// Marian's vocabularies: one for the source and one for the target, or one for both.
@@ -40,8 +40,8 @@ fn side(path: &Path) -> Option<usize> {
     }
 }
 
-/// The files of source and target among `paths`. A single file without a side in its name is for both.
-/// `None` if the names do not show the sides.
+/// The files of source and target among `paths`. A single file without a side in its name is for
+/// both. `None` if the names do not show the sides.
 pub(crate) fn of_sides(paths: &[PathBuf]) -> Option<[PathBuf; 2]> {
     match (
         paths,
@@ -80,9 +80,9 @@ pub(crate) fn listed(paths: &[PathBuf]) -> String {
         .join(", ")
 }
 
-/// The SentencePiece models of source and target for the vocabularies `tokens`: named by the user, or
-/// in the first of `dirs` with any; `None` if there are none. `source.spm` alone is for both sides of
-/// one vocabulary.
+/// The SentencePiece models of source and target for the vocabularies `tokens`: named by the user,
+/// or in the first of `dirs` with any; `None` if there are none. `source.spm` alone is for both
+/// sides of one vocabulary.
 ///
 /// # Errors
 /// Returns [`InteropError::Missing`] if the file names do not show the sides, or
@@ -92,20 +92,23 @@ pub(crate) fn sentencepiece(
     files: &TextFiles,
     tokens: [&[String]; 2],
 ) -> Result<Option<[Vec<u8>; 2]>> {
-    let mut found = files.sentencepiece.clone();
+    let mut models = files.sentencepiece.clone();
     for dir in dirs.iter().filter(|_| files.sentencepiece.is_empty()) {
-        if found.is_empty() {
-            found = in_folder(dir)?;
+        if models.is_empty() {
+            models = in_folder(dir)?;
         }
     }
-    let paths = match (&found[..], files.sentencepiece.is_empty()) {
+    let paths = match (&models[..], files.sentencepiece.is_empty()) {
         ([], _) => return Ok(None),
-        (_, false) => named(&found),
-        ([one], _) if side(one) == Some(0) && tokens[0] == tokens[1] => named(&found),
-        _ => of_sides(&found),
+        (_, false) => named(&models),
+        ([one], _) if side(one) == Some(0) && tokens[0] == tokens[1] => named(&models),
+        _ => of_sides(&models),
     };
     let Some([source, target]) = paths else {
-        let wanted = format!("SentencePiece model for each side among {}", listed(&found));
+        let wanted = format!(
+            "SentencePiece model for each side among {}",
+            listed(&models)
+        );
         return Err(InteropError::missing(dirs[0], wanted, NAME_SENTENCEPIECE));
     };
     Ok(Some([
@@ -147,13 +150,16 @@ pub(crate) fn note_on_subword_nmt(path: &Path) -> Option<String> {
     ))
 }
 
-/// Refuses a SentencePiece model with less than a quarter of its pieces among `tokens`: it belongs to
-/// the other side or to another model.
+/// Refuses a SentencePiece model with less than a quarter of its pieces among `tokens`: it belongs
+/// to the other side or to another model.
 fn check(path: &Path, bytes: &[u8], tokens: &[String]) -> Result<()> {
     let pieces =
         pieces(bytes).ok_or_else(|| InteropError::damaged(path, "it is no SentencePiece model"))?;
-    let known: std::collections::HashSet<&String> = tokens.iter().collect();
-    let count = pieces.iter().filter(|piece| known.contains(piece)).count();
+    let known_tokens: std::collections::HashSet<&String> = tokens.iter().collect();
+    let count = pieces
+        .iter()
+        .filter(|piece| known_tokens.contains(piece))
+        .count();
     if 4 * count >= pieces.len() {
         return Ok(());
     }

@@ -48,8 +48,8 @@ fn of_first(model: &Pretrained, names: &[&str], rows: usize) -> Result<Vec<Strin
     Err(InteropError::missing(dir, wanted, remedy))
 }
 
-/// The tokens of a `vocab.json` or `tokenizer.json`, one for each of `rows` ids. Ids without a token
-/// are `<unusedN>`.
+/// The tokens of a `vocab.json` or `tokenizer.json`, one for each of `rows` ids. Ids without a
+/// token are `<unusedN>`.
 ///
 /// # Errors
 /// Returns [`InteropError::Damaged`] if the file is not JSON, has no vocabulary, or has an id of at
@@ -136,7 +136,7 @@ pub(crate) fn carried_settings(dir: &Path) -> Result<Option<GenerationSettings>>
 /// The tokenisers in Hugging Face's format in `dir` with the `tokens` of source and target: one for
 /// both sides, or one per side. A file with other tokens belongs to another program.
 pub(crate) fn carried_tokenizers(dir: &Path, tokens: [&[String]; 2]) -> Result<Files> {
-    let mut found = BTreeMap::new();
+    let mut tokenizers = BTreeMap::new();
     for (name, sides) in TOKENIZERS {
         let path = dir.join(name);
         let Some(bytes) = read_optional(&path)? else {
@@ -146,15 +146,15 @@ pub(crate) fn carried_tokenizers(dir: &Path, tokens: [&[String]; 2]) -> Result<F
         if sides.iter().all(|&side| {
             of_file(&path, &bytes, tokens[side].len()).is_ok_and(|carried| carried == tokens[side])
         }) {
-            found.insert(name.to_string(), bytes);
+            tokenizers.insert(name.to_string(), bytes);
         }
     }
-    if found.contains_key(TOKENIZER) {
-        found.retain(|name, _| name == TOKENIZER);
-    } else if found.len() < 2 {
-        found.clear();
+    if tokenizers.contains_key(TOKENIZER) {
+        tokenizers.retain(|name, _| name == TOKENIZER);
+    } else if tokenizers.len() < 2 {
+        tokenizers.clear();
     }
-    Ok(found)
+    Ok(tokenizers)
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ struct Common {
     /// The preset whose variations are trained: speedrun, tiny, small, base, big or multi30k
     #[arg(long, short, default_value = "tiny")]
     preset: String,
-    /// TOML file of settings that replace those of the preset
+    /// TOML file of settings that replace settings of the preset
     #[arg(long, short)]
     config: Option<PathBuf>,
     /// Training text: two files or one TSV file [default: the embedded corpus]
@@ -121,6 +121,10 @@ const COLUMNS: &str =
     "name,change,parameters,updates,seconds,longest,sentences,perplexity,bleu,interval";
 
 /// Trains the rows that are not finished yet, then prints the table.
+///
+/// # Errors
+/// Returns an error if the configuration is wrong, a row cannot be trained, or the output cannot be
+/// written.
 pub fn run(args: Args) -> Result<()> {
     args.files_in_use()?.check()?;
     burnformer_core::allocator::share_freed_memory();

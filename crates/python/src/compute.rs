@@ -17,7 +17,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::error::exception;
 
 /// The maximum delay between Ctrl-C and its effect.
-const PATIENCE: Duration = Duration::from_millis(50);
+const SIGNAL_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The threads of a process, and the turns of the calls that have work for them.
 struct Pool {
@@ -60,12 +60,12 @@ fn pool(_: Python<'_>) -> PyResult<Arc<Pool>> {
 }
 
 impl Pool {
-    /// Takes a turn if one is free within [`PATIENCE`].
+    /// Takes a turn if one is free within [`SIGNAL_POLL_INTERVAL`].
     fn take_turn(&self) -> bool {
         let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
             .ended
-            .wait_timeout_while(turns, PATIENCE, |turns| *turns == 0);
+            .wait_timeout_while(turns, SIGNAL_POLL_INTERVAL, |turns| *turns == 0);
         let (mut turns, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let is_free = *turns > 0;
         *turns -= usize::from(is_free);
@@ -125,7 +125,7 @@ pub fn compute_reporting<T: Send + 'static, M: Send + 'static>(
     mut take: impl FnMut(Python<'_>, M) -> PyResult<()>,
 ) -> PyResult<T> {
     if TAKES_REPORT.get() {
-        let message = "a callback cannot compute; collect what it gets, and go on afterwards";
+        let message = "a callback cannot compute; collect its arguments and compute after the call";
         return Err(PyRuntimeError::new_err(message));
     }
     let pool = pool(py)?;
@@ -147,14 +147,15 @@ pub fn compute_reporting<T: Send + 'static, M: Send + 'static>(
         let _ = sender.send(Message::End(result));
     });
     loop {
-        let (message, again) = py.detach(move || (receiver.recv_timeout(PATIENCE), receiver));
+        let (message, again) =
+            py.detach(move || (receiver.recv_timeout(SIGNAL_POLL_INTERVAL), receiver));
         receiver = again;
         match message {
             Ok(Message::Report(report)) => {
                 TAKES_REPORT.set(true);
-                let taken = take(py, report);
+                let outcome = take(py, report);
                 TAKES_REPORT.set(false);
-                taken.inspect_err(|_| cancel.cancel())?;
+                outcome.inspect_err(|_| cancel.cancel())?;
             }
             Ok(Message::End(Ok(result))) => return result.map_err(|error| exception(&error)),
             Ok(Message::End(Err(panic))) => return Err(panicked(&*panic)),
@@ -168,5 +169,5 @@ pub fn compute_reporting<T: Send + 'static, M: Send + 'static>(
 
 fn panicked(panic: &(dyn Any + Send)) -> PyErr {
     let text = burnformer::device::panic_text(panic);
-    PyRuntimeError::new_err(format!("this is a bug of burnformer: {text}"))
+    PyRuntimeError::new_err(format!("internal error: {text}; please report it"))
 }

@@ -192,8 +192,8 @@ impl Options {
     }
 }
 
-/// Returns the one of the `known` keywords that `name` stands for in another library. A name that no
-/// library has is taken for a mistake, and the keyword that is spelt most like it is returned.
+/// Returns the one of the `known` keywords that `name` stands for in another library. A name that
+/// no library has is taken for a mistake, and the keyword that is spelt most like it is returned.
 fn nearest(py: Python<'_>, name: &str, known: &[String]) -> PyResult<Option<String>> {
     if let Some((_, meant)) = ELSEWHERE.iter().find(|(other, _)| *other == name) {
         return Ok(known.iter().find(|known| known == meant).cloned());

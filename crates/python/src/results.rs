@@ -51,14 +51,14 @@ impl Texts {
 /// The error for a value that is not a text.
 fn not_a_text(expected: &str, given: &Bound<'_, PyAny>) -> PyErr {
     let kind = given.get_type();
-    let found = kind.name().map(|name| name.to_string());
-    let found = found.unwrap_or_else(|_| "something else".to_owned());
-    let remedy = match found.as_str() {
+    let type_name = kind.name().map(|name| name.to_string());
+    let type_name = type_name.unwrap_or_else(|_| "something else".to_owned());
+    let remedy = match type_name.as_str() {
         "bytes" | "bytearray" => "; decode it first, such as data.decode(\"utf-8\")",
         _ if expected == "a text" => "; give a str, or an iterable of them",
         _ => "; give a str",
     };
-    PyTypeError::new_err(format!("{expected} was expected, not {found}{remedy}"))
+    PyTypeError::new_err(format!("{expected} was expected, not {type_name}{remedy}"))
 }
 
 /// A translated sentence before conversion to a Python object: all hypotheses with their texts, and
@@ -74,8 +74,8 @@ pub struct TranslationResult {
 type CharLink = ((usize, usize), (usize, usize));
 
 impl TranslationResult {
-    /// Creates the translation of `source` from `hypotheses`, with links if `languages`, between which
-    /// it was translated, are given.
+    /// Creates the translation of `source` from `hypotheses`, with links if `languages`, between
+    /// which it was translated, are given.
     ///
     /// # Errors
     /// The errors of [`Translator::links`].
@@ -128,6 +128,9 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
 }
 
 /// Converts `found` to an instance of the Python class `Translation`.
+///
+/// # Errors
+/// Returns the exception of Python's import of the class.
 pub fn translation<'py>(py: Python<'py>, found: TranslationResult) -> PyResult<Bound<'py, PyAny>> {
     let class_of_others = class(py, "Alternative")?;
     let alternatives = found
@@ -154,19 +157,29 @@ pub fn translation<'py>(py: Python<'py>, found: TranslationResult) -> PyResult<B
 }
 
 /// Converts `score` to an instance of the Python class `Score`.
+///
+/// # Errors
+/// Returns the exception of Python's import of the class.
 pub fn score<'py>(py: Python<'py>, score: TargetScore) -> PyResult<Bound<'py, PyAny>> {
     let perplexity = score.perplexity();
     class(py, "Score")?.call1((score.total, score.score, perplexity, score.log_probs))
 }
 
 /// Converts `found` to an instance of the Python class `Detection`.
+///
+/// # Errors
+/// Returns the exception of Python's import of the class.
 pub fn detection<'py>(py: Python<'py>, found: &Detection) -> PyResult<Bound<'py, PyAny>> {
-    // As everywhere else in Python; the program and the server count to 100, as LibreTranslate does.
+    // As everywhere else in Python; the program and the server count to 100, as LibreTranslate
+    // does.
     class(py, "Detection")?.call1((&found.language, found.confidence / 100.0))
 }
 
 /// Converts the attention of `sentence` by the model `name` to an instance of the Python class
 /// `Attention`.
+///
+/// # Errors
+/// Returns the exception of Python's import of the class.
 pub fn attention<'py>(
     py: Python<'py>,
     name: &str,

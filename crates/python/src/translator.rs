@@ -130,11 +130,12 @@ impl Translator {
     }
 
     /// Translates one text, or the texts of an iterable, one sentence each. `prefix` forces the
-    /// beginning of a translation. With `context`, a list of the sentences before the first text, the
-    /// texts are consecutive sentences of a document. The model must have been trained with context.
-    /// With `alignment`, each translation contains links to the characters of its source. `callback` is called with the index of a text and the settled
-    /// beginning of its translation, each time that it has grown; the last time with the whole.
-    /// What was settled is never taken back. A greedy search (`beam_size=1`) settles each token.
+    /// beginning of a translation. With `context`, a list of the sentences before the first text,
+    /// the texts are consecutive sentences of a document. The model must have been trained with
+    /// context. With `alignment`, each translation contains links to the characters of its source.
+    /// `callback` is called with the index of a text and the settled beginning of its translation,
+    /// each time that it has grown; the last time with the whole. What was settled is never taken
+    /// back. A greedy search (`beam_size=1`) settles each token.
     #[pyo3(signature = (text, *, prefix = None, context = None, alignment = false, callback = None, **options))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn translate<'py>(
@@ -299,8 +300,8 @@ impl Translator {
         )
     }
 
-    /// The pairs of source and target language on which the model was trained, by their codes; empty
-    /// if it does not know them.
+    /// The pairs of source and target language on which the model was trained, by their codes;
+    /// empty if it does not know them.
     #[getter]
     fn directions(&self) -> Vec<(String, String)> {
         let directions = self.inner.directions().iter().cloned();
@@ -450,11 +451,11 @@ fn folder(given: &Path, cancel: &Cancel) -> Result<PathBuf> {
 }
 
 fn compute_type(name: &str) -> Result<ComputeType> {
-    let found = ComputeType::ALL
+    let compute_type = ComputeType::ALL
         .into_iter()
         .find(|compute| compute.name() == name);
     let names = || ComputeType::ALL.map(ComputeType::name).join(", ");
-    found.ok_or_else(|| anyhow!("there is no compute type `{name}`; there are {}", names()))
+    compute_type.ok_or_else(|| anyhow!("there is no compute type `{name}`; there are {}", names()))
 }
 
 /// Sends the settled beginnings of the translations of `requests` to `sender`, with their indices.

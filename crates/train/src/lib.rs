@@ -2,9 +2,9 @@
 //!
 //! This crate contains the training loop with its parts: the update (the loss over all real tokens
 //! of all its batches, one step of the schedule, clipping by the global norm, Adam), validation by
-//! real decoding, checkpoints, averaging, early stopping, and the files of a run. The trade-off: the
-//! loop is our own, on Burn's tensors and autodiff, because the results of a paper depend on numbers
-//! of updates and tokens, while Burn's `Learner` counts epochs and batches
+//! real decoding, checkpoints, averaging, early stopping, and the files of a run. The trade-off:
+//! the loop is our own, on Burn's tensors and autodiff, because the results of a paper depend on
+//! numbers of updates and tokens, while Burn's `Learner` counts epochs and batches
 //! (`docs/decisions/training.md`). The caller passes a device, or several devices that share the
 //! batches of each update (`docs/decisions/devices.md`).
 //!

@@ -17,11 +17,11 @@ use crate::error::Result;
 use crate::run::{Corpora, ValidationText};
 use crate::update::Recipe;
 
-/// At most one sentence in this many is searched twice in a validation; the second search takes up
-/// to five times as long as the first.
-const SHARE: usize = 48;
-/// This many second searches, about a second of work, are always allowed.
-const FEW: usize = 16;
+/// A validation searches again for at most one of this number of sentences; the second search takes
+/// up to five times as long as the first.
+const SENTENCES_PER_SECOND_SEARCH: usize = 48;
+/// The number of second searches, about a second of work, that are always allowed.
+const MIN_SECOND_SEARCHES: usize = 16;
 
 /// The quality of a model on text that it was not trained on.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,7 +41,8 @@ pub struct Validation {
     /// The ratio of characters in the decoded text to characters in its references, if it was
     /// decoded.
     pub length_ratio: Option<f64>,
-    /// How much the decoded text depends on its sources, if it was decoded and has enough sentences.
+    /// How much the decoded text depends on its sources, if it was decoded and has enough
+    /// sentences.
     pub relation: Option<Relation>,
     /// The quality by direction in a run with several pairs of languages. The other fields are then
     /// means over the directions, and there is no decoded text.
@@ -62,7 +63,7 @@ pub struct PairValidation {
 pub struct Relation {
     /// The chrF of the translations.
     pub own: f64,
-    /// The chrF of the translations if each is exchanged with that of another source.
+    /// The chrF of the translations if each is exchanged with the translation of another source.
     pub exchanged: f64,
     /// The share of the most frequent translation.
     pub same: f64,
@@ -302,8 +303,9 @@ impl Validator {
         };
         bleu.then(|| {
             format!(
-                "translations are scored by {name}|{signature}{why}{several}; validations search with a beam of {beam} and α {alpha}, \
-                 and as with --second-search false --keep-parts false where more than {FEW} sentences and one in {SHARE} would be searched for again"
+                "translations are scored by {name} ({signature}){why}{several}. Validation searches with beam {beam} and α {alpha}. \
+                 If more than {MIN_SECOND_SEARCHES} sentences, and more than one in {SENTENCES_PER_SECOND_SEARCH}, need a second \
+                 search, it skips second searches"
             )
         })
     }
@@ -418,7 +420,8 @@ impl Validator {
     }
 
     /// Translates the validation text by `translator`, with the beam size `beam` and the length
-    /// penalty `alpha`, and returns the name and the value of the score; the mean over several texts.
+    /// penalty `alpha`, and returns the name and the value of the score; the mean over several
+    /// texts.
     ///
     /// # Errors
     /// Returns [`TrainError::Infer`](crate::TrainError::Infer) if decoding fails.
@@ -507,24 +510,25 @@ impl Validator {
             .map_err(InferError::from)?;
 
         let history = TextContext::default();
-        let mut found =
+        let mut translations =
             translator.translate_documents(&mut requests, &text.begins, &history, &once)?;
-        let again: Vec<usize> = (0..found.len())
+        let again: Vec<usize> = (0..translations.len())
             .filter(|&i| {
-                let best = &found[i].n_best[0].hypothesis;
+                let best = &translations[i].n_best[0].hypothesis;
                 translator.asks_again(&requests[i], best, twice.protections)
             })
             .collect();
-        if again.len() <= FEW.max(found.len() / SHARE) {
+        if again.len() <= MIN_SECOND_SEARCHES.max(translations.len() / SENTENCES_PER_SECOND_SEARCH)
+        {
             let requests = again.iter().map(|&i| requests[i].clone()).collect();
             for (i, better) in again
                 .into_iter()
                 .zip(translator.translate_requests(requests, &twice)?)
             {
-                found[i] = better;
+                translations[i] = better;
             }
         }
-        Ok(found
+        Ok(translations
             .into_iter()
             .map(|translation| translation.text)
             .collect())
@@ -676,7 +680,7 @@ mod tests {
     #[test]
     fn a_validation_makes_second_searches_for_few_sentences() {
         let sources: Vec<String> = (10..90).map(|number| format!("{number} a b")).collect();
-        for (count, asks) in [(FEW, false), (80, true)] {
+        for (count, asks) in [(MIN_SECOND_SEARCHES, false), (80, true)] {
             let folder = tempfile::tempdir().unwrap();
             let text: Vec<_> = sources[..count]
                 .iter()

@@ -32,6 +32,10 @@ impl UsesFiles for Args {
 }
 
 /// Writes the mean of `models` to `out`, with the tokenisers and search settings of the first one.
+///
+/// # Errors
+/// Returns an error if a model cannot be read, the models differ in shape, or `out` cannot be
+/// written.
 pub fn run(args: Args) -> Result<()> {
     recover(&args.out)?;
     check_new(&args.out)?;

@@ -18,6 +18,9 @@ pub struct Args {
 }
 
 /// Prints the script for `program`, or writes its manual pages.
+///
+/// # Errors
+/// Returns an error if the output cannot be written.
 pub fn run(args: Args, mut program: clap::Command) -> Result<()> {
     if let Some(folder) = args.man {
         std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;

@@ -41,6 +41,9 @@ struct Init {
 }
 
 /// Explains the keys of configurations, lists presets or writes a file.
+///
+/// # Errors
+/// Returns an error if a key or a preset does not exist, or the file cannot be written.
 pub fn run(args: Args) -> Result<()> {
     match args.command {
         Some(Command::Presets) => output::print(presets().trim_end()),

@@ -14,7 +14,7 @@ pub struct Args {
     /// List only these backends, each of which must have a device: cuda, or cpu,wgpu
     #[arg(long, default_value = "auto", value_name = "DEVICES")]
     device: DeviceNames,
-    /// Compare products, an update and decoding with those of the CPU, and time matrix products; the
+    /// Compare products, an update and decoding with the CPU, and time matrix products; the
     /// exit code is 1 if a device fails or computes something else
     #[arg(long)]
     test: bool,
@@ -35,10 +35,14 @@ struct Line {
 }
 
 /// Lists the devices of this build and this machine, and tells how to enable other backends.
+///
+/// # Errors
+/// Returns an error if a chosen device is missing or computes wrong numbers, or the output cannot
+/// be written.
 pub fn run(args: Args) -> Result<()> {
-    let wanted: Vec<Backend> = Backend::all().filter(|it| args.device.names(*it)).collect();
+    let backends: Vec<Backend> = Backend::all().filter(|it| args.device.names(*it)).collect();
     let mut lines = Vec::new();
-    for backend in &wanted {
+    for backend in &backends {
         let found = if args.device.are_explicit() {
             backend.devices()?
         } else {
@@ -50,7 +54,7 @@ pub fn run(args: Args) -> Result<()> {
         print(serde_json::to_string_pretty(&json!(lines))?)?
     } else {
         lines.iter().try_for_each(|line| print(describe(line)))?;
-        missing(&wanted).iter().try_for_each(print)?;
+        missing(&backends).iter().try_for_each(print)?;
     }
     let failed = lines
         .iter()
@@ -127,10 +131,10 @@ fn table(verdict: &Verdict) -> String {
 
 /// The missing devices and their remedies.
 fn missing(wanted: &[Backend]) -> Vec<String> {
-    let of_system = wanted
+    let system_backends = wanted
         .iter()
         .filter(|backend| backend.facts().is_of_this_system);
-    let missing = of_system.filter_map(|backend| match backend.facts().is_built_in {
+    let missing = system_backends.filter_map(|backend| match backend.facts().is_built_in {
         true if backend.found().is_empty() => {
             Some(format!("{backend:<10} none: {}", backend.facts().remedy))
         }

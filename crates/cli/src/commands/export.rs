@@ -32,6 +32,10 @@ impl UsesFiles for Args {
 }
 
 /// Converts a model directory into a model of another system.
+///
+/// # Errors
+/// Returns an error if the model cannot be read, the other system cannot express it, or the output
+/// cannot be written.
 pub fn run(args: Args) -> Result<()> {
     recover(&args.out)?;
     check_empty(&args.out)?;

@@ -30,6 +30,10 @@ impl UsesFiles for Args {
 }
 
 /// Joins the outputs of all shards. The file is written atomically.
+///
+/// # Errors
+/// Returns an error if an output is missing or belongs to another text, or the file cannot be
+/// written.
 pub fn run(args: Args) -> Result<()> {
     check_name(&args.out)?;
     let paths = shards::outputs(&args.out, args.shards)?;

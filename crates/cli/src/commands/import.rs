@@ -52,6 +52,10 @@ impl UsesFiles for Args {
 }
 
 /// Converts a model of another system into a model directory.
+///
+/// # Errors
+/// Returns an error if the model cannot be read or expressed here, or the model directory cannot be
+/// written.
 pub fn run(args: Args) -> Result<()> {
     let (path, out) = match (args.path.to_str().and_then(ModelName::parse), args.out) {
         (Some(name), None) => {

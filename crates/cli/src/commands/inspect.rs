@@ -29,6 +29,9 @@ impl UsesFiles for Args {
 }
 
 /// Describes a model directory after checking its hashes.
+///
+/// # Errors
+/// Returns an error if the model cannot be read or is damaged, or the output cannot be written.
 pub fn run(args: Args) -> Result<()> {
     let dir = args.model.dir()?;
     model_dir::verify(dir)?;

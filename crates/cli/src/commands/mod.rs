@@ -49,7 +49,7 @@ use crate::values::{compute_type, model, text};
 struct Computing {
     /// Type of the numbers in matrix products: float32, or on a CPU int8, which is faster and
     /// changes results a little, and bfloat16, which is between them on processors that have it
-    /// [default: that of the model; see `quantize`]
+    /// [default: the model's; see `quantize`]
     #[arg(long, value_name = "TYPE", value_parser = compute_type())]
     compute: Option<ComputeType>,
     /// Device on which to compute
@@ -131,7 +131,7 @@ fn note_translate(dir: &Path) {
         _ => String::new(),
     };
     note(format_args!(
-        "to go on: burnformer translate --model {}{languages} --input FILE",
+        "next: burnformer translate --model {}{languages} --input FILE",
         dir.display()
     ));
 }
@@ -169,15 +169,14 @@ struct LanguageArgs {
     /// The language to translate into, likewise
     #[arg(long, value_name = "CODE")]
     target_language: Option<String>,
-    /// Translate also between two of the model's languages of which it has not learnt this pair
-    /// (zero-shot)
+    /// Also translate pairs of languages that the model was not trained on (zero-shot)
     #[arg(long)]
     zero_shot: bool,
 }
 
 impl Searching {
-    /// The search options of `translator` for `n_best` translations of each sentence of the language
-    /// `from`, modified by `change`.
+    /// The search options of `translator` for `n_best` translations of each sentence of the
+    /// language `from`, modified by `change`.
     fn options(
         &self,
         translator: &Translator,
@@ -206,8 +205,8 @@ impl Searching {
 }
 
 impl LanguageArgs {
-    /// The languages and tokens of `translator` for a text in the language `from`, and in the chosen
-    /// target language.
+    /// The languages and tokens of `translator` for a text in the language `from`, and in the
+    /// chosen target language.
     fn of_model(&self, translator: &Translator, from: Option<&str>) -> Result<Languages> {
         let to = self.target_language.as_deref();
         let optional =

@@ -21,6 +21,9 @@ pub struct Args {
 }
 
 /// Lists the models that were fetched, or removes one.
+///
+/// # Errors
+/// Returns an error if there is no such model to remove, or the output cannot be written.
 pub fn run(args: Args) -> Result<()> {
     if let Some(name) = &args.remove {
         return remove(name);
@@ -78,15 +81,15 @@ fn remove(name: &str) -> Result<()> {
     let parsed =
         ModelName::parse(name).ok_or_else(|| wrong_usage(format_args!("{name}: {form}")))?;
     let name = parsed?;
-    let named = named::all()
+    let folders = named::all()
         .into_iter()
         .filter(|(_, origin)| origin.name == name.to_string());
-    let named: Vec<PathBuf> = named.map(|(folder, _)| folder).collect();
-    let bytes: u64 = named.iter().map(|folder| size(folder)).sum();
-    for folder in &named {
+    let folders: Vec<PathBuf> = folders.map(|(folder, _)| folder).collect();
+    let bytes: u64 = folders.iter().map(|folder| size(folder)).sum();
+    for folder in &folders {
         fs::remove_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
-    if !burnformer_interop::hub::remove(&name, &Settings::from_env())? && named.is_empty() {
+    if !burnformer_interop::hub::remove(&name, &Settings::from_env())? && folders.is_empty() {
         bail!("{name}: is not here; `burnformer models` lists what is");
     }
     note(format_args!(

@@ -30,10 +30,13 @@ impl UsesFiles for Args {
 }
 
 /// The files that are written anew. Every other file of the model directory is copied.
-const WRITTEN: [&str; 3] = ["config.json", "model.safetensors", "manifest.json"];
+const WRITTEN_FILES: [&str; 3] = ["config.json", "model.safetensors", "manifest.json"];
 
 /// Writes the model with 8-bit integer matrices to `--out`. It has a quarter of the size, and
 /// decoding with it multiplies in 8 bits.
+///
+/// # Errors
+/// Returns an error if the model cannot be read, or the model directory cannot be written.
 pub fn run(args: Args) -> Result<()> {
     recover(&args.out)?;
     check_new(&args.out)?;
@@ -52,7 +55,7 @@ pub fn run(args: Args) -> Result<()> {
             &named_parameters(&model),
             ComputeType::Int8,
         )?;
-        copy_files(&args.model, folder, &WRITTEN)?;
+        copy_files(&args.model, folder, &WRITTEN_FILES)?;
         Ok(model_dir::seal(folder)?)
     })?;
     let [before, after] = [&args.model, &args.out].map(|dir| weights_size(dir));

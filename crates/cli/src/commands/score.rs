@@ -18,7 +18,7 @@ use crate::texts::next_chunk;
 
 /// The number of pairs that are scored and written together. Batches are pairs of similar length
 /// from one such chunk, and memory stays bounded.
-const CHUNK: usize = 2048;
+const CHUNK_LINES: usize = 2048;
 
 /// Arguments of `score`.
 #[derive(clap::Args)]
@@ -57,18 +57,22 @@ pub struct Args {
 
 impl UsesFiles for Args {
     fn files_in_use(&self) -> Result<FilesInUse> {
-        let written = self.output.iter().flat_map(|out| written(&self.shard, out));
+        let outputs = self.output.iter().flat_map(|out| written(&self.shard, out));
         Ok(FilesInUse::default()
             .reads([&self.input])
             .reads(&self.target)
             .reads_models(&self.model)
-            .writes(written))
+            .writes(outputs))
     }
 }
 
 /// Prints a line `log-probability TAB score TAB perplexity` for each pair, and the perplexity of
 /// the whole text to standard error. If reading fails, the pairs before the failure are scored and
 /// written first.
+///
+/// # Errors
+/// Returns an error if the model or a text cannot be read, the texts differ in length, or the
+/// output cannot be written.
 pub fn run(args: Args) -> Result<()> {
     let translator = args.computing.load(&args.model)?;
     let tokenizers = translator.tokenizers();
@@ -82,7 +86,7 @@ pub fn run(args: Args) -> Result<()> {
     let target = args.target.as_ref().unwrap_or(&args.input);
     let texts = [(args.input.as_path(), Side::Source), (target, Side::Target)];
     let output = args.output.as_deref();
-    let Some(part) = Part::open(&args.shard, output, &texts, CHUNK, || {
+    let Some(part) = Part::open(&args.shard, output, &texts, CHUNK_LINES, || {
         identity(&args, &options)
     })?
     else {
@@ -100,7 +104,7 @@ pub fn run(args: Args) -> Result<()> {
     let mut tokens = 0;
     let mut total = 0.0;
     loop {
-        let (chunk, failure) = next_chunk(&mut pairs, CHUNK);
+        let (chunk, failure) = next_chunk(&mut pairs, CHUNK_LINES);
         let (sources, targets): (Vec<&str>, Vec<&str>) = chunk
             .iter()
             .map(|pair| (pair.source.as_str(), pair.target.as_str()))

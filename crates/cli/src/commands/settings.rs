@@ -38,6 +38,10 @@ impl UsesFiles for Args {
 }
 
 /// Changes the settings given by `--set`, then prints all settings.
+///
+/// # Errors
+/// Returns an error if the settings cannot be read, a setting does not exist or is out of its
+/// range, or they cannot be written.
 pub fn run(args: Args) -> Result<()> {
     let dir = args.model.dir()?;
     let mut settings = load_settings(dir)?;
@@ -110,6 +114,9 @@ fn path_of(key: &str, all: &Value) -> Result<String, String> {
 }
 
 /// Returns the only model in `models` if its settings can be changed.
+///
+/// # Errors
+/// Returns an error if there are several models, or the settings of the model are not in a file.
 pub fn changeable(models: &[PathBuf]) -> Result<&Path> {
     let [model] = models else {
         bail!(
@@ -129,6 +136,9 @@ pub fn changeable(models: &[PathBuf]) -> Result<&Path> {
 }
 
 /// Refuses to replace a model directory with folders in it, because they would be lost.
+///
+/// # Errors
+/// Returns an error if `dir` holds a folder or cannot be read.
 pub fn check_no_folders(model: &Path) -> Result<()> {
     let name = model.display();
     let entries = fs::read_dir(model).with_context(|| name.to_string())?;

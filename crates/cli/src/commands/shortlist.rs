@@ -41,10 +41,10 @@ pub struct Args {
 }
 
 /// The number of lines that are read and tokenised together.
-const CHUNK: usize = 16_384;
+const CHUNK_LINES: usize = 16_384;
 
 /// The number of pairs to try the shortlist on, from the first.
-const TRIED: usize = 2000;
+const TRIAL_PAIRS: usize = 2000;
 
 impl UsesFiles for Args {
     fn files_in_use(&self) -> Result<FilesInUse> {
@@ -56,6 +56,10 @@ impl UsesFiles for Args {
 }
 
 /// Learns which target tokens translate which source tokens, and writes the likely ones to `--out`.
+///
+/// # Errors
+/// Returns an error if a setting is out of its range, a text or the tokenisers cannot be read, or
+/// the output cannot be written.
 pub fn run(args: Args) -> Result<()> {
     let settings = Settings {
         first: args.first,
@@ -73,7 +77,10 @@ pub fn run(args: Args) -> Result<()> {
     let mut trainer = Trainer::new(vocabularies(&tokenizers));
     let mut tried = Vec::new();
     loop {
-        let lines = reader.by_ref().take(CHUNK).collect::<Result<Vec<_>, _>>()?;
+        let lines = reader
+            .by_ref()
+            .take(CHUNK_LINES)
+            .collect::<Result<Vec<_>, _>>()?;
         if lines.is_empty() {
             break;
         }
@@ -85,7 +92,7 @@ pub fn run(args: Args) -> Result<()> {
         pairs
             .iter()
             .for_each(|(source, target)| trainer.add(source, target));
-        tried.extend(pairs.into_iter().take(TRIED - tried.len()));
+        tried.extend(pairs.into_iter().take(TRIAL_PAIRS - tried.len()));
     }
     note(format_args!(
         "learning from {}",

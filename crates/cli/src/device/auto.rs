@@ -28,6 +28,9 @@ const REMEDY: &str = "use --device cpu, or build the program without its feature
 /// Returns the device with the fastest matrix products: the CPU or one of the GPUs that pass a
 /// self-test. Graphics drivers that compute on the CPU are not considered. Without a GPU, nothing
 /// is tested.
+///
+/// # Errors
+/// Returns an error if the chosen GPU cannot be opened.
 pub fn choose() -> Result<Device> {
     let cpu = Device::flex();
     if !cfg!(feature = "gpu") || !has_gpu() {
@@ -45,16 +48,16 @@ pub fn choose() -> Result<Device> {
     let Some((rate, gpu)) = rated.max_by(|a, b| a.0.total_cmp(&b.0)) else {
         return Ok(cpu);
     };
-    let of_cpu = in_process(&cpu).map_or(0.0, |verdict| verdict.gflops);
-    if of_cpu >= rate {
+    let cpu_rate = in_process(&cpu).map_or(0.0, |verdict| verdict.gflops);
+    if cpu_rate >= rate {
         note(format_args!(
-            "device: cpu ({of_cpu:.0} GFLOP/s; {} {} has {rate:.0})",
+            "device: cpu ({cpu_rate:.0} GFLOP/s; {} {} has {rate:.0})",
             gpu.name, gpu.part
         ));
         return Ok(cpu);
     }
     note(format_args!(
-        "device: {} ({}, {rate:.0} GFLOP/s; the CPU has {of_cpu:.0})",
+        "device: {} ({}, {rate:.0} GFLOP/s; the CPU has {cpu_rate:.0})",
         gpu.name, gpu.part
     ));
     gpu.open()
@@ -243,14 +246,14 @@ impl DeviceNames {
 
 /// The device with number `index` of `backend`.
 fn find(backend: Backend, index: usize) -> Result<Found> {
-    let mut found = backend.devices()?;
-    let count = found.len();
+    let mut devices = backend.devices()?;
+    let count = devices.len();
     ensure!(
         index < count,
         "there is no device {backend}:{index}: {backend} has {} here, counted from 0; `burnformer devices` lists them",
         counted(count, "device")
     );
-    Ok(found.swap_remove(index))
+    Ok(devices.swap_remove(index))
 }
 
 #[cfg(test)]

@@ -49,6 +49,9 @@ pub fn guarded<T>(advice: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// Runs `work`, returns its panics as errors and keeps their messages from the terminal.
+///
+/// # Errors
+/// Returns the error of `work`, or the message of its panic.
 pub fn quietly<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     let hook = take_hook();
     set_hook(Box::new(|_| ()));

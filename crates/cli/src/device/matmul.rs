@@ -7,9 +7,9 @@ use burnformer_core::Precision;
 use burnformer_kernels::{Epilogue, is_fused_on, linear_with};
 
 /// How long to repeat a product.
-const TIMED: Duration = Duration::from_millis(300);
+const MEASURING_TIME: Duration = Duration::from_millis(300);
 /// Products of the next size are tried while one product takes less than this.
-const SHORT: f64 = 0.01;
+const MAX_SHORT_SECONDS: f64 = 0.01;
 /// The number of rows and columns of the smallest and the largest product.
 const SIZES: [usize; 2] = [1024, 8192];
 
@@ -22,7 +22,7 @@ pub fn best_rate(device: &Device, precision: Precision) -> f64 {
         let rate = rate(device, precision, size);
         best = best.max(rate);
         let seconds = operations(size) / (rate * 1e9);
-        if seconds > SHORT || size >= SIZES[1] {
+        if seconds > MAX_SHORT_SECONDS || size >= SIZES[1] {
             return best;
         }
         size *= 2;
@@ -36,7 +36,7 @@ pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
     products.four();
     let start = Instant::now();
     let mut count = 0;
-    while start.elapsed() < TIMED {
+    while start.elapsed() < MEASURING_TIME {
         products.four();
         count += 4;
     }
@@ -56,7 +56,8 @@ impl Products {
     fn new(device: &Device, precision: Precision, size: usize) -> Self {
         let rounds_itself = precision == Precision::BFloat16 && is_fused_on(device);
         let a = matrix(1, 1.0, size, device);
-        // The second factor is divided by the size, so that a product of products does not overflow.
+        // The second factor is divided by the size, so that a product of products does not
+        // overflow.
         let b = matrix(2, 1.0 / size as f32, size, device);
         let [a, b] = [a, b].map(|factor| {
             if rounds_itself {

@@ -13,12 +13,13 @@ use serde::{Deserialize, Serialize};
 use super::guard::quietly;
 
 /// The largest difference from the CPU that passes, relative to the root mean square of the tensor
-/// or, if it is larger, to [`SMALL`] of the root mean square of all tensors. Rounding to TF32 on
-/// tensor cores stays below a third of it in these models; a wrong number in a tensor is far above.
+/// or, if it is larger, to [`ZERO_SHARE`] of the root mean square of all tensors. Rounding to TF32
+/// on tensor cores stays below a third of it in these models; a wrong number in a tensor is far
+/// above.
 const TOLERANCE: f64 = 1e-2;
 /// The share of the root mean square of all tensors below which a tensor counts as zero. The
 /// gradient of the bias of keys is zero but for rounding.
-const SMALL: f64 = 1e-3;
+const ZERO_SHARE: f64 = 1e-3;
 /// The number of rows of the products, a batch that a user has.
 const ROWS: usize = 500;
 /// Widths that are multiples of 8 and not of 16 or 64, the sizes of a card's blocks.
@@ -33,8 +34,8 @@ const STEPS: usize = 5;
 pub struct Check {
     /// What was computed.
     pub name: String,
-    /// The largest difference, relative to the root mean square of the tensor; `None` if there is an
-    /// error.
+    /// The largest difference, relative to the root mean square of the tensor; `None` if there is
+    /// an error.
     pub difference: Option<f64>,
     /// What else is wrong: the device fails, or returns NaN.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -256,7 +257,7 @@ fn largest_difference(found: &[Vec<f32>], expected: &[Vec<f32>]) -> Result<f64, 
     if !same_shapes {
         return Err("it returns another number of values".into());
     }
-    let all = SMALL * root_mean_square(expected.iter().flatten());
+    let all = ZERO_SHARE * root_mean_square(expected.iter().flatten());
     let mut largest = 0.0;
     for (found, expected) in found.iter().zip(expected) {
         let scale = root_mean_square(expected).max(all).max(f64::MIN_POSITIVE);

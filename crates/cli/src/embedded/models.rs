@@ -31,8 +31,8 @@ pub fn model_dir(name: &Path) -> Result<PathBuf> {
         return Ok(name.to_owned());
     };
     let Some(index) = PAIRS.iter().position(|known| *known == pair) else {
-        let known = PAIRS.map(|pair| format!("{PREFIX}{pair}")).join(" and ");
-        bail!("the program contains no model {pair:?}, only {known}; otherwise name a folder");
+        let names = PAIRS.map(|pair| format!("{PREFIX}{pair}")).join(" and ");
+        bail!("the program contains no model {pair:?}, only {names}; otherwise name a folder");
     };
     unpacked(pair, &MODELS[index], &user_cache())
 }

@@ -275,8 +275,8 @@ pub fn check_new(out: &Path) -> Result<()> {
 /// Prints one result, of one line or several, to standard output.
 ///
 /// # Errors
-/// Returns [`Closed`](super::Closed) for a broken pipe, otherwise the error of the system (`println!` would
-/// panic).
+/// Returns [`Closed`](super::Closed) for a broken pipe, otherwise the error of the system
+/// (`println!` would panic).
 pub fn print(text: impl Display) -> Result<()> {
     let mut output = Output::standard();
     output.line(text)?;

@@ -1,9 +1,10 @@
 //! Error messages: what failed, and what helps.
 
 use std::fmt::{self, Display};
+use std::io;
 
-/// The parts of an error message. The libraries write `cause; remedy` in one line, for logs and JSON;
-/// on the terminal the remedy has a line of its own.
+/// The parts of an error message. The libraries write `cause; remedy` in one line, for logs and
+/// JSON; on the terminal the remedy has a line of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Message {
     cause: String,
@@ -32,13 +33,13 @@ impl Message {
             cause: String::new(),
             remedy: None,
         };
-        let mut said = String::new();
+        let mut text_so_far = String::new();
         for link in error.chain() {
             let text = link.to_string();
-            if said.contains(&text) {
+            if text_so_far.contains(&text) {
                 continue;
             }
-            said.push_str(&text);
+            text_so_far.push_str(&text);
             let part = Self::of_text(&text);
             if !whole.cause.is_empty() {
                 whole.cause.push_str(": ");
@@ -46,11 +47,13 @@ impl Message {
             whole.cause.push_str(&part.cause);
             whole.remedy = whole.remedy.or(part.remedy);
         }
-        if let Some(remedy) = remedy_of_system(&whole.cause) {
+        let number = system_error(error, &whole.cause);
+        let other_remedy = remedy_of_generation(&whole.cause).or(number.and_then(remedy_of_limit));
+        if let Some(remedy) = other_remedy {
             whole.remedy = Some(remedy.into());
         }
         if whole.remedy.is_none() {
-            whole.remedy = remedy_of_disk(&whole.cause).map(String::from);
+            whole.remedy = number.and_then(remedy_of_disk).map(String::from);
         }
         whole
     }
@@ -66,59 +69,58 @@ impl Display for Message {
     }
 }
 
-/// The remedy for a system limit that `cause` names, or for a changed `generation.json`.
-fn remedy_of_system(cause: &str) -> Option<&'static str> {
-    let of_generation = ["hash differs", "size differs"];
-    if of_generation
-        .iter()
-        .any(|what| cause.contains(&format!("generation.json: {what}")))
-    {
-        return Some(
-            "copy the whole directory anew (`burnformer settings MODEL --set KEY=VALUE` changes \
-             the settings)",
-        );
+/// Returns the number of the system's error in `error`: of the first such error among its causes,
+/// otherwise the number in the text `cause`, as several errors of libraries quote the system's
+/// text.
+fn system_error(error: &anyhow::Error, cause: &str) -> Option<i32> {
+    if !cfg!(unix) {
+        return None;
     }
-    let remedies = [
-        (
-            "(os error 20)",
-            "there is a file in the place of a folder; name another path",
-        ),
-        (
-            "(os error 24)",
-            "raise the limit on open files (`ulimit -n`)",
-        ),
-        (
-            "(os error 27)",
-            "raise the limit on the size of files (`ulimit -f`)",
-        ),
-    ];
-    remedies
-        .into_iter()
-        .filter(|_| cfg!(unix))
-        .find_map(|(code, remedy)| cause.contains(code).then_some(remedy))
+    error
+        .chain()
+        .find_map(|link| link.downcast_ref::<io::Error>()?.raw_os_error())
+        .or_else(|| {
+            let (_, rest) = cause.rsplit_once("(os error ")?;
+            rest.split_once(')')?.0.parse().ok()
+        })
 }
 
-/// The remedy for an error of the system in `cause` that has no other remedy.
-fn remedy_of_disk(cause: &str) -> Option<&'static str> {
-    let space = "free some space on its disk (`df -h` and `df -i` show it), then run the same \
-        command again";
-    let remedies = [
-        ("(os error 4)", "run the same command again"),
-        (
-            "(os error 5)",
-            "check the disk, then run the same command again",
+/// The remedy for a `generation.json` that was changed by hand.
+fn remedy_of_generation(cause: &str) -> Option<&'static str> {
+    let is_changed = [
+        "generation.json: hash differs",
+        "generation.json: size differs",
+    ]
+    .iter()
+    .any(|text| cause.contains(text));
+    is_changed.then_some(
+        "copy the whole directory anew (`burnformer settings MODEL --set KEY=VALUE` changes the \
+        settings)",
+    )
+}
+
+/// The remedy for a limit of the system, which is better than any other remedy.
+fn remedy_of_limit(number: i32) -> Option<&'static str> {
+    match number {
+        20 => Some("there is a file in the place of a folder; name another path"),
+        24 => Some("raise the limit on open files (`ulimit -n`)"),
+        27 => Some("raise the limit on the size of files (`ulimit -f`)"),
+        _ => None,
+    }
+}
+
+/// The remedy for an error of the system that has no other remedy.
+fn remedy_of_disk(number: i32) -> Option<&'static str> {
+    match number {
+        4 => Some("run the same command again"),
+        5 => Some("check the disk, then run the same command again"),
+        13 => Some("check the permissions of the path and its folder"),
+        28 | 122 => Some(
+            "free some space on its disk (`df -h` and `df -i` show it), then run the same command \
+            again",
         ),
-        (
-            "(os error 13)",
-            "check the permissions of the path and its folder",
-        ),
-        ("(os error 28)", space),
-        ("(os error 122)", space),
-    ];
-    remedies
-        .into_iter()
-        .filter(|_| cfg!(unix))
-        .find_map(|(code, remedy)| cause.contains(code).then_some(remedy))
+        _ => None,
+    }
 }
 
 /// Returns the message of `error` and of its causes in one line: `cause; remedy`.
@@ -132,9 +134,6 @@ pub fn in_one_line(error: &anyhow::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    #[cfg(unix)]
-    use std::io;
-
     use super::*;
 
     #[test]

@@ -166,13 +166,13 @@ impl Part {
 
 /// Returns the files that a command with `args` writes for the output `out`.
 pub fn written(args: &ShardArgs, out: &Path) -> Vec<PathBuf> {
-    let mut written = vec![out.to_owned()];
+    let mut files = vec![out.to_owned()];
     if let Some(shard) = args.shard {
         let path = shard.path(out);
-        written.push(stamp_of(&path));
-        written.push(path);
+        files.push(stamp_of(&path));
+        files.push(path);
     }
-    written
+    files
 }
 
 /// Returns the number of lines in the range `lines`.

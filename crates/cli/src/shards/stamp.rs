@@ -49,8 +49,8 @@ pub(super) fn what_differs(path: &Path, made_from: &Value) -> Result<Option<Stri
         [] if stamp["output"] != digest => "the file itself has changed".into(),
         [] => {
             if stamp["made from"][TEXT] != made_from[TEXT] {
-                let written = write_stamp(path, &digest, &made_from);
-                written.with_context(|| path.display().to_string())?;
+                let result = write_stamp(path, &digest, &made_from);
+                result.with_context(|| path.display().to_string())?;
             }
             String::new()
         }

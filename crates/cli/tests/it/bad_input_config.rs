@@ -200,7 +200,7 @@ fn an_unknown_setting_is_refused() {
     refused(
         &["train", "--preset", "huge"],
         2,
-        &["\"huge\"", "tiny, small, base, big"],
+        &["'huge'", "tiny, small, base, big"],
     );
 }
 

@@ -236,7 +236,7 @@ fn hostile_weights_are_refused_in_bounded_memory() {
 }
 
 #[test]
-fn a_config_that_claims_a_huge_or_impossible_model_is_refused_in_bounded_memory() {
+fn a_config_of_an_impossible_model_is_refused_in_bounded_memory() {
     let config = "config.json";
     for width in ["60000", "1000000000", "18446744073709551615"] {
         replaced(

@@ -4,7 +4,7 @@ use crate::common;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::common::{Untrained, refused, run, stderr};
+use crate::common::{Untrained, assert_runs, refused, run, stderr};
 
 struct Folder(tempfile::TempDir);
 
@@ -227,9 +227,7 @@ fn empty_lines_are_scored_like_any_other() {
         &target,
     ];
     let written = folder.write("written", "");
-    common::stdout(&run(
-        &[&fixed[..], &["--beam", "1", "--output", &written]].concat()
-    ));
+    assert_runs(&[&fixed[..], &["--beam", "1", "--output", &written]].concat());
     let lines = fs::read_to_string(&written).unwrap();
     let blank: Vec<bool> = lines.split_terminator('\n').map(str::is_empty).collect();
     assert_eq!(blank.len(), 5, "{lines:?}");
@@ -257,7 +255,7 @@ fn a_model_with_an_n_best_setting_is_scored_with_any_beam() {
         "--reference",
         &text,
     ];
-    common::stdout(&run(&[&fixed[..], &["--beam", "1"]].concat()));
+    assert_runs(&[&fixed[..], &["--beam", "1"]].concat());
 }
 
 #[test]

@@ -69,8 +69,8 @@ impl Run {
         RUN.get_or_init(|| Run::new(2, &["data.context.source=1"]))
     }
 
-    /// A run on documents of three sentences with the previous source and its target. The noun stands
-    /// in no source before the third sentence; the pronoun stands in the target before it.
+    /// A run on documents of three sentences with the previous source and its target. The noun
+    /// stands in no source before the third sentence; the pronoun stands in the target before it.
     fn of_targets() -> &'static Self {
         static RUN: OnceLock<Run> = OnceLock::new();
         RUN.get_or_init(|| Run::new(3, &["data.context.source=1", "data.context.target=1"]))

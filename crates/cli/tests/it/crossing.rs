@@ -1,5 +1,5 @@
-//! Every protection of a text with every option, for lines and for a document: what a sentence must keep, it
-//! keeps.
+//! Every protection of a text with every option, for lines and for a document: what a sentence must
+//! keep, it keeps.
 //!
 //! The expected value of each cell is read off the output by a rule that knows no option: a
 //! placeholder occurs as often as in the source, a number has the value of the target language's

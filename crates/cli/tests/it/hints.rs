@@ -9,7 +9,7 @@ fn model() -> String {
 }
 
 #[test]
-fn text_on_the_command_line_is_answered_with_a_pipe_and_a_file_with_its_option() {
+fn text_or_a_file_on_the_command_line_is_answered_with_a_hint() {
     refused(
         &["translate", "Wo ist", "der Bahnhof?"],
         2,

@@ -72,7 +72,7 @@ fn a_model_that_was_exported_is_imported_with_the_same_bytes() {
 }
 
 #[test]
-fn the_model_in_the_program_goes_out_and_comes_back_in_and_translates_as_before() {
+fn an_exported_and_imported_model_translates_as_before() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     stdout(&run(&[

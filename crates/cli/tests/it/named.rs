@@ -102,7 +102,7 @@ fn a_model_is_fetched_by_its_name_used_listed_and_removed() {
 }
 
 #[test]
-fn a_damaged_model_of_the_hub_is_one_error_that_names_the_file_and_leaves_nothing() {
+fn a_damaged_model_of_the_hub_names_the_file_and_leaves_nothing() {
     let hub = Hub::new(|name, bytes| match name {
         "model.safetensors" => bytes[..bytes.len() / 2].to_vec(),
         _ => bytes,

@@ -24,7 +24,7 @@ fn size(dir: &str) -> u64 {
 }
 
 #[test]
-fn a_quantised_model_is_a_quarter_as_large_and_translates_alike_in_every_batch() {
+fn a_quantised_model_is_a_quarter_as_large_and_translates_alike() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("int8").display().to_string();
     let model = Untrained::get().model().display().to_string();

@@ -79,7 +79,7 @@ fn a_resumed_run_equals_an_uninterrupted_one() {
 }
 
 #[test]
-fn a_run_of_the_recurrent_baseline_resumes_to_the_same_bytes_and_its_model_translates() {
+fn a_resumed_run_of_the_recurrent_baseline_has_the_same_bytes() {
     let toy = Toy::new();
     let dropout = ["--set", "model.dropout=0.1"];
     let with = |updates: &'static str, more: &[&'static str]| {

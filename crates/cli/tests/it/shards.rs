@@ -195,7 +195,7 @@ fn the_outputs_of_all_shards_in_order_are_the_output_of_one_process() {
 }
 
 #[test]
-fn twelve_outputs_sort_by_their_shards_and_forced_prefixes_stay_with_their_lines() {
+fn twelve_shards_sort_and_keep_prefixes_with_their_lines() {
     let fixture = Fixture::of(30);
     let prefixes: Vec<&str> = (0..30)
         .map(|line| ["", "one", "two two"][line % 3])

@@ -44,7 +44,7 @@ fn settings(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_dry_run_and_a_run_refuse_a_text_that_is_missing_before_anything_is_computed() {
+fn a_missing_text_is_refused_before_anything_is_computed() {
     let toy = Toy::new();
     for (flag, more) in [
         ("--train", None),

@@ -26,17 +26,19 @@ pub fn commands(page: &str, text: &str) -> Vec<PageCommand> {
     let mut found: Vec<PageCommand> = Vec::new();
     let mut block = 0;
     let mut inside = false;
-    let mut goes_on = false;
+    let mut does_continue = false;
     for (number, line) in (1..).zip(text.lines()) {
         if line.trim_start().starts_with("```") {
             inside = !inside && line.trim() == "```sh";
             block += usize::from(inside);
             continue;
         }
-        if !inside || (!goes_on && (line.trim().is_empty() || line.trim_start().starts_with('#'))) {
+        if !inside
+            || (!does_continue && (line.trim().is_empty() || line.trim_start().starts_with('#')))
+        {
             continue;
         }
-        match found.last_mut().filter(|_| goes_on) {
+        match found.last_mut().filter(|_| does_continue) {
             Some(begun) => begun.text += &format!("\n{line}"),
             None => {
                 let location = format!("{page}:{number}");
@@ -48,7 +50,7 @@ pub fn commands(page: &str, text: &str) -> Vec<PageCommand> {
                 });
             }
         }
-        goes_on = line.ends_with('\\');
+        does_continue = line.ends_with('\\');
     }
     found
 }

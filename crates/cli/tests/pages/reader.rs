@@ -193,8 +193,8 @@ impl Reader {
         fs::write(self.path("work").join(format!("{name}.toml")), block).unwrap();
     }
 
-    /// Models from elsewhere: one in the form of OPUS-MT with a target language, by three names, and
-    /// two in the form of M2M100.
+    /// Models from elsewhere: one in the form of OPUS-MT with a target language, by three names,
+    /// and two in the form of M2M100.
     fn write_models(&self) {
         let fixtures = repository().join("crates/interop/tests/fixtures");
         let opus = self.path("work/opus-mt-en-fr");

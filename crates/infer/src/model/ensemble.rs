@@ -16,7 +16,7 @@ pub struct Ensemble {
 #[derive(thiserror::Error)]
 pub enum EnsembleError {
     /// An ensemble has no models.
-    #[error("an ensemble needs at least one model")]
+    #[error("an ensemble needs at least one model; name one")]
     Empty,
     /// The members of an ensemble do not share their vocabularies.
     #[error(

@@ -13,8 +13,8 @@ use crate::attention::{AttentionWeights, HeadWeights};
 
 /// A model that predicts a target one token at a time.
 ///
-/// Search, sampling and ensembles use only this trait, and therefore work with any architecture that
-/// can encode a source and continue several hypotheses.
+/// Search, sampling and ensembles use only this trait, and therefore work with any architecture
+/// that can encode a source and continue several hypotheses.
 pub trait StepModel: Send + Sync {
     /// The number of tokens in the source vocabulary.
     fn source_vocab(&self) -> usize;
@@ -46,8 +46,8 @@ pub trait StepModel: Send + Sync {
     /// `lists` has one list of ids per sentence, in ascending order and not empty. The logits of a
     /// row do not depend on the lists of other sentences.
     ///
-    /// This default computes all logits and selects from them. A model that can compute fewer should
-    /// override it.
+    /// This default computes all logits and selects from them. A model that can compute fewer
+    /// should override it.
     fn start_listed(&self, sources: &[&[u32]], lists: &[&[u32]]) -> Box<dyn Decoding + '_> {
         let columns = lists.iter().map(|list| list.to_vec()).collect();
         Box::new(ListDecoding {
@@ -102,8 +102,8 @@ pub trait StepModel: Send + Sync {
     }
 }
 
-/// A batch of hypotheses during decoding. The rows of a sentence are adjacent, and every sentence has
-/// the same number of rows.
+/// A batch of hypotheses during decoding. The rows of a sentence are adjacent, and every sentence
+/// has the same number of rows.
 pub trait Decoding {
     /// Appends one token of `tokens` to each row. Returns the logits of the next token.
     ///
@@ -164,10 +164,10 @@ impl Decoding for ListDecoding<'_> {
     fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>) {
         self.inner.reorder(rows, sentences);
         if let Some(sentences) = sentences {
-            let kept = sentences
+            let kept_columns = sentences
                 .iter()
                 .map(|&sentence| std::mem::take(&mut self.columns[sentence]));
-            self.columns = kept.collect();
+            self.columns = kept_columns.collect();
         }
     }
 }

@@ -32,8 +32,8 @@ impl NeuralModel {
         Self::with_compute(config, model, device, ComputeType::Float32)
     }
 
-    /// Wraps `model`, built from `config` on `device`, with matrix products in `compute` if `device`
-    /// has them (for 8-bit integers: the CPU), otherwise in float32.
+    /// Wraps `model`, built from `config` on `device`, with matrix products in `compute` if
+    /// `device` has them (for 8-bit integers: the CPU), otherwise in float32.
     pub fn with_compute(
         config: impl Into<ModelConfig>,
         model: impl Into<Model>,
@@ -116,8 +116,8 @@ impl StepModel for NeuralModel {
         })
     }
 
-    /// Multiplies by the rows of the output matrix for the union of the lists, in one product for the
-    /// batch.
+    /// Multiplies by the rows of the output matrix for the union of the lists, in one product for
+    /// the batch.
     fn start_listed(&self, sources: &[&[u32]], lists: &[&[u32]]) -> Box<dyn Decoding + '_> {
         let cache = self.model.start(self.pad(sources, None));
         let (ids, columns) = union(lists, self.target_vocab());

@@ -47,12 +47,12 @@ pub(super) fn search_batch(
         plan.next(&active);
         for sentence in active.extract_if(.., |sentence| sentence.is_done) {
             let index = sentence.task.index;
-            let mut found = sentence.into_hypotheses();
+            let mut hypotheses = sentence.into_hypotheses();
             if settings.sampling.is_some() {
-                // Stable: of equal scores, hypotheses closed by the model come first.
-                found.sort_by(|a, b| b.score.total_cmp(&a.score));
+                // Stable: of equal scores, finished hypotheses come first.
+                hypotheses.sort_by(|a, b| b.score.total_cmp(&a.score));
             }
-            results.push((index, found));
+            results.push((index, hypotheses));
         }
         if active.is_empty() {
             return Ok(results);

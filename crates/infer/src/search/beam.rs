@@ -1,10 +1,10 @@
 //! GNMT's beam search (Wu et al., 2016), as the paper uses it (§6.1).
 //!
-//! Every step takes the best extensions of the live hypotheses, twice the beam size. Extensions with
-//! `</s>` go to the finished list, and the best of the others live on. The search stops when no live
-//! hypothesis can displace a finished one. A [`Rule`](super::rule::Rule) of another program changes
-//! these decisions. The [`Task`] decides everything else: forced and forbidden tokens, and in sampling
-//! the single extension of each live hypothesis.
+//! Every step takes the best extensions of the live hypotheses, twice the beam size. Extensions
+//! with `</s>` go to the finished list, and the best of the others live on. The search stops when
+//! no live hypothesis can displace a finished one. A [`Rule`](super::rule::Rule) of another program
+//! changes these decisions. The [`Task`] decides everything else: forced and forbidden tokens, and
+//! in sampling the single extension of each live hypothesis.
 
 use burnformer_kernels::Top;
 
@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::hypothesis::{FinishReason, Hypothesis};
 
 /// Tolerance above the rounding error of summed log-probabilities.
-const ROUNDING: f64 = 1e-9;
+const ROUNDING_TOLERANCE: f64 = 1e-9;
 
 /// The search for one sentence's translation.
 pub(super) struct BeamSearch<'a> {
@@ -24,16 +24,17 @@ pub(super) struct BeamSearch<'a> {
     read: usize,
     /// The number of tokens so far.
     step: usize,
+    /// If true, the search has stopped.
     pub(super) is_done: bool,
     live: Vec<LiveHypothesis>,
     /// The parent and the token of each live hypothesis, for the model.
     continuations: Vec<(usize, u32)>,
-    /// The hypotheses that the model ended, best first.
+    /// The best finished hypotheses, best first.
     finished: Vec<Hypothesis>,
-    /// The number of hypotheses that the model ended.
-    closed: usize,
-    /// If true, the best extension of a step ended a hypothesis.
-    best_closed: bool,
+    /// The number of all finished hypotheses, also of those that were not kept.
+    finished_count: usize,
+    /// If true, the best extension of a step has finished a hypothesis.
+    best_has_finished: bool,
     /// The hypotheses without an allowed next token, best first.
     dead_ends: Vec<Hypothesis>,
     scratch: Scratch,
@@ -98,8 +99,8 @@ impl<'a> BeamSearch<'a> {
             live,
             continuations: Vec::new(),
             finished: Vec::new(),
-            closed: 0,
-            best_closed: false,
+            finished_count: 0,
+            best_has_finished: false,
             dead_ends: Vec::new(),
             scratch: Scratch::default(),
         }
@@ -136,15 +137,15 @@ impl<'a> BeamSearch<'a> {
             insert(&mut self.dead_ends, dead_end, self.task.settings.n_best);
         }
         self.step += 1;
-        self.divide();
+        self.split_extensions();
         self.report_settled();
         let settled = self.live.is_empty() || self.step >= self.task.limit || self.is_settled();
         self.is_done = settled || self.task.request.cancel.is_cancelled();
         Ok(())
     }
 
-    /// Gives the model the next token of the context before the translation. Returns whether there was
-    /// one.
+    /// Gives the model the next token of the context before the translation. Returns whether there
+    /// was one.
     fn reads_context(&mut self) -> bool {
         let request = self.task.request;
         let Some(&token) = request.context.target.get(self.read) else {
@@ -173,9 +174,9 @@ impl<'a> BeamSearch<'a> {
     /// The number of extensions of a step.
     fn candidates(&self) -> usize {
         let settings = &self.task.settings;
-        let ends = 1 + settings.end_tokens.len();
+        let end_tokens = 1 + settings.end_tokens.len();
         let rule = &self.task.rule;
-        rule.candidates(settings.width(), self.closed, ends)
+        rule.candidates(settings.width(), self.finished_count, end_tokens)
     }
 
     /// Collects the best extensions of all live hypotheses, and the hypotheses without one.
@@ -230,12 +231,12 @@ impl<'a> BeamSearch<'a> {
             let forced = Extension::new(parent, token, log_prob, live.total);
             return scratch.extensions.push(forced);
         }
-        // Extensions below the floor cannot displace those of earlier parents.
+        // Extensions below the floor cannot displace the extensions of earlier parents.
         let last = scratch.extensions.get(count - 1);
         let floor = last.map_or(f64::NEG_INFINITY, |last| {
             last.total - live.total + normaliser
         });
-        let floor = ((floor - ROUNDING) as f32).next_down();
+        let floor = ((floor - ROUNDING_TOLERANCE) as f32).next_down();
         task.select(logits, floor, count, [live.root, *step], &mut scratch.best);
         for (logit, token) in scratch.best.drain(..) {
             let log_prob = f64::from(logit) - normaliser;
@@ -245,8 +246,8 @@ impl<'a> BeamSearch<'a> {
         }
     }
 
-    /// Divides the extensions into finished and live hypotheses.
-    fn divide(&mut self) {
+    /// Splits the extensions into finished and live hypotheses.
+    fn split_extensions(&mut self) {
         std::mem::swap(&mut self.live, &mut self.scratch.spare);
         self.continuations.clear();
         let mut lives = 0;
@@ -256,13 +257,13 @@ impl<'a> BeamSearch<'a> {
         let is_guarded = prefix > 0 && self.step == prefix + 1 && self.task.rule.guards_prefix();
         for rank in 0..self.scratch.extensions.len() {
             let extension = self.scratch.extensions[rank];
-            if let Some(reason) = self.end_of(extension, rank) {
-                let closes = self.task.rule.closes(rank, beam);
+            if let Some(reason) = self.finish_reason(extension, rank) {
+                let may_finish = self.task.rule.may_finish(rank, beam);
                 let is_eos = reason == FinishReason::EndOfSentence;
-                if closes && is_guarded && rank > 0 && is_eos {
+                if may_finish && is_guarded && rank > 0 && is_eos {
                     places -= 1;
-                } else if closes {
-                    self.best_closed |= rank == 0;
+                } else if may_finish {
+                    self.best_has_finished |= rank == 0;
                     self.finish(extension, reason);
                 }
             } else if lives < places {
@@ -291,27 +292,27 @@ impl<'a> BeamSearch<'a> {
 
     fn finish(&mut self, extension: Extension, reason: FinishReason) {
         let parent = &self.scratch.spare[extension.parent];
-        let ended = LiveHypothesis {
+        let last = LiveHypothesis {
             tokens: [&parent.tokens[..], &[extension.token]].concat(),
             log_probs: [&parent.log_probs[..], &[extension.log_prob as f32]].concat(),
             total: extension.total,
             root: parent.root,
         };
-        let finished = self.hypothesis(ended, reason);
-        self.closed += 1;
+        let finished = self.hypothesis(last, reason);
+        self.finished_count += 1;
         let most = self.task.settings.kept();
         insert(&mut self.finished, finished, most);
     }
 
-    /// Returns the reason why the extension at `rank` ends; `None` if it does not end.
-    fn end_of(&self, extension: Extension, rank: usize) -> Option<FinishReason> {
-        let is_eos = self.task.ends(extension.token);
-        let at_limit = self.task.rule.ranks_cut() && self.step >= self.task.limit;
-        match (is_eos, at_limit && rank < self.task.settings.width()) {
-            (true, _) => Some(FinishReason::EndOfSentence),
-            (false, true) => Some(FinishReason::Limit),
-            (false, false) => None,
+    /// Returns the reason why the extension at `rank` finishes its hypothesis; `None` if it lives
+    /// on.
+    fn finish_reason(&self, extension: Extension, rank: usize) -> Option<FinishReason> {
+        if self.task.ends(extension.token) {
+            return Some(FinishReason::EndOfSentence);
         }
+        let at_limit = self.task.rule.ranks_cut() && self.step >= self.task.limit;
+        let is_cut = at_limit && rank < self.task.settings.width();
+        is_cut.then_some(FinishReason::Limit)
     }
 
     /// The finished hypothesis of `live`, with the reason `finish`.
@@ -326,20 +327,21 @@ impl<'a> BeamSearch<'a> {
         }
     }
 
-    /// Returns whether the search can stop: no live hypothesis can displace a requested finished one,
-    /// even if all its further tokens have probability 1, up to the length that the rule assumes.
+    /// Returns whether the search can stop: no live hypothesis can displace a requested finished
+    /// one, even if all its further tokens have probability 1, up to the length that the rule
+    /// assumes.
     fn is_settled(&self) -> bool {
         let Task { settings, .. } = self.task;
         let rule = &self.task.rule;
         let needed = rule.needed(settings.n_best, settings.width());
-        if self.closed < needed {
+        if self.finished_count < needed {
             return false;
         }
         let worst = &self.finished[needed.min(self.finished.len()) - 1];
         let state = State {
-            best_closed: self.best_closed,
+            best_has_finished: self.best_has_finished,
             step: self.step,
-            closed: worst.tokens.len(),
+            finished_len: worst.tokens.len(),
             limit: self.task.limit,
         };
         match rule.stop(state) {
@@ -351,8 +353,8 @@ impl<'a> BeamSearch<'a> {
         }
     }
 
-    /// The translations in groups, each best first: ended by the model, cut by the limit, and without
-    /// an allowed next token.
+    /// The translations in groups, each best first: finished, cut by the limit, and without an
+    /// allowed next token.
     pub(super) fn into_hypotheses(mut self) -> Vec<Hypothesis> {
         let live = std::mem::take(&mut self.live).into_iter();
         let cut: Vec<_> = live

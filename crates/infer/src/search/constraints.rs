@@ -7,21 +7,25 @@ use super::terms::WordEdges;
 use crate::model::SpecialIds;
 use crate::settings::SearchSettings;
 
-/// Sets the logits of tokens that may not follow `tokens` to −∞. `logits` has one logit per choice.
+/// Sets the logit of the token `id` to −∞, if it is one of the `choices`.
+fn forbid(logits: &mut [f32], choices: &TokenChoices, id: u32) {
+    if let Some(position) = choices.position(id) {
+        logits[position] = f32::NEG_INFINITY;
+    }
+}
+
+/// Sets the logits of tokens that may not follow `tokens` by the `settings` to −∞. `logits` has one
+/// logit per choice.
 ///
 /// The log-probabilities of other tokens are not normalised again, as in fairseq.
-pub(super) fn constrain(
+pub(super) fn forbid_by_settings(
     logits: &mut [f32],
     tokens: &[u32],
     settings: &SearchSettings,
     special: SpecialIds,
     choices: &TokenChoices,
 ) {
-    let mut ban = |id: u32| {
-        if let Some(position) = choices.position(id) {
-            logits[position] = f32::NEG_INFINITY;
-        }
-    };
+    let mut ban = |id| forbid(logits, choices, id);
     ban(special.pad);
     if special.bos != special.eos && !settings.end_tokens.contains(&special.bos) {
         ban(special.bos);
@@ -41,8 +45,8 @@ pub(super) fn constrain(
     repeats(tokens, tokens, settings.no_repeat_ngram).for_each(ban);
 }
 
-/// Sets the logits of tokens to −∞ that may not follow `tokens` in a translation of `request`.
-pub(super) fn constrain_request(
+/// Sets the logits of tokens that may not follow `tokens` in a translation of `request` to −∞.
+pub(super) fn forbid_by_request(
     logits: &mut [f32],
     tokens: &[u32],
     request: &Request,
@@ -50,11 +54,7 @@ pub(super) fn constrain_request(
     eos: u32,
     choices: &TokenChoices,
 ) {
-    let mut ban = |id: u32| {
-        if let Some(position) = choices.position(id) {
-            logits[position] = f32::NEG_INFINITY;
-        }
-    };
+    let mut ban = |id| forbid(logits, choices, id);
     if tokens.len() == first_free(request, settings) {
         settings.begin_suppress.iter().copied().for_each(&mut ban);
     }
@@ -79,8 +79,8 @@ fn first_free(request: &Request, settings: &SearchSettings) -> usize {
     }
 }
 
-/// Lowers the `logits` of `seen` tokens by the factor `penalty` of their values above `zero`. Values
-/// above it are divided.
+/// Lowers the `logits` of `seen` tokens by the factor `penalty` of their values above `zero`.
+/// Values above it are divided.
 pub(super) fn penalise(
     logits: &mut [f32],
     seen: impl Iterator<Item = u32>,
@@ -139,7 +139,7 @@ pub(super) fn forced_prefix<'a>(request: &'a Request, settings: &SearchSettings)
 
 /// The forced token of the request at `step`, if any: a token of its prefix, or `</s>` after the
 /// prefix of an empty source.
-pub(super) fn forced(
+pub(super) fn forced_by_request(
     request: &Request,
     settings: &SearchSettings,
     step: usize,
@@ -177,9 +177,14 @@ impl TokenChoices {
             .iter()
             .flatten()
             .flat_map(|phrase| &phrase.tokens);
-        let asked = request.prefix.iter().chain(terms).chain([&special.eos]);
+        let request_tokens = request.prefix.iter().chain(terms).chain([&special.eos]);
         let set = settings.forced_bos.iter().chain(&settings.end_tokens);
-        let mut ids: Vec<u32> = shortlist.iter().chain(asked).chain(set).copied().collect();
+        let mut ids: Vec<u32> = shortlist
+            .iter()
+            .chain(request_tokens)
+            .chain(set)
+            .copied()
+            .collect();
         ids.sort_unstable();
         ids.dedup();
         Self::Listed(ids)
@@ -231,7 +236,7 @@ mod tests {
 
     fn allowed(tokens: &[u32], settings: &SearchSettings) -> Vec<u32> {
         let mut logits = [0.0; 8];
-        constrain(
+        forbid_by_settings(
             &mut logits,
             tokens,
             settings,
@@ -254,7 +259,7 @@ mod tests {
             bos: 2,
             eos: 2,
         };
-        constrain(
+        forbid_by_settings(
             &mut logits,
             &[3],
             &SearchSettings::default(),
@@ -324,7 +329,7 @@ mod tests {
             ..SearchSettings::default()
         };
         let mut logits = [0.0; 4];
-        constrain(
+        forbid_by_settings(
             &mut logits,
             &[],
             &settings,

@@ -3,8 +3,8 @@
 use crate::attention::HeadWeights;
 use crate::model::StepModel;
 
-/// The tokens of the previous sentences of a document, which a model reads in front of a source and of
-/// its translation. They are no part of either: they count in no length, score, constraint or
+/// The tokens of the previous sentences of a document, which a model reads in front of a source and
+/// of its translation. They are no part of either: they count in no length, score, constraint or
 /// alignment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchContext {
@@ -46,7 +46,7 @@ impl SearchContext {
         scored
     }
 
-    /// The attention of the tokens of `target` to those of `source` as by
+    /// The attention of the tokens of `target` to the tokens of `source` as by
     /// [`StepModel::cross_attention`], in this context. The attention to the context is left out.
     ///
     /// # Shapes

@@ -30,7 +30,7 @@ pub(super) fn rank(
             let count = hypothesis.tokens.len();
             hypothesis.score += settings.coverage_penalty * coverage(&attention, count);
         }
-        // Stable: of equal scores, hypotheses closed by the model come first.
+        // Stable: of equal scores, finished hypotheses come first.
         found.sort_by(|a, b| b.score.total_cmp(&a.score));
         found.truncate(settings.n_best);
     }
@@ -38,8 +38,8 @@ pub(super) fn rank(
 }
 
 /// Σ log(min(Σ attention, 1)) over the source tokens, where the inner sum goes over the first
-/// `queries` target tokens (Wu et al., 2016, equation 14). As in CTranslate2, a source token without
-/// any attention counts nothing.
+/// `queries` target tokens (Wu et al., 2016, equation 14). As in CTranslate2, a source token
+/// without any attention counts nothing.
 fn coverage(attention: &HeadWeights, queries: usize) -> f64 {
     (0..attention.keys)
         .map(|key| {

@@ -25,7 +25,7 @@ pub enum SentenceError {
         /// The largest number of tokens of a translation.
         limit: usize,
     },
-    /// A forced prefix holds this id of `</s>` or padding.
+    /// A forced prefix holds this id of a special token (padding, `<s>` or `</s>`).
     #[error("the forced prefix holds the special id {0}; give ordinary tokens only")]
     PrefixToken(u32),
     /// A translation cannot contain the terms. The field is the problem and its remedy.

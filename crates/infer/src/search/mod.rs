@@ -42,10 +42,10 @@ use terms::{AfterTerm, after_term};
 /// (see [`Batching`]). The translation of an empty source (no token but `</s>`) is its prefix, and
 /// the model is not called without a prefix.
 ///
-/// All hypotheses of a request with [terms](Request::terms) contain the terms. A term that the model
-/// does not generate replaces the word with the most attention to its source tokens, and the search
-/// continues after it; there may be fewer than `n_best` hypotheses then. The length limit is raised
-/// by the tokens of the terms.
+/// All hypotheses of a request with [terms](Request::terms) contain the terms. A term that the
+/// model does not generate replaces the word with the most attention to its source tokens, and the
+/// search continues after it; there may be fewer than `n_best` hypotheses then. The length limit is
+/// raised by the tokens of the terms.
 ///
 /// A [cancelled](Request::cancel) request leaves its batch before the next step with the empty
 /// translation.
@@ -63,7 +63,8 @@ pub fn search(
     search_counting(model, requests, settings, batching, &|_| ())
 }
 
-/// Like [`search`], but calls `done`, from any thread, with the number of further finished requests.
+/// Like [`search`], but calls `done`, from any thread, with the number of further finished
+/// requests.
 pub(crate) fn search_counting(
     model: &dyn StepModel,
     requests: &[Request],
@@ -119,8 +120,8 @@ fn search_checked(
     Ok(results)
 }
 
-/// The widest search, in hypotheses per sentence, with batches as large as the settings allow. Wider
-/// searches have smaller batches, because each hypothesis takes a row of logits and a cache.
+/// The widest search, in hypotheses per sentence, with batches as large as the settings allow.
+/// Wider searches have smaller batches, because each hypothesis takes a row of logits and a cache.
 const FULL_ROWS: usize = 16;
 
 /// Searches with one model and one kind of settings.
@@ -149,10 +150,10 @@ impl Searcher<'_> {
         for round in 0..MAX_TERMS {
             let next = |&index: &usize| {
                 let request = &requests[index];
-                let found = &results[index][0];
+                let best = &results[index][0];
                 Some((
                     index,
-                    after_term(model, request, found, fixed[index], settings)?,
+                    after_term(model, request, best, fixed[index], settings)?,
                 ))
             };
             let next: Vec<(usize, AfterTerm)> = with_terms.iter().filter_map(next).collect();
@@ -201,8 +202,8 @@ impl Searcher<'_> {
             &parts,
             threads,
             |part: &[usize]| {
-                let found = search_batch(model, requests, &sources, part, settings);
-                found.inspect(|_| done(part.len()))
+                let part_results = search_batch(model, requests, &sources, part, settings);
+                part_results.inspect(|_| done(part.len()))
             },
             |found| {
                 for (index, hypotheses) in found {

@@ -15,8 +15,8 @@ use crate::error::{InferError, Result};
 use crate::model::{SpecialIds, StepModel};
 use crate::settings::{self, SearchSettings};
 
-/// The largest number of terms per sentence with a continued search. Further terms replace words, and
-/// the rest of the translation stays.
+/// The largest number of terms per sentence with a continued search. Further terms replace words,
+/// and the rest of the translation stays.
 pub(super) const MAX_ROUNDS: usize = 8;
 
 /// A flag that cancels the search for a sentence. Clones share it.
@@ -50,8 +50,8 @@ pub struct Watch(Arc<WatchFn>);
 type WatchFn = dyn Fn(&[u32]) + Send + Sync;
 
 impl Watch {
-    /// Calls `report` after each step. It is called from the thread that searches, and with the same
-    /// tokens again if no further token is settled.
+    /// Calls `report` after each step. It is called from the thread that searches, and with the
+    /// same tokens again if no further token is settled.
     pub fn new(report: impl Fn(&[u32]) + Send + Sync + 'static) -> Self {
         Self(Arc::new(report))
     }
@@ -81,8 +81,8 @@ pub struct Request {
     /// The number of tokens at the beginning of the prefix that name the language; they are always
     /// forced.
     pub languages: usize,
-    /// The word boundaries of tokens, if the prefix must end with a whole word: no word continuation
-    /// follows it.
+    /// The word boundaries of tokens, if the prefix must end with a whole word: no word
+    /// continuation follows it.
     pub prefix_edges: Option<Arc<WordEdges>>,
     /// What the model reads before the source and the translation.
     pub context: SearchContext,
@@ -160,8 +160,8 @@ impl Request {
         }
     }
 
-    /// The largest number of live hypotheses: the width of a search, times the number of searches for
-    /// the terms.
+    /// The largest number of live hypotheses: the width of a search, times the number of searches
+    /// for the terms.
     pub fn rows(&self, settings: &SearchSettings) -> usize {
         settings.width() * (1 + self.terms.phrases.len().min(MAX_ROUNDS))
     }
@@ -237,7 +237,8 @@ fn check_prefix(
     }
 }
 
-/// Returns whether `id` is padding or `</s>`, which cannot be inside of a translation.
+/// Returns whether `id` is a special token (padding, `<s>` or `</s>`), which cannot be inside a
+/// translation.
 fn is_reserved(model: &dyn StepModel, id: u32) -> bool {
     let SpecialIds { pad, bos, eos } = model.special();
     [pad, bos, eos].contains(&id)

@@ -25,9 +25,9 @@ pub(crate) fn draw(
         let all = || (0..).zip(logits).filter(|&(_, &x)| x > f32::NEG_INFINITY);
         return pick(all().map(|(id, &logit)| (id, weight(logit))), point);
     }
-    let kept = candidates(logits, sampling, &weight, best);
+    let count = candidates(logits, sampling, &weight, best);
     pick(
-        best[..kept].iter().map(|&(logit, id)| (id, weight(logit))),
+        best[..count].iter().map(|&(logit, id)| (id, weight(logit))),
         point,
     )
 }

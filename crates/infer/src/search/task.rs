@@ -5,7 +5,9 @@ use std::cmp::Ordering;
 use burnformer_core::RandomKey;
 use burnformer_kernels::{Top, log_sum_exp, top_k_above};
 
-use super::constraints::{TokenChoices, constrain, constrain_request, forced, penalise};
+use super::constraints::{
+    TokenChoices, forbid_by_request, forbid_by_settings, forced_by_request, penalise,
+};
 use super::error::SentenceError;
 use super::request::Request;
 use super::rule::{self, Rule};
@@ -27,7 +29,7 @@ pub(super) struct Task<'a> {
     pub choices: TokenChoices,
     /// The random key of samples.
     pub key: RandomKey,
-    /// The decisions about closing hypotheses and stopping.
+    /// The decisions about finishing hypotheses and stopping.
     pub rule: Box<dyn Rule>,
 }
 
@@ -80,7 +82,7 @@ impl<'a> Task<'a> {
     /// The forced token after the first `step` tokens, if any, with its log-probability.
     pub fn forced(&self, logits: &[f32], normaliser: f64, step: usize) -> Option<(u32, f64)> {
         let eos = self.special.eos;
-        if let Some(token) = forced(self.request, self.settings, step, eos) {
+        if let Some(token) = forced_by_request(self.request, self.settings, step, eos) {
             return Some((token, self.log_prob_of_forced(token, logits, normaliser)));
         }
         if self.settings.at_limit == AtLimit::Close && step + 1 >= self.limit {
@@ -156,8 +158,8 @@ impl<'a> Task<'a> {
             choices,
             ..
         } = self;
-        constrain(logits, tokens, settings, *special, choices);
-        constrain_request(logits, tokens, request, settings, special.eos, choices);
+        forbid_by_settings(logits, tokens, settings, *special, choices);
+        forbid_by_request(logits, tokens, request, settings, special.eos, choices);
         if settings.repetition_penalty > 1.0 {
             let is_beam_search = settings.beam_size > 1 && settings.sampling.is_none();
             // transformers lowers log-probabilities in a beam search, and logits otherwise.

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 
 /// The number of iterations of expectation maximisation, as in fast_align and GIZA++.
 const ITERATIONS: usize = 5;
-/// The largest number of translation candidates of a source token. It bounds the memory of the tables:
-/// at most 260 MB for 32,000 source tokens.
+/// The largest number of translation candidates of a source token. It bounds the memory of the
+/// tables: at most 260 MB for 32,000 source tokens.
 const CANDIDATES: usize = 1000;
 /// Minimum probability of a translation candidate.
 const MIN_PROBABILITY: f32 = 1e-7;
@@ -87,8 +87,9 @@ impl Pairs<'_> {
         }
     }
 
-    /// The target tokens that occur together with each source token. Their initial probabilities are
-    /// proportional to the Dice coefficient, which converges faster than equal ones (Moore, 2004).
+    /// The target tokens that occur together with each source token. Their initial probabilities
+    /// are proportional to the Dice coefficient, which converges faster than equal ones (Moore,
+    /// 2004).
     fn candidates(&self, source_vocab: usize) -> Vec<Row> {
         let mut frequencies = vec![0u32; self.target_vocab];
         self.target
@@ -148,8 +149,8 @@ impl Pairs<'_> {
             .concat()
     }
 
-    /// The reciprocal of the sum of the probabilities of the target token `id` over the source tokens
-    /// of `sentence` and the `empty` word; 0 if the sum is 0.
+    /// The reciprocal of the sum of the probabilities of the target token `id` over the source
+    /// tokens of `sentence` and the `empty` word; 0 if the sum is 0.
     #[inline]
     fn share(&self, sentence: usize, id: u32, empty: &Row, rows: &[Row]) -> f32 {
         let source = self.source.sentence(sentence).iter();
@@ -244,8 +245,8 @@ impl Sums {
     }
 }
 
-/// The largest number of tokens per side of a pair. Longer pairs are rarely single sentences and are
-/// left out.
+/// The largest number of tokens per side of a pair. Longer pairs are rarely single sentences and
+/// are left out.
 pub const MAX_LINE_TOKENS: usize = 256;
 
 /// A token of a sentence, and the number of its occurrences there.
@@ -290,12 +291,12 @@ impl Bags {
 
     /// Keeps every second sentence, beginning with the first.
     pub fn halve(&mut self) {
-        let mut kept = Self::new();
+        let mut kept_table = Self::new();
         for sentence in (0..self.len()).step_by(2) {
-            kept.tokens.extend_from_slice(self.sentence(sentence));
-            kept.starts.push(kept.tokens.len());
+            kept_table.tokens.extend_from_slice(self.sentence(sentence));
+            kept_table.starts.push(kept_table.tokens.len());
         }
-        *self = kept;
+        *self = kept_table;
     }
 
     /// The tokens of a sentence, in ascending order.

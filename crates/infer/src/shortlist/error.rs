@@ -7,7 +7,7 @@ pub(crate) type Result<T, E = ShortlistError> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 pub enum ShortlistError {
     /// The file cannot be read.
-    #[error("{0}: {1}")]
+    #[error("{0}: {1}; check the path and its permissions")]
     Unreadable(PathBuf, std::io::Error),
     /// The file cannot be written.
     #[error("{0}: {1}; check the folder, its permissions and the free space")]

@@ -71,8 +71,8 @@ pub struct Shortlist {
 }
 
 impl Shortlist {
-    /// A shortlist of the `frequent` target tokens and the translations of each source token, in any
-    /// order. Source tokens beyond the end of `translations` have none.
+    /// A shortlist of the `frequent` target tokens and the translations of each source token, in
+    /// any order. Source tokens beyond the end of `translations` have none.
     ///
     /// # Errors
     /// Returns [`ShortlistError::UnknownId`] if a target token is outside its vocabulary, or if

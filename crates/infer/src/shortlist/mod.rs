@@ -1,16 +1,16 @@
 //! Lexical shortlists: the likely target tokens for each source token.
 //!
-//! At each step, a model computes the probability of every token of its vocabulary, which takes much
-//! of the time with a large vocabulary. With a [`Shortlist`] it computes only likely tokens of the
-//! sentence: the translations of its tokens, and the most frequent tokens.
+//! At each step, a model computes the probability of every token of its vocabulary, which takes
+//! much of the time with a large vocabulary. With a [`Shortlist`] it computes only likely tokens of
+//! the sentence: the translations of its tokens, and the most frequent tokens.
 //!
 //! A [`Trainer`] learns the translations from tokenised parallel text by IBM Model 1 (Brown et al.,
 //! 1993, *The Mathematics of Statistical Machine Translation*). The trade-off: *word order is left
 //! out*, because it differs between languages and a shortlist only needs co-occurrence. A pair of
 //! sentences is two bags of tokens, and each iteration takes a few seconds per million tokens.
 //!
-//! Results are a function of the pairs and the settings, on any number of threads: each sum is taken
-//! by one thread, in the order of the pairs.
+//! Results are a function of the pairs and the settings, on any number of threads: each sum is
+//! taken by one thread, in the order of the pairs.
 //!
 //! ```
 //! use burnformer_infer::shortlist::{Settings, Trainer, Vocabularies};

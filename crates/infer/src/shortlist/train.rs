@@ -89,8 +89,8 @@ impl Trainer {
         }
     }
 
-    /// Adds a sentence (ids, without `</s>`) and its translation. A pair with an empty side, or with
-    /// more than [`MAX_LINE_TOKENS`] tokens on one, is left out. Of a large corpus, only every
+    /// Adds a sentence (ids, without `</s>`) and its translation. A pair with an empty side, or
+    /// with more than [`MAX_LINE_TOKENS`] tokens on one, is left out. Of a large corpus, only every
     /// second, fourth, … pair is kept, which bounds memory.
     pub fn add(&mut self, source: &[u32], target: &[u32]) {
         let lengths = 1..=MAX_LINE_TOKENS;

@@ -11,8 +11,8 @@ use crate::error::{InferError, Result};
 use crate::hypothesis::{Hypothesis, Translation};
 use crate::search::{SearchContext, len_with_eos};
 
-/// Returns for each of `lines` whether it begins a document: the first line behind an empty one, and
-/// the empty lines themselves. The first of all lines continues what is before it.
+/// Returns for each of `lines` whether it begins a document: the first line behind an empty one,
+/// and the empty lines themselves. The first of all lines continues what is before it.
 pub fn begin_documents<S: AsRef<str>>(lines: &[S]) -> Vec<bool> {
     let is_empty = |line: &S| is_blank(line.as_ref());
     let mut was_empty = false;
@@ -27,19 +27,21 @@ pub fn begin_documents<S: AsRef<str>>(lines: &[S]) -> Vec<bool> {
 }
 
 impl Translator {
-    /// The previous sentences with which the model was trained; `None` if it translates sentences alone.
+    /// The previous sentences with which the model was trained; `None` if it translates sentences
+    /// alone.
     pub fn context(&self) -> Option<ContextSettings> {
         self.settings.context.filter(|context| context.source > 0)
     }
 
     /// Translates the sentences of documents as by
     /// [`translate_ids_until_error`](Self::translate_ids_until_error), each in the context of the
-    /// sentences before it, if the model was trained so. Their contexts are written into the requests.
+    /// sentences before it, if the model was trained so. Their contexts are written into the
+    /// requests.
     ///
     /// `begins` says which sentences begin a document. The first sentence otherwise continues
     /// `history`, which is then the context behind the last sentence. A model that reads previous
-    /// targets translates the sentences of a document one after the other, and those at the same place
-    /// of several documents together.
+    /// targets translates the sentences of a document one after the other, and those at the same
+    /// place of several documents together.
     pub fn translate_documents_until_error(
         &self,
         requests: &mut [TextRequest],
@@ -135,8 +137,8 @@ impl Translator {
                 requests[index].context = contexts[index].clone();
             }
             while !wave.is_empty() {
-                let asked = wave.iter().map(|&index| requests[index].clone());
-                match self.translate_counting(asked.collect(), options, done) {
+                let wave_requests = wave.iter().map(|&index| requests[index].clone());
+                match self.translate_counting(wave_requests.collect(), options, done) {
                     Ok(all) => {
                         for (index, hypotheses) in wave.drain(..).zip(all) {
                             found[index] = hypotheses;
@@ -203,7 +205,7 @@ impl Translator {
             let target = targets.get(back).map_or(usize::MAX / 2, Vec::len);
             [source.len(), target]
         });
-        // The length of the translation is not known; it is that of the source here.
+        // The length of the translation is not known; the source's length stands for it.
         let settings = self.within_positions(settings, languages);
         let [before_source, before_target] = settings.fitting(lengths, [sentence; 2]);
         SearchContext {
@@ -215,8 +217,8 @@ impl Translator {
         }
     }
 
-    /// `settings` with the lengths that the positions of the model allow besides `</s>` and the tokens of
-    /// `languages` on each side.
+    /// `settings` with the lengths that the positions of the model allow besides `</s>` and the
+    /// tokens of `languages` on each side.
     fn within_positions(
         &self,
         settings: ContextSettings,

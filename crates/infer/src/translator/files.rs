@@ -31,8 +31,9 @@ pub const TOKENIZER_FILES: [&str; 7] = {
     ]
 };
 
-/// Loads the tokenisers of the model directory `source`: tokenizer.json, or one file per side, which
-/// may be a SentencePiece model with its vocabulary. Files outside of the manifest are ignored.
+/// Loads the tokenisers of the model directory `source`: tokenizer.json, or one file per side,
+/// which may be a SentencePiece model with its vocabulary. Files outside of the manifest are
+/// ignored.
 ///
 /// # Errors
 /// Returns [`TranslatorError::NoTokenizer`] if there is no tokeniser,
@@ -47,13 +48,13 @@ pub fn load_tokenizers<'a>(source: impl Into<Source<'a>>) -> Result<Tokenizers> 
         )?));
     }
     let [source, target] = SIDES;
-    let of_source = &source[2..];
-    let of_both = [target[2], source[2]];
+    let source_names = &source[2..];
+    let target_names = [target[2], source[2]];
     let is_sentencepiece =
         |side: &Tokenizer| matches!(side.files(), TokenizerFiles::SentencePiece { .. });
     match (
-        load_side(dir, source, of_source)?,
-        load_side(dir, target, &of_both)?,
+        load_side(dir, source, source_names)?,
+        load_side(dir, target, &target_names)?,
     ) {
         (Some(source), Some(target)) => Ok(Tokenizers::separate(source, target)),
         (Some(source), None) if is_sentencepiece(&source) => Ok(Tokenizers::joint(source)),

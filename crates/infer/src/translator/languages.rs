@@ -26,15 +26,16 @@ impl Translator {
         &self.settings.directions
     }
 
-    /// The tokens for a translation from the language `source` into the language `target`. Codes may
-    /// be written as in the model's vocabulary (`fr` for M2M100, `fra_Latn` for NLLB, `fra` for an
-    /// OPUS-MT model with several target languages, `>>fra<<`) or in any other form that
+    /// The tokens for a translation from the language `source` into the language `target`. Codes
+    /// may be written as in the model's vocabulary (`fr` for M2M100, `fra_Latn` for NLLB, `fra` for
+    /// an OPUS-MT model with several target languages, `>>fra<<`) or in any other form that
     /// [`find_language`](burnformer_text::find_language) accepts. A model that knows its
     /// [`directions`](Self::directions) needs only what distinguishes them.
     ///
     /// # Errors
     /// Returns an error if the vocabulary has no such token or several, if a needed language is
-    /// missing, if the model has no languages to choose from, or if it was not trained on this pair.
+    /// missing, if the model has no languages to choose from, or if it was not trained on this
+    /// pair.
     pub fn languages(&self, source: Option<&str>, target: Option<&str>) -> Result<Languages> {
         self.languages_between(source, target, Untrained::Refused)
     }
@@ -96,39 +97,46 @@ impl Languages {
         source: Option<&str>,
         target: Option<&str>,
     ) -> Result<Self> {
-        let of_source = &tokenizers.source;
-        let of_target = &tokenizers.target;
+        let source_tokenizer = &tokenizers.source;
+        let target_tokenizer = &tokenizers.target;
         let codes = source.zip(target);
         let mut languages = Self {
             codes: codes.map(|(source, target)| [source.into(), target.into()]),
             ..Self::default()
         };
-        if let Some(code) = chosen("source", source, &of_source.language_codes(), true)? {
-            languages.source.extend(of_source.language_token(&code));
+        if let Some(code) = chosen("source", source, &source_tokenizer.language_codes(), true)? {
+            languages
+                .source
+                .extend(source_tokenizer.language_token(&code));
         }
-        let tags = of_source.target_tags();
+        let tags = source_tokenizer.target_tags();
         if !tags.is_empty() {
             let tag = chosen("target", target, &tags, false)?;
             languages
                 .source
-                .extend(tag.and_then(|code| of_source.target_tag(&code)));
-        } else if let Some(code) = chosen("target", target, &of_target.language_codes(), true)? {
-            languages.target.extend(of_target.language_token(&code));
+                .extend(tag.and_then(|code| source_tokenizer.target_tag(&code)));
+        } else if let Some(code) =
+            chosen("target", target, &target_tokenizer.language_codes(), true)?
+        {
+            languages
+                .target
+                .extend(target_tokenizer.language_token(&code));
         }
         Ok(languages)
     }
 
-    /// The languages `source` and `target`, with their tokens in the vocabularies of `tokenizers`. A
-    /// side with a single language has no tokens.
+    /// The languages `source` and `target`, with their tokens in the vocabularies of `tokenizers`.
+    /// A side with a single language has no tokens.
     ///
     /// # Errors
-    /// Returns an error if a vocabulary names several languages, and this one not or in several ways.
+    /// Returns an error if a vocabulary names several languages, and this one not or in several
+    /// ways.
     pub fn of_pair(
         tokenizers: &Tokenizers,
         source: &str,
         target: &str,
     ) -> std::result::Result<Self, LanguageError> {
-        let [from, into] = is_told(tokenizers);
+        let [from, into] = names_language(tokenizers);
         let languages = Self::between(tokenizers, from.then_some(source), into.then_some(target))?;
         Ok(Self {
             codes: Some([source.into(), target.into()]),
@@ -138,13 +146,13 @@ impl Languages {
 
     /// The language `target`, with its tokens, from any language.
     fn into_language(tokenizers: &Tokenizers, target: &str) -> Result<Self> {
-        let [_, into] = is_told(tokenizers);
+        let [_, into] = names_language(tokenizers);
         Self::between(tokenizers, None, into.then_some(target))
     }
 }
 
 /// Whether the vocabularies have tokens for the source language and for the target language.
-fn is_told(Tokenizers { source, target }: &Tokenizers) -> [bool; 2] {
+fn names_language(Tokenizers { source, target }: &Tokenizers) -> [bool; 2] {
     let from = !source.language_codes().is_empty();
     let into = !target.language_codes().is_empty() || !source.target_tags().is_empty();
     [from, into]
@@ -187,11 +195,11 @@ fn not_trained(
 ) -> LanguageError {
     let from = source.map_or(String::new(), |code| format!(" from {code:?}"));
     let into = target.map_or(String::new(), |code| format!(" into {code:?}"));
-    let known: Vec<String> = known.iter().map(|pair| pair.join(" → ")).collect();
+    let known_pairs: Vec<String> = known.iter().map(|pair| pair.join(" → ")).collect();
     let what = format!(
         "the model was not trained to translate{from}{into}, but {}; name one of these, or ask for a pair that was not \
          trained (zero-shot)",
-        listed(&known)
+        listed(&known_pairs)
     );
     LanguageError {
         side: "target",
@@ -210,8 +218,8 @@ fn distinct<'a>(all: impl Iterator<Item = &'a String>) -> Vec<String> {
     distinct
 }
 
-/// The code among `known` for the language `asked`. A `needed` language must be given if several are
-/// known.
+/// The code among `known` for the language `asked`. A `needed` language must be given if several
+/// are known.
 fn chosen(
     side: &'static str,
     asked: Option<&str>,

@@ -21,8 +21,8 @@ impl Translator {
     ///
     /// # Errors
     /// Returns [`SentenceError::TooLong`](crate::SentenceError::TooLong) if a side has more tokens
-    /// than the model has positions, or more than [`MAX_SENTENCE_TOKENS`], since the weights grow with
-    /// the product of the lengths, and [`InferError::NoAttention`] for an ensemble.
+    /// than the model has positions, or more than [`MAX_SENTENCE_TOKENS`], since the weights grow
+    /// with the product of the lengths, and [`InferError::NoAttention`] for an ensemble.
     pub fn attention(
         &self,
         source: &str,
@@ -62,13 +62,14 @@ impl Translator {
         })
     }
 
-    /// Links each token of `target`, a translation of `source`, to its most attended source token, by
-    /// the mean of the heads of the last decoder layer at the positions that predict the tokens.
+    /// Links each token of `target`, a translation of `source`, to its most attended source token,
+    /// by the mean of the heads of the last decoder layer at the positions that predict the tokens.
     ///
     /// Ranges are exact if the tokeniser decodes a text without change. If it normalises text (as
-    /// SentencePiece models do), they are ranges of the normalised text, scaled to the length of the
-    /// given text. At most the first [`MAX_LINKED_TOKENS`] tokens of each text are linked, or fewer if
-    /// the model accepts fewer. The list is empty for a model without cross-attention, and if one of the texts is empty.
+    /// SentencePiece models do), they are ranges of the normalised text, scaled to the length of
+    /// the given text. At most the first [`MAX_LINKED_TOKENS`] tokens of each text are linked, or
+    /// fewer if the model accepts fewer. The list is empty for a model without cross-attention, and
+    /// if one of the texts is empty.
     ///
     /// # Errors
     /// Returns the errors of [`attention`](Self::attention), except in these cases.
@@ -81,7 +82,7 @@ impl Translator {
         if self.settings.protections.small_letters
             && [source, target].into_iter().all(is_in_capitals)
         {
-            // Models are better with small letters.
+            // Cross-attention aligns lower-case text better.
             let [source, target] = [source, target].map(small_in_place);
             return self.links_of(&source, &target, languages);
         }
@@ -96,13 +97,13 @@ impl Translator {
         let reader = &self.tokenizers.source;
         let writer = &self.tokenizers.target;
         let mut read = self.encode_source(source, languages);
-        let mut written = writer.encode(target);
-        [&mut read, &mut written]
+        let mut target_tokens = writer.encode(target);
+        [&mut read, &mut target_tokens]
             .into_iter()
             .for_each(|ids| ids.truncate(most));
         let eos = self.model.special().eos;
         let reading = with_eos(&[before_source, &read].concat(), eos);
-        let writing = with_eos(&[before_target, &written].concat(), eos);
+        let writing = with_eos(&[before_target, &target_tokens].concat(), eos);
         check_pairs(
             &*self.model,
             std::slice::from_ref(&reading),
@@ -128,8 +129,8 @@ impl Translator {
     }
 }
 
-/// The range of each token of `text` in bytes, up to `most` tokens: from the end of the previous token
-/// to its own end, without leading white space.
+/// The range of each token of `text` in bytes, up to `most` tokens: from the end of the previous
+/// token to its own end, without leading white space.
 fn spans(tokenizer: &Tokenizer, text: &str, most: usize) -> Vec<Range<usize>> {
     let ids = tokenizer.encode(text);
     let whole = tokenizer.decode(&ids);
@@ -165,8 +166,8 @@ fn positions_of(visible: &str, text: &str) -> Vec<usize> {
     positions
 }
 
-/// The position in `text` of byte `end` of `whole`, the decoded tokens of `text`: `end` if the two are
-/// equal, otherwise the same share of the length; on a character's boundary.
+/// The position in `text` of byte `end` of `whole`, the decoded tokens of `text`: `end` if the two
+/// are equal, otherwise the same share of the length; on a character's boundary.
 fn position_in(text: &str, whole: &str, end: usize) -> usize {
     let position = if text == whole || whole.is_empty() {
         end

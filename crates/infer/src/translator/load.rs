@@ -191,24 +191,28 @@ fn separators(
     let Some(context) = context else {
         return Ok([None; 2]);
     };
-    let found = [
+    let settings = [
         ("source", context.source, tokenizers.source.separator()),
         ("target", context.target, tokenizers.target.separator()),
     ];
-    for (side, sentences, separator) in found {
+    for (side, sentences, separator) in settings {
         if sentences > 0 && separator.is_none() {
             return Err(TranslatorError::NoSeparator(side));
         }
     }
-    Ok(found.map(|(_, sentences, separator)| separator.filter(|_| sentences > 0)))
+    Ok(settings.map(|(_, sentences, separator)| separator.filter(|_| sentences > 0)))
 }
 
 fn check_special(ids: SpecialIds, tokenizer: &Tokenizer) -> Result<(), TranslatorError> {
-    let known = tokenizer.special_ids();
+    let tokenizer_ids = tokenizer.special_ids();
     let pairs = [
-        (special::PAD_TOKEN, ids.pad, known.pad),
-        (special::BOS_TOKEN, ids.bos, known.bos.unwrap_or(ids.bos)),
-        (special::EOS_TOKEN, ids.eos, known.eos),
+        (special::PAD_TOKEN, ids.pad, tokenizer_ids.pad),
+        (
+            special::BOS_TOKEN,
+            ids.bos,
+            tokenizer_ids.bos.unwrap_or(ids.bos),
+        ),
+        (special::EOS_TOKEN, ids.eos, tokenizer_ids.eos),
     ];
     for (token, model, tokenizer) in pairs {
         if model != tokenizer {

@@ -105,8 +105,8 @@ impl Translator {
             .check(&vocabularies(&self.tokenizers))
     }
 
-    /// The longest source that `options` and the model allow, in tokens with `</s>`. The tokens of the
-    /// languages, which are added to it, are not counted.
+    /// The longest source that `options` and the model allow, in tokens with `</s>`. The tokens of
+    /// the languages, which are added to it, are not counted.
     pub fn longest_source(&self, options: &TranslateOptions) -> usize {
         let limit = self.source_limit(options);
         limit.saturating_sub(options.languages.source.len()).max(1)
@@ -127,8 +127,8 @@ impl Translator {
         sentence.len() < limit || self.tokenizers.source.encode(sentence).len() < limit
     }
 
-    /// The longest translation of `source` (ids, with or without `</s>`) that `options` and the model
-    /// allow, in tokens with `</s>`. A forced prefix must not be longer.
+    /// The longest translation of `source` (ids, with or without `</s>`) that `options` and the
+    /// model allow, in tokens with `</s>`. A forced prefix must not be longer.
     pub fn longest_target(&self, source: &[u32], options: &TranslateOptions) -> usize {
         let source_len = len_with_eos(source, self.model.special().eos);
         let source_len = source_len.min(self.longest_source(options));

@@ -27,7 +27,8 @@ pub enum LongSources {
     Truncate,
 }
 
-/// The languages to translate from and to, if known, and their tokens for a multilingual model, from
+/// The languages to translate from and to, if known, and their tokens for a multilingual model,
+/// from
 /// [`Translator::languages`](crate::Translator::languages). The default has no languages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Languages {
@@ -83,8 +84,8 @@ pub struct TranslateOptions {
     pub protections: Protections,
     /// The number of sentences to translate together.
     pub batching: Batching,
-    /// The longest sentence, in tokens with `</s>`; a model with learned positions may allow less. It
-    /// bounds the cost of a line that is not a sentence, as time and memory are quadratic.
+    /// The longest sentence, in tokens with `</s>`; a model with learned positions may allow less.
+    /// It bounds the cost of a line that is not a sentence, as time and memory are quadratic.
     pub longest: usize,
     /// The policy for longer sources.
     pub long_sources: LongSources,
@@ -98,8 +99,8 @@ pub struct TranslateOptions {
     /// The translation memory. Exact matches are reused, unless the request has a prefix.
     pub memory: Option<Arc<TranslationMemory>>,
     /// The lexical shortlist: the likely translations of each source token. Translations consist of
-    /// likely tokens only, which speeds up large vocabularies. [`Translator::check_shortlist`] checks
-    /// whether it fits the model.
+    /// likely tokens only, which speeds up large vocabularies. [`Translator::check_shortlist`]
+    /// checks whether it fits the model.
     ///
     /// [`Translator::check_shortlist`]: crate::Translator::check_shortlist
     pub shortlist: Option<Arc<Shortlist>>,

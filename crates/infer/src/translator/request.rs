@@ -39,7 +39,8 @@ pub struct TextRequest {
     pub text: String,
     /// The terms as text. Searches with another form of the source look for them again.
     pub wanted: Vec<Term>,
-    /// The sentences before it in its document. A model that was not trained with context ignores them.
+    /// The sentences before it in its document. A model that was not trained with context ignores
+    /// them.
     pub context: TextContext,
     /// The request to the search.
     pub search: Request,
@@ -52,7 +53,8 @@ pub struct TextRequest {
     /// a translation changes all the same, for example after a loop, it is searched for again with
     /// the reported text as its prefix.
     pub report: Option<Report>,
-    /// The text of the translation and the reason, if no search is needed. The source is empty then.
+    /// The text of the translation and the reason, if no search is needed. The source is empty
+    /// then.
     pub(super) answer: Option<(String, FinishReason)>,
 }
 

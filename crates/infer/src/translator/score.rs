@@ -31,8 +31,8 @@ impl Translator {
     }
 
     /// Scores pairs of sentences, as ids without the tokens of their languages, in order, with the
-    /// languages, penalties and batching of `options`. The token of a target language is given: it is
-    /// not among the scored ones.
+    /// languages, penalties and batching of `options`. The token of a target language is given: it
+    /// is not among the scored ones.
     ///
     /// # Errors
     /// Returns the errors of [`force_score`];
@@ -160,12 +160,12 @@ pub fn perplexity_of(total: f64, tokens: usize) -> f64 {
 }
 
 /// Scores `targets` as translations of `sources` by teacher forcing, in the given order. Both are
-/// ids; a missing `</s>` is added. An empty target is scored as `</s>` alone. Of the `settings`, only
-/// the penalties matter.
+/// ids; a missing `</s>` is added. An empty target is scored as `</s>` alone. Of the `settings`,
+/// only the penalties matter.
 ///
 /// # Errors
-/// Before any computation, returns a [`SettingsError`](crate::SettingsError) if a limit of `batching`
-/// is 0, [`InferError::Count`] if the numbers of sources and targets differ,
+/// Before any computation, returns a [`SettingsError`](crate::SettingsError) if a limit of
+/// `batching` is 0, [`InferError::Count`] if the numbers of sources and targets differ,
 /// [`SentenceError::UnknownId`] if an id is outside the vocabulary, and [`SentenceError::TooLong`] if
 /// the model has too few positions for a text. Returns [`SentenceError::NotFinite`] if the model's
 /// output is NaN or infinite.

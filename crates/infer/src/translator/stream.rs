@@ -54,7 +54,7 @@ impl Translator {
                 request.search.watch = self.watch(request, options, reported);
             }
         }
-        let mut translations = self.translate_searched(watched, options)?;
+        let mut translations = self.translate_unreported(watched, options)?;
         let mut changed = Vec::new();
         let mut again = Vec::new();
         for (index, request) in requests.iter().enumerate() {
@@ -66,8 +66,8 @@ impl Translator {
                 again.push(request);
             }
         }
-        let found = self.translate_searched(again, options)?;
-        for (index, translation) in changed.into_iter().zip(found) {
+        let translations_again = self.translate_unreported(again, options)?;
+        for (index, translation) in changed.into_iter().zip(translations_again) {
             translations[index] = translation;
         }
         for ((request, reported), translation) in requests.iter().zip(&reported).zip(&translations)

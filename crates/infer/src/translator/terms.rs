@@ -14,16 +14,17 @@ use super::error::TermError;
 use crate::search::{Edge, Phrase, Terms, WordEdges};
 
 /// Signs before a word without a space, as in `(word)` and `half-word`.
-const SIGNS: [&str; 6] = ["(", "\"", "-", "/", "“", "„"];
+const OPENING_SIGNS: [&str; 6] = ["(", "\"", "-", "/", "“", "„"];
 /// Signs that end a sentence.
-const ENDS: [char; 10] = ['.', '!', '?', '…', '。', '！', '？', '।', '؟', '።'];
+const SENTENCE_ENDS: [char; 10] = ['.', '!', '?', '…', '。', '！', '？', '।', '؟', '።'];
 /// A word in front of other words.
-const WORD: &str = "a";
+const SAMPLE_WORD: &str = "a";
 
 impl Translator {
     /// Returns the terms for a translation with one of the targets of each wanted term, as whole
-    /// words. `source` is the ids of the source, without [languages](crate::TranslateOptions::languages).
-    /// Of more than [`MAX_TERMS`](crate::MAX_TERMS) terms, only the longest are kept.
+    /// words. `source` is the ids of the source, without
+    /// [languages](crate::TranslateOptions::languages). Of more than
+    /// [`MAX_TERMS`](crate::MAX_TERMS) terms, only the longest are kept.
     ///
     /// # Errors
     /// Returns a [`TermError`] if the model's vocabulary cannot write a term.
@@ -37,11 +38,11 @@ impl Translator {
         let edges = self.edges.get_or_init(|| Arc::new(edges(target)));
         let mut all_phrases = Vec::new();
         for term in &wanted {
-            let mut of_term = Vec::new();
+            let mut term_phrases = Vec::new();
             for text in &term.targets {
-                of_term.extend(phrases(target, text)?);
+                term_phrases.extend(phrases(target, text)?);
             }
-            all_phrases.push(of_term);
+            all_phrases.push(term_phrases);
         }
         let spans = spans(&self.tokenizers.source, source, &wanted);
         Ok(Terms {
@@ -122,12 +123,12 @@ fn is_within_word(before: &str, after: &str) -> bool {
 /// The phrases of `text`: after a space or at the beginning, and directly after a sign.
 fn phrases(tokenizer: &Tokenizer, text: &str) -> Result<Vec<Phrase>, TermError> {
     let alone = tokenizer.encode(text);
-    let after_word = tokenizer.encode(&format!("{WORD} {text}"));
-    let after_sign = SIGNS
+    let after_word = tokenizer.encode(&format!("{SAMPLE_WORD} {text}"));
+    let after_sign = OPENING_SIGNS
         .iter()
         .map(|sign| (sign, tokenizer.encode(&format!("{sign}{text}"))));
     let mut sequences = vec![alone.clone()];
-    sequences.extend(without_first(tokenizer, WORD, &after_word));
+    sequences.extend(without_first(tokenizer, SAMPLE_WORD, &after_word));
     sequences.extend(after_sign.filter_map(|(sign, ids)| without_first(tokenizer, sign, &ids)));
     let mut phrases: Vec<Phrase> = Vec::new();
     for phrase in sequences
@@ -160,8 +161,8 @@ fn without_first(tokenizer: &Tokenizer, first: &str, ids: &[u32]) -> Option<Vec<
 fn phrase(tokenizer: &Tokenizer, text: &str, tokens: Vec<u32>) -> Option<Phrase> {
     let &first = tokens.first()?;
     let &last = tokens.last()?;
-    let joined = tokenizer.decode(&[tokenizer.encode(WORD), tokens.clone()].concat());
-    let begin = match joined.strip_prefix(WORD)? {
+    let joined = tokenizer.decode(&[tokenizer.encode(SAMPLE_WORD), tokens.clone()].concat());
+    let begin = match joined.strip_prefix(SAMPLE_WORD)? {
         rest if rest.strip_prefix(' ') == Some(text) => Edge::Anywhere,
         rest if rest == text => edge(tokenizer, first, text.chars().next()),
         _ => return None,
@@ -183,8 +184,8 @@ fn edge(tokenizer: &Tokenizer, id: u32, c: Option<char>) -> Edge {
     }
 }
 
-/// The word boundaries of tokens. Bytes and tokens without text may begin and end within words. Bytes
-/// are decoded together with their neighbours, and a wrong one spoils the others.
+/// The word boundaries of tokens. Bytes and tokens without text may begin and end within words.
+/// Bytes are decoded together with their neighbours, and a wrong one spoils the others.
 fn edges(tokenizer: &Tokenizer) -> WordEdges {
     let texts: Vec<String> = (0..tokenizer.vocab_size() as u32)
         .map(|id| text_of(tokenizer, id))
@@ -202,7 +203,7 @@ fn edges(tokenizer: &Tokenizer) -> WordEdges {
             .collect(),
         closing: (0..)
             .zip(&texts)
-            .filter(|(_, text)| text.ends_with(ENDS))
+            .filter(|(_, text)| text.ends_with(SENTENCE_ENDS))
             .map(|(id, _)| id)
             .collect(),
     }

@@ -5,7 +5,8 @@
 pub struct TextContext {
     /// The previous sources.
     pub sources: Vec<String>,
-    /// Their translations. If there are fewer than sources, those of the oldest are missing.
+    /// Their translations. If there are fewer than sources, the translations of the oldest are
+    /// missing.
     pub targets: Vec<String>,
 }
 
@@ -18,8 +19,8 @@ impl TextContext {
         }
     }
 
-    /// Appends a sentence and its translation, and forgets all but the last `most`. An empty sentence
-    /// ends the document.
+    /// Appends a sentence and its translation, and forgets all but the last `most`. An empty
+    /// sentence ends the document.
     pub(super) fn push(&mut self, source: &str, target: Option<String>, most: usize) {
         if is_blank(source) {
             *self = Self::default();

@@ -60,8 +60,8 @@ impl Translator {
             .collect()
     }
 
-    /// The ids of `text`, a source, without those of its language. If `languages` name the language by
-    /// a token, a language token at the start of the text (`>>fra<<`) is text.
+    /// The ids of `text`, a source, without the ids of its language. If `languages` name the
+    /// language by a token, a language token at the start of the text (`>>fra<<`) is text.
     pub fn encode_source(&self, text: &str, languages: &Languages) -> Vec<u32> {
         let source = &self.tokenizers.source;
         if languages.source.is_empty() {
@@ -139,12 +139,12 @@ impl Translator {
         if requests.iter().any(|request| request.report.is_some()) {
             self.translate_reporting(requests, options)
         } else {
-            self.translate_searched(requests, options)
+            self.translate_unreported(requests, options)
         }
     }
 
     /// Translates sentences without a report.
-    pub(super) fn translate_searched(
+    pub(super) fn translate_unreported(
         &self,
         requests: Vec<TextRequest>,
         options: &TranslateOptions,
@@ -183,8 +183,8 @@ impl Translator {
     }
 
     /// Translates sentences as ids up to the first error, and returns it too. For streams, where
-    /// finished work must not be lost. `done` is called with the number of sentences of each finished
-    /// batch.
+    /// finished work must not be lost. `done` is called with the number of sentences of each
+    /// finished batch.
     pub fn translate_ids_until_error(
         &self,
         requests: Vec<TextRequest>,
@@ -291,7 +291,7 @@ impl Translator {
     ) -> Result<Vec<Vec<Hypothesis>>> {
         let requests = &requests[..count];
         self.check_lengths(requests, options)?;
-        let all = search_counting(
+        let hypotheses = search_counting(
             &*self.model,
             &searches(requests),
             &options.search,
@@ -302,15 +302,15 @@ impl Translator {
             translator: self,
             requests: requests.to_vec(),
             options,
-            all,
+            hypotheses,
         };
         // Further searches settle nothing.
         for request in &mut results.requests {
             request.search.watch = None;
         }
         results.protect(small);
-        let mut all = results.all;
-        for (TextRequest { answer, .. }, found) in requests.iter().zip(&mut all) {
+        let mut hypotheses = results.hypotheses;
+        for (TextRequest { answer, .. }, found) in requests.iter().zip(&mut hypotheses) {
             if let Some((text, finish)) = answer {
                 *found = vec![Hypothesis {
                     text: Some(text.clone()),
@@ -319,7 +319,7 @@ impl Translator {
                 }];
             }
         }
-        Ok(all)
+        Ok(hypotheses)
     }
 
     fn check_lengths(&self, requests: &[TextRequest], options: &TranslateOptions) -> Result<()> {

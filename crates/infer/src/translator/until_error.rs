@@ -3,7 +3,9 @@
 use crate::error::{InferError, Result};
 
 /// The result of `work` for the sentences before the first error, and that error. `work` takes a
-/// number of sentences from the start, of `count` in all.
+/// number of sentences from the start, of `count` in all. After each error it starts again with the
+/// sentences before that one. Sentences are checked in order before any search, so one error is
+/// usual; a model that gives NaN for n sentences, and for later ones first, costs n + 1 rounds.
 pub(super) fn until_error<T>(
     mut count: usize,
     mut work: impl FnMut(usize) -> Result<Vec<T>>,

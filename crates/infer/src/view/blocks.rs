@@ -5,8 +5,8 @@ use super::{AttentionMatrix, shown};
 /// The block characters, each with its smallest weight.
 const SHADES: [(f32, char); 5] = [(0.7, '█'), (0.4, '▓'), (0.2, '▒'), (0.05, '░'), (0.0, '·')];
 
-/// Draws `weights` with block characters for a terminal: one row per query, one column per key, with
-/// vertical labels; `▁` is shown as `·`. The last line is a legend.
+/// Draws `weights` with block characters for a terminal: one row per query, one column per key,
+/// with vertical labels; `▁` is shown as `·`. The last line is a legend.
 pub fn blocks(queries: &[String], keys: &[String], weights: &AttentionMatrix) -> String {
     let [queries, keys] =
         [queries, keys].map(|all| all.iter().map(|t| shown(t)).collect::<Vec<_>>());

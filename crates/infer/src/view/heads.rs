@@ -16,8 +16,8 @@ pub enum HeadRole {
     Next,
     /// `<s>`, `</s>` or a punctuation mark: often a position where the head adds little.
     Separator,
-    /// The position of the query and its two neighbours. For cross-attention, the source position at
-    /// the same share of the length and its two neighbours.
+    /// The position of the query and its two neighbours. For cross-attention, the source position
+    /// at the same share of the length and its two neighbours.
     Diagonal,
 }
 

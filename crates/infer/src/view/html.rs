@@ -13,8 +13,8 @@ pub const PAGE_SCRIPT: &str = include_str!("page.js");
 /// A sentence for the script: source, target, alignment and panels.
 type PageSentence<'a> = (&'a str, &'a str, &'a [(usize, usize)], Vec<PagePanel<'a>>);
 
-/// One kind of attention for the script: name, title, queries, keys, and the weights `[layer][head]`,
-/// each row by row in thousandths, a third of the size of floats.
+/// One kind of attention for the script: name, title, queries, keys, and the weights
+/// `[layer][head]`, each row by row in thousandths, a third of the size of floats.
 type PagePanel<'a> = (
     &'a str,
     &'a str,

@@ -1,7 +1,7 @@
 //! Attention maps as HTML and text.
 //!
-//! The functions take plain numbers and return documents, with the same bytes on every machine. Text
-//! uses the fonts of the viewing program.
+//! The functions take plain numbers and return documents, with the same bytes on every machine.
+//! Text uses the fonts of the viewing program.
 //!
 //! | to show | use |
 //! |---|---|

@@ -5,8 +5,8 @@ use crate::{AlignmentOptions, Attention, HeadWeights, Piece, word_alignment};
 use super::{AttentionMatrix, Panel, PanelKind, SentenceAttention};
 
 impl SentenceAttention {
-    /// Creates a sentence pair from `source`, its translation `target` and their weights `attention`
-    /// by a `Translator`. `alignment` selects the cross-attention for word alignment.
+    /// Creates a sentence pair from `source`, its translation `target` and their weights
+    /// `attention` by a `Translator`. `alignment` selects the cross-attention for word alignment.
     ///
     /// # Panics
     /// Panics if the layer or the head of `alignment` does not exist.

@@ -1,5 +1,5 @@
-//! Translation with the previous sentences of a document, against the same ids without any notion of
-//! context.
+//! Translation with the previous sentences of a document, against the same ids without any notion
+//! of context.
 
 use burn::tensor::Device;
 use burnformer_core::TransformerConfig;

@@ -14,8 +14,8 @@ fn translator() -> Translator {
     Translator::load(folder, &Device::default()).expect("a model")
 }
 
-/// Sentences with and without protections: numbers, placeholders, quotation marks, capitals, emoji, a
-/// loop, an address.
+/// Sentences with and without protections: numbers, placeholders, quotation marks, capitals, emoji,
+/// a loop, an address.
 const SOURCES: [&str; 10] = [
     "Das Haus ist klein und der Hund schläft.",
     "Ich weiß nicht, ob er morgen kommen wird, aber ich hoffe es sehr.",

@@ -27,8 +27,8 @@ const TYPES: [NumberType; 6] = [
     NumberType::Float16,
     NumberType::BFloat16,
 ];
-/// The largest size of all read variables, as a multiple of the size of the file. A variable may have
-/// several names.
+/// The largest size of all read variables, as a multiple of the size of the file. A variable may
+/// have several names.
 const MAX_SHARING: usize = 16;
 
 struct Variable {
@@ -196,6 +196,9 @@ impl<'a> Binary<'a> {
     }
 
     /// The shape of the variable `name`, which must have `RANK` dimensions.
+    ///
+    /// # Errors
+    /// Returns an error if the variable is missing or has another number of dimensions.
     pub fn shape<const RANK: usize>(&self, name: &str) -> Result<[usize; RANK]> {
         let variable = self.find(name).ok_or_else(|| self.missing(name))?;
         <[usize; RANK]>::try_from(&variable.shape[..]).map_err(|_| {
@@ -208,6 +211,9 @@ impl<'a> Binary<'a> {
 
     /// Returns the variable `name`, which must have this `shape`, as float32, divided by its scale
     /// if it is quantised.
+    ///
+    /// # Errors
+    /// Returns an error if the variable is missing, or has another shape or an unknown number type.
     pub fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
         let variable = self.find(name).ok_or_else(|| self.missing(name))?;
         if variable.shape != shape {

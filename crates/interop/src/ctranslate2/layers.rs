@@ -1,4 +1,5 @@
-//! The layers of both stacks. CTranslate2 stores the query, key and value projections as one matrix.
+//! The layers of both stacks. CTranslate2 stores the query, key and value projections as one
+//! matrix.
 
 use std::collections::BTreeMap;
 
@@ -65,12 +66,12 @@ pub(super) fn write(
                     .collect::<Result<Vec<_>>>()?,
             );
             let is_matrix = tensor.shape.len() == 2;
-            let written = if is_matrix {
+            let content = if is_matrix {
                 quantise(tensor)
             } else {
                 Content::Float(tensor)
             };
-            variables.insert(format!("{}/{suffix}", stacked[0].ctranslate2()), written);
+            variables.insert(format!("{}/{suffix}", stacked[0].ctranslate2()), content);
         }
     }
     Ok(variables)

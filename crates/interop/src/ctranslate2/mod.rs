@@ -56,8 +56,8 @@ fn is_argos(dir: &Path) -> bool {
     dir.join(ARGOS).is_file()
 }
 
-/// Reads the model in the folder `dir` or in the unpacked Argos Translate package `dir`. `files` are
-/// the tokeniser files named by the user.
+/// Reads the model in the folder `dir` or in the unpacked Argos Translate package `dir`. `files`
+/// are the tokeniser files named by the user.
 ///
 /// # Errors
 /// Returns an [`InteropError`] with the file, the variable or key, and a remedy.
@@ -112,9 +112,13 @@ fn rows(file: &Binary) -> Result<[usize; 2]> {
 }
 
 fn warnings(settings: &Settings, config: &TransformerConfig) -> Vec<String> {
-    let of_caller = !settings.add_source_eos && config.conventions.source_end == SourceEnd::Seen;
+    let caller_adds_eos =
+        !settings.add_source_eos && config.conventions.source_end == SourceEnd::Seen;
     let text = "In CTranslate2 the caller adds </s> to the source of this model; here it is added.";
-    of_caller.then(|| text.to_string()).into_iter().collect()
+    caller_adds_eos
+        .then(|| text.to_string())
+        .into_iter()
+        .collect()
 }
 
 /// CTranslate2's default settings of the search.
@@ -245,8 +249,8 @@ fn heads(file: &Binary, d_model: usize) -> Result<[usize; 2]> {
     Ok(heads)
 }
 
-/// The number `name`, which must be equal in encoder and decoder. A missing number is `default`, as in
-/// CTranslate2.
+/// The number `name`, which must be equal in encoder and decoder. A missing number is `default`, as
+/// in CTranslate2.
 fn both_sides(file: &Binary, name: &str, default: f32) -> Result<f32> {
     let [encoder, decoder] = ["encoder", "decoder"]
         .map(|side| file.scalar(&format!("{side}/{name}")).unwrap_or(default));
@@ -266,10 +270,10 @@ fn activation(file: &Binary) -> Result<Activation> {
     let found = ACTIVATIONS
         .into_iter()
         .find(|&(known, _)| f32::from(known) == number);
-    let known = "known are ReLU, SiLU and exact GELU";
+    let remedy = "known are ReLU, SiLU and exact GELU";
     found.map(|(_, value)| value).ok_or_else(|| {
         let what = format!("activation {number}");
-        InteropError::unsupported(file.path, what, known)
+        InteropError::unsupported(file.path, what, remedy)
     })
 }
 

@@ -52,6 +52,9 @@ impl Default for Settings {
 
 impl Settings {
     /// The settings of the model `file` with the `config.json` at `path`.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot be read, or a setting is not supported.
     pub fn read(path: &Path, file: &Binary) -> Result<Self> {
         let settings = match read_optional(path)? {
             Some(bytes) => parse_json(path, &bytes)?,
@@ -115,13 +118,13 @@ impl Settings {
         })
     }
 
-    /// Returns whether the encoder sees `</s>`. Without `add_source_eos` it does in models converted
-    /// from transformers, where tokenisers append it, and does not in models of OpenNMT, where the
-    /// decoder starts from `<s>`.
+    /// Returns whether the encoder sees `</s>`. Without `add_source_eos` it does in models
+    /// converted from transformers, where tokenisers append it, and does not in models of OpenNMT,
+    /// where the decoder starts from `<s>`.
     ///
     /// # Errors
-    /// Returns [`InteropError::Unsupported`] if sources begin with `<s>`, or if the files leave this
-    /// open.
+    /// Returns [`InteropError::Unsupported`] if sources begin with `<s>`, or if the files leave
+    /// this open.
     pub fn source_end(&self, zero_start: bool) -> Result<SourceEnd> {
         let start = self.decoder_start_token.as_ref();
         if self.add_source_bos {

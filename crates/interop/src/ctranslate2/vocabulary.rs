@@ -21,6 +21,10 @@ pub(super) struct Vocabularies {
 }
 
 impl Vocabularies {
+    /// Reads the vocabularies in the folder `dir`.
+    ///
+    /// # Errors
+    /// Returns an error if a file is missing, cannot be read, or is damaged.
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.to_path_buf();
         if let Some(source) = tokens(dir, "shared")? {
@@ -69,6 +73,9 @@ impl Vocabularies {
     }
 
     /// The id of `token`, which must be equal on both sides.
+    ///
+    /// # Errors
+    /// Returns an error if a side lacks the token, or the ids differ.
     pub fn id(&self, token: &str) -> Result<u32> {
         let source = self.source.iter().position(|known| known == token);
         let target = self.target().iter().position(|known| known == token);
@@ -95,8 +102,11 @@ impl Vocabularies {
 
     /// Returns the tokeniser files of a model directory: files in the format of `tokenizers` in the
     /// first of `dirs` if they have these tokens, otherwise the vocabularies with the SentencePiece
-    /// models in any of `dirs`. If the vocabularies have no padding token, `<pad>` with the id `pad`
-    /// is added at their end.
+    /// models in any of `dirs`. If the vocabularies have no padding token, `<pad>` with the id
+    /// `pad` is added at their end.
+    ///
+    /// # Errors
+    /// Returns an error if a file of a tokeniser cannot be read or does not fit the vocabularies.
     pub fn files(&self, dirs: &[&Path], pad: u32, files: &TextFiles) -> Result<Files> {
         let tokens = [&self.source[..], self.target()];
         let carried = carried_tokenizers(dirs[0], tokens)?;
@@ -143,7 +153,7 @@ fn tokens(dir: &Path, side: &str) -> Result<Option<Vec<String>>> {
 
 /// The vocabulary of the side `name` in `dir`, which must exist.
 fn required_tokens(dir: &Path, name: &str) -> Result<Vec<String>> {
-    let wanted = format!("shared_vocabulary.json or {name}_vocabulary.json");
+    let names = format!("shared_vocabulary.json or {name}_vocabulary.json");
     let remedy = "a model of CTranslate2 has its vocabularies beside model.bin";
-    tokens(dir, name)?.ok_or_else(|| InteropError::missing(dir, wanted, remedy))
+    tokens(dir, name)?.ok_or_else(|| InteropError::missing(dir, names, remedy))
 }

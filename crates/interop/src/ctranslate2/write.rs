@@ -10,7 +10,7 @@ use burnformer_core::{
 use super::binary::{self, Content};
 use super::layers;
 use super::settings::{ACTIVATIONS, CONFIG, WEIGHTS};
-use crate::embeddings::{self, NEVER};
+use crate::embeddings::{self, IMPOSSIBLE_BIAS};
 use crate::error::Result;
 use crate::files::write_file;
 use crate::pretrained::{Pretrained, activation_in, check_layers, fresh_folder};
@@ -73,18 +73,18 @@ fn write_embeddings(
     let names = embeddings::names(model.config.sharing);
     variables.insert(target.clone(), quantise(model.weight(names[1])?.clone()));
     for (name, ours) in [(source, names[0]), (output, names[2])] {
-        let written = if ours == names[1] {
+        let content = if ours == names[1] {
             Content::Alias(target.clone())
         } else {
             quantise(model.weight(ours)?.clone())
         };
-        variables.insert(name, written);
+        variables.insert(name, content);
     }
     if model.config.conventions.output_bias == OutputBias::PerPiece {
         let mut bias = model.weight("output_bias")?.clone();
         if model.config.conventions.decoder_start == DecoderStart::Zero {
             // Unlike CTranslate2, search here never generates padding.
-            bias.values[model.config.pad as usize] = NEVER;
+            bias.values[model.config.pad as usize] = IMPOSSIBLE_BIAS;
         }
         variables.insert("decoder/projection/bias".into(), Content::Float(bias));
     }

@@ -108,6 +108,9 @@ impl Client {
     }
 
     /// The JSON at `url`.
+    ///
+    /// # Errors
+    /// Returns an error if the server is unreachable or refuses, or the answer is not such JSON.
     pub fn json<T: DeserializeOwned>(&self, url: &str, token: Option<&str>) -> Result<T> {
         let mut response = self.get(url, token, 0, Some(LIST_TIMEOUT))?;
         let text = response.body_mut().read_to_vec();
@@ -116,6 +119,10 @@ impl Client {
     }
 
     /// Fetches a file unless it is in the cache. An interrupted download is resumed.
+    ///
+    /// # Errors
+    /// Returns an error if the server is unreachable or refuses, the hash differs, the file cannot
+    /// be written, or the caller stops the download.
     pub fn download(&self, remote: &Remote, watch: &mut Watch) -> Result<()> {
         // Nothing is written for a complete file, as the cache may be read-only.
         if remote.path.exists() {
@@ -244,8 +251,8 @@ impl Client {
     }
 }
 
-/// Locks `file`, the downloaded part. While another process holds the lock, `watch` gets the progress
-/// of that process.
+/// Locks `file`, the downloaded part. While another process holds the lock, `watch` gets the
+/// progress of that process.
 fn lock(remote: &Remote, file: &File, watch: &mut Watch) -> Result<()> {
     loop {
         match file.try_lock() {

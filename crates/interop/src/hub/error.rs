@@ -8,7 +8,7 @@ pub(crate) type Result<T, E = HubError> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
     /// The name of a model has another form.
-    #[error("{given:?} is no name of a model: {form}")]
+    #[error("{given:?} is not the name of a model; {form}")]
     Name {
         /// The name.
         given: String,
@@ -17,8 +17,8 @@ pub enum HubError {
     },
     /// The server returned 401 or 403.
     #[error(
-        "{0}: access denied: there is no such model, or it is private or gated (accept its terms on its page, and set \
-         HF_TOKEN)"
+        "{0}: access denied: there is no such model, or it is private or gated; check its name, or \
+         accept its terms on its page and set HF_TOKEN"
     )]
     Denied(String),
     /// The server returned 404.
@@ -27,7 +27,7 @@ pub enum HubError {
     )]
     NotFound(String),
     /// The list has no model of these languages.
-    #[error("Firefox has no model {from}-{to}; it has {known}")]
+    #[error("Firefox has no model {from}-{to}; choose one of {known}")]
     NoPair {
         /// The source language, up to its first hyphen.
         from: String,
@@ -46,8 +46,8 @@ pub enum HubError {
     },
     /// There is no response, or it broke off repeatedly.
     #[error(
-        "{url}: cannot be reached: {cause}; check the network (HTTPS_PROXY names a proxy, HF_ENDPOINT another server); \
-         the same command goes on where this one stopped"
+        "{url}: cannot be reached: {cause}; check the network (HTTPS_PROXY names a proxy, HF_ENDPOINT another server), \
+         and run the same command again to resume the download"
     )]
     Unreachable {
         /// The address of the request.
@@ -56,7 +56,7 @@ pub enum HubError {
         cause: String,
     },
     /// The response does not follow the server's interface.
-    #[error("{url}: the answer is not understood: {cause}; is this the right server?")]
+    #[error("{url}: the answer is not understood: {cause}; check that this is the right server")]
     Answer {
         /// The address of the request.
         url: String,
@@ -64,7 +64,8 @@ pub enum HubError {
         cause: String,
     },
     /// The cache lacks the model, and HF_HUB_OFFLINE is set.
-    #[error("{name} is not in the cache {}, and HF_HUB_OFFLINE forbids to fetch it", cache.display())]
+    #[error("{name} is not in the cache {}, and HF_HUB_OFFLINE forbids fetching it; \
+        unset it, or fetch the model first", cache.display())]
     Offline {
         /// The model.
         name: String,
@@ -73,7 +74,7 @@ pub enum HubError {
     },
     /// A file with another hash than in the list.
     #[error(
-        "{url}: the file has the hash {found} instead of {expected}; it was thrown away: fetch it again"
+        "{url}: the file has the hash {found} instead of {expected} and was deleted; fetch it again"
     )]
     Hash {
         /// The address of the file.
@@ -85,11 +86,12 @@ pub enum HubError {
     },
     /// A model without importable weights.
     #[error(
-        "{0}: has no model.safetensors, pytorch_model.bin, model.bin or .npz, the files of which a model is made"
+        "{0}: has no model.safetensors, pytorch_model.bin, model.bin or .npz; choose a model with \
+         weights in one of these files"
     )]
     NoWeights(String),
     /// The caller stopped the download.
-    #[error("interrupted; the same command goes on where this one stopped")]
+    #[error("interrupted; run the same command again to resume the download")]
     Interrupted,
     /// A file of the cache.
     #[error("{}: {cause}", path.display())]

@@ -42,8 +42,12 @@ pub fn folder(source: &str, target: &str, settings: &Settings) -> PathBuf {
     settings.cache.join(format!("firefox--{source}-{target}"))
 }
 
-/// Fetches the newest model from `source` to `target`, or returns the newest cached one if the server
-/// is unreachable.
+/// Fetches the newest model from `source` to `target`, or returns the newest cached one if the
+/// server is unreachable.
+///
+/// # Errors
+/// Returns an error if the list has no such pair, or a file can neither be fetched nor found in the
+/// cache.
 pub fn fetch(
     source: &str,
     target: &str,

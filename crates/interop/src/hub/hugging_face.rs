@@ -49,6 +49,10 @@ pub fn folder(name: &str, settings: &Settings) -> PathBuf {
 
 /// Fetches the files of the model `name` at `revision`, or returns cached files if the server is
 /// unreachable.
+///
+/// # Errors
+/// Returns an error if there is no such model, access is denied, or a file can neither be fetched
+/// nor found in the cache.
 pub fn fetch(
     name: &str,
     revision: &str,
@@ -64,8 +68,8 @@ pub fn fetch(
     let client = Client::new(settings)?;
     let token = settings.token.as_deref();
     let endpoint = &settings.endpoint;
-    let of_url = revision.replace('/', "%2F");
-    let url = format!("{endpoint}/api/models/{name}/revision/{of_url}?blobs=true");
+    let escaped_revision = revision.replace('/', "%2F");
+    let url = format!("{endpoint}/api/models/{name}/revision/{escaped_revision}?blobs=true");
     let info: Info = match client.json(&url, token) {
         Err(error @ HubError::Unreachable { .. }) => return cached(&folder, revision).ok_or(error),
         info => info?,
@@ -194,16 +198,16 @@ fn is_hash(text: &str, digits: usize) -> bool {
 
 /// Links `link` to the file `blob` of the same model. Another process may do so at the same time.
 fn link_to(blob: &Path, link: &Path) -> io::Result<()> {
-    let mut made = make_link(blob, link);
-    if is_taken(&made) && !link.exists() {
+    let mut result = make_link(blob, link);
+    if is_taken(&result) && !link.exists() {
         // A dangling link.
         let _ = fs::remove_file(link);
-        made = make_link(blob, link);
+        result = make_link(blob, link);
     }
-    if is_taken(&made) && link.exists() {
+    if is_taken(&result) && link.exists() {
         Ok(())
     } else {
-        made
+        result
     }
 }
 

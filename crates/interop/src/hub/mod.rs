@@ -1,8 +1,9 @@
 //! Downloads of translation models by name, from the Hugging Face hub and from Firefox's list.
 //!
 //! The trade-off: a small blocking client over `ureq`, instead of the hub's library with its
-//! asynchronous runtime. It requests the names, sizes and hashes of all files once, and then fetches
-//! the files for an importer. The cache has the hub's layout, so that other programs share it.
+//! asynchronous runtime. It requests the names, sizes and hashes of all files once, and then
+//! fetches the files for an importer. The cache has the hub's layout, so that other programs share
+//! it.
 //!
 //! Responses are not trusted: file names must be plain, sizes are bounded by the list, hashes are
 //! checked before a file gets its name, and a token is sent only to its own server.

@@ -32,8 +32,8 @@ impl Settings {
         let caches = path("XDG_CACHE_HOME").or_else(|| Some(env::home_dir()?.join(".cache")));
         let home = path("HF_HOME");
         let home = home.unwrap_or_else(|| caches.unwrap_or_else(env::temp_dir).join("huggingface"));
-        let kept = path("HF_TOKEN_PATH").unwrap_or_else(|| home.join("token"));
-        let token = text("HF_TOKEN").or_else(|| read_text(&kept));
+        let token_file = path("HF_TOKEN_PATH").unwrap_or_else(|| home.join("token"));
+        let token = text("HF_TOKEN").or_else(|| read_text(&token_file));
         Self {
             endpoint: address("HF_ENDPOINT", "https://huggingface.co"),
             token: token

@@ -217,8 +217,8 @@ impl MarianConfig {
             "m2m_100" => Ok(Family::M2m100),
             other => {
                 let what = format!("model_type {other:?}");
-                let known = "known are marian (OPUS-MT) and m2m_100 (M2M100, NLLB)";
-                Err(InteropError::unsupported(path, what, known))
+                let remedy = "known are marian (OPUS-MT) and m2m_100 (M2M100, NLLB)";
+                Err(InteropError::unsupported(path, what, remedy))
             }
         }
     }

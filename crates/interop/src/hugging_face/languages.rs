@@ -60,11 +60,11 @@ struct SpecialTokens {
 fn m2m100(dir: &Path, mut tokens: Vec<String>, rows: usize) -> Result<Vec<String>> {
     let pieces = vocabulary::real(&tokens);
     let path = dir.join(SPECIAL);
-    let named: SpecialTokens = match read_optional(&path)? {
+    let special_tokens: SpecialTokens = match read_optional(&path)? {
         Some(bytes) => parse_json(&path, &bytes)?,
         None => SpecialTokens::default(),
     };
-    let mut languages: Vec<String> = named
+    let mut languages: Vec<String> = special_tokens
         .additional_special_tokens
         .iter()
         .filter_map(|token| {
@@ -87,8 +87,9 @@ fn m2m100(dir: &Path, mut tokens: Vec<String>, rows: usize) -> Result<Vec<String
     Ok(tokens)
 }
 
-/// Returns the files of `M2M100Tokenizer` for `model` and sentences of up to `longest` tokens. If its
-/// languages are not M2M100's, they are those of `NllbTokenizer`, which has languages of its own.
+/// Returns the files of `M2M100Tokenizer` for `model` and sentences of up to `longest` tokens. If
+/// its languages are not M2M100's, they are the files of `NllbTokenizer`, which has languages of
+/// its own.
 ///
 /// # Errors
 /// Returns [`InteropError::CannotExport`] for a tokeniser that neither class has.
@@ -99,8 +100,8 @@ pub(super) fn write_texts(model: &Pretrained, longest: usize) -> Result<Files> {
     let [tokens, _] = vocabulary::tokens(model)?;
     let languages: Vec<String> = codes().map(|code| format!("__{code}__")).collect();
     let first = tokens.iter().position(|token| *token == languages[0]);
-    let of_m2m100 = first.and_then(|first| tokens.get(first..first + languages.len()));
-    if of_m2m100 != Some(&languages[..]) {
+    let m2m100_languages = first.and_then(|first| tokens.get(first..first + languages.len()));
+    if m2m100_languages != Some(&languages[..]) {
         return nllb::write_texts(pieces, &tokens, longest);
     }
     let special = json!({
@@ -129,9 +130,9 @@ fn codes() -> impl Iterator<Item = &'static str> {
     M2M100.split_whitespace()
 }
 
-/// Exchanges rows of the embeddings, so that `</s>` and `<pad>` have the ids of the configuration on
-/// both sides. `MarianTokenizer` may have different ids in each vocabulary; a model directory has one
-/// id for both.
+/// Exchanges rows of the embeddings, so that `</s>` and `<pad>` have the ids of the configuration
+/// on both sides. `MarianTokenizer` may have different ids in each vocabulary; a model directory
+/// has one id for both.
 pub(super) fn align(model: &mut Pretrained) -> Result<()> {
     if !model.texts.contains_key("target_vocab.json") {
         return Ok(());

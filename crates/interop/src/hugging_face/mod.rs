@@ -113,8 +113,8 @@ pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Pretrained> {
     Ok(model)
 }
 
-/// The tokenisers as files of a model directory: SentencePiece models with a vocabulary, or files of
-/// the library `tokenizers`.
+/// The tokenisers as files of a model directory: SentencePiece models with a vocabulary, or files
+/// of the library `tokenizers`.
 fn read_texts(dir: &Path, config: &TransformerConfig, files: &TextFiles) -> Result<Files> {
     let mut texts = BTreeMap::new();
     for name in VOCABULARIES {
@@ -132,8 +132,8 @@ fn read_texts(dir: &Path, config: &TransformerConfig, files: &TextFiles) -> Resu
             return Ok(texts);
         }
     }
-    // Models exported by this program, and models with a tokeniser of the library `tokenizers` only,
-    // have these files.
+    // Models exported by this program, and models with a tokeniser of the library `tokenizers`
+    // only, have these files.
     let mut tokenizers = BTreeMap::new();
     for name in TOKENIZERS {
         if let Some(bytes) = read_optional(&dir.join(name))? {
@@ -159,7 +159,8 @@ fn output_bias(rows: usize, tensors: &mut Weights) -> Result<Tensor> {
     }
 }
 
-/// Returns whether the embedding of the start token is zero, as in all models converted from Marian.
+/// Returns whether the embedding of the start token is zero, as in all models converted from
+/// Marian.
 fn starts_from_zero(target: &Tensor, bos: u32) -> bool {
     let row = bos as usize;
     target.rows(row, row + 1).values.iter().all(|&x| x == 0.0)

@@ -1,5 +1,5 @@
-//! The weights of a folder: one file or shards, with the matrices over the vocabularies that the file
-//! ties or repeats.
+//! The weights of a folder: one file or shards, with the matrices over the vocabularies that the
+//! file ties or repeats.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -103,26 +103,26 @@ pub(super) fn embeddings(
         "model.decoder.embed_tokens.weight",
         "lm_head.weight",
     ];
-    let found = names.map(|name| weights.take_any(name).map(Rc::new));
-    let [shared, source, target, output] = found.each_ref().map(Option::as_ref);
+    let matrices = names.map(|name| weights.take_any(name).map(Rc::new));
+    let [shared, source, target, output] = matrices.each_ref().map(Option::as_ref);
     let shares = family == Family::M2m100 || config.share_encoder_decoder_embeddings;
     let ties = config.tie_word_embeddings;
     // The embeddings of both sides are tied to `shared` even without `ties` in transformers 4,
     // which leaves their copies out of the file.
     let shared = shared.filter(|_| shares);
-    let of_source = [
+    let source_choices = [
         source,
         shared,
         output.filter(|_| shares && ties),
         target.filter(|_| shares && ties),
     ];
-    let of_target = [
+    let target_choices = [
         target,
         shared,
         output.filter(|_| ties),
         source.filter(|_| shares && ties),
     ];
-    let of_output = [
+    let output_choices = [
         output,
         shared.filter(|_| ties),
         target.filter(|_| ties),
@@ -131,9 +131,9 @@ pub(super) fn embeddings(
     let source_shape = [config.vocab_size, config.d_model];
     let target_shape = [config.target_vocab(), config.d_model];
     Ok(Embeddings {
-        source: first(weights, names[1], of_source, &source_shape)?,
-        target: first(weights, names[2], of_target, &target_shape)?,
-        output: first(weights, names[3], of_output, &target_shape)?,
+        source: first(weights, names[1], source_choices, &source_shape)?,
+        target: first(weights, names[2], target_choices, &target_shape)?,
+        output: first(weights, names[3], output_choices, &target_shape)?,
     })
 }
 

@@ -86,7 +86,8 @@ pub(crate) fn write(model: &Pretrained, dir: &Path) -> Result<()> {
     write_carried(model, dir)
 }
 
-/// The `tokenizer.json` of `path` without the step that adds `</s>`, as this program adds it to ids.
+/// The `tokenizer.json` of `path` without the step that adds `</s>`, as this program adds it to
+/// ids.
 pub(super) fn without_closing(path: &Path, bytes: &[u8]) -> Result<Vec<u8>> {
     let mut tokenizer: Map<String, Value> = parse_json(path, bytes)?;
     if tokenizer.get("post_processor").is_none_or(Value::is_null) {
@@ -141,8 +142,8 @@ pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
     refuse(family.name(), &features)
 }
 
-/// The weights with their names in transformers. Positions of MarianMTModel are included, because the
-/// paper's layout differs from its own.
+/// The weights with their names in transformers. Positions of MarianMTModel are included, because
+/// the paper's layout differs from its own.
 fn weights(model: &Pretrained) -> Result<Tensors> {
     let config = &model.config;
     let mut tensors = Tensors::new();
@@ -219,13 +220,13 @@ fn config(config: &TransformerConfig) -> Result<Value> {
     // Transformers forces this token at the length limit by default.
     json["forced_eos_token_id"] = Value::Null;
     if family == Family::M2m100 {
-        let of_marian = [
+        let marian_keys = [
             "decoder_vocab_size",
             "static_position_embeddings",
             "share_encoder_decoder_embeddings",
         ];
         let json = json.as_object_mut().expect("an object");
-        json.retain(|key, _| !of_marian.contains(&key.as_str()));
+        json.retain(|key, _| !marian_keys.contains(&key.as_str()));
         json.insert("model_type".into(), "m2m_100".into());
         // Layers left out in training.
         json.insert("encoder_layerdrop".into(), 0.0.into());

@@ -15,8 +15,8 @@ use crate::vocabulary::{self, TOKENIZER};
 /// tokens.
 ///
 /// # Errors
-/// Returns [`InteropError::CannotExport`](crate::InteropError::CannotExport) for a tokeniser that the
-/// class does not have.
+/// Returns [`InteropError::CannotExport`](crate::InteropError::CannotExport) for a tokeniser that
+/// the class does not have.
 pub(super) fn texts(model: &Pretrained, family: Family, longest: usize) -> Result<Files> {
     match family {
         Family::Marian => of_marian(model, longest),

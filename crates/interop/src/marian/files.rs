@@ -157,6 +157,9 @@ fn decoder_of(
 
 impl Folder {
     /// Finds the files of the model at `path`, the file of the weights or its folder.
+    ///
+    /// # Errors
+    /// Returns an error if a file is missing, or it is not clear which one is meant.
     pub fn find(path: &Path, files: &TextFiles) -> Result<Self> {
         let dir = if path.is_dir() {
             path
@@ -188,6 +191,9 @@ impl Folder {
     }
 
     /// The vocabularies for a model with the sizes in `config`.
+    ///
+    /// # Errors
+    /// Returns an error if a vocabulary is missing, cannot be read, or has another size.
     pub fn vocabularies(
         &self,
         config: &TransformerConfig,
@@ -226,6 +232,9 @@ impl Folder {
 
     /// The lexical shortlist, for vocabularies of `sizes`, which have `padded` tokens in the model
     /// directory.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read or does not fit the vocabularies.
     pub fn shortlist(&self, sizes: [usize; 2], padded: usize) -> Result<Option<Shortlist>> {
         let [source, target] = &self.vocabularies;
         let sides = if source == target {
@@ -240,6 +249,9 @@ impl Folder {
     }
 
     /// The search settings in the decoder options, and notes for the user.
+    ///
+    /// # Errors
+    /// Returns an error if an option is not supported.
     pub fn search(&self, suppressed: &Suppressed) -> Result<(SearchSettings, Vec<String>)> {
         let (path, options) = &self.decoder;
         let search = decoder::settings(path, options, suppressed)?;
@@ -264,8 +276,8 @@ impl Folder {
     }
 }
 
-/// The vocabularies of source and target: named by the user, in the decoder options, in the training
-/// options, or recognised by their names.
+/// The vocabularies of source and target: named by the user, in the decoder options, in the
+/// training options, or recognised by their names.
 fn vocabularies(
     dir: &Path,
     model: &str,
@@ -282,22 +294,22 @@ fn vocabularies(
             listed_files.clear();
         }
     }
-    let mut found: Vec<PathBuf> = names
+    let mut candidates: Vec<PathBuf> = names
         .iter()
         .filter(|name| is_yaml(name) && name.contains("vocab") || name.ends_with(".vocab"))
         .map(|name| dir.join(name))
         .collect();
-    if found.is_empty() {
+    if candidates.is_empty() {
         let models = names.iter().filter(|name| name.ends_with(".spm"));
-        found = models.map(|name| dir.join(name)).collect();
+        candidates = models.map(|name| dir.join(name)).collect();
     }
-    let of_both = match (&files.vocabularies[..], &listed_files[..]) {
-        ([], []) => of_sides(&found),
+    let pair = match (&files.vocabularies[..], &listed_files[..]) {
+        ([], []) => of_sides(&candidates),
         ([], listed) => named(listed),
         (given, _) => named(given),
     };
     let several = if listed_files.is_empty() {
-        found
+        candidates
     } else {
         listed_files
     };
@@ -307,7 +319,7 @@ fn vocabularies(
             listed(&several)
         )
     };
-    let both = of_both.ok_or_else(|| InteropError::missing(dir, wanted(), NAME_VOCABULARIES))?;
+    let both = pair.ok_or_else(|| InteropError::missing(dir, wanted(), NAME_VOCABULARIES))?;
     let is_named_by_user = !files.vocabularies.is_empty();
     match both.iter().find(|path| !path.is_file()) {
         Some(absent) if !is_named_by_user => {
@@ -318,8 +330,8 @@ fn vocabularies(
     }
 }
 
-/// The rank of a file of decoder options for `model`, the lowest first; `usize::MAX` if it belongs to
-/// another model among `names`.
+/// The rank of a file of decoder options for `model`, the lowest first; `usize::MAX` if it belongs
+/// to another model among `names`.
 fn rank((name, options): &(String, Options), model: &str, names: &[String]) -> usize {
     let mut models = options.list("models").iter().map(|name| base(name));
     let unusual = usize::from(!name.starts_with("decoder."));

@@ -55,8 +55,8 @@ pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Pretrained> {
     config.sharing = embeddings.sharing();
     config.pad = padding_id([config.source_vocab, config.target_vocab]);
     config.bos = config.pad;
-    let of_weights = options::of_weights(path, &options, config.decoder_layers)?;
-    let mut weights = weights::take_layers(&config, &of_weights, &mut tensors)?;
+    let layer_options = options::of_weights(path, &options, config.decoder_layers)?;
+    let mut weights = weights::take_layers(&config, &layer_options, &mut tensors)?;
     // A factor for activations in int8 that belongs to no matrix.
     if options.get("version").is_some() {
         tensors.take_any("none_QuantMultA");

@@ -23,8 +23,8 @@ const OFF: &str = "\
 
 /// The options that change how weights are read.
 pub(super) struct WeightOptions {
-    /// For each layer of the decoder, the number of the layer in the file, from 1; empty if each has
-    /// its own.
+    /// For each layer of the decoder, the number of the layer in the file, from 1; empty if each
+    /// has its own.
     pub tied_layers: Vec<usize>,
     /// If true, attention has no output map.
     pub no_projection: bool,
@@ -94,12 +94,12 @@ pub(super) fn of_weights(
         .iter()
         .map(|number| number.parse().ok())
         .collect();
-    let known = "known are the numbers of at most 12 layers, one for each layer of the decoder";
+    let remedy = "known are the numbers of at most 12 layers, one for each layer of the decoder";
     let Some(tied_layers) = numbers
         .filter(|tied| tied.is_empty() || tied.len() == decoder_layers)
         .filter(|tied| tied.len() <= MAX_TIED_LAYERS)
     else {
-        return refused(path, options, key, known);
+        return refused(path, options, key, remedy);
     };
     Ok(WeightOptions {
         tied_layers,
@@ -115,8 +115,8 @@ fn number(path: &Path, options: &Options, key: &str) -> Result<usize> {
         .unwrap_or(0))
 }
 
-/// Refuses more layers than tensors allow: a layer has at least 14. Missing tensors are reported later
-/// by name.
+/// Refuses more layers than tensors allow: a layer has at least 14. Missing tensors are reported
+/// later by name.
 fn check_depth(path: &Path, layers: usize, tensors: &Weights) -> Result<()> {
     let count = tensors.len();
     if layers <= count / 8 {
@@ -183,8 +183,8 @@ fn norm(path: &Path, options: &Options) -> Result<(NormPosition, ClosingNorm)> {
         ["n", "a", ""] => Ok((NormPosition::Pre, ClosingNorm::Absent)),
         _ => {
             let what = steps.map(|key| format!("{key}: {:?}", options.shown(key)));
-            let known = "known are \"\", dan and \"\"; n, da and n; n, da and \"\"";
-            Err(InteropError::unsupported(path, what.join(", "), known))
+            let remedy = "known are \"\", dan and \"\"; n, da and n; n, da and \"\"";
+            Err(InteropError::unsupported(path, what.join(", "), remedy))
         }
     }
 }
@@ -206,8 +206,8 @@ fn history(path: &Path, options: &Options) -> Result<TargetHistory> {
         (None | Some("self-attention"), _) => Ok(TargetHistory::SelfAttention),
         // It changes nothing without a recurrent unit.
         (Some("rnn"), _) if options.is("layer-normalization") => {
-            let known = "models without it can be read";
-            refused(path, options, "layer-normalization", known)
+            let remedy = "models without it can be read";
+            refused(path, options, "layer-normalization", remedy)
         }
         (Some("rnn"), Some("ssru")) => Ok(TargetHistory::Ssru),
         (Some("rnn"), _) => refused(path, options, "dec-cell", "known is ssru"),

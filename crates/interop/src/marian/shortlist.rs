@@ -10,8 +10,8 @@ use crate::error::{InteropError, Result};
 
 /// The first number of a file.
 const MAGIC: u64 = 0xF11A_48D5_0134_17F5;
-/// The length of the header in bytes: the magic number, the checksum, the numbers of frequent tokens
-/// and of translations of a token, and the lengths of both tables.
+/// The length of the header in bytes: the magic number, the checksum, the numbers of frequent
+/// tokens and of translations of a token, and the lengths of both tables.
 const HEADER: usize = 6 * 8;
 /// The number of bytes before the checked ones.
 const UNCHECKED: usize = 2 * 8;

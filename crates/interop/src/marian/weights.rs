@@ -73,8 +73,8 @@ fn identity(shape: &[usize]) -> Tensor {
 fn name(config: &TransformerConfig, part: &Part, layer: Option<usize>, kind: &str) -> String {
     let pre = config.norm == NormPosition::Pre;
     let ssru = config.conventions.target_history == TargetHistory::Ssru;
-    let of_ssru = ssru && part.stack == "decoder" && part.name() == "self_attention_norm";
-    let names = match (of_ssru, pre) {
+    let is_ssru_norm = ssru && part.stack == "decoder" && part.name() == "self_attention_norm";
+    let names = match (is_ssru_norm, pre) {
         (true, true) => ["rnn_ln_scale", "rnn_ln_bias"],
         // Marian names this norm after a feed-forward network that it lacks.
         (true, false) => ["rnn_ffn_ln_scale", "rnn_ffn_ln_bias"],
@@ -93,10 +93,10 @@ fn take(tensors: &mut Weights, name: &str, shape: &[usize]) -> Result<Tensor> {
     match *shape {
         [rows, columns] => Ok(tensors.take(name, &[columns, rows])?.transposed()),
         _ => {
-            let found = tensors
+            let tensor = tensors
                 .take_any(name)
                 .ok_or_else(|| tensors.missing(name))?;
-            vector(tensors, name, found, shape[0])
+            vector(tensors, name, tensor, shape[0])
         }
     }
 }

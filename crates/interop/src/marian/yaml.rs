@@ -1,6 +1,6 @@
-//! The subset of YAML in Marian's files: scalars and lists of scalars by key, all as text. Tokens such
-//! as `null` and `1.0` stay text. The parser works event by event: nested values are skipped, and
-//! aliases are refused.
+//! The subset of YAML in Marian's files: scalars and lists of scalars by key, all as text. Tokens
+//! such as `null` and `1.0` stay text. The parser works event by event: nested values are skipped,
+//! and aliases are refused.
 
 use std::collections::BTreeMap;
 

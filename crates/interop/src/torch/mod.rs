@@ -1,5 +1,5 @@
-//! `pytorch_model.bin`: a dictionary of tensors by `torch.save`, as a ZIP archive (since PyTorch 1.6)
-//! or a sequence of pickles (before). No code in the file is executed.
+//! `pytorch_model.bin`: a dictionary of tensors by `torch.save`, as a ZIP archive (since PyTorch
+//! 1.6) or a sequence of pickles (before). No code in the file is executed.
 
 mod pickle;
 
@@ -13,14 +13,14 @@ use crate::tensors::{NumberType, Tensor, Weights, elements};
 use crate::zip;
 use pickle::{Pickle, Value, View};
 
-/// The largest size of all tensors, as a multiple of the size of the file. Tensors may share storages,
-/// such as tied embeddings.
+/// The largest size of all tensors, as a multiple of the size of the file. Tensors may share
+/// storages, such as tied embeddings.
 const MAX_SHARING: usize = 8;
 /// The first pickle in a file before PyTorch 1.6.
 const LEGACY_MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
 
-/// Adds the float tensors of the dictionary in `bytes`, the content of `path`, to `weights`. Tensors
-/// of other types are left out.
+/// Adds the float tensors of the dictionary in `bytes`, the content of `path`, to `weights`.
+/// Tensors of other types are left out.
 ///
 /// # Errors
 /// Returns [`InteropError::Damaged`] if the file is damaged or is no dictionary, and

@@ -316,8 +316,8 @@ fn binary_shortlist(lists: &[Vec<u32>]) -> Vec<u8> {
 }
 
 /// Marian 1.12.42 refuses ids that its target vocabulary lacks, and reads behind the end of a table
-/// that is shorter than its source vocabulary. It accepts a longer table, and a source token without
-/// translations.
+/// that is shorter than its source vocabulary. It accepts a longer table, and a source token
+/// without translations.
 #[test]
 fn a_shortlist_fits_the_vocabularies_before_padding() {
     let read = |lists: &[Vec<u32>]| {

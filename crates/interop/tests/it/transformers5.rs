@@ -1,4 +1,5 @@
-//! What transformers 5 does with matrices, shards and search settings (`fixtures/transformers5.py`).
+//! What transformers 5 does with matrices, shards and search settings
+//! (`fixtures/transformers5.py`).
 
 use std::fs;
 use std::path::Path;
@@ -161,8 +162,8 @@ fn translations(package: &Pretrained, sources: &Value) -> Vec<Vec<Vec<u32>>> {
         .collect()
 }
 
-/// Through the keys of `generation_config.json` alone, and through those in `config.json`, from which
-/// transformers reads the same in old models.
+/// Through the keys of `generation_config.json` alone, and through those in `config.json`, from
+/// which transformers reads the same in old models.
 #[test]
 fn keys_of_the_generation_config_act_as_in_transformers() {
     for case in [expected("searches"), expected("sequences")].concat() {

@@ -40,9 +40,12 @@ pub struct Comparison {
 }
 
 impl PeerArgs {
-    /// Prints one JSON line for each compute type of the peer: the fastest setting of each side, and
-    /// the ratio of their medians with its spread. A setting much slower than the fastest is left out
-    /// of further rounds.
+    /// Prints one JSON line for each compute type of the peer: the fastest setting of each side,
+    /// and the ratio of their medians with its spread. A setting much slower than the fastest is
+    /// left out of further rounds.
+    ///
+    /// # Errors
+    /// Returns an error if the peer is missing or fails, or the output cannot be written.
     pub fn run(&self, work: Comparison) -> Result<()> {
         let python = self
             .against
@@ -77,6 +80,9 @@ impl PeerArgs {
 
 /// Runs this program with the same options, but for the model, in another process: the memory of
 /// this one counts the writing of `model`.
+///
+/// # Errors
+/// Returns an error if the process fails.
 pub fn measured_alone(model: &Path) -> Result<()> {
     let options: Vec<String> = std::env::args().skip(1).collect();
     let mut command = Command::new(std::env::current_exe()?);
@@ -168,10 +174,10 @@ impl Side {
     fn add(&mut self, runs: Vec<Run>) {
         let mut stay = Vec::new();
         for run in &runs {
-            let of_type = runs
+            let same_type = runs
                 .iter()
                 .filter(|other| other.compute_type() == run.compute_type());
-            let fastest = of_type.map(|other| other.figure).fold(0.0, f64::max);
+            let fastest = same_type.map(|other| other.figure).fold(0.0, f64::max);
             if run.figure >= 0.75 * fastest {
                 stay.push(run.setting.clone());
             }

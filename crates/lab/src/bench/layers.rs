@@ -39,6 +39,9 @@ pub struct Args {
 }
 
 /// Measures every layer at every size; `memory` counts allocations.
+///
+/// # Errors
+/// Returns an error if the output cannot be written.
 pub fn run(args: Args, memory: &PeakAlloc) -> Result<()> {
     check(&args)?;
     let all = measure_all(&args, memory)?;
@@ -100,9 +103,11 @@ fn table(all: &[Measurement], fit_from: usize) -> String {
          | ms | MB | sequential steps | longest path |\n|---|---|---|---|---|---|---|---|---|\n"
     );
     for kind in Kind::ALL {
-        let of_kind = all.iter().filter(|m| m.kind == kind);
-        let at_d = of_kind.clone().filter(|m| m.d == d && m.n >= fit_from);
-        let at_n = of_kind.filter(|m| m.n == n);
+        let kind_measures = all.iter().filter(|m| m.kind == kind);
+        let at_d = kind_measures
+            .clone()
+            .filter(|m| m.d == d && m.n >= fit_from);
+        let at_n = kind_measures.filter(|m| m.n == n);
         let Some(largest) = at_n.clone().find(|m| m.d == d) else {
             continue;
         };

@@ -29,6 +29,9 @@ enum Benchmark {
 }
 
 /// Measures, and prints to standard output. `memory` counts the allocations of the process.
+///
+/// # Errors
+/// Returns the errors of the chosen benchmark.
 pub fn run(args: Args, memory: &PeakAlloc) -> Result<()> {
     match args.benchmark {
         Benchmark::Train(args) => train::run(args),

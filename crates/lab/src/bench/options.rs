@@ -17,6 +17,9 @@ pub struct Common {
 
 impl Common {
     /// Opens the device. Sets the number of threads first, before any thread is started.
+    ///
+    /// # Errors
+    /// Returns an error if the device cannot be opened.
     pub fn open(&self) -> Result<burn::tensor::Device> {
         if self.threads > 0 {
             rayon::ThreadPoolBuilder::new()

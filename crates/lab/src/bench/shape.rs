@@ -32,6 +32,9 @@ impl ModelShape {
 
     /// Writes a model of this shape with random weights into `folder` and returns its directory.
     /// It has the tokeniser of `model`, with tokens that no text has.
+    ///
+    /// # Errors
+    /// Returns an error if the shape is impossible, or the model cannot be written.
     pub fn write(self, model: &Path, folder: &Path, compute: ComputeType) -> Result<PathBuf> {
         let dir = folder.join(compute.name());
         let config = self.config();

@@ -62,6 +62,9 @@ pub struct Args {
 }
 
 /// Times updates, alone or in alternation with PyTorch.
+///
+/// # Errors
+/// Returns an error if the device cannot be opened, PyTorch fails, or the output cannot be written.
 pub fn run(args: Args) -> Result<()> {
     burnformer_core::allocator::share_freed_memory();
     if args.against.against.is_some() {

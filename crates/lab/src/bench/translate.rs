@@ -68,6 +68,10 @@ enum Time {
 }
 
 /// Times the translation of a file with its start, alone or in alternation with CTranslate2.
+///
+/// # Errors
+/// Returns an error if the model or the file cannot be read, CTranslate2 fails, or the output
+/// cannot be written.
 pub fn run(args: Args) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let model_of = |compute| match args.shape {

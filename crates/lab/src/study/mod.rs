@@ -2,7 +2,8 @@
 //! [`extrapolation()`] beyond the lengths in training.
 //!
 //! A [`Study`] is a folder. Each of its [`Row`]s is a run in a separate folder, with a JSON file of
-//! the measured values once it is finished. A restarted study skips finished rows and resumes others.
+//! the measured values once it is finished. A restarted study skips finished rows and resumes
+//! others.
 
 mod error;
 mod extrapolation;

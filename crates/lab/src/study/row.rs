@@ -143,7 +143,8 @@ pub(super) fn plain(config: &TrainConfig) -> TrainConfig {
     config
 }
 
-/// Returns whether `text` is the TOML of `config`. Settings missing in older text have their defaults.
+/// Returns whether `text` is the TOML of `config`. Settings missing in older text have their
+/// defaults.
 fn is_text_of(text: &str, config: &TrainConfig) -> bool {
     toml::from_str::<TrainConfig>(text).is_ok_and(|of_text| of_text == *config)
 }
@@ -168,7 +169,8 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// Measures `translator` with `options` on the lines `sources` and the translations `references`.
+    /// Measures `translator` with `options` on the lines `sources` and the translations
+    /// `references`.
     ///
     /// # Errors
     /// Returns the errors of decoding and scoring.

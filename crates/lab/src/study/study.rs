@@ -24,8 +24,8 @@ pub struct Study {
 }
 
 impl Study {
-    /// The result of `row`, from its file or by training, which resumes an interrupted run. `None` if
-    /// `interrupted` is set before the row is finished.
+    /// The result of `row`, from its file or by training, which resumes an interrupted run. `None`
+    /// if `interrupted` is set before the row is finished.
     ///
     /// # Errors
     /// Returns [`StudyError::File`] if the row was run with other settings, and the errors of

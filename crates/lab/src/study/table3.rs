@@ -169,11 +169,11 @@ fn difference(results: &[RowResult], name: &str) -> Option<(f64, f64)> {
     }
     let count = bases.len() as f64;
     let mean = bases.iter().map(|(bleu, _)| bleu).sum::<f64>() / count;
-    let of_bases = bases.iter().map(|(_, interval)| interval).sum::<f64>() / count;
+    let mean_interval = bases.iter().map(|(_, interval)| interval).sum::<f64>() / count;
     let squares: f64 = bases.iter().map(|(bleu, _)| (bleu - mean).powi(2)).sum();
     // The row has one seed, the mean has `count`.
     let seeds = (squares / (count - 1.0).max(1.0) * (1.0 + 1.0 / count)).sqrt() * DEVIATIONS;
-    Some((bleu - mean, interval.hypot(of_bases).hypot(seeds)))
+    Some((bleu - mean, interval.hypot(mean_interval).hypot(seeds)))
 }
 
 /// The BLEU of the first part of `result`, and its interval.
@@ -195,10 +195,10 @@ pub fn table3_table(rows: &[Row], results: &[RowResult]) -> String {
         let Some(measure) = result.measures.first() else {
             continue;
         };
-        let of_paper = paper.bleu - OF_BASE.1;
+        let paper_change = paper.bleu - OF_BASE.1;
         let here = difference(results, &row.name);
         let here = here.map_or(String::new(), |(bleu, interval)| {
-            verdict(of_paper, bleu, interval)
+            verdict(paper_change, bleu, interval)
         });
         let Row { name, change, .. } = row;
         let updates = result.updates;
@@ -214,7 +214,7 @@ pub fn table3_table(rows: &[Row], results: &[RowResult]) -> String {
         writeln!(
             table,
             "| {name} | {change} | {millions:.2}M | {updates} | {ppl:.2} | {bleu:.1} ± {interval:.1} \
-             | {perplexity:.2}, {paper:.1} | {of_paper:+.1} | {here} |"
+             | {perplexity:.2}, {paper:.1} | {paper_change:+.1} | {here} |"
         )
         .expect("a string takes all");
     }
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_around_the_base_model_are_the_papers() {
+    fn varied_rows_match_table_3() {
         let rows = table3(&base("base"), 1);
         let changes: Vec<&str> = rows.iter().map(|row| row.change.as_str()).collect();
         assert_eq!(

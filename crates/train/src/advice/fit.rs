@@ -9,10 +9,10 @@ use crate::config::TrainConfig;
 const SIZES: &str = include_str!("../../presets/speedrun-sizes.tsv");
 
 /// The share of the time for updates; validations and checkpoints take the rest.
-const UPDATING: f64 = 0.97;
+const UPDATE_TIME_SHARE: f64 = 0.97;
 
 /// The largest share of warm-up updates: 300 of 5,027 in the record run.
-const WARMUP: f64 = 0.06;
+const MAX_WARMUP_SHARE: f64 = 0.06;
 
 /// The rows of [`SIZES`]: `d_model`, `heads`, `d_ff`, and the number of updates.
 fn sizes() -> impl Iterator<Item = [usize; 4]> {
@@ -38,11 +38,12 @@ pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
             .is_some_and(|row| row[..3] == [model.d_model, model.heads, model.d_ff])
 }
 
-/// Chooses the largest model size that makes enough updates in the minutes of `config`. Returns the configuration with the chosen size and warm-up, and a sentence about the
-/// measurements and the choice. The configuration has no `training.fit`, so that it gives the same
-/// size on any machine. `seconds` measures the mean seconds per update of a configuration. A size
-/// that seems too slow is measured twice, since other programs may have used the machine, and no
-/// size counts as slower than a larger one.
+/// Chooses the largest model size that makes enough updates in the minutes of `config`. Returns the
+/// configuration with the chosen size and warm-up, and a sentence about the measurements and the
+/// choice. The configuration has no `training.fit`, so that it gives the same size on any machine.
+/// `seconds` measures the mean seconds per update of a configuration. A size that seems too slow is
+/// measured twice, since other programs may have used the machine, and no size counts as slower
+/// than a larger one.
 ///
 /// The run remains limited by its minutes, and its schedule follows the share of them that has
 /// passed. It therefore uses all minutes, at any speed.
@@ -71,7 +72,7 @@ pub fn fit<E>(
         }
         config.training.fit = false;
         let warmup = &mut config.schedule.warmup;
-        *warmup = (*warmup).min((WARMUP * updates as f64).ceil() as u64);
+        *warmup = (*warmup).min((MAX_WARMUP_SHARE * updates as f64).ceil() as u64);
         let note = format!(
             "size: {minutes} minutes hold about {} updates on this machine, so the model has d_model {d_model} (training.fit)",
             tried.join(", "),
@@ -83,7 +84,7 @@ pub fn fit<E>(
 
 /// The number of updates of `seconds` each in a run of `minutes`.
 fn updates_in(minutes: f64, seconds: f64) -> usize {
-    (UPDATING * 60.0 * minutes / seconds).max(1.0) as usize
+    (UPDATE_TIME_SHARE * 60.0 * minutes / seconds).max(1.0) as usize
 }
 
 #[cfg(test)]

@@ -7,23 +7,23 @@ pub(crate) mod text_check;
 use crate::validation::Relation;
 
 /// Above this perplexity, a model has learned little more than token frequencies.
-const HARDLY_LEARNED: f64 = 100.0;
+const MAX_LEARNED_PERPLEXITY: f64 = 100.0;
 
 /// Below this perplexity, the lengths of translations are meaningful.
-const TRANSLATES: f64 = 20.0;
+const MAX_LENGTH_PERPLEXITY: f64 = 20.0;
 
 /// The smallest relative change of a loss that counts.
-const NOTABLE: f64 = 0.01;
+const MIN_LOSS_CHANGE: f64 = 0.01;
 
 /// Below this score, no part of the translations is right.
-const NOTHING: f64 = 0.1;
+const MIN_SCORE: f64 = 0.1;
 
-/// Below this ratio of a score to that of exchanged translations, translations do not depend on their
-/// sources.
-const RELATED: f64 = 1.1;
+/// Below this ratio of a score to the score of exchanged translations, translations do not depend
+/// on their sources.
+const MIN_RELATION_RATIO: f64 = 1.1;
 
 /// The number of consecutive updates with a loss above guessing before the warning.
-const GUESSING: u64 = 50;
+const MAX_GUESSING_UPDATES: u64 = 50;
 
 /// Advice if the validation loss does not fall.
 const CHECK_LINES: &str = "Check that each line of the source belongs to the same line of the target, in the training and \
@@ -91,8 +91,8 @@ impl Diagnostics {
         }
     }
 
-    /// Returns a warning, once a run, if [`GUESSING`] consecutive losses are above guessing. `nll`
-    /// is the negative log-likelihood per token in update `step`.
+    /// Returns a warning, once a run, if [`MAX_GUESSING_UPDATES`] consecutive losses are above
+    /// guessing. `nll` is the negative log-likelihood per token in update `step`.
     pub fn after_update(&mut self, step: u64, nll: f64) -> Option<String> {
         let first = *self.first.get_or_insert(nll);
         let (count, sum) = self.above;
@@ -103,13 +103,13 @@ impl Diagnostics {
         };
         let (count, sum) = self.above;
         // Until the warm-up is over, random weights are a little worse than guessing.
-        let has_begun = step > self.warmup || sum > first * (1.0 + NOTABLE) * count as f64;
-        if count < GUESSING || !has_begun || self.given.contains(&Problem::Guessing) {
+        let has_begun = step > self.warmup || sum > first * (1.0 + MIN_LOSS_CHANGE) * count as f64;
+        if count < MAX_GUESSING_UPDATES || !has_begun || self.given.contains(&Problem::Guessing) {
             return None;
         }
         self.given.push(Problem::Guessing);
         Some(format!(
-            "warning: the loss has been above {:.2} nats per token, the logarithm of the vocabulary's size, for {GUESSING} updates: the \
+            "warning: the loss has been above {:.2} nats per token, the logarithm of the vocabulary's size, for {MAX_GUESSING_UPDATES} updates: the \
              model is worse than one that guesses. Begin again with a lower learning rate (a tenth of schedule.factor or \
              schedule.peak), a longer schedule.warmup, or optimizer.clip_norm = 1",
             self.guessing
@@ -123,8 +123,8 @@ impl Diagnostics {
         let loss = unrelated
             .or_else(|| self.stalled())
             .or_else(|| self.turned());
-        let found = [loss, self.nothing_right(), self.short(), self.long()];
-        let new: Vec<_> = found
+        let problems = [loss, self.nothing_right(), self.short(), self.long()];
+        let new: Vec<_> = problems
             .into_iter()
             .flatten()
             .filter(|(kind, _)| !self.given.contains(kind))
@@ -147,7 +147,7 @@ impl Diagnostics {
         let last = self.last(3)?;
         let are_unrelated = last.iter().all(|one| {
             one.relation
-                .is_some_and(|relation| relation.own < RELATED * relation.exchanged)
+                .is_some_and(|relation| relation.own < MIN_RELATION_RATIO * relation.exchanged)
         });
         if !are_unrelated {
             return None;
@@ -176,7 +176,8 @@ impl Diagnostics {
              schedule.warmup",
             first.step
         );
-        let stalled = perplexity > HARDLY_LEARNED && last.nll > first.nll * (1.0 - NOTABLE);
+        let stalled =
+            perplexity > MAX_LEARNED_PERPLEXITY && last.nll > first.nll * (1.0 - MIN_LOSS_CHANGE);
         stalled.then_some((Problem::Loss, text))
     }
 
@@ -192,8 +193,11 @@ impl Diagnostics {
             best.step, best.nll, last[2].nll
         );
         // A model that has learned nothing cannot overfit.
-        let has_learned = best.nll.exp() < HARDLY_LEARNED;
-        let turned = has_learned && last.iter().all(|one| one.nll > best.nll * (1.0 + NOTABLE));
+        let has_learned = best.nll.exp() < MAX_LEARNED_PERPLEXITY;
+        let turned = has_learned
+            && last
+                .iter()
+                .all(|one| one.nll > best.nll * (1.0 + MIN_LOSS_CHANGE));
         turned.then_some((Problem::Loss, text))
     }
 
@@ -202,8 +206,8 @@ impl Diagnostics {
         let [first, .., newest] = last else {
             return None;
         };
-        let has_learned = newest.nll.exp() < HARDLY_LEARNED;
-        let falls = newest.nll < first.nll * (1.0 - NOTABLE);
+        let has_learned = newest.nll.exp() < MAX_LEARNED_PERPLEXITY;
+        let falls = newest.nll < first.nll * (1.0 - MIN_LOSS_CHANGE);
         let text = format!(
             "the score of the translations stays 0 although the perplexity has fallen from {:.1} to {:.1}, so that it cannot tell good \
              models from bad ones. Look at the run's hypotheses (valid/), and compare models by another validation.metric, such as \
@@ -213,7 +217,7 @@ impl Diagnostics {
         );
         let scores_nothing = last
             .iter()
-            .all(|one| one.score.is_some_and(|score| score < NOTHING));
+            .all(|one| one.score.is_some_and(|score| score < MIN_SCORE));
         (has_learned && falls && scores_nothing).then_some((Problem::Score, text))
     }
 
@@ -233,9 +237,9 @@ impl Diagnostics {
     /// translates.
     fn lengths(&self, wrong: impl Fn(f64) -> bool, remedy: &str) -> Option<String> {
         let last = self.last(2)?;
-        let are_wrong = last
-            .iter()
-            .all(|one| one.nll.exp() < TRANSLATES && one.length_ratio.is_some_and(&wrong));
+        let are_wrong = last.iter().all(|one| {
+            one.nll.exp() < MAX_LENGTH_PERPLEXITY && one.length_ratio.is_some_and(&wrong)
+        });
         let percent = 100.0 * last[1].length_ratio.filter(|_| are_wrong)?;
         Some(format!(
             "the translations have {percent:.0} % of the length of their references{remedy}"

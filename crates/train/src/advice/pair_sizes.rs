@@ -6,9 +6,9 @@ use burnformer_text::counted;
 use crate::config::DataSettings;
 
 /// The smallest number of sentence pairs that is not warned about.
-const FEW: usize = 100;
+const MIN_PAIRS: usize = 100;
 /// The text of a pair is small if another pair has this many times as many sentence pairs.
-const UNEQUAL: usize = 100;
+const MAX_SIZE_RATIO: usize = 100;
 /// The number of times that an epoch may draw a sentence pair.
 const MAX_REPEATS: f64 = 100.0;
 
@@ -19,7 +19,7 @@ pub(crate) fn warnings(train: &TokenizedCorpus, data: &DataSettings) -> Vec<Stri
     let parts = train.parts();
     let largest = parts.iter().map(size).max().unwrap_or(0);
     let shares: f64 = parts.iter().map(share).sum();
-    let mut found = Vec::new();
+    let mut warnings = Vec::new();
     for (direction, part) in directions.iter().zip(parts) {
         let [source, target] = &direction.languages;
         let files: Vec<String> = data.pairs[direction.pair]
@@ -32,18 +32,18 @@ pub(crate) fn warnings(train: &TokenizedCorpus, data: &DataSettings) -> Vec<Stri
         let pairs = counted(size, "sentence pair");
         let repeats = train.len() as f64 * share(part) / shares / size.max(1) as f64;
         if repeats > MAX_REPEATS {
-            found.push(format!(
+            warnings.push(format!(
                 "warning: {source} → {target} ({files}) has {pairs}, and an epoch draws each of them {repeats:.0} times: \
                  the model memorises them. Add text, or set a lower data.temperature or a lower weight of the pair"
             ));
-        } else if size < FEW && size * UNEQUAL < largest {
-            found.push(format!(
+        } else if size < MIN_PAIRS && size * MAX_SIZE_RATIO < largest {
+            warnings.push(format!(
                 "warning: {source} → {target} ({files}) has {pairs}, and the largest pair has {largest}: the model learns \
                  nothing from so few. Add text, or leave the pair out"
             ));
         }
     }
-    found
+    warnings
 }
 
 /// Number of sentence pairs.

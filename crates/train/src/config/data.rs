@@ -167,12 +167,12 @@ impl DataSettings {
             pairs,
             ..
         } = self;
-        let named = [
+        let texts = [
             ("data.train", train),
             ("data.valid", valid),
             ("data.test", test),
         ];
-        named
+        texts
             .into_iter()
             .chain(mix.iter_mut().map(|text| (MIX, &mut text.train)))
             .chain(pairs.iter_mut().flat_map(|pair| {
@@ -187,8 +187,8 @@ impl DataSettings {
 
     /// Returns whether there is a validation text.
     pub fn validates(&self) -> bool {
-        let of_pairs = self.pairs.iter().any(|pair| !pair.valid.is_empty());
-        of_pairs || !self.valid.is_empty()
+        let has_pair_text = self.pairs.iter().any(|pair| !pair.valid.is_empty());
+        has_pair_text || !self.valid.is_empty()
     }
 
     /// Returns whether sentences are learned with the previous sentences of their documents.

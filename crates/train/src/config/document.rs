@@ -122,14 +122,14 @@ fn first_unknown(
     let mut first: Option<(String, Range<usize>)> = None;
     for (key, value) in table {
         let path = joined(prefix, key.get_ref());
-        let found = match value.get_ref() {
+        let unknown_key = match value.get_ref() {
             _ if !known.contains(&path) => Some((path, key.span())),
             DeValue::Table(inner) => first_unknown(&path, inner, known),
             _ => None,
         };
         first = first
             .into_iter()
-            .chain(found)
+            .chain(unknown_key)
             .min_by_key(|(_, span)| span.start);
     }
     first
@@ -164,12 +164,12 @@ pub(crate) fn entries<'a>(prefix: &str, table: &'a Table) -> Vec<(String, &'a Va
 
 /// Checks that the key `key`, given at `location`, exists.
 pub(super) fn check_key(location: &str, key: &str) -> Result<()> {
-    let known = known_keys();
-    if known.iter().any(|name| name == key) {
+    let keys = known_keys();
+    if keys.iter().any(|name| name == key) {
         return Ok(());
     }
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let hint = hint(key, &known);
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    let hint = hint(key, &keys);
     Err(ConfigFileError::UnknownKey {
         location: location.into(),
         key: key.into(),

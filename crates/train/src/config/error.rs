@@ -55,7 +55,7 @@ pub enum ConfigFileError {
         message: String,
     },
     /// A setting that is not `key.path=value`.
-    #[error("--set {0}: expected key.path=value, such as --set model.d_model=256")]
+    #[error("--set {0} is not a setting; write key.path=value, such as --set model.d_model=256")]
     Setting(String),
     /// A value out of its range.
     #[error("{key} is {value}; it must be {remedy}")]

@@ -45,11 +45,11 @@ impl TrainConfig {
         settings: &[String],
         run: Option<&Path>,
     ) -> Result<Self> {
-        let of_file = file.map(document::read).transpose()?.unwrap_or_default();
+        let file_document = file.map(document::read).transpose()?.unwrap_or_default();
         let Document {
             preset: named,
             table: mut given,
-        } = of_file;
+        } = file_document;
         // A whole configuration, such as a run's config.toml, replaces every key of the preset
         // under it.
         let named = preset.or(named.as_deref());
@@ -75,11 +75,11 @@ impl TrainConfig {
             },
         )?;
         if !config.training.from.as_os_str().is_empty() {
-            let kept = run.and_then(start_model_in);
-            let dir = kept.as_deref().unwrap_or(&config.training.from);
+            let start_copy = run.and_then(start_model_in);
+            let dir = start_copy.as_deref().unwrap_or(&config.training.from);
             config.model = model_of(dir, given.get("model").and_then(Value::as_table))?;
             // An older version wrote the settings of its preset into the run's folder.
-            if kept.is_none() {
+            if start_copy.is_none() {
                 refuse_tokenizer(&given, dir)?;
             }
             config.tokenizer.train = TokenizerSettings::default();

@@ -40,15 +40,15 @@ impl DataSettings {
 
     /// The source and target languages of all training texts, as far as they are named.
     pub fn trained_directions(&self) -> Vec<[String; 2]> {
-        let of_pairs = self.directions().into_iter();
-        let of_pairs = of_pairs.map(|direction| direction.languages);
-        of_pairs.chain(self.named_languages()).collect()
+        let pair_languages = self.directions().into_iter();
+        let pair_languages = pair_languages.map(|direction| direction.languages);
+        pair_languages.chain(self.named_languages()).collect()
     }
 
     /// Checks the languages of the texts.
     ///
     /// # Errors
-    /// Returns a [`ConfigFileError`] if there are other texts besides those of pairs, a code names no
+    /// Returns a [`ConfigFileError`] if there are other texts besides texts of pairs, a code names no
     /// language, a language has two codes, or a direction is given twice.
     pub fn check_languages(&self) -> Result<()> {
         match &self.languages[..] {

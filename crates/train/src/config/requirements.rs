@@ -84,8 +84,8 @@ impl TrainConfig {
 
     fn validate_data(&self) -> Check {
         let texts = self.data.texts().into_iter();
-        let mut named = texts.filter(|(key, paths)| !paths.is_empty() || *key == MIX);
-        named.try_for_each(|(key, paths)| corpus_paths(key, paths).map(drop))?;
+        let mut named_texts = texts.filter(|(key, paths)| !paths.is_empty() || *key == MIX);
+        named_texts.try_for_each(|(key, paths)| corpus_paths(key, paths).map(drop))?;
         let ContextSizes { source, target } = self.data.context;
         let remedy = format!("at most data.context.source = {source}, or raise that");
         check(target <= source, "data.context.target", target, remedy)?;

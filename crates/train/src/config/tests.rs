@@ -172,11 +172,11 @@ fn every_transformer_field_is_a_key_with_its_documentation() {
     };
     let fields = |config: serde_json::Value| config.as_object().unwrap().clone();
     let transformer = fields(serde_json::to_value(TransformerConfig::base(9)).unwrap());
-    let of_tokenizer = ["source_vocab", "target_vocab", "pad", "bos", "eos"];
+    let tokenizer_fields = ["source_vocab", "target_vocab", "pad", "bos", "eos"];
     let keys = document::known_keys();
     for field in transformer
         .keys()
-        .filter(|field| !of_tokenizer.contains(&field.as_str()))
+        .filter(|field| !tokenizer_fields.contains(&field.as_str()))
     {
         let key = format!("model.{field}");
         assert!(keys.contains(&key) && documented(&key), "{key}");

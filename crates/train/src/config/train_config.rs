@@ -125,9 +125,9 @@ impl TrainConfig {
         } = self.training;
         let columns = budget / multiple * multiple;
         let positions = self.model.positions_known().unwrap_or(usize::MAX);
-        let is_told = !self.data.trained_directions().is_empty();
+        let names_languages = !self.data.trained_directions().is_empty();
         // `</s>`, and a token for each language.
-        let special = if is_told { 3 } else { 1 };
+        let special = if names_languages { 3 } else { 1 };
         let room = columns.min(positions).saturating_sub(special);
         Some(ContextSettings {
             source,

@@ -2,6 +2,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use burnformer_core::{Model, Precision};
+use burnformer_data::Tokenizers;
 use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
 use burnformer_text::counted;
 
@@ -26,9 +27,9 @@ impl Learner {
     /// Starts a run in `folder`, or resumes the run there from its newest undamaged checkpoint. The
     /// batches of an update are shared by the devices of this process and of the processes that
     /// [`follow`](crate::follow) it. The first device holds the weights and validates. A new run
-    /// rounds `training.accumulate` up to a multiple of the devices; a resumed run keeps it, because
-    /// its result depends on it. The batch with the largest memory use is tried before anything is
-    /// written. The model may be of any architecture ([`Corpora::model`]).
+    /// rounds `training.accumulate` up to a multiple of the devices; a resumed run keeps it,
+    /// because its result depends on it. The batch with the largest memory use is tried before
+    /// anything is written. The model may be of any architecture ([`Corpora::model`]).
     ///
     /// # Errors
     /// Returns an error if a device does not compute in `training.precision`, the folder is in use,
@@ -60,16 +61,11 @@ impl Learner {
             run: RunDir::open(folder, mode)?,
             origin: Origin::of(corpora),
         };
-        let run = &checkpoints.run;
         let mut start = checkpoints.start(&setup, mode)?;
         setup.try_worst_batch(&start.model)?;
-        corpora.texts.keep(run.path(), mode)?;
-        write_file(&run.config(), setup.config.to_toml().as_bytes())?;
-        if let Some(start) = &mut setup.first.start {
-            start.keep(&run.model(START))?;
-        }
+        fill_folder(&checkpoints.run, &mut setup, corpora, mode)?;
         let resumed = (mode == RunMode::Resume).then_some(&start);
-        let reporter = reporter(&setup.config, run, verbosity, resumed)?;
+        let reporter = reporter(&setup.config, &checkpoints.run, verbosity, resumed)?;
         let mut notes = std::mem::take(&mut start.notes);
         notes.extend(shared_out);
         notes.extend(faster_precision(precision, device));
@@ -84,6 +80,22 @@ impl Learner {
             origin: checkpoints.origin.clone(),
         };
         send(&setup.replicas, &begin);
+        let tokenizers = corpora.tokenizers.clone();
+        let mut learner =
+            Self::assemble(setup, checkpoints, validator, tokenizers, start, reporter)?;
+        learner.announce(notes)?;
+        Ok(learner)
+    }
+
+    /// The learner at `start`, before its first update.
+    fn assemble(
+        setup: Setup,
+        checkpoints: Checkpoints,
+        validator: Option<Validator>,
+        tokenizers: Tokenizers,
+        start: Start,
+        reporter: Reporter,
+    ) -> Result<Self> {
         let Start {
             model,
             optimizer,
@@ -91,11 +103,12 @@ impl Learner {
             ..
         } = start;
         let config = &setup.config;
+        let run = &checkpoints.run;
         let device = setup.replicas.first();
         let recipe = Recipe::new(config);
         let target_vocab = setup.first.config.tokens().target_vocab;
         let metric = metric(validator.as_ref(), config);
-        let mut learner = Self {
+        Ok(Self {
             updater: Updater::new(optimizer, recipe, state.loss_scale, device),
             diagnostics: Diagnostics::new(config.schedule.warmup, target_vocab),
             best_on_disk: best_on_disk(metric, run, &state),
@@ -103,16 +116,14 @@ impl Learner {
             clock: Clock::new(state.seconds),
             pending: PendingUpdates::default(),
             batches_per_epoch: setup.sampler.batches_in(config.training.seed, 0)? as usize,
-            tokenizers: corpora.tokenizers.clone(),
+            tokenizers,
             model: Some(model),
             state,
             reporter,
             validator,
             checkpoints,
             setup,
-        };
-        learner.announce(notes)?;
-        Ok(learner)
+        })
     }
 
     fn announce(&mut self, notes: Vec<String>) -> Result<()> {
@@ -179,6 +190,17 @@ impl Learner {
     }
 }
 
+/// Writes the texts from pipes, the configuration and the model to start from into the folder of
+/// `run`.
+fn fill_folder(run: &RunDir, setup: &mut Setup, corpora: &Corpora, mode: RunMode) -> Result<()> {
+    corpora.texts.keep(run.path(), mode)?;
+    write_file(&run.config(), setup.config.to_toml().as_bytes())?;
+    if let Some(start) = &mut setup.first.start {
+        start.keep(&run.model(START))?;
+    }
+    Ok(())
+}
+
 /// Warnings about the texts of a new run.
 fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Result<Vec<String>> {
     let texts = &corpora.texts;
@@ -211,8 +233,8 @@ fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Result<Vec<
 /// The record of the model in `best/`; `None` for a run at its beginning, which always replaces
 /// it.
 fn best_on_disk(metric: EarlyStoppingMetric, run: &RunDir, state: &RunState) -> Option<BestModel> {
-    let goes_on = state.step > 0;
-    goes_on
+    let is_resumed = state.step > 0;
+    is_resumed
         .then(|| BestModel::read(&run.model("best"), metric))
         .flatten()
 }

@@ -46,6 +46,10 @@ impl Checkpoints {
     /// The newest undamaged checkpoint of a `wanted` update, or the start of the run if there is
     /// none. Newer damaged checkpoints are reported and set aside. The checkpoint of a finished run
     /// includes the results of its end.
+    ///
+    /// # Errors
+    /// Returns [`CheckpointError::AllDamaged`] if every checkpoint is damaged, and the errors of a
+    /// checkpoint that cannot be used for another reason.
     pub fn newest(&self, setup: &Setup, wanted: impl Fn(u64) -> bool) -> Result<Start> {
         let Self { run, origin } = self;
         let config = &setup.config;

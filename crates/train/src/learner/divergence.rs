@@ -18,9 +18,13 @@ impl Learner {
     ///
     /// # Errors
     /// Returns a [`DivergenceError`] if no rollback is left.
-    pub(super) fn go_back(&mut self, divergence: Divergence) -> Result<()> {
+    pub(super) fn roll_back(&mut self, divergence: Divergence) -> Result<()> {
         let step = self.state.step;
-        let Some(recovery) = self.state.recovery.go_back(&self.setup.config.recovery) else {
+        let Some(recovery) = self
+            .state
+            .recovery
+            .after_rollback(&self.setup.config.recovery)
+        else {
             self.report_divergence(Answer::Stop, divergence, None)?;
             let (loss, norm) = divergence.loss_and_norm();
             let Recovery {
@@ -62,7 +66,7 @@ impl Learner {
         self.updater.loss_scale = self.state.loss_scale;
         self.model = Some(start.model);
         send_state(&self.setup.replicas, self.model(), &self.updater);
-        self.reporter.go_back(self.state.reported())
+        self.reporter.rewind_reports(self.state.reported())
     }
 
     /// Sets aside the checkpoints after update `step`; the run will write them again.
@@ -111,8 +115,8 @@ impl Learner {
         self.reporter.divergence(&point)
     }
 
-    /// Returns whether the model is sound: its weights and moments are finite, and so is its loss on
-    /// the worst batch. (The loss of an update says nothing about its new weights.)
+    /// Returns whether the model is sound: its weights and moments are finite, and so is its loss
+    /// on the worst batch. (The loss of an update says nothing about its new weights.)
     pub(super) fn is_sound(&self) -> bool {
         has_finite_weights(self.model()) && self.updater.optimizer.moments.are_finite() && {
             let model = as_saved(self.model());

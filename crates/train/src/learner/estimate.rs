@@ -27,8 +27,8 @@ pub struct RunEstimate {
 }
 
 impl RunEstimate {
-    /// Makes at least two updates of `learner` for about `time` and discards them. The first, slower
-    /// update is not measured.
+    /// Makes at least two updates of `learner` for about `time` and discards them. The first,
+    /// slower update is not measured.
     ///
     /// # Errors
     /// Returns [`TrainError::Data`](crate::TrainError::Data) if the text can no longer be read.

@@ -1,9 +1,9 @@
 //! The training loop, [`Learner`]: batch, forward, backward, clip, step, log, validate, save.
 //!
-//! What waits for a device stands below the loop. On the CPU, statistics are read after each update.
-//! An asynchronous device is read only before a log line, a validation, a checkpoint, and at the end,
-//! for all updates since the last read. The state of the run does not change until then, so that
-//! unchecked updates are neither saved nor reported.
+//! What waits for a device stands below the loop. On the CPU, statistics are read after each
+//! update. An asynchronous device is read only before a log line, a validation, a checkpoint, and
+//! at the end, for all updates since the last read. The state of the run does not change until
+//! then, so that unchecked updates are neither saved nor reported.
 
 mod begin;
 mod checkpoints;
@@ -37,8 +37,7 @@ pub use self::outcome::{Outcome, StopReason};
 use self::pending::{PendingUpdate, PendingUpdates};
 pub use self::processes::follow;
 use self::processes::{Message, send, send_state};
-use self::setup::MODEL_IS_THERE;
-use self::setup::Setup;
+use self::setup::{MODEL_IS_THERE, Setup};
 use crate::advice::Diagnostics;
 use crate::error::Result;
 use crate::report::{Answer, Reporter};
@@ -67,7 +66,8 @@ pub struct Learner {
     diagnostics: Diagnostics,
     /// The model in `best/`. It may be newer than the checkpoint from which this process resumed.
     best_on_disk: Option<BestModel>,
-    /// The seconds of training before early validation; `None` once it is done, or if there is none.
+    /// The seconds of training before early validation; `None` once it is done, or if there is
+    /// none.
     early_validation_after: Option<f64>,
 }
 
@@ -82,7 +82,7 @@ struct UpdateInput {
 }
 
 /// The actions after an update, which need its statistics.
-struct Due {
+struct DueActions {
     log: bool,
     validation: bool,
     early_validation: bool,
@@ -113,20 +113,20 @@ impl Learner {
     /// Returns a [`DivergenceError`] if the loss or the gradient stays NaN or infinite, and the
     /// errors of data, decoding and the file system.
     pub fn train(self, interrupted: &AtomicBool) -> Result<Outcome> {
-        self.train_killable(interrupted, |_| ())
+        self.train_with(interrupted, |_| ())
     }
 
-    /// Trains like [`train`](Self::train), and calls `killable` with true after the checkpoint of
-    /// the last update. From then on the process may be killed at any time: a resumed run completes
-    /// the final steps with the same outcome. `killable` is called with false if more updates
-    /// follow.
+    /// Trains like [`train`](Self::train), and calls `on_killable` with true after the checkpoint
+    /// of the last update. From then on the process may be killed at any time: a resumed run
+    /// completes the final steps with the same outcome. `on_killable` is called with false if more
+    /// updates follow.
     ///
     /// # Errors
     /// Returns the errors of [`train`](Self::train).
-    pub fn train_killable(
+    pub fn train_with(
         mut self,
         interrupted: &AtomicBool,
-        mut killable: impl FnMut(bool),
+        mut on_killable: impl FnMut(bool),
     ) -> Result<Outcome> {
         self.try_room()?;
         self.clock.start();
@@ -138,7 +138,7 @@ impl Learner {
                 None => self.make_updates(interrupted)?,
             };
             if !self.is_sound() {
-                self.go_back(Divergence::Model { last_norm: None })?;
+                self.roll_back(Divergence::Model { last_norm: None })?;
                 continue;
             }
             self.save_checkpoint(match reason {
@@ -151,7 +151,7 @@ impl Learner {
                 self.state.step
             );
             self.reporter.note(&note)?;
-            killable(true);
+            on_killable(true);
             // An earlier interrupt also stops the run here, as no second signal will come.
             if reason == StopReason::Interrupted || interrupted.load(Ordering::SeqCst) {
                 break StopReason::Interrupted;
@@ -159,8 +159,8 @@ impl Learner {
             if self.finish(reason)? {
                 break reason;
             }
-            killable(false);
-            self.go_back(Divergence::Model { last_norm: None })?;
+            on_killable(false);
+            self.roll_back(Divergence::Model { last_norm: None })?;
         };
         send(&self.setup.replicas, &Message::End {});
         self.reporter.finish()?;
@@ -190,7 +190,7 @@ impl Learner {
             let mut batches = self.setup.updates(self.state.sampler)?;
             match self.train_on(&mut batches, interrupted)? {
                 Exit::Stop(reason) => return Ok(reason),
-                Exit::Diverged(divergence) => self.go_back(divergence)?,
+                Exit::Diverged(divergence) => self.roll_back(divergence)?,
             }
         }
     }
@@ -235,16 +235,14 @@ impl Learner {
                 return Ok(diverged);
             }
             // A validation takes time, and it may exhaust the patience.
-            let due = self.due(&self.state, interrupted);
-            if due.early_validation {
+            let stop = self.stop_reason(&self.state, interrupted);
+            if self.early_validation_is_due() {
                 self.early_validation()?;
             }
             // While updates are being skipped, it is not known whether the model is good.
             let settled = self.state.recovery.skipped == 0;
             let checkpoint = settled && due.checkpoint;
-            let stop = due
-                .stop
-                .filter(|reason| settled || *reason != StopReason::Interrupted);
+            let stop = stop.filter(|reason| settled || *reason != StopReason::Interrupted);
             if (checkpoint || stop.is_some()) && !self.is_sound() {
                 return Ok(diverged);
             }
@@ -300,24 +298,29 @@ impl Learner {
     }
 
     /// The actions that are due in `state`.
-    fn due(&self, state: &RunState, interrupted: &AtomicBool) -> Due {
+    fn due(&self, state: &RunState, interrupted: &AtomicBool) -> DueActions {
         let config = &self.setup.config;
-        Due {
+        DueActions {
             log: is_every(config.training.log_every, state.step),
             validation: is_every(config.validation.every, state.step),
             early_validation: self.early_validation_is_due(),
             checkpoint: self.setup.is_scheduled(state.step),
-            stop: limit_reached(config, state).or_else(|| {
-                interrupted
-                    .load(Ordering::Relaxed)
-                    .then_some(StopReason::Interrupted)
-            }),
+            stop: self.stop_reason(state, interrupted),
         }
+    }
+
+    /// The reason to stop in `state`: a limit of the run, or an interrupt.
+    fn stop_reason(&self, state: &RunState, interrupted: &AtomicBool) -> Option<StopReason> {
+        limit_reached(&self.setup.config, state).or_else(|| {
+            interrupted
+                .load(Ordering::Relaxed)
+                .then_some(StopReason::Interrupted)
+        })
     }
 
     /// Returns whether the next action needs the statistics of the updates.
     fn needs_statistics(&self, interrupted: &AtomicBool) -> bool {
-        let Due {
+        let DueActions {
             log,
             validation,
             early_validation,
@@ -328,8 +331,8 @@ impl Learner {
         is_due || self.updater.synchronous || self.pending.is_full()
     }
 
-    /// Reads the statistics of the pending updates and advances the state. Returns the gradient norm
-    /// of the last update, or the exit if an update forces a rollback.
+    /// Reads the statistics of the pending updates and advances the state. Returns the gradient
+    /// norm of the last update, or the exit if an update forces a rollback.
     fn read_statistics(&mut self) -> Result<ControlFlow<Exit, f64>> {
         let updates = std::mem::take(&mut self.pending.updates);
         let pending: Vec<_> = updates

@@ -18,7 +18,7 @@ pub enum StopReason {
     #[display("training.max_epochs reached")]
     MaxEpochs,
     /// `validation.patience` consecutive validations were not better.
-    #[display("no better validation for validation.patience times")]
+    #[display("no improvement in the last validation.patience validations")]
     Patience,
     /// The caller interrupted the run, which can be resumed.
     #[display("interrupted; continue with --resume")]

@@ -93,8 +93,8 @@ fn received(ranks: &dyn Ranks, values: StateDict) -> StateDict {
         .collect()
 }
 
-/// Shares the updates of the run of process 0 until it ends. `corpora` must come from the same texts
-/// as in process 0. The configuration is received from process 0.
+/// Shares the updates of the run of process 0 until it ends. `corpora` must come from the same
+/// texts as in process 0. The configuration is received from process 0.
 ///
 /// # Errors
 /// Returns [`WorkersError::OtherTexts`] if the texts differ from process 0,

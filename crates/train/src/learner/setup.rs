@@ -37,6 +37,10 @@ pub(super) struct Setup {
 
 impl Setup {
     /// Checks the devices and the model, and estimates the memory of the worst batch.
+    ///
+    /// # Errors
+    /// Returns an error if a device does not compute in the precision, the start model does not
+    /// fit, no batch can be made, or the memory does not suffice.
     pub fn new(config: TrainConfig, corpora: &Corpora, workers: Workers) -> Result<Self> {
         let precision = config.training.precision.number_type();
         for device in workers.devices {
@@ -68,6 +72,9 @@ impl Setup {
     /// Computes and drops the gradients of the worst batch on all devices at once, which takes the
     /// memory of an update. Then checks the memory of the process. Model and random state do not
     /// change.
+    ///
+    /// # Errors
+    /// Returns an error if the process exceeds its memory limit.
     pub fn try_worst_batch(&mut self, model: &Model) -> Result<()> {
         let batches = vec![self.worst_batch.clone(); self.replicas.count()];
         let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
@@ -85,6 +92,9 @@ impl Setup {
     }
 
     /// The updates from `state` on.
+    ///
+    /// # Errors
+    /// Returns an error if the order of the batches cannot be made.
     pub fn updates(&self, state: SamplerState) -> Result<UpdateStream> {
         let size = self.config.training.accumulate;
         let rank = self.replicas.rank();
@@ -98,6 +108,9 @@ impl Setup {
     }
 
     /// The initial state of a new run.
+    ///
+    /// # Errors
+    /// Returns an error if the start model cannot be loaded.
     pub fn fresh(&self) -> Result<Start> {
         let Self {
             config,

@@ -132,7 +132,8 @@ impl Learner {
         self.write_hypotheses(&validation.hypotheses, None, subject)
     }
 
-    /// Writes the decoded validation text, in a run with several pairs of languages that of `pair`.
+    /// Writes the decoded validation text, in a run with several pairs of languages the text of
+    /// `pair`.
     fn write_hypotheses(
         &self,
         hypotheses: &[String],

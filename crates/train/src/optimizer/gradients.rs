@@ -64,8 +64,8 @@ fn norm_of(squares: f64) -> f64 {
     }
 }
 
-/// Returns the factor that scales gradients from norm `norm` down to norm `limit`. It is 1 if `norm`
-/// is at most `limit`, or if `limit` is 0.
+/// Returns the factor that scales gradients from norm `norm` down to norm `limit`. It is 1 if
+/// `norm` is at most `limit`, or if `limit` is 0.
 pub fn clip_factor(norm: f64, limit: f64) -> f64 {
     if limit > 0.0 {
         (limit / (norm + 1e-6)).min(1.0)

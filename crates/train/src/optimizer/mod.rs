@@ -15,8 +15,8 @@ pub(crate) use self::moments::is_finite;
 use self::muon::{MOMENTUM, Matrix};
 pub use self::settings::{Algorithm, OptimizerSettings};
 
-/// The optimiser of the trained parameters of one module, with their moments. Frozen parameters have
-/// no moments.
+/// The optimiser of the trained parameters of one module, with their moments. Frozen parameters
+/// have no moments.
 #[derive(Clone, Debug)]
 pub struct Optimizer {
     settings: OptimizerSettings,
@@ -45,8 +45,8 @@ impl Optimizer {
         }
     }
 
-    /// Sets the number type of Muon's matrix products: bfloat16 on a CPU where it is faster, float32
-    /// otherwise.
+    /// Sets the number type of Muon's matrix products: bfloat16 on a CPU where it is faster,
+    /// float32 otherwise.
     pub fn in_precision(self, precision: Precision) -> Self {
         Self { precision, ..self }
     }
@@ -57,8 +57,8 @@ impl Optimizer {
         self.step
     }
 
-    /// Makes one step along `gradients` times `scale` (see [`clip_factor`](crate::clip_factor)) with
-    /// the learning rate `rate`, in place if the module's parameters are not shared.
+    /// Makes one step along `gradients` times `scale` (see [`clip_factor`](crate::clip_factor))
+    /// with the learning rate `rate`, in place if the module's parameters are not shared.
     pub fn step<M: Parameters>(
         &mut self,
         module: M,
@@ -108,7 +108,8 @@ impl Optimizer {
     }
 
     /// Makes a [`step`](Self::step) if `finite` (`[1]`) is true; otherwise parameters and moments
-    /// stay unchanged. `scale` is `[1]` too. The host does not learn whether the step was made; call
+    /// stay unchanged. `scale` is `[1]` too. The host does not learn whether the step was made;
+    /// call
     /// [`settle`](Self::settle) with the number of steps before the moments are saved.
     pub fn step_where<M: Parameters>(
         &mut self,
@@ -172,8 +173,8 @@ impl Optimizer {
         [self.settings.beta1, self.settings.beta2]
     }
 
-    /// Adam's bias corrections 1 − βᵗ after the known steps, each `[1]`. They are summed like on the
-    /// device, so that a resumed run continues with the same bits.
+    /// Adam's bias corrections 1 − βᵗ after the known steps, each `[1]`. They are summed like on
+    /// the device, so that a resumed run continues with the same bits.
     fn bias(&self, device: &Device) -> [Tensor<1>; 2] {
         self.betas().map(|beta| {
             let mut bias = 0.0;

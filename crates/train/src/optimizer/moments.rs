@@ -49,8 +49,8 @@ impl Moments {
     }
 
     /// Changes each trained parameter of `module` and its moments by `adam` or `muon`, in the order
-    /// of the module. On a CPU, steps of Muon run in parallel: each is a chain of products too small
-    /// for several cores.
+    /// of the module. On a CPU, steps of Muon run in parallel: each is a chain of products too
+    /// small for several cores.
     pub(super) fn map<M: Parameters>(
         &mut self,
         module: M,

@@ -6,8 +6,8 @@ use burn::tensor::Tensor;
 use burnformer_core::Precision;
 use burnformer_kernels::{Epilogue, is_bfloat16_fast_on, linear, linear_with, sum};
 
-/// The coefficients of one Newton–Schulz iteration X ← aX + b(XXᵀ)X + c(XXᵀ)²X by Jordan et al. Five
-/// iterations bring singular values from 0 to 1 between 0.7 and 1.2.
+/// The coefficients of one Newton–Schulz iteration X ← aX + b(XXᵀ)X + c(XXᵀ)²X by Jordan et al.
+/// Five iterations bring singular values from 0 to 1 between 0.7 and 1.2.
 const COEFFICIENTS: [f64; 3] = [3.4445, -4.7750, 2.0315];
 
 /// The decay rate of the running sum of the gradients (Jordan et al.).
@@ -17,7 +17,7 @@ pub(super) const MOMENTUM: f64 = 0.95;
 const ITERATIONS: usize = 5;
 
 /// The largest entry of a matrix for which squares and their sums stay within float32.
-const USUAL: Range<f32> = 1e-12..1e12;
+const SAFE_ENTRIES: Range<f32> = 1e-12..1e12;
 
 /// The root mean square of Adam's steps. Muon's steps are scaled to it (Liu et al., 2025), so that
 /// both use the same learning rates.
@@ -36,8 +36,8 @@ pub(super) struct Matrix {
 
 impl Matrix {
     /// The matrix after a step along `gradient`: M ← μM + G, W ← W − rate · 0.2·√max(rows, columns)
-    /// · orthogonal(G + μM), with μ = `momentum` (Nesterov's form, as in Jordan et al.). The products
-    /// are computed in `precision`.
+    /// · orthogonal(G + μM), with μ = `momentum` (Nesterov's form, as in Jordan et al.). The
+    /// products are computed in `precision`.
     pub fn step(self, gradient: Tensor<1>, momentum: f64, rate: f64, precision: Precision) -> Self {
         let Self {
             parameter,
@@ -73,8 +73,8 @@ fn orthogonal(x: Tensor<2>, precision: Precision) -> Tensor<2> {
 /// keep their bits.
 fn scaled(x: Tensor<2>) -> Tensor<2> {
     let largest = x.clone().abs().max();
-    let usual = largest.clone().greater_equal_elem(USUAL.start);
-    let usual = usual.bool_and(largest.clone().lower_elem(USUAL.end));
+    let usual = largest.clone().greater_equal_elem(SAFE_ENTRIES.start);
+    let usual = usual.bool_and(largest.clone().lower_elem(SAFE_ENTRIES.end));
     let usual = usual.bool_or(largest.clone().equal_elem(0.0));
     x / largest.mask_fill(usual, 1.0).unsqueeze()
 }

@@ -140,11 +140,11 @@ impl Pace {
 
     /// The share of the run that is done, 0 to 1, by the nearer limit; 0 without a limit.
     pub(super) fn share(&self, step: u64, seconds: f64) -> f64 {
-        let of_steps = self
+        let step_share = self
             .max_steps
             .map_or(0.0, |max| step as f64 / max.max(1) as f64);
-        let of_time = self.max_seconds.map_or(0.0, |max| seconds / max.max(1e-9));
-        of_steps.max(of_time).clamp(0.0, 1.0)
+        let time_share = self.max_seconds.map_or(0.0, |max| seconds / max.max(1e-9));
+        step_share.max(time_share).clamp(0.0, 1.0)
     }
 
     /// The number of seconds until the nearer limit; `None` before a pace is known.

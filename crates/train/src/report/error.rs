@@ -14,7 +14,7 @@ pub enum MetricsFileError {
         /// The message of the parser.
         message: String,
     },
-    /// A new run would mix its numbers with those of an earlier run.
+    /// A new run would mix its numbers with the numbers of an earlier run.
     #[error("{}: holds the metrics of an earlier run; resume that run, or choose an empty run \
         directory", .0.display())]
     OtherRun(PathBuf),

@@ -1,8 +1,8 @@
 //! TensorBoard's event file: the numbers of `metrics.jsonl` as scalars.
 //!
-//! The file holds TensorFlow records, each of which is a protocol buffer `Event`. It is derived from
-//! `metrics.jsonl`: a run that resumes, or that goes back, writes a new file with the records that
-//! are kept, and empties its old file. A step therefore has one value, and no record after an
+//! The file holds TensorFlow records, each of which is a protocol buffer `Event`. It is derived
+//! from `metrics.jsonl`: a run that resumes, or that goes back, writes a new file with the records
+//! that are kept, and empties its old file. A step therefore has one value, and no record after an
 //! interrupted write is lost. The new file begins with the start of a session, at which a
 //! TensorBoard that is watching the run forgets the old file.
 //!
@@ -60,6 +60,9 @@ pub(super) struct EventFile {
 
 impl EventFile {
     /// Replaces the event file in `dir` by one with `records`.
+    ///
+    /// # Errors
+    /// Returns the error of the file system.
     pub fn create(dir: &Path, records: &[Record]) -> Result<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.unwrap_or_default();
@@ -80,6 +83,9 @@ impl EventFile {
     }
 
     /// Appends the scalars of `record` in one write.
+    ///
+    /// # Errors
+    /// Returns the error of the file system.
     pub fn write(&mut self, record: &Record) -> Result<()> {
         self.file.write(&framed_scalars(record, self.begin))
     }
@@ -164,7 +170,7 @@ fn of_validation(point: &ValidRecord) -> Vec<(String, f64)> {
         ("chrf", point.chrf),
     ];
     let means = means.map(|(name, value)| (name.to_owned(), value));
-    let of_pairs = point.pairs.iter().flat_map(|of| {
+    let pair_values = point.pairs.iter().flat_map(|of| {
         let values = [
             ("nll", Some(of.nll)),
             ("ppl", Some(of.ppl)),
@@ -175,7 +181,7 @@ fn of_validation(point: &ValidRecord) -> Vec<(String, f64)> {
     });
     means
         .into_iter()
-        .chain(of_pairs)
+        .chain(pair_values)
         .filter_map(|(name, value)| Some((name, value?)))
         .collect()
 }
@@ -273,7 +279,8 @@ pub(super) mod tests {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The expected bytes come from `RecordWriter` and `Event` of the Python package tensorboard 2.21.
+    /// The expected bytes come from `RecordWriter` and `Event` of the Python package tensorboard
+    /// 2.21.
     #[test]
     fn records_are_those_of_tensorboards_own_writer() {
         let time = 1_764_374_400.5;

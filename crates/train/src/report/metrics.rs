@@ -46,8 +46,8 @@ impl ResumePoint {
     }
 
     /// Returns whether `record` is the validation of the model in `best/`. Call it for the records
-    /// in the order of the file: only the first match counts, as the resumed run will repeat a later
-    /// one.
+    /// in the order of the file: only the first match counts, as the resumed run will repeat a
+    /// later one.
     fn takes_best(&mut self, record: &Record) -> bool {
         match record {
             Record::Valid(point)
@@ -85,8 +85,8 @@ fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(Record, &'a [u8])>, Me
         let line = whole.trim_ascii();
         match serde_json::from_slice(line) {
             Ok(record) => records.push((record, line)),
-            // A blank line, an incomplete last line of a killed process, or what a power failure made
-            // of lines after the last checkpoint.
+            // A blank line, an incomplete last line of a killed process, or what a power failure
+            // made of lines after the last checkpoint.
             Err(_) if line.is_empty() || !whole.ends_with(b"\n") || line.contains(&0) => {}
             Err(error) => {
                 let line = index + 1;
@@ -118,14 +118,14 @@ pub(super) fn open(dir: &Path, resume: Option<ResumePoint>) -> Result<AppendFile
 /// Of several with the same kind and step, these are the last.
 pub(super) fn kept(dir: &Path, point: ResumePoint) -> Result<Vec<Record>> {
     let path = dir.join(METRICS_FILE);
-    let mut kept = read_metrics(&path)?;
-    kept.retain(|record| point.includes(record));
+    let mut kept_records = read_metrics(&path)?;
+    kept_records.retain(|record| point.includes(record));
     // A validation that stayed because its model is in `best/` may have been made again later.
     let mut later = HashSet::new();
-    kept.reverse();
-    kept.retain(|record| later.insert(record.place()));
-    kept.reverse();
-    Ok(kept)
+    kept_records.reverse();
+    kept_records.retain(|record| later.insert(record.place()));
+    kept_records.reverse();
+    Ok(kept_records)
 }
 
 /// The line of `record` in the file.
@@ -138,17 +138,17 @@ pub(super) fn line_of(record: &Record) -> Vec<u8> {
 /// Removes the records after `point`, which the run will write again.
 fn cut(path: &Path, mut point: ResumePoint) -> Result<()> {
     let bytes = read_bytes(path)?;
-    let mut kept = Vec::with_capacity(bytes.len());
+    let mut kept_bytes = Vec::with_capacity(bytes.len());
     for (record, line) in parse(path, &bytes)? {
         if point.takes_best(&record) || point.includes(&record) {
-            kept.extend_from_slice(line);
-            kept.push(b'\n');
+            kept_bytes.extend_from_slice(line);
+            kept_bytes.push(b'\n');
         }
     }
-    if kept == bytes {
+    if kept_bytes == bytes {
         Ok(())
     } else {
-        burnformer_files::write(path, &kept).map_err(TrainError::io(path))
+        burnformer_files::write(path, &kept_bytes).map_err(TrainError::io(path))
     }
 }
 

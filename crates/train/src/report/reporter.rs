@@ -12,7 +12,8 @@ use crate::error::{Result, TrainError};
 
 /// The reports of a run: the files in its directory and the terminal.
 ///
-/// Every method writes its numbers before it returns, so that a killed run has reported all results.
+/// Every method writes its numbers before it returns, so that a killed run has reported all
+/// results.
 #[derive(Debug)]
 pub struct Reporter {
     dir: PathBuf,
@@ -29,8 +30,8 @@ impl Reporter {
     ///
     /// # Errors
     /// Returns a [`MetricsFileError`](super::MetricsFileError) if a new run finds the metrics of
-    /// another run, or if the metrics to resume are damaged, and [`TrainError::Io`] if a file cannot
-    /// be read or written.
+    /// another run, or if the metrics to resume are damaged, and [`TrainError::Io`] if a file
+    /// cannot be read or written.
     pub fn create(
         dir: &Path,
         verbosity: Verbosity,
@@ -87,7 +88,7 @@ impl Reporter {
     ///
     /// # Errors
     /// Returns the errors of [`Reporter::create`].
-    pub fn go_back(&mut self, point: ResumePoint) -> Result<()> {
+    pub fn rewind_reports(&mut self, point: ResumePoint) -> Result<()> {
         self.metrics = metrics::open(&self.dir, Some(point))?;
         self.events = events_at(&self.dir, Some(point))?;
         Ok(())
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn tensorboard_has_each_step_once_however_often_the_run_is_killed_and_goes_back() {
+    fn tensorboard_has_each_step_once_after_kills_and_rollbacks() {
         let dir = tempfile::tempdir().unwrap();
         let mut reporter = quiet(dir.path(), None).unwrap();
         let mut begin = 0;
@@ -273,7 +274,7 @@ mod tests {
             };
             reporter = Reporter::create(dir.path(), Verbosity::Quiet, Pace::default(), Some(point))
                 .unwrap();
-            reporter.go_back(point).unwrap();
+            reporter.rewind_reports(point).unwrap();
         }
         reporter.train(&train(350)).unwrap();
         let kept = [50, 100, 150, 200, 250, 300];

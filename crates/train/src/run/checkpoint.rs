@@ -272,7 +272,10 @@ fn wrong(path: &Path, name: &str, what: &dyn std::fmt::Display) -> TrainError {
 /// errors of loading a model.
 pub fn average_models<P: AsRef<Path>>(dirs: &[P], device: &Device) -> Result<(ModelConfig, Model)> {
     let Some(first) = dirs.first() else {
-        return Err(CheckpointError::Average("no model directory given".into()).into());
+        return Err(CheckpointError::Average(
+            "no model directory is given; name at least one".into(),
+        )
+        .into());
     };
     let config = model_dir::load_config(first.as_ref())?;
     let other = dirs
@@ -281,7 +284,8 @@ pub fn average_models<P: AsRef<Path>>(dirs: &[P], device: &Device) -> Result<(Mo
     if let Some(dir) = other {
         let a = first.as_ref().display();
         let b = dir.as_ref().display();
-        let message = format!("{a} and {b} have different configurations");
+        let message =
+            format!("{a} and {b} have different configurations; choose models of one run");
         return Err(CheckpointError::Average(message).into());
     }
     let model = average_as(dirs, &config, device)?;

@@ -18,8 +18,8 @@ use crate::config::{
 use crate::error::Result;
 use crate::run::{FirstModel, LanguagesError, NoSeparator, StartModel, Texts};
 
-/// A validation text, without pairs of more than [`Corpora::longest_validated`] tokens on a side and
-/// without pairs that `data.utf8` skips.
+/// A validation text, without pairs of more than [`Corpora::longest_validated`] tokens on a side
+/// and without pairs that `data.utf8` skips.
 #[derive(Debug)]
 pub struct ValidationText {
     /// Its direction in a run with several pairs of languages.
@@ -83,7 +83,8 @@ impl Corpora {
     /// The configuration of the model that a run with `config` trains.
     ///
     /// # Errors
-    /// Returns an error if the configuration is invalid or the special ids of the tokenisers differ.
+    /// Returns an error if the configuration is invalid or the special ids of the tokenisers
+    /// differ.
     pub fn model_config(&self, config: &TrainConfig) -> Result<ModelConfig> {
         let start = self.start.clone();
         let model = FirstModel::new(config, start, || self.tokens(), self.model.clone())?;
@@ -117,10 +118,11 @@ impl Corpora {
         if let Some(start) = &start {
             start.check_languages(&config.data)?;
         }
-        let (mut tokenizer, mut reused) = tokenizers(config, start.as_ref(), &texts, progress)?;
+        let (mut tokenizer, may_be_reused) = tokenizers(config, start.as_ref(), &texts, progress)?;
+        let mut reused = may_be_reused;
         let mut parts = Vec::new();
         let mut samples = Vec::new();
-        let mut of_first = None;
+        let mut first_tokenizers = None;
         for text in training {
             let settings = PrepareSettings {
                 corpus: text.corpus,
@@ -138,9 +140,9 @@ impl Corpora {
             parts.push((corpus, text.weight));
             samples.push(prepared.pairs);
             tokenizer = TokenizerSource::Given(tokenizers.clone());
-            of_first.get_or_insert(tokenizers);
+            first_tokenizers.get_or_insert(tokenizers);
         }
-        let tokenizers = of_first.expect("a run has a training text");
+        let tokenizers = first_tokenizers.expect("a run has a training text");
         let corpus = mixture(parts, &config.data);
         let mut corpora = Self {
             tokenizers,
@@ -245,7 +247,7 @@ struct TrainingText {
     languages: Option<[String; 2]>,
 }
 
-/// The training texts: those of the pairs of languages, otherwise `data.train` and `data.mix`.
+/// The training texts: the texts of the pairs of languages, otherwise `data.train` and `data.mix`.
 fn training_texts(config: &TrainConfig, texts: &Texts) -> Result<Vec<TrainingText>> {
     let data = &config.data;
     if data.pairs.is_empty() {
@@ -286,7 +288,8 @@ fn directed(key: &'static str, paths: &[PathBuf], direction: &Direction) -> Resu
     })
 }
 
-/// `corpus` with the tokens of `languages`, and with its `context`: the settings and the separators.
+/// `corpus` with the tokens of `languages`, and with its `context`: the settings and the
+/// separators.
 fn composed(
     corpus: TokenizedCorpus,
     languages: &Languages,
@@ -299,8 +302,8 @@ fn composed(
     }
 }
 
-/// The context of a run, and the separators of both sides. A side without context has no separator of its
-/// own.
+/// The context of a run, and the separators of both sides. A side without context has no separator
+/// of its own.
 ///
 /// # Errors
 /// Returns [`NoSeparator`] if a tokeniser has no token that separates sentences.
@@ -312,12 +315,12 @@ fn context(
         return Ok(None);
     };
     let Tokenizers { source, target } = tokenizers;
-    let of_source = source.separator().ok_or(NoSeparator("source"))?;
-    let of_target = match settings.target {
-        0 => of_source,
+    let source_separator = source.separator().ok_or(NoSeparator("source"))?;
+    let target_separator = match settings.target {
+        0 => source_separator,
         _ => target.separator().ok_or(NoSeparator("target"))?,
     };
-    Ok(Some((settings, [of_source, of_target])))
+    Ok(Some((settings, [source_separator, target_separator])))
 }
 
 /// Refuses tokenisers that cannot name the target language where there are several.
@@ -329,8 +332,8 @@ fn check_tokens(tokenizers: &Tokenizers, data: &DataSettings) -> Result<(), Lang
             targets.push(into);
         }
     }
-    let is_told = !source.target_tags().is_empty() || !target.language_codes().is_empty();
-    if targets.len() > 1 && !is_told {
+    let names_languages = !source.target_tags().is_empty() || !target.language_codes().is_empty();
+    if targets.len() > 1 && !names_languages {
         return Err(LanguagesError::NoTokens(targets));
     }
     Ok(())
@@ -341,15 +344,16 @@ fn languages_of(tokenizers: &Tokenizers, codes: Option<&[String; 2]>) -> Result<
     let Some([source, target]) = codes else {
         return Ok(Languages::default());
     };
-    let found = Languages::of_pair(tokenizers, source, target);
-    Ok(found.map_err(|cause| LanguagesError::Unknown {
+    let languages = Languages::of_pair(tokenizers, source, target);
+    Ok(languages.map_err(|cause| LanguagesError::Unknown {
         pair: [source.clone(), target.clone()],
         cause,
     })?)
 }
 
-/// Returns where the tokenisers come from, and whether they exist already. Those of several pairs of
-/// languages are trained here, from all their texts, and those with a separator.
+/// Returns where the tokenisers come from, and whether everything may still come from the cache:
+/// false if tokenisers were trained here. The tokenisers of several pairs of languages are trained
+/// here, from all their texts, and so are tokenisers with a separator.
 fn tokenizers(
     config: &TrainConfig,
     start: Option<&StartModel>,
@@ -409,7 +413,7 @@ fn tokenizer_source(config: &TrainConfig, start: Option<&StartModel>) -> Tokeniz
     }
 }
 
-/// The corpora mixed by their weights, those of several pairs of languages also by their sizes; a
+/// The corpora mixed by their weights, corpora of several pairs of languages also by their sizes; a
 /// single corpus unchanged.
 fn mixture(mut parts: Vec<(TokenizedCorpus, f64)>, data: &DataSettings) -> TokenizedCorpus {
     match parts.len() {

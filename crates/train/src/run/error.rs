@@ -48,8 +48,8 @@ pub enum CheckpointError {
         message: String,
     },
     /// A checkpoint belongs to another corpus, tokeniser or configuration.
-    #[error("{}: the run cannot go on from here: {what}; set it back, or start a new run with \
-        another --out", path.display())]
+    #[error("{}: the run cannot be resumed: {what}; restore the old value, or start a new \
+        run with another --out", path.display())]
     OtherRun {
         /// The checkpoint.
         path: PathBuf,

@@ -11,7 +11,7 @@ use burnformer_files::FolderLock;
 use crate::error::{Result, SaveError, TrainError};
 
 /// The number of bytes that are copied at a time.
-const PIECE: usize = 1 << 18;
+const COPY_BYTES: usize = 1 << 18;
 
 /// Writes the folder `path` by `fill`, and then its manifest by `seal`. Another process that
 /// replaces the same folder is waited for.
@@ -124,7 +124,7 @@ pub fn copy_files(from: &Path, to: &Path, but: &[&str]) -> Result<()> {
 pub fn copy_file(from: &Path, to: &Path) -> Result<()> {
     let mut source = File::open(from).map_err(TrainError::io(from))?;
     let mut copy = File::create(to).map_err(TrainError::io(to))?;
-    let mut piece = vec![0; PIECE];
+    let mut piece = vec![0; COPY_BYTES];
     loop {
         match source.read(&mut piece) {
             Ok(0) => return Ok(()),

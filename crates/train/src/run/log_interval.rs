@@ -43,8 +43,8 @@ impl LogInterval {
         }
     }
 
-    /// The means over the interval until `now` seconds of training; NaN if every update was skipped.
-    /// `waited` is the seconds of the interval spent waiting for data.
+    /// The means over the interval until `now` seconds of training; NaN if every update was
+    /// skipped. `waited` is the seconds of the interval spent waiting for data.
     pub(super) fn means(self, now: f64, waited: f64) -> TrainRecord {
         let tokens = self.tokens as f64;
         let nll = self.nll / tokens;

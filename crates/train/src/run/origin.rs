@@ -98,9 +98,9 @@ fn join(changes: &[&Change]) -> String {
         .join(", ")
 }
 
-/// The parts of the data that differ. The hashes of the texts are those of their tokens, so that
-/// another tokeniser changes them all and says nothing of the texts. If `tokenizer_is_set` is false,
-/// the same settings trained another tokeniser, and only another text does that.
+/// The parts of the data that differ. The hashes of the texts are hashes of their tokens, so that
+/// another tokeniser changes them all and says nothing of the texts. If `tokenizer_is_set` is
+/// false, the same settings trained another tokeniser, and only another text does that.
 fn different(was: &Origin, now: &Origin, tokenizer_is_set: bool) -> Vec<&'static str> {
     const TRAIN: &str = "the training text (data.train)";
     if was.tokenizers != now.tokenizers {

@@ -75,12 +75,12 @@ impl StartModel {
         if from.as_os_str().is_empty() {
             return Ok(None);
         }
-        let kept = run.and_then(start_model_in);
-        Self::open(kept.as_ref().unwrap_or(from)).map(Some)
+        let start_copy = run.and_then(start_model_in);
+        Self::open(start_copy.as_ref().unwrap_or(from)).map(Some)
     }
 
-    /// Checks that texts without languages are not given to a model whose texts begin with tokens that
-    /// name them.
+    /// Checks that texts without languages are not given to a model whose texts begin with tokens
+    /// that name them.
     ///
     /// # Errors
     /// Returns [`LanguagesError::Needed`].
@@ -89,7 +89,7 @@ impl StartModel {
         let names_both = [source, target]
             .iter()
             .any(|side| !side.language_codes().is_empty());
-        // The texts of an imported model may begin with tags; those of a model of ours may not.
+        // The texts of an imported model may begin with tags; texts of a model of ours may not.
         let is_ours = !self.generation.directions.is_empty();
         let needs = names_both || is_ours && !source.target_tags().is_empty();
         if needs && data.trained_directions().is_empty() {
@@ -103,8 +103,9 @@ impl StartModel {
     fn directions(&self, data: &DataSettings) -> Vec<[String; 2]> {
         let mut directions = self.generation.directions.clone();
         let Tokenizers { source, target } = &self.tokenizers;
-        let is_told = !source.target_tags().is_empty() || !target.language_codes().is_empty();
-        if directions.is_empty() && is_told {
+        let names_languages =
+            !source.target_tags().is_empty() || !target.language_codes().is_empty();
+        if directions.is_empty() && names_languages {
             return directions;
         }
         for new in data.trained_directions() {
@@ -146,8 +147,8 @@ pub(crate) struct FirstModel {
 }
 
 impl FirstModel {
-    /// The first model of a run with `config`. Its configuration is `given`, otherwise from `start`,
-    /// otherwise from `config` with the vocabularies of `tokens`.
+    /// The first model of a run with `config`. Its configuration is `given`, otherwise from
+    /// `start`, otherwise from `config` with the vocabularies of `tokens`.
     ///
     /// # Errors
     /// Returns [`TrainError::Model`](crate::TrainError::Model) if the configuration is invalid, and
@@ -234,8 +235,8 @@ pub(crate) fn special_ids(shape: &dyn Seq2SeqConfig) -> SpecialIds {
 /// Freezes the parameters of `module` that match `patterns` (`training.freeze`): they have no
 /// gradient, and the optimiser skips them.
 ///
-/// A pattern is the name of a parameter or its first parts, such as `decoder.layers.0`. The part `*`
-/// matches any part.
+/// A pattern is the name of a parameter or its first parts, such as `decoder.layers.0`. The part
+/// `*` matches any part.
 ///
 /// # Errors
 /// Returns [`ConfigFileError::Freeze`] for a pattern without a match, and

@@ -44,8 +44,8 @@ pub struct RunState {
 pub enum CheckpointKind {
     /// A checkpoint of `checkpoints.every`, kept until there are enough newer ones.
     Scheduled,
-    /// The checkpoint at the end of the run, between two scheduled ones. If the run continues, it is
-    /// kept only if all checkpoints are kept.
+    /// The checkpoint at the end of the run, between two scheduled ones. If the run continues, it
+    /// is kept only if all checkpoints are kept.
     Final,
     /// The checkpoint of an interruption, removed as soon as there is a newer one.
     Interrupted,
@@ -65,8 +65,8 @@ pub struct ValidationState {
 }
 
 impl ValidationState {
-    /// Records the score of the model at `step` or, if `averaged`, of the average of the checkpoints
-    /// up to it. Returns true if it is the best of all.
+    /// Records the score of the model at `step` or, if `averaged`, of the average of the
+    /// checkpoints up to it. Returns true if it is the best of all.
     pub(crate) fn record(
         &mut self,
         metric: EarlyStoppingMetric,
@@ -170,7 +170,7 @@ impl Recovery {
     }
 
     /// The state after a rollback, with a lower rate; `None` if no rollback is left.
-    pub(crate) fn go_back(&self, settings: &RecoverySettings) -> Option<Self> {
+    pub(crate) fn after_rollback(&self, settings: &RecoverySettings) -> Option<Self> {
         (self.rollbacks < settings.rollbacks).then_some(Self {
             skipped: 0,
             rollbacks: self.rollbacks + 1,
@@ -245,12 +245,12 @@ mod tests {
             rollbacks: 2,
             ..RecoverySettings::default()
         };
-        let once = Recovery::default().go_back(&settings).unwrap();
-        let twice = once.go_back(&settings).unwrap();
+        let once = Recovery::default().after_rollback(&settings).unwrap();
+        let twice = once.after_rollback(&settings).unwrap();
         assert_eq!(
             (once.rate_scale, twice.rate_scale, twice.rollbacks),
             (0.5, 0.25, 2)
         );
-        assert_eq!(twice.go_back(&settings), None);
+        assert_eq!(twice.after_rollback(&settings), None);
     }
 }

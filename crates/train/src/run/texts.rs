@@ -126,21 +126,21 @@ impl Texts {
 
     /// The training texts.
     pub(crate) fn training(&self) -> impl Iterator<Item = &Vec<PathBuf>> {
-        let of_pairs = self.pairs.iter().map(|pair| &pair.train);
+        let pair_texts = self.pairs.iter().map(|pair| &pair.train);
         let all = [&self.train].into_iter().chain(&self.mix);
-        all.chain(of_pairs).filter(|paths| !paths.is_empty())
+        all.chain(pair_texts).filter(|paths| !paths.is_empty())
     }
 
     /// The paths of all texts.
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         let further = self.mix.iter().flatten();
-        let of_pairs = self.pairs.iter();
-        let of_pairs = of_pairs.flat_map(|pair| [&pair.train, &pair.valid, &pair.test]);
+        let pair_texts = self.pairs.iter();
+        let pair_texts = pair_texts.flat_map(|pair| [&pair.train, &pair.valid, &pair.test]);
         let all = [&self.train, &self.valid, &self.test];
         all.into_iter()
             .flatten()
             .chain(further)
-            .chain(of_pairs.flatten())
+            .chain(pair_texts.flatten())
     }
 
     /// Returns the texts of `data`, which must all be files.
@@ -208,7 +208,8 @@ fn is_same(a: &Path, b: &Path) -> bool {
     matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Copies the file `from` to `to` with the permissions of a new file, unless they are the same file.
+/// Copies the file `from` to `to` with the permissions of a new file, unless they are the same
+/// file.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if is_same(from, to) {
         return Ok(());

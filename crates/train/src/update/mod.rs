@@ -58,11 +58,11 @@ impl Updater {
         }
     }
 
-    /// Makes update number `step` (from 1) over `batches`. The loss is averaged over the real target
-    /// tokens of all batches, as if they were one batch. If loss or gradient is not finite, model
-    /// and optimiser stay unchanged. Also returns the amount of text in the update. If [several
-    /// processes](crate::Ranks) train together, `batches` are the batches of this process, and each
-    /// process makes the same update over the batches of all processes.
+    /// Makes update number `step` (from 1) over `batches`. The loss is averaged over the real
+    /// target tokens of all batches, as if they were one batch. If loss or gradient is not finite,
+    /// model and optimiser stay unchanged. Also returns the amount of text in the update. If
+    /// [several processes](crate::Ranks) train together, `batches` are the batches of this process,
+    /// and each process makes the same update over the batches of all processes.
     ///
     /// # Panics
     /// Panics if there is no batch, or if there is a loss scale and `synchronous` is false.
@@ -148,8 +148,8 @@ impl Updater {
         pollster::block_on(self.read_async(pending)).expect("a device that answers")
     }
 
-    /// Reads the statistics like [`read`](Self::read), for a thread that must not block, such as on a
-    /// web page.
+    /// Reads the statistics like [`read`](Self::read), for a thread that must not block, such as on
+    /// a web page.
     ///
     /// # Errors
     /// Returns an error if the device is lost.
@@ -158,8 +158,8 @@ impl Updater {
         pending: &[PendingStatistics],
     ) -> Result<Vec<UpdateStatistics>, ExecutionError> {
         let statistics = PendingStatistics::read(pending).await?;
-        let made = pending.iter().zip(&statistics);
-        let steps = made.filter(|(pending, read)| pending.is_on_device() && read.is_finite());
+        let updates = pending.iter().zip(&statistics);
+        let steps = updates.filter(|(pending, read)| pending.is_on_device() && read.is_finite());
         self.optimizer.settle(steps.count() as u64);
         Ok(statistics)
     }
@@ -304,15 +304,15 @@ impl PendingStatistics {
 
     /// The statistics of `pending`, read from the device in one transfer.
     async fn read(pending: &[Self]) -> Result<Vec<UpdateStatistics>, ExecutionError> {
-        let there = pending.iter().filter_map(|pending| match pending {
+        let on_device = pending.iter().filter_map(|pending| match pending {
             Self::Known(_) => None,
             Self::OnDevice { numbers, .. } => Some(numbers.clone()),
         });
-        let there: Vec<_> = there.collect();
-        let numbers = if there.is_empty() {
+        let on_device: Vec<_> = on_device.collect();
+        let numbers = if on_device.is_empty() {
             Vec::new()
         } else {
-            Tensor::cat(there, 0)
+            Tensor::cat(on_device, 0)
                 .into_data_async()
                 .await?
                 .iter::<f64>()

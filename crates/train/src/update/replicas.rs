@@ -5,10 +5,10 @@
 //! sums).
 //! `docs/decisions/devices.md` explains why Burn's own data parallelism is not used.
 //!
-//! Several processes can train one model, on one machine or on many. Process 0, the leader, owns the
-//! run's folder, validates and logs. The others, the followers, hold the same weights and optimiser,
-//! and make the same updates. Sums are added in the order of the processes, so that the same number
-//! of processes gives the same bits.
+//! Several processes can train one model, on one machine or on many. Process 0, the leader, owns
+//! the run's folder, validates and logs. The others, the followers, hold the same weights and
+//! optimiser, and make the same updates. Sums are added in the order of the processes, so that the
+//! same number of processes gives the same bits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
@@ -26,8 +26,8 @@ use crate::config::ExchangePrecision;
 use crate::optimizer::gradients::FlatGradients;
 
 /// The devices of a run. The first device of each process holds the weights and the moments of the
-/// optimiser. The others receive a copy of the weights at each update and compute their share of the
-/// gradient.
+/// optimiser. The others receive a copy of the weights at each update and compute their share of
+/// the gradient.
 pub struct Replicas {
     first: Device,
     others: Vec<Replica>,
@@ -72,8 +72,8 @@ impl Replicas {
         self.ranks().map_or(Rank::ALONE, Ranks::rank)
     }
 
-    /// The size of an update over all processes, given its size in this process. Each number is sent
-    /// as two halves of 16 bits; float32 holds their sums exactly for up to 256 processes.
+    /// The size of an update over all processes, given its size in this process. Each number is
+    /// sent as two halves of 16 bits; float32 holds their sums exactly for up to 256 processes.
     pub(crate) fn total(&self, size: UpdateSize) -> UpdateSize {
         let Some(ranks) = self.ranks() else {
             return size;
@@ -182,8 +182,8 @@ struct Job {
     objective: Objective,
 }
 
-/// A device with its own thread for the whole run: on a GPU, each thread has its own stream with its
-/// own memory.
+/// A device with its own thread for the whole run: on a GPU, each thread has its own stream with
+/// its own memory.
 struct Replica {
     jobs: Sender<Job>,
     sums: Receiver<thread::Result<GradientSums>>,

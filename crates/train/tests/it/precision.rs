@@ -151,7 +151,7 @@ fn bits(path: &Path) -> Vec<u32> {
 }
 
 #[test]
-fn a_run_in_16_bits_reaches_the_loss_of_float32_and_keeps_weights_and_moments_in_32() {
+fn a_run_in_16_bits_reaches_the_loss_of_float32() {
     let toy = Toy::new();
     let names = ["float32", "bfloat16", "float16"];
     for name in names {

@@ -5,7 +5,7 @@ use burn::tensor::Device;
 use burnformer_core::{Mode, token_ids};
 use wasm_bindgen::prelude::*;
 
-use super::{JUDGED, Lesson};
+use super::{EVALUATION_SEQUENCES, Lesson};
 use crate::{Result, to_js};
 
 #[wasm_bindgen]
@@ -28,7 +28,7 @@ impl Lesson {
     /// # Errors
     /// Returns an error if the card is lost.
     pub async fn outputs(&self) -> Result<Vec<f32>, JsError> {
-        let batch = self.choices.batch(0, JUDGED as u64);
+        let batch = self.choices.batch(0, EVALUATION_SEQUENCES as u64);
         let device = self.replicas.first().clone().inner();
         let rows = batch.batch;
         let vocab = self.choices.model.source_vocab;

@@ -15,14 +15,14 @@ pub struct Args {
     /// The model to adapt: a directory, or embedded:de-en or embedded:en-de inside the program
     #[arg(long, short, required = true, value_parser = model(), value_name = "DIR")]
     pub(super) model: PathBuf,
-    /// The memory: .po, .xlf, .tmx, .tsv or .csv files, or texts, of which two in a row are the
-    /// sources and their translations. Untranslated and fuzzy messages do not count
+    /// The memory: .po, .xlf, .tmx, .tsv or .csv files, or pairs of text files (source, then
+    /// translation). Untranslated and fuzzy messages do not count
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     pub(super) memory: Vec<PathBuf>,
     /// The new model directory. It appears if the model is better on the part of the memory that is
     /// held out, and no worse on general text. If it is an adaptation of the same model already, it
     /// is adapted further, and replaced by what is better. A folder of its name with .work holds
-    /// what is done so far; the same command goes on from there
+    /// what is done so far; run the same command again to resume
     #[arg(long, short, value_name = "DIR")]
     pub(super) out: PathBuf,
     /// General text, which the model must not unlearn: two files or a .tsv, or one text of the

@@ -20,7 +20,7 @@ use burnformer_translation::memory_files::{self, Pair};
 const MAX_GENERAL: usize = 500;
 const MAX_TRANSLATED: usize = 2000;
 /// The smallest number of general pairs: one of them is to measure with.
-const LEAST: usize = 5;
+const MIN_GENERAL: usize = 5;
 
 /// A general text.
 pub(super) struct General {
@@ -70,13 +70,13 @@ impl General {
                 (translated(base, &sources)?, Reference::Memory)
             }
         };
-        if held.len() < LEAST {
-            let found = counted(held.len() as u64, "pair");
+        if held.len() < MIN_GENERAL {
+            let size = counted(held.len() as u64, "pair");
             bail!(
-                "the general text has {found}, and {LEAST} are the fewest; name more text with --general"
+                "the general text has {size}, and {MIN_GENERAL} are the fewest; name more text with --general"
             );
         }
-        let rest = held.split_off((held.len() / LEAST).min(MAX_GENERAL));
+        let rest = held.split_off((held.len() / MIN_GENERAL).min(MAX_GENERAL));
         let path = work.join("general.tsv");
         write(&path, &rest)?;
         Ok(Self {
@@ -114,10 +114,10 @@ fn translated((base, languages): (&Translator, &Languages), sources: &[&str]) ->
         "general text: translating {} sentences by the model itself",
         sources.len()
     ));
-    let found = translations(base, languages, &sources)?;
+    let translations = translations(base, languages, &sources)?;
     let pairs = sources
         .iter()
-        .zip(found)
+        .zip(translations)
         .map(|(source, target)| [source.to_string(), target]);
     Ok(pairs
         .filter(|[_, target]| !target.trim().is_empty())

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use burnformer_translation::memory_files::Pair;
 
 /// The largest p-value of a difference that counts as significant.
-const LIKELY: f64 = 0.05;
+const MAX_P_VALUE: f64 = 0.05;
 
 /// The minimum score on a general text against the original model's translations. Models that had
 /// lost 1.1 and 1.7 BLEU against human references scored 72.9 and 71.5.
@@ -39,15 +39,15 @@ pub(super) fn translations(
         languages: languages.clone(),
         ..translator.options()
     };
-    let found = translator.translate(sources, &options)?;
-    Ok(found
+    let translations = translator.translate(sources, &options)?;
+    Ok(translations
         .into_iter()
         .map(|translation| translation.text)
         .collect())
 }
 
 /// Returns whether the texts of `languages` begin with tokens that name them.
-pub(super) fn is_told(languages: &Languages) -> bool {
+pub(super) fn names_languages(languages: &Languages) -> bool {
     languages.tokens().iter().any(|tokens| !tokens.is_empty())
 }
 
@@ -131,12 +131,12 @@ pub(super) enum Reference {
 
 /// Returns whether the score rose, by more than chance.
 fn is_better(result: &PairedResult) -> bool {
-    result.system > result.baseline && result.p_value < LIKELY
+    result.system > result.baseline && result.p_value < MAX_P_VALUE
 }
 
 /// Returns whether the score fell, by more than chance.
 fn is_worse(result: &PairedResult) -> bool {
-    result.system < result.baseline && result.p_value < LIKELY
+    result.system < result.baseline && result.p_value < MAX_P_VALUE
 }
 
 /// Checks that the new model is better on the memory by one of the metrics and worse by none. On
@@ -218,7 +218,7 @@ pub(super) fn check_direction(
     held: &[Pair],
     found: &[String],
 ) -> Result<()> {
-    if is_told(languages) {
+    if names_languages(languages) {
         return Ok(());
     }
     let held = &held[..held.len().min(MAX_TURNED)];

@@ -17,7 +17,7 @@ use crate::output::say;
 const MIN_PAIRS: usize = 20;
 
 /// Sides of at most this many characters may have any ratio of lengths.
-const SHORT: usize = 40;
+const MAX_SHORT_CHARS: usize = 40;
 /// The largest ratio of the lengths of longer sides. Other pairs are dropped.
 const MAX_RATIO: usize = 4;
 /// The largest number of words of a term.
@@ -133,7 +133,7 @@ fn cleaned(mut entries: Vec<Entry>, counts: &mut Counts) -> Vec<Entry> {
             let reason = match () {
                 () if short == 0 => "without words",
                 () if source == target => "equal to their source",
-                () if long > SHORT && long > short * MAX_RATIO => "of far lengths",
+                () if long > MAX_SHORT_CHARS && long > short * MAX_RATIO => "of far lengths",
                 () if !known.insert([normal(source), normal(target)]) => "duplicates",
                 () => return true,
             };

@@ -23,6 +23,10 @@ use crate::output::{note, print, say};
 
 /// Reads the memory, scores the model, trains it, scores it again, and writes the new model if it
 /// passes the checks.
+///
+/// # Errors
+/// Returns an error if a text or the model cannot be read, training fails, or the new model does
+/// not pass the checks.
 pub fn run(args: Args) -> Result<()> {
     // Another process may be at work on this adaptation.
     let folders = Folders::lock(&args.out)?;
@@ -58,17 +62,17 @@ fn adapt(args: &Args, folders: &Folders) -> Result<()> {
     learn(args, folders, &start, &memory, &general, &languages)?;
     let new = Translator::load(folders.work.join("run/last"), &Device::flex())?;
     let after = translations(&new, &languages, &sources(&memory.held))?;
-    let of_memory = Comparison::new("memory", &memory.held, [before, after])?;
+    let memory_comparison = Comparison::new("memory", &memory.held, [before, after])?;
     let by_people = general.reference == Reference::People;
     let name = if by_people { "general" } else { "agreement" };
     let after = translations(&new, &languages, &sources(&general.held))?;
-    let of_general = Comparison::new(name, &general.held, [general_before, after])?;
-    let scores = [of_memory, of_general];
-    let shown = table(&scores.iter().map(Comparison::to_json).collect());
+    let general_comparison = Comparison::new(name, &general.held, [general_before, after])?;
+    let scores = [memory_comparison, general_comparison];
+    let score_table = table(&scores.iter().map(Comparison::to_json).collect());
     let falls = match check(&scores, general.reference) {
         Ok(falls) => falls,
         Err(reason) => {
-            say(shown);
+            say(score_table);
             folders.remove_work()?;
             let state = if start.card.is_some() {
                 "stays as it was"
@@ -78,7 +82,7 @@ fn adapt(args: &Args, folders: &Folders) -> Result<()> {
             return Err(reason.context(format!("{}: {state}", args.out.display())));
         }
     };
-    print(shown)?;
+    print(score_table)?;
     falls.into_iter().for_each(say);
     start.finish(args, &memory, card, &scores)
 }

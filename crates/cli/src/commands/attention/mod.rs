@@ -26,6 +26,9 @@ impl UsesFiles for Args {
 }
 
 /// Prints or writes the attention of a model.
+///
+/// # Errors
+/// Returns an error if the model or a text cannot be read, or the page cannot be written.
 pub fn run(args: Args) -> Result<()> {
     let model = args.model.as_ref().map(|(_, folder)| folder.clone());
     let translator = args.computing.load(model.as_slice())?;

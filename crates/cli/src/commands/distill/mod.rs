@@ -25,7 +25,7 @@ use crate::shards::{Part, ShardArgs, digest_of_file, written};
 use crate::texts::next_chunk;
 
 /// The default number of lines that are translated and written together.
-const CHUNK: usize = 2048;
+const CHUNK_LINES: usize = 2048;
 
 /// Arguments of `distill`.
 #[derive(clap::Args)]
@@ -43,7 +43,7 @@ pub struct Args {
     reference: Option<PathBuf>,
     /// File for the pairs, one per line in the form `source TAB translation`, as
     /// `train --train FILE` takes it; it must not exist. It appears when all is done; until then
-    /// FILE.work holds what is done, from which the same command goes on
+    /// FILE.work holds what is done so far; run the same command again to resume
     #[arg(id = "output", long = "out", short, value_name = "FILE")]
     out: PathBuf,
     /// Take the one of the N best translations of each sentence that has the highest sentence BLEU
@@ -60,7 +60,7 @@ pub struct Args {
     #[arg(long, default_value_t = 64, value_parser = at_least(1))]
     batch: usize,
     /// Number of lines that are translated and written together
-    #[arg(long, default_value_t = CHUNK, value_parser = at_least(1))]
+    #[arg(long, default_value_t = CHUNK_LINES, value_parser = at_least(1))]
     chunk: usize,
     #[command(flatten)]
     shard: ShardArgs,
@@ -70,8 +70,8 @@ pub struct Args {
 
 impl UsesFiles for Args {
     fn files_in_use(&self) -> Result<FilesInUse> {
-        let written = written(&self.shard, &self.out);
-        let journals = written
+        let outputs = written(&self.shard, &self.out);
+        let journals = outputs
             .iter()
             .map(|out| journal::path_for(out))
             .collect::<Result<Vec<_>>>()?;
@@ -79,13 +79,17 @@ impl UsesFiles for Args {
             .reads([&self.input])
             .reads(&self.reference)
             .reads_models(&self.model)
-            .writes(written)
+            .writes(outputs)
             .writes(journals))
     }
 }
 
 /// Writes a pair for each sentence that has a whole translation. A killed process loses at most one
 /// chunk: the next one resumes after the sentences in `FILE.work`.
+///
+/// # Errors
+/// Returns an error if the model or a text cannot be read, a translation fails, or the output
+/// cannot be written.
 pub fn run(args: Args) -> Result<()> {
     let texts = of_sides(&args.input, args.reference.as_deref())?;
     // A process killed at the very end leaves both files. The next one removes the journal.
@@ -123,17 +127,17 @@ pub fn run(args: Args) -> Result<()> {
     })?;
     drop(teacher);
     let lines = journal.lines;
-    let mut kept = 0;
+    let mut kept_count = 0;
     part.complete(part.lines.start + lines, |out| {
-        kept = journal.finish(out, !is_whole)?;
+        kept_count = journal.finish(out, !is_whole)?;
         (!is_whole).then(|| digest_of_file(out)).transpose()
     })?;
     note(format_args!(
-        "{}: {kept} of {}; {} left out, whose source is empty or longer than {} tokens, or whose \
+        "{}: {kept_count} of {}; {} left out, whose source is empty or longer than {} tokens, or whose \
          translation is empty or was cut",
         out.display(),
         counted(lines, "pair"),
-        lines - kept,
+        lines - kept_count,
         options.longest
     ));
     Ok(())
@@ -248,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_translation_closest_to_the_reference_is_taken_and_without_one_the_first() {
+    fn the_translation_closest_to_the_reference_is_taken() {
         let texts =
             || ["a cat sat", "the cat sat on a mat", "the cat sat on mats"].map(String::from);
         let chosen = |reference| best(texts().to_vec(), reference).unwrap();
@@ -262,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_translation_closest_to_the_reference_is_taken_in_scripts_without_spaces() {
+    fn the_closest_translation_is_taken_in_scripts_without_spaces() {
         for [first, closest, reference] in [
             ["他们喜欢狗。", "我喜欢红苹果。", "我喜欢红色的苹果。"],
             [

@@ -81,7 +81,7 @@ pub struct Args {
     pub(super) no_context: bool,
     #[command(flatten)]
     pub(super) searching: Searching,
-    /// File of likely translations of each token, as in `translate`
+    /// Lexical shortlist made by `shortlist`, as in `translate`
     #[arg(long, value_name = "FILE", requires = "model")]
     pub(super) shortlist: Option<PathBuf>,
     /// Longest source sentence in tokens; a longer one is cut to this length and translated, with a

@@ -28,6 +28,10 @@ use crate::progress::Progress;
 use crate::texts::{check_pipes, shown};
 
 /// Translates if there is a model, then scores.
+///
+/// # Errors
+/// Returns an error if the model or a text cannot be read, the texts differ in length, or the
+/// output cannot be written.
 pub fn run(args: Args) -> Result<()> {
     let to_calibrate = args
         .calibrate
@@ -141,7 +145,7 @@ fn note_words(args: &Args, writing: WritingSystem) {
 
 /// The number of lines that have to end like tokenised text before a note says so, as in sacreBLEU
 /// 2.6.0.
-const TOKENISED: usize = 100;
+const MIN_TOKENISED_LINES: usize = 100;
 
 /// Names each of `systems` with translations that look tokenised, if BLEU is requested. BLEU
 /// divides text into words itself.
@@ -154,7 +158,7 @@ fn note_tokenised(args: &Args, names: &[&PathBuf], systems: &[Vec<&str>]) {
             .iter()
             .filter(|line| line.trim_end().ends_with(" ."))
             .count();
-        if count >= TOKENISED {
+        if count >= MIN_TOKENISED_LINES {
             note(format_args!(
                 "warning: {}: {count} translations end in a space and a full stop, so the text looks tokenised, which changes BLEU; detokenise it first",
                 shown(name)
@@ -210,13 +214,13 @@ fn score(
         });
     }
     if !args.model.is_empty()
-        && hypotheses.len() >= FEW
+        && hypotheses.len() >= MIN_LINES
         && scores.iter().any(|score: &Score| {
             let fits = match writing {
                 WritingSystem::Chinese => args.tokenize == writing.bleu().tokenizer,
                 _ => writing.fits_bleu(),
             };
-            score.name == "BLEU" && fits && score.value < LITTLE
+            score.name == "BLEU" && fits && score.value < LOW_BLEU
         })
     {
         note(
@@ -227,9 +231,9 @@ fn score(
 }
 
 /// Scores of fewer lines may be low by chance.
-const FEW: usize = 10;
+const MIN_LINES: usize = 10;
 /// Lower BLEU may come from names and punctuation alone, as with swapped sides.
-const LITTLE: f64 = 3.0;
+const LOW_BLEU: f64 = 3.0;
 
 fn print(args: &Args, scores: &[Score]) -> Result<()> {
     if !args.json {

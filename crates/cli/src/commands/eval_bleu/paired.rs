@@ -85,6 +85,9 @@ impl Comparison {
 
 /// Prints for each metric its signature, the score of the baseline, and the score and p-value of
 /// each other system. A `*` marks p-values below 0.05.
+///
+/// # Errors
+/// Returns an error if the output cannot be written.
 pub fn print_text(names: &[String], all: &[Comparison], width: usize) -> Result<()> {
     let longest = names
         .iter()
@@ -112,6 +115,9 @@ pub fn print_text(names: &[String], all: &[Comparison], width: usize) -> Result<
 }
 
 /// Prints a JSON object for each system, as sacreBLEU does with `--format json`.
+///
+/// # Errors
+/// Returns an error if the output cannot be written.
 pub fn print_json(names: &[String], all: &[Comparison]) -> Result<()> {
     let systems: Vec<Value> = names
         .iter()

@@ -24,6 +24,9 @@ pub struct RatedTranslations {
 
 impl RatedTranslations {
     /// Rates the translations `texts` of `sources` against `references`.
+    ///
+    /// # Errors
+    /// Returns an error if there are not as many references as translations.
     pub fn new(
         sources: &[String],
         texts: &[&str],
@@ -46,6 +49,9 @@ impl RatedTranslations {
     }
 
     /// Fits a confidence calibration and writes it to the default settings of `model`.
+    ///
+    /// # Errors
+    /// Returns an error if the settings of `model` cannot be read or written.
     pub fn calibrate(&self, model: &Path) -> Result<()> {
         let good = self
             .good
@@ -74,6 +80,9 @@ impl RatedTranslations {
     /// the number of translations, their mean confidence and their mean quality. The last line is
     /// the expected calibration error: the mean difference between the two, weighted by the number
     /// of translations.
+    ///
+    /// # Errors
+    /// Returns an error if `model` has no calibration, or the output cannot be written.
     pub fn print(&self, model: &Path) -> Result<()> {
         let Some(calibration) = load_settings(model)?.calibration else {
             bail!(

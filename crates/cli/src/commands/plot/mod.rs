@@ -72,6 +72,9 @@ impl UsesFiles for Args {
 }
 
 /// Draws the curves, or writes their numbers.
+///
+/// # Errors
+/// Returns an error if the records of a run cannot be read, or the output cannot be written.
 pub fn run(args: Args) -> Result<()> {
     let runs = args
         .run

@@ -21,7 +21,7 @@ pub struct Args {
     /// German to English and English to German]
     #[arg(long, short, value_name = "[PAIR=]DIR", value_parser = model)]
     pub(super) model: Vec<(Option<LanguagePair>, PathBuf)>,
-    /// Translate also between two languages of a model of which it has not learnt this pair, if a
+    /// Also translate pairs of languages that the model was not trained on (zero-shot), if a
     /// --model names the pair
     #[arg(long)]
     pub(super) zero_shot: bool,
@@ -30,8 +30,8 @@ pub struct Args {
     /// first
     #[arg(long, value_name = "PAIR=FILE", value_parser = file_of_pair)]
     pub(super) glossary: Vec<(LanguagePair, PathBuf)>,
-    /// A file of likely translations, such as `de-en=FILE`, which `shortlist` makes for the model
-    /// of the pair and with which a large vocabulary is faster; one for each pair of languages
+    /// Lexical shortlist of a pair, such as `de-en=FILE`, made by `shortlist`: restricts the output
+    /// vocabulary per line; faster with large vocabularies; one for each pair of languages
     #[arg(long, value_name = "PAIR=FILE", value_parser = file_of_pair)]
     pub(super) shortlist: Vec<(LanguagePair, PathBuf)>,
     /// A translation memory, such as `de-en=memory.tmx`, in the forms of `translate --memory`; a
@@ -42,8 +42,8 @@ pub struct Args {
     /// 0 takes a free one. Traffic is not encrypted: leave TLS to a proxy
     #[arg(long, default_value = "127.0.0.1:5000", value_name = "ADDRESS:PORT", value_parser = address)]
     pub(super) listen: SocketAddr,
-    /// A file of keys, one per line, of which each request has to name one; lines that begin with #
-    /// are left out [default: everybody may ask]
+    /// File of API keys, one per line (# starts a comment). Requests need one of them [default: no
+    /// key needed]
     #[arg(long, value_name = "FILE")]
     pub(super) api_keys: Option<PathBuf>,
     /// The origin whose pages may ask from a browser, such as `https://example.org`, or `*` for all
@@ -63,8 +63,8 @@ pub struct Args {
     /// may be given several times
     #[arg(long, default_values = LOOPBACK, value_name = "ADDRESS", value_parser = network)]
     pub(super) trusted_proxy: Vec<IpNet>,
-    /// The folder of pages that `/paper` shows, the paper live: `cargo xtask web --only paper` writes
-    /// it to target/npm [default: none]
+    /// The folder of pages that `/paper` shows, the paper live: `cargo xtask web --only paper`
+    /// writes it to target/npm [default: none]
     #[arg(long, value_name = "DIR")]
     pub(super) paper: Option<PathBuf>,
     /// The largest number of characters of a request
@@ -102,8 +102,8 @@ pub struct Args {
 
 impl UsesFiles for Args {
     fn files_in_use(&self) -> Result<FilesInUse> {
-        let of_pairs = [&self.glossary, &self.shortlist, &self.memory];
-        let files = of_pairs.into_iter().flatten().map(|(_, file)| file);
+        let pair_files = [&self.glossary, &self.shortlist, &self.memory];
+        let files = pair_files.into_iter().flatten().map(|(_, file)| file);
         let models = self.model.iter().map(|(_, folder)| folder);
         Ok(FilesInUse::default()
             .reads(files)

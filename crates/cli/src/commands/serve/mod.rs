@@ -17,6 +17,9 @@ use crate::output::print;
 use crate::signals::on_signal;
 
 /// Serves until Ctrl-C or SIGTERM, then answers the requests already accepted, up to a time limit.
+///
+/// # Errors
+/// Returns an error if a model or a file cannot be read, or the address cannot be used.
 pub fn run(args: Args) -> Result<()> {
     let form = args.log;
     let server = Server::new(settings(args)?)?;

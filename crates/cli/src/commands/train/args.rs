@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use burnformer_train::RunMode;
+use burnformer_train::config::preset_names;
+use clap::builder::PossibleValuesParser;
 
 use crate::commands::model;
 use crate::device::DeviceNames;
@@ -13,13 +15,12 @@ use crate::files_in_use::{FilesInUse, UsesFiles};
 #[derive(clap::Args)]
 #[command(after_help = include_str!("examples.txt"))]
 pub struct Args {
-    /// The preset to start from: speedrun, tiny, small, base, big, multi30k or rnn
-    /// (`burnformer config presets` says what each is for) [default: the one that --config names,
-    /// otherwise speedrun]
-    #[arg(long, short)]
+    /// The preset to start from (`burnformer config presets` says what each is for) [default: the
+    /// one that --config names, otherwise speedrun]
+    #[arg(long, short, value_parser = PossibleValuesParser::new(preset_names()))]
     pub(super) preset: Option<String>,
-    /// TOML file of settings that replace those of the preset (`burnformer config` explains every
-    /// key). The config.toml of a run contains all settings and repeats that run
+    /// TOML file of settings that replace settings of the preset (`burnformer config` explains
+    /// every key). The config.toml of a run contains all settings and repeats that run
     #[arg(long, short)]
     pub(super) config: Option<PathBuf>,
     /// Model directory (imported or trained here) to fine-tune: the run starts from its weights and
@@ -37,7 +38,8 @@ pub struct Args {
     /// for example mine.de mine.en 2.5 or mine.tsv 2.5; may be given several times
     #[arg(long, num_args = 2..=3, value_names = ["SOURCE", "TARGET", "WEIGHT"])]
     pub(super) mix: Vec<PathBuf>,
-    /// The languages of the texts, such as en fr, for a model of several languages that --from names
+    /// The languages of the texts, such as en fr, for a model of several languages that --from
+    /// names
     #[arg(long, num_args = 2, value_names = ["SOURCE", "TARGET"])]
     pub(super) languages: Vec<String>,
     /// Validation text, in the same forms as the training text
@@ -94,7 +96,7 @@ impl Args {
     }
 
     /// The folder of the run that is resumed.
-    pub(super) fn run_to_go_on<'a>(&self, folder: &'a Path) -> Option<&'a Path> {
+    pub(super) fn run_to_resume<'a>(&self, folder: &'a Path) -> Option<&'a Path> {
         self.resume.then_some(folder)
     }
 }

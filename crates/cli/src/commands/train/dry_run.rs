@@ -118,7 +118,7 @@ fn duration(seconds: f64) -> String {
 }
 
 /// How long to measure updates.
-const MEASURED: Duration = Duration::from_secs(5);
+const MEASURING_TIME: Duration = Duration::from_secs(5);
 
 /// Returns `config` with the model size and the run length fitted to the machine, if requested.
 ///
@@ -154,6 +154,6 @@ pub(super) fn estimated(
         let config = config.clone();
         let quiet = Verbosity::Quiet;
         let learner = Learner::new(config, corpora, folder.path(), RunMode::New, quiet, devices)?;
-        Ok(RunEstimate::measure(learner, MEASURED)?)
+        Ok(RunEstimate::measure(learner, MEASURING_TIME)?)
     })
 }

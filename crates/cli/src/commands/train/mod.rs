@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::Result;
+use burn::tensor::Device;
 use burnformer_train::{
-    Corpora, Learner, RunDir, RunMode, StopReason, TrainConfig, Workers, cache_folder, follow,
+    Corpora, Learner, Ranks, RunDir, RunMode, StopReason, TrainConfig, Workers, cache_folder,
+    follow,
 };
 
 use self::dry_run::{estimated, fitted};
@@ -27,6 +29,9 @@ use crate::signals::Signals;
 pub use args::Args;
 
 /// Trains, scores the test text with the best model, and prints the next commands.
+///
+/// # Errors
+/// Returns the errors of [`learn`].
 pub fn run(args: Args) -> Result<()> {
     let Some(model) = learn(args)? else {
         return Ok(());
@@ -83,11 +88,8 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
         .check()?;
     if let Some(ranks) = follows {
         let corpora = Corpora::prepare_for(&config, start, texts, &mut |_| ())?;
-        return signals
-            .run_interruptible(|_| {
-                guarded("", || Ok(follow(Rc::clone(ranks), &corpora, &devices)?))
-            })
-            .map(|()| None);
+        follow_first(ranks, &corpora, &devices, &signals)?;
+        return Ok(None);
     }
     texts.check(&folder, mode)?;
     let test = test::read(&config, &texts).map_err(|error| read.explain(error))?;
@@ -97,12 +99,7 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     };
     let corpora = Corpora::prepare_for(&config, start, texts, &mut progress(verbosity()));
     let corpora = corpora.map_err(|error| read.explain(error))?;
-    let cached = if corpora.reused {
-        " (from the cache)"
-    } else {
-        ""
-    };
-    note(format_args!("{}{cached}", corpora.report));
+    note_corpus(&corpora);
     if let Some(ranks) = &ranks {
         ranks.broadcast(&mut Vec::new());
     } else if mode == RunMode::New {
@@ -125,6 +122,29 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
         test::score(&config, &test, &folder, &devices[0])?;
     }
     Ok(Some(folder.join("best")))
+}
+
+/// Makes the updates of the run of process 0 as one of its other processes, until the run ends.
+///
+/// # Errors
+/// Returns the errors of the run, or [`Stopped`](crate::output::Stopped) if a signal ended it.
+fn follow_first(
+    ranks: &Rc<dyn Ranks>,
+    corpora: &Corpora,
+    devices: &[Device],
+    signals: &Signals,
+) -> Result<()> {
+    signals.run_interruptible(|_| guarded("", || Ok(follow(Rc::clone(ranks), corpora, devices)?)))
+}
+
+/// Notes the size of the training text.
+fn note_corpus(corpora: &Corpora) {
+    let cached = if corpora.reused {
+        " (from the cache)"
+    } else {
+        ""
+    };
+    note(format_args!("{}{cached}", corpora.report));
 }
 
 /// Saves at the first signal to stop.
@@ -156,7 +176,7 @@ fn train(
             let config = config.clone();
             let learner = Learner::new(config, corpora, folder, mode, verbosity(), workers)?;
             started();
-            Ok(learner.train_killable(interrupted, |killable| {
+            Ok(learner.train_with(interrupted, |killable| {
                 if killable {
                     signals.stop_at_once("stopped; --resume makes the rest of the run's end")
                 } else {
@@ -167,10 +187,7 @@ fn train(
     });
     match outcome?.reason {
         StopReason::Interrupted => {
-            note(format_args!(
-                "to go on: burnformer train {}",
-                resume(folder)
-            ));
+            note(format_args!("next: burnformer train {}", resume(folder)));
             Err(signals.stopped().into())
         }
         _ => Ok(()),

@@ -43,7 +43,7 @@ impl Plan {
         let file = configuration_file(args, &folder);
         let mut config = configuration(args, file.as_deref(), &folder)?;
         let unnamed = Unnamed::take(&mut config.data)?;
-        let start = StartModel::of_run(&config, args.run_to_go_on(&folder))?;
+        let start = StartModel::of_run(&config, args.run_to_resume(&folder))?;
         let dry_run = args
             .dry_run
             .then(|| DryRun::new(&config, start.as_ref()))
@@ -83,7 +83,7 @@ fn configuration_file(args: &Args, folder: &Path) -> Option<PathBuf> {
     if args.config.is_some() {
         return args.config.clone();
     }
-    let file = args.run_to_go_on(folder)?.join("config.toml");
+    let file = args.run_to_resume(folder)?.join("config.toml");
     file.exists().then_some(file)
 }
 
@@ -102,7 +102,7 @@ fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<Trai
         .map(|minutes| format!("training.max_minutes={minutes:?}"));
     let given = [memory, minutes, from].into_iter().flatten();
     let settings: Vec<String> = args.set.iter().cloned().chain(given).collect();
-    let run = args.run_to_go_on(folder);
+    let run = args.run_to_resume(folder);
     let mut config = resolve(args.preset.as_deref(), file, &settings, run)?;
     let given = [
         ("--train", &args.train),

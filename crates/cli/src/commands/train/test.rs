@@ -108,8 +108,8 @@ fn score_of(config: &TrainConfig, text: &TestText, translator: &Translator) -> R
         long_sources,
         ..translator.options()
     };
-    let of_pair = text.direction.as_ref().map(|it| it.languages.clone());
-    if let Some([from, into]) = of_pair.or(config.data.named_languages()) {
+    let pair_languages = text.direction.as_ref().map(|it| it.languages.clone());
+    if let Some([from, into]) = pair_languages.or(config.data.named_languages()) {
         options.languages = translator.languages_of_pair(&from, &into)?;
     }
     let mut requests = translator.requests(&source, &options)?;

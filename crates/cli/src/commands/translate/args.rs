@@ -28,7 +28,7 @@ pub struct Args {
     pub(super) model: Vec<PathBuf>,
     /// A model that translates what --model returns, for a pair of languages without a model of its
     /// own: --model de-en --then en-fr. Search options belong to it; --glossary and --memory go
-    /// from the language of the input to that of the output
+    /// from the language of the input to the language of the output
     #[arg(long, value_parser = model(), value_name = "DIR", conflicts_with = "shortlist")]
     pub(super) then: Vec<PathBuf>,
     /// With --then: the language between, for models of several languages
@@ -48,11 +48,11 @@ pub struct Args {
     #[arg(long, value_name = "FORMAT", value_parser = one_of(Format::all(), Format::name),
         conflicts_with_all = ["nbest", "prefix", "json", "shard"])]
     pub(super) format: Option<Format>,
-    /// Language of the document, such as `de`: its abbreviations end no sentence [default:
-    /// --source-language, else the first in the name of the model (de-en), else en]
+    /// Language for sentence splitting, such as `de` [default: --source-language, else the first in
+    /// the name of the model (de-en), else en]
     #[arg(long, value_name = "LANGUAGE")]
     pub(super) language: Option<String>,
-    /// Translate also the messages of a catalogue that have a translation
+    /// Also translate the messages of a catalogue that have a translation
     #[arg(long)]
     pub(super) retranslate: bool,
     #[command(flatten)]
@@ -91,9 +91,9 @@ pub struct Args {
     /// translation of an empty line is its prefix
     #[arg(long, value_name = "FILE")]
     pub(super) prefix: Option<PathBuf>,
-    /// Sentence before the first line, for a model that was trained with context (data.context); repeat the
-    /// option for several, the nearest last. Otherwise the lines before a line are its context, up to an
-    /// empty line
+    /// Sentence before the first line, for a model that was trained with context (data.context);
+    /// repeat the option for several, the nearest last. Otherwise the lines before a line are its
+    /// context, up to an empty line
     #[arg(long, value_name = "SENTENCE", conflicts_with = "no_context")]
     pub(super) context: Vec<String>,
     /// Translate each sentence alone, also with a model that was trained with context
@@ -104,15 +104,14 @@ pub struct Args {
     /// by `|`, of which the model chooses one
     #[arg(long, value_name = "FILE", conflicts_with = "sample")]
     pub(super) glossary: Option<PathBuf>,
-    /// Translation memory: .po, .xlf, .tmx, .tsv or .csv files, or texts, of which two in a row are
-    /// the sources and their translations. Exact matches are reused, and a message of a catalogue
-    /// needs no review then; with --json, `memory` is the pair that is most like the line, with a
-    /// score of 1 if it is the line
+    /// Translation memory: .po, .xlf, .tmx, .tsv or .csv files, or pairs of text files (source,
+    /// then translation). Exact matches are reused, and a message of a catalogue needs no review
+    /// then; with --json, `memory` is the pair that is most like the line, with a score of 1 if it
+    /// is the line
     #[arg(long, num_args = 1.., value_name = "FILE")]
     pub(super) memory: Vec<PathBuf>,
-    /// File of likely translations of each token, which `shortlist` makes for the model. A
-    /// translation then consists of tokens that are likely for its line, which is faster where the
-    /// vocabulary is large and changes few translations
+    /// Lexical shortlist made by `shortlist` for this model: restricts the output vocabulary per
+    /// line; faster with large vocabularies, and changes few translations
     #[arg(long, value_name = "FILE")]
     pub(super) shortlist: Option<PathBuf>,
     /// Longest source sentence in tokens; a longer one is cut to this length and translated, with a
@@ -126,8 +125,9 @@ pub struct Args {
     #[arg(long, default_value_t = 2048, value_parser = at_least(1))]
     pub(super) chunk: usize,
     /// Print one JSON object per line: line, source, translation, score, tokens, the reason why it
-    /// ends, `doubts` (signs that it is wrong: loop, copy, length, parts) and whether it took a second
-    /// search because the first found a loop; with --nbest also `n_best`, a list of N such objects
+    /// ends, `doubts` (signs that it is wrong: loop, copy, length, parts) and whether it took a
+    /// second search because the first found a loop; with --nbest also `n_best`, a list of N such
+    /// objects
     #[arg(long)]
     pub(super) json: bool,
     #[command(flatten)]

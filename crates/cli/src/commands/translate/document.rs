@@ -12,8 +12,8 @@ use crate::memory::{Remedy, with_remedy};
 use crate::output::{OnFailure, Output, check_writable, note, say};
 use crate::texts::read_document;
 
-/// Translates `input` as one document of this `kind`, the name of a format or an extension, into the
-/// file `output`; `None` is standard output.
+/// Translates `input` as one document of this `kind`, the name of a format or an extension, into
+/// the file `output`; `None` is standard output.
 pub(super) fn translate(
     args: &Args,
     route: &Route,
@@ -29,10 +29,10 @@ pub(super) fn translate(
         &[]
     };
     let file = read_document(input, kind)?;
-    let left = file.left();
-    if !left.is_empty() {
+    let leftovers = file.left();
+    if !leftovers.is_empty() {
         say(format_args!(
-            "warning: {name}: stays in the source language: {left}"
+            "warning: {name}: stays in the source language: {leftovers}"
         ));
     }
     if file.format.is_catalogue() {

@@ -19,10 +19,10 @@ use crate::shards::length;
 const CHUNK_BYTES: usize = 4 << 20;
 
 /// The number of lines that the reader thread is ahead of the search. A line may have a megabyte.
-const AHEAD: usize = 16;
+const READ_AHEAD_LINES: usize = 16;
 
 /// How long a line of an interactive input waits for others in its batch.
-const PATIENCE: Duration = Duration::from_millis(20);
+const BATCH_WAIT: Duration = Duration::from_millis(20);
 
 /// The lines to translate and their prefixes. A thread reads the lines, so that waiting for one can
 /// time out.
@@ -107,11 +107,11 @@ impl Input {
         chunk
     }
 
-    /// The next line. It is `None` at the end, and in a dialogue also if `may_be_late` is true and no
-    /// line has arrived within [`PATIENCE`].
+    /// The next line. It is `None` at the end, and in a dialogue also if `may_be_late` is true and
+    /// no line has arrived within [`BATCH_WAIT`].
     fn next_line(&mut self, may_be_late: bool) -> Result<Option<Line>> {
         let line = if self.is_dialogue && may_be_late {
-            self.lines.recv_timeout(PATIENCE).ok()
+            self.lines.recv_timeout(BATCH_WAIT).ok()
         } else {
             self.lines.recv().ok()
         };
@@ -160,7 +160,7 @@ impl Input {
 
 /// Starts a thread that reads the next `count` lines of `reader`, and returns its channel.
 fn read_ahead(reader: LineReader, count: usize) -> Result<Receiver<Result<Line, TextError>>> {
-    let (sender, lines) = sync_channel(AHEAD);
+    let (sender, lines) = sync_channel(READ_AHEAD_LINES);
     let thread = thread::Builder::new().name("input".into()).spawn(move || {
         for line in reader.take(count) {
             let is_last = line.is_err();

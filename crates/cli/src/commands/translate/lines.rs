@@ -84,7 +84,7 @@ impl Lines<'_> {
                     progress.add(count);
                 }
             };
-            let (all, broken) = match &mut self.history {
+            let (translations, failure) = match &mut self.history {
                 None => translator.translate_ids_until_error(requests, options, &count),
                 Some(history) => translator.translate_documents_until_error(
                     &mut requests,
@@ -94,10 +94,12 @@ impl Lines<'_> {
                     &count,
                 ),
             };
-            let count = all.len();
+            let count = translations.len();
             let mut output = output.lock();
             let output = output.as_mut().expect("an open output");
-            for ((index, hypotheses), source) in all.into_iter().enumerate().zip(&chunk.lines) {
+            for ((index, hypotheses), source) in
+                translations.into_iter().enumerate().zip(&chunk.lines)
+            {
                 let number = done + index;
                 let middle = middle[index].as_deref();
                 let doubts = self.write(output, (number, source, middle), hypotheses)?;
@@ -106,11 +108,11 @@ impl Lines<'_> {
                     .quality_warnings(number as u64 + 1, &doubts);
             }
             output.flush()?;
-            let broken = broken.map(|error| {
+            let failure = failure.map(|error| {
                 Error::from(error.offset(done)).context(self.input.path.display().to_string())
             });
             done += count;
-            match broken.or(chunk.failure) {
+            match failure.or(chunk.failure) {
                 Some(failure) => return Err(failure),
                 None if count == 0 => break,
                 None => {}

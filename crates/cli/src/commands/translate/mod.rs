@@ -24,6 +24,10 @@ pub use args::Args;
 /// Writes one line (or `--nbest` lines) for each line of the input, including empty lines. If
 /// reading fails, for example in a damaged archive, the lines before the failure are translated and
 /// written first.
+///
+/// # Errors
+/// Returns an error if the options contradict each other, a model or a text cannot be read, a
+/// translation fails, or the output cannot be written.
 pub fn run(args: Args) -> Result<()> {
     let files = files(&args)?;
     check_text(&args)?;
@@ -100,7 +104,8 @@ fn languages(options: &TranslateOptions) -> [Option<&str>; 2] {
     codes.map_or([None; 2], |[from, into]| [Some(&**from), Some(&**into)])
 }
 
-/// Refuses a context for a model that has none, and shards that would need the lines of other shards.
+/// Refuses a context for a model that has none, and shards that would need the lines of other
+/// shards.
 fn check_context(args: &Args, route: &Route) -> Result<()> {
     let has_context = route.context() > 0;
     if !args.context.is_empty() && !has_context {
@@ -139,16 +144,16 @@ fn check_text(args: &Args) -> Result<()> {
 /// Returns how each input is read.
 ///
 /// # Errors
-/// Returns an error of usage if an input cannot be read, or an option belongs to documents and there
-/// is none.
+/// Returns an error of usage if an input cannot be read, or an option belongs to documents and
+/// there is none.
 fn readings(args: &Args) -> Result<Vec<Reading>> {
     let all = args.inputs.iter().map(|input| Reading::of(args, input));
     let all = all.collect::<Result<Vec<_>>>()?;
-    let of_documents = [
+    let document_options = [
         ("--language", args.language.is_some()),
         ("--retranslate", args.retranslate),
     ];
-    let option = of_documents.iter().find(|(_, is_given)| *is_given);
+    let option = document_options.iter().find(|(_, is_given)| *is_given);
     match option {
         Some((option, _)) if all.iter().all(|it| *it == Reading::Lines) => {
             Err(wrong_usage(format_args!(

@@ -59,8 +59,8 @@ impl Reading {
             ("--json", args.json),
             ("--shard", !args.shard.is_whole()),
         ];
-        let of_lines = options.iter().find(|(_, is_given)| *is_given);
-        let Some((option, _)) = of_lines else {
+        let line_option = options.iter().find(|(_, is_given)| *is_given);
+        let Some((option, _)) = line_option else {
             return Ok(Self::Document(kind));
         };
         let name = input.display();

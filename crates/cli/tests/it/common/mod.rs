@@ -84,6 +84,11 @@ pub fn run<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Output {
     burnformer(arguments).output().unwrap()
 }
 
+/// Asserts that the command with these arguments succeeds.
+pub fn assert_runs(arguments: &[&str]) {
+    stdout(&run(arguments));
+}
+
 /// stdout of a run that must succeed.
 pub fn stdout(output: &Output) -> String {
     assert!(output.status.success(), "{}", stderr(output));

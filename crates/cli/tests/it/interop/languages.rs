@@ -39,7 +39,7 @@ fn a_model_of_several_languages_is_told_which_ones_and_refuses_to_guess() {
 }
 
 #[test]
-fn a_model_with_target_tags_says_that_none_was_named_and_refuses_others_with_its_list() {
+fn a_model_with_target_tags_asks_for_one_of_its_list() {
     let folder = tempfile::tempdir().unwrap();
     let model = folder.path().join("model").display().to_string();
     stdout(&run(&[

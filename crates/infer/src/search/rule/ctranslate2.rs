@@ -5,7 +5,7 @@ use crate::settings::{LengthPenalty, SearchSettings};
 
 /// [`BeamRule::Ctranslate2`](crate::BeamRule::Ctranslate2).
 pub(super) struct Ctranslate2 {
-    /// The number of closed hypotheses that end the search.
+    /// The number of finished hypotheses that end the search.
     candidates: usize,
     /// If true, no penalty can change the order of hypotheses.
     has_no_penalty: bool,
@@ -28,7 +28,7 @@ impl Ctranslate2 {
 }
 
 impl Rule for Ctranslate2 {
-    fn closes(&self, rank: usize, beam: usize) -> bool {
+    fn may_finish(&self, rank: usize, beam: usize) -> bool {
         rank < beam
     }
 
@@ -57,7 +57,7 @@ impl Rule for Ctranslate2 {
     }
 
     fn stop(&self, state: State) -> Stop {
-        if self.has_no_penalty && !state.best_closed {
+        if self.has_no_penalty && !state.best_has_finished {
             Stop::WhenNoneLives
         } else {
             Stop::AtOnce

@@ -6,9 +6,9 @@ use super::decisions::{Rule, State, Stop};
 pub(super) struct Marian;
 
 impl Rule for Marian {
-    /// The beam shrinks by one for each closed hypothesis.
-    fn candidates(&self, beam: usize, closed: usize, _ends: usize) -> usize {
-        beam - closed
+    /// The beam shrinks by one for each finished hypothesis.
+    fn candidates(&self, beam: usize, finished: usize, _end_tokens: usize) -> usize {
+        beam - finished
     }
 
     fn ranks_cut(&self) -> bool {

@@ -7,7 +7,7 @@ pub(super) struct Near;
 
 impl Rule for Near {
     fn stop(&self, state: State) -> Stop {
-        let longest = 3 * state.closed / 2 + 2;
+        let longest = 3 * state.finished_len / 2 + 2;
         Stop::WhenWorseAt(longest.clamp(state.step, state.limit))
     }
 }

@@ -7,7 +7,7 @@ use crate::settings::EarlyStopping;
 pub(super) struct Transformers(pub EarlyStopping);
 
 impl Rule for Transformers {
-    fn closes(&self, rank: usize, beam: usize) -> bool {
+    fn may_finish(&self, rank: usize, beam: usize) -> bool {
         rank < beam
     }
 

@@ -1,9 +1,9 @@
 //! Replacement of words by terms.
 //!
 //! If the translation without terms has another word for a term, attention to the source finds this
-//! word. The translation is kept up to it, then comes the term, and the search continues from there.
-//! The result is compared with the rest of the translation without terms: after an unexpected term,
-//! a model may produce unrelated text.
+//! word. The translation is kept up to it, then comes the term, and the search continues from
+//! there. The result is compared with the rest of the translation without terms: after an
+//! unexpected term, a model may produce unrelated text.
 
 use std::ops::Range;
 
@@ -23,8 +23,8 @@ pub(crate) struct AfterTerm {
 }
 
 impl AfterTerm {
-    /// The hypotheses `found` for the request, after the hypothesis with the old rest if that is more
-    /// probable or nothing was found.
+    /// The hypotheses `found` for the request, after the hypothesis with the old rest if that is
+    /// more probable or nothing was found.
     pub fn with_old_rest(
         &self,
         model: &dyn StepModel,
@@ -183,8 +183,8 @@ impl Words {
         }
     }
 
-    /// The word to replace by the term with the source tokens `span`. Without such a word, the range
-    /// is empty, before the end of the sentence.
+    /// The word to replace by the term with the source tokens `span`. Without such a word, the
+    /// range is empty, before the end of the sentence.
     fn replaced(&self, span: Option<&Range<usize>>) -> Range<usize> {
         let Some(span) = span.filter(|span| !span.is_empty()) else {
             return self.end..self.end;
@@ -261,9 +261,9 @@ fn likeliest<'a>(
     let targets: Vec<&[u32]> = targets.iter().map(|target| &target[..]).collect();
     let log_probs = request.context.target_log_probs(model, &source, &targets);
     let scored = phrases.into_iter().zip(log_probs).map(|(phrase, scored)| {
-        let of_phrase = &scored[prefix.len()..prefix.len() + phrase.tokens.len()];
-        let total = f64::from(of_phrase.iter().sum::<f32>());
-        (settings.score(total, of_phrase.len()), phrase)
+        let phrase_log_probs = &scored[prefix.len()..prefix.len() + phrase.tokens.len()];
+        let total = f64::from(phrase_log_probs.iter().sum::<f32>());
+        (settings.score(total, phrase_log_probs.len()), phrase)
     });
     scored
         .max_by(|a, b| a.0.total_cmp(&b.0))

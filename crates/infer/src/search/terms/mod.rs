@@ -56,8 +56,8 @@ pub struct WordEdges {
     pub continues: Vec<bool>,
     /// For each id, whether the token ends within a word that the next token can continue.
     pub is_open: Vec<bool>,
-    /// The ids of the tokens that end a sentence, such as a full stop. A term at an unknown position
-    /// goes before them.
+    /// The ids of the tokens that end a sentence, such as a full stop. A term at an unknown
+    /// position goes before them.
     pub closing: Vec<u32>,
 }
 
@@ -133,8 +133,8 @@ impl Terms {
             .collect()
     }
 
-    /// Returns whether the first `end` of `tokens` have the term `term`, besides the terms before it
-    /// with the same phrases: a term that is wanted twice must occur twice.
+    /// Returns whether the first `end` of `tokens` have the term `term`, besides the terms before
+    /// it with the same phrases: a term that is wanted twice must occur twice.
     fn has_before(&self, end: usize, term: usize, tokens: &[u32]) -> bool {
         let phrases = &self.phrases[term];
         let equal = self.phrases[..term].iter();
@@ -156,8 +156,8 @@ impl Terms {
     fn is_at(&self, start: usize, phrase: &Phrase, tokens: &[u32]) -> bool {
         let (before, rest) = tokens.split_at(start);
         rest.strip_prefix(&phrase.tokens[..]).is_some_and(|after| {
-            let goes_on = after.first().is_some_and(|&id| self.continues(id));
-            self.can_begin(phrase.begin, before) && (phrase.end == Edge::Anywhere || !goes_on)
+            let does_continue = after.first().is_some_and(|&id| self.continues(id));
+            self.can_begin(phrase.begin, before) && (phrase.end == Edge::Anywhere || !does_continue)
         })
     }
 }

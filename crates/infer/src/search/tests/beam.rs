@@ -1,8 +1,11 @@
 //! Greedy and beam search beside an enumeration of every translation.
 
+use std::fs;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
+use crate::settings::length_penalty;
 
 #[test]
 fn a_beam_as_wide_as_the_tree_finds_every_translation_in_order() {
@@ -286,4 +289,36 @@ impl Decoding for CountedDecoding<'_> {
     fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>) {
         self.decoding.reorder(rows, sentences);
     }
+}
+
+/// The guide's page walks through the search.
+#[test]
+fn the_page_names_functions_of_the_search_and_computes_scores_as_it_does() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |file: &str| fs::read_to_string(root.join(file)).unwrap();
+    let page = read("docs/guide/paper.md");
+    let (_, section) = page.split_once("## Beam search, step by step").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let rows = section.lines().filter_map(|line| {
+        let cells = line.trim().strip_prefix('|')?.split('|');
+        Some(cells.map(str::trim).collect::<Vec<_>>())
+    });
+    let mut names = 0;
+    let mut scores = 0;
+    for row in rows {
+        if let Some(file) = row[2].strip_prefix("`crates/") {
+            let source = read(&format!("crates/{}", file.trim_end_matches('`')));
+            for name in row[1].split(", ").map(|name| name.trim_matches('`')) {
+                assert!(source.contains(&format!("fn {name}(")), "{name} in {file}");
+                names += 1;
+            }
+        } else if let Ok(n) = row[0].parse::<usize>() {
+            let total: f64 = row[1].replace('−', "-").parse().unwrap();
+            let score = SearchSettings::beam(4, 0.6).score(total, n);
+            assert_eq!(row[2], format!("{:.4}", length_penalty(n, 0.6)));
+            assert_eq!(row[3], format!("{score:.4}").replace('-', "−"));
+            scores += 1;
+        }
+    }
+    assert_eq!([names, scores], [19, 2]);
 }

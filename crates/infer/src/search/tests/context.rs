@@ -187,8 +187,8 @@ fn a_target_context_takes_positions_of_the_model() {
     assert!(refused.is_err());
 }
 
-/// The weights of the sentence are those of the whole sequences without the rows and columns of the
-/// context.
+/// The weights of the sentence are the weights of the whole sequences without the rows and columns
+/// of the context.
 #[test]
 fn attention_to_the_context_is_left_out() {
     let weight = |query: usize, key: usize| (10 * query + key) as f32;

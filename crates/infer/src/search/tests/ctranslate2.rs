@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::*;
 
 /// The search of CTranslate2 4.8.1 (`BeamSearch::search` and the processors of logits in
-/// `src/decoding.cc` and `src/decoding_utils.cc`): a step takes the best 2k candidates, of which the
-/// first k may end and the others take their places.
+/// `src/decoding.cc` and `src/decoding_utils.cc`): a step takes the best 2k candidates, of which
+/// the first k may end and the others take their places.
 fn as_ctranslate2(
     model: &TableModel,
     prefix: &[u32],

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Beam search of transformers 5.24 (`GenerationMixin._beam_search`), written down step by step. The
-/// tokens `ends` end a hypothesis.
+/// Beam search of transformers 5.24 (`GenerationMixin._beam_search`), written down step by step.
+/// The tokens `ends` end a hypothesis.
 fn as_transformers(
     model: &TableModel,
     settings: &SearchSettings,

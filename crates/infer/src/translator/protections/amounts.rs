@@ -22,7 +22,7 @@ impl Results<'_> {
         let Some(writing) = writing else {
             return;
         };
-        let pairs = self.all.par_iter_mut().zip(&self.requests);
+        let pairs = self.hypotheses.par_iter_mut().zip(&self.requests);
         pairs.for_each(|(found, request)| {
             let source = translator.source_text(request, options.languages.source.len());
             let is_whole =

@@ -103,7 +103,7 @@ impl Results<'_> {
         let options = self.options;
         let small = small
             .iter()
-            .filter(|(index, _)| *index < self.all.len())
+            .filter(|(index, _)| *index < self.hypotheses.len())
             .cloned();
         let (indices, mut forms): (Vec<usize>, Vec<TextRequest>) = small.unzip();
         let truncated = TranslateOptions {
@@ -111,17 +111,17 @@ impl Results<'_> {
             ..options.clone()
         };
         self.translator.prepare(&mut forms, &truncated);
-        let found = self.again(&forms, &options.search);
-        let mut taken = HashSet::new();
+        let found = self.search_again(&forms, &options.search);
+        let mut improved = HashSet::new();
         for ((index, form), found) in indices.into_iter().zip(forms).zip(found) {
             let small = &found[0];
-            let given = &self.all[index][0];
+            let current = &self.hypotheses[index][0];
             let is_loop = repeats(&small.tokens) && !repeats(&form.search.source);
-            let is_first = !taken.contains(&index);
-            let is_better = probability(small) > probability(given);
+            let is_first = !improved.contains(&index);
+            let is_better = probability(small) > probability(current);
             if (is_better || is_first && self.is_forced(index)) && !is_loop {
-                taken.insert(index);
-                self.all[index] = found;
+                improved.insert(index);
+                self.hypotheses[index] = found;
                 self.requests[index] = form;
             }
         }
@@ -135,24 +135,24 @@ impl Results<'_> {
         has_prefix || !request.terms.is_empty()
     }
 
-    /// Puts the translations of sources that were in capitals in `requests` in capitals again, after
-    /// the given prefixes, and scores their texts.
+    /// Puts the translations of sources that were in capitals in `requests` in capitals again,
+    /// after the given prefixes, and scores their texts.
     pub(super) fn put_in_capitals(&mut self, requests: &[TextRequest]) {
         let translator = self.translator;
         let options = self.options;
-        let changed: Vec<usize> = (0..requests.len().min(self.all.len()))
+        let changed: Vec<usize> = (0..requests.len().min(self.hypotheses.len()))
             .filter(|&index| self.requests[index].text != requests[index].text)
             .collect();
         let mut scored = Vec::new();
         let mut texts = Vec::new();
         let mut places = Vec::new();
         for index in changed {
-            let given = translator.prefix_text(&requests[index], options);
+            let given_prefix = translator.prefix_text(&requests[index], options);
             let small = translator.prefix_text(&self.requests[index], options);
-            for (rank, hypothesis) in self.all[index].iter_mut().enumerate() {
+            for (rank, hypothesis) in self.hypotheses[index].iter_mut().enumerate() {
                 let text = translator.text_of(hypothesis);
                 let text = match text.strip_prefix(&small) {
-                    Some(rest) => given.clone() + &in_capitals(rest),
+                    Some(rest) => given_prefix.clone() + &in_capitals(rest),
                     None => in_capitals(&text),
                 };
                 scored.push(&requests[index].search);
@@ -169,7 +169,7 @@ impl Results<'_> {
             translator.score_requests(&scored[..count], &targets[..count], options)
         });
         for ((index, rank), score) in places.into_iter().zip(scores) {
-            self.all[index][rank].score = score.score;
+            self.hypotheses[index][rank].score = score.score;
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::translator::options::TranslateOptions;
 use crate::translator::request::TextRequest;
 
 /// The widths, as multiples of the first, of the searches that fill a list after repeated texts.
-const WIDER: [usize; 3] = [2, 4, 8];
+const WIDER_BEAM_FACTORS: [usize; 3] = [2, 4, 8];
 
 /// Sorts hypotheses: hypotheses cut by the limit last, then by score.
 pub(super) fn sort(all: &mut [Hypothesis]) {
@@ -22,9 +22,9 @@ pub(super) fn sort(all: &mut [Hypothesis]) {
 }
 
 impl Results<'_> {
-    /// Removes repeated texts from each list. Searches with twice, four and eight times the beam fill
-    /// such a list after its best hypothesis, until it has `n_best` texts or there are no further
-    /// hypotheses.
+    /// Removes repeated texts from each list. Searches with twice, four and eight times the beam
+    /// fill such a list after its best hypothesis, until it has `n_best` texts or there are no
+    /// further hypotheses.
     pub(super) fn make_distinct(&mut self) {
         let translator = self.translator;
         let search = &self.options.search;
@@ -34,18 +34,18 @@ impl Results<'_> {
         }
         let mut indices: Vec<usize> = (0..self.requests.len()).collect();
         indices.retain(|&index| {
-            let found = &mut self.all[index];
+            let found = &mut self.hypotheses[index];
             let count = found.len();
             translator.remove_repeated(found);
             found.len() < count && !found[0].is_second && !found[0].is_uppercased
         });
-        for factor in WIDER {
+        for factor in WIDER_BEAM_FACTORS {
             let mut wider = search.clone();
             wider.n_best = (factor * n_best).min(MAX_HYPOTHESES);
             wider.beam_size = (factor * wider.beam_size).min(MAX_HYPOTHESES);
             let mut found = self.wider(&indices, &wider).into_iter();
             indices.retain(|&index| {
-                let list = &mut self.all[index];
+                let list = &mut self.hypotheses[index];
                 let found = found.next().unwrap_or_default();
                 let is_full = found.len() == wider.n_best;
                 let best = list[0].score;
@@ -67,13 +67,13 @@ impl Results<'_> {
             .collect();
         let mut results = Results {
             translator: self.translator,
-            all: self.again(&requests, wider),
+            hypotheses: self.search_again(&requests, wider),
             requests,
             options: self.options,
         };
         results.drop_lossy();
         results.write_amounts();
-        results.all
+        results.hypotheses
     }
 }
 
@@ -81,7 +81,7 @@ impl Translator {
     /// The cost, as a multiple of the first search, of filling a list after repeated texts.
     pub(super) fn searches_for_texts(options: &TranslateOptions) -> usize {
         if may_repeat(&options.search) {
-            WIDER.iter().sum()
+            WIDER_BEAM_FACTORS.iter().sum()
         } else {
             0
         }

@@ -40,8 +40,8 @@ impl Translator {
 }
 
 impl Results<'_> {
-    /// Searches again, with the word for "and" in the source, for requests with a best hypothesis that
-    /// lacks a joining sign and has no word for it. Samples stay.
+    /// Searches again, with the word for "and" in the source, for requests with a best hypothesis
+    /// that lacks a joining sign and has no word for it. Samples stay.
     pub(super) fn keep_joins(&mut self) {
         let options = self.options;
         if !options.protections.keep_parts || options.search.sampling.is_some() {
@@ -56,7 +56,7 @@ impl Results<'_> {
             if request.text.is_empty() || request.search.cancel.is_cancelled() {
                 continue;
             }
-            let text = translator.text_of(&self.all[index][0]);
+            let text = translator.text_of(&self.hypotheses[index][0]);
             let form = loses_joins(&request.text, &text, languages)
                 .then(|| translator.with_joining_words(request, options))
                 .flatten();
@@ -68,7 +68,7 @@ impl Results<'_> {
                 forms.push(form);
             }
         }
-        let found = self.again(&forms, &options.search);
+        let found = self.search_again(&forms, &options.search);
         for (index, mut found) in indices.into_iter().zip(found) {
             let text = translator.text_of(&found[0]);
             if loses_joins(&self.requests[index].text, &text, languages) {
@@ -77,7 +77,7 @@ impl Results<'_> {
             found
                 .iter_mut()
                 .for_each(|hypothesis| hypothesis.is_second = true);
-            self.all[index] = found;
+            self.hypotheses[index] = found;
         }
     }
 }

@@ -10,8 +10,8 @@ use crate::translator::request::TextRequest;
 /// The length of forbidden repeated n-grams in the second search after a loop.
 const WITHOUT_LOOPS: usize = 3;
 
-/// Returns whether `found` is a loop of the search: it repeats a sequence, and neither the source nor
-/// a forced prefix does.
+/// Returns whether `found` is a loop of the search: it repeats a sequence, and neither the source
+/// nor a forced prefix does.
 pub(super) fn is_loop(request: &TextRequest, found: &Hypothesis) -> bool {
     let Request { source, prefix, .. } = &request.search;
     repeats(&found.tokens) && !repeats(source) && !repeats(prefix)
@@ -28,7 +28,7 @@ impl Results<'_> {
             return;
         }
         let indices: Vec<usize> = (0..requests.len())
-            .filter(|&index| is_loop(&requests[index], &self.all[index][0]))
+            .filter(|&index| is_loop(&requests[index], &self.hypotheses[index][0]))
             .collect();
         let again: Vec<TextRequest> = indices
             .iter()
@@ -38,13 +38,13 @@ impl Results<'_> {
             no_repeat_ngram: WITHOUT_LOOPS,
             ..settings.clone()
         };
-        let found = self.again(&again, &settings);
+        let found = self.search_again(&again, &settings);
         for (index, mut found) in indices.into_iter().zip(found) {
             if !repeats(&found[0].tokens) {
                 found
                     .iter_mut()
                     .for_each(|hypothesis| hypothesis.is_second = true);
-                self.all[index] = found;
+                self.hypotheses[index] = found;
             }
         }
     }

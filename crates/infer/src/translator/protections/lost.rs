@@ -25,8 +25,8 @@ pub(super) struct Losses {
     pub(super) source: String,
     /// The forced beginning of the translation.
     pub(super) prefix: String,
-    /// The symbols in `source` that words cannot replace: emoji, and all of them if some are unknown
-    /// to the tokeniser.
+    /// The symbols in `source` that words cannot replace: emoji, and all of them if some are
+    /// unknown to the tokeniser.
     pub(super) symbols: Vec<Range<usize>>,
     /// The first signs of invented placeholders.
     pub(super) signs: String,
@@ -37,10 +37,10 @@ pub(super) struct Losses {
 impl Losses {
     /// The sentence without its parts, except those that are in the prefix.
     pub(super) fn gapped(&self) -> Cloze<'_> {
-        let known = parts(&self.source)
+        let known_parts = parts(&self.source)
             .into_iter()
             .filter(|part| part.kind != PartKind::Symbol);
-        let mut all: Vec<_> = known
+        let mut all: Vec<_> = known_parts
             .map(|part| part.range)
             .chain(self.symbols.clone())
             .collect();
@@ -63,7 +63,7 @@ impl Results<'_> {
     /// What the hypotheses for the request `index` lose: the best, or any of several samples.
     pub(super) fn lost_by(&self, index: usize) -> Option<Losses> {
         let request = &self.requests[index];
-        let found = self.all.get(index)?;
+        let found = self.hypotheses.get(index)?;
         if request.search.cancel.is_cancelled() {
             return None;
         }
@@ -85,7 +85,7 @@ impl Results<'_> {
         if !options.protections.keep_parts || self.is_sampled() {
             return;
         }
-        let pairs = self.all.par_iter_mut().zip(&self.requests);
+        let pairs = self.hypotheses.par_iter_mut().zip(&self.requests);
         pairs.for_each(|(found, request)| {
             let mut is_best = true;
             found.retain(|hypothesis| {
@@ -119,7 +119,7 @@ impl Translator {
         } else {
             Vec::new()
         };
-        // Words can replace other symbols, such as those of currencies.
+        // Words can replace other symbols, such as currency signs.
         let is_symbol = |part: &Part| {
             let is_picture = source[part.range.clone()].contains(is_emoji);
             part.kind == PartKind::Symbol && (!is_known || is_picture)

@@ -28,7 +28,7 @@ pub(super) struct Results<'a> {
     pub requests: Vec<TextRequest>,
     pub options: &'a TranslateOptions,
     /// The hypotheses for each request, the best first.
-    pub all: Vec<Vec<Hypothesis>>,
+    pub hypotheses: Vec<Vec<Hypothesis>>,
 }
 
 impl Results<'_> {
@@ -39,21 +39,26 @@ impl Results<'_> {
     /// rewritten in texts with all parts, and a text is complete before it is put in capitals.
     /// Repeated texts are removed last.
     pub fn protect(&mut self, small: &[(usize, TextRequest)]) {
-        let given = self.requests.clone();
-        self.translator.copy_unknown(&given, &mut self.all);
+        let given_requests = self.requests.clone();
+        self.translator
+            .copy_unknown(&given_requests, &mut self.hypotheses);
         self.try_small_letters(small);
         self.leave_loops();
         self.keep_joins();
         self.keep_parts();
         self.keep_pairs();
         self.write_amounts();
-        self.put_in_capitals(&given);
+        self.put_in_capitals(&given_requests);
         self.make_distinct();
     }
 
     /// The hypotheses of a further search for `requests`, with copies of unknown text; empty if it
     /// fails.
-    fn again(&self, requests: &[TextRequest], settings: &SearchSettings) -> Vec<Vec<Hypothesis>> {
+    fn search_again(
+        &self,
+        requests: &[TextRequest],
+        settings: &SearchSettings,
+    ) -> Vec<Vec<Hypothesis>> {
         let model = &*self.translator.model;
         let batching = &self.options.batching;
         let found = search_counting(model, &searches(requests), settings, batching, &|_| ());
@@ -64,8 +69,8 @@ impl Results<'_> {
 }
 
 impl Translator {
-    /// Returns the largest number of searches for a translation of `source`, with those of its
-    /// protections.
+    /// Returns the largest number of searches for a translation of `source`, including the searches
+    /// of its protections.
     pub fn searches(&self, source: &str, options: &TranslateOptions) -> usize {
         1 + Self::searches_for_capitals(source, options)
             + self.searches_for_parts(source, options)

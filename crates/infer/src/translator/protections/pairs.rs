@@ -10,8 +10,8 @@ use crate::translator::options::TranslateOptions;
 use crate::translator::request::TextRequest;
 
 impl Results<'_> {
-    /// Adds the quotation marks, brackets and dashes of a speech that a hypothesis lacks, around the
-    /// words that are aligned with those between them in the source.
+    /// Adds the quotation marks, brackets and dashes of a speech that a hypothesis lacks, around
+    /// the words that are aligned with those between them in the source.
     pub(super) fn keep_pairs(&mut self) {
         let Self {
             translator,
@@ -21,7 +21,7 @@ impl Results<'_> {
         if !options.protections.keep_parts {
             return;
         }
-        let pairs = self.all.par_iter_mut().zip(&self.requests);
+        let pairs = self.hypotheses.par_iter_mut().zip(&self.requests);
         pairs.for_each(|(found, request)| {
             if request.search.cancel.is_cancelled() || request.text.is_empty() {
                 return;

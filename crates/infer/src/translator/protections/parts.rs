@@ -1,4 +1,5 @@
-//! Further searches for a sentence with a translation that loses numbers, placeholders or addresses.
+//! Further searches for a sentence with a translation that loses numbers, placeholders or
+//! addresses.
 
 use std::slice::from_ref;
 
@@ -17,8 +18,8 @@ use crate::translator::request::TextRequest;
 
 /// The largest number of constraints in the second search, which bounds its cost.
 const MAX_PARTS: usize = 24;
-/// The largest number of further searches for a sentence: one per part, and one for parts at unknown
-/// positions.
+/// The largest number of further searches for a sentence: one per part, and one for parts at
+/// unknown positions.
 const MAX_SEARCHES: usize = 9;
 
 impl Results<'_> {
@@ -64,7 +65,7 @@ impl Results<'_> {
 
     fn replace(&mut self, new: Vec<(usize, Vec<Hypothesis>)>) {
         for (index, hypotheses) in new {
-            self.all[index] = hypotheses;
+            self.hypotheses[index] = hypotheses;
         }
     }
 
@@ -121,7 +122,7 @@ impl Results<'_> {
     ) -> (Vec<(usize, Vec<Hypothesis>)>, Vec<Losses>) {
         let model = &*self.translator.model;
         let settings = &self.options.search;
-        let asked: Vec<(Losses, Option<TextRequest>)> = lost
+        let losses: Vec<(Losses, Option<TextRequest>)> = lost
             .into_par_iter()
             .map(|sentence| {
                 let request = ask(&sentence)
@@ -129,25 +130,25 @@ impl Results<'_> {
                 (sentence, request)
             })
             .collect();
-        let requests: Vec<TextRequest> = asked
+        let requests: Vec<TextRequest> = losses
             .iter()
             .filter_map(|(_, request)| request.clone())
             .collect();
-        let mut found = self.again(&requests, settings).into_iter();
-        let mut kept = Vec::new();
+        let mut found = self.search_again(&requests, settings).into_iter();
+        let mut improvements = Vec::new();
         let mut rest = Vec::new();
-        for (sentence, request) in asked {
+        for (sentence, request) in losses {
             let new = request.and_then(|_| found.next());
             match new.and_then(|new| self.merged(&sentence, new, &write)) {
-                Some(all) => kept.push((sentence.index, all)),
+                Some(all) => improvements.push((sentence.index, all)),
                 None => rest.push(sentence),
             }
         }
-        (kept, rest)
+        (improvements, rest)
     }
 
     /// The hypotheses `new` of a further search with their texts changed by `write`, if the best
-    /// loses nothing. Of samples, those of the first search that lose nothing come first.
+    /// loses nothing. Of samples, the samples of the first search that lose nothing come first.
     fn merged(
         &self,
         sentence: &Losses,
@@ -180,7 +181,7 @@ impl Results<'_> {
                     .lost_parts(request, self.options, hypothesis);
                 lost.is_none()
             };
-            let old = &self.all[sentence.index];
+            let old = &self.hypotheses[sentence.index];
             let mut all: Vec<Hypothesis> = old.iter().filter(is_whole).cloned().collect();
             all.extend(new.flatten());
             all.truncate(old.len());

@@ -10,9 +10,9 @@ impl Translator {
     /// The texts of the unknown tokens of the source of `request`.
     pub(super) fn unknown_texts(&self, request: &TextRequest) -> Vec<String> {
         let reader = &self.tokenizers.source;
-        let is_told =
+        let has_unknown =
             request.search.source.contains(&reader.special_ids().unk) && !request.text.is_empty();
-        if is_told {
+        if has_unknown {
             reader.unknown_texts(&request.text)
         } else {
             Vec::new()
@@ -30,8 +30,8 @@ impl Translator {
     /// Copies source text for the unknown tokens of `all`, the translations of `requests`.
     ///
     /// Each copies its most attended unknown source token, by the mean of the heads of the last
-    /// layer, or its most attended word if the source has no unknown token. Without attention, copies
-    /// follow the order of the source.
+    /// layer, or its most attended word if the source has no unknown token. Without attention,
+    /// copies follow the order of the source.
     pub(super) fn copy_unknown(&self, requests: &[TextRequest], all: &mut [Vec<Hypothesis>]) {
         let unk = self.tokenizers.target.special_ids().unk;
         for (request, found) in requests.iter().zip(all) {
@@ -78,11 +78,11 @@ impl Translator {
         if !texts.is_empty() {
             return texts;
         }
-        let known = &source[..source.len() - 1];
-        let text = reader.decode(known);
+        let source_tokens = &source[..source.len() - 1];
+        let text = reader.decode(source_tokens);
         let words: Vec<&str> = text.split_whitespace().collect();
         reader
-            .words_of(known)
+            .words_of(source_tokens)
             .into_iter()
             .enumerate()
             .filter_map(|(key, word)| Some((key, (*words.get(word)?).to_owned())))

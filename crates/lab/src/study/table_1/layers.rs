@@ -47,9 +47,9 @@ impl Kind {
     }
 
     /// The paper's figures: the complexity per layer, the number of sequential operations and the
-    /// maximum path length (Table 1; for separable convolutions §4), and the exponents of n and of d
-    /// in the complexity. Table 1 has log_k(n) for dilated convolutions; §4 has n/k for contiguous
-    /// kernels, as measured here.
+    /// maximum path length (Table 1; for separable convolutions §4), and the exponents of n and of
+    /// d in the complexity. Table 1 has log_k(n) for dilated convolutions; §4 has n/k for
+    /// contiguous kernels, as measured here.
     pub fn in_the_paper(self) -> ([&'static str; 3], [f64; 2]) {
         let path = "n/k; dilated log_k(n)";
         match self {

@@ -1,5 +1,5 @@
-//! Measurements for the paper's Table 1: the growth of time, memory, sequential steps and path lengths
-//! of layers that map a sequence of vectors to another of the same length and width.
+//! Measurements for the paper's Table 1: the growth of time, memory, sequential steps and path
+//! lengths of layers that map a sequence of vectors to another of the same length and width.
 //!
 //! Each layer contains only the operations that the paper counts: attention without its
 //! projections, one direction of recurrence, one convolution. The layers use the toolkit's training

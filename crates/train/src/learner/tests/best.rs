@@ -142,7 +142,7 @@ fn a_rollback_keeps_a_better_best_model_and_its_record() {
     let known = learner.state.validation.best_model.unwrap();
     assert_eq!(known.step, 12, "{:?}", toy.validations("run"));
     learner
-        .go_back(Divergence::Model { last_norm: None })
+        .roll_back(Divergence::Model { last_norm: None })
         .unwrap();
     assert_eq!(
         (learner.state.step, learner.state.validation.validated),
@@ -150,7 +150,8 @@ fn a_rollback_keeps_a_better_best_model_and_its_record() {
     );
     assert_eq!(learner.state.validation.best_model, Some(known));
     assert_eq!(learner.state.validation.early_stopping.waited, 0);
-    // The model that it went back to is better than the one of update 6, and worse than that of 12.
+    // The model that it went back to is better than the model of update 6, and worse than the one
+    // of update 12.
     assert!(learner.validate(Subject::Model).unwrap());
     assert!(toy.best("run") == best, "a better model was overwritten");
     let steps: Vec<_> = toy
@@ -167,8 +168,8 @@ fn a_best_model_of_an_abandoned_continuation_is_replaced_only_by_a_better_one() 
     train(toy.learner("run", RunMode::New, 1, 15).unwrap());
     let best = toy.best("run");
     let all = toy.validations("run");
-    // The folder looks like that of a run that was killed between this validation and the next
-    // checkpoint.
+    // The folder looks like the folder of a run that was killed between this validation and the
+    // next checkpoint.
     let run = toy.folder.path().join("run");
     let killed = || {
         fs::remove_dir_all(run.join("checkpoints/step-000015")).unwrap();
@@ -218,7 +219,7 @@ fn a_run_with_another_interval_rolls_back_to_the_previous_checkpoint() {
     let mut learner = toy.resumed("run", &wider).unwrap();
     learner.make_updates(&AtomicBool::new(false)).unwrap();
     learner
-        .go_back(Divergence::Model { last_norm: None })
+        .roll_back(Divergence::Model { last_norm: None })
         .unwrap();
     assert_eq!(learner.state.step, 20);
 }

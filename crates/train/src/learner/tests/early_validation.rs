@@ -75,7 +75,7 @@ fn a_run_stopped_after_early_validation_resumes_with_the_same_result() {
 }
 
 #[test]
-fn early_validation_without_text_writes_last_and_is_skipped_before_a_regular_one() {
+fn early_validation_without_text_writes_last() {
     let toy = Toy::new(&[]);
     let mut learner = toy.learner("run", RunMode::New, 1, 3).unwrap();
     assert_eq!(learner.early_validation_after, Some(60.0));

@@ -73,8 +73,8 @@ impl RunDir {
             .map_err(TrainError::io(path))
     }
 
-    /// Opens the folder `path`, which is created if necessary, locks it and removes incomplete files
-    /// of a killed process.
+    /// Opens the folder `path`, which is created if necessary, locks it and removes incomplete
+    /// files of a killed process.
     ///
     /// # Errors
     /// Returns [`TrainError::Io`] if the folder cannot be used, [`RunError::InUse`] while another
@@ -151,8 +151,8 @@ impl RunDir {
         self.config().exists() || self.checkpoint_steps().is_ok_and(|steps| !steps.is_empty())
     }
 
-    /// The first entry of a folder without a run that a run would overwrite or extend. Empty folders
-    /// of a refused start do not count.
+    /// The first entry of a folder without a run that a run would overwrite or extend. Empty
+    /// folders of a refused start do not count.
     fn in_the_way(&self) -> Result<Option<PathBuf>> {
         let models = MODELS.map(|name| self.model(name));
         let parts: Vec<PathBuf> = models.iter().flat_map(|path| leftovers(path)).collect();
@@ -233,7 +233,8 @@ impl RunDir {
     }
 
     /// The path of the decoded validation text after update `step`, by the model or, if `averaged`,
-    /// by the average of the checkpoints up to it; of several pairs of languages that of `pair`.
+    /// by the average of the checkpoints up to it; of several pairs of languages the file of
+    /// `pair`.
     pub fn hypotheses(&self, step: u64, averaged: bool, pair: Option<&str>) -> PathBuf {
         let end = if averaged { "-average" } else { "" };
         // A colon is in no file name of Windows.
@@ -259,11 +260,11 @@ impl RunDir {
     /// Removes all checkpoints but the newest `keep`. If `keep` is 0, only checkpoints of
     /// interruptions are removed.
     ///
-    /// `kind` returns the kind of an update's checkpoint. A checkpoint of an interruption is removed
-    /// as soon as there is a newer checkpoint, and never displaces the newest scheduled one, so that
-    /// an interrupted run ends with the same checkpoints as an uninterrupted one. The same holds for
-    /// the checkpoint of an earlier end of the run, unless all are kept. Call it right after a
-    /// checkpoint was written: the newest one is good, and is kept.
+    /// `kind` returns the kind of an update's checkpoint. A checkpoint of an interruption is
+    /// removed as soon as there is a newer checkpoint, and never displaces the newest scheduled
+    /// one, so that an interrupted run ends with the same checkpoints as an uninterrupted one. The
+    /// same holds for the checkpoint of an earlier end of the run, unless all are kept. Call it
+    /// right after a checkpoint was written: the newest one is good, and is kept.
     ///
     /// # Errors
     /// Returns [`TrainError::Io`] if a folder cannot be removed.

@@ -59,8 +59,8 @@ fn pruning_keeps_the_newest() {
     assert_eq!(run.checkpoint_steps().expect("reads"), [1_000_000]);
 }
 
-/// The checkpoints that pruning leaves if those of whole hundreds are scheduled and the others are
-/// of this kind.
+/// The checkpoints that pruning leaves if the checkpoints of whole hundreds are scheduled and the
+/// others are of this kind.
 fn left(steps: &[u64], keep: usize, others: CheckpointKind) -> Vec<u64> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let run = run_with(folder.path(), steps);
