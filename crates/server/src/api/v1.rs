@@ -261,25 +261,26 @@ pub(super) async fn translated(
         let pipeline = client.pipeline(&pair, choice, vec![glossary]).await?;
         let glossaries = pipeline.glossaries.clone();
         let mut left = client.limits.characters;
-        let work = compute(&client.sender, price, move |cancel| {
-            let mut work = Vec::with_capacity(sentences.len());
-            for sentence in &sentences {
+        let sentences = compute(&client.sender, price, move |cancel| {
+            let mut with_their_terms = Vec::with_capacity(sentences.len());
+            for request in &sentences {
                 cancel.unwind_if_cancelled();
-                let [text, prefix] = sentence.parts().map(String::from);
+                let [text, prefix] = request.parts().map(String::from);
                 let sentence = Sentence {
                     text,
                     prefix,
                     links,
                     ..Sentence::default()
                 };
-                work.push(with_terms(sentence, &glossaries, &mut left)?);
+                with_their_terms.push(with_terms(sentence, &glossaries, &mut left)?);
             }
-            Ok::<_, ApiError>(work)
+            Ok::<_, ApiError>(with_their_terms)
         })
         .await??;
-        let all = pipeline.watched_sentences(work.clone(), watcher).await?;
+        let candidates = pipeline.watched_sentences(sentences.clone(), watcher);
+        let candidates = candidates.await?;
         Ok(compute(&client.sender, price * choice.n_best, move |_| {
-            work.iter().zip(all).map(scored).collect()
+            sentences.iter().zip(candidates).map(scored).collect()
         })
         .await?)
     };
@@ -304,8 +305,8 @@ fn unchanged(sentences: &[SentenceRequest]) -> SentencesResponse {
 }
 
 /// The translations of a sentence, with positions in characters.
-fn scored((work, candidates): (&Sentence, Vec<Candidate>)) -> Vec<ScoredTranslation> {
-    let sources = character_offsets(&work.text);
+fn scored((sentence, candidates): (&Sentence, Vec<Candidate>)) -> Vec<ScoredTranslation> {
+    let sources = character_offsets(&sentence.text);
     candidates
         .into_iter()
         .map(|candidate| scored_translation(candidate, &sources))

@@ -27,7 +27,7 @@ pub struct Choice {
 /// A waiting sentence, prepared by the engine.
 pub struct Job {
     /// The sentence.
-    pub work: Sentence,
+    pub sentence: Sentence,
     /// The cost of the search: tokens times beam size. It bounds the size of a batch.
     pub cost: usize,
     /// The request prepared by the engine, if it needs one, so that the sentence is not tokenised
@@ -88,17 +88,17 @@ pub trait Engine: Send + Sync + 'static {
         cancelled: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError>;
 
-    /// Prepares `work` before it enters the queue. The default implementation estimates the cost at
-    /// four bytes per token.
+    /// Prepares `sentence` before it enters the queue. The default implementation estimates the cost
+    /// at four bytes per token.
     ///
     /// # Errors
     /// Returns [`EngineError::Request`] if the sentence, its prefix or its terms cannot be
     /// translated by this model.
-    fn prepare(&self, work: Sentence, choice: Choice) -> Result<Job, EngineError> {
-        let tokens = 1 + (work.text.len() + work.prefix.len()) / 4;
+    fn prepare(&self, sentence: Sentence, choice: Choice) -> Result<Job, EngineError> {
+        let tokens = 1 + (sentence.text.len() + sentence.prefix.len()) / 4;
         let cost = tokens * choice.beam.unwrap_or(1).max(choice.n_best);
         Ok(Job {
-            work,
+            sentence,
             cost,
             request: None,
             report: None,

@@ -43,15 +43,15 @@ impl Engine for Shouting {
         self.largest.fetch_max(jobs.len(), Ordering::SeqCst);
         std::thread::sleep(self.delay);
         assert!(
-            !jobs.iter().any(|job| job.work.text.contains("panic")),
+            !jobs.iter().any(|job| job.sentence.text.contains("panic")),
             "asked to panic"
         );
-        if jobs.iter().any(|job| job.work.text.contains("fail")) {
+        if jobs.iter().any(|job| job.sentence.text.contains("fail")) {
             return Err(EngineError::Request("asked to fail".into()));
         }
         Ok(jobs
             .iter()
-            .map(|job| candidates(&job.work, choice))
+            .map(|job| candidates(&job.sentence, choice))
             .collect())
     }
 
@@ -115,16 +115,16 @@ impl Engine for Shouting {
     }
 }
 
-fn candidates(work: &Sentence, choice: Choice) -> Vec<Candidate> {
-    let terms: String = work
+fn candidates(sentence: &Sentence, choice: Choice) -> Vec<Candidate> {
+    let terms: String = sentence
         .terms
         .iter()
         .map(|any| format!(" [{}]", any.targets[0]))
         .collect();
-    let shouted = format!("{}{}{terms}", work.prefix, work.text.to_uppercase());
-    let links = if work.links && shouted.len() == work.text.len() {
+    let shouted = format!("{}{}{terms}", sentence.prefix, sentence.text.to_uppercase());
+    let links = if sentence.links && shouted.len() == sentence.text.len() {
         vec![Link {
-            source: 0..work.text.len(),
+            source: 0..sentence.text.len(),
             target: 0..shouted.len(),
         }]
     } else {
