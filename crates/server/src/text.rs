@@ -188,10 +188,7 @@ impl Client {
         pairs: &[LanguagePair],
         glossaries: Vec<Arc<Glossary>>,
     ) -> Result<String> {
-        let choice = Choice {
-            n_best: 1,
-            ..Choice::default()
-        };
+        let choice = Choice::best();
         let all = self.translate(read, pairs, choice, glossaries).await?;
         Ok(best(all).concat())
     }

@@ -11,6 +11,7 @@ use burnformer_documents::{Link, Remembered};
 pub use burnformer_infer::Report;
 use burnformer_infer::view::SentenceAttention;
 use burnformer_infer::{QualityWarning, Term, TextRequest};
+use burnformer_translation::Model;
 pub use burnformer_translation::Sentence;
 
 /// The search settings of a request. Sentences with the same choice can share a batch.
@@ -22,6 +23,16 @@ pub struct Choice {
     pub alpha: Option<u32>,
     /// The number of translations per sentence, at least 1.
     pub n_best: usize,
+}
+
+impl Choice {
+    /// The model's own settings, for the best translation alone.
+    pub fn best() -> Self {
+        Self {
+            n_best: 1,
+            ..Self::default()
+        }
+    }
 }
 
 /// A waiting sentence, prepared by the engine.
@@ -138,5 +149,19 @@ pub trait Engine: Send + Sync + 'static {
         Err(EngineError::Request(
             "this model has no attention to show".into(),
         ))
+    }
+}
+
+impl Model for dyn Engine {
+    fn fits(&self, sentence: &str) -> bool {
+        Engine::fits(self, sentence)
+    }
+
+    fn context(&self) -> usize {
+        Engine::context(self)
+    }
+
+    fn can_write(&self, term: &Term) -> bool {
+        Engine::can_write(self, term)
     }
 }
