@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use burnformer_documents::Detection;
+use burnformer_infer::{SearchSettings, SettingsError};
 use burnformer_terminology::Glossary;
 use burnformer_text::character_offsets;
 use serde::{Deserialize, Serialize};
@@ -121,7 +122,8 @@ pub(crate) struct SentencesRequest {
     /// translates.
     #[serde(default)]
     pub links: bool,
-    /// The beam size, at least 1. The default is the model's.
+    /// The beam size, at least `alternatives` + 1. The default is the model's, or `alternatives` + 1
+    /// if that is more.
     #[serde(default, deserialize_with = "number")]
     pub beam: Option<usize>,
     /// The exponent α of the length penalty, from 0 to 10. The default is the model's.
@@ -343,13 +345,27 @@ fn choice(
     length_penalty: Option<f64>,
     n_best: usize,
 ) -> Result<Choice> {
-    let beam = within("beam", beam, 1..=client.limits.alternatives)?;
+    let beam = within("beam", beam, 1..=client.limits.alternatives + 1)?;
     let alpha = within("length_penalty", length_penalty, 0.0..=10.0)?;
+    let set = SearchSettings::default().set_n_best(n_best, beam);
+    set.map_err(narrow_beam)?;
     Ok(Choice {
         beam,
         alpha: alpha.map(|alpha| (alpha * 1000.0).round() as u32),
         n_best,
     })
+}
+
+/// The error of a beam that is narrower than the number of translations, with the names of fields in
+/// place of settings.
+fn narrow_beam(mut error: SettingsError) -> ApiError {
+    if let SettingsError::Above { name, most, .. } = &mut error {
+        *name = "alternatives + 1";
+        *most = "beam";
+    }
+    let message = error.to_string();
+    let remedy = "raise `beam`, lower `alternatives`, or leave `beam` out";
+    ApiError::bad("beam", message, remedy)
 }
 
 /// Creates the glossary of a request.

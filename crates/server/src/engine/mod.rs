@@ -17,7 +17,8 @@ pub use burnformer_translation::Sentence;
 /// The search settings of a request. Sentences with the same choice can share a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Choice {
-    /// The beam size; the default of the model if `None`.
+    /// The beam size, at least `n_best`. If `None`, it is the model's, widened to `n_best` if that is
+    /// narrower.
     pub beam: Option<usize>,
     /// The exponent α of the length penalty, in thousandths; the default of the model if `None`.
     pub alpha: Option<u32>,

@@ -60,15 +60,18 @@ impl TranslatorEngine {
     }
 
     /// The default options of the model, overridden by `choice`.
-    fn options(&self, choice: Choice) -> TranslateOptions {
+    ///
+    /// # Errors
+    /// Returns [`EngineError::Request`] if the beam is narrower than the number of translations.
+    fn options(&self, choice: Choice) -> Result<TranslateOptions, EngineError> {
         let mut options = self.options.clone();
         let search = &mut options.search;
-        search.beam_size = choice.beam.unwrap_or(search.beam_size).max(choice.n_best);
-        search.n_best = choice.n_best.max(1);
         if let Some(thousandths) = choice.alpha {
             search.length_penalty = LengthPenalty::Gnmt(f64::from(thousandths) / 1000.0);
         }
-        options
+        let set = search.set_n_best(choice.n_best.max(1), choice.beam);
+        set.map_err(|error| EngineError::Request(error.to_string()))?;
+        Ok(options)
     }
 
     fn request(&self, sentence: &Sentence) -> Result<TextRequest, InferError> {
@@ -136,7 +139,7 @@ impl Engine for TranslatorEngine {
         choice: Choice,
         cancelled: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
-        let options = self.options(choice);
+        let options = self.options(choice)?;
         let requests = jobs
             .iter()
             .zip(cancelled)
@@ -165,7 +168,7 @@ impl Engine for TranslatorEngine {
     }
 
     fn prepare(&self, sentence: Sentence, choice: Choice) -> Result<Job, EngineError> {
-        let options = self.options(choice);
+        let options = self.options(choice)?;
         let request = self.request(&sentence).map_err(engine_error)?;
         let tokens = request
             .search
