@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 
 use crate::api::Client;
 use crate::api::error::{ApiError, Result};
-use crate::compute::{Cancel, Price, compute};
+use crate::compute::{CancelWatch, Price, compute};
 use crate::engine::{Candidate, Choice, Engine, Sentence};
 use crate::formatting::formatted;
 use crate::language::LanguagePair;
@@ -359,7 +359,7 @@ fn divided(
     documents: Vec<Document>,
     pair: &LanguagePair,
     engines: &Cascade<Arc<dyn Engine>>,
-    cancel: &Cancel,
+    cancel: &CancelWatch,
 ) -> Vec<Document> {
     // The memory of the first of two models has translations into another language.
     let memory = match engines.second {
@@ -397,7 +397,7 @@ fn in_context(rounds: Rounds, count: usize, before: &str, pair: &LanguagePair) -
 }
 
 /// Begins the next of `rounds`. All terms together may have `most` bytes.
-fn next_round(rounds: Rounds, most: usize, cancel: &Cancel) -> Result<Round> {
+fn next_round(rounds: Rounds, most: usize, cancel: &CancelWatch) -> Result<Round> {
     let round = rounds.advance(most, &|| cancel.unwind_if_cancelled());
     round.map_err(terms_too_long)
 }

@@ -27,7 +27,7 @@ use super::body::{Fields, MAX_FIELDS, Texts, number};
 use super::error::{ApiError, ErrorBody, Errors, Result};
 use super::source::Sourced;
 use super::{AUTO, Client};
-use crate::compute::{Cancel, Price, compute};
+use crate::compute::{CancelWatch, Price, compute};
 use crate::engine::Choice;
 use crate::language::LanguagePair;
 use crate::text::{Reading, best};
@@ -207,7 +207,7 @@ pub(crate) async fn deepl_translate(
     let choice = Choice::best();
     let all = best(client.translate(read, &pairs, choice, glossaries).await?);
     let model = request.model_type.map(|model| model.replace("prefer_", ""));
-    Ok(Json(compute(&client.sender, price, move |cancel: &Cancel| {
+    Ok(Json(compute(&client.sender, price, move |cancel: &CancelWatch| {
         let mut translations = Vec::new();
         for ((pair, text), count) in pairs.iter().zip(all).zip(counts) {
             cancel.unwind_if_cancelled();

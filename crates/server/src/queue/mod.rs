@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 use self::waiting::{Answer, Batch, FEW, Item, State, TakenSentence, WaitingRequest, hand_out};
 pub use self::waiting::{QueueError, QueueSettings};
-use crate::compute::{Cancel, Price, WorkPanicked, compute};
+use crate::compute::{CancelWatch, Price, WorkPanicked, compute};
 use crate::engine::{Candidate, Choice, Engine, EngineError, Job, Report, Sentence};
 use crate::sender::{Sender, may_take};
 
@@ -127,7 +127,7 @@ impl Queue {
         }
         let engine = self.engine().clone();
         let cost = Price::of_text(sentences.iter().map(Sentence::size).sum());
-        let items = compute(sender, cost, move |cancel: &Cancel| {
+        let items = compute(sender, cost, move |cancel: &CancelWatch| {
             priced(&*engine, sentences, choice, watcher, cancel)
         })
         .await??;
@@ -178,7 +178,7 @@ fn priced(
     sentences: Vec<Sentence>,
     choice: Choice,
     watcher: Option<Watcher>,
-    cancel: &Cancel,
+    cancel: &CancelWatch,
 ) -> Result<VecDeque<Item>, EngineError> {
     let mut items: Vec<Item> = sentences
         .into_iter()

@@ -18,7 +18,7 @@ use super::glossaries::{
     DeeplDictionary, DeeplGlossary, Dictionary, STORED_TERMS, described, dictionary, read,
 };
 use super::unknown;
-use crate::compute::{Cancel, Price, compute};
+use crate::compute::{CancelWatch, Price, compute};
 use crate::store::{Replaced, StoredGlossary};
 
 /// The paths, in version 3 only.
@@ -101,7 +101,7 @@ async fn changed(
         let price = Price::of_terms(old.size());
         let copied = old.clone();
         let change = change.clone();
-        let new = compute(&client.sender, price, move |_: &Cancel| {
+        let new = compute(&client.sender, price, move |_: &CancelWatch| {
             let mut new = StoredGlossary::clone(&copied);
             change(&mut new).map(|()| Arc::new(new))
         })

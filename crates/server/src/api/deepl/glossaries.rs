@@ -21,7 +21,7 @@ use super::super::error::{ApiError, Errors, Result};
 use super::super::v1::terms;
 use super::super::{Client, Shared};
 use super::{DeeplRequest, known, languages, unknown};
-use crate::compute::{Cancel, Price, compute};
+use crate::compute::{CancelWatch, Price, compute};
 use crate::language::LanguagePair;
 use crate::store::{StoredGlossary, unguessable};
 
@@ -147,7 +147,7 @@ async fn glossary_entries(
         .ok_or_else(unknown)?;
     let found = found.clone();
     let price = Price::of_bytes(found.1.size());
-    Ok(compute(&client.sender, price, move |_: &Cancel| {
+    Ok(compute(&client.sender, price, move |_: &CancelWatch| {
         let entries = found
             .1
             .entries()
