@@ -73,7 +73,8 @@ pub(crate) async fn translate(
     Fields(client, request): Fields<DocumentsRequest>,
 ) -> Result<Json<DocumentsResponse>> {
     let format = format(request.format.as_deref())?;
-    let (texts, one) = request.texts.into_list();
+    let shape = request.texts.shape();
+    let texts = request.texts.into_list();
     client.check_texts("texts", texts.len(), texts.iter().map(String::as_str))?;
     let context = request.context.unwrap_or_default();
     client.check_texts("context", 1, [&*context])?;
@@ -95,7 +96,7 @@ pub(crate) async fn translate(
     let through = pair.as_ref().and_then(|pair| client.models.through(pair));
     let through = through.map(String::from);
     let source = pair.map(|pair| pair.source).unwrap_or_default();
-    let detected = detected.map(|found| OneOrMany::new(found, one));
+    let detected = detected.map(|found| OneOrMany::like(shape, found));
     Ok(Json(DocumentsResponse {
         translations: best(all),
         source,
