@@ -345,7 +345,10 @@ mod tests {
         // Its price is that of two hundred pieces of the others as they are estimated.
         compute(&sender("two"), SHORT, |_| ()).await.unwrap();
         let waited = done.load(Ordering::SeqCst) - before;
-        assert!(waited < 20, "{waited} pieces went first");
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        // Each processor has a piece already, and may take one or two more.
+        let most = 20.max(3 * processors);
+        assert!(waited < most, "{waited} pieces went first");
         drop(cheap);
     }
 
