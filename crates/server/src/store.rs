@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_identifiers_have_a_byte_in_common_more_often_than_by_chance() {
+    fn digits_of_identifiers_are_evenly_distributed() {
         let all: Vec<String> = (0..1_000).map(|_| unguessable()).collect();
         assert!(all.iter().all(|id| id.len() == 32));
         // Each of the 32 digits has 16 values: the rarest of them comes some 62 times.
