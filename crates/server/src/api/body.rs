@@ -49,11 +49,11 @@ where
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &Shared) -> Result<Self> {
-        let limits = state.limits;
-        let most = limits.texts + MAX_FIELDS;
-        let (client, fields) = open(request, state, most, move |content| match content {
-            Content::Json(bytes) => read_json(&bytes, &limits, LENIENT),
-            Content::Form(parts) => read_form(parts, most, &limits, LENIENT),
+        let (client, fields) = read(request, state, true).await?;
+        Ok(Self(client, fields))
+    }
+}
+
 /// Reads the client and the fields of `request`.
 async fn read<T>(request: Request, service: &Shared, lenient: bool) -> Result<(Client, T)>
 where
@@ -66,12 +66,6 @@ where
         Content::Form(parts) => read_form(parts, most, &limits, lenient),
     };
     open(request, service, most, read).await
-}
-
-        })
-        .await?;
-        Ok(Self(client, fields))
-    }
 }
 
 /// The body of a request and its query, before its fields are read.
@@ -307,17 +301,17 @@ fn misspelt(name: &str, known: &[String], lenient: bool) -> Option<ApiError> {
     let name: String = name.chars().take(MAX_LENGTH).collect();
     let error = format!("the field {name:?} is unknown{}", meant.unwrap_or_default());
     Some(ApiError::bad(
+        &name,
+        error,
+        format!("one of {}", known.join(", ")),
+    ))
+}
+
 /// Whether a request has one text, or a list of texts. Its answer has the same shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     One,
     Many,
-}
-
-        &name,
-        error,
-        format!("one of {}", known.join(", ")),
-    ))
 }
 
 /// One text, or a list of texts.
@@ -342,8 +336,8 @@ impl Texts {
     /// Returns the texts.
     pub fn into_list(self) -> Vec<String> {
         match self {
-            Self::One(text) => (vec![text], true),
-            Self::Many(texts) => (texts, false),
+            Self::One(text) => vec![text],
+            Self::Many(texts) => texts,
         }
     }
 }

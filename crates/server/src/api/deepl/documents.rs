@@ -140,11 +140,15 @@ pub(crate) async fn deepl_document_status(
         FileState::Translating => {
             json!({"document_id": id, "status": "translating", "seconds_remaining": 1})
         }
-        FileState::Done(_, characters, left) => {
+        FileState::Done {
+            source_chars,
+            untranslated,
+            ..
+        } => {
             let mut answer =
-                json!({"document_id": id, "status": "done", "billed_characters": characters});
-            if !left.is_empty() {
-                answer["left"] = json!(left);
+                json!({"document_id": id, "status": "done", "billed_characters": source_chars});
+            if !untranslated.is_empty() {
+                answer["left"] = json!(untranslated);
             }
             answer
         }
@@ -166,7 +170,7 @@ pub(crate) async fn deepl_document_result(
 ) -> Result<Response> {
     let StoredFile { name, state, .. } = kept(&client, &id, &request)?;
     match state {
-        FileState::Done(bytes, ..) => Ok(attachment(&name, &bytes)),
+        FileState::Done { bytes, .. } => Ok(attachment(&name, &bytes)),
         FileState::Failed(error) => Err(ApiError::new(StatusCode::NOT_FOUND, error)),
         FileState::Translating => {
             let error = "the document is not translated yet";
