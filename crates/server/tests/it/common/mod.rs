@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use burnformer_documents::Link;
 use burnformer_infer::view::{AttentionMatrix, Panel, PanelKind, SentenceAttention};
@@ -29,6 +29,22 @@ pub struct Shouting {
     /// The number of calls of `fits`, and the time that each takes.
     pub fits: AtomicUsize,
     pub fits_delay: Duration,
+}
+
+impl Shouting {
+    /// Waits until it has begun a batch.
+    pub fn wait_until_busy(&self) {
+        wait_until(|| self.batches.load(Ordering::SeqCst) > 0);
+    }
+}
+
+/// Waits until `is_so`, for a minute at most.
+pub fn wait_until(is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never is so");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 impl Engine for Shouting {
@@ -197,6 +213,16 @@ impl Running {
             response.status().as_u16(),
             response.body_mut().read_to_string().expect("a body"),
         )
+    }
+
+    /// The number of sentences that wait, by the metrics.
+    pub fn waiting_sentences(&self) -> usize {
+        let (_, metrics) = self.get("/metrics");
+        let mut values = metrics
+            .lines()
+            .filter_map(|line| line.strip_prefix("burnformer_waiting_sentences "));
+        let value = values.next().expect("a metric");
+        value.parse().expect("a number")
     }
 
     /// Sends a JSON body and returns the status and the answer.
